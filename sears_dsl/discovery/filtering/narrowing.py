@@ -289,7 +289,8 @@ def _name(token: TokenType, kind: _Kind, tagset: TagsetOption, tagger: Tagger) -
         return coarse if coarse in COARSE[tagset] else None
     if kind == "tag":
         # `SYM` is the coarse tag.
-        return token.fine if token.fine in BARE_FINE - COARSE[tagset] else None
+        named = token.fine in BARE_FINE and token.fine not in COARSE[tagset]
+        return token.fine if named else None
     word = token.text.lower() if kind == "lower" else token.text
     return word if len(tagger.split(word)) == 1 else None
 

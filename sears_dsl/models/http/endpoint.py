@@ -41,7 +41,7 @@ _COLUMN = "$column."
 _PICTURE = "$picture."
 _LABELS = "/predictions"
 _SHOWN = 200
-_ENVIRONMENT = "$env."
+ENVIRONMENT = "$env."
 _PLACEHOLDERS = "$texts, $rows, {$each: …}, $text, $row, $column.NAME or $picture.NAME"
 
 
@@ -114,17 +114,10 @@ class RequestMap:
 
     def sent_headers(self) -> dict[str, str]:
         """The headers with what the environment has for them."""
-        sent = {}
-        for name, value in self.headers.items():
-            variable = value.removeprefix(_ENVIRONMENT)
-            if variable != value and variable not in os.environ:
-                raise UsageError(
-                    f"the header {name} wants the environment variable {variable}, "
-                    f"which is not set",
-                    help=f"export {variable}=… before running sears",
-                )
-            sent[name] = value if variable == value else os.environ[variable]
-        return sent
+        return {
+            name: from_environment(value, whose=f"the header {name}")
+            for name, value in self.headers.items()
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,6 +252,19 @@ def _of_column(placeholder: str) -> bool:
 
 def _is_file(source: str) -> bool:
     return source.endswith((".toml", ".json"))
+
+
+def from_environment(value: str, *, whose: str) -> str:
+    """A text as it stands, or of ``$env.NAME`` what that variable of the environment holds."""
+    variable = value.removeprefix(ENVIRONMENT)
+    if variable == value:
+        return value
+    if not os.environ.get(variable):
+        raise UsageError(
+            f"{whose} wants the environment variable {variable}, which is not set",
+            help=f"export {variable}=… before running sears",
+        )
+    return os.environ[variable]
 
 
 def read_map(source: str, what: str, keys: Sequence[str]) -> dict[str, Any]:

@@ -16,7 +16,6 @@ cost, which is told before (`forecast`) and after (`remarks`).
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -28,7 +27,7 @@ from typing import Any, Unpack, cast
 
 from sears_dsl.errors import ModelError, UsageError, counted
 from sears_dsl.models.cached import PredictionStore
-from sears_dsl.models.http.endpoint import read_map
+from sears_dsl.models.http.endpoint import ENVIRONMENT, from_environment, read_map
 from sears_dsl.models.http.posting import Posting, Waits
 from sears_dsl.models.predictor import Row, RowsRefused, excerpt, quoted, row_key
 
@@ -36,7 +35,6 @@ _KEYS = (
     "address", "model", "prompt", "system", "labels", "key", "parameters", "price", "cache",
     "timeout", "retries", "connections",
 )  # fmt: skip
-_ENVIRONMENT = "$env."
 _PLACEHOLDER = re.compile(r"\$(\$|text\b|row\b|column\.([\w-]+))")
 _MILLION = 1_000_000
 
@@ -87,7 +85,7 @@ class PromptSettings:
         elif not any(each[1] != "$" for each in _PLACEHOLDER.finditer(self.prompt)):
             problem = "the prompt has no place for the row"
             advice = "write $text, $column.NAME or $row"
-        elif self.key and not self.key.startswith(_ENVIRONMENT):
+        elif self.key and not self.key.startswith(ENVIRONMENT):
             problem = "the key of a language model stands in the settings themselves"
             advice = 'put it into a variable of the environment: key = "$env.NAME"'
         elif "@" in self.address.partition("://")[2].partition("/")[0]:
@@ -154,7 +152,7 @@ class PromptSettings:
     def allowed(self) -> str:
         """What to look at where the endpoint says that whoever asks may not."""
         if self.key:
-            variable = self.key.removeprefix(_ENVIRONMENT)
+            variable = self.key.removeprefix(ENVIRONMENT)
             return f"is the key in {variable} right, and may it ask for this model?"
         return (
             "a key stands in a variable of the environment, which the settings name: key = "
@@ -166,14 +164,8 @@ class PromptSettings:
         """With the key from the environment."""
         if not self.key:
             return {}
-        variable = self.key.removeprefix(_ENVIRONMENT)
-        if not os.environ.get(variable):
-            raise UsageError(
-                f"the key of the language model is in the environment variable {variable}, "
-                "which is not set",
-                help=f"export {variable}=… before running sears",
-            )
-        return {"Authorization": f"Bearer {os.environ[variable]}"}
+        key = from_environment(self.key, whose="the key of the language model")
+        return {"Authorization": f"Bearer {key}"}
 
     @property
     def most_tokens(self) -> int:
