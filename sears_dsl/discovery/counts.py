@@ -6,6 +6,7 @@ Values alone, so that a manifest is read without loading the engine.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated, get_type_hints
 from typing import Literal as OneOf
 
 LEAST = 8
@@ -82,38 +83,49 @@ class Closest:
 class Funnel:
     """How many there were after each stage, in the order of the stages."""
 
-    rows: int  # rows of the data
-    # Rows that the model was not asked about: there was no time, or no question left
-    unasked: int = 0
-    right: int  # rows that the model has right
-    held_out: int  # right rows that took no part in finding rules
-    searched: int  # right rows that rules were found on, the others
-    known: int = 0  # known rules that change a searched row
-    skipped: int  # searched rows that there was no time to reword
-    # Searched rows of which no sentence, or not every one, is short enough to be reworded
-    too_long: int = 0
-    paraphrases: int  # of the searched rows
-    adversaries: int = 0  # those of them that flip the model with S ≥ τ; the paper's order alone
-    rows_with_adversary: int = 0  # rows that have one
-    candidates: int  # rules that paraphrases propose
-    texts: int = 0  # texts that rules were judged on
-    judged: int = 0  # candidates that act in enough of these to be judged
-    narrowed: int = 0  # rules that pass in some contexts only
-    keep_meaning: int = 0  # rules that the model was asked about, without the known ones
-    applications: int  # rows that rules which the model was asked about change, rule by rule
-    distinct_rewrites: int  # texts that these write
-    # Rules that the model was not asked about completely, for want of time or of questions
-    not_asked: int = 0
-    with_enough_flips: int  # rules that flip enough rows
-    pairs_scored: int  # pairs of a text and its rewrite that were judged
-    # How many there would have been without stopping early; the paper's order alone
-    pairs_without_stopping: int | None = None
-    undecided: int = 0  # rules that there was no time to judge to the end
-    passing: int  # rules that flip and keep the meaning
-    collapsed: int  # those of them that another one stands for
-    selected: int  # rules that were selected
-    rows_flipped: int  # searched rows that a selected rule flips with S ≥ τ, or a known one at all
-    rows_flipped_with_inverses: int = 0  # with the rules that change back what selected ones change
-    held_out_flipped: int | None = None  # held-out rows that they flip so
-    questions: int  # distinct rows that the model was asked about in all
-    question_limit: int | None = None  # how many there might have been
+    rows: Annotated[int, "rows of the data"]
+    unasked: Annotated[
+        int, "rows that the model was not asked about, for want of time or questions"
+    ] = 0
+    right: Annotated[int, "rows that the model has right"]
+    held_out: Annotated[int, "of these held out"]  # they took no part in finding rules
+    searched: Annotated[int, "of these searched"]  # the others, that rules were found on
+    known: Annotated[int, "known rules that change a searched row"] = 0
+    skipped: Annotated[int, "rows not reworded, for want of time"]
+    too_long: Annotated[int, "rows too long to be reworded, or to be reworded whole"] = 0
+    paraphrases: Annotated[int, "paraphrases of the searched rows"]
+    # With S ≥ τ; the paper's order alone
+    adversaries: Annotated[int, "paraphrases that flip the model"] = 0
+    rows_with_adversary: Annotated[int, "rows with such a paraphrase"] = 0
+    candidates: Annotated[int, "candidate rules"]  # that paraphrases propose
+    texts: Annotated[int, "texts on which they were judged"] = 0
+    judged: Annotated[int, "candidates that act in enough of these"] = 0
+    narrowed: Annotated[int, "candidates that pass in some contexts only"] = 0
+    # The model was asked about these, and about known rules
+    keep_meaning: Annotated[int, "candidates that keep the meaning there"] = 0
+    applications: Annotated[int, "changes of searched rows by candidates and known rules"]
+    distinct_rewrites: Annotated[int, "different texts among these"]
+    # For want of time or of questions
+    not_asked: Annotated[int, "rules not asked about to the end"] = 0
+    with_enough_flips: Annotated[int, "rules that flip enough rows"]
+    pairs_scored: Annotated[int, "pairs that were scored"]  # of a text and its rewrite
+    # The paper's order alone
+    pairs_without_stopping: Annotated[
+        int | None, "pairs that there would have been without stopping early"
+    ] = None
+    undecided: Annotated[int, "candidates not judged to the end"] = 0  # for want of time
+    passing: Annotated[int, "rules that keep the meaning and flip enough rows"]
+    collapsed: Annotated[int, "of these left out, since another says the same"]
+    selected: Annotated[int, "rules that were selected"]
+    # With S ≥ τ, or a known rule at all
+    rows_flipped: Annotated[int, "searched rows that they flip"]
+    rows_flipped_with_inverses: Annotated[int, "the same, with their inverses"] = 0
+    held_out_flipped: Annotated[int | None, "held-out rows that they flip"] = None
+    questions: Annotated[int, "questions to the model"]  # distinct rows, all of them
+    question_limit: Annotated[int | None, "the most that were allowed"] = None
+
+
+STAGES: dict[str, str] = {
+    name: of.__metadata__[0] for name, of in get_type_hints(Funnel, include_extras=True).items()
+}
+"""What each count of a `Funnel` is."""

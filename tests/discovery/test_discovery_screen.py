@@ -24,10 +24,10 @@ from sears_dsl.cli.screen.discovery import (
 )
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.discovery.cost import SearchEstimate, search_ahead
-from sears_dsl.discovery.counts import Closest, Flip, Funnel, HeldOut, TextVerdict
+from sears_dsl.discovery.counts import STAGES, Closest, Flip, Funnel, HeldOut, TextVerdict
 from sears_dsl.discovery.known_rules import KnownFlips, KnownRules
 from sears_dsl.discovery.result.found_rules import Discovery, FoundRule
-from sears_dsl.discovery.result.report import _STAGES, _closest, _one_flip, _why
+from sears_dsl.discovery.result.report import _closest, _one_flip, _why
 from sears_dsl.discovery.settings import Settings
 from sears_dsl.effects.applications import applications_of
 from sears_dsl.effects.flips import RightRows
@@ -330,7 +330,7 @@ def test_strange_rows_are_told_in_a_sentence(texts: list[str], said: list[str]) 
 
 
 def test_a_report_has_words_for_all_that_a_search_counts() -> None:
-    assert set(_STAGES) == {field.name for field in fields(Funnel)}
+    assert set(STAGES) == {field.name for field in fields(Funnel)}
 
 
 def test_a_report_says_what_share_readers_surely_accept() -> None:

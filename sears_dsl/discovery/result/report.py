@@ -14,7 +14,7 @@ from math import floor
 from pathlib import Path
 
 from sears_dsl.catalogue import manifest_path
-from sears_dsl.discovery.counts import Closest
+from sears_dsl.discovery.counts import STAGES, Closest
 from sears_dsl.discovery.result.found_rules import Discovery, FoundRule
 from sears_dsl.discovery.result.manifest import (
     DataIdentity,
@@ -223,7 +223,7 @@ def _report(discovery: Discovery, manifest: Manifest) -> str:
         "| | |",
         "|---|---:|",
         *(
-            f"| {_STAGES[name]} | {number:,} |"
+            f"| {STAGES[name]} | {number:,} |"
             for name, number in asdict(counts).items()
             if number or (number is not None and name not in _WHERE_ANY)
         ),
@@ -350,40 +350,7 @@ _ACROSS = {
 }
 
 
-#: What the counts of a search are, in its report.
-_STAGES = {
-    "rows": "rows of the data",
-    "unasked": "rows that the model was not asked about, for want of time or questions",
-    "right": "rows that the model has right",
-    "held_out": "of these held out",
-    "searched": "of these searched",
-    "known": "known rules that change a searched row",
-    "skipped": "rows not reworded, for want of time",
-    "too_long": "rows too long to be reworded, or to be reworded whole",
-    "paraphrases": "paraphrases of the searched rows",
-    "adversaries": "paraphrases that flip the model",
-    "rows_with_adversary": "rows with such a paraphrase",
-    "candidates": "candidate rules",
-    "texts": "texts on which they were judged",
-    "judged": "candidates that act in enough of these",
-    "narrowed": "candidates that pass in some contexts only",
-    "keep_meaning": "candidates that keep the meaning there",
-    "applications": "changes of searched rows by candidates and known rules",
-    "distinct_rewrites": "different texts among these",
-    "not_asked": "rules not asked about to the end",
-    "with_enough_flips": "rules that flip enough rows",
-    "pairs_scored": "pairs that were scored",
-    "pairs_without_stopping": "pairs that there would have been without stopping early",
-    "undecided": "candidates not judged to the end",
-    "passing": "rules that keep the meaning and flip enough rows",
-    "collapsed": "of these left out, since another says the same",
-    "selected": "rules that were selected",
-    "rows_flipped": "searched rows that they flip",
-    "rows_flipped_with_inverses": "the same, with their inverses",
-    "held_out_flipped": "held-out rows that they flip",
-    "questions": "questions to the model",
-    "question_limit": "the most that were allowed",
-}
+# Counts that a report has where they are above 0.
 _WHERE_ANY = {
     "unasked", "skipped", "too_long", "adversaries", "rows_with_adversary", "narrowed",
     "not_asked", "undecided", "collapsed",
