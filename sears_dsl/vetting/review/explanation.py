@@ -110,9 +110,8 @@ def _of_elements(
     for element in elements:
         body = element.body
         if isinstance(body, syntax.Anchor):
-            start = body.side == "start"
-            side = "start" if start else "end"
-            yield "<s>" if start else "</s>", f"the {side} of the {_unit(scope)}"
+            sign = "<s>" if body.side == "start" else "</s>"
+            yield sign, f"the {body.side} of the {_unit(scope)}"
         elif isinstance(body, syntax.WholeUnit):
             yield "<unit>", f"the whole {_unit(scope)}"
         elif isinstance(body, syntax.Group):

@@ -68,10 +68,7 @@ def order(
     there = {*selection.rules, *out}
     rest = [QueuePlace(rule, 0.0, twins.get(rule)) for rule in range(rules) if rule not in there]
     places += rest[: max(0, size - count - len(places))]
-    last = set(skipped)
-    return [each for each in places if each.rule not in last] + [
-        each for each in places if each.rule in last
-    ]
+    return sorted(places, key=lambda each: each.rule in skipped)
 
 
 class Session(Deciding):
