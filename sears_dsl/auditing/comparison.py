@@ -290,11 +290,11 @@ def _change(
     )  # fmt: skip
 
 
-def changes_in_words(outcomes: Sequence[RateChange], noun: str = "") -> str:
-    """How many are better, worse, and neither."""
-    better = outcomes.count("better")
+def changes_in_words(outcomes: Sequence[RateChange]) -> str:
+    """How many rules there are, and of these better, worse, and neither."""
     return (
-        f"{counted(better, noun) if noun else better} better, {outcomes.count('worse')} worse, "
+        f"{counted(len(outcomes), 'rule')}: "
+        f"{outcomes.count('better')} better, {outcomes.count('worse')} worse, "
         f"{outcomes.count('no evidence')} without evidence of a difference, "
         f"{outcomes.count('not compared')} not compared"
     )
@@ -303,7 +303,7 @@ def changes_in_words(outcomes: Sequence[RateChange], noun: str = "") -> str:
 def _summary(
     rules: Sequence[RuleComparison], accuracy: Paired | None, worst: Paired | None
 ) -> list[str]:
-    lines = [f"{counted(len(rules), 'rule')}: {changes_in_words([each.outcome for each in rules])}"]
+    lines = [changes_in_words([each.outcome for each in rules])]
     for name, paired in (("accuracy", accuracy), (AGAINST_WORST, worst)):
         if paired is not None:
             lines.append(
@@ -515,8 +515,7 @@ def _grid_summary(models: Sequence[GridModel], rules: Sequence[GridRule]) -> Ite
             for cell in (rule.cells[place] for rule in rules)
             if cell.against_first is not None
         ]
-        changes = changes_in_words(outcomes, "rule")
-        sentence = f"{model.name} against {first.name}: {changes}"
+        sentence = f"{model.name} against {first.name}, {changes_in_words(outcomes)}"
         contrast = model.accuracy_against_first
         if contrast is not None:
             paired = contrast.paired
@@ -548,10 +547,10 @@ def _shared(models: Sequence[GridModel], rules: Sequence[GridRule]) -> Iterator[
             if cell.failures is not None and cell.failures.count
         ]
         if len(failing) == len(models):
-            every.append(rule.id)
+            every.append(rule_called(rule.rule, rule.id))
         elif len(failing) == 1 and all(cell.failures is not None for cell in rule.cells):
-            alone.setdefault(failing[0], []).append(rule.id)
+            alone.setdefault(failing[0], []).append(rule_called(rule.rule, rule.id))
     if every:
         yield f"every model fails at {listed(every, _FEW)}"
-    for name, ids in alone.items():
-        yield f"{name} alone fails at {listed(ids, _FEW)}"
+    for name, rules_of_it in alone.items():
+        yield f"{name} alone fails at {listed(rules_of_it, _FEW)}"
