@@ -9,7 +9,7 @@ import pytest
 from audited import audited, rows_of
 from click.testing import CliRunner
 
-from sears_dsl.auditing.comparison import GridDocument, changes_in_words, compare, grid
+from sears_dsl.auditing.comparison import GridDocument, compare, grid
 from sears_dsl.auditing.document import AuditDocument, write_audit
 from sears_dsl.auditing.gates import Gates
 from sears_dsl.auditing.reports.several_audits import grid_markdown, grid_page
