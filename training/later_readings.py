@@ -39,7 +39,7 @@ def _has_another_name(name: str) -> bool:
     """Whether it is the name of a change that has words in common at an end."""
     old, _, new = f" {name} ".partition(" -> ")
     sides = Change(tuple(old.split()), tuple(new.split()), 0, 0, 0, 0)
-    return change_name(sides) != name
+    return sides.old == sides.new or change_name(sides) != name
 
 
 def main() -> None:

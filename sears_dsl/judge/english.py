@@ -26,21 +26,27 @@ _NEGATIVE = ("un", "in", "im", "il", "ir", "dis", "non", "mis")
 _ORDINAL = re.compile(r"(\d+)(?:st|nd|rd|th)")
 _DIGITS = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?")
 
+# Before a double l that no spelling makes single, since what it ends is stressed: controlled.
+_STRESSED = (
+    "annu|appa|befa|compe|contro|corra|disti|dispe|enro|enthra|exce|expe|exto|foresta|fulfi|impe"
+    "|insta|insti|patro|prope|reba|rebe|reca|refi|reinsta|repe|scro|shri|stro|thri|unro"
+)
 # British spellings made American, one after the other; pairs that meet by chance are listed.
 _SPELLINGS = tuple(
     (re.compile(pattern), spelling)
     for pattern, spelling in (
         (r"^aero(?=plane)", "air"),
         (r"^artefact", "artifact"),
-        (r"(?<=..)our", "or"),
+        (r"(?<=..)(?<!^sc)our(?!i?ous)", "or"),
         (r"(?<=...)is(?=e|ing|ation|able)", "iz"),
         (r"ys(?=e|ing)", "yz"),
-        (r"(?<=..[tb])re(?=s?$)", "er"),
+        (r"(?<=..[tb])(?<!^timb)re(?=s?$)", "er"),
         (r"(?<=..[tb])red$", "ered"),
         (r"(?<=[aeo]g)re$", "er"),
         (r"[ao]e(?=[a-z]{3})", "e"),
         (r"(?<=rh)oea$", "ea"),
         (r"(?<=..)ogue(?=s?$)", "og"),
+        (rf"^({_STRESSED})ll(?=ed|ing|er)", r"\1L"),
         (r"(?<=[aeiou])(?<!^[^aeiou]{1}.)(?<!^[^aeiou]{2}.)ll(?=ed|ing|er|ous|or)", "l"),
         (r"(?<=[io]l)l(?=ment|ful)", ""),
         (r"(?<=..)ence(?=[sd]?$)", "ense"),
@@ -85,6 +91,9 @@ class English:
         self._tens = {word: 10 * value for value, word in enumerate(tens, start=2)}
         self._ordinals = {word: value for value, word in enumerate(ordinals)}
         self._multipliers: dict[str, int] = lists["multipliers"]
+        self.misspelt = frozenset(lists["misspelt"].split())
+        self.people: dict[str, str] = lists["people"]
+        self.hosts: dict[str, str] = lists["hosts"]
 
     def classes(self, word: str) -> frozenset[str]:
         """The closed classes of a word."""
@@ -253,13 +262,10 @@ def _negated(old: str, new: str) -> bool:
 
 # ---------------------------------------------------------------- one word for another
 
-_BEARS_IS = frozenset(("there", "here"))
-_AFTER_IS = frozenset(
-    ("a", "an", "the", "not", "no", "so", "very", "too", "just", "also", "always", "never", "all")
-)
-_BEFORE_PARTICIPLES = frozenset(
-    ("not", "n't", "been", "got", "had", "never", "always", "also", "just", "already", "better")
-)
+# Between a clitic and its verb; verbs before which 's means has; what it is *is* before.
+_PASSED = frozenset(("not", "n't", "never", "always", "also", "just", "already", "still", "only"))
+_AFTER_HAS = frozenset(("been", "had", "got", "gotten"))
+_AFTER_IS = _PASSED | {"a", "an", "the", "no", "so", "very", "too", "all"}
 
 CLITICS = frozenset(("n't", "nt", "'s", "'m", "'re", "'ve", "'ll", "'d", "ca", "wo", "sha"))
 """Words of contractions."""
@@ -307,17 +313,21 @@ _PAST = {"was": "be", "were": "be", "had": "have", "did": "do", "'d": "have"}
 _PAST_TAGS, _FINITE_TAGS = frozenset(("VBD", "VBN")), frozenset(("VB", "VBZ"))
 
 
-def written_out(full: str, host: str, following: str) -> bool:
+def written_out(full: str, host: str, following: Sequence[str]) -> bool:
     """Whether a clitic stands for its full word: no possessive, and before a fitting form."""
-    tags = tags_of(following)
+    verb = next((word for word in following if word not in _PASSED), "")
+    tags = tags_of(verb)
     if full in ("has", "had", "have"):
-        fits = not tags and not english().classes(following)
-        return fits or bool(tags & {"VBN", "RB"}) or following in _BEFORE_PARTICIPLES
-    if full == "us":
+        fits = (not tags and not english().classes(verb)) or verb in (*_AFTER_HAS, "better")
+        return fits or (bool(tags & {"VBN", "RB"}) and verb != "to")
+    if full in ("would", "will"):
+        return verb != "better" and ("VB" in tags or tags.isdisjoint(_PAST_TAGS))
+    if full == "us" or (full == "is" and verb in _AFTER_HAS):
         return host == "let"
-    if full == "is" and not english().classes(host) and host not in _BEARS_IS:
-        adverb = tags and tags <= {"VBG", "VBN", "VBD", "RB"}
-        return bool(adverb) or following in _AFTER_IS
+    if full == "is" and not english().classes(host) and host not in ("there", "here"):
+        after = following[0] if following else ""
+        adverb = tags_of(after)
+        return bool(adverb and adverb <= {"VBG", "VBN", "VBD", "RB"}) or after in _AFTER_IS
     return host != "let"
 
 
@@ -441,7 +451,9 @@ def _form_evidence(old: str, new: str) -> list[str]:
         old + "ly",
         old.removesuffix("y") + "ily",
     ):
-        return ["word class"]  # slow, slowly
+        # Slow, slowly; an adjective that is no adverb does not stand for one: beautiful made.
+        is_adverb = "RB" in {tag for _, tag in ours} - {tag for _, tag in theirs}
+        return ["word class", *["degree form"] * is_adverb]
     tags, others = (
         {"VBD" if tag == "VBN" else tag for _, tag in forms} for forms in (ours, theirs)
     )

@@ -45,32 +45,14 @@ _MODALS = _set("can ca could will wo would shall should may might must 'll")
 _AUXILIARIES = _BE | _HAVE | _DO | _MODALS
 _ADVERBS = _set("not n't also never ever really just always still")
 _ASKING = _set("what which who whom where when why how")
+_DENIALS = _set("not never n't")
 _MARKS = frozenset(".,;:")
-_CLAUSE_BEFORE = frozenset(
-    ("", ".", "!", "?", ",", ";", "and", "but", "that", "because", "if", "or")
-)
+_CLAUSE_BEFORE = _set(". ! ? , ; and but that because if or") | {""}
 _FORMS_OF_AUXILIARIES = _set("am is are was were has have do does")
 _ENDS = frozenset(("", ".", "!", "?", ",", ";", ":", ")"))
 
-_HOSTS_OF_NOT = _set(
-    "do does did have has had is are was were ca wo sha could would should might must may need dare"
-    " ought ai"
-)
-_PRONOUNS = _set(
-    "i you he she it we they who what that there this these those here where how why when everyone"
-    " everybody someone somebody something nothing everything one nobody"
-)
-_HOSTS = {
-    "n't": _HOSTS_OF_NOT,
-    "'m": _set("i"),
-    "'re": _set("you we they who what"),
-    "'ve": _set(
-        "i you we they who what where how there these those could would should might must may not"
-        " n't to"
-    ),
-    "'ll": _PRONOUNS,
-    "'d": _PRONOUNS,
-}
+_HOSTS = {clitic: _set(hosts) for clitic, hosts in english().hosts.items()}
+_PRONOUNS = _HOSTS["'ll"]
 # What neither a possessive nor *is* leans on.
 _NO_HOSTS_OF_S = _AUXILIARIES | _set(
     "'s a an the i you we they my your our their not n't of to at from with by into and or if very"
@@ -135,20 +117,34 @@ class _Passage:
             if clitic == "'ve" and (after in _BEFORE_NOUNS or _lacks(after, "VBN", "RB")):
                 fits = False  # I've fun
             stays = clitic != "n't"
+        if stays and after in ("now", "today") and at > 1 and self.low[at - 2] in _ASKING:
+            after = self.low[at + 2]  # tell me where he's now
+        if clitic == "n't" and after in _DENIALS:
+            yield "repeated word"
         if not fits or (stays and after in _ENDS):
             yield "bad contraction"
 
     def cut_host(self, at: int) -> Iterator[str]:
-        """*ca*, *wo* and *sha* are there for *n't* alone."""
+        """*ca*, *wo* and *sha* are there for *n't* alone; *nt* lacks its apostrophe."""
         if self.low[at + 1] != "n't":
             yield "bad contraction"
 
     def negation(self, at: int) -> Iterator[str]:
-        """*Is not it fun?* for *isn't it*."""
+        """*Is not it fun?* for *isn't it*, *why do not people*; no *did not never*."""
         before = self.low[at - 2] if at > 1 else ""
-        question = self.low[at + 1] in _SUBJECTS or self.low[at + 1] in ("it", "you")
-        if question and self.low[at - 1] in _AUXILIARIES and (before in _ENDS or before in _ASKING):
-            yield "stiff question"
+        asked = self.low[at + 1] in _SUBJECTS or self.low[at + 1] in ("it", "you")
+        asked = (asked and (before in _ENDS or before in _ASKING)) or before in ("why", "how")
+        if asked and self.low[at - 1] in _AUXILIARIES:
+            yield from ("stiff question", "verb form")
+        if self.low[at + 1] in _DENIALS:
+            yield "repeated word"
+        yield from ("bad contraction",) * (self.low[at - 1] in ("don", "won"))
+
+    def such(self, at: int) -> Iterator[str]:
+        """No *such rude*, but *such a day*."""
+        tags = tags_of(self.low[at + 1])
+        if tags and tags <= {"JJ", "RB"} and self.low[at + 2] in _ENDS:
+            yield "degree form"
 
     def article(self, at: int) -> Iterator[str]:
         """*a* or *an* by the sound of the next word, one thing, no superlative."""
@@ -238,7 +234,8 @@ class _Passage:
 
     def quantity(self, at: int) -> Iterator[str]:
         """Other than *many* and *much*, it has no degrees."""
-        if self.low[at - 1] in ("so", "too", "very", "how", "as"):
+        before = self.low[at - 1 - (at > 1 and self.low[at - 1] == "a")]
+        if before in ("so", "too", "very", "how") or self.low[at - 1] == "as":
             yield "degree form"
 
     def degree(self, at: int) -> Iterator[str]:
@@ -258,20 +255,16 @@ class _Passage:
             yield "degree form"
 
 
-def _auxiliaries_of() -> dict[str, frozenset[str]]:
-    """Which subjects each form of *be*, *have* and *do* takes, of the pronouns."""
-    third, others = _set("he she it"), _set("you we they")
-    return {
-        **dict.fromkeys(("is", "has", "does"), third),
-        **dict.fromkeys(("have", "do"), others | {"i"}),
-        "am": _set("i"),
-        "are": others,
-        "was": third | {"i"},
-        "were": others | third | {"i"},  # if he were
-    }
-
-
-_SUBJECTS_OF = _auxiliaries_of()
+_THIRD = _set("he she it")
+# Which pronouns each form of *be*, *have* and *do* takes as subjects.
+_SUBJECTS_OF = {
+    **dict.fromkeys(("is", "has", "does"), _THIRD),
+    **dict.fromkeys(("have", "do"), _OTHERS),
+    "am": _set("i"),
+    "are": _OTHERS - {"i"},
+    "was": _THIRD | {"i"},
+    "were": _OTHERS | _THIRD,  # if he were
+}
 
 
 def _agree(subject: str, auxiliary: str) -> bool:
@@ -290,12 +283,13 @@ def _only(forms: frozenset[tuple[str, str]], *tags: str) -> bool:
 _CHECKS: dict[str, Callable[[_Passage, int], Iterator[str]]] = {
     **dict.fromkeys(_BEFORE_NOUNS | _ONE | _SEVERAL | {"much"}, _Passage.determiner),
     **dict.fromkeys(("gonna", "wanna", "gotta"), _Passage.infinitive),
-    **dict.fromkeys(("lots", "plenty", "several", "numerous"), _Passage.quantity),
+    **dict.fromkeys(("lots", "lot", "plenty", "several", "numerous"), _Passage.quantity),
+    "such": _Passage.such,
     **dict.fromkeys(("a", "an"), _Passage.article),
     **dict.fromkeys(("i", "you", "he", "she", "it", "we", "they"), _Passage.subject),
     **dict.fromkeys(_AUXILIARIES, _Passage.after_auxiliary),
     **dict.fromkeys((*_HOSTS, "'s"), _Passage.clitic),
-    **dict.fromkeys(("ca", "wo", "sha"), _Passage.cut_host),
+    **dict.fromkeys(("ca", "wo", "sha", "nt"), _Passage.cut_host),
     **dict.fromkeys((*_INTENSIFIERS, "more", "most"), _Passage.degree),
     "not": _Passage.negation,
     "to": _Passage.infinitive,

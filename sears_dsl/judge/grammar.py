@@ -29,6 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sears_dsl.judge.changes import changes_of
+from sears_dsl.judge.english import english
 from sears_dsl.judge.mistakes import VERSION, mistakes
 from sears_dsl.judge.networks import (
     LONG_DRAWN,
@@ -181,6 +182,8 @@ class Grammar:
 
     def _is_word(self, word: str) -> bool:
         plain = plain_word(word)
+        if plain in english().misspelt:
+            return False
         if plain in self.known or not _LETTERS.fullmatch(plain):
             return True
         short = LONG_DRAWN.sub(r"\1", plain)

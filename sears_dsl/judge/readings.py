@@ -171,10 +171,12 @@ def change_name(change: Change) -> str:
     """A change without its text: its words in lower case, but those shared at either end.
 
     So a remark put before a sentence has one name, whatever the sentence begins with. Sides that
-    differ in casing alone are left whole.
+    differ in casing alone are left as they are: *I* for *i* is another change than *i* for *I*.
     """
     old, new = ([word.lower() for word in words] for words in (change.old, change.new))
-    if old != new:
+    if old == new:
+        old, new = list(change.old), list(change.new)
+    else:
         front, back = common_ends(old, new)
         old, new = old[front : len(old) - back], new[front : len(new) - back]
     return f"{' '.join(old)} -> {' '.join(new)}".strip()

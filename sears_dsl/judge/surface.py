@@ -117,6 +117,9 @@ _SIZES = ("places changed", "words changed", "share of words changed")
 _END_MARKS = frozenset((".", "!", "?"))
 _ENDING = _END_MARKS | {"…"}
 _ABBREVIATED = frozenset(("mr", "mrs", "ms", "dr", "st", "vs", "etc", "no", "prof", "jr"))
+_DENIALS = frozenset(("not", "n't", "nt", "never", "no", "cannot"))
+# What is said with a word of these denies nothing: no doubt about it, whether or not, isn't it.
+_IDLE = frozenset(("doubt", "mistake", "question", "matter", "wonder", "only", "just", "or", ","))
 _CARELESS_CASING = frozenset((("i", "I"), ("ok", "OK"), ("OK", "ok")))
 _LIKE_MARKS = str.maketrans({"“": '"', "”": '"', "‘": "'", "–": "-", "—": "-", "…": "."})
 
@@ -209,6 +212,7 @@ class _Comparison:
     def __init__(self) -> None:
         self.evidence = [0.0] * len(SURFACE)
         self.support = [0.0] * len(SUPPORT)
+        self.denials = 0
 
     def add(self, name: str, amount: float = 1.0) -> None:
         self.evidence[_AT[name]] += amount
@@ -236,6 +240,7 @@ class _Comparison:
             new = _without(change.new, coming)
             self.place(was, now, *self.recased(was, now, old, new))
         self.order(original, rewrite, changes)
+        self.add("opposite", self.denials % 2)
         remainder = sum(self.evidence) - sum(self.evidence[_AT[name]] for name in _SIZES)
         self.support[_SUPPORT_AT["explained"]] = float(any(self.support) and not remainder)
 
@@ -300,11 +305,13 @@ class _Comparison:
         left = [word for word in old if english().classes(word)]
         come = [word for word in new if english().classes(word)]
         following = now.after[0].lower() if now.after else ""
+        denied, opposed = 0, self.evidence[_AT["opposite"]]
         for ours in list(left):
             theirs, name = counterpart(ours, come)
             if name:
                 left.remove(ours)
                 come.remove(theirs)
+                denied += _is_denial(ours, theirs)
                 self.add("function words replaced")
                 self.all(function_evidence(ours, theirs, name, following))
         for ours in list(left):
@@ -319,11 +326,16 @@ class _Comparison:
                 content_new.append(theirs)
         for word, kind in [(word, "lost") for word in left] + [(word, "added") for word in come]:
             self.add(f"function words {kind}")
+            denied += word in _DENIALS
             self.all(lone_evidence(word, kind, following))
         for ours, theirs in zip(content_old, content_new, strict=False):
             self.add("content words replaced")
             self.all(content_evidence(ours, theirs))
         paired = min(len(content_old), len(content_new))
+        if denied % 2 and self.evidence[_AT["opposite"]] > opposed:
+            self.evidence[_AT["opposite"]] = opposed  # unkind, not kind
+        elif not content_old + content_new and _IDLE.isdisjoint((*was.words, *now.words)):
+            self.denials += denied
         self.add("content words lost", len(content_old) - paired)
         self.add("content words added", len(content_new) - paired)
         if "-" not in now.words:  # the parts of sci-fi are not words
@@ -341,6 +353,11 @@ class _Comparison:
             if english().same(ours, theirs):
                 self.agree("contraction" if clitics else "used alike")
                 return True
+        ours, theirs = _phrase(old), _phrase(new)
+        first, second = english().strength(ours), english().strength(theirs)
+        if " " in ours + theirs and first is not None and second is not None:
+            self.add("degree replaced", min(1.0, 0.2 + 0.3 * abs(first - second)))
+            return True
         if "".join(was.words) == "".join(now.words):
             self.add("joined or cut")
             return True
@@ -410,6 +427,8 @@ class _Comparison:
                 kind = likeness(ours, theirs)
                 if kind == "contraction" and not _fits(was, now, ours, theirs):
                     kind = ""
+                    # A noun's 's may be a possessive.
+                    self.add("bad contraction", "is" not in (ours, theirs))
                 if kind:
                     self.agree(kind)
                     old.remove(ours)
@@ -425,10 +444,10 @@ def _fits(was: _Window, now: _Window, old: str, new: str) -> bool:
     if clitic not in line:
         return True
     at = line.index(clitic, len(window.before) if clitic in map(str.lower, window.words) else 0)
-    host, following = line[at - 1] if at else "", line[at + 1] if at + 1 < len(line) else ""
+    host = line[at - 1] if at else ""
     if full == "is" and window is now:
         host = "it"  # whether it can lean on its host is looked at elsewhere
-    return written_out(full, host, following)
+    return written_out(full, host, line[at + 1 :])
 
 
 def _casing(was: _Window, at: int, now: _Window, place: int) -> float:
@@ -454,6 +473,12 @@ def _dense(words: Sequence[str]) -> str:
 
 def _is_mark(word: str) -> bool:
     return not word[0].isalnum() and word not in CLITICS
+
+
+def _is_denial(old: str, new: str) -> bool:
+    """Whether one of two words denies what the other says, without being its opposite."""
+    alike = "negation" in english().classes(old) & english().classes(new)
+    return not (alike or english().opposite(old, new) or _DENIALS.isdisjoint((old, new)))
 
 
 def _open_class(words: Iterable[str]) -> list[str]:

@@ -119,6 +119,33 @@ def test_more_evidence_never_raises_a_score(judge: Judge) -> None:
             assert (steps <= 0).all() if helps else (steps >= 0).all(), name
 
 
+# What lists and tables are sure of, though no reader of the fit met it.
+_BAD = """
+It's got a large screen. => It is got a large screen.
+He's already been there. => He is already been there.
+They'd already left when we came. => They would already left when we came.
+I'd better go now. => I would better go now.
+She has a new phone. => She's a new phone.
+Tell me where he is now. => Tell me where he's now.
+Why won't the phone charge? => Why will not the phone charge?
+Why don't people come here? => Why do not people come here?
+He wasn't there. => He wasn not there.
+He doesn't care. => He doesnt care.
+I never go there. => I don't never go there.
+He was kind. => He wasn't kind.
+I couldn't believe it. => I could believe it.
+We want separate rooms. => We want seperate rooms.
+I have seen it a lot. => I have seen it alot.
+It was beautifully made. => It was beautiful made.
+It is humorous. => It is humourous.
+"""
+
+
+@pytest.mark.parametrize("case", _BAD.strip().splitlines())
+def test_what_is_surely_wrong_is_not_accepted(case: str, judge: Judge) -> None:
+    assert judge.scores([tuple(case.split(" => "))])[0] < judge.tau
+
+
 _CHANGES = st.tuples(st.floats(-20, 20), st.floats(0, 3))
 
 

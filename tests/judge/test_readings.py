@@ -148,7 +148,8 @@ def test_names_of_changes_have_no_casing_and_no_place() -> None:
         ("It is dull.", "Quite frankly, it is dull.", "-> quite frankly ,"),
         ("the film is dull", "quite frankly, the film is dull", "-> quite frankly ,"),
         ("Anyway, it is dull.", "It is dull.", "anyway , ->"),
-        ("i said so", "I said so", "i -> i"),
+        ("i said so", "I said so", "i -> I"),
+        ("I said so", "i said so", "I -> i"),
         ("It was so, so dull.", "It was so dull.", ", so ->"),
     ],
 )
@@ -164,6 +165,15 @@ def test_readings_of_a_remark_count_in_lower_case_and_before_other_words() -> No
     mean, spread = ours.effects_of([changes_of("it is dull .", "to me , it is dull .")])
     assert mean[0] > 0.5
     assert spread[0] < NONE.spread
+
+
+def test_a_word_in_capitals_is_not_read_as_one_that_loses_them() -> None:
+    read = [Reading(f"Then i {verb}.", f"Then I {verb}.", True) for verb in ("ran", "ate", "sat")]
+    for readings in (load_readings(), NONE.with_readings(read, np.full(3, 0.5))):
+        (up, down), _ = readings.effects_of(
+            changes_of(*pair) for pair in (("So i go.", "So I go."), ("So I go.", "So i go."))
+        )
+        assert up > 0.5 > down
 
 
 def test_the_shipped_readings_hold_what_the_file_of_readings_says() -> None:
