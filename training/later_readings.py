@@ -36,7 +36,7 @@ SHIPPED = {
 
 
 def _has_another_name(name: str) -> bool:
-    """Whether it is the name of a change that has words in common at an end."""
+    """Whether it is the name of no change, or of one that has words in common at an end."""
     old, _, new = f" {name} ".partition(" -> ")
     sides = Change(tuple(old.split()), tuple(new.split()), 0, 0, 0, 0)
     return sides.old == sides.new or change_name(sides) != name

@@ -80,7 +80,6 @@ class English:
         self._persons = _groups(lists["persons"])
         self._strength = {word: min(ranks) for word, ranks in _groups(lists["strength"]).items()}
         self._opposites = {frozenset(pair.split("/")) for pair in lists["opposites"].split()}
-        self._opposed = frozenset[str]().union(*self._opposites)
         self._kinds: dict[str, dict[str, str]] = {}
         for kind, members in lists["kinds"].items():
             for member in members.split():
@@ -91,9 +90,10 @@ class English:
         self._tens = {word: 10 * value for value, word in enumerate(tens, start=2)}
         self._ordinals = {word: value for value, word in enumerate(ordinals)}
         self._multipliers: dict[str, int] = lists["multipliers"]
+        groups = (self._classes, self._same, self._kinds, self._units, self._tens, self._ordinals)
+        self._listed = frozenset[str]().union(*groups, self._multipliers, *self._opposites)
         self.misspelt = frozenset(lists["misspelt"].split())
-        self.people: dict[str, str] = lists["people"]
-        self.hosts: dict[str, str] = lists["hosts"]
+        self.people, self.hosts = (dict[str, str](lists[name]) for name in ("people", "hosts"))
 
     def classes(self, word: str) -> frozenset[str]:
         """The closed classes of a word."""
@@ -127,16 +127,7 @@ class English:
 
     def listed(self, word: str) -> bool:
         """Whether any list has a word."""
-        return (
-            word in self._classes
-            or word in self._same
-            or word in self._kinds
-            or word in self._units
-            or word in self._tens
-            or word in self._ordinals
-            or word in self._multipliers
-            or word in self._opposed
-        )
+        return word in self._listed
 
     def opposite(self, old: str, new: str) -> bool:
         """Whether one word is the other's opposite: listed, or by a prefix or suffix."""

@@ -119,8 +119,7 @@ class _Passage:
             stays = clitic != "n't"
         if stays and after in ("now", "today") and at > 1 and self.low[at - 2] in _ASKING:
             after = self.low[at + 2]  # tell me where he's now
-        if clitic == "n't" and after in _DENIALS:
-            yield "repeated word"
+        yield from ("repeated word",) * (clitic == "n't" and after in _DENIALS)
         if not fits or (stays and after in _ENDS):
             yield "bad contraction"
 
@@ -132,9 +131,8 @@ class _Passage:
     def negation(self, at: int) -> Iterator[str]:
         """*Is not it fun?* for *isn't it*, *why do not people*; no *did not never*."""
         before = self.low[at - 2] if at > 1 else ""
-        asked = self.low[at + 1] in _SUBJECTS or self.low[at + 1] in ("it", "you")
-        asked = (asked and (before in _ENDS or before in _ASKING)) or before in ("why", "how")
-        if asked and self.low[at - 1] in _AUXILIARIES:
+        asked = self.low[at + 1] in _SUBJECTS | {"it", "you"} and before in _ENDS | _ASKING
+        if (asked or before in ("why", "how")) and self.low[at - 1] in _AUXILIARIES:
             yield from ("stiff question", "verb form")
         if self.low[at + 1] in _DENIALS:
             yield "repeated word"

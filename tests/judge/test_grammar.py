@@ -137,6 +137,9 @@ def test_words_that_no_text_has(grammar: Grammar) -> None:
         "I can't say it isn't a well-known film, it's soooo good: 10/10! #tag @me http://a.b/c "
         "Zweibrücken’s cacti weren't cheap. DON'T you'd've"
     )
+    assert grammar.unknown_words("Seperate rooms wasn not alot, I beleive.") == (
+        *("Seperate", "wasn", "alot", "beleive"),
+    )
     assert not set(grammar.unknown_words(fine)) - {"you'd've"}
     pair = ("I can not say.", "I cann't say.")
     assert grammar.evidence([pair])[0, GRAMMAR.index("unknown_words")] == 1

@@ -47,6 +47,21 @@ def test_score_shows_what_discovery_asks(tmp_path: Path) -> None:
     assert [float(row["score"]) for row in rows] == pytest.approx(scores, abs=1e-5)
 
 
+@pytest.mark.parametrize(
+    ("original", "rewrite", "told"),
+    [("A comida estava fria.", "A comida estava gelada.", True), (*PAIRS[0][:2], False)],
+)
+def test_score_tells_of_rows_that_are_not_english(
+    original: str, rewrite: str, told: bool, tmp_path: Path
+) -> None:
+    path = tmp_path / "pairs.csv"
+    path.write_text(f'original,rewrite\n"{original}","{rewrite}"\n', "utf-8")
+    done = CliRunner().invoke(sears, ["score", str(path)])
+    note = f"note: {path}: 1 of 1 rows do not look like English; scores are not calibrated for them"
+    assert done.stderr.splitlines() == [note] * told
+    assert "note" not in done.stdout
+
+
 def test_calibrate_fits_a_threshold_to_judgements(judged: str) -> None:
     done = CliRunner().invoke(sears, ["calibrate", judged, "--scorer", "meaning", "--json"])
     assert done.exit_code == 0, done.output

@@ -11,6 +11,7 @@ import click
 
 from sears_dsl.cli.options import shared
 from sears_dsl.cli.options.model import pivot_option, scorer_option
+from sears_dsl.defaults import ENGLISH_SCORERS
 from sears_dsl.errors import UsageError
 from sears_dsl.runtime.extras import need_discovery
 
@@ -30,7 +31,8 @@ pairs_options = shared.with_options(
         "words; judge-lm: the same, with a language model of this machine asked as well; meaning: "
         "the chance that people call two whole sentences the same; pivot: the paper's score "
         "through translation; minilm: the cosine of a sentence encoder; a function or an object of "
-        "your own; llm:SETTINGS: the judge, and a language model about what it accepts.",
+        "your own; llm:SETTINGS: the judge, and a language model about what it accepts. All but "
+        "pivot, and what is your own, are made for English.",
     ),
     pivot_option,
     click.option("--original", help="The column of the original texts."),
@@ -101,10 +103,17 @@ def _scored(
     dataset: Dataset, columns: PairColumns, scorer: Scorer, tau: float | None
 ) -> Iterator[dict[str, list[Any]]]:
     """The columns of each batch with the new ones."""
+    from sears_dsl.cli.screen.discovery import foreign_notes
+    from sears_dsl.judge.grammar import load_grammar
     from sears_dsl.meaning.judgements import pairs_of
 
-    for batch in dataset.batches():
-        values = scorer.scores(pairs_of(batch, columns, where=dataset.path))
+    for number, batch in enumerate(dataset.batches()):
+        pairs = pairs_of(batch, columns, where=dataset.path)
+        if not number and scorer.name in ENGLISH_SCORERS:
+            looks_english = load_grammar(deep=False).looks_english
+            for note in foreign_notes([pair[0] for pair in pairs], looks_english=looks_english):
+                click.echo(f"note: {dataset.path}: {note}", err=True)
+        values = scorer.scores(pairs)
         table = {name: list(column) for name, column in batch.columns.items()}
         table["score"] = [float(f"{value:.6g}") for value in values]
         if tau is not None:

@@ -103,11 +103,17 @@ _FOREIGN = 0.1
 _MARKUP = re.compile(r"</?[a-z][a-z0-9]*(?:\s[^<>]*)?/?>|&(?:[a-z]{2,8}|#\d+);", re.IGNORECASE)
 
 
+def foreign_notes(texts: Sequence[str], *, looks_english: Any) -> list[str]:
+    """Whether a tenth of the rows are not English, as a sentence; none if they are."""
+    odd, some = sum(not looks_english(text) for text in texts), len(texts)
+    what = f"{odd:,} of {some:,} rows do not look like English; scores are not calibrated for them"
+    return [what] if odd and odd >= _FOREIGN * some else []
+
+
 def notes_on(texts: Sequence[str], *, looks_english: Any) -> list[str]:
     """What is strange about rows, a sentence each."""
     some = len(texts)
     words = [len(text.split()) for text in texts]
-    foreign = sum(not looks_english(text) for text in texts)
     short = sum(count <= _FEW_WORDS for count in words)
     marked = [markup for text in texts if (markup := _MARKUP.search(text))]
     long = sum(count > _MANY_WORDS for count in words)
@@ -122,11 +128,7 @@ def notes_on(texts: Sequence[str], *, looks_english: Any) -> list[str]:
             "sentence by sentence, which takes long; rows of a sentence or two find more in less "
             "time"
         )
-    if foreign and foreign >= _FOREIGN * some:
-        notes.append(
-            f"{foreign:,} of {some:,} rows do not look like English; scores are not calibrated "
-            "for them"
-        )
+    notes += foreign_notes(texts, looks_english=looks_english)
     if marked and len(marked) >= _FOREIGN * some:
         notes.append(
             f"{len(marked):,} of {some:,} rows have markup, such as {marked[0].group()}: a word "
