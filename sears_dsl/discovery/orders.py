@@ -10,7 +10,7 @@ rows; what is scored or paraphrased is in the journal; the model is asked throug
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any
@@ -126,12 +126,10 @@ class Search:
         One that lacks what has to stay in its row does not count.
         """
         paraphrases = remembered_paraphrases(
-            self.paraphraser,
-            right.texts,
-            self.journal,
+            self.paraphraser, right.texts, self.journal,
             on_portion=partial(self.on_progress, "paraphrasing"),
             in_time=self.budget.stage("paraphrases"),
-        )
+        )  # fmt: skip
         skipped, guards = sum(each is None for each in paraphrases), right.guards
         if guards is None:
             return [each or [] for each in paraphrases], skipped
@@ -184,8 +182,9 @@ class SearchOutcome:
 # Of the questions that are left what known rules may take, and what is kept at most for telling of
 # held-out rows.
 _OF_KNOWN, _OF_HELD_OUT = 0.25, 0.3
-# Of the rules that were not found, so many of each kind are told.
-_CLOSEST = 3
+# Of the rules that were not found, so many of each kind are told; of those that nearly enough
+# readers accept, so many are asked about, since a larger δ is worth it for what flips alone.
+_CLOSEST, _NEAR = 3, 10
 
 
 def meaning_first(search: Search, right: RightRows, held_out: HeldOutRows | None) -> SearchOutcome:
@@ -206,11 +205,12 @@ def meaning_first(search: Search, right: RightRows, held_out: HeldOutRows | None
     _, high = wilson_interval(tried.flips, tried.counted.changed)
     often = high >= _least_rates(tried, base_rate)
     tried = replace(tried, passed=np.flatnonzero(enough & often))
+    near = _ask_though_refused(search, right, tokens, judgements.failed)
     return SearchOutcome(
         candidates=tried,
         base_rate=base_rate,
         base_rows=base_rows,
-        closest=_closest(tried, often, judgements.failed),
+        closest=_closest(tried, often, judgements.failed, near, search.settings.flips(len(right))),
         known=known,
         counts={
             "known": 0 if known is None else known.acting,
@@ -369,6 +369,22 @@ def _ask_about_rules(
     return replace(active, answers=answers)
 
 
+def _ask_though_refused(
+    search: Search, right: RightRows, tokens: Tokens, failed: Candidates
+) -> Candidates:
+    """What rules do that nearly enough readers accept: it is told, and they are not found.
+
+    Their questions are those that neither other rules nor held-out rows can need.
+    """
+    lows = np.array([each.judged.low if each.judged else 0.0 for each in failed.rows])
+    best = np.argsort(-lows, kind="stable")[:_NEAR]
+    near = failed.keep(best[lows[best] >= 1 - 2 * search.settings.delta])
+    left, most = search.questions.left, search.questions.most
+    spare = None if left is None or most is None else left - round(_OF_HELD_OUT * most)
+    with search.questions.at_most(spare):
+        return _ask_about_rules(search, right, tokens, near, held_out=None, base_rate=0.0)
+
+
 def _least_rates(candidates: Candidates, base_rate: float) -> NDArray[np.float64]:
     """Which share of its rows each rule has to flip.
 
@@ -406,43 +422,44 @@ def _inserts_words(rule: Rule) -> bool:
 
 
 def _closest(
-    tried: Candidates, often: NDArray[np.bool_], failed: Candidates
+    tried: Candidates, often: NDArray[np.bool_], failed: Candidates, near: Candidates, least: int
 ) -> tuple[Closest, ...]:
-    """Of the rules that were not found those that lacked least, of each kind some."""
-    flips, counts = tried.flips, tried.counted.changed
-    others = np.setdiff1d(np.arange(len(tried)), tried.passed).tolist()
+    """Of the rules that were not found those that lacked least, of each kind some.
+
+    First those that flip enough rows, ``least``, and of which readers are not sure enough.
+    """
     bear = [
-        Closest(
-            rule=tried.texts[each],
-            lacks="flips" if often[each] else "rate",
-            changed=int(tried.applications.changed[each]),
-            asked=int(counts[each]),
-            flips=int(flips[each]),
-            judged=tried.rows[each].judged,
-        )
-        for each in sorted(others, key=lambda each: (-flips[each], counts[each], tried.texts[each]))
-        if flips[each]
+        each
+        for number, each in enumerate(_as_asked(tried, np.where(often, "flips", "rate")))
+        if each.flips and number not in tried.passed
     ]
+    bear.sort(key=lambda each: (-each.flips, each.asked, each.rule))
+    asked = {each.rule: each for each in _as_asked(near, np.full(len(near), "meaning"))}
     judged = [
-        (each, text, each.judged)
+        (asked.get(text, Closest(rule=text, lacks="meaning" if verdict.sampled else "text",
+                                 changed=each.support, asked=0, flips=0, judged=verdict)), verdict)
         for each, text in zip(failed.rows, failed.texts, strict=True)
-        if each.judged is not None
-    ]
-    unasked = [
-        Closest(
-            rule=text,
-            lacks="meaning" if verdict.sampled else "text",
-            changed=each.support,
-            asked=0,
-            flips=0,
-            judged=verdict,
-        )
-        for each, text, verdict in sorted(judged, key=lambda each: -each[2].low)
-    ]
-    lose = [each for each in unasked if each.lacks == "meaning"]
-    few = [each for each in unasked if each.lacks == "text"]
+        if (verdict := each.judged) is not None
+    ]  # fmt: skip
+    judged.sort(key=lambda each: -each[1].low)
+    lose = [each for each, _ in judged if each.lacks == "meaning"]
+    flip = sorted((each for each in lose if each.flips >= least), key=lambda each: -each.flips)
+    lose = [each for each in lose if each.flips < least]
+    few = [each for each, _ in judged if each.lacks == "text"]
     few.sort(key=lambda each: (-each.changed, each.rule))
-    return (*bear[:_CLOSEST], *lose[:_CLOSEST], *few[:_CLOSEST])
+    return (*flip[:_CLOSEST], *bear[:_CLOSEST], *lose[:_CLOSEST], *few[:_CLOSEST])
+
+
+def _as_asked(candidates: Candidates, lacks: NDArray[np.str_]) -> Iterator[Closest]:
+    """What each rule that the model was asked about lacks, and what it does."""
+    numbers = (candidates.applications.changed, candidates.counted.changed, candidates.flips)
+    for row, text, lack, changed, asked, flips in zip(
+        candidates.rows, candidates.texts, lacks.tolist(), *(each.tolist() for each in numbers),
+        strict=True,
+    ):  # fmt: skip
+        yield Closest(
+            rule=text, lacks=lack, changed=changed, asked=asked, flips=flips, judged=row.judged
+        )
 
 
 def paper_order(search: Search, right: RightRows) -> SearchOutcome:
@@ -508,12 +525,9 @@ def _candidates(
     if settings.propose_from == "paraphrases":
         rewordings |= dict.fromkeys(single_changes(right.texts, paraphrases, tagger=search.tagger))
     candidates = propose(
-        list(rewordings),
-        tokens,
-        tagger=search.tagger,
-        context=settings.context,
+        list(rewordings), tokens, tagger=search.tagger, context=settings.context,
         minimum_frequency=settings.minimum_frequency,
-    )
+    )  # fmt: skip
     # What flips nothing where it was proposed has to be proposed more than once.
     sources = [each.sources for each in candidates.rows]
     return candidates.keep(

@@ -127,6 +127,7 @@ CLOSEST = (
 CASES: dict[str, Discovery] = {
     "rules-found": discovery(rules=(found("film -> movie"), found("is -> ~'s / it __",
                                                                   source="contractions/contract"))),
+    "found-and-nearly": discovery(rules=(found("film -> movie"),), closest=CLOSEST),
     "only-known-rules-flip": discovery(rules=(found("film -> movie", source="synonyms/reviews"),),
                                        known=known("movie"), closest=CLOSEST),
     "nothing-flips": discovery(funnel=NOTHING),

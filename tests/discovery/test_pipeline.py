@@ -385,7 +385,7 @@ class Says:
         ]  # fmt: skip
 
 
-def planted(model: object, **settings: object) -> Discovery:
+def planted(model: object, *, scorer: Meaning | None = None, **settings: object) -> Discovery:
     """Sixty rows; every rewording keeps the meaning but one that makes a dog of something."""
     texts = [
         f"This {noun} is {kind} number {number} ."
@@ -397,7 +397,7 @@ def planted(model: object, **settings: object) -> Discovery:
         LabelledRows(tuple({"text": text} for text in texts), "text", None, "rows.csv"),
         CallablePredictor(model),  # type: ignore[arg-type]
         paraphraser=Says(movie="film", play="piece", very="really", story="dog"),
-        scorer=Meaning(),
+        scorer=scorer or Meaning(),
         tagger=TAGGER,
         settings=Settings(holdout=0, **settings),  # type: ignore[arg-type]
     )
@@ -425,6 +425,29 @@ def test_a_model_that_bears_everything_has_no_rule_and_what_was_tried_is_told() 
 def test_what_flips_but_means_another_thing_is_no_rule() -> None:
     found = planted(lambda texts: ["0" if "dog" in text else "1" for text in texts])
     assert found.rules == ()
+
+
+class Doubting(Meaning):
+    """Takes no film for a movie in one of nine texts."""
+
+    def _score(self, old: str, new: str) -> float:
+        return 0.1 if "film" in new and len(old) % 9 == 0 else super()._score(old, new)
+
+
+def test_a_bug_that_readers_nearly_accept_is_told_first_with_its_flips() -> None:
+    """It is not found: readers would refuse too many of its rewrites."""
+    flipping = planted(
+        lambda texts: ["0" if "film" in text else "1" for text in texts], scorer=Doubting()
+    )
+    assert flipping.rules == ()
+    first = flipping.closest[0]
+    assert (first.rule, first.lacks) == ("movie -> film", "meaning")
+    assert (first.flips, first.asked, first.changed) == (20, 20, 20)
+    assert first.judged is not None
+    assert 0.8 <= first.judged.low < 0.9
+    bearing = planted(lambda texts: ["1" for _ in texts], scorer=Doubting())
+    asked = {each.rule: (each.asked > 0, each.flips) for each in bearing.closest}
+    assert asked["movie -> film"] == (True, 0)
 
 
 @pytest.mark.parametrize("most", [40, 70, 100, 200])

@@ -214,7 +214,12 @@ def print_discovery(out: Console, discovery: Discovery, output: Path) -> None:
     if discovery.rules:
         _print_rules(discovery, out)
         _print_sums(discovery, out)
-    if not any(not each.source for each in discovery.rules):
+    if any(not each.source for each in discovery.rules):
+        least = discovery.least_flips(known=False)
+        for each in discovery.closest[:_CLOSEST]:
+            if each.lacks == "meaning" and each.flips >= least:
+                out.print(f"nearly: {_came_close(each, discovery)}")
+    else:
         out.print(*_nothing_new(discovery), sep="\n")
     out.print(_questions(discovery))
     if discovery.budget_reached:

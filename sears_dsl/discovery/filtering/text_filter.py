@@ -504,15 +504,10 @@ class _RuleJudge:
                 continue
             at = places.of_rule(number)
             forms = narrowed(
-                rule,
-                corpus.tokens,
-                Sites(places.rows[at], places.starts[at], places.ends[at]),
-                trial.answers,
-                tagger=corpus.tagger,
-                delta=self.delta / 2,
-                least=_LEAST_BESIDE,
+                rule, corpus.tokens, Sites(places.rows[at], places.starts[at], places.ends[at]),
+                trial.answers, tagger=corpus.tagger, delta=self.delta / 2, least=_LEAST_BESIDE,
                 negations=False,
-            )
+            )  # fmt: skip
             for form in forms:
                 yield number, form.rule
 

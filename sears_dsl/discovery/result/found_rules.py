@@ -278,30 +278,15 @@ def found_rules(
         numbers = _numbers(candidates.counted.of_rule(number), flips, fails, scores, tau)
         examples, firing = _shown(right, candidates, number, scores, tau)
         rows = applications.rows[applications.of_rule(number)]
-        results.append(
-            FoundRule(
-                rule=each.rule,
-                text=text,
-                id=each.name or name,
-                source=each.source,
-                scope=each.scope,
-                judged=each.judged,
-                changed=len(rows),
-                asked=numbers.changed,
-                flips=numbers.flips,
-                interval=numbers.interval,
-                at_tau=numbers.at_tau,
-                flips_at_tau=numbers.flips_at_tau,
-                mean_score=numbers.mean_score or 0.0,
-                flips_of_models=numbers.flips_of_models,
-                q_value=float(q_values[number]),
-                gain=gain,
-                examples=examples,
-                firing=firing,
-                silent=_silent(right.texts, set(rows.tolist()), text),
-                held_out=held,
-            )
-        )
+        results.append(FoundRule(
+            rule=each.rule, text=text, id=each.name or name, source=each.source,
+            scope=each.scope, judged=each.judged, changed=len(rows), asked=numbers.changed,
+            flips=numbers.flips, interval=numbers.interval, at_tau=numbers.at_tau,
+            flips_at_tau=numbers.flips_at_tau, mean_score=numbers.mean_score or 0.0,
+            flips_of_models=numbers.flips_of_models, q_value=float(q_values[number]),
+            gain=gain, examples=examples, firing=firing,
+            silent=_silent(right.texts, set(rows.tolist()), text), held_out=held,
+        ))  # fmt: skip
     return tuple(results), flipped
 
 
