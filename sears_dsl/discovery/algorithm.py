@@ -318,6 +318,6 @@ def _held_apart(right: RightRows, settings: Settings) -> tuple[Sequence[int], Se
     if not len(here):
         raise DataError(
             f"all of the {len(right)} right rows are held out, and none is left to find rules on",
-            help="give more rows, or a smaller share to hold out",
+            help="rows that say the same are held out together: give others, or --holdout 0",
         )
     return here.tolist(), held.tolist()

@@ -182,9 +182,12 @@ def test_what_held_out_rows_say_stands_in_all_that_is_written(tmp_path: Path) ->
     assert record.counts.right == 120
 
 
-def test_all_rows_held_out_is_an_error() -> None:
-    with pytest.raises(DataError, match="none is left to find rules on"):
+def test_all_rows_held_out_is_an_error_that_says_what_to_do() -> None:
+    with pytest.raises(DataError, match="all of the 12 right rows are held out") as error:
         run(holdout=0.9999)
+    assert error.value.help == (
+        "rows that say the same are held out together: give others, or --holdout 0"
+    )
 
 
 def test_the_base_rate_is_that_of_paraphrases_that_keep_the_meaning() -> None:
