@@ -181,9 +181,9 @@ def misses_of(trace: Trace, size: int, ways: int) -> list[int]:
 def traced(program: Program, tokens: Tokens) -> tuple[Trace, int]:
     """All accesses of matching all rows, and how many instances there are."""
     rows = len(tokens)
-    classes, pool = program.classes.of(tokens.types)
+    classes, memory = program.classes.of(tokens.types)
     planes = program.planes
-    of_class = None if planes is None else pool.planes.of(classes, planes)
+    of_class = None if planes is None else memory.of(classes, planes)
     if planes is None or of_class is None:
         sys.exit("misses: there are no bits for so many rules")
     trace = Trace()

@@ -48,7 +48,6 @@ RANK_BITS = 37  # 31 for a position in a row and 6 for the order
 RANK = (1 << RANK_BITS) - 1
 ORDER_MASK = (1 << ORDER_BITS) - 1
 NODE_SHIFT = 32  # bits of a node in the key of an edge
-ENTRY = 7  # numbers at the head of an entry of `Heads`
 
 
 class RulePatterns(NamedTuple):
@@ -69,10 +68,6 @@ class Rules(NamedTuple):
 
     masks: UInt64Array  # (nodes,): the symbols, modulo 64, that a node has edges for
     root: Int32Array  # (symbols,): child of the root, `NO_CHILD` where there is none
-    # (words,): a bit for each symbol whose child of the root matters whatever comes next, since
-    # something ends there.
-    opens: UInt64Array
-    root_edges: Integer  # edges of all nodes under the root
     edges: Int64Array  # (size, 2): hashed edges, (node << 32 | symbol, child); -1 is free
     edge_offsets: Int32Array  # (nodes + 1,): the same edges by node, with the next two
     edge_symbols: Int32Array  # (edges,): what an edge asks for
@@ -140,29 +135,6 @@ class ClassPlanes(NamedTuple):
     firsts: UInt64Array
     nexts: UInt64Array  # (numbers, words): what a second token lets go on, likewise
     pool: UInt64Array  # (any, 8): cells: what a token lets go on
-
-
-class Heads(NamedTuple):
-    """What two tokens in a row begin, remembered for pairs of classes that come often.
-
-    One of them serves one thread. An entry of the arena begins with `ENTRY` numbers: of plain
-    patterns that end there, of edges for a third token, of nodes to go on from, whether these
-    accept anything by themselves, and the symbols, modulo 64, that all edges ask for (31 bits, 31
-    and 2). Then come the patterns; then for each edge (what it asks for; its child), from nodes
-    that have few; then for each other node (its number, ~number where what it accepts is among the
-    patterns; how many tokens are behind). The arena is emptied when it is full.
-    """
-
-    # (slots, 2): first class << 32 | second class + 1, -1 where the slot is free; and where the
-    # entry is in the arena, -1 where nothing begins.
-    slots: Int64Array
-    arena: Int32Array
-    used: Int64Array  # (1,): how much of the arena
-    # (classes, words): a bit for each symbol whose child of the root has an edge that a token of
-    # the class satisfies; no words where `remember` looks itself.
-    follows: UInt64Array
-    known: Flags  # (classes,): whether that was worked out for a class
-    candidates: Int32Array  # (symbols,): room
 
 
 class ProtectedPlaces(NamedTuple):

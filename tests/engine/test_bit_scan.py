@@ -62,16 +62,15 @@ def by_both(
 ) -> list[list[list[int]]]:
     """The instances by bits, and by the trie."""
     tokens = TAGGER.tag(texts)
-    classes, pool = program.classes.of(tokens.types)
+    classes, memory = program.classes.of(tokens.types)
     rows = (0, len(tokens), _EXTENTS[extent], tokens.row_offsets, tokens.type_ids)  # type: ignore[index]
     places = _protection(tokens, tokens.row_offsets, protected)
     assert program.planes is not None
-    planes = pool.planes.of(classes, program.planes)
-    heads = pool.take(len(tokens.type_ids), classes, program.rules)
+    planes = memory.of(classes, program.planes)
     bits = find_instances_by_bits(
         *rows, classes.of_type, program.planes, planes, program.rules.patterns, places
     )
-    trie = find_instances(*rows, classes, program.rules, heads, places)
+    trie = find_instances(*rows, classes, program.rules, places)
     return [bits.tolist(), trie.tolist()]
 
 
@@ -103,6 +102,21 @@ def test_more_hits_than_there_was_room_for_are_all_there() -> None:
     assert len(by_both(program, texts, "every")[0][0]) > 2_000
 
 
+@pytest.mark.parametrize("negations", [0, 80])
+def test_paths_that_end_beside_others_that_go_on(negations: int) -> None:
+    words = ("good", "movie", "a", "x", "?")
+    ngrams = [pair for first in words for pair in ((first,), (first, "movie"), (first, "a", "x"))]
+    written = [" ".join(ngram) + " -> y" for ngram in ngrams]
+    written += [f"a good {third} -> y" for third in (*words, "good x", *range(10))]
+    # Every token satisfies many of these.
+    written += [f"!w{k} {words[k % 5]} -> y" for k in range(negations)]
+    program = program_of(*written, "<s> good -> y", "NOUN movie -> y / a __")
+    texts = [" ".join(random.Random(k).choices(words, k=12)) for k in range(300)]
+    bits, trie = by_both(program, texts, "first")
+    assert bits == trie
+    assert len(bits[0]) > 1000
+
+
 @pytest.mark.parametrize(("dense", "at_once"), [(0, 1 << 20), (64, 1 << 20), (64, 1)])
 def test_hundreds_of_rules_and_classes_that_come_batch_after_batch(
     dense: int, at_once: int, monkeypatch: pytest.MonkeyPatch
@@ -123,8 +137,8 @@ def test_hundreds_of_rules_and_classes_that_come_batch_after_batch(
         bits, trie = by_both(program, texts, "first")
         assert bits == trie
     assert program.planes is not None
-    classes, pool = program.classes.of(TAGGER.tag(["movie w1"]).types)
-    planes = pool.planes.of(classes, program.planes)
+    classes, memory = program.classes.of(TAGGER.tag(["movie w1"]).types)
+    planes = memory.of(classes, program.planes)
     assert planes is not None
     words = len(program.planes.depths) if dense else 0
     assert planes.firsts.shape == planes.nexts.shape == (len(planes.bits), words)

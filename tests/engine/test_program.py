@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
-from itertools import pairwise
 
 import numpy as np
 import pytest
 
-from sears_dsl.engine.arrays import EXTENT_FIRST, CodeTable, Heads, ProtectedPlaces
+from sears_dsl.engine.arrays import CodeTable
 from sears_dsl.engine.compile.predicates import PatternError, Predicates
 from sears_dsl.engine.compile.program import Program, build_program, expand
 from sears_dsl.engine.compile.token_classes import TokenClasses
-from sears_dsl.engine.match.scan import collect
 from sears_dsl.engine.match.search import search
 from sears_dsl.language.loader import parse
 from sears_dsl.language.rule import (
@@ -227,41 +225,3 @@ def test_numbers_of_many_codes_are_those_of_a_dictionary() -> None:
         new = [code for code in dict.fromkeys(asked) if code not in numbers]
         numbers |= {code: len(numbers) + place for place, code in enumerate(new)}
         table.put(np.array(new), np.array([numbers[code] for code in new], np.int32))
-
-
-@pytest.mark.parametrize("negations", [0, 80])
-def test_what_is_remembered_of_pairs_changes_no_hit(negations: int) -> None:
-    words = ("good", "movie", "a", "x", "?")
-    ngrams = [pair for first in words for pair in ((first,), (first, "movie"), (first, "a", "x"))]
-    written = [" ".join(ngram) + " -> y" for ngram in ngrams]
-    # Paths that go on behind a third token, and more edges for it than are remembered.
-    written += [f"a good {third} -> y" for third in (*words, "good x", *range(10))]
-    # Every token satisfies many of these, so that candidates are sorted out by bits too.
-    written += [f"!w{k} {words[k % 5]} -> y" for k in range(negations)]
-    program = build("\n".join([*written, "<s> good -> y", "NOUN movie -> y / a __"]))
-    tokens = TAGGER.tag([" ".join(random.Random(k).choices(words, k=12)) for k in range(300)])
-    classes, _ = program.classes.of(tokens.types)
-    nothing = ProtectedPlaces(np.zeros(0, np.int32), np.zeros(0, np.uint8))
-    hits = []
-    for slots, arena, bits in (
-        (1 << 10, 1 << 20, 1),
-        (1 << 10, 1 << 20, 0),
-        (2, 1_600 if not negations else 1 << 18, 1),
-        (1, 1, 1),
-    ):
-        heads = Heads(
-            slots=np.full((slots, 2), -1, np.int64),
-            arena=np.zeros(arena, np.int32),
-            used=np.zeros(1, np.int64),
-            follows=np.zeros((len(classes.holds), bits * classes.holds.shape[1]), np.uint64),
-            known=np.zeros(len(classes.holds), np.bool_),
-            candidates=np.zeros(len(program.rules.root), np.int32),
-        )
-        rows = (0, len(tokens), EXTENT_FIRST, tokens.row_offsets, tokens.type_ids)
-        for _ in range(2):  # the second time what was remembered serves
-            by_row, offsets = collect(*rows, classes, program.rules, heads, nothing)
-        # Nothing is remembered where there is no room, else as much as there is room for.
-        assert (heads.used[0] > 0) == (arena > 1)
-        hits.append([sorted(by_row[a:b].tolist()) for a, b in pairwise(offsets.tolist())])
-    assert sum(map(len, hits[0])) > 1000
-    assert all(each == hits[0] for each in hits)

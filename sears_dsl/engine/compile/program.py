@@ -537,16 +537,9 @@ def _edges(trie: _Trie, plain: int, symbols: int) -> dict[str, Any]:
     under_root = np.flatnonzero(parents == 0)
     root[labels[under_root]] = children[under_root + 1]
     by_node = np.argsort(parents, kind="stable")
-    accepting = np.bincount(final_nodes, minlength=nodes) > 0
-    ends = (root != arrays.NO_CHILD) & ((root < 0) | accepting[np.maximum(root, 0)])
-    opens = np.zeros((symbols + 63) // 64, np.uint64)
-    ending = np.flatnonzero(ends)
-    np.bitwise_or.at(opens, ending >> 6, np.uint64(1) << (ending & 63).astype(np.uint64))
     return {
         "masks": masks,
         "root": root,
-        "opens": opens,
-        "root_edges": int(np.isin(parents, root[root >= 0]).sum()),
         "edges": arrays.build_table(parents, labels, children[1:], _table_size(len(parents))),
         "edge_offsets": starts_of(parents, nodes),
         "edge_symbols": labels[by_node],

@@ -1,8 +1,8 @@
 """Which class each token type is in, and rules as bits: what a class lets begin and go on.
 
 In: what variants test; the distinct token types of batch after batch. Out: `Classes` (types that
-satisfy the same symbols are one), `Heads` to remember pairs of them in, and for `match.bit_scan`
-the `BitPlanes` of a program and the `ClassPlanes` of its classes. Always holds: a class keeps its
+satisfy the same symbols are one), and for `match.bit_scan` the `BitPlanes` of a program and the
+`ClassPlanes` of its classes. Always holds: a class keeps its
 number as long as its `_ClassMemory` lives; what is told of a type does not depend on what came
 before. A type is decided once, however many batches have it, but where rules ask for words and tags
 alone, which takes no longer than to remember it; beyond `most_types` all is forgotten. A bit stands
@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from sears_dsl.engine import arrays as layout
-from sears_dsl.engine.arrays import NO_CHILD, BitPlanes, Classes, ClassPlanes, Heads, Rules
+from sears_dsl.engine.arrays import NO_CHILD, BitPlanes, Classes, ClassPlanes, Rules
 from sears_dsl.engine.compile.predicates import Predicates
 from sears_dsl.runtime.array_types import (
     Growing,
@@ -45,12 +45,6 @@ _FEW_TYPES = 200
 _FEW_NEW = 30
 # Classes times words of symbols, 64 to a word: 64 MiB.
 _MOST_WORDS = 1 << 23
-# Pairs of classes that a thread remembers, and the numbers that it keeps about them.
-_PAIRS = 1 << 17
-_FEWEST_PAIRS = 1 << 12  # what one row began is there for the next one
-_ARENA = 1 << 22
-# With more edges under the root (rules that were mined) types satisfy few symbols: those are asked.
-_MOST_ROOT_EDGES = 1 << 14
 
 
 class TokenClasses:
@@ -76,8 +70,8 @@ class TokenClasses:
         self._alone = threading.Lock()
         self._known = _ClassMemory(self._words)
 
-    def of(self, types: TokenTypes, *, described: bool = True) -> tuple[Classes, HeadsPool]:
-        """The classes of the types of a batch, and what is remembered of pairs of them.
+    def of(self, types: TokenTypes, *, described: bool = True) -> tuple[Classes, PlaneMemory]:
+        """The classes of the types of a batch, and what remembers their bits.
 
         Unless they are described all but the first three fields of `Classes` may be too short.
         """
@@ -97,9 +91,9 @@ class TokenClasses:
                     numbers[new] = learnt
                     self._known.remember(unseen, learnt)
             known = self._known
-            return Classes(numbers, *known.arrays(self._rules, described=described)), known.heads
+            return Classes(numbers, *known.arrays(self._rules, described=described)), known.planes
 
-    def of_row(self, types: Sequence[TokenType]) -> tuple[Classes, HeadsPool] | None:
+    def of_row(self, types: Sequence[TokenType]) -> tuple[Classes, PlaneMemory] | None:
         """What `of` gives, not described, for each token of one row; None where there is no room.
 
         No array is asked for what it has of a dozen tokens.
@@ -115,7 +109,7 @@ class TokenClasses:
                 known.class_of_object.update(zip(new, learnt, strict=True))
                 numbers = list(map(known.class_of_object.get, types))
             arrays = known.arrays(self._rules, described=False)
-            return Classes(np.array(numbers, np.int32), *arrays), known.heads
+            return Classes(np.array(numbers, np.int32), *arrays), known.planes
 
     def _learn_few(self, types: Sequence[TokenType]) -> list[int] | None:
         """The classes of the few types that are new; None where there is no room."""
@@ -162,7 +156,7 @@ class _ClassMemory:
         self.class_of_simple: dict[tuple[int, ...], int] = {}
         # Of those that are numbered what was asked before, for many types at a time.
         self._by_code: dict[object, layout.CodeTable] = {}
-        self.heads = HeadsPool()
+        self.planes = PlaneMemory()  # the same classes as bits
         self._numbers: dict[bytes, int] = {}  # the symbols of a class → its number
         self._arrays: tuple[Any, ...] | None = None
         self.columns = (
@@ -233,47 +227,6 @@ class _ClassMemory:
             self.columns[1].extend(ids)
             self._arrays = None
         return of_group
-
-
-class HeadsPool:
-    """Heads that no thread uses now; they serve the classes of one `_ClassMemory`."""
-
-    def __init__(self) -> None:
-        self._idle: list[Heads] = []
-        self.planes = PlaneMemory()  # the same classes as bits
-
-    def take(self, tokens: int, classes: Classes, rules: Rules) -> Heads:
-        """Heads for a scan of so many tokens; to be given back."""
-        count, words = classes.holds.shape
-        # Room for each pair that there may be, and for it to stand alone.
-        most = min(_PAIRS, max(_FEWEST_PAIRS, 1 << tokens.bit_length()))
-        pairs = min(most, 1 << (count * (count + 1)).bit_length())
-        if rules.root_edges > _MOST_ROOT_EDGES:
-            words = 0
-        try:
-            heads = self._idle.pop()  # one thread alone gets it
-        except IndexError:
-            heads = None
-        if heads is None or len(heads.slots) < pairs:
-            heads = Heads(
-                slots=np.full((pairs, 2), -1, np.int64),
-                arena=np.empty(_ARENA, np.int32),
-                used=np.zeros(1, np.int64),
-                follows=np.zeros((count, words), np.uint64),
-                known=np.zeros(count, np.bool_),
-                candidates=np.empty(len(rules.root), np.int32),
-            )
-        if len(heads.known) < count:
-            follows = np.zeros((2 * count, words), np.uint64)
-            known = np.zeros(2 * count, np.bool_)
-            follows[: len(heads.known)] = heads.follows
-            known[: len(heads.known)] = heads.known
-            heads = heads._replace(follows=follows, known=known)
-        return heads
-
-    def give_back(self, heads: Heads) -> None:
-        """Let the next scan have them."""
-        self._idle.append(heads)
 
 
 @kernel

@@ -33,7 +33,6 @@ from sears_dsl.engine.arrays import (
     BitPlanes,
     Classes,
     ClassPlanes,
-    Heads,
     ProtectedPlaces,
     RulePatterns,
     Rules,
@@ -207,15 +206,13 @@ def expand_first(  # noqa: PLR0917 - arrays in the order in which they are made
 @kernel
 def find_instances(  # noqa: PLR0917 - arrays in the order in which they are made
     low: int, high: int, extent: Integer, row_offsets: Int32Array, type_ids: Int32Array,
-    classes: Classes, rules: Rules, heads: Heads, protection: ProtectedPlaces,
+    classes: Classes, rules: Rules, protection: ProtectedPlaces,
 ) -> Int32Array:  # fmt: skip
     """The instances in rows low up to high; the arguments are those of `collect`.
 
     They are int32 (5, instances): rules, rows, starts, ends and orders, by row, rule and start.
     """
-    hits, offsets = collect(
-        low, high, extent, row_offsets, type_ids, classes, rules, heads, protection
-    )
+    hits, offsets = collect(low, high, extent, row_offsets, type_ids, classes, rules, protection)
     return _expanded(hits, offsets, low, extent, rules.patterns)
 
 
@@ -309,8 +306,8 @@ def search_row(program: Program, tokens: ListedTokens, extent: Extent) -> list[I
     known, planes = program.classes.of_row(tokens.types), program.planes
     if known is None or planes is None:
         return None
-    classes, pool = known
-    of_class = pool.planes.of(classes, planes)
+    classes, memory = known
+    of_class = memory.of(classes, planes)
     if of_class is None:
         return None
     count = len(tokens)
@@ -364,13 +361,13 @@ def _searched(
     type_ids = for_kernels(tokens.type_ids)
     planes, of_class = program.planes, None
     described = planes is None or not compiles()
-    classes, pool = program.classes.of(tokens.types, described=described)
+    classes, memory = program.classes.of(tokens.types, described=described)
     expect(len(type_ids))
     protection = _protection(tokens, row_offsets, protected)
     if planes is not None and compiles():
-        of_class = pool.planes.of(classes, planes)
+        of_class = memory.of(classes, planes)
     if of_class is None and not described:
-        classes, pool = program.classes.of(tokens.types)
+        classes, _ = program.classes.of(tokens.types)
     blocks = _blocks(row_offsets, jobs)
     if of_class is not None:
         as_bits = (row_offsets, type_ids, classes.of_type, planes, of_class)
@@ -378,10 +375,8 @@ def _searched(
         return Matches(*_by_bits(blocks, shared, jobs))
 
     def scan(block: tuple[int, int]) -> Int32Array:
-        heads = pool.take(len(type_ids), classes, program.rules)
         rows = (*block, _EXTENTS[extent], row_offsets, type_ids)
-        instances = find_instances(*rows, classes, program.rules, heads, protection)
-        pool.give_back(heads)
+        instances: Int32Array = find_instances(*rows, classes, program.rules, protection)
         return instances
 
     scans = _in_threads(scan, blocks, jobs)
