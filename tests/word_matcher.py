@@ -9,13 +9,11 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from sears_dsl.engine.chain import ChainedRows
 from sears_dsl.engine.matches import Edit, Rewrite
+from sears_dsl.engine.rewrite.rewrites import Rewrites
 
 Spans = Sequence[Sequence[tuple[int, int]]]
-
-
-class Rewrites(list[Rewrite]):
-    unrenderable: dict[int, int]
 
 
 @dataclass
@@ -46,6 +44,8 @@ class ChainedRow:
 
 
 class WordMatcher:
+    composed = False
+
     def __init__(self, rules: Mapping[str, tuple[str, str]]) -> None:
         self.rule_ids = tuple(rules)
         self._rules = list(rules.values())
@@ -71,14 +71,13 @@ class WordMatcher:
         draw: int = 0,
         jobs: int = 1,
     ) -> Rewrites:
-        found = Rewrites()
-        found.unrenderable = {}
+        found = []
         for row, text in enumerate(texts):
             for rule in range(len(self._rules)):
                 edits = self._edits(rule, text, scope, protected[row] if protected else ())
                 if edits:
                     found.append(Rewrite(rule, row, text, edited(text, edits), edits))
-        return found
+        return Rewrites(found, rule_ids=self.rule_ids)
 
     def chain(
         self,
@@ -91,8 +90,8 @@ class WordMatcher:
         unit: str = "text",
         draw: int = 0,
         jobs: int = 1,
-    ) -> list[ChainedRow]:
-        rows = []
+    ) -> ChainedRows:
+        rows: list[Any] = []
         for row, original in enumerate(texts):
             done = ChainedRow(original, [])
             for rule in range(len(self._rules)):
@@ -107,7 +106,7 @@ class WordMatcher:
                 done.steps.append((rule, edits))
                 done.text = edited(done.text, edits)
             rows.append(done)
-        return rows
+        return ChainedRows([row.text for row in rows], lambda: rows)
 
 
 def edited(text: str, edits: Sequence[Edit]) -> str:
@@ -139,6 +138,8 @@ class WordRecipe:
 
 
 class _Troubled:
+    composed = False
+
     def __init__(self, matcher: WordMatcher, recipe: WordRecipe) -> None:
         self._matcher, self._recipe = matcher, recipe
         self.rule_ids = matcher.rule_ids

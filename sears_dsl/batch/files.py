@@ -31,6 +31,7 @@ from sears_dsl.batch.plan import (
     Tally,
     planned,
     require_draws,
+    require_mode,
     require_no_draw,
 )
 from sears_dsl.batch.workers import ADDED, BatchTask, Crew, MatcherRecipe
@@ -77,16 +78,11 @@ class ApplyRequest(RowChoices):
         if self.reading.limit is not None and self.reading.limit < 0:
             raise UsageError(f"a limit of {self.reading.limit} rows", help="--limit is 0 or more")
         require_draws(self.draws, with_originals=self.with_originals)
-        if self.keep and self.mode == "chain":
-            problem, advice = "mode chain keeps every column", "leave out --keep, or --mode chain"
-        elif self.with_originals and self.mode != "chain":
-            problem = "mode each writes the original beside each rewritten text"
-            advice = "leave out --with-originals, or --mode chain"
-        elif self.with_originals and self.input == STANDARD_STREAM:
-            problem, advice = "the originals are read twice, which a stream is not", "name a file"
-        else:
-            return
-        raise UsageError(problem, help=advice)
+        require_mode(self.mode, keep=self.keep, with_originals=self.with_originals)
+        if self.with_originals and self.input == STANDARD_STREAM:
+            raise UsageError(
+                "the originals are read twice, which a stream is not", help="name a file"
+            )
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,7 @@ from sears_dsl.batch.plan import (
     planned,
     repeated,
     require_draws,
+    require_mode,
 )
 from sears_dsl.batch.workers import renamed
 from sears_dsl.data.batches import DRAW, Batch
@@ -66,6 +67,7 @@ def apply_to(
     of texts gives dictionaries.
     """
     require_draws(draws, with_originals=with_originals)
+    require_mode(mode, keep=_names("keep", keep), with_originals=with_originals)
     in_file = isinstance(dataset, (str, os.PathLike))
     frame = frame_of(dataset) if in_file else memory_frame(dataset)
     chosen = RowChoices(
@@ -88,8 +90,6 @@ def apply_to(
     chained = _ChainedDataset(with_originals=with_originals, draws=draws)
     for batch in frame.batches():
         if plan is None:
-            if chosen.keep and mode == "chain":
-                raise UsageError("mode chain keeps every column", help="leave out keep")
             plan = planned(frame.names, batch, chosen, where=_WHERE)
         if mode == "each":
             if plan.id_column is not None:
@@ -99,16 +99,9 @@ def apply_to(
             rows += (each.rows // draws + batch.first).tolist()
             for name, values in each.columns.items():
                 records.setdefault(name, []).extend(values)
-        elif mode == "chain":
-            batch_tally = chained.add(matcher, batch, plan)
         else:
-            raise UsageError(f"there is no mode {mode!r}", help="write each or chain")
+            batch_tally = chained.add(matcher, batch, plan)
         counts.add(batch_tally)
-    if with_originals and mode != "chain":
-        raise UsageError(
-            "mode each writes the original beside each rewritten text",
-            help="leave out --with-originals, or --mode chain",
-        )
     if mode == "chain":
         return chained.dataset(frame)
     sources = {name: name for name in plan.keep} if plan is not None else {}

@@ -32,7 +32,7 @@ from sears_dsl.batch.plan import (
 from sears_dsl.data.batches import Batch
 from sears_dsl.data.dataset import row_ids
 from sears_dsl.data.protection import Spans
-from sears_dsl.engine.chain import ChainedRow
+from sears_dsl.engine.chain import ChainedRow, ChainedRows
 from sears_dsl.engine.matcher import Matcher
 from sears_dsl.engine.matches import apply_edits
 from sears_dsl.errors import DataError
@@ -58,7 +58,7 @@ def rewrite_chain(matcher: Matcher, batch: Batch, plan: Plan) -> Changed:
     for column in columns:
         count_texts(tally, matcher, column.texts, missing=column.missing, copies=batch.copies)
         for drawn in column.drawn:
-            count_unrenderable(tally, matcher.rule_ids, drawn)
+            count_unrenderable(tally, matcher.rule_ids, drawn.unrenderable)
     if len(columns) > 1 and any(column.leaves_out for column in columns):
         _agree(columns)
     moved: list[dict[int, dict[str, Any]]] = []
@@ -190,7 +190,7 @@ class _ChainColumn:
                 for row in rows:
                     self.misplaced.setdefault(row, f"{why}, in a row that shares its text")
 
-    def chain(self, places: Sequence[int]) -> list[Sequence[ChainedRow]]:
+    def chain(self, places: Sequence[int]) -> list[ChainedRows]:
         """Apply the rules to the texts at some places; what they give for each draw."""
         drawn = []
         for draw, among in draws_of(self._batch, [self.rows[place][0] for place in places]):
@@ -199,7 +199,7 @@ class _ChainColumn:
             self.results.update(zip(of_draw, drawn[-1], strict=True))
         return drawn
 
-    def _chain_draw(self, draw: int, places: Sequence[int]) -> Sequence[ChainedRow]:
+    def _chain_draw(self, draw: int, places: Sequence[int]) -> ChainedRows:
         every = len(places) == len(self.texts)
 
         def chosen(values: Sequence[Any]) -> Sequence[Any]:

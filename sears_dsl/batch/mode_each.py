@@ -36,8 +36,8 @@ from sears_dsl.data.batches import DRAW, Batch, JsonColumn, Repeated, json_text
 from sears_dsl.data.columnar import ArrowValues
 from sears_dsl.data.dataset import row_ids
 from sears_dsl.engine.matcher import Matcher
-from sears_dsl.engine.matches import Rewrite, SpanMap
-from sears_dsl.engine.rewrite.rewrites import RewriteColumns, Rewrites
+from sears_dsl.engine.matches import SpanMap
+from sears_dsl.engine.rewrite.rewrites import RewriteColumns
 from sears_dsl.errors import DataError
 from sears_dsl.runtime.array_types import Int32Array
 from sears_dsl.tagging.tokens import dense
@@ -82,8 +82,8 @@ def rewrite_each(matcher: Matcher, batch: Batch, plan: Plan) -> Records:
             )
             if intact is not None:
                 require_all_intact(of_texts, intact, matcher.rule_ids)
-            count_unrenderable(tally, matcher.rule_ids, of_texts)
-            part = _as_columns(of_texts)
+            count_unrenderable(tally, matcher.rule_ids, of_texts.unrenderable)
+            part = of_texts.columns
             drawn.append(replace(part, rows=np.asarray(of_draw.rows, np.int32)[part.rows]))
         parts.append(spans.carried(column, texts, RewriteColumns.merged(drawn)))
     rewrites = RewriteColumns.merged(parts)
@@ -207,10 +207,6 @@ class _Spans:
             tally.give_reasons(touched, self.misplaced, self.absent, ids, self._batch.copies)
 
 
-def _as_columns(rewrites: Sequence[Rewrite]) -> RewriteColumns:
-    return rewrites.columns if isinstance(rewrites, Rewrites) else RewriteColumns.of(rewrites)
-
-
 def _runs(values: NDArray[np.integer[Any]]) -> tuple[NDArray[Any], NDArray[Any]]:
     """The distinct values of a column that never falls, and for each row the place of its own."""
     begins = np.diff(values, prepend=-1) != 0
@@ -245,7 +241,7 @@ class EditColumn(JsonColumn):
     """The edits of rewrites, each as a list of [start, end, old, new].
 
     Example:
-        >>> from sears_dsl.engine.matches import Edit
+        >>> from sears_dsl.engine.matches import Edit, Rewrite
         >>> rewrite = Rewrite(0, 0, "a movie", "a film", (Edit(2, 7, "movie", "film"),))
         >>> column = EditColumn(RewriteColumns.of([rewrite]))
         >>> column.json_texts(), column[0]

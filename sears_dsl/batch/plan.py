@@ -17,7 +17,7 @@ import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
-from typing import Any, Literal, TypeAlias, TypeVar
+from typing import Any, Literal, TypeAlias, TypeVar, get_args
 
 import numpy as np
 
@@ -489,16 +489,15 @@ def count_texts(
     texts = texts[::copies]
     tally.characters += sum(map(len, texts))
     tally.missing += missing // copies
-    if getattr(matcher, "composed", False):
+    if matcher.composed:
         tally.decomposed += sum(not unicodedata.is_normalized("NFC", text) for text in texts)
 
 
-def count_unrenderable(tally: Tally, rule_ids: Sequence[str], result: object) -> None:
+def count_unrenderable(tally: Tally, rule_ids: Sequence[str], counts: Mapping[int, int]) -> None:
     """Count what a matcher found and could not render: rule position → instances."""
-    counts = getattr(result, "unrenderable", None) or {}
-    for rule, count in counts.items() if isinstance(counts, Mapping) else enumerate(counts):
+    for rule, count in counts.items():
         if count:
-            tally.of(rule_ids[rule]).unrenderable += int(count)
+            tally.of(rule_ids[rule]).unrenderable += count
 
 
 def repeated(batch: Batch, draws: int, *, numbered: bool) -> Batch:
@@ -538,6 +537,20 @@ def draws_of(batch: Batch, rows: Sequence[int]) -> Iterator[tuple[int, Sequence[
     numbers = np.asarray(rows, np.int64) % batch.copies
     for draw in range(batch.copies):
         yield draw, np.flatnonzero(numbers == draw).tolist()
+
+
+def require_mode(mode: str, *, keep: Sequence[str], with_originals: bool) -> None:
+    """Refuse a mode that there is not, and what it has no place for."""
+    if mode not in get_args(Mode):
+        problem, advice = f"there is no mode {mode!r}", "write each or chain"
+    elif keep and mode == "chain":
+        problem, advice = "mode chain keeps every column", "leave out --keep, or --mode chain"
+    elif with_originals and mode == "each":
+        problem = "mode each writes the original beside each rewritten text"
+        advice = "leave out --with-originals, or --mode chain"
+    else:
+        return
+    raise UsageError(problem, help=advice)
 
 
 def require_draws(draws: int, *, with_originals: bool) -> None:

@@ -12,7 +12,7 @@ from sears_dsl.batch.memory import apply_to
 from sears_dsl.batch.plan import Tally
 from sears_dsl.data.protection import Guards, Protection
 from sears_dsl.data.span_columns import SpanColumn
-from sears_dsl.engine.chain import ChainedRow
+from sears_dsl.engine.chain import ChainedRow, ChainedRows
 from sears_dsl.engine.matches import Edit, Rewrite, SpanMap
 from sears_dsl.engine.rewrite.rewrites import Rewrites
 from sears_dsl.errors import InternalError
@@ -24,17 +24,21 @@ class Careless:
     """A matcher that forgets what is protected."""
 
     rule_ids = ("careless",)
+    composed = False
 
-    def apply(self, texts: Sequence[str], **_: Any) -> list[Rewrite]:
-        return [
-            Rewrite(0, row, text, "x" + text[1:], (Edit(0, 1, text[0], "x"),))
-            for row, text in enumerate(texts)
-        ]
+    def apply(self, texts: Sequence[str], **_: Any) -> Rewrites:
+        return Rewrites(
+            [
+                Rewrite(0, row, text, "x" + text[1:], (Edit(0, 1, text[0], "x"),))
+                for row, text in enumerate(texts)
+            ]
+        )
 
-    def chain(self, texts: Sequence[str], **_: Any) -> list[ChainedRow]:
-        return [
+    def chain(self, texts: Sequence[str], **_: Any) -> ChainedRows:
+        rows = [
             ChainedRow(text, "x" + text[1:], ((0, (Edit(0, 1, text[0], "x"),)),)) for text in texts
         ]
+        return ChainedRows([row.text for row in rows], lambda: rows)
 
 
 @pytest.mark.parametrize("mode", ["each", "chain"])

@@ -302,6 +302,11 @@ def test_mistakes_in_memory_are_told() -> None:
         apply_to(["a \ud800"], MATCHER)
     with pytest.raises(UsageError, match="there is no mode 'both'"):
         apply_to(["a"], MATCHER, mode="both")  # type: ignore[arg-type]
+    # What does not go together is told before a row is looked at.
+    with pytest.raises(UsageError, match="there is no mode 'both'"):
+        apply_to([], MATCHER, mode="both")  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="mode each writes the original beside"):
+        apply_to([{"text": 3}], MATCHER, with_originals=True)
     with pytest.raises(UsageError, match="nothing to rewrite: text is protected"):
         apply_to(["a"], MATCHER, protect=["text"])
 
