@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import re2  # type: ignore[import-untyped, unused-ignore]
 
@@ -378,13 +378,7 @@ def ignores_case(literal: syntax.Literal, options: syntax.Options) -> bool:
     return options.case == "ignore"
 
 
-class _Pattern(Protocol):
-    """What is used of a compiled expression."""
-
-    def fullmatch(self, text: str) -> object | None: ...
-
-
-def _full_match(pattern: _Pattern, text: str) -> bool:
+def _full_match(pattern: Any, text: str) -> bool:
     try:
         return pattern.fullmatch(text) is not None
     except UnicodeEncodeError:
@@ -392,15 +386,14 @@ def _full_match(pattern: _Pattern, text: str) -> bool:
 
 
 @lru_cache(maxsize=4096)
-def _regex(pattern: str, ignore_case: bool) -> _Pattern:
+def _regex(pattern: str, ignore_case: bool) -> Any:
     options = re2.Options()
     options.log_errors = False
     options.case_sensitive = not ignore_case
     try:
-        compiled: _Pattern = re2.compile(pattern, options)
+        return re2.compile(pattern, options)
     except re2.error as error:
         raise CompileError(
             f"/{pattern}/ is not a regular expression: {error}",
             help="look-around and back-references are not available (RE2 syntax)",
         ) from error
-    return compiled

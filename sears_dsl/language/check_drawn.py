@@ -15,7 +15,7 @@ from math import prod
 
 from sears_dsl.errors import Diagnostic, Span
 from sears_dsl.language import rule as syntax
-from sears_dsl.language.measure import draws, is_unit, longest, noise_in
+from sears_dsl.language.measure import draws, every_element, is_unit, longest, noise_in
 from sears_dsl.language.printer import print_test
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.language.words import code, nearest
@@ -180,7 +180,7 @@ def _reads_anything(rule: syntax.Rule) -> bool:
 
 def _units(rule: syntax.Rule) -> Iterator[Diagnostic]:
     elements = (*rule.left, *rule.antecedent, *rule.right)
-    for element in _all(elements):
+    for element in every_element(rule):
         if not isinstance(element.body, syntax.WholeUnit):
             continue
         plain = (element.minimum, element.maximum) == (1, 1)
@@ -188,14 +188,6 @@ def _units(rule: syntax.Rule) -> Iterator[Diagnostic]:
             message = "`<unit>` with something beside it"
             advice = "it is the whole antecedent, without a context: `<unit> -> $0.paraphrase`"
             yield Diagnostic("E325", message, element.span or rule.span, advice)
-
-
-def _all(elements: Sequence[syntax.Element]) -> Iterator[syntax.Element]:
-    for element in elements:
-        yield element
-        if isinstance(element.body, syntax.Group):
-            for alternative in element.body.alternatives:
-                yield from _all(alternative)
 
 
 def _functions(rule: syntax.Rule, piece: syntax.Reference) -> Iterator[Diagnostic]:
@@ -219,8 +211,7 @@ def _most_tokens(rule: syntax.Rule, target: int | str) -> int:
         return sum(map(longest, rule.antecedent))
     if isinstance(target, int):
         return longest(rule.antecedent[target - 1]) if target <= len(rule.antecedent) else 1
-    elements = _all((*rule.left, *rule.antecedent, *rule.right))
-    return next((longest(element) for element in elements if element.name == target), 1)
+    return next((longest(each) for each in every_element(rule) if each.name == target), 1)
 
 
 def _stands_in_one_place(rule: syntax.Rule) -> bool:

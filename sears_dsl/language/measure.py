@@ -6,7 +6,8 @@ Counts are exact for tokens as written (a word that the tokenizer splits counts 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 
 from sears_dsl.language import rule as syntax
 
@@ -17,6 +18,16 @@ MOST_VARIANTS = 64
 _CASED = {*syntax.CASINGS, *syntax.NOISE_KINDS} - {"neighbor", "paraphrase"}
 # Counts stop growing here, so that a hostile rule costs nothing.
 _MANY = 10**6
+
+
+def every_element(rule: syntax.Rule) -> Iterator[syntax.Element]:
+    """The elements of a rule as written, those inside of groups and contexts too."""
+    waiting = [*rule.left, *rule.antecedent, *rule.right][::-1]
+    while waiting:
+        element = waiting.pop()
+        yield element
+        if isinstance(element.body, syntax.Group):
+            waiting += reversed([*chain.from_iterable(element.body.alternatives)])
 
 
 def shortest(element: syntax.Element) -> int:

@@ -71,6 +71,20 @@ def places_of(
     return begins, np.repeat(first - begins[:-1], counts) + np.arange(begins[-1])
 
 
+def with_room(array: Any, size: int) -> Any:
+    """The array, or the same entries in one with room for so many, and zeros behind them.
+
+    Example:
+        >>> with_room(np.array([7, 8]), 3).tolist()
+        [7, 8, 0, 0]
+    """
+    if size <= len(array):
+        return array
+    larger = np.zeros((max(size, 2 * len(array)), *array.shape[1:]), array.dtype)
+    larger[: len(array)] = array
+    return larger
+
+
 class Growing:
     """Entries of one shape, appended in groups; the first ones tell shape and type.
 
@@ -100,10 +114,6 @@ class Growing:
     def extend(self, entries: Any) -> None:
         """Append entries."""
         count = self._count + len(entries)
-        if count > len(self._room):
-            size = max(count, 2 * len(self._room))
-            larger = np.empty((size, *self._room.shape[1:]), self._room.dtype)
-            larger[: self._count] = self.array
-            self._room = larger
+        self._room = with_room(self._room, count)
         self._room[self._count : count] = entries
         self._count = count

@@ -15,7 +15,7 @@ look-up, and no object is made for a rule, about a microsecond each.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, product
 from typing import Any, NamedTuple, TypeAlias
@@ -29,7 +29,7 @@ from sears_dsl.engine.compile.predicates import PatternError, Predicates, spelli
 from sears_dsl.engine.compile.rule_parts import RuleParts, VariantTests
 from sears_dsl.engine.compile.token_classes import TokenClasses, bit_planes, starts_of
 from sears_dsl.engine.matches import Binding, TokenRange
-from sears_dsl.language.measure import MOST_VARIANTS, is_unit
+from sears_dsl.language.measure import MOST_VARIANTS, every_element, is_unit
 from sears_dsl.language.rule import Anchor, Element, Group, Literal, Rule, RuleScope, Tag
 from sears_dsl.runtime.array_types import Int32Array, Int64Array, offsets_of, places_of
 from sears_dsl.runtime.kernels import expect
@@ -162,16 +162,6 @@ def bind(
 
 def _moved(place: TokenRange, by: int) -> TokenRange:
     return TokenRange(place.start + by, place.end + by)
-
-
-def every_element(rule: Rule) -> Iterator[Element]:
-    """The elements of a rule, those inside of groups too."""
-    waiting = [*rule.left, *rule.antecedent, *rule.right]
-    while waiting:
-        element = waiting.pop()
-        yield element
-        if isinstance(element.body, Group):
-            waiting.extend(chain.from_iterable(element.body.alternatives))
 
 
 def _anchors(strand: _Strand) -> int | None:

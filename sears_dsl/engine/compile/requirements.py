@@ -20,14 +20,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from operator import itemgetter
 
-from sears_dsl.engine.compile.program import Problem, every_element
+from sears_dsl.engine.compile.program import Problem
 from sears_dsl.engine.matches import Unit
 from sears_dsl.engine.noise.characters import has_place, lookalikes_identity
 from sears_dsl.engine.noise.sources import Sources
 from sears_dsl.engine.noise.vectors import NAME_VECTORS, VECTORS, load_vectors, vectors_installed
 from sears_dsl.errors import DataError, Diagnostic, RuleSyntaxError, Span
 from sears_dsl.language import rule as syntax
-from sears_dsl.language.measure import draws, looks_up
+from sears_dsl.language.measure import draws, every_element, looks_up
 from sears_dsl.language.printer import print_rule
 from sears_dsl.language.rule import Rule, RuleScope, RuleSource
 from sears_dsl.language.tagsets import COARSE

@@ -33,6 +33,7 @@ from sears_dsl.runtime.array_types import (
     Integer,
     UInt64Array,
     offsets_of,
+    with_room,
 )
 from sears_dsl.runtime.kernels import expect, kernel, kernel_of_alike
 from sears_dsl.tagging.tokens import TokenType, TokenTypes
@@ -383,20 +384,11 @@ class PlaneMemory:
         if not has_room or held > len(room.words) or most > len(room.pool):
             arrays: tuple[Any, ...] = room
             sizes = (count + 1, held, held, *[count] * 5, most)
-            room = ClassPlanes._make(map(_lengthened, arrays, sizes))
+            room = ClassPlanes._make(map(with_room, arrays, sizes))
         if 2 * most > len(self._slots):
             self._slots = _rehashed(room.pool, used, 1 << (2 * most).bit_length())
         self._room = room
         return room
-
-
-def _lengthened(array: Any, size: int) -> Any:
-    """The same entries in an array with room for so many, and zeros behind them."""
-    if len(array) >= size:
-        return array
-    longer = np.zeros((max(size, 2 * len(array)), *array.shape[1:]), array.dtype)
-    longer[: len(array)] = array
-    return longer
 
 
 @kernel

@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import NamedTuple, TypeAlias
 
-from sears_dsl.engine.compile.program import every_element
 from sears_dsl.engine.matches import Binding, TokenRange
 from sears_dsl.engine.noise import draws
 from sears_dsl.engine.noise.characters import PlacedText, changed
@@ -23,6 +22,7 @@ from sears_dsl.engine.rewrite.placing import PRONOUN, Unrendered
 from sears_dsl.engine.rewrite.spacing import OPENING_MARKS, QUOTES
 from sears_dsl.errors import CompileError
 from sears_dsl.language import rule as syntax
+from sears_dsl.language.measure import every_element
 from sears_dsl.language.rule import Noise, Reference, Rule, RuleScope, Text
 from sears_dsl.tagging import inflection
 from sears_dsl.tagging.tokens import Token, touching

@@ -39,6 +39,7 @@ from sears_dsl.runtime.array_types import (
     UInt16Array,
     UInt32Array,
     for_kernels,
+    with_room,
 )
 from sears_dsl.runtime.kernels import expect, kernel, kernel_of_alike
 from sears_dsl.tagging.fast.cutting import shipped_tables
@@ -377,7 +378,9 @@ class Perceptron:
             first, last = self._described, len(words)
             expect(tokens * _STEPS_OF_TOKEN + (last - first) * _STEPS_OF_WORD)
             if last > len(self._known.contexts):
-                self._known = _moved(self._known, first, room=max(2 * last, 1024))
+                # Larger tables: threads may still read the old ones.
+                room = max(2 * last, 1024)
+                self._known = KnownWords(*(with_room(each, room) for each in self._known))
             if last > first:
                 _describe_words(
                     words.codes,
@@ -413,14 +416,6 @@ _NOTHING = TaggedRows(
     np.zeros(0, np.uint8),
     np.zeros(0, np.int8),
 )
-
-
-def _moved(known: KnownWords, count: int, *, room: int) -> KnownWords:
-    """The same for ``count`` words in larger tables; threads may still read the old ones."""
-    larger = _room(room)
-    for name, values in known._asdict().items():
-        getattr(larger, name)[:count] = values[:count]
-    return larger
 
 
 # ---------------------------------------------------------------- the tagger

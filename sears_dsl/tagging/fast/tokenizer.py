@@ -13,19 +13,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import chain, pairwise
-from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sears_dsl.runtime.array_types import Int32Array, offsets_of
+from sears_dsl.runtime.array_types import Int32Array, offsets_of, with_room
 from sears_dsl.runtime.kernels import compiles, expect
 from sears_dsl.tagging.fast import chunk_kernels
 from sears_dsl.tagging.fast.cutting import Cutter, TokenizerTables, shipped_tables
 from sears_dsl.tagging.fast.vocabulary import Cut, Words, code_points
 from sears_dsl.tagging.tokens import ListedTokens, TokenType
-
-Entry = TypeVar("Entry", np.int32, np.bool_)
 
 # Characters that are looked at together; more of rows that come again, to be found as they were.
 _BLOCK = 1 << 20
@@ -58,9 +55,9 @@ class _ChunkMemory:
         count = len(self.chunks)
         offsets = self.chunks.offsets
         characters = int(offsets[count] - offsets[self.described])
-        self.known = _grown(self.known, self.described, count)
-        self.in_context = _grown(self.in_context, self.described, count)
-        self.entries = _grown(self.entries, self.entries_used, self.entries_used + characters)
+        self.known = with_room(self.known, count)
+        self.in_context = with_room(self.in_context, count)
+        self.entries = with_room(self.entries, self.entries_used + characters)
 
 
 class FastTokenizer:
@@ -363,12 +360,3 @@ class FastTokenizer:
         parts.append(columns[:, rest:])
         starts, ends, numbers = np.concatenate(parts, axis=1).astype(np.int32, order="C")
         return Cut((cut.row_offsets + np.cumsum(grown)).astype(np.int32), starts, ends, numbers)
-
-
-def _grown(values: NDArray[Entry], used: int, needed: int) -> NDArray[Entry]:
-    """An array with room for so many entries along its first axis."""
-    if needed <= len(values):
-        return values
-    grown = np.zeros((max(needed, 2 * len(values)), *values.shape[1:]), values.dtype)
-    grown[:used] = values[:used]
-    return grown
