@@ -409,10 +409,6 @@ class CompiledRules:
 
         return bind(variant, start, self.program.predicates, token_type)
 
-    def draws(self, rule: int) -> bool:
-        """Whether a rule draws, or is about whole units."""
-        return rule in self.drawing_rules
-
     @cached_property
     def drawing_rules(self) -> frozenset[int]:
         """The rules that draw, or are about whole units."""

@@ -148,7 +148,8 @@ class RenderingTemplates:
     ) -> tuple[int, int, int, int]:
         """What matches become that look like this: outcome, number of its text, edges."""
         rule = look.rule
-        looked_up = self._compiled.draws(rule) and looks_up(self._rules[rule][0], "neighbor")
+        drawing_rules = self._compiled.drawing_rules
+        looked_up = rule in drawing_rules and looks_up(self._rules[rule][0], "neighbor")
         written = self.written(tokens, look, drawing if looked_up else None)
         new, left, right = written
         if isinstance(new, Unrendered):
