@@ -357,7 +357,7 @@ class _Comparison:
         first, second = english().strength(ours), english().strength(theirs)
         if " " in ours + theirs and first is not None and second is not None:
             self.add("degree replaced", min(1.0, 0.2 + 0.3 * abs(first - second)))
-            return True
+            return abs(first - second) < 2
         if "".join(was.words) == "".join(now.words):
             self.add("joined or cut")
             return True
