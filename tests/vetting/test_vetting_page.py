@@ -249,7 +249,15 @@ def test_of_a_long_list_only_what_is_in_sight_is_laid_out(sit: Callable[..., Sit
         "#queue li", "all => all.map(each => getComputedStyle(each).contentVisibility)"
     )
     assert set(seen) == {"auto"}
-    assert page.eval_on_selector("#queue", "queue => queue.scrollHeight") > 100
+    page.set_viewport_size({"width": 360, "height": 740})
+    for place in range(2, 6):
+        page.keyboard.press("j")
+        sync_api.expect(page.locator("#rule-place")).to_contain_text(f"Rule {place} of 5")
+    top, current, end = page.evaluate(
+        "() => { const box = (each) => document.querySelector(each).getBoundingClientRect();"
+        " return [box('#queue').top, box('#queue [aria-current]').top, box('#queue').bottom]; }"
+    )
+    assert top <= current < end
 
 
 def test_signs_and_contexts_are_said_in_words(browser: Any, tmp_path: Path) -> None:

@@ -52,7 +52,7 @@ export function render({ keep = true } = {}) {
   find("count-judge").textContent = `${decided}/${decided + judge.left}`;
   const queue = find("queue");
   queue.replaceChildren(...items().map(queued));
-  const chosen = queue.querySelector("[aria-current]");
+  const chosen = queue.querySelector("[aria-current]")?.parentElement; // a line is placed in the list, a button in its line
   if (chosen) queue.scrollTop = chosen.offsetTop - (queue.clientHeight - chosen.offsetHeight) / 2;
   const undoButton = find("undo-judge");
   undoButton.disabled = judge.undo === null;
