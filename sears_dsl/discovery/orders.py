@@ -184,7 +184,7 @@ class SearchOutcome:
 _OF_KNOWN, _OF_HELD_OUT = 0.25, 0.3
 # Of the rules that were not found, so many of each kind are told; of those that nearly enough
 # readers accept, so many are asked about, since a larger δ is worth it for what flips alone.
-_CLOSEST, _NEAR = 3, 10
+_CLOSEST, _NEAR = 3, 30
 
 
 def meaning_first(search: Search, right: RightRows, held_out: HeldOutRows | None) -> SearchOutcome:
@@ -378,7 +378,7 @@ def _ask_though_refused(
     """
     lows = np.array([each.judged.low if each.judged else 0.0 for each in failed.rows])
     best = np.argsort(-lows, kind="stable")[:_NEAR]
-    near = failed.keep(best[lows[best] >= 1 - 2 * search.settings.delta])
+    near = failed.keep(best[lows[best] > max(0.0, 1 - 4 * search.settings.delta)])
     left, most = search.questions.left, search.questions.most
     spare = None if left is None or most is None else left - round(_OF_HELD_OUT * most)
     with search.questions.at_most(spare):
