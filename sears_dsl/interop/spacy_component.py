@@ -26,6 +26,8 @@ from sears_dsl.errors import UsageError
 from sears_dsl.tagging.tokens import Token, Tokens, separated
 
 NAME = "sears"
+# Where spaCy keeps the value of an extension, so that `doc._.sears = …` sets it.
+_PLACE: Any = ("._.", NAME, None, None)
 
 
 class RuleComponent:
@@ -62,7 +64,7 @@ class RuleComponent:
                 begin, end = int(starts[first]), int(ends[inside])
                 spans.append(_span(doc, begin, end, ids[rule]))
         doc.spans[NAME] = spans
-        doc.user_data[NAME] = tuple(self._matcher.rewrites(tokens, matches))
+        doc.user_data[_PLACE] = tuple(self._matcher.rewrites(tokens, matches))
         return doc
 
 
@@ -70,7 +72,7 @@ def _rewrites(doc: Doc) -> tuple[Rewrite, ...]:
     """The rewrites of a Doc; those that came from another process or a file are bare lists."""
     return tuple(
         Rewrite(rule, row, original, text, tuple(Edit(*each) for each in edits))
-        for rule, row, original, text, edits in doc.user_data.get(NAME, ())
+        for rule, row, original, text, edits in doc.user_data.get(_PLACE, ())
     )
 
 

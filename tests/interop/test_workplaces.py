@@ -59,6 +59,9 @@ def test_rewrites_come_back_from_other_processes_and_from_bytes(rules: Path) -> 
     [rewrite] = doc._.sears
     assert rewrite.edits[0].new == "film"
     assert spacy.tokens.Doc(nlp.vocab).from_bytes(doc.to_bytes())._.sears == doc._.sears
+    assert doc[1:].as_doc(copy_user_data=True)._.sears == (), "their places are those of the whole"
+    doc._.sears = ()
+    assert doc._.sears == ()
 
 
 def test_a_pipeline_without_tags_is_told(rules: Path) -> None:
