@@ -79,7 +79,7 @@ class FunctionOracle:
         """For each rewrite whether it is kept."""
         items = [{"original": each.original, "rule": each.rule, **each.row} for each in candidates]
         advice = "it is called with a list of dictionaries from column to text"
-        with somebody_elses_code(f"the oracle {self.identity}", help=advice):
+        with somebody_elses_code(f"the oracle {self.identity}", help=advice, passing=()):
             answers = listed(self._function(items))
 
         def failure(gave: str) -> ModelError:

@@ -100,11 +100,12 @@ def somebody_elses_code(
     *,
     help: str,  # noqa: A002 - the error's term
     about: str = "",
-    passing: type[SearsError] = SearsError,
+    passing: type[SearsError] | tuple[()] = SearsError,
 ) -> Iterator[None]:
     """What the code of a person raises is an error of ours that names it, unless it is one already.
 
-    So is its sys.exit, which would end the command without a word.
+    So is its sys.exit, which would end the command without a word. Code that may well call this
+    package itself lets none of its errors pass, ``passing=()``, since they would not say where.
     """
     try:
         yield

@@ -233,9 +233,10 @@ class GivenTrainer:
     def train(self, table: Table, *, seed: int, place: Path) -> Predictor:
         """Train a model; nothing is written."""
         labels = table.labels(self._label, comparison=self._comparison)
+        inputs = self._inputs(table)
         advice = "it is called with a list of texts, a list of labels and a seed"
-        with somebody_elses_code(self.identity, help=advice):
-            model = self._train(self._inputs(table), labels, seed)
+        with somebody_elses_code(self.identity, help=advice, passing=()):
+            model = self._train(inputs, labels, seed)
         return load_predictor(model, comparison=self._comparison)
 
     def _inputs(self, table: Table) -> list[str] | list[dict[str, str]]:

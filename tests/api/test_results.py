@@ -11,7 +11,7 @@ import pytest
 from conftest import NOUNS, ROWS, close, predict, reword
 
 import sears_dsl as sears
-from sears_dsl.errors import UsageError
+from sears_dsl.errors import ModelError, UsageError
 from sears_dsl.vetting.journal import Journal
 
 
@@ -151,6 +151,12 @@ def test_an_estimator_is_fitted_anew_each_time() -> None:
     assert not hasattr(model[0], "vocabulary_")
     with pytest.raises(UsageError, match="type int trains nothing"):
         sears.fix(ROWS, held, sears.parse("movie -> film"), train=3)
+
+    def train(texts: list[str], labels: list[str], seed: int) -> object:
+        return sears.load("missing.sear")
+
+    with pytest.raises(ModelError, match=r"train raised UsageError: .*missing\.sear"):
+        sears.fix(ROWS, held, sears.parse("movie -> film"), train=train)
 
 
 # ---------------------------------------------------------------- frames come back

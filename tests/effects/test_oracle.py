@@ -100,6 +100,7 @@ def _raises(rows: Sequence[object]) -> list[bool]:
     ("function", "told"),
     [(_raises, "the oracle mine raised KeyError: 'txet'"),
      (lambda rows: sys.exit(3), "the oracle mine raised SystemExit: 3"),
+     (lambda rows: parse("NUON -> x"), "the oracle mine raised RuleSyntaxError: "),
      (lambda rows: [True], "gave 1 answers for 12 texts"),
      (lambda rows: ["yes"] * len(rows), "gave 'yes' for a text"),
      (lambda rows: None, "gave NoneType for 12 texts"),
