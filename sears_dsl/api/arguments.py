@@ -79,7 +79,10 @@ def in_python(**arguments: str) -> Iterator[None]:
         texts = _translated(error.message, names), _translated(error.help, names)
         if texts == (error.message, error.help):
             raise
-        raise type(error)(texts[0], help=texts[1]) from error.__cause__
+        in_python_words = type(error)(texts[0], help=texts[1])
+        # What else an error of somebody's own holds.
+        vars(in_python_words).update(vars(error) | vars(in_python_words))
+        raise in_python_words from error.__cause__
 
 
 def _translated(text: str, names: Mapping[str, str]) -> str:

@@ -503,8 +503,8 @@ def audit(
         if measure is not None and recorded is not None and recorded.scorer != measure.identity:
             remark(recorded_otherwise(recorded, measure))
         for sentence in (
-            *(each for audit in audits.values() for each in audit.document.notes
-              if each.startswith(NOTHING_RIGHT)),
+            *(f"{name}: {each}" if name else each for name, audit in audits.items()
+              for each in audit.document.notes if each.startswith(NOTHING_RIGHT)),
             *(each for predictor in models.values() for each in predictor.remarks),
         ):  # fmt: skip
             remark(sentence)

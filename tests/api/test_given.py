@@ -225,6 +225,12 @@ def test_where_nothing_is_right_it_is_told_what_the_model_says(rules: sears.Rule
         sears.audit(lambda texts: [int("good" in text) for text in texts], ROWS, rules, scorer=None)
 
 
+def test_of_several_models_it_is_told_which_has_nothing_right(rules: sears.Ruleset) -> None:
+    models = {"mine": predict, "other": lambda texts: ["0"] * len(texts)}
+    with pytest.warns(UserWarning, match="^other: The model has no row right"):
+        sears.audit(models, ROWS, rules, scorer=None)
+
+
 def test_what_an_endpoint_refuses_is_told_with_arguments(rules: sears.Ruleset) -> None:
     def refusing(texts: list[str]) -> list[str]:
         raise RowsRefused("no", help="--on-error skip leaves them out")
@@ -232,6 +238,21 @@ def test_what_an_endpoint_refuses_is_told_with_arguments(rules: sears.Ruleset) -
     with pytest.raises(RowsRefused) as caught:
         sears.audit(refusing, ROWS, rules, scorer=None)
     assert caught.value.help == "on_error='skip' leaves them out"
+
+
+class OfMineError(UsageError):
+    code = 0
+
+
+def test_an_error_of_ones_own_keeps_what_it_holds() -> None:
+    def reword_none(texts: list[str]) -> list[list[str]]:
+        error = OfMineError("no", help="give --tau")
+        error.code = 7
+        raise error
+
+    with pytest.raises(OfMineError) as caught:
+        sears.paraphrase(["A good movie."], paraphraser=reword_none)
+    assert (caught.value.help, caught.value.code) == ("give tau=", 7)
 
 
 def test_a_column_of_numbers_is_told_how_to_become_text(rules: sears.Ruleset) -> None:
