@@ -10,7 +10,7 @@ decision, one selection and one fsync.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from hashlib import blake2b
@@ -49,7 +49,7 @@ def order(
     accepted: Sequence[int],
     rejected: Sequence[int],
     replaced: Sequence[int] = (),
-    skipped: Sequence[int] = (),
+    skipped: Collection[int] = (),
 ) -> list[QueuePlace]:
     """The undecided rules that a reviewer sees next, the skipped ones last, of `most` in all.
 
@@ -68,7 +68,8 @@ def order(
     there = {*selection.rules, *out}
     rest = [QueuePlace(rule, 0.0, twins.get(rule)) for rule in range(rules) if rule not in there]
     places += rest[: max(0, size - count - len(places))]
-    return sorted(places, key=lambda each: each.rule in skipped)
+    last = set(skipped)
+    return sorted(places, key=lambda each: each.rule in last)
 
 
 class Session(Deciding):
@@ -130,7 +131,7 @@ class Session(Deciding):
             self._item(self._ids[each.rule], each.verdict, new=each.new)
             for each in self._verdicts("accept", "edit", "reject")
         ]
-        skipped = [self._ids[each.rule] for each in self._verdicts("skip")]
+        skipped = {self._ids[each.rule] for each in self._verdicts("skip")}
         accepted, rejected, replaced, effects = self._in_and_out()
         places = order(
             effects.coverage, rules=len(self._ids), most=self.most, accepted=accepted,
