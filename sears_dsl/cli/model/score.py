@@ -111,7 +111,8 @@ def _scored(
         pairs = pairs_of(batch, columns, where=dataset.path)
         if not number and scorer.name in ENGLISH_SCORERS:
             looks_english = load_grammar(deep=False).looks_english
-            for note in foreign_notes([pair[0] for pair in pairs], looks_english=looks_english):
+            texts = [original for original, _ in pairs]
+            for note in foreign_notes(texts, looks_english=looks_english, are_first=True):
                 click.echo(f"note: {dataset.path}: {note}", err=True)
         values = scorer.scores(pairs)
         table = {name: list(column) for name, column in batch.columns.items()}

@@ -82,7 +82,8 @@ def test_command(rules: tuple[str, ...], *, tagger: str, **options: Any) -> None
         kinds = [(len(tested - of_templates), "rule"), (len(tested & of_templates), "template")]
         of = " and ".join(counted(number, noun) for number, noun in kinds if number)
         click.echo(
-            "0 tests: a rule has one below it, indented, such as  test \"A movie.\" => \"A film.\""
+            "0 tests: they stand below their rule or template, indented, such as  "
+            'test "A movie." => "A film."'
             if not results else
             f"{counted(len(results), 'test')} of {of}: "
             f"{len(results) - len(failed) - not_run:,} ok, {len(failed):,} not ok"

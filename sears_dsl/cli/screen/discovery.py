@@ -103,10 +103,13 @@ _FOREIGN = 0.1
 _MARKUP = re.compile(r"</?[a-z][a-z0-9]*(?:\s[^<>]*)?/?>|&(?:[a-z]{2,8}|#\d+);", re.IGNORECASE)
 
 
-def foreign_notes(texts: Sequence[str], *, looks_english: Any) -> list[str]:
-    """Whether a tenth of the rows are not English, as a sentence; none if they are."""
+def foreign_notes(
+    texts: Sequence[str], *, looks_english: Any, are_first: bool = False
+) -> list[str]:
+    """Whether a tenth of the rows, or of the first ones, are not English, as a sentence or none."""
     odd, some = sum(not looks_english(text) for text in texts), len(texts)
-    what = f"{odd:,} of {some:,} rows do not look like English; scores are not calibrated for them"
+    rows = f"{odd:,} of {'the first ' if are_first else ''}{some:,} rows"
+    what = f"{rows} do not look like English; scores are not calibrated for them"
     return [what] if odd and odd >= _FOREIGN * some else []
 
 
