@@ -28,6 +28,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from sears_dsl.judge import surface
 from sears_dsl.judge.changes import Change
 from sears_dsl.judge.encoder import ALONE
 from sears_dsl.judge.estimate import LikelihoodEstimate, load_likelihood_estimate
@@ -200,7 +201,7 @@ def load_judge(
     evidence = load_evidence(folder, weights, device=device)
     readings = load_readings("readings.json" if language_model is None else "readings_lm.json")
     grammar = load_grammar()
-    other_digests = f"{readings.digest}{grammar.identity}"
+    other_digests = f"{readings.digest}{grammar.identity}{surface.VERSION}"
     likelihood: LikelihoodEstimate | LikelihoodModel
     if language_model is None:
         likelihood = load_likelihood_estimate()

@@ -40,6 +40,9 @@ from sears_dsl.judge.english import (
 )
 from sears_dsl.judge.faults import FAULTS, faults
 
+VERSION = "surface-2"
+"""Of what lists and tables say; whoever changes it raises it, since scores are kept by it."""
+
 SURFACE = (
     # how much
     "places changed",

@@ -29,6 +29,7 @@ import torch
 from numpy.typing import NDArray
 
 from sears_dsl.judge import evidence as judge_evidence
+from sears_dsl.judge import surface
 from sears_dsl.judge.changes import Change
 from sears_dsl.judge.encoder import NUMBERS
 from sears_dsl.judge.english import english
@@ -166,10 +167,11 @@ def load_sentence_meaning(
         advice=_ANEW,
     )
     few, many = record.curves
+    digest = hashlib.sha256(record.content + surface.VERSION.encode()).hexdigest()
     return SentenceMeaning(
         few,
         many,
         evidence=judge_evidence.load_evidence(folder, record, device=device),
-        identity=f"meaning-{hashlib.sha256(record.content).hexdigest()[:16]}",
+        identity=f"meaning-{digest[:16]}",
         tau=float(record.entry["tau"]) if tau is None else tau,
     )

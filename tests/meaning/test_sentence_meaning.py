@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from sears_dsl.errors import ModelError
+from sears_dsl.judge import surface
 from sears_dsl.judge.changes import changes_of
 from sears_dsl.judge.encoder import NUMBERS
 from sears_dsl.judge.evidence import SeenChanges
@@ -154,6 +155,9 @@ def test_a_file_of_another_version_is_refused_with_a_sentence(
     monkeypatch.undo()
     assert load_sentence_meaning(carried_encoder(), tau=0.3).tau == 0.3
     assert scorer.identity == load_sentence_meaning(carried_encoder()).identity
+    # Scores are kept by it: what lists and tables say now is another score.
+    monkeypatch.setattr(surface, "VERSION", "another")
+    assert scorer.identity != load_sentence_meaning(carried_encoder()).identity
 
 
 def _with(path: Path, **changed: object) -> Path:
