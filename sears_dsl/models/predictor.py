@@ -107,7 +107,8 @@ def ask_answers(
         # Generators run the model while they are read, so they are read here.
         answered = call()
         predictions = listed(answered)
-    if comparison == "set" and getattr(answered, "ndim", 1) > 1:
+    is_table = getattr(answered, "ndim", 1) > 1
+    if comparison == "set" and is_table and not _holds_names(predictions):
         raise ModelError(
             f"{model} gave a table of numbers, not a list of labels for each text",
             help="return the names of the labels that are 1, such as binarizer.inverse_transform("
@@ -203,6 +204,11 @@ def _label(model: str, row: Row, value: Any, comparison: Comparison) -> str:
         f"({type(plain).__name__}) as the label of {excerpt(row)}",
         help=advice,
     )
+
+
+def _holds_names(table: object) -> bool:
+    rows = table if isinstance(table, list) else []
+    return any(isinstance(each, str) for row in rows if isinstance(row, list) for each in row)
 
 
 def _batch(rows: Sequence[Row]) -> str:

@@ -124,6 +124,10 @@ def test_a_table_of_zeros_and_ones_is_no_set_of_labels(table: object) -> None:
     assert "inverse_transform" in failure.value.help
     named = ask_answers("m", ROWS, lambda: [("a", "b"), ()], comparison="set")
     assert [answer.label for answer in named] == ["a|b", ""]
+    names = np.array([["a", "b"], ["c", "d"]])
+    for each in (names, names.astype(object)):
+        named = ask_answers("m", ROWS, lambda each=each: each, comparison="set")
+        assert [answer.label for answer in named] == ["a|b", "c|d"]
 
 
 def test_where_a_function_raises_it_is_said_how_it_is_called() -> None:

@@ -143,6 +143,9 @@ def test_maps_in_files_and_secrets_in_the_environment(
     assert endpoint.requests == [{"version": "$7", "instances": [{"q": "Good."}, {"q": "Bad."}]}]
     assert endpoint.headers[0]["Authorization"] == "secret"
     assert "secret" not in model.identity
+    monkeypatch.setenv("DEMO_TOKEN", "")
+    with pytest.raises(UsageError, match="DEMO_TOKEN, which is empty"):
+        load_predictor(endpoint.url, request_map=str(request))
     monkeypatch.delenv("DEMO_TOKEN")
     with pytest.raises(UsageError, match="DEMO_TOKEN, which is not set"):
         load_predictor(endpoint.url, request_map=str(request))

@@ -261,7 +261,8 @@ def from_environment(value: str, *, whose: str) -> str:
         return value
     if not os.environ.get(variable):
         raise UsageError(
-            f"{whose} wants the environment variable {variable}, which is not set",
+            f"{whose} wants the environment variable {variable}, which is "
+            + ("empty" if variable in os.environ else "not set"),
             help=f"export {variable}=… before running sears",
         )
     return os.environ[variable]
