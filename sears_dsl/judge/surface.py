@@ -215,7 +215,8 @@ class _Comparison:
     def __init__(self) -> None:
         self.evidence = [0.0] * len(SURFACE)
         self.support = [0.0] * len(SUPPORT)
-        self.denials = 0
+        self.sentence = -1  # where that of the change begins
+        self.denials = Counter[int]()  # that come or go, by sentence
 
     def add(self, name: str, amount: float = 1.0) -> None:
         self.evidence[_AT[name]] += amount
@@ -241,9 +242,11 @@ class _Comparison:
             self.form(was, now)
             old = _without(change.old, leaving)
             new = _without(change.new, coming)
+            self.sentence = max(original.rfind(mark, 0, change.start) for mark in _END_MARKS)
             self.place(was, now, *self.recased(was, now, old, new))
         self.order(original, rewrite, changes)
-        self.add("opposite", self.denials % 2)
+        # Two in a sentence may undo each other: I don't think he will, I think he won't.
+        self.add("opposite", sum(count % 2 for count in self.denials.values()))
         remainder = sum(self.evidence) - sum(self.evidence[_AT[name]] for name in _SIZES)
         self.support[_SUPPORT_AT["explained"]] = float(any(self.support) and not remainder)
 
@@ -338,7 +341,7 @@ class _Comparison:
         if denied % 2 and self.evidence[_AT["opposite"]] > opposed:
             self.evidence[_AT["opposite"]] = opposed  # unkind, not kind
         elif not content_old + content_new and _IDLE.isdisjoint((*was.words, *now.words)):
-            self.denials += denied
+            self.denials[self.sentence] += denied
         self.add("content words lost", len(content_old) - paired)
         self.add("content words added", len(content_new) - paired)
         if "-" not in now.words:  # the parts of sci-fi are not words
