@@ -205,7 +205,9 @@ def meaning_first(search: Search, right: RightRows, held_out: HeldOutRows | None
     _, high = wilson_interval(tried.flips, tried.counted.changed)
     often = high >= _least_rates(tried, base_rate)
     tried = replace(tried, passed=np.flatnonzero(enough & often))
-    near = _ask_though_refused(search, right, tokens, judgements.failed)
+    # Where others were not asked about to the end, no time or question is left over for these.
+    most = 0 if tried.answers.cut else _NEAR
+    near = _ask_though_refused(search, right, tokens, judgements.failed, most)
     return SearchOutcome(
         candidates=tried,
         base_rate=base_rate,
@@ -370,14 +372,14 @@ def _ask_about_rules(
 
 
 def _ask_though_refused(
-    search: Search, right: RightRows, tokens: Tokens, failed: Candidates
+    search: Search, right: RightRows, tokens: Tokens, failed: Candidates, most_rules: int
 ) -> Candidates:
     """What rules do that nearly enough readers accept: it is told, and they are not found.
 
     Their questions are those that neither other rules nor held-out rows can need.
     """
     lows = np.array([each.judged.low if each.judged else 0.0 for each in failed.rows])
-    best = np.argsort(-lows, kind="stable")[:_NEAR]
+    best = np.argsort(-lows, kind="stable")[:most_rules]
     near = failed.keep(best[lows[best] > max(0.0, 1 - 4 * search.settings.delta)])
     left, most = search.questions.left, search.questions.most
     spare = None if left is None or most is None else left - round(_OF_HELD_OUT * most)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from time import monotonic
 from typing import NamedTuple
 
 import numpy as np
@@ -388,7 +389,13 @@ class Says:
         ]  # fmt: skip
 
 
-def planted(model: object, *, scorer: Meaning | None = None, **settings: object) -> Discovery:
+def planted(
+    model: object,
+    *,
+    scorer: Meaning | None = None,
+    clock: Callable[[], float] = monotonic,
+    **settings: object,
+) -> Discovery:
     """Sixty rows; every rewording keeps the meaning but one that makes a dog of something."""
     texts = [
         f"This {noun} is {kind} number {number} ."
@@ -403,6 +410,7 @@ def planted(model: object, *, scorer: Meaning | None = None, **settings: object)
         scorer=scorer or Meaning(),
         tagger=TAGGER,
         settings=Settings(holdout=0, **settings),  # type: ignore[arg-type]
+        clock=clock,
     )
 
 
@@ -451,6 +459,23 @@ def test_a_bug_that_readers_nearly_accept_is_told_first_with_its_flips() -> None
     bearing = planted(lambda texts: ["1" for _ in texts], scorer=Doubting())
     asked = {each.rule: (each.asked > 0, each.flips) for each in bearing.closest}
     assert asked["movie -> film"] == (True, 0)
+
+
+@pytest.mark.parametrize(("seconds", "all_asked"), [(100.0, False), (1e6, True)])
+def test_rules_that_readers_refuse_take_no_time_from_others(
+    seconds: float, all_asked: bool
+) -> None:
+    now = 0.0
+
+    def model(texts: list[str]) -> list[str]:
+        nonlocal now
+        now += 10 * sum("really" in text or "piece" in text or "film" in text for text in texts)
+        return ["1" for _ in texts]
+
+    found = planted(model, scorer=Doubting(), clock=lambda: now, budget_seconds=seconds)
+    assert (found.funnel.not_asked == 0) == all_asked
+    asked = {each.rule: each.asked > 0 for each in found.closest}
+    assert asked["movie -> film"] == all_asked
 
 
 @pytest.mark.parametrize("most", [40, 70, 100, 200])
