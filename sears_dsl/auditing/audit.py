@@ -431,8 +431,8 @@ def _notes(effects: Effects, gates: Gates, slices: Sequence[SliceResult]) -> Ite
     if effects.rules and not gates.any_limit:
         yield (
             "No limit is set, such as --max-flip-rate. A small q says that a rule surely fails on "
-            f"over {percent(gates.tolerated)} of its rows; a discovered one may change the meaning in "
-            "so many, so that flips there would be no mistakes."
+            f"over {percent(gates.tolerated)} of its rows; a discovered one may change the meaning "
+            "in so many, so that flips there would be no mistakes."
         )
     worse = [each for each in slices if each.q_value is not None and each.q_value < CERTAIN]
     if worse:
