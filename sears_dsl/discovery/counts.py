@@ -5,6 +5,7 @@ Values alone, so that a manifest is read without loading the engine.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Annotated, get_type_hints
 from typing import Literal as OneOf
@@ -77,6 +78,14 @@ class Closest:
     def is_cut_short(self, delta: float) -> bool:
         """Whether what was judged of it is good enough for δ, and only the rest is missing."""
         return self.judged is not None and self.judged.low >= 1 - delta
+
+
+def one_of_each_change(rules: Iterable[Closest]) -> list[Closest]:
+    """Of rules that write the same under several conditions the first."""
+    by_change: dict[str, Closest] = {}
+    for each in rules:
+        by_change.setdefault(each.rule.partition(" / ")[0], each)
+    return list(by_change.values())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

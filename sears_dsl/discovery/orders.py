@@ -26,7 +26,7 @@ from sears_dsl.discovery.adversaries import (
     one_of_each_row,
 )
 from sears_dsl.discovery.candidates import CandidateRule, Candidates
-from sears_dsl.discovery.counts import Closest
+from sears_dsl.discovery.counts import Closest, one_of_each_change
 from sears_dsl.discovery.filtering.paper_filter import CandidateVerdict, filter_candidates
 from sears_dsl.discovery.filtering.text_filter import JUDGING, Corpus, RuleJudgements, judge_rules
 from sears_dsl.discovery.known_rules import KnownFlips, KnownRules
@@ -449,7 +449,12 @@ def _closest(
     lose = [each for each in lose if each.flips < least]
     few = [each for each, _ in judged if each.lacks == "text"]
     few.sort(key=lambda each: (-each.changed, each.rule))
-    return (*flip[:_CLOSEST], *bear[:_CLOSEST], *lose[:_CLOSEST], *few[:_CLOSEST])
+    return (
+        *one_of_each_change(flip)[:_CLOSEST],
+        *bear[:_CLOSEST],
+        *lose[:_CLOSEST],
+        *few[:_CLOSEST],
+    )
 
 
 def _as_asked(candidates: Candidates, lacks: NDArray[np.str_]) -> Iterator[Closest]:
