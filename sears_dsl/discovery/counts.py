@@ -5,7 +5,6 @@ Values alone, so that a manifest is read without loading the engine.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Annotated, get_type_hints
 from typing import Literal as OneOf
@@ -80,12 +79,14 @@ class Closest:
         return self.judged is not None and self.judged.low >= 1 - delta
 
 
-def one_of_each_change(rules: Iterable[Closest]) -> list[Closest]:
-    """Of rules that write the same under several conditions the first."""
-    by_change: dict[str, Closest] = {}
-    for each in rules:
-        by_change.setdefault(each.rule.partition(" / ")[0], each)
-    return list(by_change.values())
+def change_of(rule: str) -> str:
+    """What a rule writes for what, whatever its conditions and its spaces are.
+
+    Example:
+        >>> change_of("I -> And I / <s> __"), change_of(". -> ~!")
+        ('I -> And I', '. -> !')
+    """
+    return rule.partition(" / ")[0].replace("~", "")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -26,7 +26,7 @@ from sears_dsl.discovery.adversaries import (
     one_of_each_row,
 )
 from sears_dsl.discovery.candidates import CandidateRule, Candidates
-from sears_dsl.discovery.counts import Closest, one_of_each_change
+from sears_dsl.discovery.counts import Closest, change_of
 from sears_dsl.discovery.filtering.paper_filter import CandidateVerdict, filter_candidates
 from sears_dsl.discovery.filtering.text_filter import JUDGING, Corpus, RuleJudgements, judge_rules
 from sears_dsl.discovery.known_rules import KnownFlips, KnownRules
@@ -207,7 +207,9 @@ def meaning_first(search: Search, right: RightRows, held_out: HeldOutRows | None
     tried = replace(tried, passed=np.flatnonzero(enough & often))
     # Where others were not asked about to the end, no time or question is left over for these.
     most = 0 if tried.answers.cut else _NEAR
-    near = _ask_though_refused(search, right, tokens, judgements.failed, most)
+    near = _ask_though_refused(
+        search, right, tokens, judgements.failed, most_rules=most, base_rate=base_rate
+    )
     return SearchOutcome(
         candidates=tried,
         base_rate=base_rate,
@@ -372,19 +374,29 @@ def _ask_about_rules(
 
 
 def _ask_though_refused(
-    search: Search, right: RightRows, tokens: Tokens, failed: Candidates, most_rules: int
+    search: Search,
+    right: RightRows,
+    tokens: Tokens,
+    failed: Candidates,
+    *,
+    most_rules: int,
+    base_rate: float,
 ) -> Candidates:
     """What rules do that nearly enough readers accept: it is told, and they are not found.
 
-    Their questions are those that neither other rules nor held-out rows can need.
+    Of those that write the same under several conditions the best is asked about. Their questions
+    are those that neither other rules nor held-out rows can need.
     """
     lows = np.array([each.judged.low if each.judged else 0.0 for each in failed.rows])
-    best = np.argsort(-lows, kind="stable")[:most_rules]
+    of_change: dict[str, int] = {}
+    for rule in np.argsort(-lows, kind="stable").tolist():
+        of_change.setdefault(change_of(failed.texts[rule]), rule)
+    best = np.array(list(of_change.values())[:most_rules], np.int64)
     near = failed.keep(best[lows[best] > max(0.0, 1 - 4 * search.settings.delta)])
     left, most = search.questions.left, search.questions.most
     spare = None if left is None or most is None else left - round(_OF_HELD_OUT * most)
     with search.questions.at_most(spare):
-        return _ask_about_rules(search, right, tokens, near, held_out=None, base_rate=0.0)
+        return _ask_about_rules(search, right, tokens, near, held_out=None, base_rate=base_rate)
 
 
 def _least_rates(candidates: Candidates, base_rate: float) -> NDArray[np.float64]:
@@ -445,12 +457,17 @@ def _closest(
     ]  # fmt: skip
     judged.sort(key=lambda each: -each[1].low)
     lose = [each for each, _ in judged if each.lacks == "meaning"]
-    flip = sorted((each for each in lose if each.flips >= least), key=lambda each: -each.flips)
+    lose.sort(key=lambda each: -each.flips if each.flips >= least else 0)
+    by_change: dict[str, Closest] = {}
+    for each in lose:
+        by_change.setdefault(change_of(each.rule), each)
+    lose = list(by_change.values())
+    flip = [each for each in lose if each.flips >= least]
     lose = [each for each in lose if each.flips < least]
     few = [each for each, _ in judged if each.lacks == "text"]
     few.sort(key=lambda each: (-each.changed, each.rule))
     return (
-        *one_of_each_change(flip)[:_CLOSEST],
+        *flip[:_CLOSEST],
         *bear[:_CLOSEST],
         *lose[:_CLOSEST],
         *few[:_CLOSEST],

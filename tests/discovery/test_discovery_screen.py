@@ -24,15 +24,7 @@ from sears_dsl.cli.screen.discovery import (
 )
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.discovery.cost import SearchEstimate, search_ahead
-from sears_dsl.discovery.counts import (
-    STAGES,
-    Closest,
-    Flip,
-    Funnel,
-    HeldOut,
-    TextVerdict,
-    one_of_each_change,
-)
+from sears_dsl.discovery.counts import STAGES, Closest, Flip, Funnel, HeldOut, TextVerdict
 from sears_dsl.discovery.known_rules import KnownFlips, KnownRules
 from sears_dsl.discovery.result.found_rules import Discovery, FoundRule
 from sears_dsl.discovery.result.report import _closest, _one_flip, _why
@@ -132,14 +124,6 @@ CLOSEST = (
     close("good -> fine", "flips", 40, 2, verdict(49, 50, 0.92)),
     close("of note -> worth seeing", "text", 5, 3, verdict(5, 5, 0.75)),
 )
-
-
-def test_of_rules_that_write_the_same_under_conditions_one_is_told() -> None:
-    rules = ("I -> And I / <s> __", "I -> And I / (<s>|.) __", "very -> really", "I -> And I")
-    several = [close(rule, "meaning", 61, 4, verdict(60, 60, 0.84)) for rule in rules]
-    assert one_of_each_change(several) == [several[0], several[2]]
-
-
 CASES: dict[str, Discovery] = {
     "rules-found": discovery(rules=(found("film -> movie"), found("is -> ~'s / it __",
                                                                   source="contractions/contract"))),
