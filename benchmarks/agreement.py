@@ -43,7 +43,7 @@ from sears_dsl.meaning.calibration import (
     operating_curve,
 )
 from sears_dsl.meaning.pivot_score import PivotScorer
-from sears_dsl.meaning.scorers import load_scorer, shipped
+from sears_dsl.meaning.scorers import Scorer, load_scorer, shipped
 from sears_dsl.meaning.sentence_encoder import EmbeddingScorer, MiniLM
 from sears_dsl.runtime.array_types import Floats
 
@@ -55,7 +55,7 @@ class Scores:
     """What the scorers say of pairs; kept in a folder, so that a fit can be tried again."""
 
     def __init__(self, keep: Path | None) -> None:
-        self._scorers = {
+        self._scorers: dict[str, Scorer] = {
             "pivot": PivotScorer(),
             "minilm": EmbeddingScorer(MiniLM(), tau=0.5),
             "meaning": load_scorer("meaning"),
@@ -73,7 +73,7 @@ class Scores:
             return dict(np.load(file))
         found = {each: np.asarray(by.scores(pairs)) for each, by in self._scorers.items()}
         if file is not None:
-            np.savez(file, **found)
+            np.savez(file, allow_pickle=False, **found)
         return found
 
 

@@ -128,7 +128,8 @@ def main() -> None:
         scores = {name: scorer.scores(pairs) for name, scorer in scorers.items()}
         passes = {name: scores[name] >= scorer.tau for name, scorer in scorers.items()}
         # What the most scorers let pass, of these the one that the judge likes best.
-        shown = int(np.lexsort((-scores["judge"], -sum(passes[name] for name in scorers)))[0])
+        passing = np.sum(list(passes.values()), axis=0)
+        shown = int(np.lexsort((-scores["judge"], -passing))[0])
         counts = {name: int(passes[name].sum()) for name in scorers}
         of_shown = {f"S, {name}": float(f"{scores[name][shown]:.2g}") for name in scorers}
         rows.append(

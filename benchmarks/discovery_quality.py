@@ -115,7 +115,7 @@ def _texts(learned: Labelled, others: Labelled, rows: int, draw: int) -> Texts:
     """Discovery gets the first of the others in a random order; the next ones are fresh."""
     others = list(dict.fromkeys(others))
     random.Random(SEED).shuffle(others)
-    asked = [({"text": text}, (label,)) for text, label in _behind(others, rows * draw)]
+    asked: Rows = [({"text": text}, (label,)) for text, label in _behind(others, rows * draw)]
     asked = asked[: rows + FRESH]
     return Texts(
         ([text for text, _ in learned], [label for _, label in learned]), asked[:rows], asked[rows:]
@@ -633,7 +633,7 @@ def merge(first: Path, second: Path, folder: Path) -> list[Row]:
     systems = sorted({system for each in key.values() for system, _ in each["found"]})
     for system in systems:
         of = [entry for entry in key if any(system == s for s, _ in key[entry]["found"])]
-        figures = {"rules": len(of), "accepted by both": _share(
+        figures: dict[str, Any] = {"rules": len(of), "accepted by both": _share(
             sum(all(both[entry]) for entry in of), len(of)
         )}  # fmt: skip
         figures |= {

@@ -25,6 +25,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -133,7 +134,7 @@ def main() -> None:
             work = Timed(chosen, plain)
             if not any(work.ours):
                 continue  # the Matcher can express none of its rules
-            theirs, expected = _timed(lambda work=work: work.baseline.run(texts))
+            theirs, expected = _timed(partial(work.baseline.run, texts))
             cold, found = work.apply(plain, texts, warm)
             hot, again = work.apply_often(cached, texts, warm)
             ratios.append(theirs / hot)

@@ -101,7 +101,7 @@ def _features(texts: Sequence[str]) -> tuple[NDArray[np.int64], NDArray[np.int64
     return np.array(features, np.int64), np.array(offsets, np.int64)
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
+@njit(cache=True)
 def _descend(  # noqa: PLR0917 - kernels take arguments by position
     vectors: Any, output: Any, features: Any, offsets: Any, gold: Any, order: Any,
     rate: float, fall: float,
@@ -136,7 +136,7 @@ def _descend(  # noqa: PLR0917 - kernels take arguments by position
             vectors[features[place]] += gradient
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
+@njit(cache=True)
 def _means(votes: Any, features: Any, offsets: Any) -> Any:
     means = np.zeros((len(offsets) - 1, votes.shape[1]), np.float32)
     for row in range(len(means)):

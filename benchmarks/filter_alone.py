@@ -106,8 +106,8 @@ def fold(scorer: str, first: Path, second: Path, folder: Path) -> None:
     verdicts = [read_verdicts(first), read_verdicts(second)]
     items: dict[str, list[int]] = defaultdict(list)
     with (folder / "windows.tsv").open(encoding="utf-8", newline="") as file:
-        for row in csv.DictReader(file, delimiter="\t"):
-            items[row["entry"]].append(int(row["item"]))
+        for line in csv.DictReader(file, delimiter="\t"):
+            items[line["entry"]].append(int(line["item"]))
     rows = _rows()
     for entry, about in json.loads((folder / "key.json").read_text("utf-8")).items():
         kind, rule = about["kind"], about["rule"]

@@ -23,6 +23,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -86,11 +87,11 @@ def measured(name: str, path: Path) -> Row:
         alone.append(taken)
         taken, table = _seconds(lambda: _read_by_arrow(name, path))
         theirs.append(taken)
-        listed, texts = _seconds(lambda table=table: table["text"].to_pylist())
+        listed, texts = _seconds(table["text"].to_pylist)
         strings.append(taken + listed)
-        taken, content = _seconds(lambda read=read: _written_by_us(name, read))
+        taken, content = _seconds(partial(_written_by_us, name, read))
         writing.append(taken)
-        taken, _ = _seconds(lambda table=table: _written_by_arrow(name, table))
+        taken, _ = _seconds(partial(_written_by_arrow, name, table))
         writing_theirs.append(taken)
     again = path.with_stem("again")
     again.write_bytes(content)

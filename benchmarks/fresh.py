@@ -19,7 +19,6 @@ from __future__ import annotations
 import gc
 import json
 import statistics
-import sys
 import tempfile
 import time
 from collections.abc import Sequence
@@ -202,4 +201,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

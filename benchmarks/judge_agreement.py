@@ -84,7 +84,11 @@ def bands(scores: Floats, good: Bools) -> list[tuple[float, int, int]]:
 
 def whole_sentences(judge: Judge, meaning: Scorer, pairs: int) -> list[Row]:
     """How well pairs of sentences are ranked, and how far S is what people say."""
-    rows, areas, scored, weights, same = [], [], [], [], []
+    rows: list[Row] = []
+    areas: list[float] = []
+    scored: list[Floats] = []
+    weights: list[Floats] = []
+    same: list[NDArray[np.bool_]] = []
     for name in (*PAIRS, *BESIDE):
         judged = load_set(name, pairs=pairs)
         scores, equivalent = meaning.scores(judged.pairs), judged.equivalent
@@ -112,7 +116,7 @@ def whole_sentences(judge: Judge, meaning: Scorer, pairs: int) -> list[Row]:
             reached=float(np.mean(areas)) >= AT_LEAST_MEAN and min(areas) >= AT_LEAST_EACH),
     )  # fmt: skip
     shares: dict[str, float | int | str] = {}
-    all_, weight, good = (np.concatenate(each) for each in (scored, weights, same))
+    all_, weight, good = np.hstack(scored), np.hstack(weights), np.hstack(same)
     for low, high in itertools.pairwise((0.0, 0.2, 0.4, 0.6, 0.8, 1.0001)):
         inside = (all_ >= low) & (all_ < high)
         shares[f"S {low:g} to {min(high, 1):g}"] = round(

@@ -96,7 +96,7 @@ def substitutions(use: str, texts: list[str]) -> list[tuple[str, str, str, str]]
     texts = [text.replace("\u2019", "'") for text in texts if 4 <= len(text.split()) <= 25]
     random.Random(_SEED).shuffle(texts)
     texts = texts[:60_000]
-    found = []
+    found: list[tuple[str, str, str, str]] = []
     with (ROOT / "benchmarks" / "substitutions.tsv").open(encoding="utf-8") as file_:
         for row in csv.DictReader(file_, delimiter="\t"):
             if row["use"] != use:

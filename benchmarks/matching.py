@@ -21,6 +21,7 @@ import random
 import sys
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from benchmarks.record import Row, data_file, write_record
@@ -64,7 +65,7 @@ def seconds_fresh(rules: Sequence[Rule], tokens: Tokens, *, jobs: int, repeats: 
     """The best of some runs, each by rules that have not seen a token yet."""
     programs = [compiled(rules) for _ in range(repeats)]
     clock = clock_of(jobs)
-    return min(seconds(lambda p=each: search(p, tokens, jobs=jobs), 1, clock) for each in programs)
+    return min(seconds(partial(search, each, tokens, jobs=jobs), 1, clock) for each in programs)
 
 
 def clock_of(jobs: int) -> Callable[[], float]:
@@ -215,7 +216,7 @@ def against_spacy(name: str, rules: Sequence[Rule], miner: Miner, tokens: Tokens
         for at, jobs in enumerate((1, 2)):
             took = seconds_fresh(rules, tokens, jobs=jobs)
             fresh[at] = max(fresh[at], len(tokens.type_ids) / took)
-            took = seconds(lambda jobs=jobs: search(program, batch, jobs=jobs), 1, clock_of(jobs))
+            took = seconds(partial(search, program, batch, jobs=jobs), 1, clock_of(jobs))
             again[at] = max(again[at], len(batch.type_ids) / took)
     return [
         _ratios(
@@ -276,7 +277,7 @@ def many_rules(miner: Miner, tokens: Tokens) -> Row:
     for count in (1_000, 10_000, 100_000):
         program = compiled(miner.rules(count))
         matches = len(search(program, tokens))
-        took = seconds(lambda p=program: search(p, tokens), 3, time.process_time)
+        took = seconds(partial(search, program, tokens), 3, time.process_time)
         per_match[count] = took / matches
     growth = per_match[100_000] / per_match[1_000]
     return Row(

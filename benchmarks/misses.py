@@ -19,7 +19,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import FunctionType, SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -118,20 +118,22 @@ def _times(place: Any, stride: int) -> int:
     return int(place) * stride
 
 
-def watched_call(trace: Trace, function: Kernel, rooms: Sequence[str], *arguments: Any) -> Any:
+def watched_call(
+    trace: Trace, function: Callable[..., Any], rooms: Sequence[str], *arguments: Any
+) -> Any:
     """What a kernel gives as plain Python, with the arrays that it makes watched as well.
 
     Args:
         rooms: their names, in the order in which they are made.
     """
     names = iter(rooms)
+    plain = cast("Kernel", function).plain
 
     def made(make: Callable[..., Any]) -> Callable[..., Any]:
-        return lambda *shape: trace.watch(f"{function.plain.__name__}: {next(names)}", make(*shape))
+        return lambda *shape: trace.watch(f"{plain.__name__}: {next(names)}", make(*shape))
 
     numpy = {name: getattr(np, name) for name in ("int64", "uint64", "int32", "uint32")}
     space = SimpleNamespace(**numpy, empty=made(np.empty), zeros=made(np.zeros))
-    plain = function.plain
     copy = FunctionType(plain.__code__, {**plain.__globals__, "np": space}, plain.__name__)
     return copy(*arguments)
 

@@ -27,7 +27,7 @@ paragraphs, of the mean over orders of training.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from itertools import pairwise
@@ -133,7 +133,7 @@ class Readers:
         return found
 
     def judged(
-        self, name: str, learned: Sequence[Asked], tests: dict[str, Sequence[Asked]]
+        self, name: str, learned: Sequence[Asked], tests: Mapping[str, Sequence[Asked]]
     ) -> dict[str, Judged]:
         """What readers of some rows answer to each test; ``name`` says which rows these are."""
         said: dict[str, list[list[Sure]]] = {test: [] for test in tests}
@@ -450,8 +450,13 @@ def _instances(of_noise: dict[str, Judged], tests: Sequence[Asked]) -> LearningR
     features = [Feature("amount", "category", [a for a in amounts for _ in tests])]
     for slicing, values in computed.items():
         assert isinstance(values, Computed)
-        kind = "category" if slicing.startswith("first-word") else "number"
-        features.append(Feature(slicing, kind, values.values()))
+        features.append(
+            Feature(
+                slicing,
+                "category" if slicing.startswith("first-word") else "number",
+                values.values(),
+            )
+        )
     wrong = [_exact(tests, [one.answer for one in of_noise[amount].sure[0]]) == 0
              for amount in amounts]  # fmt: skip
     return LearningRows(np.concatenate(wrong), np.tile(np.arange(len(tests)), len(amounts)),

@@ -17,6 +17,7 @@ import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from platformdirs import user_cache_path
 
@@ -125,10 +126,9 @@ def paragraphs_of(name: str, count: int | None = None) -> list[list[Asked]]:
     ]
 
 
-def _asked(context: str, asked: dict[str, object], paragraph: int) -> Asked:
-    given: list[dict[str, object]] = asked["answers"]  # type: ignore[assignment] - of SQuAD
-    spans = {(int(str(each["answer_start"])), str(each["text"])) for each in given}
-    texts = tuple(str(each["text"]) for each in given)
+def _asked(context: str, asked: dict[str, Any], paragraph: int) -> Asked:
+    spans = {(int(each["answer_start"]), str(each["text"])) for each in asked["answers"]}
+    texts = tuple(str(each["text"]) for each in asked["answers"])
     return Asked(
         Question(str(asked["question"]), context, tuple(dict.fromkeys(texts))),
         tuple(sorted((start, start + len(text)) for start, text in spans)),

@@ -280,8 +280,7 @@ def main() -> None:
             if isinstance(before, str):
                 continue
             found = python if isinstance(python, str) else _run(work, python, texts, options.limit)
-            slower = isinstance(before, dict) and not isinstance(found, str)
-            if not (slower and found["seconds"] >= before["seconds"]):  # type: ignore[index]
+            if before is None or isinstance(found, str) or found["seconds"] < before["seconds"]:
                 best[work] = found
     _print(best)
 

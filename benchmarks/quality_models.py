@@ -86,7 +86,7 @@ class _Convolutions(nn.Module):
     def forward(self, words: torch.Tensor) -> torch.Tensor:
         seen = self.drop(self.vectors(words)).transpose(1, 2)
         found = [torch.relu(each(seen)).amax(2) for each in self.convolutions]
-        return self.output(self.drop(torch.cat(found, 1)))  # type: ignore[no-any-return]
+        return self.output(self.drop(torch.cat(found, 1)))
 
 
 class CNN:
@@ -130,7 +130,7 @@ class _Head(nn.Module):
         pieces = self.encoder(**inputs).last_hidden_state
         shown = inputs["attention_mask"][..., None]
         mean = (pieces * shown).sum(1) / shown.sum(1)
-        return self.output(self.drop(mean))  # type: ignore[no-any-return]
+        return self.output(self.drop(mean))
 
 
 class FineTuned:
@@ -183,7 +183,7 @@ def _fit(
             said = network(batch([texts[place] for place in places]))
             loss = functional.cross_entropy(said, torch.tensor([gold[place] for place in places]))
             adam.zero_grad()
-            loss.backward()  # type: ignore[no-untyped-call]
+            loss.backward()
             adam.step()
             falling.step()
     network.eval()

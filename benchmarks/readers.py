@@ -20,6 +20,7 @@ import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,8 +38,11 @@ TYPE, LENGTH, AGREEMENT = "first-word(question)", "words(answer)", "agreement(an
 GRADE = "grade(context)"
 FEATURES = (TYPE, "words(question)", "words(context)", GRADE)
 
+# What questions are sliced by: columns, and what is computed of these and of answers.
+Columns = dict[str, Sequence[Any] | Computed]
+
 # Counted by others from the same files: exact match in per cent, errors in hundredths.
-COUNTED = {
+COUNTED: dict[str, tuple[float, dict[str, dict[str, int] | list[int]]]] = {
     "match-lstm": (
         67.63,
         {
@@ -87,10 +91,10 @@ def main() -> None:
         write_record("readers", counted)
 
 
-def _reader(name: str, rows: LabelledRows, ids: object) -> Reader:
+def _reader(name: str, rows: LabelledRows, ids: Any) -> Reader:
     said = json.loads(data_file(f"squad/predictions/{name}.json").read_text("utf-8"))
     # A few questions have no stored answer: the reader said nothing, which is wrong.
-    answers = tuple(Answer(said.get(each, "")) for each in ids)  # type: ignore[attr-defined]
+    answers = tuple(Answer(said.get(each, "")) for each in ids)
     wrong = np.array(
         [
             not answers_equal(answer.label, golds, comparison="squad")
@@ -100,7 +104,7 @@ def _reader(name: str, rows: LabelledRows, ids: object) -> Reader:
     return Reader(name, answers, wrong)
 
 
-def _counted(reader: Reader, columns: dict[str, object]) -> list[Row]:
+def _counted(reader: Reader, columns: Columns) -> list[Row]:
     """Errors by part, in hundredths, beside those that others counted."""
     exact, by_slicing = COUNTED[reader.name]
     own = round(100 * float(1 - reader.wrong.mean()), 2)
@@ -131,7 +135,7 @@ def _counted(reader: Reader, columns: dict[str, object]) -> list[Row]:
     return rows
 
 
-def _graded(reader: Reader, columns: dict[str, object]) -> Row:
+def _graded(reader: Reader, columns: Columns) -> Row:
     """Medians, as the paper prints them; with ours for right and wrong answers a reader."""
     grades = np.array(_computed(columns[GRADE]).values(), np.float64)
     return Row(
@@ -160,7 +164,7 @@ def _median(values: NDArray[np.float64]) -> str:
     return f"{np.median(ordered):.1f} ({low:.1f} to {high:.1f}; n {len(values):,})"
 
 
-def _learned(reader: Reader, columns: dict[str, object]) -> Row:
+def _learned(reader: Reader, columns: Columns) -> Row:
     """Error prediction with the features of the paper that clean text has."""
     started = time.perf_counter()
     table = _instances(reader, columns)
@@ -186,7 +190,7 @@ def _learned(reader: Reader, columns: dict[str, object]) -> Row:
     )
 
 
-def _instances(reader: Reader, columns: dict[str, object]) -> LearningRows:
+def _instances(reader: Reader, columns: Columns) -> LearningRows:
     values: dict[str, Sequence[SliceValue]] = {
         name: _computed(columns[name]).values() for name in FEATURES
     }
@@ -206,7 +210,7 @@ def _computed(column: object) -> Computed:
     return column
 
 
-def _learners(reader: Reader, columns: dict[str, object]) -> None:
+def _learners(reader: Reader, columns: Columns) -> None:
     """Micro F1 of other trees on the same folds, on answers and on labels at random."""
     from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier
     from sklearn.model_selection import KFold

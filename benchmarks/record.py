@@ -7,7 +7,7 @@ import json
 import os
 import platform
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -32,7 +32,7 @@ class Row:
     """
 
     name: str
-    figures: dict[str, float | int | str]
+    figures: Mapping[str, float | int | str]
     at_least: str = ""
     aim: str = ""
     reached: bool = True

@@ -41,7 +41,8 @@ def seconds(work: Callable[[], object], repeats: int = 5) -> float:
 def world(seed: int = 0) -> tuple[list[Rule], list[str], Applications]:
     """Rules in families: a family changes its rows in one way, each member some of the rows."""
     random = np.random.default_rng(seed)
-    rules, texts, rewrites, offsets = [], [], [], [0]
+    rules: list[Rule] = []
+    texts, rewrites, offsets = [], [], [0]
     numbers: dict[tuple[int, int], int] = {}
     while len(rules) < RULES:
         family = len(rules)

@@ -88,9 +88,9 @@ class Remembering:
     """Paraphrases of an earlier run are not searched again; their time is counted once."""
 
     paraphraser: ParaphraseSource
-    known: dict[str, Sequence[FoundParaphrase]] = field(default_factory=dict)
+    known: dict[str, Sequence[FoundParaphrase | str]] = field(default_factory=dict)
 
-    def paraphrase(self, sentences: Sequence[str]) -> list[Sequence[FoundParaphrase]]:
+    def paraphrase(self, sentences: Sequence[str]) -> list[Sequence[FoundParaphrase | str]]:
         """The paraphrases of each sentence."""
         missing = [text for text in sentences if text not in self.known]
         self.known.update(zip(missing, self.paraphraser.paraphrase(missing), strict=True))
@@ -201,7 +201,7 @@ def _row(
                 "paraphrases": funnel.paraphrases,
                 "candidates": funnel.candidates,
                 "pairs scored": funnel.pairs_scored,
-                "pairs without stopping": funnel.pairs_without_stopping,
+                "pairs without stopping": funnel.pairs_without_stopping or 0,
                 "passing": funnel.passing,
                 "rules": funnel.selected,
                 "rows flipped": round(share, 4),

@@ -17,7 +17,7 @@ import sears_dsl as sears
 from sears_dsl.engine.compile.predicates import Predicates
 from sears_dsl.engine.compile.program import ANCHOR_END, ANCHOR_START, bind, expand
 from sears_dsl.engine.matches import apply_edits
-from sears_dsl.engine.rewrite.pieces import Unrendered
+from sears_dsl.engine.rewrite.placing import Unrendered
 from sears_dsl.engine.rewrite.renderer import Renderer
 from sears_dsl.language.rule import Rule
 from sears_dsl.language.ruleset import Ruleset

@@ -26,8 +26,8 @@ _SPAN = 9
 _FAR = 12
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
-def _hash(kind: int, first: int, second: int, third: int) -> int:
+@njit(cache=True)
+def _hash(kind: int, first: int, second: int, third: int) -> Any:
     """A row of the table for a feature; collisions are few and cost little."""
     mixed = np.uint64(kind * 1000003 + 12345)
     mixed = (mixed ^ np.uint64(first)) * np.uint64(0x9E3779B97F4A7C15)
@@ -36,13 +36,13 @@ def _hash(kind: int, first: int, second: int, third: int) -> int:
     return np.int64((mixed >> np.uint64(30)) % np.uint64(TABLE))
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
+@njit(cache=True)
 def _level(value: float, levels: int) -> int:
     """A number from 0 to 1 as one of some levels; 0 has one of its own."""
     return 0 if value <= 0 else min(levels, 1 + int(value * levels))
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
+@njit(cache=True)
 def _alignment(words: Any, sentences: Any, rarity: Any, asked: Any, asked_rarity: Any) -> Any:
     """How tokens lie to the words of the question.
 
@@ -93,7 +93,7 @@ def _alignment(words: Any, sentences: Any, rarity: Any, asked: Any, asked_rarity
     return matched, share, left, right, left_mass / total, right_mass / total
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
+@njit(cache=True)
 def _features(paragraph: Any, question: Any) -> Any:  # noqa: PLR0915 - a line a feature
     """Rows of the table for first tokens and last tokens, (tokens, features) each."""
     words, shapes, endings, sentences, rarity, _, _ = paragraph
@@ -154,7 +154,7 @@ def _features(paragraph: Any, question: Any) -> Any:  # noqa: PLR0915 - a line a
     return starts, ends, matched
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
+@njit(cache=True)
 def _span_features(  # noqa: PLR0917 - kernels take arguments by position
     start: int, length: int, shapes: Any, begins: Any, matched: Any, stops: Any, commas: Any,
     row: Any,
@@ -175,7 +175,7 @@ def _span_features(  # noqa: PLR0917 - kernels take arguments by position
     row[8] = _hash(48, one, asked, 0)
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
+@njit(cache=True)
 def _sums(values: Any) -> Any:
     """Prefix sums, beginning with 0."""
     sums = np.zeros(len(values) + 1, np.int64)
@@ -184,7 +184,7 @@ def _sums(values: Any) -> Any:
     return sums
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
+@njit(cache=True)
 def _scores(paragraph: Any, question: Any, weights: Any) -> Any:
     """(tokens, LONGEST) scores of the spans by first token and length, and what they come from."""
     _, shapes, _, sentences, _, stop, comma = paragraph
@@ -213,7 +213,7 @@ def _scores(paragraph: Any, question: Any, weights: Any) -> Any:
     return scores, starts, ends, matched, stops, commas
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
+@njit(cache=True)
 def best_span(paragraph: Any, question: Any, weights: Any) -> tuple[int, int]:
     """First and last token of the span with the highest score, the leftmost of equals."""
     scores = _scores(paragraph, question, weights)[0]
@@ -222,7 +222,7 @@ def best_span(paragraph: Any, question: Any, weights: Any) -> tuple[int, int]:
     return start, start + place % LONGEST
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
+@njit(cache=True)
 def marginals(paragraph: Any, question: Any, weights: Any) -> tuple[Any, Any]:
     """Probability of each token to be the first and the last of the answer, (tokens,) each."""
     scores = _scores(paragraph, question, weights)[0]
@@ -238,7 +238,7 @@ def marginals(paragraph: Any, question: Any, weights: Any) -> tuple[Any, Any]:
     return starts / starts.sum(), ends / ends.sum()
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
+@njit(cache=True)
 def learn(  # noqa: PLR0917 - kernels take arguments by position
     paragraph: Any, question: Any, gold: Any, weights: Any, squares: Any, rate: float
 ) -> float:
@@ -280,7 +280,7 @@ def learn(  # noqa: PLR0917 - kernels take arguments by position
     return np.log(max(mass, 1e-12))
 
 
-@njit(cache=True)  # type: ignore[untyped-decorator]
+@njit(cache=True)
 def _move(weights: Any, squares: Any, features: Any, step: float, rate: float) -> None:
     for feature in features:
         squares[feature] += step * step

@@ -55,7 +55,7 @@ def main() -> int:
         against = surface_evidence(_pairs(held))[:, _SUMMED].sum(axis=1)
         accepted = np.array([each.accepted for each in held])
         explained = support_evidence(_pairs(held))[:, SUPPORT.index("explained")] > 0
-        figures = {
+        figures: dict[str, float | int | str] = {
             "rewrites": len(held),
             "accepted": int(accepted.sum()),
             "area": f"{area(list(against[~accepted]), list(against[accepted])):.3f}",

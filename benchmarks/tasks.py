@@ -85,8 +85,9 @@ def _write(path: Path, header: Sequence[str], rows: Iterable[Sequence[str]]) -> 
 
 def _fields(name: str, *, delimiter: str = "\t", header: bool = True) -> list[list[str]]:
     text = data_file(name).read_text("utf-8-sig")
-    quoting = csv.QUOTE_NONE if delimiter == "\t" else csv.QUOTE_MINIMAL
-    read = list(csv.reader(text.splitlines(), delimiter=delimiter, quoting=quoting))
+    lines = text.splitlines()
+    tabs = csv.reader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
+    read = list(tabs if delimiter == "\t" else csv.reader(lines, delimiter=delimiter))
     return read[1:] if header else read
 
 
@@ -212,7 +213,8 @@ def question_types(texts: Sequence[str]) -> list[list[str]]:
 
 def read_names(lines: Iterable[str]) -> Iterator[tuple[str, list[tuple[int, int, str]]]]:
     """Sentences of a treebank, each with the places of its runs of proper nouns."""
-    text, end, names = "", 0, []
+    text, end = "", 0
+    names: list[tuple[int, int, str]] = []
     follows = False
     for line in lines:
         if line.startswith("# text = "):

@@ -68,6 +68,8 @@ class Network(nn.Module):
         self.apart = apart
         self.members = members = MEMBERS if apart else 1
         inputs = len(VECTORS) * 3 * _WIDTH
+        self.linear: torch.Tensor
+        self.bias: torch.Tensor
         self.register_buffer("linear", torch.zeros(2, len(NUMBERS)))
         self.register_buffer("bias", torch.zeros(2))
         self.projections = nn.Parameter(torch.randn(len(VECTORS), 384, members * _WIDTH) * 0.05)

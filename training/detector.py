@@ -33,7 +33,7 @@ __all__ = [
 
 
 @numba.njit(cache=True, fastmath=True)
-def _scan(gate, value, out):
+def _scan(gate: Any, value: Any, out: Any) -> None:
     rows, length, width = gate.shape
     half = width // 2
     for row in range(rows):
@@ -52,8 +52,8 @@ def _scan(gate, value, out):
 
 @numba.njit(cache=True, fastmath=True)
 def _scan_back(  # noqa: PLR0917 - arrays
-    gate, value, out, slope, slope_gate, slope_value
-):
+    gate: Any, value: Any, out: Any, slope: Any, slope_gate: Any, slope_value: Any
+) -> None:
     rows, length, width = gate.shape
     half = width // 2
     carry = np.zeros(width, np.float32)
@@ -87,7 +87,7 @@ class _Scan(torch.autograd.Function):
         return out
 
     @staticmethod
-    def backward(context: Any, slope: Any) -> Any:  # type: ignore[override]
+    def backward(context: Any, slope: Any) -> Any:
         gate, value, out = context.saved_tensors
         first, second = torch.empty_like(gate), torch.empty_like(gate)
         _scan_back(
@@ -169,6 +169,7 @@ class Detector(nn.Module):
         super().__init__()
         words = len(features)
         self.words = words
+        self.features: torch.Tensor
         self.register_buffer("features", torch.from_numpy(features), persistent=False)
         self.project = nn.Linear(features.shape[1], size, bias=False)
         nn.init.normal_(self.project.weight, std=features.shape[1] ** -0.5)

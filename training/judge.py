@@ -741,7 +741,7 @@ def main() -> None:
 
 def keep_sets(sets: Mapping[str, Weighed], keep: Path) -> None:
     """Keep all evidence about judgements for `training.likelihood`."""
-    arrays = {}
+    arrays: dict[str, NDArray[Any]] = {}
     for name, each in sets.items():
         arrays[f"{name}|"] = np.frombuffer(json.dumps(each.judgements).encode(), np.uint8)
         arrays.update((f"{name}|{key}", values) for key, values in each.columns.items())

@@ -70,7 +70,8 @@ def main() -> None:
             for some in _portions(_pairs(sets[name]))[::step]:
                 _nats_of_portion(name, some, model, arguments.keep)
         return
-    judged, shipped = {}, {}
+    judged: dict[str, Weighed] = {}
+    shipped: dict[str, Weighed] = {}
     for name in FITTED:
         likelihood = columns_of(nats_of(name, _pairs(sets[name]), model, arguments.keep))
         columns = named((*LIKELIHOOD, *LIKELIER), likelihood)

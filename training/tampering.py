@@ -295,11 +295,11 @@ def edits_of(
             + 8 * (tag in {"JJ", "JJR", "JJS", "CD"})
         )
     glued = np.full(size, -1, np.int32)
-    for word, at in number.items():
-        glued[at] = number.get(f"{word}n't", -1)
+    for spelled, at in number.items():
+        glued[at] = number.get(f"{spelled}n't", -1)
     by_tag: list[list[int]] = [[] for _ in tag_names]
-    for word, tag in zip(pair_words, tags.tolist(), strict=True):
-        by_tag[tag].append(word)
+    for pair_word, tag_of_pair in zip(pair_words, tags.tolist(), strict=True):
+        by_tag[tag_of_pair].append(pair_word)
     shares = np.array(list(KINDS.values()), np.float64)
     often = np.bincount(words, minlength=size)
     form_starts, flat_forms = table_of(forms)
@@ -337,12 +337,12 @@ def edits_of(
 
 
 @numba.njit(cache=True)
-def _below(size):
+def _below(size: Any) -> int:
     return int(np.random.random() * size)
 
 
 @numba.njit(cache=True)
-def _pick(weights, count):
+def _pick(weights: Any, count: int) -> int:
     total = 0.0
     for at in range(count):
         total += weights[at]
@@ -361,8 +361,9 @@ def _pick(weights, count):
 
 @numba.njit(cache=True)
 def _edit(  # noqa: PLR0915, PLR0917 - one loop
-    kind, e, word, shape, pair, touched, count, room, weights
-):
+    kind: Any, e: Any, word: Any, shape: Any, pair: Any, touched: Any, count: int, room: int,
+    weights: Any,
+) -> int:  # fmt: skip
     """One edit in place; the new length, or -1 where it does not apply."""
     if kind <= 1:
         for at in range(count):
@@ -606,7 +607,7 @@ def _edit(  # noqa: PLR0915, PLR0917 - one loop
 
 
 @numba.njit(cache=True)
-def _name(e, word, shape, pair, count):
+def _name(e: Any, word: Any, shape: Any, pair: Any, count: int) -> None:
     """A name or a noun for the pronoun that a reflexive goes back to: the sentence stays good."""
     for at in range(1, count):
         anaphor = e.anaphors[word[at]]
@@ -624,7 +625,7 @@ def _name(e, word, shape, pair, count):
 
 
 @numba.njit(cache=True)
-def tamper(e, rows, width, seed):
+def tamper(e: Any, rows: Any, width: int, seed: int) -> Any:
     """Rows and the same rows with edits.
 
     Args:

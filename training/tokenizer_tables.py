@@ -180,7 +180,7 @@ def _narrowed(pattern: str) -> str:
 
 
 def _orth(own: Any, token: dict[int | str, str]) -> str:
-    from spacy.attrs import ORTH  # type: ignore[import-not-found]  # noqa: PLC0415
+    from spacy.attrs import ORTH  # noqa: PLC0415
 
     return token[ORTH] if ORTH in token else token["ORTH"]
 

@@ -82,8 +82,8 @@ def read_treebank(path: Path, *, as_written: bool = False) -> list[Sentence]:
                         word, fine, kind = rows[-1]
                         rows[-1] = (word, f"{fine}-{coarse}".strip("-"), kind or coarse)
         if rows:
-            words, fine, coarse = zip(*rows, strict=True)
-            sentences.append(Sentence(words, fine, coarse, genre))
+            words, fines, kinds = (tuple(column) for column in zip(*rows, strict=True))
+            sentences.append(Sentence(words, fines, kinds, genre))
     return sentences
 
 

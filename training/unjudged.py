@@ -55,7 +55,7 @@ def unjudged(
 
     At most so many are rewritten: what is drawn of each kind of rewrite hangs on all texts.
     """
-    chosen = []
+    chosen: list[str] = []
     for kind, of_kind in kinds.items():
         some = of_kind
         if kind == "paragraphs":
@@ -79,8 +79,8 @@ def unjudged(
     rewritten, others = list(rewrites), list(rewrites)
     random.Random(_SEED - 8).shuffle(rewritten)  # noqa: S311 - a draw, no secret
     random.Random(_SEED - 6).shuffle(others)  # noqa: S311 - a draw, no secret
-    some = [pair for text in rewritten[:most] for pair in rewrites[text]]
-    return list(dict.fromkeys([*some, *paraphrases(others[:paraphrased])]))
+    drawn = [pair for text in rewritten[:most] for pair in rewrites[text]]
+    return list(dict.fromkeys([*drawn, *paraphrases(others[:paraphrased])]))
 
 
 def neighbours(texts: Sequence[str]) -> list[Pair]:

@@ -10,7 +10,7 @@ sentence stands in SST-2's training part. Costs a second.
 from __future__ import annotations
 
 import csv
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -130,7 +130,7 @@ def _labelled_lines(name: str) -> Rows:
     return Rows(tuple(text for _, text in lines), tuple(int(label) for label, _ in lines))
 
 
-def _by_template(columns: dict[str, list[str]]) -> dict[str, Rows]:
+def _by_template(columns: Mapping[str, Sequence[str]]) -> dict[str, Rows]:
     found: dict[str, list[tuple[str, int]]] = {}
     for name, text, label in zip(
         columns["template"], columns["text"], columns["label"], strict=True

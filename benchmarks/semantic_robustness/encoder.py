@@ -72,7 +72,7 @@ class UpperLayers(nn.Module):
 
     def forward(self, batch: Batch) -> torch.Tensor:
         """Float32 (texts, 2)."""
-        return self.output(self.drop(self.means(batch)))  # type: ignore[no-any-return]
+        return self.output(self.drop(self.means(batch)))
 
     def means(self, batch: Batch) -> torch.Tensor:
         """Float32 (texts, 384): over the pieces of each text, after the last layer."""
@@ -177,5 +177,5 @@ def _mean(pieces: torch.Tensor, shown: torch.Tensor) -> torch.Tensor:
 
 def _step(adam: torch.optim.Optimizer, loss: torch.Tensor) -> None:
     adam.zero_grad()
-    loss.backward()  # type: ignore[no-untyped-call]
+    loss.backward()
     adam.step()

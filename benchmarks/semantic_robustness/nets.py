@@ -87,7 +87,7 @@ class WordVectors:
                 mean = table(some).sum(1) / (some > 0).sum(1, keepdim=True).clamp(min=1)
                 loss = functional.cross_entropy(head(drop(mean)), labels[places])
                 adam.zero_grad()
-                loss.backward()  # type: ignore[no-untyped-call]
+                loss.backward()
                 adam.step()
         return table.weight.detach()
 
@@ -109,7 +109,7 @@ class LastState(nn.Module):
 
     def forward(self, vectors: torch.Tensor) -> torch.Tensor:
         """Float32 (texts, 75)."""
-        return self.lstm(vectors)[0][:, -1]  # type: ignore[no-any-return]
+        return self.lstm(vectors)[0][:, -1]
 
 
 class SelfAttention(nn.Module):
@@ -195,7 +195,7 @@ def trained(
             done = (epoch + step / len(batches)) / EPOCHS
             wrong = loss(network, vectors(numbers[places]), labels[places], done)
             adam.zero_grad()
-            wrong.backward()  # type: ignore[no-untyped-call]
+            wrong.backward()
             adam.step()
     return network.eval()
 

@@ -277,12 +277,9 @@ def _bounded_table(outcomes: Sequence[Outcome]) -> str:
 
         cells = [
             with_interval([each.accuracy for each in group], len(test_sentences())),
-            ", ".join(mean(lambda each, at=size: each.certified[at]) for size in ("0.001", "0.01")),
-            ", ".join(mean(lambda each, of=phenomenon: templates_right(each, of, swapped=False,
-                                                                       pooled=False))
-                      for phenomenon in PHENOMENA),
-            ", ".join(mean(lambda each, of=phenomenon: each.judged[of])
-                      for phenomenon in PHENOMENA),
+            ", ".join(mean(certified_at(size)) for size in ("0.001", "0.01")),
+            ", ".join(mean(right_of(phenomenon)) for phenomenon in PHENOMENA),
+            ", ".join(mean(judged_right(phenomenon)) for phenomenon in PHENOMENA),
             "; ".join(printed),
             f"{np.mean([each.mean_weight for each in group]):+.4f}",
             f"{np.mean([each.norm for each in group]):.1f}",
@@ -355,16 +352,29 @@ def _welch(first: Sequence[float], second: Sequence[float]) -> float:
     return float(stats.ttest_ind(first, second, equal_var=False).pvalue)
 
 
+def certified_at(size: str) -> Callable[[Outcome], float]:
+    """The share of sentences that are certified where vectors move by so much."""
+    return lambda outcome: outcome.certified[size]
+
+
+def right_of(phenomenon: str, *, swapped: bool = False) -> Callable[[Outcome], float]:
+    """The share of the sentences of other templates that are right."""
+    return lambda outcome: templates_right(outcome, phenomenon, swapped=swapped, pooled=False)
+
+
+def judged_right(phenomenon: str) -> Callable[[Outcome], float]:
+    """The share of the judged sentences that are right."""
+    return lambda outcome: outcome.judged[phenomenon]
+
+
 def _beds(kind: Training) -> Iterator[tuple[str, Callable[[Outcome], float]]]:
     yield "SST-2", lambda each: each.accuracy
     for phenomenon in PHENOMENA if kind.kind == "bounded" else (kind.kind,):
         yield (
             f"{phenomenon}, other templates",
-            lambda each, of=phenomenon: templates_right(
-                each, of, swapped=kind.swapped, pooled=False
-            ),
+            right_of(phenomenon, swapped=kind.swapped),
         )
-        yield f"{phenomenon}, judged", lambda each, of=phenomenon: each.judged[of]
+        yield f"{phenomenon}, judged", judged_right(phenomenon)
 
 
 def _named(kind: Training) -> str:

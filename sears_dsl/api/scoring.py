@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -154,6 +154,9 @@ class ParaphraseResult(TableResult):
 
     def __len__(self) -> int:
         return len(self.texts)
+
+    def __iter__(self) -> Iterator[list[str]]:
+        return map(list, self.paraphrases)
 
     def __getitem__(self, place: int) -> list[str]:
         return list(self.paraphrases[place])
