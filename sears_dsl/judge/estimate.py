@@ -1,13 +1,13 @@
-"""How likely a language model would find a rewrite, as a network estimates that learned from one.
+"""How likely a language model would find a rewrite, estimated by a network that learned from one.
 
-Always holds: a pair has the same numbers alone and in any company, bit for bit; of a long text only
-what is around the changes is read, so that costs are bounded.
+Always holds: a pair has the same numbers alone and in any batch, bit for bit. Of a long text only
+what surrounds the changes is read, which bounds the cost.
 
 The network is the sentence encoder with adapted layers (`deep_grammar`). It reads original and
-rewrite and compares the pieces that differ, and those beside them. ``training.estimate`` made it:
-SmolLM2-135M-Instruct (`likelihood`) said of some 33,000 rewrites that nobody judged what they cost
-it, and the network learned to say the same. Costs: some 400 microseconds of one core for each word
-of a rewrite, and of an original that was not read lately.
+rewrite, and compares the pieces that differ and those beside them. ``training.estimate`` trained
+it to predict what some 33,000 rewrites that nobody had judged cost SmolLM2-135M-Instruct
+(`likelihood`). It takes some 400 microseconds of one core for each word of a rewrite, and of an
+original that was not read recently.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ from sears_dsl.judge.likelihood import window_of
 from sears_dsl.judge.networks import batches, read_grammar_file, sigmoid
 from sears_dsl.runtime.array_types import Float32Array, Floats
 
-#: Of what a piece is projected to, and of what a pair is seen as.
+#: How many numbers a projected piece has, and how many the network sees of a pair.
 WIDTH = 96
 INPUTS = 8 * WIDTH + 2
 
 FILE = Path(__file__).with_name("likelihood_en.npz")
 
-PIECES = 128  # of a text that are read
+PIECES = 128  # the most pieces of a text that are read
 _PIECES_AT_ONCE, _MOST_TEXTS = 512, 1024
 
 
 def changed_pieces(original: Sequence[int], rewrite: Sequence[int]) -> tuple[slice, slice]:
-    """Where the pieces of two texts differ, with a neighbour on each side where there are none."""
+    """Where the pieces of two texts differ; a text without such pieces has the two neighbours."""
     first, behind = common_ends(original, rewrite)
     spans = []
     for pieces in (original, rewrite):
@@ -49,7 +49,7 @@ def changed_pieces(original: Sequence[int], rewrite: Sequence[int]) -> tuple[sli
 
 
 class LikelihoodEstimate:
-    """The network of a file; that its encoder is missing shows once anything is asked."""
+    """The network of a file; its encoder is loaded, or proves missing, at the first question."""
 
     def __init__(self, file: Path = FILE) -> None:
         self._file = read_grammar_file(file)
@@ -61,7 +61,7 @@ class LikelihoodEstimate:
         return AdaptedEncoder(self._file)
 
     def columns(self, pairs: Sequence[tuple[str, str]]) -> Floats:
-        """The rows of `LIKELIHOOD` and `LIKELIER` of pairs, none below 0."""
+        """For each pair a row of `LIKELIHOOD` and `LIKELIER`, no number below 0."""
         windows = [window_of(*pair) for pair in pairs]
         texts = list(dict.fromkeys(text for window in windows for text in window))
         encoded = self._encoder.tokenizer.encode_batch(texts)
@@ -83,7 +83,7 @@ class LikelihoodEstimate:
         return np.clip(columns, 0.0, None)
 
     def _projected(self, pieces: dict[str, list[int]]) -> dict[str, Float32Array]:
-        """What the pieces of texts are, (pieces, WIDTH); those read lately from memory."""
+        """The projected pieces of each text, (pieces, WIDTH); recent ones come from memory."""
         new = [text for text in pieces if text not in self._memory]
         for run in batches([len(pieces[text]) for text in new], _PIECES_AT_ONCE):
             states, layout = self._encoder.states([pieces[text] for text in new[run]])
@@ -98,7 +98,7 @@ class LikelihoodEstimate:
 
 
 def _around(projected: Float32Array, span: slice) -> NDArray[np.float32]:
-    """The piece before, the mean of those in the span, the piece behind, (3, WIDTH)."""
+    """The piece before the span, the mean of the span and the piece after it, (3, WIDTH)."""
     last = len(projected) - 1
     before, after = max(0, span.start - 1), min(last, span.stop)
     return np.stack([projected[before], projected[span].mean(0), projected[after]])

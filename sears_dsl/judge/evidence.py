@@ -1,8 +1,8 @@
 """Evidence about rewrites, and the calibrated sums of it that scorers are.
 
-Always holds: more of any kind of evidence against a pair never raises a chance; a column that is
-missing only can. Costs: the encoder (see `sears_dsl.judge.encoder`); the rest some 100 microseconds
-a pair.
+Always holds: more evidence of any kind against a pair never raises a chance, and leaving out a
+column never lowers it. A pair costs some 100 microseconds besides the encoder (see
+`sears_dsl.judge.encoder`).
 """
 
 from __future__ import annotations
@@ -30,16 +30,16 @@ from sears_dsl.runtime.files import read_numbers_file
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Content:
-    """The learned arrays, of M networks whose log-odds are averaged.
+    """The learned arrays of M networks, whose log-odds are averaged.
 
-    Changes that replace content words are weighed otherwise than all others: where there are two
-    rows or columns, the first is for the others.
+    Changes that replace content words have weights of their own: where an array has two rows or
+    columns, the second is for them and the first for all other changes.
     """
 
     frequencies: Float32Array  # (pieces,): the logarithm of how often each piece is in English text
-    mean: Float32Array  # (NUMBERS,): what is taken from the numbers
-    scale: Float32Array  # (NUMBERS,): by which these are divided then
-    linear: Float32Array  # (2, NUMBERS): by which these are weighed
+    mean: Float32Array  # (NUMBERS,): is subtracted from the numbers
+    scale: Float32Array  # (NUMBERS,): divides the differences
+    linear: Float32Array  # (2, NUMBERS): weights of the quotients
     bias: Float32Array  # (2,): log-odds of a change whose numbers are average
     projections: Float32Array  # (VECTORS, 384, M · K)
     hidden: Float32Array  # (M, VECTORS · 3 · K, H)
@@ -47,8 +47,8 @@ class Content:
     output: Float32Array  # (M, 2, H)
 
     def log_odds(self, encoded: PlaceVectors, replaced: NDArray[np.bool_]) -> NDArray[np.float64]:
-        """Of each change (N,), given which replace content words."""
-        # One at a time: of several rows of a product libraries compute some with other last bits.
+        """The log-odds (N,) of each change, given which replace content words."""
+        # One at a time: in a product of several rows, libraries compute some with other last bits.
         rows = (
             self._log_odds(encoded.old[at], encoded.new[at], encoded.numbers[at], kind)
             for at, kind in enumerate(replaced.astype(int).tolist())
@@ -59,7 +59,7 @@ class Content:
         self, old: Float32Array, new: Float32Array, numbers: Float32Array, kind: int
     ) -> float:
         members = len(self.hidden)
-        # A matrix for each kind of vector; 4 is the length that vectors were learned with.
+        # A matrix for each kind of vector; the networks were trained on vectors of length 4.
         both = np.matmul(np.stack([old, new], 1) * 4, self.projections)
         one, other = (
             both.reshape(len(old), 2, members, -1).transpose(1, 2, 0, 3).reshape(2, members, 1, -1)
@@ -74,13 +74,13 @@ Pair = tuple[str, str]
 AnyDevice: TypeAlias = str | torch.device | None
 
 CONTENT = ("another word", "other words", "other words, further changes", "sentence")
-"""What `content_columns` gives: how far the worst change is from certain, apart for texts that
-differ in one place, where content words are replaced; how far all others are; how far the vector of
-the whole sentence turns."""
+"""The columns of `content_columns`: how far the worst change is from certain, in a column of its
+own for texts whose only change replaces content words; how far all other changes are, in sum; how
+far the vector of the whole sentence turns."""
 
 _REPLACED = SURFACE.index("content words replaced")
 CERTAIN = 4.0
-"""Log-odds of content from which on nothing speaks against a change."""
+"""The log-odds from which on a change is certain: nothing in its content speaks against it."""
 
 _LEARNED = Path(__file__).with_name("judge.npz")
 
@@ -92,11 +92,12 @@ class Curves:
     intercept: float  # log-odds of a rewrite without any evidence
     names: tuple[str, ...]  # of the columns that are weighed
     points: tuple[Floats, ...]  # for each column the evidence at which its curve bends, rising
-    # For each column what is taken there; between them it is linear, outside constant.
+    # For each column, what it takes from the log-odds at these points: linear between, constant
+    # outside.
     taken: tuple[Floats, ...]
 
     def parts(self, columns: Mapping[str, Floats]) -> Floats:
-        """What each kind of evidence takes, (N, names); of one that is not there the least."""
+        """What each kind of evidence takes, (N, names); a missing column takes its least."""
         count = len(next(iter(columns.values())))
         return np.stack(
             [
@@ -109,10 +110,10 @@ class Curves:
         )
 
     def chances(self, columns: Mapping[str, Floats]) -> Floats:
-        """The chance of acceptance, (N,); at most that where columns are missing."""
+        """The chance of acceptance, (N,); an upper bound where columns are missing."""
         parts = self.parts(columns)
         odds = np.full(len(parts), self.intercept)
-        # In a fixed order, so that rounding is the same in any company, and a bound stays one.
+        # In a fixed order, so that rounding is the same in any batch, and a bound stays one.
         for part in parts.T:
             odds = odds - part
         return logistic(odds)
@@ -130,13 +131,13 @@ class Curves:
 
 
 class SeenChanges(NamedTuple):
-    """What is seen of the changes of some pairs, those of a pair one after another."""
+    """What the encoder sees of the changes of pairs, in one flat sequence, pair after pair."""
 
-    odds: Floats  # log-odds that each means what was there
+    odds: Floats  # log-odds that each keeps the meaning
     angles: Floats  # how far each turns the vector of its window
-    counts: NDArray[np.int64]  # how many each pair has, at least 1
-    replaced: NDArray[np.bool_]  # which replace content words
-    numbers: Float32Array  # (changes, NUMBERS), what the encoder compares
+    counts: NDArray[np.int64]  # how many changes each pair has, at least 1
+    replaced: NDArray[np.bool_]  # whether each replaces content words
+    numbers: Float32Array  # (changes, NUMBERS), the encoder's comparisons
 
 
 class Evidence:
@@ -173,7 +174,7 @@ class Evidence:
 
 
 def content_columns(changes: SeenChanges) -> dict[str, Floats]:
-    """The evidence of content of texts out of that of their changes."""
+    """The content evidence of each pair, computed from that of its changes."""
     against = np.maximum(0.0, CERTAIN - changes.odds)
     starts = np.cumsum(changes.counts) - changes.counts
     single = (changes.counts == 1) & changes.replaced[starts]
@@ -185,9 +186,9 @@ def content_columns(changes: SeenChanges) -> dict[str, Floats]:
 
 
 def replaced_words(pairs: Sequence[Pair], changes: Sequence[Sequence[Change]]) -> NDArray[np.bool_]:
-    """Of all changes, those of a pair one after another: which have old and new words.
+    """Whether each change has both old and new words, in a pair where content words are replaced.
 
-    Only of pairs where content words are replaced.
+    The changes are in one flat sequence, pair after pair.
     """
     replaced = (surface_evidence(pairs)[:, _REPLACED] > 0).tolist()
     return np.array(
@@ -201,13 +202,13 @@ def replaced_words(pairs: Sequence[Pair], changes: Sequence[Sequence[Change]]) -
 
 
 def differences(original: str, rewrite: str) -> tuple[Change, ...]:
-    """What differs; characters that are composed otherwise do not."""
+    """The changes of a pair; texts that differ only in how characters are composed have none."""
     same = not original.isascii() and normalize("NFC", original) == normalize("NFC", rewrite)
     return () if same else changes_of(original, rewrite)
 
 
 def surface_columns(pairs: Sequence[Pair]) -> dict[str, Floats]:
-    """What lists and tables say."""
+    """The evidence of lists and tables, by name."""
     return {**named(SURFACE, surface_evidence(pairs)), **named(SUPPORT, support_evidence(pairs))}
 
 
@@ -218,7 +219,7 @@ def named(names: Sequence[str], columns: Floats) -> dict[str, Floats]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Numbers:
-    """What a scorer was fitted to be."""
+    """The fitted numbers of a scorer."""
 
     file: Path
     entry: Mapping[str, Any]
@@ -229,7 +230,7 @@ class Numbers:
 def read_numbers(
     file: Path, *, version: int, curves: Sequence[str], evidence: Collection[str], advice: str
 ) -> Numbers:
-    """The curves of a file of numbers."""
+    """Read a file of fitted numbers; one that does not fit this version is a `ModelError`."""
     content, entry = read_numbers_file(file, version=version, advice=advice)
     try:
         all_curves = tuple(Curves.of(entry[name]) for name in curves)
@@ -246,7 +247,7 @@ def read_numbers(
 
 
 def load_evidence(folder: Path, numbers: Numbers, *, device: AnyDevice = None) -> Evidence:
-    """What reads rewrites, with what was learned about contents, which the numbers belong to."""
+    """Load the encoder of the folder and the learned arrays that the numbers were fitted with."""
     try:
         learned = _LEARNED.read_bytes()
     except OSError as error:

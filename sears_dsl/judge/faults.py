@@ -1,10 +1,10 @@
 """What is wrong in the form of a few words: contractions, agreement, articles, verbs, marks.
 
-Always holds: it depends on these words alone; a fault is counted only where no reading that the
-inflection tables know of the words would be right, so that good text has hardly any. Costs some
-microseconds a word; the forms of a word are looked up once.
+Always holds: the result depends on these words alone. A fault is counted only where the words are
+wrong in every reading that the inflection tables know, so good text has hardly any. A word takes
+some microseconds, and its forms are looked up once.
 
-It does not check grammar: it sees what an exchange of single words breaks most often.
+This is no grammar checker: it finds what replacing single words breaks most often.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _ENDS = frozenset(("", ".", "!", "?", ",", ";", ":", ")"))
 
 _HOSTS = {clitic: _set(hosts) for clitic, hosts in english().hosts.items()}
 _PRONOUNS = _HOSTS["'ll"]
-# What neither a possessive nor *is* leans on.
+# Words that can bear neither a possessive 's nor a contracted *is*.
 _NO_HOSTS_OF_S = _AUXILIARIES | _set(
     "'s a an the i you we they my your our their not n't of to at from with by into and or if very"
     " because than"
@@ -81,11 +81,11 @@ _AFTER_BEST = _set("friend friends seller selling man practice case")
 
 
 class _Passage:
-    """Some words in a row, with what stands beside each."""
+    """Some words in a row, and what stands before and after them."""
 
     def __init__(self, words: tuple[str, ...], begins: bool, ends: bool) -> None:
         self.words = words
-        # What is not known is "_", what is not there is "".
+        # A neighbour that is not known is "_", one that does not exist is "".
         self.low = ["" if begins else "_", *map(str.lower, words), "" if ends else "_", "_"]
 
     def faults(self) -> Iterator[str]:
@@ -103,7 +103,7 @@ class _Passage:
                 yield from ("repeated mark",) * (len(word) > 1 or low[at + 1] in again)
 
     def clitic(self, at: int) -> Iterator[str]:
-        """A contraction leans on a word that bears it, and does not end a clause."""
+        """A contraction leans on a word that can bear it, and does not end a clause."""
         clitic, host, after = self.low[at], self.low[at - 1], self.low[at + 1]
         if clitic == "'s":
             fits = host not in _NO_HOSTS_OF_S
@@ -124,12 +124,12 @@ class _Passage:
             yield "bad contraction"
 
     def cut_host(self, at: int) -> Iterator[str]:
-        """*ca*, *wo* and *sha* are there for *n't* alone; *nt* lacks its apostrophe."""
+        """*ca*, *wo* and *sha* stand only before *n't*; *nt* lacks its apostrophe."""
         if self.low[at + 1] != "n't":
             yield "bad contraction"
 
     def negation(self, at: int) -> Iterator[str]:
-        """*Is not it fun?* for *isn't it*, *why do not people*; no *did not never*."""
+        """Not *is not it fun?* for *isn't it*, not *why do not people*, not *did not never*."""
         before = self.low[at - 2] if at > 1 else ""
         asked = self.low[at + 1] in _SUBJECTS | {"it", "you"} and before in _ENDS | _ASKING
         if (asked or before in ("why", "how")) and self.low[at - 1] in _AUXILIARIES:
@@ -139,13 +139,13 @@ class _Passage:
         yield from ("bad contraction",) * (self.low[at - 1] in ("don", "won"))
 
     def such(self, at: int) -> Iterator[str]:
-        """No *such rude*, but *such a day*."""
+        """*such a day*, but not *such rude*."""
         tags = tags_of(self.low[at + 1])
         if tags and tags <= {"JJ", "RB"} and self.low[at + 2] in _ENDS:
             yield "degree form"
 
     def article(self, at: int) -> Iterator[str]:
-        """*a* or *an* by the sound of the next word, one thing, no superlative."""
+        """*a* or *an* goes by the sound of the next word, with a singular and no superlative."""
         word, after = self.low[at], self.low[at + 1]
         if self.words[at - 1] == "A" and self.low[at - 1]:
             return  # a letter: Vitamin A
@@ -156,7 +156,7 @@ class _Passage:
         yield from self.determiner(at)
 
     def determiner(self, at: int) -> Iterator[str]:
-        """A noun phrase begins here, and its noun agrees."""
+        """A determiner begins a noun phrase, whose noun agrees with it."""
         word, after, further = self.low[at : at + 3]
         nation = after == "us" and self.words[at] == "US"
         if word in _BEFORE_NOUNS and after in _NO_NOUNS and not nation:
@@ -182,7 +182,7 @@ class _Passage:
         if after in _MODALS or after in _DO - {"do", "does"}:
             return
         if before in _AUXILIARIES:
-            # A question: the auxiliary agrees, the verb is its business.
+            # In a question the auxiliary agrees; `after_auxiliary` looks at the verb.
             asking = at < 2 or self.low[at - 2] in _ASKING or self.low[at - 2] in _ENDS
             if free and asking and not _agree(word, before):
                 yield "subject and verb"
@@ -196,7 +196,7 @@ class _Passage:
             yield "verb form"
 
     def after_auxiliary(self, at: int) -> Iterator[str]:
-        """The verb after a modal, *do*, *have* or *be* is in the form that this asks for."""
+        """The verb after a modal, *do*, *have* or *be* has the form that these require."""
         word = self.low[at]
         place = at + 1
         while self.low[place] in _ADVERBS or (word in _DO and self.low[place] in _PRONOUNS):
@@ -223,7 +223,7 @@ class _Passage:
             yield "verb form"
 
     def infinitive(self, at: int) -> Iterator[str]:
-        """What follows *to* or *gonna* is a verb, and no finite one."""
+        """After *to* and *gonna* stands no finite verb, and after *gonna* no noun phrase either."""
         verb = self.low[at + 1]
         tags = tags_of(verb)
         noun = self.low[at] != "to" and verb in _BEFORE_NOUNS
@@ -231,7 +231,7 @@ class _Passage:
             yield "verb form"
 
     def quantity(self, at: int) -> Iterator[str]:
-        """Other than *many* and *much*, it has no degrees."""
+        """Unlike *many* and *much*, words such as *lots* take no degree: not *too lots*."""
         before = self.low[at - 1 - (at > 1 and self.low[at - 1] == "a")]
         if before in ("so", "too", "very", "how") or self.low[at - 1] == "as":
             yield "degree form"
@@ -270,7 +270,7 @@ def _agree(subject: str, auxiliary: str) -> bool:
 
 
 def _lacks(word: str, *tags: str) -> bool:
-    """Whether a word that the tables know can be none of these."""
+    """Whether the tables know a word and give it none of these tags."""
     return bool(tags_of(word)) and tags_of(word).isdisjoint(tags)
 
 
@@ -296,5 +296,5 @@ _CHECKS: dict[str, Callable[[_Passage, int], Iterator[str]]] = {
 
 @lru_cache(maxsize=1 << 15)
 def faults(words: tuple[str, ...], *, begins: bool = True, ends: bool = True) -> dict[str, int]:
-    """How many faults of each kind words in a row have, cut as ``changes`` cuts them."""
+    """How many faults of each kind a row of words has; words are cut as `changes` cuts them."""
     return dict(Counter(_Passage(words, begins, ends).faults()))

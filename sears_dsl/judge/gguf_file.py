@@ -1,13 +1,13 @@
 """The weights of a language model in a file of GGUF, the format of llama.cpp.
 
-Always holds: nothing of the file is run; what does not fit its own sizes is an error. Two kinds of
-packed numbers are read, those that the model of `language_model` has: ``Q8_0`` and ``Q4_1``, blocks
-of 32 whole numbers with a scale, and with a scale and an offset. Costs some 0.6 s for 135 million
-weights, most of it to unpack them.
+Always holds: nothing of the file is run, and a file that contradicts its own sizes is an error. Of
+the packed kinds of numbers it reads the two that the model of `likelihood` has: ``Q8_0``, blocks of
+32 whole numbers with a scale, and ``Q4_1``, which have an offset too. 135 million weights take some
+0.6 s, most of it to unpack them.
 
-The layout (version 3, little endian): ``GGUF``, version, how many tensors, how many fields; the
-fields, each a name, a type and a value; of each tensor its name, sizes (the innermost first), type
-and place; then, from the next multiple of the alignment on, the numbers.
+The layout (version 3, little endian): ``GGUF``, the version, the numbers of tensors and of fields;
+the fields, each a name, a type and a value; for each tensor its name, sizes (the innermost first),
+type and place; then, from the next multiple of the alignment on, the numbers.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from sears_dsl.runtime.array_types import Float32Array
 
 _MAGIC, _VERSION, _ALIGNMENT = b"GGUF", 3, 32
 _STRING, _LIST = 8, 9
-# Of plain values: number of the type, and how `struct` calls it.
+# The number of each plain type, and its letter in `struct`.
 _PLAIN = {
     0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d",
 }  # fmt: skip
@@ -58,7 +58,7 @@ def read_gguf(path: Path) -> WeightsOfModel:
 
 
 class _GgufBytes:
-    """A place in the bytes of a file, which moves on."""
+    """A reader that moves through the bytes of a file."""
 
     def __init__(self, content: Any) -> None:
         self._content = content

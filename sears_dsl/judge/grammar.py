@@ -1,17 +1,17 @@
-"""How English the words of a text look: networks that have learned to find tampered words.
+"""How English the words of a text look, by networks that have learned to find tampered words.
 
-Always holds: what is said of a text is the same, bit for bit, alone and in any company; evidence is
-never negative, and nothing for a rewrite that is its original.
+Always holds: the result for a text is the same, bit for bit, alone and in any batch. Evidence is
+never negative, and 0 for a rewrite that equals its original.
 
-A network gives each word the log odds that somebody tampered with it or beside it; a word that is
-wrong for sure, by closed classes and inflection tables (`sears_dsl.judge.mistakes`: *Katherine hurt
-himself*, *he has wrote*), has at least `SURELY_WRONG`. Both networks were trained by
-``training.grammar`` on good sentences and the same sentences with the edits that mined rules make:
-other forms, other function words, words left out, put in, moved. The small one (`networks`) is
-quick and needs nothing but its file; the deep one (`deep_grammar`) reads with the lower layers of a
-sentence encoder, which has seen far more English. Texts are read in pieces of some sentences
-(`PIECE` words), each distinct one once; the last `_MOST_PIECES` pieces stay read. Costs, small and
-deep: 0.1 s and 0.5 s to load, some 45 and 400 microseconds a word on one core.
+A network gives each word the log-odds that somebody tampered with it or beside it. A word that is
+certainly wrong, by closed classes and inflection tables (`sears_dsl.judge.mistakes`: *Katherine
+hurt himself*, *he has wrote*), has at least `SURELY_WRONG`. ``training.grammar`` trained both
+networks on good sentences and on the same sentences with the edits that mined rules make: other
+forms, other function words, words left out, put in or moved. The small network (`networks`) is fast
+and needs only its file. The deep one (`deep_grammar`) reads with the lower layers of a sentence
+encoder, which has seen far more English. Texts are read in pieces of a few sentences (`PIECE`
+words), each distinct one once, and the last `_MOST_PIECES` pieces stay in memory. The small network
+loads in 0.1 s and takes some 45 microseconds a word on one core, the deep one 0.5 s and some 400.
 """
 
 from __future__ import annotations
@@ -42,29 +42,29 @@ from sears_dsl.runtime.array_types import Float32Array, Floats
 from sears_dsl.tagging.inflection import is_listed
 from sears_dsl.tagging.tagger import load_tagger
 
-#: After so many words a piece of a text ends with its sentence, and after `_LONGEST` anyhow.
+#: A piece of a text ends with the sentence that reaches so many words, or after `_LONGEST` words.
 PIECE = 30
 _LONGEST = 80
 #: Words on either side of a change that count as its place.
 REACH = 4
 
-#: What a word that no text has adds to the surprise of a text.
+#: What a word that does not exist adds to the surprise of a text.
 UNKNOWN = 3.0
 
-#: Log odds, at least, that a word is tampered with which is wrong for sure.
+#: The least log-odds of a word that is certainly wrong.
 SURELY_WRONG = 6.0
 
-#: What `Grammar.evidence` says of a pair, by column.
+#: The columns of `Grammar.evidence`.
 GRAMMAR: tuple[str, ...] = ("worse_place", "worse_word", "worse_text", "odd_place", "unknown_words")
 
 SMALL = Path(__file__).with_name("grammar_en.npz")
 DEEP = Path(__file__).with_name("grammar_deep_en.npz")
 
-# Log odds that no word falls below.
+# Lower log-odds count as these.
 _LEAST_ODDS = -8.0
 _MOST_PIECES = 4096
 _FEW = 4
-# The last letter of the Latin script, but for a few that no language of today needs.
+# The last letter of the Latin script, except a few that no language of today needs.
 _LAST_LATIN = "\u024f"
 _ENGLISH = 0.6
 _ENDS = frozenset(".!?")
@@ -73,24 +73,24 @@ _LETTERS = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)*")
 
 
 class Network(Protocol):
-    """What finds tampered words."""
+    """A network that finds tampered words."""
 
     def numbers(self, words: Sequence[str]) -> NDArray[np.int64]:
-        """What it sees of each word, as a number that stands for that as long as it lives."""
+        """What it sees of each word, as a number that has this meaning as long as it lives."""
 
     def logits(self, pieces: Sequence[NDArray[np.int64]]) -> list[Float32Array]:
-        """Log odds of each word of each piece; of a piece the same, whatever the others are."""
+        """The log-odds of each word of each piece, the same whatever the other pieces are."""
 
 
 class _EncodedText(NamedTuple):
-    """The words of a text."""
+    """The words of a text, as a network sees them."""
 
     numbers: NDArray[np.int64]
     starts: NDArray[np.int32]
     ends: NDArray[np.int32]
     cuts: list[int]  # where its pieces begin and end
-    unknown: tuple[str, ...]  # the words that no text has
-    wrong: list[int]  # the places of words that are wrong for sure
+    unknown: tuple[str, ...]  # the words that do not exist
+    wrong: list[int]  # the places of words that are certainly wrong
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,19 +99,19 @@ class Grammar:
 
     network: Network
     known: frozenset[str]
-    common: frozenset[str]  # words of which half a text consists, if it is English
+    common: frozenset[str]  # words of which an English text mostly consists
     about: Mapping[str, Any]  # what the files say of themselves: what was trained on what, licence
-    identity: str  # SHA-256 of the files, and so of what is said of texts
+    identity: str  # the version of `mistakes` and the hashes of the files: all that results go by
     _memory: OrderedDict[bytes, Float32Array] = field(
         default_factory=OrderedDict, init=False, repr=False
     )
 
     def surprise(self, texts: Sequence[str]) -> Floats:
-        """How much of a text looks tampered with; lower is better English.
+        """How much of each text looks tampered with; lower is better English.
 
-        Minus the log of the chance that no word was tampered with, and `UNKNOWN` more for each word
-        that no text has. It grows with the length: what can be compared are versions of one text.
-        It is 0 for a text without words.
+        This is minus the log of the chance that no word was tampered with, plus `UNKNOWN` for each
+        word that does not exist. It grows with the length, so only versions of one text compare. It
+        is 0 for a text without words.
         """
         words = self._read(texts)
         odds = np.array([_softplus(some).sum() for some in self._logits(words)])
@@ -121,13 +121,13 @@ class Grammar:
         """How much worse rewrites read than their originals; see `GRAMMAR` for the columns.
 
         ``worse_place``: by how much the surprise of the changed words and `REACH` words on either
-        side has grown; ``worse_word``: how much more suspect the most suspect word of these is, as
-        log odds; ``worse_text``: by how much the surprise of the text has grown; ``odd_place``: the
-        log odds of the most suspect word there, whatever the original has, above the least;
-        ``unknown_words``: words of the rewrite that no text has, and that its original has not.
+        side has grown; ``worse_word``: by how much the log-odds of the most suspect of these words
+        have grown; ``worse_text``: by how much the surprise of the text has grown; ``odd_place``:
+        the log-odds of the most suspect of these words, above the least, whatever the original has;
+        ``unknown_words``: how many words that do not exist it has and its original has not.
 
         Returns:
-            float64 (pairs, columns), never negative, 0 for a rewrite that is its original.
+            float64 (pairs, columns), never negative, 0 for a rewrite that equals its original.
         """
         texts = list(dict.fromkeys(text for pair in pairs for text in pair))
         place = {text: at for at, text in enumerate(texts)}
@@ -154,11 +154,11 @@ class Grammar:
         return np.maximum(columns, 0.0)
 
     def forget(self) -> None:
-        """Keep none of the pieces that were read."""
+        """Drop all pieces from memory."""
         self._memory.clear()
 
     def unknown_words(self, text: str) -> tuple[str, ...]:
-        """Words of a text that no text has: *cann't*, *stilln't*, *goodest*; each once, in order.
+        """Words of a text that do not exist: *cann't*, *stilln't*, *goodest*; each once, in order.
 
         Names, numbers, addresses, tags, words with a hyphen and words that are drawn out (*soooo*)
         pass; a word with an apostrophe must be known.
@@ -166,10 +166,10 @@ class Grammar:
         return self._read([text])[0].unknown
 
     def looks_english(self, text: str) -> bool:
-        """Whether a text is English, as far as one can see: most of its words are common ones.
+        """Whether a text looks English: most of its words are common ones.
 
-        Words with capitals do not count. A text of fewer than four others passes unless there are
-        two and none of them is common; one in another script than the Latin does not pass.
+        Words with capitals do not count. With fewer than four others, a text passes unless there
+        are two or three and none is common. A text mostly in another script than Latin does not.
         """
         foreign = sum(each > _LAST_LATIN and each.isalpha() for each in text)
         if 2 * foreign > sum(map(str.isalpha, text)):
@@ -217,7 +217,7 @@ class Grammar:
         return cut_texts
 
     def _logits(self, texts: Sequence[_EncodedText]) -> list[Float32Array]:
-        """The log odds of each word of each text; each distinct piece is read once."""
+        """The log-odds of each word of each text; each distinct piece is read once."""
         which = [
             [(text.numbers[low:high].tobytes(), low, high) for low, high in pairwise(text.cuts)]
             for text in texts
@@ -243,11 +243,11 @@ class Grammar:
 
 
 def load_grammar(*, deep: bool = True) -> Grammar:
-    """Read a grammar; each is read once in a process.
+    """Load a grammar; each is loaded once in a process.
 
-    A deep one reads with the sentence encoder too, which is better and slower; without it the small
-    network is enough to turn down most of what is bad. A file that is missing, damaged or of
-    another version is a `DataError`, another encoder or none a `ModelError`.
+    The deep one reads with the sentence encoder, which is better and slower; the small one is
+    enough to turn down most of what is bad. A file that is missing, damaged or of another version
+    is a `DataError`; a missing encoder, or another one, is a `ModelError`.
     """
     return _loaded(deep)
 
@@ -258,7 +258,7 @@ def _loaded(deep: bool) -> Grammar:
 
 
 def grammar_of(small: GrammarFile, deep: GrammarFile | None = None) -> Grammar:
-    """A grammar of files that were read."""
+    """Make a grammar of weight files that were read."""
     network: Network = SmallNetwork(small)
     if deep is not None:
         # It brings an encoder that not everybody has installed.
@@ -275,7 +275,7 @@ def grammar_of(small: GrammarFile, deep: GrammarFile | None = None) -> Grammar:
 
 
 def _cuts(ends: NDArray[np.bool_]) -> list[int]:
-    """Where the pieces of a text begin and end, its sentences' ends being known."""
+    """Where the pieces of a text begin and end, given which words end a sentence."""
     cuts = [0]
     for at in range(len(ends)):
         size = at + 1 - cuts[-1]

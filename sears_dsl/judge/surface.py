@@ -1,15 +1,13 @@
-"""Evidence against a rewrite, and for it, that lists and inflection tables give without any model.
+"""Evidence for and against a rewrite that lists and inflection tables give without any model.
 
-Always holds: no value is below 0; a pair of equal texts has only zeros; more evidence speaks more
-against the rewrite, more support more for it; a column of a kind is 0 where nothing of that kind
-differs; what stands more than a few words away from all changes has no influence, but on the share
-of words changed. Costs some 100 microseconds a pair; pairs and words that came lately are
-remembered.
+Always holds: no value is below 0, and a pair of equal texts has only zeros. The more evidence, the
+more speaks against the rewrite; the more support, the more speaks for it. A column is 0 where
+nothing of its kind differs. Words more than a few words away from every change count only in the
+share of words changed. A pair takes some 100 microseconds; recent pairs and words are remembered.
 
 Evidence is about 1 where most readers would refuse the rewrite for that alone (*is* → *was*,
-*good* → *bad*, *he do*), and smaller for what is often harmless (a comma, *that* → *which*). What
-two words of the open classes mean is not looked at here, but for opposites and different things of
-one kind.
+*good* → *bad*, *he do*), and smaller for what is often harmless (a comma, *that* → *which*). Of the
+meaning of open-class words, only opposites and different things of one kind are known here.
 """
 
 from __future__ import annotations
@@ -41,7 +39,7 @@ from sears_dsl.judge.english import (
 from sears_dsl.judge.faults import FAULTS, faults
 
 VERSION = "surface-2"
-"""Of what lists and tables say; whoever changes it raises it, since scores are kept by it."""
+"""The version of what lists and tables say. Raise it when that changes: stored scores go by it."""
 
 SURFACE = (
     # how much
@@ -108,7 +106,7 @@ SURFACE = (
 """The columns of `surface_evidence`."""
 
 SUPPORT = ("spelling", "contraction", "used alike", "explained")
-"""The columns of `support_evidence`: how many words are another spelling, contracted or expanded,
+"""The columns of `support_evidence`: how many words are spelled otherwise, contracted or expanded,
 or exchanged for one that is used alike; and whether this explains all that differs."""
 
 _AT = {name: place for place, name in enumerate(SURFACE)}
@@ -121,7 +119,7 @@ _END_MARKS = frozenset((".", "!", "?"))
 _ENDING = _END_MARKS | {"…"}
 _ABBREVIATED = frozenset(("mr", "mrs", "ms", "dr", "st", "vs", "etc", "no", "prof", "jr"))
 _DENIALS = frozenset(("not", "n't", "nt", "never", "no", "cannot"))
-# What is said with a word of these denies nothing: no doubt about it, whether or not, isn't it.
+# A denial together with one of these denies nothing: no doubt about it, whether or not, isn't it.
 _IDLE = frozenset(("doubt", "mistake", "question", "matter", "wonder", "only", "just", "or", ","))
 _CARELESS_CASING = frozenset((("i", "I"), ("ok", "OK"), ("OK", "ok")))
 _LIKE_MARKS = str.maketrans({"“": '"', "”": '"', "‘": "'", "–": "-", "—": "-", "…": "."})
@@ -210,13 +208,13 @@ def _cut(text: str) -> tuple[str, ...]:
 
 
 class _Comparison:
-    """The evidence on one pair, kind by kind."""
+    """Collects the evidence on one pair, kind by kind."""
 
     def __init__(self) -> None:
         self.evidence = [0.0] * len(SURFACE)
         self.support = [0.0] * len(SUPPORT)
-        self.sentence = -1  # where that of the change begins
-        self.denials = Counter[int]()  # that come or go, by sentence
+        self.sentence = -1  # where the sentence of the present change begins
+        self.denials = Counter[int]()  # denials that come or go, by sentence
 
     def add(self, name: str, amount: float = 1.0) -> None:
         self.evidence[_AT[name]] += amount
@@ -245,13 +243,13 @@ class _Comparison:
             self.sentence = max(original.rfind(mark, 0, change.start) for mark in _END_MARKS)
             self.place(was, now, *self.recased(was, now, old, new))
         self.order(original, rewrite, changes)
-        # Two in a sentence may undo each other: I don't think he will, I think he won't.
+        # Two denials in a sentence may cancel out: I don't think he will, I think he won't.
         self.add("opposite", sum(count % 2 for count in self.denials.values()))
         remainder = sum(self.evidence) - sum(self.evidence[_AT[name]] for name in _SIZES)
         self.support[_SUPPORT_AT["explained"]] = float(any(self.support) and not remainder)
 
     def moved(self, changes: Sequence[Change]) -> Counter[str]:
-        """Words that leave one place and come to another."""
+        """The words that leave one place and appear in another."""
         gone = Counter(word for change in changes for word in change.old if word[0].isalpha())
         come = Counter(word for change in changes for word in change.new if word[0].isalpha())
         moved = gone & come
@@ -261,7 +259,7 @@ class _Comparison:
         return moved
 
     def order(self, original: str, rewrite: str, changes: Sequence[Change]) -> None:
-        """Content words that both texts have, in another order."""
+        """Count the content words that both texts have in another order."""
         first, last = changes[0], changes[-1]
         if len(changes) > 1 or (min(len(first.old), len(first.new)) > 1):
             self.add(
@@ -273,7 +271,7 @@ class _Comparison:
             )
 
     def form(self, was: _Window, now: _Window) -> None:
-        """Faults that the rewrite has and the original has not."""
+        """Count the faults that the rewrite has and the original has not."""
         before = faults(was.all, begins=was.begins, ends=was.ends)
         for kind, count in faults(now.all, begins=now.begins, ends=now.ends).items():
             more = count - before.get(kind, 0)
@@ -285,7 +283,7 @@ class _Comparison:
     def recased(
         self, was: _Window, now: _Window, old: list[str], new: list[str]
     ) -> tuple[list[str], list[str]]:
-        """The words that are others, casing aside; in lower case from here on."""
+        """The words that differ in more than casing, in lower case."""
         ours, theirs = list(map(str.lower, old)), list(map(str.lower, new))
         if set(ours).isdisjoint(theirs):
             return ours, theirs
@@ -302,7 +300,7 @@ class _Comparison:
         return _without(ours, dict(shared)), _without(theirs, dict(shared))
 
     def place(self, was: _Window, now: _Window, old: list[str], new: list[str]) -> None:
-        """The words of one change, in lower case, against each other."""
+        """Compare the old and the new words of one change, in lower case."""
         if not (old or new) or self.phrase(was, now, old, new):
             return
         self.names(was, now, old, new)
@@ -350,7 +348,7 @@ class _Comparison:
             self.add("unknown word", len(unknown))
 
     def phrase(self, was: _Window, now: _Window, old: list[str], new: list[str]) -> bool:
-        """Whether all words of a change, perhaps with a neighbour, are another way to say it."""
+        """Whether the new words, perhaps with a neighbour, are another way to say the old ones."""
         before = [word.lower() for word in now.before[-1:]]
         after = [word.lower() for word in now.after[:1]]
         clitics = not CLITICS.isdisjoint((*old, *new))
@@ -376,14 +374,14 @@ class _Comparison:
         return False
 
     def names(self, was: _Window, now: _Window, old: list[str], new: list[str]) -> None:
-        """Capitalized words inside a sentence that others replace."""
+        """Count the names, words with a capital inside a sentence, that come or go."""
         lost = {name for name in _names(was) if name in old and name not in new}
         come = {name for name in _names(now) if name in new and name not in old}
         if not (lost and come and spelled_otherwise(min(lost), min(come))):
             self.add("name", max(len(lost), len(come)))
 
     def numbers(self, old: list[str], new: list[str]) -> tuple[list[str], list[str]]:
-        """Numbers by their values; a lone *one* is not a number."""
+        """Compare numbers by value and return the other words; a lone *one* is not a number."""
         (ours, rest_old), (theirs, rest_new) = english().numbers(old), english().numbers(new)
         if not (ours or theirs) or ([*ours, *theirs] == ["1"] and "one" in (*old, *new)):
             return old, new
@@ -396,7 +394,7 @@ class _Comparison:
         return rest_old, rest_new
 
     def marks(self, old: list[str], new: list[str]) -> tuple[list[str], list[str]]:
-        """Marks that are lost, added or replaced."""
+        """Compare the punctuation marks and return the other words."""
         if not any(map(_is_mark, (*old, *new))):
             return old, new
         ours, theirs = (
@@ -426,7 +424,7 @@ class _Comparison:
     def alike(
         self, was: _Window, now: _Window, old: list[str], new: list[str]
     ) -> tuple[list[str], list[str]]:
-        """Without words that are others of the same use."""
+        """Count the pairs of words that are used alike, and return the other words."""
         old, new = list(old), list(new)
         for ours in list(old):
             for theirs in new:
@@ -452,12 +450,12 @@ def _fits(was: _Window, now: _Window, old: str, new: str) -> bool:
     at = line.index(clitic, len(window.before) if clitic in map(str.lower, window.words) else 0)
     host = line[at - 1] if at else ""
     if full == "is" and window is now:
-        host = "it"  # whether it can lean on its host is looked at elsewhere
+        host = "it"  # `faults` checks whether the clitic can lean on its host
     return written_out(full, host, line[at + 1 :])
 
 
 def _casing(was: _Window, at: int, now: _Window, place: int) -> float:
-    """How much the other casing of a word speaks against it."""
+    """How much the changed casing of a word speaks against the rewrite."""
     old, new = was.words[at], now.words[place]
     if old[1:] == new[1:] and (was.initial(at) or now.initial(place)):
         return 0.0
@@ -492,7 +490,7 @@ def _open_class(words: Iterable[str]) -> list[str]:
 
 
 def _without(words: Iterable[str], less: dict[str, int]) -> list[str]:
-    """The words, of each so many fewer, the first ones; ``less`` is used up."""
+    """The words without the first few of each, as many as ``less`` says; ``less`` is used up."""
     rest = []
     for word in words:
         if less.get(word, 0) > 0:
@@ -508,9 +506,9 @@ def _content_words(text: str) -> list[str]:
 
 
 def _exchanged(old: Sequence[str], new: Sequence[str]) -> int:
-    """How many pairs of words that both have stand in the other order.
+    """How many pairs of shared words stand in the opposite order.
 
-    Of a word that occurs several times, the first occurrences belong together, then the second.
+    A word that occurs several times is matched first to first, second to second.
     """
     places: defaultdict[str, list[int]] = defaultdict(list)
     for place, word in enumerate(new):
@@ -528,7 +526,7 @@ def _exchanged(old: Sequence[str], new: Sequence[str]) -> int:
 
 
 def _names(window: _Window) -> set[str]:
-    """The capitalized words of a change that begin no sentence, where not all is in capitals."""
+    """The capitalized words of a change that begin no sentence; none where most have capitals."""
     letters = [word for word in window.all if word[0].isalpha()]
     capitals = sum(word[0].isupper() for word in letters)
     if len(letters) > 4 and capitals > 0.6 * len(letters):
