@@ -1,6 +1,6 @@
-"""S: how far a rewrite keeps the meaning of its original, and from which score on it does.
+"""S: how far a rewrite keeps the meaning of its original, and the score τ from which on it does.
 
-In: pairs of an original and a rewrite. `scorers` says what a `Scorer` is and loads one by name: the
-judge (in `judge`), `sentence_meaning`, `pivot_score` (the paper's), `sentence_encoder`. Out: S, and
-whether it is at least τ; `calibration` fits τ to what people said (`judgements`).
+A `Scorer` takes pairs of an original and a rewrite, and gives S or whether S is at least τ.
+`scorers` loads one by name: the judge (in `judge`), `sentence_meaning`, `pivot_score` (the paper's)
+or `sentence_encoder`. `calibration` fits τ to what people said (`judgements`).
 """

@@ -1,4 +1,4 @@
-"""How well a score agrees with people, and the threshold τ that their judgements ask for.
+"""How well a score agrees with people, and the threshold τ that fits their judgements.
 
 Results do not depend on the order of the pairs; nothing is drawn at random.
 
@@ -100,9 +100,9 @@ def operating_curve(scores: ArrayLike, equivalent: ArrayLike) -> Curve:
 def area_interval(area: float, *, equivalent: int, different: int) -> tuple[float, float]:
     """A 95% interval for an area under the ROC curve: the areas that are not refuted by this one.
 
-    Newcombe's method 5 (Statistics in Medicine 25, 2006): as Wilson's interval for a share,
-    it takes the standard error (of Hanley and McNeil) at the area that is asked about, so
-    that it never leaves [0, 1] and has a width even where the area is 1.
+    Newcombe's method 5 (Statistics in Medicine 25, 2006): like Wilson's interval for a share,
+    it takes the standard error (of Hanley and McNeil) at the area that is tested, so that it
+    never leaves [0, 1] and has a width even where the area is 1.
     """
     z = NormalDist().inv_cdf(0.975)
     balance = (equivalent + different) / 2 - 1
@@ -118,12 +118,12 @@ def area_interval(area: float, *, equivalent: int, different: int) -> tuple[floa
 def entropy_threshold(
     scores: ArrayLike, equivalent: ArrayLike, weights: ArrayLike | None = None
 ) -> float:
-    """The τ that minimizes the entropy of the splits that it induces.
+    """The τ that splits the judgements into the two sides of least entropy.
 
-    Of all places between two distinct scores the one is taken whose two sides are purest, counting
-    only places where the upper side has the larger share of equivalent pairs; of equals the
-    highest, which is the stricter one. τ is the geometric mean of the two scores (their mean if
-    the lower is 0), since scores of translation models spread over many powers of ten.
+    It lies between two neighbouring distinct scores. Only places count where the upper side has the
+    larger share of equivalent pairs; of equally good ones the highest, the strictest, is taken. τ
+    is the geometric mean of the two scores (their mean if the lower is 0), since scores of
+    translation models spread over many powers of ten.
     """
     values, same = _checked(scores, equivalent)
     each = np.ones(len(values)) if weights is None else np.asarray(weights, np.float64)
@@ -146,7 +146,7 @@ def entropy_threshold(
 def calibrated(
     scores: ArrayLike, equivalent: ArrayLike, *, tau: float | None = None
 ) -> Calibration:
-    """Fit τ on judgements, or look at a given one, and measure it on them."""
+    """Fit τ on judgements, or take a given one, and measure it on them."""
     values, same = _checked(scores, equivalent)
     threshold = entropy_threshold(values, same) if tau is None else tau
     above = values >= threshold
@@ -218,7 +218,7 @@ def _share_as_dict(share: MeasuredShare) -> dict[str, float | None]:
 
 
 def _last_inside(refuted: Callable[[float], bool], inside: float, outside: float) -> float:
-    """The end of the interval between an area that is not refuted and the end of [0, 1]."""
+    """The end of the interval, between an area inside of it and an end of [0, 1]."""
     if not refuted(outside):
         return outside
     for _ in range(60):

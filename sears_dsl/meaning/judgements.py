@@ -1,7 +1,7 @@
-"""Pairs of texts from a file, and what people judged of them.
+"""Pairs of texts from a file, and how people judged them.
 
-What always holds: a pair is two texts; a judgement is yes or no; the digest depends on pairs and
-judgements alone. Costs the memory of the file for judgements, of a batch for pairs.
+A pair is two texts, and a judgement is yes or no. The digest depends on the pairs and judgements
+alone. Judged pairs are held in memory, pairs without judgements only batch by batch.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from sears_dsl.data.sources import RowSource
 from sears_dsl.errors import DataError
 from sears_dsl.meaning.scorers import Pair
 
-# How the two texts of a pair are usually called; the first name stands for the original.
+# Usual names for the two columns of a pair, that of the original first.
 _USUAL = (
     ("original", "rewritten"),
     ("original", "rewrite"),
@@ -71,7 +71,7 @@ class Judgements:
 
     @property
     def contradicting(self) -> Mapping[Pair, int]:
-        """Pairs that were judged both ways, by several people or twice, with how often each was.
+        """Pairs that were judged both ways, and how often each was judged.
 
         Each of their judgements counts: no score is right about all of them.
         """
@@ -95,7 +95,7 @@ def pairs_of(batch: Batch, columns: PairColumns, *, where: str) -> list[Pair]:
 def pair_columns(
     dataset: RowSource, *, original: str | None = None, rewrite: str | None = None
 ) -> PairColumns:
-    """The two columns of texts: those that the user names, or those that can be meant."""
+    """The two columns of texts: as the user names them, with usual names, or the only two."""
     names, where = dataset.names, dataset.path
     for name in filter(None, (original, rewrite)):
         require_column(names, name, where=where)
@@ -128,12 +128,11 @@ def read_judgements(
     format_name: str | None = None,
     options: ReadOptions | None = None,
 ) -> Judgements:
-    """Read pairs with what people judged of them, in the named columns or those that can be meant.
+    """Read judged pairs from the named columns, or from those that must be meant.
 
-    Of graded judgements ``positive_from`` is the grade from which a pair counts as equivalent;
-    without it judgements are 1 or 0, true or false, yes or no. Where there are ``sources``, only
-    the rows whose column ``source`` is one of them count, such as ``pair`` in what `sears vetted`
-    writes.
+    For graded judgements, ``positive_from`` is the grade from which on a pair counts as equivalent;
+    without it judgements are 1 or 0, true or false, yes or no. With ``sources``, only rows count
+    whose column ``source`` has one of these values, such as ``pair`` in what `sears vetted` writes.
     """
     dataset = Dataset(path, format_name=format_name, options=options)
     if label is not None:
@@ -198,7 +197,7 @@ def _judgement(value: Any, positive_from: float | None, *, where: str) -> bool:
 
 
 def _is_text(values: Sequence[Any]) -> bool:
-    """Whether a column holds words, not only numbers."""
+    """Whether a column holds text: strings, of which at least one has several words."""
     return all(isinstance(value, str) for value in values) and any(
         any(character.isalpha() for character in value) and " " in value for value in values
     )

@@ -1,7 +1,7 @@
-"""Semantic scores: how far a rewrite still means what the original means.
+"""The paper's score: how likely a rewrite is, given a translation of its original.
 
-What always holds: S(x, x) = 1; 0 ≤ S ≤ 1; `Scorer.at_least` takes the decisions of `Scorer.scores`;
-a pair scores the same alone and in any company (to the rounding of float32).
+Always holds: S(x, x) = 1; 0 ≤ S ≤ 1; `PivotScorer.at_least` decides as `PivotScorer.scores` does; a
+pair scores the same alone and in any batch (to the rounding of float32).
 
 `PivotScorer` is the score of "Semantically Equivalent Adversarial Rules for Debugging NLP Models"
 (ACL 2018, section 2). A text e of another language, a *pivot*, stands for the meaning of x, and
@@ -9,15 +9,15 @@ a pair scores the same alone and in any company (to the rounding of float32).
     P(x′ | x)  ∝  Σᵢ P(x′ | eᵢ) P(eᵢ | x)          (paraphrase probability)
     S(x, x′)   =  min(1, P(x′ | x) / P(x | x))     (so that scores of different x compare)
 
-One translation is taken for each pivot language, and every language weighs the same, so that P(x′ |
-x) is the mean of P(x′ | eᵢ) over the languages: probabilities of whole sentences are averaged, in
-log space. The translation eᵢ is, of the best five of a beam search, the one from which the back
-model recovers x best, arg max P(x | e): a translation that loses part of x would make rewrites look
-good that lose it too. The choice depends on x alone.
+Each pivot language gives one translation, and all languages weigh the same, so P(x′ | x) is the
+mean of P(x′ | eᵢ) over the languages: probabilities of whole sentences are averaged, in log space.
+Of the best five translations in a beam search, eᵢ is the one from which the back model recovers x
+best, arg max P(x | e): a translation that loses part of x would make rewrites look good that lose
+it too. The choice depends on x alone.
 
-Of long texts x and x′ are the sentences in which they differ (`differing_parts`).
+For long texts, x and x′ are the sentences in which they differ (`differing_parts`).
 
-Cost: see `sears_dsl.translation.forced_scoring`; the translation of each original is remembered.
+For the cost see `sears_dsl.translation.forced_scoring`. Translations of originals are remembered.
 """
 
 from __future__ import annotations
@@ -41,9 +41,10 @@ from sears_dsl.translation.pivots import Pivot, load_pivots
 
 
 def best_translations(pivot: Pivot, sentences: Sequence[str], *, candidates: int = 5) -> list[str]:
-    """Of the best outputs of a beam search the one that gives the sentence back best.
+    """For each sentence the output of a beam search from which the back model recovers it best.
 
-    All sentences are one batch, so they are best of like length; empty ones become nothing.
+    All sentences are one batch, so they should be of like length. A sentence for which the search
+    ends without an output gets the empty text.
     """
     if not sentences:
         return []
@@ -74,7 +75,7 @@ def best_translations(pivot: Pivot, sentences: Sequence[str], *, candidates: int
     return [best[row][0] for row in range(len(sentences))]
 
 
-#: From sentences to one text of the pivot language each.
+#: Translates each sentence into one text of the pivot language.
 Translate: TypeAlias = Callable[[Pivot, Sequence[str]], list[str]]
 
 # Originals, and rewrites, that are scored together.
@@ -85,7 +86,7 @@ _REMEMBERED = 1 << 16
 
 
 class PivotScorer:
-    """The paper's score through one or several pivot languages; by default the carried."""
+    """The paper's score through one or several pivot languages, by default the shipped one."""
 
     name = "pivot"
 
@@ -153,7 +154,7 @@ class PivotScorer:
         return decisions
 
     def _ratios(self, group: _PairGroup) -> NDArray[np.float64]:
-        """The log ratios of a group, in half the time since nothing is remembered."""
+        """The log ratios of a group, which takes half the time since no reading is remembered."""
         sources = self.translations(group.originals)
         originals = [
             back.read_together(own, group.originals)
@@ -168,11 +169,11 @@ class PivotScorer:
         return ratios
 
     def translations(self, sentences: Sequence[str]) -> list[list[str]]:
-        """For each pivot the texts that stand for the sentences' meanings."""
+        """For each pivot its translations of the sentences."""
         return [self._translated(number, list(sentences)) for number in range(len(self.pivots))]
 
     def remember(self, translations: Mapping[str, Sequence[str]]) -> None:
-        """Take translations that were made elsewhere: sentence → one text for each pivot."""
+        """Add translations that were made elsewhere: sentence → one text for each pivot."""
         for sentence, texts in translations.items():
             for known, text in zip(self._translations, texts, strict=True):
                 known[sentence] = text
@@ -204,23 +205,23 @@ class _PairGroup:
     """Pairs that are scored together: those of one original stand one after another."""
 
     pairs: Sequence[tuple[str, str]]
-    numbers: NDArray[np.int64]  # (C,), of each pair among all
+    numbers: NDArray[np.int64]  # (C,), the place of each pair among all
     originals: list[str]
-    rows: NDArray[np.int64]  # (C,), which of the originals is a pair's
+    rows: NDArray[np.int64]  # (C,), the place of each pair's original among ``originals``
 
     @property
     def rewrites(self) -> list[str]:
-        """Those of all pairs."""
+        """The rewrites of all pairs."""
         return [rewrite for _, rewrite in self.pairs]
 
     def some(self, these: NDArray[np.bool_]) -> _PairGroup:
-        """A group of some of the pairs, (C,)."""
+        """The group of those pairs that are marked in ``these``, (C,)."""
         return _grouped([each for each, taken in zip(self.pairs, these, strict=True) if taken],
                         self.numbers[these])  # fmt: skip
 
 
 def _groups(pairs: Sequence[tuple[str, str]]) -> Iterator[_PairGroup]:
-    """What differs in the pairs; those of one original, and texts of like length, in one group."""
+    """The differing parts of pairs, in groups of like length that keep an original together."""
     pairs = differing_parts(pairs)
     order = sorted(range(len(pairs)), key=lambda number: (len(pairs[number][0]), pairs[number]))
     begin = texts = 0

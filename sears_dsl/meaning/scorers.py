@@ -1,9 +1,9 @@
-"""Scorers: what one is, those that there are by name, and the numbers that they are shipped with.
+"""Scorers: what one is, how they are loaded by name, and the numbers that they are shipped with.
 
-What always holds: thresholds come from the files of numbers: those of ``judge``, ``judge-lm`` and
-``meaning``, which `python -m training.judge` writes, and ``scorers.json``, which `python -m
-benchmarks.agreement --fit` writes; nothing is downloaded; importing this module loads no network.
-Cost: loading the models, a second or two.
+Thresholds come from files of numbers: those of ``judge``, ``judge-lm`` and ``meaning`` are written
+by `python -m training.judge`, ``scorers.json`` for the others by `python -m benchmarks.agreement
+--fit`. Nothing is downloaded, and importing this module loads no network. Loading a scorer takes a
+second or two.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ class Scorer(Protocol):
 
     @property
     def name(self) -> str:
-        """``judge``, ``judge-lm``, ``meaning``, ``pivot``, ``minilm``, or of one's own."""
+        """``judge``, ``judge-lm``, ``meaning``, ``pivot``, ``minilm``, or a name of one's own."""
 
     @property
     def identity(self) -> str:
-        """What it is made of, for manifests and cache keys."""
+        """A name for exactly what gives its scores, for manifests and cache keys."""
 
     @property
     def tau(self) -> float:
@@ -51,11 +51,11 @@ class Scorer(Protocol):
         """S of each pair (original, rewrite), in [0, 1]."""
 
     def at_least(self, pairs: Sequence[Pair], tau: float) -> NDArray[np.bool_]:
-        """Whether S ≥ ``tau``, for each pair; may give up early where the answer is certain."""
+        """Whether S ≥ ``tau``, for each pair; may stop early where the answer is certain."""
 
 
 def scores_from(scorer: Scorer, pairs: Sequence[Pair], least: float) -> NDArray[np.float64]:
-    """S of each pair that has so much, and 0 of the others, of which scorers tell that sooner.
+    """S of each pair with S ≥ ``least``, and 0 for the others, which scorers often tell sooner.
 
     A scorer that finds both at once has a method of this name.
     """
@@ -77,9 +77,10 @@ _FITTED_ANEW = {
 
 
 def spread_of(scorer: Scorer) -> Callable[[Sequence[Pair]], NDArray[np.float64]] | None:
-    """How far errors about one change go together, where S is the chance that readers accept.
+    """What gives for each pair how far the errors about rewrites of one change go together.
 
-    That is known of the shipped judges; any other scorer's word is taken for it, as in the paper.
+    This is known of the shipped judges alone. Any other scorer is taken at its word, as in the
+    paper: None.
     """
     if scorer.name not in JUDGES or not scorer.identity.startswith("judge-"):
         return None
@@ -88,16 +89,15 @@ def spread_of(scorer: Scorer) -> Callable[[Sequence[Pair]], NDArray[np.float64]]
 
 @dataclass(frozen=True, slots=True)
 class Shipped:
-    """What a scorer is shipped with."""
+    """The numbers that a scorer is shipped with."""
 
     tau: float
-    # How the numbers were found: the criterion, the date, and what is known of each set of
-    # judgements
+    # How it was found: the criterion, the date, and what is known of each set of judgements
     provenance: Mapping[str, Any]
 
 
 def shipped(name: str) -> Shipped:
-    """The numbers of a scorer."""
+    """The shipped numbers of a scorer."""
     if name not in SCORER_NAMES:
         former = INSTEAD_OF.get(name)
         raise UsageError(
@@ -127,14 +127,14 @@ def load_scorer(
     device: str | torch.device | None = None,
     readings: Sequence[Reading] = (),
 ) -> Scorer:
-    """A scorer by name.
+    """Load a scorer by name.
 
     Args:
         name: ``judge``, the chance that most readers would accept a rewrite; ``judge-lm``, the
-            same with a language model asked as well; ``meaning``, that people call two whole
-            sentences the same; ``pivot``, the paper's score; ``minilm``, the cosine of a sentence
-            encoder.
-        readings: what readers of one's own said of rewrites; the judges alone take them.
+            same with a language model asked as well; ``meaning``, the chance that people call two
+            whole sentences the same; ``pivot``, the paper's score; ``minilm``, the cosine of a
+            sentence encoder.
+        readings: what your own readers said of rewrites; only the judges take them.
 
     Raises:
         UsageError: there is no such scorer, or it takes no readings.
@@ -149,7 +149,7 @@ def load_scorer(
         require_judge(name)
     threshold = numbers.tau if tau is None else tau
     import_whole("torch")
-    # Each brings networks of its own, which take seconds, so it is imported when it is asked for.
+    # Each brings networks that take seconds to import, so it is imported when it is asked for.
     from sears_dsl.translation.model_files import carried_encoder  # noqa: PLC0415
 
     if name in JUDGES:
@@ -175,7 +175,7 @@ def load_scorer(
 
 
 def require_judge(name: object) -> None:
-    """Refuse readings beside a scorer that has no use for them."""
+    """Refuse readings for a scorer that has no use for them."""
     if name not in JUDGES:
         raise UsageError(
             f"readings count in the scorers {' and '.join(JUDGES)} alone, and another one was "
@@ -190,9 +190,9 @@ def translates(name: str) -> bool:
 
 
 def unfitted(name: str, pivots: Sequence[str], *, tau: float | None = None) -> str:
-    """A sentence for those who score through other models than the shipped numbers were fitted on.
+    """A warning for those who score through other models than the numbers were fitted with.
 
-    It is empty where the numbers fit, or none of them is asked, as with a threshold of one's own.
+    It is empty where the numbers fit, or none is used, as with a threshold of one's own.
     """
     fitted_with = shipped(name).provenance["models"]
     asks_none = not translates(name) or tau is not None

