@@ -1,7 +1,7 @@
 """Translation networks: their files, beam search, and pairs of them through a pivot language.
 
-In: sentences. `model_files` finds files and checks hashes, `bergamot` and `marian` read them
-(`weight_file`) into a `network`; `pivots` pairs networks there and back; `long_texts` are cut. Out:
-hypotheses by `beam_search`, probabilities of given rewrites (`forced_scoring`), for `meaning` and
-`paraphrasing`.
+`model_files` finds the files of models and checks their hashes. `bergamot` (through `weight_file`)
+and `marian` read them into a `network`, and `pivots` pairs networks there and back. `long_texts`
+cuts what is too long for them. For `meaning` and `paraphrasing`, `beam_search` finds translations,
+and `forced_scoring` computes probabilities of given rewrites.
 """

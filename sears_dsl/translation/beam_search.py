@@ -1,15 +1,16 @@
 """Beam search over the decoders of one or several translation models, many sentences at once.
 
-In: readers (a decoder with the encoded texts that it reads) that share one target vocabulary, and
-one guide a sentence, which says what may follow a prefix. Out: for each sentence the finished
-hypotheses, best first. Holds: at every step the kept prefixes are the best that the guide admits
-among the exact best `WIDER * beam` continuations and those that it asks for; a hypothesis under its
-sentence's floor is never kept, and none over it is lost but by the beam. Several readers are
-combined linearly at every step, each weighted by how likely it finds the prefix, so that a finished
-output has the mean of their probabilities. Ties are broken by the order of the prefix, then by the
-piece. Costs: the output layer of the network, for every kept prefix and step. The best
-continuations are found by block maxima: the vocabulary is cut into blocks, and only the blocks
-whose best piece is among the best of the sentence are opened.
+The input is readers (a decoder with the encoded texts that it reads) that share one target
+vocabulary, and one guide a sentence, which says what may follow a prefix. The output is, for each
+sentence, the finished hypotheses, best first. Always holds: the prefixes kept at a step are the
+best that the guide admits among the exact best `WIDER * beam` continuations and those that it asks
+for. A hypothesis under its sentence's floor is never kept, and only the beam loses one over it.
+Ties are broken by the order of the prefix, then by the piece.
+
+Several readers are combined linearly at every step, each weighted by how likely it finds the
+prefix, so that a finished output has the mean of their probabilities. Each kept prefix costs the
+output layer at every step. To find the best continuations, the vocabulary is cut into blocks, and
+only blocks whose best piece is among the best of the sentence are opened.
 """
 
 from __future__ import annotations
@@ -27,16 +28,16 @@ from torch.nn.functional import linear
 
 from sears_dsl.translation.network import DecoderState, Memory, TranslationModel
 
-# So many times the beam is looked at before the guide has its say.
+# So many times the beam's width of continuations are offered to the guide.
 WIDER = 3
 # Pieces that stand for no text.
 _CONTROL = frozenset({"<s>", "</s>", "<unk>", "<pad>"})
 
 
 class Guide:
-    """What may follow a prefix of one sentence; states are whatever the guide makes them.
+    """Says what may follow a prefix of one sentence; this one admits everything.
 
-    This one admits everything.
+    Its states are whatever it makes them.
     """
 
     def start(self) -> Any:
@@ -44,7 +45,7 @@ class Guide:
         return ()
 
     def extend(self, state: Any, piece: int) -> Any | None:
-        """The state after one more piece, or None where nothing wanted can come of it."""
+        """The state after one more piece, or None where no wanted output begins so."""
         return state
 
     def complete(self, state: Any) -> bool:
@@ -52,11 +53,11 @@ class Guide:
         return True
 
     def bank(self, state: Any) -> int:
-        """The kind of the prefix; kinds share the beam evenly."""
+        """The kind of the prefix; the kinds share the beam evenly."""
         return 0
 
     def extra_pieces(self, state: Any) -> Sequence[int]:
-        """Pieces to look at though they may not be likely."""
+        """Pieces to consider even if they are unlikely."""
         return ()
 
 
@@ -64,7 +65,7 @@ FREE = Guide()
 
 
 class DecoderInput(NamedTuple):
-    """A decoder and what it reads: the text of the memory for each sentence searched."""
+    """A decoder and what it reads; ``rows`` names the text of the memory for each sentence."""
 
     model: TranslationModel
     memory: Memory
@@ -107,10 +108,10 @@ def beam_search(
 ) -> list[list[Hypothesis]]:
     """The likeliest outputs of each sentence, by falling log-probability, then by pieces.
 
-    Nothing of a sentence is wanted under its floor, -inf for none, nor above so many pieces; the
-    search ends when no prefix can come among its ``limit`` outputs. ``pieces`` are the only ones to
-    write with, in rising order, with the end and all that guides ask for among them; their
-    probabilities are taken to sum to one. All if None.
+    ``floors`` are the least log-probabilities that are wanted (-inf for any), ``lengths`` the most
+    pieces. The search ends when no prefix can come among the ``limit`` best outputs of its
+    sentence. Only ``pieces`` are written, all if None: they are in rising order, include the end
+    and all that guides ask for, and their probabilities are taken to sum to one.
     """
     model = readers[0].model
     states = [reader.model.start(reader.memory, reader.rows) for reader in readers]
@@ -174,7 +175,7 @@ def _step(
 ) -> tuple[list[torch.Tensor], list[DecoderState]]:
     """Log-probabilities (N, V) of the next piece by each reader, and its next state.
 
-    ``outputs`` are the rows of the output layer to write with, where these are not all.
+    ``outputs`` are the rows of the output layer to write with, or None for all of them.
     """
     scores, following = [], []
     for reader, output, state in zip(readers, outputs, states, strict=True):
@@ -186,7 +187,7 @@ def _step(
 
 
 def _mixture(scores: Sequence[torch.Tensor], weights: Sequence[torch.Tensor]) -> torch.Tensor:
-    """The readers' log-probabilities (N, V) as one, by their log-weights (N,)."""
+    """The readers' log-probabilities (N, V), mixed by their log-weights (N,)."""
     if len(scores) == 1:
         return scores[0]
     weighted = [score + weight[:, None] for score, weight in zip(scores, weights, strict=True)]
@@ -195,7 +196,7 @@ def _mixture(scores: Sequence[torch.Tensor], weights: Sequence[torch.Tensor]) ->
 
 @dataclass(slots=True, eq=False)
 class _BeamSearch:
-    """What is asked for each sentence, what was found, and the choice of the next prefixes."""
+    """What is wanted of each sentence, its hypotheses, and the choice of the next prefixes."""
 
     _guides: Sequence[Guide]
     _floors: list[float]
@@ -259,7 +260,7 @@ class _BeamSearch:
     def _opened(
         self, prefixes: Sequence[_Prefix], maxima: NDArray[np.float64]
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """The blocks that may have one of the best, and the least that each sentence asks."""
+        """The blocks that may hold one of the best, each with the least that its sentence takes."""
         count = maxima.shape[1]
         opened = [np.empty(0, np.int64)]
         bounds = [np.empty(0)]
@@ -283,7 +284,7 @@ class _BeamSearch:
         prefixes: Sequence[_Prefix],
         scores: torch.Tensor,
     ) -> None:
-        """Put in the pieces that guides ask for and that may still reach the floor."""
+        """Add the pieces that guides ask for and that may still reach the floor."""
         extras = [
             (parent, piece)
             for parent, prefix in enumerate(prefixes)

