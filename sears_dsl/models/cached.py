@@ -1,15 +1,15 @@
 """A predictor that is asked in batches, once for each distinct row, and what it said on disk.
 
-Always holds: the model is asked for a row at most once (once more where its confidence is wanted
-later), in the order in which rows were first seen; a batch that was answered is kept before the
-next one is asked for, so that a model that fails, too little time or a killed process loses one
-batch at most, one a connection where a model is asked side by side. Costs some microseconds a row
-on top of the model.
+Always holds: the model is asked about a row at most once (once more where its confidence is wanted
+later), in the order in which rows were first seen. A batch that was answered is kept before the
+next one is asked, so that a failing model, too little time or a killed process loses one batch at
+most, or one for each connection of a model that is asked in parallel. This takes some microseconds
+a row on top of the model.
 
-Of a file (`PredictionStore`): a label is found only under the identity that gave it; a batch is
-stored whole or not at all, and a process that is killed leaves a readable file; several processes
-may use it at once; one of another program or version is refused. It holds keys (hashes) and labels,
-no text. Costs about 60 bytes a row and some microseconds to read one.
+In a file (`PredictionStore`), a label is found only under the identity that gave it. A batch is
+stored whole or not at all, and a process that is killed leaves a readable file. Several processes
+may use it at once. A file of another program or version is refused. It holds keys (hashes), labels
+and confidences, no text. A row takes about 60 bytes, and some microseconds to read.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _NOT_GIVEN = -1.0
 
 
 class PredictionStore(Database):
-    """A file of predictions, to be closed; CacheError: it cannot be used."""
+    """A file of predictions, to be closed; a `CacheError` where it cannot be used."""
 
     version = 2
     mark = 0x53504C42  # "SPLB"
@@ -43,11 +43,11 @@ CREATE TABLE predictions (
 """
 
     def get(self, identity: str, keys: Sequence[str]) -> dict[str, str]:
-        """The labels that this model gave for those of the keys that are known."""
+        """The labels that this model gave, for those keys that are stored."""
         return {key: label for key, label, _ in self._rows(identity, keys)}
 
     def get_answers(self, identity: str, keys: Sequence[str]) -> dict[str, Answer]:
-        """The answers to those of the keys about which the model was asked for its confidence."""
+        """The answers, for those keys about which the model was asked for its confidence."""
         return {
             key: Answer(label, None if confidence == _NOT_GIVEN else confidence)
             for key, label, confidence in self._rows(identity, keys)
@@ -68,11 +68,11 @@ CREATE TABLE predictions (
                 yield key.hex(), label, confidence
 
     def put(self, identity: str, labels: Mapping[str, str]) -> None:
-        """Keep what a model gave: all of it, or nothing where this fails."""
+        """Store the labels that a model gave: all of them, or none where this fails."""
         self._put(identity, [(key, label, None) for key, label in labels.items()])
 
     def put_answers(self, identity: str, answers: Mapping[str, Answer]) -> None:
-        """Keep labels with their confidences: all of them, or nothing where this fails."""
+        """Store labels with their confidences: all of them, or none where this fails."""
         rows = [
             (key, label, _NOT_GIVEN if confidence is None else confidence)
             for key, (label, confidence) in answers.items()
@@ -115,7 +115,7 @@ OnAnswered: TypeAlias = Callable[[int, int], None]
 _Prediction = TypeVar("_Prediction")
 
 _BATCH_SIZE = 64
-# Where time is limited: rows of the first batch, and seconds below which batches grow.
+# Where time is limited: rows of the first batch, and the seconds below which batches double.
 _FIRST_BATCH = 1
 _QUICK = 0.5
 
@@ -123,10 +123,10 @@ _QUICK = 0.5
 class CachedPredictor:
     """A model that remembers what it said, on disk where there is a store.
 
-    Without a batch size it gets as many rows in a call as it wants, 64 where it does not say. With
-    ``skip`` the answer to a text that it refuses is `REFUSED`, which equals no label and is not
-    kept on disk. `announce` is told what a round of questions will cost before it begins, of models
-    that know.
+    Without a batch size, the model gets as many rows in a call as it wants, 64 where it does not
+    say. With ``on_error="skip"``, the answer to a text that it refuses is `REFUSED`, which equals
+    no label and is not stored. ``announce`` is called with what a round of questions will cost,
+    before the round, if the model can tell.
     """
 
     def __init__(
@@ -151,7 +151,7 @@ class CachedPredictor:
         self._on_error = on_error
         self._announce = announce
         self._announced = 0
-        # What surrounds its code: commands keep what it prints out of theirs.
+        # What surrounds its code: commands keep what it prints apart from what they print.
         self.aside: Callable[[], AbstractContextManager[None]] = nullcontext
         self._refused: set[str] = set()
         self._labels: dict[str, str] = {}
@@ -161,18 +161,18 @@ class CachedPredictor:
 
     @property
     def identity(self) -> str:
-        """The identity of the model behind."""
+        """The identity of the model that is asked."""
         return self.predictor.identity
 
     @property
     def models(self) -> tuple[str, ...]:
-        """The names of several models that have a row right where each of them has; none of one."""
+        """The names of models that must all be right about a row; empty for a single model."""
         names: tuple[str, ...] = getattr(self.predictor, "models", ())
         return names
 
     @property
     def refused(self) -> int:
-        """How many texts the model refused, which were skipped."""
+        """How many texts were skipped because the model refused them."""
         return len(self._refused)
 
     @property
@@ -198,8 +198,8 @@ class CachedPredictor:
     ) -> list[str | None]:
         """One label for each row, None where there was no time to ask.
 
-        When `in_time`, asked before each batch, says no, the rest is left. Batches are small at
-        first then, so that a slow model does not go far beyond the time.
+        ``in_time`` is asked before each batch; once it says no, the rest is left. With it, batches
+        are small at first, so that a slow model does not go far beyond the time.
         """
         keys = self._ask_missing(
             rows,
@@ -244,7 +244,7 @@ class CachedPredictor:
         in_time: Callable[[], bool] | None,
         on_progress: OnAnswered | None,
     ) -> list[str]:
-        """The keys of rows; ask, batch by batch, about those that are neither known nor stored."""
+        """Ask, batch by batch, about rows neither known nor stored; return the keys of all rows."""
         keys = [row_key(row) for row in rows]
         distinct = dict(zip(keys, rows, strict=True))
         missing = [key for key in distinct if key not in known]
@@ -252,7 +252,7 @@ class CachedPredictor:
             known.update(stored(self.identity, missing))
             missing = [key for key in missing if key not in known]
         answer_count = len(distinct) - len(missing)
-        # One line for each round that is larger than those before, not for each of hundreds.
+        # Only a round that is larger than all before is announced, not each of hundreds.
         if len(missing) > self._announced and hasattr(self.predictor, "forecast"):
             self._announced = len(missing)
             self._announce(self.predictor.forecast([distinct[key] for key in missing]))
@@ -278,7 +278,7 @@ class CachedPredictor:
     def _unless_refused(
         self, rows: list[Row], ask: Callable[[list[Row]], list[_Prediction]], refused: _Prediction
     ) -> list[_Prediction]:
-        """What the model gives; where it refuses rows that may be skipped, the others are found."""
+        """What the model gives; refused rows that may be skipped are found by halving the batch."""
         try:
             answers = ask(rows)
         except RowsRefused:
@@ -315,7 +315,7 @@ class CachedPredictor:
 def _batches(
     keys: list[str], size: int | None, in_time: Callable[[], bool] | None
 ) -> Iterator[list[str]]:
-    """The keys in batches; where time is limited, small ones until the model shows to be quick."""
+    """The keys in batches; where time is limited, small ones until the model proves quick."""
     most = max(1, len(keys)) if size is None else size
     some = most if in_time is None or size is None else min(most, _FIRST_BATCH)
     first = 0
@@ -332,10 +332,10 @@ def _batches(
 def _side_by_side(
     ask: Callable[[list[str]], list[_Prediction]], batches: Iterator[list[str]], connections: int
 ) -> Iterator[tuple[list[str], list[_Prediction]]]:
-    """Each batch with its answers, as they come; so many threads take one batch after the other.
+    """Each batch with its answers, as they come; one thread a connection takes batch after batch.
 
-    Where one fails, the others end the batch that they are at, which is given out, then the failure
-    is raised.
+    Where a thread fails, the others finish their batches, whose answers still come, and then the
+    failure is raised.
     """
     if connections == 1:
         for batch in batches:
@@ -360,7 +360,7 @@ def _side_by_side(
             answered.put(error)
         answered.put(None)
 
-    # An interrupt does not wait for an endpoint that does not answer.
+    # Daemons: an interrupt does not wait for an endpoint that does not answer.
     for _ in range(connections):
         Thread(target=work, daemon=True).start()
     failure: BaseException | None = None

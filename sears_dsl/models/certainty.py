@@ -1,8 +1,8 @@
-"""How sure a reader is of a span: the normalized entropy of where it begins and where it ends.
+"""How sure a question answerer is of a span, by the normalized entropy of its begin and its end.
 
-0 is any word as well as another, 1 one word, no doubt. Always holds: both ways give the same where
-the rest of the probability lies flat; a context of one word leaves no doubt. Costs a logarithm a
-word.
+0 means that any word is as likely as another, 1 that one word is certain. Always holds: both
+functions give the same where the rest of the probability is spread evenly; a context of one word
+leaves no doubt.
 
 Source: 'Evaluating Neural Machine Comprehension Model Robustness to Noisy Inputs and Adversarial
 Attacks', section 4.3: c = 1 - (H(start) + H(end)) / (2 log n), over the n words of a context.
@@ -17,14 +17,14 @@ from numpy.typing import NDArray
 
 from sears_dsl.errors import ModelError
 
-# Probabilities of float32 networks add up to one as far as that.
+# Probabilities of float32 networks may add up to so much more or less than one.
 _TOLERANCE = 1e-3
 
 
 def from_distributions(
     starts: Sequence[float] | NDArray[np.floating], ends: Sequence[float] | NDArray[np.floating]
 ) -> float:
-    """Confidence in an answer by the distributions of its first and last word over its context.
+    """Confidence in an answer, by the distributions of its first and last word over its context.
 
     Example:
         >>> from_distributions([0.25] * 4, [0.25] * 4), from_distributions([0, 1, 0], [0, 1, 0])
@@ -92,7 +92,7 @@ def _entropy(probabilities: NDArray[np.float64]) -> float:
 
 
 def _flat_entropy(top: float, words: int) -> float:
-    """Entropy of one probability and the rest of it in equal parts."""
+    """The entropy of one probability, with the rest spread evenly over the other words."""
     rest = (1 - top) / (words - 1)
     of_rest = 0.0 if rest <= 0 else -(1 - top) * float(np.log(rest))
     return of_rest - (top * float(np.log(top)) if top > 0 else 0.0)
@@ -101,5 +101,5 @@ def _flat_entropy(top: float, words: int) -> float:
 def _confidence(entropies: float, words: int) -> float:
     if words == 1:
         return 1.0
-    # Rounding may leave the ends by some 1e-16.
+    # Rounding may pass 0 or 1 by some 1e-16.
     return min(1.0, max(0.0, 1 - entropies / (2 * float(np.log(words)))))

@@ -1,8 +1,7 @@
 """A model that is a Python function, or an object with a method ``predict``.
 
-Always holds: a function sees a list of texts where the rows have one column, and a list of
-dictionaries (column → text) where they have several; only the module that the user named is
-imported. Costs what the function costs.
+A function sees a list of texts where the rows have one column, and a list of dictionaries (column →
+text) where they have several. Only the module that the user named is imported.
 """
 
 from __future__ import annotations
@@ -20,8 +19,8 @@ class CallablePredictor(AnsweringPredictor):
     """A batched function as a predictor, or an object with such a method ``predict``.
 
     It takes a list of texts (of dictionaries, where rows have several columns) and gives a label
-    for each, or a pair of a label and a confidence between 0.0 and 1.0. Its name is identity enough
-    as long as predictions are not kept on disk.
+    for each, or a pair of a label and a confidence between 0.0 and 1.0. Its name is enough of an
+    identity as long as predictions are not kept on disk.
     """
 
     def __init__(
@@ -33,7 +32,7 @@ class CallablePredictor(AnsweringPredictor):
 
     def predict_with_confidence(self, rows: Sequence[Row]) -> list[Answer]:
         """The labels with their confidences, where the function gives pairs."""
-        # Messages leave out the hash of the code, with which its name is known again.
+        # Messages have the name without the hash of the code, which follows it in brackets.
         return ask_answers(
             self._identity.partition(" (")[0],
             rows,
@@ -43,7 +42,7 @@ class CallablePredictor(AnsweringPredictor):
 
 
 def inputs_of(rows: Sequence[Row]) -> list[str] | list[dict[str, str]]:
-    """Rows as a function gets them: texts where there is one column, else dictionaries."""
+    """Rows as a function gets them: texts where each has one column, else dictionaries."""
     if all(len(row) == 1 for row in rows):
         return [text for row in rows for text in row.values()]
     return [dict(row) for row in rows]

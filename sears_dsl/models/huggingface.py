@@ -1,15 +1,15 @@
 """Hugging Face models: text classification, spans of contexts, questions about pictures.
 
-Classification takes one column, or two for a pair of texts in the order of the columns; question
-answering the columns ``question`` and ``context``; a question about a picture ``question``,
+Classification takes one column, or two for a pair of texts in the order of the columns. Question
+answering takes ``question`` and ``context``; a question about a picture takes ``question``,
 ``image`` (a path) and perhaps ``choices``, among which it then answers. Always holds: pictures are
-decoded here and sent nowhere; a folder or a model that is already on this machine is used, nothing
-is downloaded unless that is asked for; weights are safetensors, never pickles; code that comes with
-a model is not run. Costs what the network costs, in batches of 32, of pictures 16.
+decoded here and sent nowhere. A folder is used, or a model that is already on this machine; nothing
+is downloaded unless that is asked for. Weights are safetensors, never pickles. Code that comes with
+a model is not run. Rows are read in batches of 32, pictures in batches of 16.
 
 Contexts that are too long are read in overlapping windows, and the best span of all is taken; it is
 never empty where the context has a word. The confidence is `certainty.from_distributions` over the
-tokens of the whole context, a token that two windows have by the one that thinks more of it.
+tokens of the whole context; a token in two windows counts with the higher of its scores.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class ExtractionPredictor(predictor.AnsweringPredictor):
             [[part == 1 for part in windows.sequence_ids(at)] for at in range(len(row_of))]
         )
         best = [(float("-inf"), "")] * len(rows)
-        # Of each row: where a token begins in the context → what it scores as first and as last.
+        # For each row: where a token begins in the context → its scores as first and as last token.
         scores: list[dict[int, tuple[float, float]]] = [{} for _ in rows]
         for first in range(0, len(row_of), _WINDOWS_A_PASS):
             some = slice(first, first + _WINDOWS_A_PASS)
@@ -97,7 +97,7 @@ class ExtractionPredictor(predictor.AnsweringPredictor):
                 if score > best[row][0]:
                     span = slice(int(offsets[at][low][0]), int(offsets[at][high][1]))
                     best[row] = score, rows[row]["context"][span]
-                # A token that two windows have counts by the one that thinks more of it.
+                # A token in two windows counts with the higher of its scores.
                 inside = in_context[at]
                 places = offsets[at][inside, 0].tolist()
                 own = zip(start[inside].tolist(), end[inside].tolist(), strict=True)
@@ -120,7 +120,7 @@ def _best_span(
 ) -> tuple[float, int, int]:
     """Score, first and last token of the best span within the context."""
     tokens = len(starts)
-    # (first token, last token): a last one before the first, or too far behind, is not an answer.
+    # (first token, last token): a last one before the first, or too far after it, is no answer.
     possible = torch.ones(tokens, tokens, dtype=torch.bool).triu().tril(_LONGEST_ANSWER - 1)
     possible &= allowed[:, None] & allowed[None, :]
     scores = (starts[:, None] + ends[None, :]).masked_fill(~possible, float("-inf"))
@@ -145,8 +145,8 @@ _PIPELINES: dict[str, tuple[Any, Any]] = {
 class PipelinePredictor(predictor.AnsweringPredictor):
     """A ``text-classification`` or ``token-classification`` pipeline of transformers.
 
-    The comparison says which kind of answers is wanted: the most probable label; several labels,
-    those of at least one half; a number; or entities, which a token classifier gives.
+    The comparison says which kind of answers is wanted: the most probable label; all labels with a
+    probability of at least one half; a number; or entities, which a token classifier gives.
     """
 
     def __init__(
@@ -186,7 +186,7 @@ class PipelinePredictor(predictor.AnsweringPredictor):
         """The most probable label of each row with its probability."""
         inputs = [self._input(row) for row in rows]
         self._cut.update(predictor.row_key(row) for row in rows if self._is_cut(row))
-        # Rows of unequal length need a piece to fill up with; some tokenizers have none.
+        # A batch of unequal rows needs a piece to pad with, which some tokenizers lack.
         fills = self._classify.tokenizer.pad_token_id is not None
         size = min(len(rows), _BATCH_SIZE) if fills else 1
         return predictor.ask_answers(
@@ -200,7 +200,7 @@ class PipelinePredictor(predictor.AnsweringPredictor):
         """Answers of the pipeline, of the kind that is wanted."""
         if self._comparison == "entities":
             grouped = self._classify(inputs, batch_size=size, aggregation_strategy="simple")
-            # Of one text some versions give its entities alone.
+            # For a single text, some versions give its entities without a list around them.
             return [grouped] if grouped and isinstance(grouped[0], dict) else list(grouped)
         options: dict[str, Any] = {
             "batch_size": size, "truncation": True, "max_length": self._longest,
@@ -219,7 +219,7 @@ class PipelinePredictor(predictor.AnsweringPredictor):
     def _is_cut(self, row: predictor.Row) -> bool:
         """Whether a row has more pieces than the model reads."""
         tokenizer, texts = self._classify.tokenizer, list(row.values())
-        # A piece has a character at least, but for the few that mark beginning and end.
+        # Every piece has at least one character, except the few that mark beginning and end.
         if sum(map(len, texts)) + _MARKS <= self._longest:
             return False
         return len(tokenizer(*texts, verbose=False)["input_ids"]) > self._longest
@@ -238,13 +238,13 @@ class PipelinePredictor(predictor.AnsweringPredictor):
 
 
 def _best(scored: Any) -> Any:
-    """The most probable label; a pipeline that was made to give all of them gives a list a text."""
+    """The most probable label; a pipeline that was made to give all labels gives a list."""
     return max(scored, key=itemgetter("score")) if isinstance(scored, list) else scored
 
 
 def _longest(model: Any, tokenizer: Any) -> int:
-    """So many pieces a model reads: as the tokenizer says, or as it has places for."""
-    places = (  # some count them from behind that of the piece to fill up with
+    """The most pieces that a model reads: as the tokenizer says, or as it has positions for."""
+    places = (  # some number positions from the one after the padding piece's
         each.num_embeddings - (-1 if each.padding_idx is None else each.padding_idx) - 1
         for name, each in model.named_modules()
         if name.endswith("position_embeddings") and isinstance(each, torch.nn.Embedding)
@@ -254,7 +254,7 @@ def _longest(model: Any, tokenizer: Any) -> int:
 
 @contextmanager
 def _without_progress_bars() -> Iterator[None]:
-    """Loading weights draws bars of its own, over those of the command."""
+    """Hide the bars that loading weights would draw over those of the command."""
     drawn = logging.is_progress_bar_enabled()
     logging.disable_progress_bar()
     try:
@@ -268,7 +268,7 @@ def _without_progress_bars() -> Iterator[None]:
 def load_pipeline(
     name: str, *, download: bool = False, comparison: Comparison = "exact"
 ) -> predictor.Predictor:
-    """The model in a folder, or of that name on the hub where it is on this machine already."""
+    """Load the model in a folder, or of that name on the hub if it is here or may be fetched."""
     local = Path(name).is_dir()
     options: dict[str, Any] = {
         "local_files_only": local or not download,
@@ -295,7 +295,7 @@ def load_pipeline(
     try:
         tokenizer = AutoTokenizer.from_pretrained(name, **options)
         files = {_TOKENIZER, *tokenizer.vocab_files_names.values()}
-        # Without its files a tokenizer is made that knows no word, and every text is alike.
+        # Without its files, transformers makes a tokenizer that knows no word and reads all alike.
         if local and len(files) > 1 and not any(Path(name, each).is_file() for each in files):
             raise UsageError(
                 f"the model {name} has no tokenizer",
@@ -313,7 +313,7 @@ def load_pipeline(
         for ending, (task, kind) in _PIPELINES.items():
             if architecture.endswith(ending):
                 model = kind.from_pretrained(name, use_safetensors=True, **options)
-                # Token classification asks the tokenizer alone.
+                # Token classification takes its limit from the tokenizer alone.
                 tokenizer.model_max_length = _longest(model, tokenizer)
                 return PipelinePredictor(
                     pipeline(task, model=model.eval(), tokenizer=tokenizer, device=place),
@@ -371,7 +371,7 @@ _NEEDED = ("question", "image")
 
 
 class VisualPredictor(predictor.AnsweringPredictor):
-    """A network such as ViLT, whose answers are classes."""
+    """A network that answers questions about pictures, such as ViLT; its answers are classes."""
 
     def __init__(self, model: Any, processor: Any, *, identity: str) -> None:
         self._model = model

@@ -1,4 +1,4 @@
-"""From what a user writes for a model to something that can be asked.
+"""Loads a model: from what a user writes for it to something that can be asked.
 
     module:object            a function or an object with ``predict``, here or installed
     sklearn:FILE             an estimator that joblib or pickle wrote (naming it allows unpickling)
@@ -9,12 +9,12 @@
     vote:SPEC,SPEC,SPEC      several of these together: most labels win, or most words of answers
     every:SPEC,SPEC          several of these together: right where each of them is
 
-From Python, also what there is already: a function of a list of texts, an estimator of
-scikit-learn, a text-classification pipeline of transformers, any object with ``predict``; a list of
-such, or a dictionary from names to them, is as ``every:``.
+From Python, a model may also be an object: a function of a list of texts, an estimator of
+scikit-learn, a text-classification pipeline of transformers, or any object with ``predict``. A list
+of these, or a dictionary from names to them, is as ``every:``.
 
-Always holds: only what was named is imported, unpickled or asked; an option that the kind of model
-does not know is an error. Costs the loading of the model.
+Always holds: only what was named is imported, unpickled or asked. An option that the kind of model
+does not know is an error.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _PICKLES = {".joblib", ".pickle", ".pkl"}
 _ENDPOINTS = ("http", "https")
 _ASKED_OVER_HTTP = (*_ENDPOINTS, "llm")
 _ANY_ENDPOINT = "endpoints (http://…, llm:…)"
-# Option → its name in errors, the kinds that take it (None: all that are called), these in words.
+# Option → its name in errors, the kinds that take it (None: all that are called), those in words.
 _OPTIONS: Mapping[str, tuple[str, tuple[str, ...] | None, str]] = {
     "batch_size": ("batch size", None, "models that are called"),
     "request_map": ("request map", _ENDPOINTS, "endpoints (http://…)"),
@@ -76,13 +76,13 @@ def load_predictor(
     comparison: Comparison = "exact",
     announce: Callable[[str], None] = lambda _: None,
 ) -> CachedPredictor:
-    """A model, given or named by a specification, asked in batches and once for each distinct row.
+    """Load a model, which is asked in batches and once for each distinct row.
 
     Args:
         model: a specification of what to load, as above; or a function, an estimator, a pipeline
             or an object with ``predict``.
         store: keeps predictions on disk. Not used for ``file:``, whose file keeps them. An object
-            needs an attribute ``identity`` then, by which its predictions are known again.
+            that is stored needs an attribute ``identity``, by which its predictions are found.
         batch_size: rows in a call; None leaves it to the kind (64; all for ``file:``; one where
             each row has its own request).
         request_map: of an endpoint: how rows become JSON, a .toml or .json file, or JSON.
@@ -96,13 +96,13 @@ def load_predictor(
         download: of ``hf:NAME``: fetch a model that is not on this machine.
         comparison: which kind of answers it gives, as `sears_dsl.answers` has them; labels are
             voted on whole, free answers word by word.
-        announce: of ``llm:``: told before each round of questions what it will cost.
+        announce: of ``llm:``: called before a round of questions with what it will cost.
 
-    Of several that answer together each gets the options that its kind takes.
+    Of several models that answer together, each gets the options that its kind takes.
 
     Raises:
-        UsageError: no such kind of model, nothing there of that name, or options of another kind.
-        ModelError: it is there and cannot be loaded.
+        UsageError: no such kind of model, no model of that name, or options of another kind.
+        ModelError: the model is there but cannot be loaded.
 
     Example:
         >>> load_predictor("builtins:sorted").predict([{"text": "positive"}])
@@ -150,7 +150,7 @@ def load_predictor(
 
 
 def require_kind(spec: str) -> None:
-    """Refuse what no specification of a model can be."""
+    """Refuse what cannot be the specification of a model."""
     if not all(spec.partition(":")) or _ADDRESS.match(spec):
         raise UsageError(
             f"{spec!r} does not name a model", help=_meant(spec) or f"write one of {_KINDS}"
@@ -163,7 +163,7 @@ def kinds_of(spec: str) -> list[str]:
 
 
 def members_of(spec: str) -> list[str]:
-    """The models that answer together under a specification; of any other itself."""
+    """The members of a specification of several models; any other is its only member."""
     kind, _, rest = spec.partition(":")
     if kind not in ("vote", "every"):
         return [spec]
@@ -171,7 +171,7 @@ def members_of(spec: str) -> list[str]:
 
 
 def _members(spec: str) -> list[str]:
-    """The models of a vote, or of a search over several."""
+    """The members of ``vote:`` or ``every:``, at least two."""
     members = members_of(spec)
     if len(members) < 2 or not all(members):
         raise UsageError(
@@ -215,7 +215,7 @@ def _together(
 def _predictor_of(
     model: object, store: PredictionStore | None, comparison: Comparison
 ) -> Predictor:
-    """What asks an object of Python."""
+    """The predictor for an object of Python."""
     from sears_dsl.models.function import CallablePredictor  # noqa: PLC0415 - as in `_local`
 
     if isinstance(model, CachedPredictor):
@@ -280,7 +280,7 @@ def _local(
 
 
 def _meant(spec: str) -> str:
-    """What the name of a file or a folder means, or ``critic.predict`` beside a file critic.py."""
+    """What somebody meant by a file's or folder's name, or by ``critic.predict``, as a sentence."""
     path = Path(spec)
     if is_file(path) and path.suffix in _PICKLES:
         return f"an estimator of scikit-learn is written sklearn:{spec}"
@@ -298,7 +298,7 @@ def _meant(spec: str) -> str:
 
 
 def _check_transformers_model(name: str, *, download: bool) -> None:
-    """Say at once that there is no such model: importing transformers takes seconds."""
+    """Raise at once where there is no such model: importing transformers takes seconds."""
     if is_folder(name):
         if not Path(name, _CONFIG).is_file():
             raise UsageError(
@@ -350,7 +350,7 @@ def language_model(
 ) -> LanguageModel:
     """A language model, by its settings as `PromptSettings.read` takes them.
 
-    What is given beside them counts where they do not say; of the waits, before what they say.
+    The prompt, labels and room count where the settings do not say; the waits always do.
     """
     need_endpoints()
     from sears_dsl.models.http import language_model as llm  # noqa: PLC0415 - as in `_local`
@@ -361,7 +361,7 @@ def language_model(
 
 
 def options_of_each(options: Mapping[str, Any], models: Sequence[str]) -> list[dict[str, Any]]:
-    """Options of a command for several models: each gets those that its kind takes."""
+    """The options of a command for each of several models: those that its kind takes."""
     kinds = [kinds_of(model) for model in models]
     _refuse(options, ", ".join(models), [kind for of_model in kinds for kind in of_model])
     return [_options_of(options, of_model) for of_model in kinds]

@@ -1,7 +1,7 @@
 """Objects of one's own that are named as ``module:object``: models, paraphrasers, scorers.
 
-Always holds: the module is imported as ``python -m`` would from the current folder, and nothing
-else is; only a person names one, never a file. Costs the import.
+The module is imported as ``python -m`` would from the current folder, and no other one is. Only a
+person names such an object, never a file.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def listed(value: object) -> object:
 
 
 def describe_error(error: BaseException) -> str:
-    """An error of somebody else's code with the place there at which it was raised."""
+    """An error of somebody else's code in words, with the place there that raised it."""
     frames = traceback.extract_tb(error.__traceback__)
     # Our own frames come first, then the object's; the last may lie deep in a library.
     places = [
@@ -102,10 +102,10 @@ def somebody_elses_code(
     about: str = "",
     passing: type[SearsError] | tuple[()] = SearsError,
 ) -> Iterator[None]:
-    """What the code of a person raises is an error of ours that names it, unless it is one already.
+    """Turn what a person's code raises into a `ModelError` that names it, except what may pass.
 
-    So is its sys.exit, which would end the command without a word. Code that may well call this
-    package itself lets none of its errors pass, ``passing=()``, since they would not say where.
+    Its sys.exit is such an error too: it would end the command without a word. For code that may
+    well call this package itself, ``passing=()`` lets no error pass, since none would say where.
     """
     try:
         yield
@@ -117,8 +117,8 @@ def somebody_elses_code(
 
 def _imported(name: str, spec: str) -> Any:
     here = str(Path.cwd())
-    # First while the module is looked for, so that one from here wins over an installed one; last
-    # afterwards, so that it finds its neighbours later and hides nobody else's modules.
+    # The folder is first while the module is looked for, so that one from here wins over an
+    # installed one. Then it is last, so that the module finds its neighbours and hides no others.
     sys.path.insert(0, here)
     try:
         return importlib.import_module(name)

@@ -1,9 +1,9 @@
 """A model that lives elsewhere: its inputs are written to a file, its predictions read from one.
 
-Always holds: a row is known by its content, so that the order and the number of runs do not matter;
-the file of inputs is written whole or not at all and holds every row that was ever asked for, so
-that a model which is run over all of it gives a complete file of predictions; the file of
-predictions is only read. Costs one reading of each file and all rows in memory.
+Always holds: a row is known by its content, so the order and the number of runs do not matter. The
+file of inputs is written whole or not at all and holds every row that was ever asked for, so a
+model that is run over all of it gives a complete file of predictions. The file of predictions is
+only read. A call reads each file once and holds all rows in memory.
 """
 
 from __future__ import annotations
@@ -41,18 +41,18 @@ class FilePredictor(AnsweringPredictor):
     """Predictions in a csv, tsv or jsonl file with the columns ``id`` and ``prediction``.
 
     A further column ``confidence``, from 0 to 1, may say how sure the model is of each. The file
-    need not be there yet: rows that want predictions are written as JSON lines with ``id`` and the
-    rows' columns, beside it where nobody says: ``predictions.csv`` → ``predictions.inputs.jsonl``.
+    need not be there yet: rows that need predictions are written to ``inputs``, JSON lines with
+    ``id`` and the rows' columns, by default beside it: ``predictions.inputs.jsonl``.
     """
 
     # All rows at once, so that the file of inputs is complete.
     batch_size = None
 
     def __init__(self, predictions: Path, *, inputs: Path | None = None) -> None:
-        # A name that no format belongs to is better told before somebody runs a model.
+        # A name of no known format is refused before somebody runs a model.
         format_of(str(predictions), reading=False)
         self.predictions = predictions
-        # What the file says is read anew at every call.
+        # No hash of the content: the file is read anew at every call.
         self._identity = f"file:{predictions}"
         self.inputs = inputs or predictions.with_name(predictions.stem + ".inputs.jsonl")
         if self.inputs == predictions:
@@ -62,7 +62,7 @@ class FilePredictor(AnsweringPredictor):
             )
 
     def predict_with_confidence(self, rows: Sequence[Row]) -> list[Answer]:
-        """The predictions in the file, with confidences where it has them; as `predict`."""
+        """The predictions in the file, with confidences where it has them."""
         if any(_ID in row for row in rows):
             raise UsageError(
                 f"the model is asked about a column {_ID!r}, which names the rows in files",
@@ -104,7 +104,7 @@ class FilePredictor(AnsweringPredictor):
         return known
 
     def _write_inputs(self, missing: Mapping[str, Row]) -> int:
-        """Add the rows to the file of inputs; how many rows it has then."""
+        """Add the rows to the file of inputs, and return how many rows it has then."""
         rows: dict[str, Row] = {}
         if self.inputs.exists():
             for number, line in enumerate(self.inputs.read_text("utf-8").split("\n")[:-1], 1):
@@ -146,7 +146,7 @@ def _label(value: Any, where: str) -> str:
 
 
 def _confidence(value: Any, where: str) -> float | None:
-    """A probability as a number or written out; nothing where the cell is empty."""
+    """A probability, given as a number or as text; None where the cell is empty."""
     if value is None or value == "":
         return None
     try:

@@ -1,11 +1,11 @@
-"""What a model under test is to the rest of the package, and what it gave, made into labels.
+"""What a model under test is to the rest of the package, and how labels are made of what it gives.
 
-Rows are mappings from column to text. Always holds: nothing here knows what kind of model it is; a
-row's key depends on its columns and their texts, never on their order; a confidence is what the
-model itself gave, never a guess, and "not given" is None and never 0. A label is a string, a whole
-number or a truth value of Python, NumPy or torch, written with ``str``; a pair of a label and a
-fraction from 0.0 to 1.0 is a label with its confidence; anything else is an error with the place,
-never a guess. Costs a microsecond a row.
+Rows are mappings from column to text. Always holds: nothing here knows what kind of model it is. A
+row's key depends on its columns and their texts, never on their order. A confidence is what the
+model itself gave, never a guess; "not given" is None, never 0. A label is a string, a whole number
+or a truth value of Python, NumPy or torch, written with ``str``. A pair of a label and a fraction
+from 0.0 to 1.0 is a label with its confidence. Anything else is an error that says where, never a
+guess. A row takes a microsecond.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Row: TypeAlias = Mapping[str, str]
 #: What becomes of a run when a model refuses a text.
 OnError = Literal["stop", "skip"]
 
-#: What to do where a model calls the labels of its data otherwise.
+#: What to do where a model has other names for the labels of its data.
 WRITE_ALIKE = (
     "Then write them alike: in the data, in a function around the model, by the names in the "
     "--response-map of an endpoint, or by id2label in the config.json of a folder of transformers"
@@ -45,15 +45,15 @@ class Answer(NamedTuple):
 class Predictor(Protocol):
     """A model that gives one label, or one answer, for each row.
 
-    It may have more: ``batch_size``, the rows that it wants in a call, None for all of them at
-    once; ``connections``, how many threads may ask at the same time; ``remarks``, what was out of
-    the ordinary so far, a sentence each; ``predict_with_confidence``, which gives an `Answer` for
-    each row, and None as its confidence where the model says none.
+    It may also have ``batch_size``, the rows that it wants in a call, None for all of them at once;
+    ``connections``, how many threads may ask at the same time; ``remarks``, what was out of the
+    ordinary so far, a sentence each; and ``predict_with_confidence``, which gives an `Answer` for
+    each row, with None as the confidence where the model gives none.
     """
 
     @property
     def identity(self) -> str:
-        """What was asked, enough to know the same model again: for manifests and cache keys."""
+        """A name by which the same model is known again, for manifests and cache keys."""
 
     def predict(self, rows: Sequence[Row]) -> list[str]:
         """One label or answer for each row, in order; a `ModelError` where it cannot."""
@@ -89,7 +89,7 @@ def row_key(row: Row) -> str:
 
 
 _SHOWN = 80
-# Where a model raises; most often it was written for one text.
+# Advice where a model raises: most often it was written for a single text.
 _ADVICE = (
     "try it on a list of that text alone, of dictionaries where --also or --image names a further "
     "column; around one that takes a single text write lambda texts: [f(text) for text in texts]"
@@ -120,7 +120,7 @@ def ask_answers(
 def answers_of(
     model: str, rows: Sequence[Row], predictions: object, *, comparison: Comparison = "exact"
 ) -> list[Answer]:
-    """The answers to the rows, out of what a model gave for them: labels, or labels in pairs."""
+    """The answers to rows, checked, from what a model gave for them: labels or pairs."""
     values = listed(predictions)
     if not isinstance(values, Sequence) or isinstance(values, str | bytes):
         raise ModelError(
@@ -162,7 +162,7 @@ def _answer(model: str, row: Row, value: Any, comparison: Comparison) -> Answer:
 
 
 def _plain(value: Any) -> Any:
-    """Scalars of NumPy and torch as those of Python, also those in lists and mappings."""
+    """A value with scalars of NumPy and torch as those of Python, also in lists and mappings."""
     if isinstance(value, Mapping):
         return {key: _plain(each) for key, each in value.items()}
     if isinstance(value, list | tuple):

@@ -1,8 +1,8 @@
 """A scikit-learn estimator in a file, written by joblib or pickle.
 
-Always holds: only the file that the user named is unpickled, since reading a pickle runs code; an
-estimator that was fitted on a data frame gets one, any other gets what a function gets (texts, or
-dictionaries where rows have several columns). Costs what the estimator costs.
+Only the file that the user named is unpickled, since reading a pickle runs code. An estimator that
+was fitted on a data frame gets one; any other gets what a function gets (texts, or dictionaries
+where rows have several columns).
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class EstimatorPredictor(AnsweringPredictor):
     def _with_probabilities(
         self, rows: Sequence[Row], labels: Sequence[str]
     ) -> list[tuple[str, float]]:
-        """Of each row the label that was predicted, which need not be the most probable one."""
+        """Each predicted label, which need not be the most probable one, with its probability."""
         probabilities = self._estimator.predict_proba(self._inputs(rows))
         place = {str(each): at for at, each in enumerate(self._estimator.classes_.tolist())}
         return [
@@ -89,7 +89,7 @@ def load_estimator(path: Path, *, comparison: Comparison = "exact") -> Estimator
 
     try:
         estimator = joblib.load(path)
-    # Whatever the pickle runs may raise.
+    # Unpickling runs code, which may raise anything.
     except Exception as error:
         raise ModelError(
             f"{path} could not be unpickled: {type(error).__name__}: {error}",

@@ -1,9 +1,9 @@
 """Several models that answer together: by the majority of labels, word by word, or all alike.
 
-Always holds: every model is asked about every row; a label that most give wins, and of labels with
-as many votes the one whose model stands first; of answers a word stays where more than half of the
-models have it. Models that answer all alike have a row right where each of them has, so that
-whatever makes one of them fail is a flip of them together. Costs what the models cost.
+Always holds: every model is asked about every row. The label with the most votes wins, and of
+labels with as many votes the one whose model stands first. Of free answers, a word stays where more
+than half of the models have it. Models that answer all alike have a row right only where each of
+them has, so whatever makes one of them fail is a flip of them together.
 
 Source: 'Evaluating Neural Machine Comprehension Model Robustness to Noisy Inputs and Adversarial
 Attacks', section 3.2 and Table 3 (three models of which two are needed). The paper leaves open in
@@ -27,10 +27,10 @@ _LEAST_BATCH = 64
 
 
 class VotingPredictor:
-    """Models that vote, at least two, in the order in which ties are broken.
+    """At least two models that answer together, in the order in which ties are broken.
 
-    ``exact`` votes on labels, ``squad`` on the words of answers. Models that answer `alike` answer
-    together only where all of them do, instead of by votes.
+    They vote on labels, or on the words of free answers where the comparison is such as ``squad``.
+    With ``alike`` there is no vote: they have an answer only where all give the same one.
     """
 
     def __init__(
@@ -43,7 +43,7 @@ class VotingPredictor:
     ) -> None:
         self._models = tuple(models)
         self._alike = alike
-        #: The names of the models that answer together where all are right; none of others.
+        #: The names of models that answer all alike; empty for models that vote.
         self.models = (tuple(names) or tuple(model.identity for model in models)) if alike else ()
         by_votes = common_words if is_of_words(comparison) else most_frequent
         same = partial(unanimous, comparison=comparison)
@@ -53,26 +53,27 @@ class VotingPredictor:
 
     @property
     def batch_size(self) -> int | None:
-        """As many as the model that wants most; all at once where predictions are made elsewhere.
+        """As many rows as the model that wants most; None where one wants all at once.
 
-        Models cut what they get themselves, and one that is asked side by side wants many.
+        Models cut what they get into their own batches, and one with several connections needs many
+        rows.
         """
         sizes = [getattr(model, "batch_size", _LEAST_BATCH) for model in self._models]
         return None if None in sizes else max(_LEAST_BATCH, *sizes)
 
     @property
     def remarks(self) -> list[str]:
-        """What the models have to say."""
+        """The remarks of all models."""
         return [remark for model in self._models for remark in getattr(model, "remarks", ())]
 
     @property
     def identity(self) -> str:
-        """Those of the models, in order, and what they vote on."""
+        """The identities of the models, in order, and what they vote on."""
         names = ", ".join(model.identity for model in self._models)
         return f"{self._kind}:({names})" + (" on words" if is_of_words(self._comparison) else "")
 
     def predict(self, rows: Sequence[Row]) -> list[str]:
-        """What the models say together of each row; all where they want predictions made."""
+        """What the models say together of each row; missing predictions are all named at once."""
         answers, needed = [], []
         for model in self._models:
             try:
@@ -87,7 +88,7 @@ class VotingPredictor:
         return [self._of_row(row_answers) for row_answers in zip(*answers, strict=True)]
 
     def _of_row(self, answers: Sequence[str]) -> str:
-        """What they say together; a model that refused the row has no vote."""
+        """What the models say together; in a vote, one that refused the row does not count."""
         voting = answers if self._alike else [each for each in answers if each != REFUSED]
         return self._together(voting) if voting else REFUSED
 
@@ -106,7 +107,7 @@ def unanimous(labels: Sequence[str], *, comparison: Comparison = "exact") -> str
 
 
 def each_answer(together: str, models: int) -> tuple[str, ...]:
-    """What each of some models said, by what `unanimous` made of it."""
+    """What each of the models said, recovered from what `unanimous` made of it."""
     if not together.startswith(_SAY):
         return (together,) * models
     return tuple(json.loads(together[len(_SAY) : -1]))

@@ -1,9 +1,8 @@
 """A model behind an HTTP endpoint: how rows become JSON, and how labels are found in what comes.
 
-Always holds: only the named address is asked, as `Posting` asks it; what comes back is labels or an
-error; templates are data, nothing in them is evaluated; only a string that is a placeholder as a
-whole is replaced (``$$`` at its start stands for one ``$``). Costs the endpoint's time; any number
-of threads may ask, over connections that are kept.
+Always holds: only the named address is asked, through `Posting`, and the result is labels or an
+error. Templates are data, and nothing in them is evaluated. Only a string that is a placeholder as
+a whole is replaced (``$$`` at its start stands for one ``$``). Any number of threads may ask.
 
     $texts          the texts of all rows, where they have one column
     $rows           all rows, as objects
@@ -47,7 +46,7 @@ _PLACEHOLDERS = "$texts, $rows, {$each: …}, $text, $row, $column.NAME or $pict
 
 @dataclass(frozen=True, slots=True)
 class RequestMap:
-    """What is sent."""
+    """What is sent: a body and headers."""
 
     # JSON with placeholders; None is {"inputs": "$texts"}, $rows where rows have several columns.
     body: Any = None
@@ -80,7 +79,7 @@ class RequestMap:
 
     @classmethod
     def read(cls, source: str) -> RequestMap:
-        """From the name of a .toml or .json file, or JSON, with the keys ``body``, ``headers``."""
+        """Read a .toml or .json file, or JSON, with the keys ``body`` and ``headers``."""
         content = read_map(source, "request map", ("body", "headers"))
         headers = content.get("headers", {})
         if not isinstance(headers, dict) or not all(
@@ -101,7 +100,7 @@ class RequestMap:
 
     @property
     def allowed(self) -> str:
-        """What to look at where the endpoint says that whoever asks may not."""
+        """Advice where the endpoint says that whoever asks is not allowed to."""
         if self.headers:
             return (
                 f"are the headers of the request map right ({', '.join(self.headers)}), and may "
@@ -113,7 +112,7 @@ class RequestMap:
         )
 
     def sent_headers(self) -> dict[str, str]:
-        """The headers with what the environment has for them."""
+        """The headers, with the values that stand in the environment."""
         return {
             name: from_environment(value, whose=f"the header {name}")
             for name, value in self.headers.items()
@@ -140,7 +139,7 @@ class ResponseMap:
 
     @classmethod
     def read(cls, source: str) -> ResponseMap:
-        """From a JSON pointer, a .toml or .json file, or JSON with the fields' names."""
+        """Read a JSON pointer, a .toml or .json file, or JSON with the fields' names as keys."""
         if not source or (source.startswith("/") and not _is_file(source)):
             return cls(source)
         content = read_map(source, "response map", ("labels", "names", "confidences"))
@@ -192,7 +191,7 @@ def extracted(document: Any, pointer: str) -> Any:
 
 
 def _placeholders(template: Any) -> Iterator[str]:
-    """The placeholders of a template; of ``$each``, only itself."""
+    """The placeholders of a template; ``$each`` counts as one, whatever is in it."""
     if isinstance(template, str):
         if template.startswith("$") and not template.startswith("$$"):
             yield template
@@ -255,7 +254,7 @@ def _is_file(source: str) -> bool:
 
 
 def from_environment(value: str, *, whose: str) -> str:
-    """A text as it stands, or of ``$env.NAME`` what that variable of the environment holds."""
+    """A text as it stands, or for ``$env.NAME`` what that variable of the environment holds."""
     variable = value.removeprefix(ENVIRONMENT)
     if variable == value:
         return value
@@ -269,7 +268,7 @@ def from_environment(value: str, *, whose: str) -> str:
 
 
 def read_map(source: str, what: str, keys: Sequence[str]) -> dict[str, Any]:
-    """A table from the name of a .toml or .json file, or JSON."""
+    """Read a table with some of the keys from a .toml or .json file, or from JSON."""
     where = f"the {what} {source}" if _is_file(source) else f"the {what}"
     try:
         text = read_document(Path(source)).decode() if _is_file(source) else source
@@ -291,9 +290,9 @@ _ROWS_A_REQUEST = 64
 
 
 class HttpPredictor(AnsweringPredictor):
-    """An endpoint as a predictor; close it, or let it go.
+    """An endpoint as a predictor, closed by `close` or when dropped.
 
-    Without maps it is posted ``{"inputs": [text, …]}`` and answers ``{"predictions": [label, …]}``.
+    Without maps, it gets ``{"inputs": [text, …]}`` and answers ``{"predictions": [label, …]}``.
     """
 
     def __init__(
@@ -321,7 +320,7 @@ class HttpPredictor(AnsweringPredictor):
             )
         self._posting = Posting(url, headers=self._request.sent_headers(), **waits)
         self.connections = self._posting.connections
-        # The address without what may be secret, and a hash of it whole and of both maps.
+        # The identity has the address without what may be secret, and a hash of these settings.
         settings = [
             str(self._posting.url), self._request.body, self._response.labels,
             dict(self._response.names),
@@ -391,5 +390,5 @@ class HttpPredictor(AnsweringPredictor):
 
 
 def _fraction(value: Any) -> Any:
-    """JSON writes a confidence of 1.0 as 1 where it likes."""
+    """A confidence as a fraction: some write 1.0 as 1 in JSON."""
     return float(value) if isinstance(value, int) and not isinstance(value, bool) else value

@@ -6,11 +6,11 @@ r"""A language model behind an OpenAI-compatible endpoint, one prompt a row, by 
     labels = ["positive", "negative"]         # or {Yes = "1", No = "0"}: word = label in the data
     key = "$env.SMALL_KEY"                    # keys stand in the environment, nowhere else
 
-Always holds: temperature 0 where the settings do not say otherwise; a prompt is filled in one pass,
-so that a text with a placeholder in it stays a text; an answer that names no label, or several,
-refuses its row and is never guessed at; tokens are those that the endpoint says, and those of which
-it does not are not counted; an answer that the cache has is not asked for again. Costs what tokens
-cost, which is told before (`forecast`) and after (`remarks`).
+Always holds: the temperature is 0 unless the settings say otherwise. A prompt is filled in one
+pass, so that a text with a placeholder in it stays a text. An answer that names no label, or
+several, refuses its row and is never guessed at. Tokens are counted as the endpoint reports them,
+or not at all. An answer in the cache is not asked for again. `forecast` says before what the tokens
+will cost, and `remarks` afterwards what they cost.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class PromptSettings:
     address: str  # where it is; /chat/completions is put behind it where that is missing
     model: str  # its name there
     prompt: str
-    system: str = ""  # said before it; empty for nothing
+    system: str = ""  # what is said before the prompt; empty for nothing
     # Word in the answer → label in the data; empty takes the answer as it is.
     labels: Mapping[str, str] = field(default_factory=dict)
     key: str = ""  # $env.NAME, a variable of the environment that holds the key; empty for none
@@ -104,7 +104,7 @@ class PromptSettings:
         labels: Mapping[str, str] | None = None,
         room: int = MOST_TOKENS,
     ) -> PromptSettings:
-        """From the name of a .toml or .json file, beside which a ``cache`` lies, or JSON.
+        """Read a .toml or .json file, beside which a ``cache`` lies, or JSON.
 
         The other arguments count where the settings do not say.
         """
@@ -150,7 +150,7 @@ class PromptSettings:
 
     @property
     def allowed(self) -> str:
-        """What to look at where the endpoint says that whoever asks may not."""
+        """Advice where the endpoint says that whoever asks is not allowed to."""
         if self.key:
             variable = self.key.removeprefix(ENVIRONMENT)
             return f"is the key in {variable} right, and may it ask for this model?"
@@ -161,7 +161,7 @@ class PromptSettings:
 
     @property
     def headers(self) -> dict[str, str]:
-        """With the key from the environment."""
+        """The headers to send: the key from the environment, if there is one."""
         if not self.key:
             return {}
         key = from_environment(self.key, whose="the key of the language model")
@@ -169,7 +169,7 @@ class PromptSettings:
 
     @property
     def most_tokens(self) -> int:
-        """So many an answer has at most."""
+        """The most tokens that an answer may have."""
         limits = [self.parameters.get(name) for name in ("max_tokens", "max_completion_tokens")]
         return next((each for each in limits if isinstance(each, int)), self.room)
 
@@ -231,7 +231,7 @@ _NUMBERS = {
 
 
 def _waits(content: Mapping[str, Any]) -> Waits:
-    """The settings of `_NUMBERS`, of those that are there."""
+    """Those settings of `_NUMBERS` that are given, checked."""
     waits = {name: content[name] for name in _NUMBERS if name in content}
     for name, value in waits.items():
         fits = _is_number(value) and (
@@ -252,7 +252,7 @@ def _is_number(value: object) -> bool:
 
 
 def _labels(value: object) -> dict[str, str]:
-    """Words of answers and labels of the data."""
+    """The words of answers, each with its label in the data."""
     pairs = dict(zip(value, value, strict=True)) if isinstance(value, list) else value
     if not isinstance(pairs, dict) or not all(
         isinstance(text, str) and text.strip() for pair in pairs.items() for text in pair
@@ -279,17 +279,17 @@ def _prices(value: object) -> Prices | None:
     return Prices(value["input"], value["output"], str(value.get("currency", "USD")))
 
 
-# What tokens of English have on average, by the tokenizers that are in use; only for forecasts.
+# Characters that an English token has on average in tokenizers of today; only for forecasts.
 _CHARACTERS_A_TOKEN = 4
-# What a message brings beside its text.
+# Tokens of a message besides those of its text.
 _TOKENS_A_MESSAGE = 4
-# A question that took more tokens than this is not counted, but a lie.
+# A larger number of tokens for one question is not believed.
 _MOST_COUNTED = 10**8
 _SHOWN = 200
 
 
 class LanguageModel:
-    """A language model as a predictor; close it, or let it go."""
+    """A language model as a predictor, closed by `close` or when dropped."""
 
     batch_size = 1
 
@@ -305,7 +305,7 @@ class LanguageModel:
 
     @property
     def identity(self) -> str:
-        """Its name and address without what may be secret, and a hash of all that it is asked."""
+        """Its name and address without what may be secret, and a hash of how it is asked."""
         settings = self._settings
         fields = [
             settings.url, settings.model, settings.prompt, settings.system, dict(settings.labels),
@@ -408,7 +408,7 @@ class LanguageModel:
             )
         choice = _at(document, "choices", 0)
         answer = _at(choice, "message", "content")
-        if isinstance(answer, str):  # without what some think aloud before it, to its end or not
+        if isinstance(answer, str):  # without the thoughts that some put before it, ended or not
             answer = answer.rpartition("</think>")[2]
             answer = "" if answer.lstrip().startswith("<think>") else answer
         reason = _at(choice, "finish_reason")
@@ -461,7 +461,7 @@ class LanguageModel:
 
 
 def _at(document: Any, *way: str | int) -> Any:
-    """What stands at the end of a way through JSON; None where the way ends before."""
+    """What stands at the end of a path through JSON; None where the path breaks off."""
     value = document
     for step in way:
         if isinstance(value, list) and isinstance(step, int):

@@ -1,11 +1,11 @@
-"""JSON that is posted to one address, again where a failure may pass.
+"""Posts JSON to one address, again where a failure may pass.
 
-Always holds: only the named address is asked; what may pass (no connection, a time-out, 408, 429,
-5xx) is tried again after a pause that doubles and whose length is the same in every run; 400, 413
-and 422 refuse what was asked; any other answer is an error with the beginning of what came. An
-answer has a size and a time in which all of it has to be there; nothing that comes back repeats a
-header that was sent, also not what is given on. Costs the endpoint's time; any number of threads
-may ask, over connections that are kept.
+Always holds: only the named address is asked. What may pass (no connection, a time-out, 408, 429,
+500, 502 to 504) is tried again after a pause that doubles and has the same length in every run.
+400, 413 and 422 refuse what was asked. Anything else but JSON is an error with the beginning of
+what came. An answer is limited in size, and in the time until it is whole. Neither messages nor
+what is returned repeat a header that was sent. Any number of threads may ask, over connections that
+are kept open.
 """
 
 from __future__ import annotations
@@ -38,16 +38,16 @@ _ANOTHER_PLACE = "nothing is sent to where it points: write the address that the
 _NOT_ALLOWED = frozenset({401, 403})
 _FIRST_PAUSE = 0.5  # seconds
 _LONGEST_PAUSE = 30.0
-_ENDLESS = 1e6  # seconds; the system has no words for some more
+_ENDLESS = 1e6  # seconds; systems cannot count much longer waits
 _SHOWN = 200
-# Labels and scores of any batch have room in it; a longer one is not an answer.
+# The labels and scores of any batch fit into this; what is longer is not an answer.
 _MOST_BYTES = 16 * 2**20
 # A shorter word of a header is not a secret: "Bearer", "true".
 _SHORTEST_SECRET = 8
 
 
 class _MayPassError(Exception):
-    """A failure after which it is worth asking again: why, after how long, what else helps."""
+    """A failure after which it is worth asking again: why, how long to wait, what else helps."""
 
     def __init__(
         self, reason: str, details: str = "", pause: float = 0.0, advice: str = _UNREACHED
@@ -59,7 +59,7 @@ class _MayPassError(Exception):
 
 
 class Waits(TypedDict, total=False):
-    """Seconds to wait for an answer, tries again, threads that may ask at once; what pauses."""
+    """Seconds to wait for an answer, retries, threads that may ask at once, and what pauses."""
 
     timeout: float
     retries: int
@@ -68,7 +68,7 @@ class Waits(TypedDict, total=False):
 
 
 class Posting:
-    """An address to post to; close it, or let it go. Nothing of its headers is shown."""
+    """An address to post to, closed by `close` or when dropped. Its headers are never shown."""
 
     def __init__(
         self,
@@ -130,10 +130,10 @@ class Posting:
         self._client.close()
 
     def ask(self, body: Any, *, about: str, key: str, takes: str, allowed: str) -> Any:
-        """The document that comes back, after some tries; `RowsRefused` of what is refused.
+        """Post a body, and return the document that comes back; a refusal is `RowsRefused`.
 
-        The key makes the pauses of each question its own; `takes` asks a person whether the address
-        takes what is sent, and `allowed` says how it is told that it may.
+        ``key`` gives each question pauses of its own. ``takes`` and ``allowed`` are advice for
+        errors: whether the address takes what is sent, and how to show that one may ask.
         """
         attempt = 0
         while True:
@@ -161,7 +161,7 @@ class Posting:
         start = quoted(text, most=_SHOWN)
         status = f"answered {answer.status_code} {answer.reason_phrase}"
         if answer.status_code in _TRY_AGAIN:
-            # A date or nothing counts as no wish.
+            # A date, or no header, counts as no wish.
             wish = answer.headers.get("Retry-After", "")
             pause = min(float(wish), _LONGEST_PAUSE) if wish.strip().isdecimal() else 0.0
             advice = _SLOWER if answer.status_code == _TOO_MANY else _UNREACHED
@@ -222,7 +222,7 @@ class Posting:
 
 
 def _delay(key: str, attempt: int) -> float:
-    """Seconds to wait: doubling, spread by half so that many clients do not come at once."""
+    """Seconds to wait: doubling, spread by a quarter up and down so that not all come at once."""
     seed = blake2b(f"{key} {attempt}".encode(), digest_size=4).digest()
     spread = int.from_bytes(seed) / 2**32
     pause: float = _FIRST_PAUSE * 2**attempt
