@@ -76,7 +76,7 @@ class Network(Protocol):
     """A network that finds tampered words."""
 
     def numbers(self, words: Sequence[str]) -> NDArray[np.int64]:
-        """What it sees of each word, as a number that has this meaning as long as it lives."""
+        """What it sees of each word, as a number that stays valid as long as the network lives."""
 
     def logits(self, pieces: Sequence[NDArray[np.int64]]) -> list[Float32Array]:
         """The log-odds of each word of each piece, the same whatever the other pieces are."""
@@ -101,7 +101,7 @@ class Grammar:
     known: frozenset[str]
     common: frozenset[str]  # words of which an English text mostly consists
     about: Mapping[str, Any]  # what the files say of themselves: what was trained on what, licence
-    identity: str  # the version of `mistakes` and the hashes of the files: all that results go by
+    identity: str  # the version of `mistakes` and the hashes of the files
     _memory: OrderedDict[bytes, Float32Array] = field(
         default_factory=OrderedDict, init=False, repr=False
     )

@@ -39,7 +39,7 @@ from sears_dsl.judge.english import (
 from sears_dsl.judge.faults import FAULTS, faults
 
 VERSION = "surface-2"
-"""The version of what lists and tables say. Raise it when that changes: stored scores go by it."""
+"""The version of what lists and tables say; raise it when that changes, as it keys stored scores."""
 
 SURFACE = (
     # how much
@@ -172,7 +172,7 @@ class _Window(NamedTuple):
         return line[place][0] in _ENDING and not abbreviated
 
     def capitals(self) -> tuple[int, int]:
-        """How many sentences begin in lower case; how many function words have a capital inside."""
+        """How many sentences begin in lower case, and how many function words inside in capitals."""
         missing = inside = 0
         initial = self.begins
         for place, word in enumerate(self.all):

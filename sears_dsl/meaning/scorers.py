@@ -77,10 +77,10 @@ _FITTED_ANEW = {
 
 
 def spread_of(scorer: Scorer) -> Callable[[Sequence[Pair]], NDArray[np.float64]] | None:
-    """What gives for each pair how far the errors about rewrites of one change go together.
+    """What gives for each pair the spread of the error that all rewrites of its change share.
 
-    This is known of the shipped judges alone. Any other scorer is taken at its word, as in the
-    paper: None.
+    Only of the shipped judges is it known. For any other scorer it is None, and S is taken at its
+    word, as in the paper.
     """
     if scorer.name not in JUDGES or not scorer.identity.startswith("judge-"):
         return None

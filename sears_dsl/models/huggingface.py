@@ -295,7 +295,7 @@ def load_pipeline(
     try:
         tokenizer = AutoTokenizer.from_pretrained(name, **options)
         files = {_TOKENIZER, *tokenizer.vocab_files_names.values()}
-        # Without its files, transformers makes a tokenizer that knows no word and reads all alike.
+        # Without its files, transformers makes a tokenizer that knows no word: all texts are alike.
         if local and len(files) > 1 and not any(Path(name, each).is_file() for each in files):
             raise UsageError(
                 f"the model {name} has no tokenizer",

@@ -42,7 +42,7 @@ _PICKLES = {".joblib", ".pickle", ".pkl"}
 _ENDPOINTS = ("http", "https")
 _ASKED_OVER_HTTP = (*_ENDPOINTS, "llm")
 _ANY_ENDPOINT = "endpoints (http://…, llm:…)"
-# Option → its name in errors, the kinds that take it (None: all that are called), those in words.
+# Option → its name in errors, the kinds that take it (None: all that are called), and their name.
 _OPTIONS: Mapping[str, tuple[str, tuple[str, ...] | None, str]] = {
     "batch_size": ("batch size", None, "models that are called"),
     "request_map": ("request map", _ENDPOINTS, "endpoints (http://…)"),

@@ -28,7 +28,7 @@ from torch.nn.functional import linear
 
 from sears_dsl.translation.network import DecoderState, Memory, TranslationModel
 
-# So many times the beam's width of continuations are offered to the guide.
+# The guide chooses among so many continuations for each place in the beam.
 WIDER = 3
 # Pieces that stand for no text.
 _CONTROL = frozenset({"<s>", "</s>", "<unk>", "<pad>"})
@@ -90,7 +90,7 @@ class _Prefix(NamedTuple):
 class _BeamCandidate(NamedTuple):
     """A continuation; candidates sort by preference."""
 
-    cost: float  # the log-probability with its sign turned
+    cost: float  # minus the log-probability
     parent: int
     piece: int
 
@@ -309,7 +309,7 @@ class _BeamSearch:
     def admitted(
         self, prefixes: Sequence[_Prefix], candidates: Sequence[_BeamCandidate]
     ) -> list[tuple[_BeamCandidate, Any]]:
-        """The beam of one sentence: the best that its guide admits, banks served alike.
+        """The beam of one sentence: the best that its guide admits, shared evenly by the banks.
 
         Each bank that has candidates gets an even share; what a bank leaves goes to the best of
         the rest. With one bank this is the plain beam.

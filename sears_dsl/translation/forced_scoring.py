@@ -41,7 +41,7 @@ _BLOCK = 64
 
 @dataclass(frozen=True, slots=True)
 class Originals:
-    """The targets whose rewrites are scored, with the decoder's way through them."""
+    """The targets whose rewrites are scored, with the decoder's path through them."""
 
     memory: Memory  # the encoded sources, text by text
     pieces: Sequence[Sequence[int]]  # of each original, ``</s>`` included

@@ -91,7 +91,7 @@ class DecoderState:
 
 
 class DecoderWay(NamedTuple):
-    """A decoder's way through targets; of each position it has the targets that are alive there."""
+    """A decoder's path through targets, with what is alive at each position."""
 
     order: list[int]  # of the targets, the longest first
     states: list[DecoderState]
