@@ -100,7 +100,8 @@ class _Passage:
                 yield "repeated word"
             if word[0] in _MARKS and word[:3] != "...":
                 again = (",", ".", "..") if word == "." else _MARKS
-                yield from ("repeated mark",) * (len(word) > 1 or low[at + 1] in again)
+                if len(word) > 1 or low[at + 1] in again:
+                    yield "repeated mark"
 
     def clitic(self, at: int) -> Iterator[str]:
         """A contraction leans on a word that can bear it, and does not end a clause."""
@@ -119,7 +120,8 @@ class _Passage:
             stays = clitic != "n't"
         if stays and after in ("now", "today") and at > 1 and self.low[at - 2] in _ASKING:
             after = self.low[at + 2]  # tell me where he's now
-        yield from ("repeated word",) * (clitic == "n't" and after in _DENIALS)
+        if clitic == "n't" and after in _DENIALS:
+            yield "repeated word"
         if not fits or (stays and after in _ENDS):
             yield "bad contraction"
 
@@ -136,7 +138,8 @@ class _Passage:
             yield from ("stiff question", "verb form")
         if self.low[at + 1] in _DENIALS:
             yield "repeated word"
-        yield from ("bad contraction",) * (self.low[at - 1] in ("don", "won"))
+        if self.low[at - 1] in ("don", "won"):
+            yield "bad contraction"
 
     def such(self, at: int) -> Iterator[str]:
         """*such a day*, but not *such rude*."""
@@ -168,7 +171,8 @@ class _Passage:
         elif word == "much" and "NNS" in tags_of(after) and _lacks(after, "NN", "RB", "JJ"):
             yield "determiner and noun"
         elif word in _SEVERAL and (further in _ENDS or english().classes(further)):
-            yield from ("determiner and noun",) * _only(forms_of(after), "NN")
+            if _only(forms_of(after), "NN"):
+                yield "determiner and noun"
 
     def subject(self, at: int) -> Iterator[str]:
         """The verb beside a pronoun agrees with it."""

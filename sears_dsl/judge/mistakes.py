@@ -398,7 +398,7 @@ def _begin(words: Sequence[TaggedWord], at: int) -> int:
 
 
 VERSION = "mistakes-2"
-"""The version of what counts as a mistake; raise it when that changes, as it keys stored scores."""
+"""The version of what counts as a mistake; raise it when that changes: it keys stored scores."""
 
 
 def mistakes(tokens: Tokens, tagger: Tagger) -> dict[int, list[int]]:

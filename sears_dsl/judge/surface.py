@@ -39,7 +39,7 @@ from sears_dsl.judge.english import (
 from sears_dsl.judge.faults import FAULTS, faults
 
 VERSION = "surface-2"
-"""The version of what lists and tables say; raise it when that changes, as it keys stored scores."""
+"""The version of what lists and tables say; raise it when that changes: it keys stored scores."""
 
 SURFACE = (
     # how much
@@ -172,7 +172,7 @@ class _Window(NamedTuple):
         return line[place][0] in _ENDING and not abbreviated
 
     def capitals(self) -> tuple[int, int]:
-        """How many sentences begin in lower case, and how many function words inside in capitals."""
+        """How many sentences begin in lower case; how many inner function words have a capital."""
         missing = inside = 0
         initial = self.begins
         for place, word in enumerate(self.all):
@@ -405,17 +405,15 @@ class _Comparison:
             list((Counter(theirs) - Counter(ours)).elements()),
         )
         kinds = {mark[0] for mark in (*lost, *come)}
-        if not kinds:
-            pass
-        elif kinds == {"-"}:
+        if kinds == {"-"}:
             self.add("other mark", 0.3)
         elif kinds == {","}:
             self.add("comma", 0.4 * len(lost + come))
         elif "?" in kinds and not (lost and come and kinds == {"?"}):
             self.add("question mark")
-        elif kinds <= _END_MARKS:
+        elif kinds and kinds <= _END_MARKS:
             self.add("end mark", 0.3 if lost and come else 1.0)
-        else:
+        elif kinds:
             self.add("other mark", max(len(lost), len(come)))
         return [word for word in old if not _is_mark(word)], [
             word for word in new if not _is_mark(word)

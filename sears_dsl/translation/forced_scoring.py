@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
+from sears_dsl.engine.rewrite.rewrites import common_ends
 from sears_dsl.translation.network import DecoderState, Memory, TranslationModel
 
 # Pieces at least so likely at some position of an original make up the bound's vocabulary.
@@ -247,7 +248,7 @@ def total_log_probabilities(
     row_of = np.asarray(rows, np.int64)
     branch = np.array(
         [
-            _first_difference(originals.pieces[row], rewrite)
+            common_ends(originals.pieces[row], rewrite)[0]
             for row, rewrite in zip(rows, rewrites, strict=True)
         ]
     )
@@ -356,11 +357,3 @@ def _padded(rows: Sequence[Sequence[int]]) -> NDArray[np.int64]:
     for number, row in enumerate(rows):
         padded[number, : len(row)] = row
     return padded
-
-
-def _first_difference(original: Sequence[int], rewrite: Sequence[int]) -> int:
-    """The first position in which they differ; the length if they are equal."""
-    for position, (one, other) in enumerate(zip(original, rewrite, strict=False)):
-        if one != other:
-            return position
-    return min(len(original), len(rewrite))
