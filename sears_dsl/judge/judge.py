@@ -100,7 +100,7 @@ class Judge:
 
     def evident_chances(self, pairs: Sequence[Pair]) -> Floats:
         """The chance of acceptance by the evidence alone, without what readers said elsewhere."""
-        return self._scores(pairs, 0.0, believed=lambda evident, _: evident)
+        return self._scores(pairs, 0.0, chances=lambda evident, _: evident)
 
     def at_least(self, pairs: Sequence[Pair], tau: float) -> NDArray[np.bool_]:
         """Whether S ≥ ``tau``; asks the encoder only where cheap evidence leaves it open."""
@@ -108,26 +108,26 @@ class Judge:
 
     def scores_from(self, pairs: Sequence[Pair], least: float) -> Floats:
         """S of each pair with S ≥ ``least``, and 0 for the others."""
-        return self._scores(pairs, least, believed=self.readings.chances)
+        return self._scores(pairs, least, chances=self.readings.chances)
 
     def _scores(
         self,
         pairs: Sequence[Pair],
         least: float,
         *,
-        believed: Callable[[Floats, Sequence[Sequence[Change]]], Floats],
+        chances: Callable[[Floats, Sequence[Sequence[Change]]], Floats],
     ) -> Floats:
         changes = [differences(*pair) for pair in pairs]
         scores = np.array([float(not each) for each in changes])
         differing = np.flatnonzero(scores == 0)
         if not len(differing) or least > 1:
             return scores * (least <= 1)
-        some = [pairs[at] for at in differing.tolist()]
-        theirs = [changes[at] for at in differing.tolist()]
-        columns = self.evidence.cheap(some, theirs)
+        pairs = [pairs[at] for at in differing.tolist()]
+        changes = [changes[at] for at in differing.tolist()]
+        columns = self.evidence.cheap(pairs, changes)
         cheap = self.cheap.chances(columns)
-        thresholds = self.readings.least(least, theirs) if least > 0 else np.zeros(len(some))
-        open_ = np.arange(len(some))
+        thresholds = self.readings.least(least, changes) if least > 0 else np.zeros(len(pairs))
+        open_ = np.arange(len(pairs))
         for stage in self._stages:
             if least > 0:
                 # More evidence can only lower a chance: a pair below without it is below with it.
@@ -138,11 +138,11 @@ class Judge:
             if not len(open_):
                 return scores
             places = open_.tolist()
-            columns.update(stage([some[at] for at in places], [theirs[at] for at in places]))
+            columns.update(stage([pairs[at] for at in places], [changes[at] for at in places]))
         evident = np.minimum(cheap[open_], self.full.chances(columns))
         passing = np.flatnonzero(evident >= thresholds[open_])
         open_ = open_[passing]
-        scores[differing[open_]] = believed(evident[passing], [theirs[at] for at in open_.tolist()])
+        scores[differing[open_]] = chances(evident[passing], [changes[at] for at in open_.tolist()])
         return scores
 
     @property

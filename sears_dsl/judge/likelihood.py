@@ -228,9 +228,9 @@ class LikelihoodModel:
         if not texts:
             return []
         rows = [[self._begin, *text] for text in texts]
-        looked_up: list[tuple[Tensor, Tensor]] = []
-        states = self._states(rows, [0] * len(rows), looked_up=looked_up)
-        keys, values = (torch.stack(each, 1) for each in zip(*looked_up, strict=True))
+        keys_and_values: list[tuple[Tensor, Tensor]] = []
+        states = self._states(rows, [0] * len(rows), keys_and_values=keys_and_values)
+        keys, values = (torch.stack(each, 1) for each in zip(*keys_and_values, strict=True))
         return [
             _ReadText(
                 self._costs(state[:-1], text),
@@ -286,7 +286,7 @@ class LikelihoodModel:
         *,
         before: tuple[Tensor, Tensor] | None = None,
         visible: Tensor | None = None,
-        looked_up: list[tuple[Tensor, Tensor]] | None = None,
+        keys_and_values: list[tuple[Tensor, Tensor]] | None = None,
     ) -> tuple[Tensor, ...]:
         """The last state of each piece of B rows, (pieces, W), which may follow on earlier pieces.
 
@@ -297,7 +297,7 @@ class LikelihoodModel:
             starts: the position of the first piece of each row.
             before: keys and values of P earlier pieces, (B, layers, P, shared heads, head width).
             visible: bool (B, 1, L, P + L), what each piece sees; None is all up to itself.
-            looked_up: a list to which the keys and values (B, L, …) of each layer are appended.
+            keys_and_values: a list to which those of each layer, (B, L, …), are appended.
         """
         lengths = [len(row) for row in rows]
         row_of = torch.arange(len(rows)).repeat_interleave(torch.tensor(lengths))
@@ -323,8 +323,8 @@ class LikelihoodModel:
                 for part in ("q", "k", "v")
             )
             query, key, value = map(beside, (_turned(query, *turn), _turned(key, *turn), value))
-            if looked_up is not None:
-                looked_up.append((key, value))
+            if keys_and_values is not None:
+                keys_and_values.append((key, value))
             if before is not None:
                 key = torch.cat([before[0][:, layer], key], 1)
                 value = torch.cat([before[1][:, layer], value], 1)

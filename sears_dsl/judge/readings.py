@@ -88,8 +88,8 @@ class Readings:
                 readings_by_change.setdefault(names.pop(), []).append((each, accepted))
         effects = dict(self.effects)
         for name, change_readings in readings_by_change.items():
-            believed = effects.get(name, Effect(0, 0, 0.0, self.spread))
-            effects[name] = _posterior(believed, change_readings)
+            prior = effects.get(name, Effect(0, 0, 0.0, self.spread))
+            effects[name] = _posterior(prior, change_readings)
         content = json.dumps([self.digest, *map(list, readings)]).encode()
         return replace(self, effects=effects, digest=hashlib.sha256(content).hexdigest())
 
@@ -128,16 +128,16 @@ class Readings:
         return self.effects_of(changes_of(*pair) for pair in pairs)[1]
 
 
-def _posterior(believed: Effect, readings: Sequence[tuple[float, bool]]) -> Effect:
+def _posterior(prior: Effect, readings: Sequence[tuple[float, bool]]) -> Effect:
     """The effect of a change after further readings, each with its log-odds for u = 0."""
-    logs = -(((_GRID - believed.mean) / believed.spread) ** 2) / 2
+    logs = -(((_GRID - prior.mean) / prior.spread) ** 2) / 2
     for odds, accepted in readings:
         logs = logs - np.logaddexp(0, -(odds + _GRID) if accepted else odds + _GRID)
     chances = np.exp(logs - np.logaddexp.reduce(logs))
     mean = float(chances @ _GRID)
     return Effect(
-        believed.readings + len(readings),
-        believed.accepted + sum(accepted for _, accepted in readings),
+        prior.readings + len(readings),
+        prior.accepted + sum(accepted for _, accepted in readings),
         mean,
         float(np.sqrt(chances @ (_GRID - mean) ** 2)),
     )

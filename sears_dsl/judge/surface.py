@@ -219,7 +219,7 @@ class _Comparison:
     def add(self, name: str, amount: float = 1.0) -> None:
         self.evidence[_AT[name]] += amount
 
-    def all(self, amounts: Iterable[tuple[str, float]]) -> None:
+    def add_all(self, amounts: Iterable[tuple[str, float]]) -> None:
         for name, amount in amounts:
             self.add(name, amount)
 
@@ -317,7 +317,7 @@ class _Comparison:
                 come.remove(theirs)
                 denied += _is_denial(ours, theirs)
                 self.add("function words replaced")
-                self.all(function_evidence(ours, theirs, name, following))
+                self.add_all(function_evidence(ours, theirs, name, following))
         for ours in list(left):
             if not content_old and any(tags_of(ours) & tags_of(word) for word in content_new):
                 left.remove(ours)
@@ -331,10 +331,10 @@ class _Comparison:
         for word, kind in [(word, "lost") for word in left] + [(word, "added") for word in come]:
             self.add(f"function words {kind}")
             denied += word in _DENIALS
-            self.all(lone_evidence(word, kind, following))
+            self.add_all(lone_evidence(word, kind, following))
         for ours, theirs in zip(content_old, content_new, strict=False):
             self.add("content words replaced")
-            self.all(content_evidence(ours, theirs))
+            self.add_all(content_evidence(ours, theirs))
         paired = min(len(content_old), len(content_new))
         if denied % 2 and self.evidence[_AT["opposite"]] > opposed:
             self.evidence[_AT["opposite"]] = opposed  # unkind, not kind

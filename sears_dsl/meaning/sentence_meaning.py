@@ -122,13 +122,13 @@ class SentenceMeaning:
 
     def scores(self, pairs: Sequence[Pair]) -> Floats:
         """S of each pair, in [0, 1]."""
-        return self._at_least(pairs, 0.0)
+        return self._bounded_scores(pairs, 0.0)
 
     def at_least(self, pairs: Sequence[Pair], tau: float) -> NDArray[np.bool_]:
         """Whether S ≥ ``tau``; asks the encoder only about pairs that lists leave open."""
-        return self._at_least(pairs, tau) >= tau
+        return self._bounded_scores(pairs, tau) >= tau
 
-    def _at_least(self, pairs: Sequence[Pair], tau: float) -> Floats:
+    def _bounded_scores(self, pairs: Sequence[Pair], tau: float) -> Floats:
         """S of each pair, or for a pair certainly below ``tau`` a bound that is below it too."""
         pairs = differing_parts(pairs)
         changes = [judge_evidence.differences(*pair) for pair in pairs]

@@ -119,7 +119,7 @@ def beam_search(
     if pieces is not None:
         index = torch.tensor(pieces, device=model.device)
         outputs = [reader.model.output_rows(index) for reader in readers]
-    size, control = _pieces(cast(Hashable, model))
+    size, control = _size_and_control(cast(Hashable, model))
     written = np.arange(size) if pieces is None else np.array(pieces)
     end = int(np.searchsorted(written, model.end))
     silent = np.flatnonzero(np.isin(written, [model.end, *control]))
@@ -161,7 +161,7 @@ def beam_search(
 
 
 @lru_cache(maxsize=16)
-def _pieces(model: Hashable) -> tuple[int, tuple[int, ...]]:
+def _size_and_control(model: Hashable) -> tuple[int, tuple[int, ...]]:
     """How many pieces a model has, and which stand for no text."""
     names = cast(TranslationModel, model).piece_strings()
     return len(names), tuple(piece for piece, name in enumerate(names) if name in _CONTROL)
