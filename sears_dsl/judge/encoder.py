@@ -1,4 +1,4 @@
-"""What a sentence encoder sees of a change: vectors of the changed words and of what is around.
+"""What a sentence encoder sees of a change: vectors of the changed words and of their context.
 
 Always holds: a place has the same numbers alone and in any batch (to the rounding of float32). Of a
 long text only the words around a change are read, which bounds the cost: for each distinct window
@@ -59,7 +59,7 @@ _AROUND = (
 _RELATED = tuple(f"{name}, layer {layer}" for name, _, layers in _AROUND for layer in layers)
 _LAYERS_RELATED = np.array([layer for _, _, layers in _AROUND for layer in layers])
 _MEANS_RELATED = np.array([row for _, row, layers in _AROUND for _ in layers])
-# Words and what is around them, and words in two layers, each for all combinations of sides.
+# Words against their context, and words in two layers, for every combination of sides.
 _FITTING = (
     *(
         (f"words, layer {layer}", f"{around}, layer {layer}")

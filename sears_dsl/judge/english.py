@@ -31,7 +31,7 @@ _STRESSED = (
     "annu|appa|befa|compe|contro|corra|disti|dispe|enro|enthra|exce|expe|exto|foresta|fulfi|impe"
     "|insta|insti|patro|prope|reba|rebe|reca|refi|reinsta|repe|scro|shri|stro|thri|unro"
 )
-# Steps from British to American spelling, one after the other; `_BY_CHANCE` has false matches.
+# Steps from British to American spelling, one after the other; `_BY_CHANCE` lists false matches.
 _SPELLINGS = tuple(
     (re.compile(pattern), spelling)
     for pattern, spelling in (

@@ -131,7 +131,7 @@ class _Passage:
             yield "bad contraction"
 
     def negation(self, at: int) -> Iterator[str]:
-        """Not *is not it fun?* for *isn't it*, not *why do not people*, not *did not never*."""
+        """Finds *is not it fun?* for *isn't it*, *why do not people* and *did not never*."""
         before = self.low[at - 2] if at > 1 else ""
         asked = self.low[at + 1] in _SUBJECTS | {"it", "you"} and before in _ENDS | _ASKING
         if (asked or before in ("why", "how")) and self.low[at - 1] in _AUXILIARIES:
@@ -227,7 +227,7 @@ class _Passage:
             yield "verb form"
 
     def infinitive(self, at: int) -> Iterator[str]:
-        """After *to* and *gonna* stands no finite verb, and after *gonna* no noun phrase either."""
+        """No finite verb follows *to* or *gonna*, and no noun phrase follows *gonna*."""
         verb = self.low[at + 1]
         tags = tags_of(verb)
         noun = self.low[at] != "to" and verb in _BEFORE_NOUNS

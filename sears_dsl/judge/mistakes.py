@@ -11,7 +11,7 @@ and disagrees (`_subject`), or nothing in the whole text agrees. A doubtful subj
 one before two verbs in a row, after a preposition, or joined to another by *and*.
 
 Only verbs whose past form and participle differ are looked at (*wrote*, *written*; not *hurt*). One
-is a mistake only where no reading is left in which it is right: *what he had became clear* has one.
+is a mistake only if no reading makes it right: *what he had became clear* has such a reading.
 
 Nouns for persons are in ``english.json``. First names come from the 1990 census of the United
 States (public domain); `first_names.txt` says how it was made.
@@ -115,7 +115,7 @@ def _noun(word: str, tag: str) -> Referent:
     kind = _nouns().get(base, "")
     if not kind and base.endswith(_ENDINGS_OF_THINGS):
         kind = "thing"
-    # A noun that the tables also have as a plural may be its own plural; the tag NNS is believed.
+    # A noun that the tables also have as a plural may be its own plural; the tag NNS is trusted.
     either = tag == "NN" and any(form == "NNS" for _, form in forms_of(word))
     return Referent(kind, "" if either else "one" if tag == "NN" else "several")
 

@@ -5,9 +5,9 @@ which is checked before anything else is read. Nothing in it is code. `training.
 it. The logits of a piece of text are the same, bit for bit, whatever other pieces are read with it.
 
 The small network sees only words and their casing. Each word has a vector, that of its ending where
-it is not known. On these follow a gated window of five words, then recurrences from both ends,
+it is not known. These go through a gated window of five words, then recurrences from both ends,
 attention, a window of three, recurrences and attention again, each added to its input.
-`training.detector` is the same network, to be trained. A word takes some 45 microseconds of a core.
+`training.detector` is the same network, to be trained. A word takes some 45 microseconds on a core.
 """
 
 from __future__ import annotations

@@ -106,7 +106,7 @@ SURFACE = (
 """The columns of `surface_evidence`."""
 
 SUPPORT = ("spelling", "contraction", "used alike", "explained")
-"""The columns of `support_evidence`: how many words are spelled otherwise, contracted or expanded,
+"""The columns of `support_evidence`: how many words are spelled differently, contracted, expanded,
 or exchanged for one that is used alike; and whether this explains all that differs."""
 
 _AT = {name: place for place, name in enumerate(SURFACE)}

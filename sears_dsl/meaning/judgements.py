@@ -1,7 +1,7 @@
 """Pairs of texts from a file, and how people judged them.
 
 A pair is two texts, and a judgement is yes or no. The digest depends on the pairs and judgements
-alone. Judged pairs are held in memory, pairs without judgements only batch by batch.
+alone. Judged pairs are held in memory; pairs without judgements are read batch by batch.
 """
 
 from __future__ import annotations
@@ -128,11 +128,11 @@ def read_judgements(
     format_name: str | None = None,
     options: ReadOptions | None = None,
 ) -> Judgements:
-    """Read judged pairs from the named columns, or from those that must be meant.
+    """Read pairs and what people judged of them; columns that are not named are recognized.
 
     For graded judgements, ``positive_from`` is the grade from which on a pair counts as equivalent;
-    without it judgements are 1 or 0, true or false, yes or no. With ``sources``, only rows count
-    whose column ``source`` has one of these values, such as ``pair`` in what `sears vetted` writes.
+    without it judgements are 1 or 0, true or false, yes or no. ``sources`` are the values of the
+    column ``source`` whose rows count, such as ``pair`` in what `sears vetted` writes.
     """
     dataset = Dataset(path, format_name=format_name, options=options)
     if label is not None:

@@ -77,10 +77,10 @@ _FITTED_ANEW = {
 
 
 def spread_of(scorer: Scorer) -> Callable[[Sequence[Pair]], NDArray[np.float64]] | None:
-    """What gives for each pair the spread of the error that all rewrites of its change share.
+    """A function that gives each pair the spread of the error shared by rewrites of its change.
 
-    Only of the shipped judges is it known. For any other scorer it is None, and S is taken at its
-    word, as in the paper.
+    It is known only for the shipped judges. Any other scorer has None and is taken at its word, as
+    in the paper.
     """
     if scorer.name not in JUDGES or not scorer.identity.startswith("judge-"):
         return None

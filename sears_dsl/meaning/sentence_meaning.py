@@ -12,8 +12,8 @@ forgive a lost article or another number of a noun, for which a reader of a rule
 rewrites. So the judge's networks are asked only about changes of content words, among which
 question words count. There are two sets of curves: for pairs that differ in few words, where the
 changed words and their order count, and for pairs that differ in many, where the vector of the
-whole sentence does. `training.judge` fits both on graded sentences. Where people call one in two
-pairs the same, they do so for one in two pairs with S = .5.
+whole sentence does. `training.judge` fits both on graded sentences. In data where people call half
+of all pairs the same, they do so for half of the pairs with S = .5.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How sure a question answerer is of a span, by the normalized entropy of its begin and its end.
+"""How sure a reading model is of a span, by the normalized entropy of where it begins and ends.
 
 0 means that any word is as likely as another, 1 that one word is certain. Always holds: both
 functions give the same where the rest of the probability is spread evenly; a context of one word

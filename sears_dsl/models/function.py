@@ -32,7 +32,7 @@ class CallablePredictor(AnsweringPredictor):
 
     def predict_with_confidence(self, rows: Sequence[Row]) -> list[Answer]:
         """The labels with their confidences, where the function gives pairs."""
-        # Messages have the name without the hash of the code, which follows it in brackets.
+        # Messages show the name without the hash of the code, which follows it in brackets.
         return ask_answers(
             self._identity.partition(" (")[0],
             rows,

@@ -4,8 +4,8 @@ The input is readers (a decoder with the encoded texts that it reads) that share
 vocabulary, and one guide a sentence, which says what may follow a prefix. The output is, for each
 sentence, the finished hypotheses, best first. Always holds: the prefixes kept at a step are the
 best that the guide admits among the exact best `WIDER * beam` continuations and those that it asks
-for. A hypothesis under its sentence's floor is never kept, and only the beam loses one over it.
-Ties are broken by the order of the prefix, then by the piece.
+for. A hypothesis under its sentence's floor is never kept, and one over it is lost only to the
+beam's width. Ties are broken by the order of the prefix, then by the piece.
 
 Several readers are combined linearly at every step, each weighted by how likely it finds the
 prefix, so that a finished output has the mean of their probabilities. Each kept prefix costs the
@@ -109,7 +109,7 @@ def beam_search(
     """The likeliest outputs of each sentence, by falling log-probability, then by pieces.
 
     ``floors`` are the least log-probabilities that are wanted (-inf for any), ``lengths`` the most
-    pieces. The search ends when no prefix can come among the ``limit`` best outputs of its
+    pieces. The search ends when no prefix can still be among the ``limit`` best outputs of its
     sentence. Only ``pieces`` are written, all if None: they are in rising order, include the end
     and all that guides ask for, and their probabilities are taken to sum to one.
     """

@@ -3,8 +3,8 @@
 Always holds: a returned number is the full float32 sum of the log-softmax values of teacher
 forcing. A rewrite is given up only when what it has lost already puts it under its floor.
 
-It is fast since rewrites of one text form a tree of prefixes that grows out of the original's path.
-The encoder, the original and every shared prefix are computed once, and the piece in which a
+Rewrites of one text form a tree of prefixes that grows out of the original's path, which saves
+work: the encoder, the original and every shared prefix are computed once, and the piece in which a
 rewrite first differs is read off the original's own distribution. The tree is walked level by
 level, all texts together. With floors, each level first computes an upper bound: the normalizer
 over the few pieces that were likely anywhere in the originals is less than the one over the whole

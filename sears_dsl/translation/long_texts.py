@@ -1,4 +1,4 @@
-"""Cuts texts that are longer than what models of translation and of sentences are made for.
+"""Cuts texts that are too long for translation models and sentence encoders.
 
 Always holds: what is left out of a pair is the same on both sides. Cutting a part again gives the
 same part, and short pairs stay as they are. A long text takes some microseconds.

@@ -2,14 +2,14 @@
 
 A folder is as ``save_pretrained`` writes it: configuration, weights, ``source.spm``,
 ``target.spm``, ``vocab.json`` (and ``target_vocab.json`` where the sides differ). Always holds:
-nothing is downloaded, and nothing of the folder is run, so weights are safetensors and no pickles.
+nothing is downloaded, and nothing of the folder is run: weights are safetensors, never pickles.
 The log-probabilities are those of ``MarianMTModel``, but the padding piece is never written. The
 state of a hypothesis grows with its length (keys and values of each decoder layer).
 
-``transformers`` reads the weights, but the network is computed here: its generation keeps one cache
-for a whole batch, and discovery branches, drops and joins hypotheses all the time. Position vectors
-are computed too, so that texts may be longer than the table of the configuration. The tokenizer's
-repair of punctuation (sacremoses) is not applied: what is scored is the text as it stands.
+``transformers`` only reads the weights, since its generation keeps one cache for a whole batch, and
+discovery branches, drops and joins hypotheses all the time. Position vectors are computed, so that
+texts may be longer than the table of the configuration. The tokenizer's repair of punctuation
+(sacremoses) is not applied: what is scored is the text as it stands.
 """
 
 from __future__ import annotations
