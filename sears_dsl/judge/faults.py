@@ -170,9 +170,12 @@ class _Passage:
                 yield "determiner and noun"
         elif word == "much" and "NNS" in tags_of(after) and _lacks(after, "NN", "RB", "JJ"):
             yield "determiner and noun"
-        elif word in _SEVERAL and (further in _ENDS or english().classes(further)):
-            if _only(forms_of(after), "NN"):
-                yield "determiner and noun"
+        elif (
+            word in _SEVERAL
+            and (further in _ENDS or english().classes(further))
+            and _only(forms_of(after), "NN")
+        ):
+            yield "determiner and noun"
 
     def subject(self, at: int) -> Iterator[str]:
         """The verb beside a pronoun agrees with it."""
