@@ -1,8 +1,8 @@
 """Sentences → paraphrases, by translating there and back or by a source of your own.
 
-In: sentences. `paraphraser` searches the decoders of `translation`, holds them to the sentence by
-a `Guide`, and the result comes in the sentence's own spacing. `team` does so on all cores, scores
-too, and `remembered` keeps both for an interrupted run; `plugins` takes parts of your own,
-`prompted` are language models as such parts. Out: paraphrases for `discovery`, and by `rewording`
-for rules that write paraphrases.
+`paraphraser` searches the decoders of `translation` under a `Guide`, which keeps the output close
+to the sentence, and gives the result the sentence's own spacing. `team` runs this search and the
+scorer in several processes; `remembered` keeps the results of both for an interrupted run.
+`plugins` takes paraphrasers and scorers of the user's own, `prompted` language models as such.
+`discovery` uses the paraphrases; `rewording` gives them to rules that write paraphrases.
 """

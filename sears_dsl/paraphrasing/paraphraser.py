@@ -1,23 +1,23 @@
 """Paraphrases of sentences, by translating there and back.
 
-A paraphrase x' of x has S(x, x') = min(1, P(x'|x) / P(x|x)) of at least tau. Holds: scores are
-those of `PivotScorer` (or, where asked, estimates); texts are distinct, differ from the sentence in
-more than white space and are within the edit distance; the same call gives the same bytes, and
-other sentences in the call change scores by rounding only. Costs: a beam search for each sentence
-and group of pivots that share a vocabulary. Sentences of like length are searched together.
+A paraphrase x' of x has S(x, x') = min(1, P(x'|x) / P(x|x)) of at least tau. Scores are those of
+`PivotScorer`, or estimates where not ``exact``. Texts are distinct, differ from the sentence in
+more than white space and are within the edit distance. The same call gives the same bytes; other
+sentences in the call change scores by rounding only. Each sentence costs a beam search for each
+group of pivots that share a vocabulary; sentences of like length are searched together.
 
-Several pivots: P(x'|x) is the mean over the pivots. Pivots that write with the same pieces are
-searched in one beam that holds this mean exactly. Others search for themselves, each by its own
-ratio, and what any of them finds is scored by all. Nothing is lost by that: the ratio of means is a
-mean of the ratios, weighted by P(x|x), so that one of them reaches tau where the whole does.
+With several pivots, P(x'|x) is the mean over them. Pivots that write with the same pieces are
+searched in one beam, which holds this mean exactly. Others are searched separately, each by its own
+ratio, and all pivots score what any of them finds. That loses nothing: the ratio of means is a mean
+of the ratios, weighted by P(x|x), so that one of them reaches tau where the whole does.
 
-What may follow the beginning of a paraphrase: exactly the outputs within the edit distance and
-without forbidden phrases (whole words in any casing, however cut into pieces) are complete; an all
-lower-case sentence gets lower-case paraphrases only. The distance is Levenshtein's of the lists of
-words, told on prefixes: no prefix of a text within it is `DEAD`. Prefixes are banked by the words
-that they have changed so far, and each is offered the way back into the sentence: without that a
-sentence that the model itself would put otherwise fills the beam with outputs that change
-everything, and the small changes, which make rules, are never seen.
+An output is complete exactly if it is within the edit distance and has no forbidden phrase (as
+whole words in any casing, however cut into pieces). A sentence in lower case gets paraphrases in
+lower case only. The distance is Levenshtein's over words, computed on prefixes: no prefix of a text
+within the bound is `DEAD`. Prefixes are banked by the words that they have changed so far, and each
+is offered the pieces that lead back into the sentence. Otherwise, where the model itself would word
+the sentence differently, the beam fills with outputs that change everything, and the small changes,
+which make rules, are never seen.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ from sears_dsl.translation.long_texts import sentences_of
 from sears_dsl.translation.network import TranslationModel
 from sears_dsl.translation.pivots import Pivot
 
-# A shortlist has the pieces at least so likely at some position of an original, and so many that
-# are the first of the vocabulary, which SentencePiece sorts by frequency.
+# A shortlist has the pieces that are at least this likely at some position of an original, and
+# this many of the first pieces of the vocabulary, which SentencePiece sorts by frequency.
 _NEAR = 2e-6
 _FREQUENT = 1000
 _MULTIPLE = 256
@@ -51,7 +51,7 @@ _BATCH = 16
 
 
 def near_pieces(readings: Sequence[Originals], size: int, needed: Iterable[int]) -> list[int]:
-    """The shortlist of a batch, out of a vocabulary of ``size``; the needed pieces are in it."""
+    """The shortlist of a batch, out of a vocabulary of ``size``, with all ``needed`` pieces."""
     chosen = set(needed)
     for originals in readings:
         chosen.update(torch.cat(list(originals.likely)).tolist(), *originals.pieces)
@@ -61,11 +61,11 @@ def near_pieces(readings: Sequence[Originals], size: int, needed: Iterable[int])
     return sorted(chosen)
 
 
-# Scores are given to so many decimals: what is beyond depends on the batch.
+# Decimals of a score: further ones depend on the batch.
 _DECIMALS = 4
 # Paraphrases of a sentence, at most.
 _MOST = 100
-#: Pieces of a sentence that is searched, at most.
+#: Pieces of a sentence, at most; longer sentences are not searched.
 MOST_PIECES = 60
 
 
@@ -89,11 +89,11 @@ class SearchBounds(NamedTuple):
 class Paraphraser:
     """Finds paraphrases through pivot languages; S of each is ``tau`` or more, 0 for no bound.
 
-    ``maximum_edit_distance`` bounds the words put in, left out or replaced. Where it is not
-    ``exact`` it searches, and normalizes, over the pieces near the sentences only: several times
-    faster, with scores that are estimates, for callers that score again. Translations are shared
-    with ``scorer``. Texts of more than `MOST_PIECES` are reworded sentence by sentence, and
-    sentences of more are left as they are; see `searchable` and `too_long`.
+    ``maximum_edit_distance`` bounds the words inserted, deleted or replaced. If not ``exact``, it
+    searches, and normalizes, over the pieces near the sentences only: this is several times faster,
+    but scores are estimates, for callers that score again. It shares translations with ``scorer``.
+    Texts of more than `MOST_PIECES` pieces are reworded sentence by sentence, and longer sentences
+    are left as they are; see `searchable` and `too_long`.
     """
 
     def __init__(
@@ -127,7 +127,7 @@ class Paraphraser:
 
     @property
     def identity(self) -> str:
-        """The models, and how wide the search is."""
+        """The models, and the width of the beam."""
         models = ", ".join(pivot.identity for pivot in self._scorer.pivots)
         return f"{models}, beam {self.beam}{'' if self.exact else ', not exact'}"
 
@@ -152,9 +152,9 @@ class Paraphraser:
     ) -> list[list[Paraphrase]]:
         """The paraphrases of each sentence, without itself; by falling score, then the likelier.
 
-        Of a text with too many pieces each sentence is reworded by itself, and put back where it
-        stood; scores are then those of the sentence. No paraphrase has a phrase that is forbidden
-        for its text, as whole words in any casing.
+        In a text with too many pieces each sentence is reworded by itself and put back in its
+        place; scores are then those of the sentence. No paraphrase has a phrase that is
+        ``forbidden`` for its text, as whole words in any casing.
         """
         phrases = [()] * len(sentences) if forbidden is None else forbidden
         parts = [
@@ -179,7 +179,7 @@ class Paraphraser:
         ]
 
     def _parts(self, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
-        """Of each text what is searched by itself: the whole, or its sentences."""
+        """The spans of each text that are searched by themselves: the whole, or its sentences."""
         long = [text for text in dict.fromkeys(texts) if self._length(text) > MOST_PIECES]
         cut = dict(zip(long, sentences_of(long), strict=True))
         return [cut.get(text, [(0, len(text))]) for text in texts]
@@ -202,9 +202,9 @@ class Paraphraser:
 
     @torch.inference_mode()
     def _search(self, tasks: Sequence[_Task]) -> list[list[Paraphrase]]:
-        """One batch: read, propose, score."""
+        """The paraphrases of one batch: propose them, then score them."""
         translated = self._scorer.translations([task.sentence for task in tasks])
-        # For each sentence its proposals: text → log ratio where the search has told it.
+        # Each sentence's proposals: text → log ratio; None where the search did not compute it.
         proposals: list[dict[str, float | None]] = [{} for _ in tasks]
         for group in self._groups:
             texts = [translated[number] for number in group.numbers]
@@ -228,10 +228,10 @@ class Paraphraser:
     def _propose(
         self, group: _PivotGroup, tasks: Sequence[_Task], translated: Sequence[Sequence[str]]
     ) -> list[dict[str, float | None]]:
-        """What one group of pivots finds for each sentence.
+        """What one group of pivots finds for each sentence, as text → log ratio.
 
-        Log ratios are None where a text is not written as it was found: the search knows the
-        natural form of sentences that are written otherwise.
+        The search works on the natural form of a sentence. The log ratio is None where the sentence
+        or the paraphrase is written otherwise.
         """
         model = group.models[0]
         naturals = [natural_form(task.sentence) for task in tasks]
@@ -276,7 +276,7 @@ class Paraphraser:
             surface = Surface(sentence, model.text(targets[row]))
             for item in hypotheses:
                 plain = model.text(item.pieces)
-                # The same text in other pieces: its own pieces are found apart.
+                # The same text in other pieces: the search finds its own pieces as well.
                 if tuple(model.target_pieces(plain)[:-1]) != item.pieces:
                     continue
                 text = surface.restore(plain)
@@ -288,7 +288,7 @@ class Paraphraser:
         return proposals
 
     def _best(self, ratios_by_text: dict[str, float | None]) -> list[Paraphrase]:
-        """Those of tau or more, best first."""
+        """The paraphrases with S of at least tau, best first."""
         scored = sorted(
             (-round(ratio, _DECIMALS), text)
             for text, ratio in ratios_by_text.items()
@@ -303,7 +303,7 @@ class _Task(NamedTuple):
 
 
 class _PivotGroup(NamedTuple):
-    """Pivots whose back models write with the same pieces; the first one tells all about these."""
+    """Pivots whose back models write with the same pieces, which the first model stands for."""
 
     numbers: list[int]
     models: list[TranslationModel]
@@ -311,7 +311,7 @@ class _PivotGroup(NamedTuple):
 
 
 def _groups(pivots: Sequence[Pivot]) -> list[_PivotGroup]:
-    """The pivots by the vocabulary of their back models, in the order of the first of each."""
+    """The pivots grouped by the vocabulary of their back models, in order of first appearance."""
     grouped: dict[tuple[int, tuple[str, ...]], list[int]] = {}
     for number, pivot in enumerate(pivots):
         key = pivot.back.end, tuple(pivot.back.piece_strings())
@@ -327,10 +327,10 @@ SPACE = "\u2581"
 
 
 def _any(phrases: Sequence[str], *, closed: bool) -> re.Pattern[str] | None:
-    """A pattern of the phrases as whole words, None where there are none.
+    """A pattern that finds any of the phrases as whole words; None without phrases.
 
-    Where a text is not closed a word at its end may still grow, so that what comes after it must
-    be seen.
+    Unless the text is ``closed``, a word at its end may still grow, so that a match needs the
+    character after it.
     """
     parts = []
     for phrase in phrases:
@@ -342,8 +342,8 @@ def _any(phrases: Sequence[str], *, closed: bool) -> re.Pattern[str] | None:
 
 DEAD = -1
 
-# A row of the distance table: position in the sentence → changes so far, cells over the bound
-# left out.
+# A row of the distance table: pairs of a position in the sentence and the changes so far, without
+# cells over the bound.
 _Row = tuple[tuple[int, int], ...]
 
 
@@ -360,7 +360,7 @@ class WordDistance:
         self._fewest: dict[tuple[int, str], int] = {}
 
     def follow(self, state: int, word: str) -> int:
-        """The state after a whole word; the first state is 0, DEAD where none is left."""
+        """The state after a whole word, or DEAD if no cell is left; the first state is 0."""
         key = state, word
         known = self._next.get(key)
         if known is None:
@@ -372,7 +372,7 @@ class WordDistance:
         return known
 
     def changes(self, state: int, beginning: str = "") -> int:
-        """The fewest changes so far, whatever is still to come; over the maximum: too many."""
+        """The fewest changes so far, whatever follows; more than the maximum means too many."""
         key = state, beginning
         known = self._fewest.get(key)
         if known is None:
@@ -392,7 +392,7 @@ class WordDistance:
         return state != DEAD and any(place == last for place, _ in self._rows[state])
 
     def positions(self, state: int) -> list[int]:
-        """Where in the sentence the text may be, by the fewest changes."""
+        """The positions in the sentence that the text may have reached by the fewest changes."""
         fewest = self.changes(state)
         return [place for place, changes in self._rows[state] if changes == fewest]
 
@@ -414,7 +414,7 @@ class WordDistance:
 
 
 class Progress(NamedTuple):
-    """A prefix: the words that are over, the letters of the last one, its last characters."""
+    """A prefix: the state after its complete words, its last word so far, its last characters."""
 
     words: int
     last: str
@@ -422,7 +422,7 @@ class Progress(NamedTuple):
 
 
 class ParaphraseGuide(Guide):
-    """Admits what stays within the edit distance and the casing, and has no forbidden phrase."""
+    """Admits prefixes within the edit distance, in the right casing, without forbidden phrases."""
 
     def __init__(
         self,
@@ -457,15 +457,15 @@ class ParaphraseGuide(Guide):
         self._closed = _any(phrases, closed=True)
         # One character more on the left, which tells whether a word begins there.
         self._window = 1 + max(map(len, phrases), default=0)
-        #: All pieces that may be wanted.
+        #: All pieces that `extra_pieces` may give.
         self.pieces = frozenset(self._onward.values())
 
     def start(self) -> Progress:
-        """Nothing said."""
+        """The empty prefix."""
         return Progress(0, "", "")
 
     def extend(self, state: Progress, piece: int) -> Progress | None:
-        """One piece more, or None."""
+        """The prefix with one more piece, or None if that is not admitted."""
         name = self._names[piece]
         if self._lower and name != name.lower():
             return None
@@ -489,7 +489,7 @@ class ParaphraseGuide(Guide):
         return self._closed is None or self._closed.search(state.tail) is None
 
     def bank(self, state: Progress) -> int:
-        """By words changed."""
+        """The number of words changed so far."""
         return self._distance.changes(state.words, state.last)
 
     def extra_pieces(self, state: Progress) -> list[int]:
@@ -502,7 +502,7 @@ class ParaphraseGuide(Guide):
         return sorted(piece for piece in pieces if piece is not None)
 
     def _over(self, state: Progress) -> int:
-        """The words, if the last one is over."""
+        """The state if the last word ends here."""
         return self._distance.follow(state.words, state.last) if state.last else state.words
 
 
@@ -526,10 +526,10 @@ def natural_form(text: str) -> str:
 
 
 class Surface:
-    """How a sentence is written, for its paraphrases.
+    """Writes paraphrases as their sentence is written: with its spacing and its characters.
 
-    One that changes nothing gives the very same sentence. Where the model's normalized text cannot
-    be matched to the sentence token by token, paraphrases stay as the model wrote them.
+    A paraphrase that changes nothing becomes the very same sentence. If the model's normalized text
+    cannot be matched to the sentence token by token, paraphrases stay as the model wrote them.
     """
 
     def __init__(self, original: str, plain: str) -> None:
@@ -538,7 +538,7 @@ class Surface:
         natural = natural_form(original)
         spans = [match.span() for match in _ATOM.finditer(natural)]
         places = [place for place, character in enumerate(original) if not character.isspace()]
-        # For each character how many characters other than spaces stand before it.
+        # The number of characters other than spaces before each character.
         rank = list(accumulate((not each.isspace() for each in natural), initial=0))
         self._spans = [
             (places[rank[begin]], places[rank[end - 1]] + 1) if places else (0, 0)
@@ -548,7 +548,7 @@ class Surface:
         self._matched = len(self._spans) == len(self._plain_spans)
 
     def restore(self, paraphrase: str) -> str:
-        """The paraphrase of the plain text with what it kept written as in the original."""
+        """A paraphrase of the plain text; what it keeps is written as in the original."""
         spans = [match.span() for match in _ATOM.finditer(paraphrase)]
         matched = self._matched and spans and self._spans
         if self._original == self._plain or not matched:
@@ -569,7 +569,7 @@ class Surface:
         return "".join(written)
 
     def _sources(self, atoms: list[str]) -> list[int | None]:
-        """For each atom of a paraphrase the atom of the plain text that it is."""
+        """For each atom of a paraphrase the place of the atom of the plain text that it keeps."""
         ours = [self._plain[begin:end] for begin, end in self._plain_spans]
         source: list[int | None] = [None] * len(atoms)
         matcher = SequenceMatcher(None, ours, atoms, autojunk=False)

@@ -1,16 +1,16 @@
-"""Parts of one's own: what rewords sentences, and what scores pairs, in the place of the shipped.
+"""Paraphrasers and scorers of the user's own, in the place of the shipped ones.
 
     module:object    a function or an object, here or installed
-    FILE             of paraphrasers: pairs (original, paraphrase) in csv, tsv, jsonl, parquet, …
+    FILE             for paraphrasers: pairs (original, paraphrase) in csv, tsv, jsonl, parquet, …
     llm:SETTINGS     a language model: it rewords, or gives a second opinion beside the judge
     NAME             what an installed package offers: entry points of the groups
                      ``sears.paraphrasers`` and ``sears.scorers``
 
-From Python also functions, objects, and a mapping from sentences to their paraphrases.
+Python callers may also give a function, an object, or a mapping from sentences to paraphrases.
 
-Always holds: only what a person names is imported; what a part gives is one list of texts for each
-sentence, or one number from 0 to 1 for each pair, or an error that says who gave what. Parts work
-in this process, in the order in which they are asked. Costs the import, and some microseconds a
+Only what a person names is imported. A part has to give one list of texts for each sentence, or one
+number from 0 to 1 for each pair; anything else is an error that says who gave what. Parts run in
+this process, in the order in which they are asked. They cost their import, and some microseconds a
 text.
 """
 
@@ -62,7 +62,7 @@ AnyScorer: TypeAlias = Scorer | Callable[[Sequence[Pair]], Iterable[float]] | st
 
 _PACKAGE = __name__.partition(".")[0]
 _SHOWN = 80
-# So far beyond 0 and 1 a number may be by rounding: a cosine of float32, say.
+# How far beyond 0 and 1 rounding may take a number: a cosine of float32, say.
 _ROUNDING = 1e-5
 _LISTS = "paraphrases"
 _SCORE = "score"
@@ -73,7 +73,7 @@ _FOR_EVERY_TEXT = (
 
 
 def offered(group: str) -> dict[str, EntryPoint]:
-    """What installed packages offer, by name; nothing of it is imported."""
+    """The entry points of a group that installed packages offer, by name; imports none."""
     return {each.name: each for each in sorted(entry_points(group=group))}
 
 
@@ -121,10 +121,10 @@ def _refuse_class(value: object, kind: str) -> None:
 
 
 def as_paraphraser(paraphraser: AnyParaphraser) -> ParaphraseSource:
-    """What rewords sentences, from whatever a person gave.
+    """A source of paraphrases, made from what the user gave.
 
-    That is a function of a list of sentences that gives for each its paraphrases, best first, as
-    texts or objects with a ``text``; an object with such a method ``paraphrase``; a mapping from
+    That may be a function of a list of sentences that returns the paraphrases of each, best first,
+    as texts or objects with a ``text``; an object with such a method ``paraphrase``; a mapping from
     sentences to their paraphrases; ``module:object`` or the name of an entry point;
     ``llm:SETTINGS``; or a file, as `read_paraphrases` takes it. UsageError: it is none of these.
 
@@ -159,12 +159,12 @@ def _paraphraser(
             "each, or an object with such a method `paraphrase`",
         )
     if hasattr(paraphraser, "paraphrase_each") or hasattr(paraphraser, "too_long"):
-        return cast("ParaphraseSource", paraphraser)  # written for discovery, with all that it asks
+        return cast("ParaphraseSource", paraphraser)  # has methods that only discovery calls
     return OwnParaphraser(method, name=name or object_name(paraphraser), identity=identity)
 
 
 class OwnParaphraser:
-    """A function of one's own as a paraphraser; ModelError where it raises or gives no texts."""
+    """A user's function as a paraphraser; ModelError where it raises or gives no texts."""
 
     def __init__(
         self,
@@ -214,7 +214,7 @@ def _wrong(message: str) -> ModelError:
 
 
 class GivenParaphrases(OwnParaphraser):
-    """Paraphrases that were made before; their identity has a hash of them."""
+    """Paraphrases that were made before; their identity includes a hash of them."""
 
     def __init__(self, paraphrases: Mapping[str, Sequence[str]], *, name: str) -> None:
         digest = blake2b(digest_size=6)
@@ -227,7 +227,7 @@ class GivenParaphrases(OwnParaphraser):
 
 
 def identity_of_source(source: ParaphraseSource) -> str:
-    """How to know a source of paraphrases again: its ``identity``, or its name."""
+    """What identifies a source of paraphrases: its ``identity``, or else its name."""
     identity = getattr(source, "identity", None)
     return identity if isinstance(identity, str) else object_name(source)
 
@@ -235,9 +235,9 @@ def identity_of_source(source: ParaphraseSource) -> str:
 def read_paraphrases(path: str | Path) -> GivenParaphrases:
     """Read paraphrases that somebody else made.
 
-    The file has two columns of texts, ``original`` and ``paraphrase`` (or others that can be
-    meant), a pair a row, best first or with a ``score``; or a column ``paraphrases`` that holds
-    lists.
+    The file has one pair a row, in the columns ``original`` and ``paraphrase`` (or its only two
+    columns of texts), best first or ranked by a ``score``; or it has a column ``paraphrases`` that
+    holds lists.
     """
     dataset = Dataset(str(path))
     pairs = _listed_pairs(dataset) if _LISTS in dataset.names else _plain_pairs(dataset)
@@ -308,10 +308,10 @@ def _listed_pairs(dataset: Dataset) -> Iterable[tuple[Pair, float]]:
 
 
 def as_scorer(scorer: AnyScorer, *, tau: float | None = None) -> Scorer:
-    """What scores pairs, from whatever a person gave.
+    """A scorer of pairs, made from what the user gave.
 
-    That is a function of a list of pairs (original, rewrite) that gives a number from 0 to 1 for
-    each; an object with such a method ``scores``, which may also have ``tau``, ``name``,
+    That may be a function of a list of pairs (original, rewrite) that returns a number from 0 to 1
+    for each; an object with such a method ``scores``, which may also have ``tau``, ``name``,
     ``identity`` and ``at_least``; ``module:object`` or the name of an entry point; a name that
     `load_scorer` takes; or ``llm:SETTINGS``, a second opinion beside the judge. UsageError: it is
     none of these, or its ``tau`` is not a number from 0 to 1.
@@ -337,7 +337,7 @@ def as_scorer(scorer: AnyScorer, *, tau: float | None = None) -> Scorer:
 
 
 class OwnScorer:
-    """A function or an object of one's own as a scorer; its answers are checked (ModelError)."""
+    """A user's function or object as a scorer; ModelError if an answer is not a score."""
 
     def __init__(
         self,
@@ -445,7 +445,7 @@ def _own_text(part: object, attribute: str) -> str | None:
 
 
 def _number(value: object, *, missing: float | None = None) -> float | None:
-    """A number of Python, NumPy or torch; None where it is none."""
+    """A number of Python, NumPy or torch as a float; ``missing`` for anything else."""
     plain: Any = value
     item = getattr(value, "item", None)
     if callable(item) and getattr(value, "shape", None) == ():

@@ -1,8 +1,8 @@
 """Language models as parts: one rewords sentences, one gives a second opinion beside the judge.
 
-Always holds: a second opinion is asked for only where the judge passes a pair, and can only reject
-it, so that a model that says yes to everything leaves what the judge says; what a model will not
-answer, or does not answer with a yes or a no, is rejected and counted.
+The second opinion is asked only about pairs that the judge accepts, and it can only reject: a model
+that says yes to everything changes nothing. What the model refuses to answer, or answers neither
+with a yes nor with a no, is rejected and counted.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from sears_dsl.models.http.language_model import LanguageModel
 
 PREFIX = "llm:"
-"""What the name of a part begins with that is a language model."""
+"""The prefix of a part's name that says that the part is a language model."""
 
 _REWORD = """\
 Write ten rewordings of the sentence below. Each means exactly the same and changes as few words as
@@ -39,12 +39,12 @@ Rewrite: $column.rewrite
 
 Would most readers say that the rewrite means the same as the text and is as good English? Answer
 yes or no and nothing else."""
-# Ten sentences of some length.
+# Tokens of an answer: enough for ten long sentences.
 _ROOM_TO_REWORD = 1024
 
 PAIRS_A_ROW = 45
-"""Pairs of a text and its rewrite that a search judges for a searched row, as manifests of
-benchmarks.discovery_quality count them."""
+"""Pairs of a text and its rewrite that a search judges for each searched row, as counted in the
+manifests of benchmarks.discovery_quality."""
 
 _YES, _NO = "yes", "no"
 _MARK = re.compile(r"\s*(?:[-*•]|\d+[.)])\s+")
@@ -53,12 +53,12 @@ _JUDGE = "judge"
 
 
 class PromptedPart:
-    """A language model as a part: what it costs is told before and after."""
+    """A language model as a part, which reports its cost before and after the work."""
 
-    # Told before each round of questions, larger than those before, what it will cost
+    # Called with the expected cost before each round of questions that is larger than all before
     announce: Callable[[str], None] = staticmethod(lambda _: None)
     _what: str
-    _otherwise: str  # what becomes of what it has no usable answer to
+    _otherwise: str  # what happens to a question without a usable answer
 
     def __init__(self, settings: str, model: LanguageModel) -> None:
         self._model = model
@@ -68,12 +68,12 @@ class PromptedPart:
         self.name = f"{PREFIX}{settings}"
 
     def rows_for(self, sentences: Sequence[str]) -> list[Row]:
-        """What it will be asked at most about sentences that are searched, as far as is known."""
+        """The rows that it will be asked about at most when these sentences are searched."""
         raise NotImplementedError
 
     @property
     def remarks(self) -> list[str]:
-        """What it cost, and how much it would not answer."""
+        """What it has cost, and how many questions got no usable answer."""
         refused = self._predictor.refused
         remarks = list(self._model.remarks)
         if refused:
@@ -82,15 +82,15 @@ class PromptedPart:
         return remarks
 
     def forecast(self, sentences: Sequence[str]) -> str:
-        """What a search over sentences will cost at most, in words."""
+        """The most that a search over these sentences will cost, in words."""
         return f"{self._what}: {self._model.forecast(self.rows_for(sentences))}"
 
 
 class PromptedParaphraser(PromptedPart):
-    """A language model that rewords sentences, by settings as `PromptSettings.read` takes them.
+    """A language model that rewords sentences; `PromptSettings.read` takes its settings.
 
-    ``$text`` of a prompt is the sentence, and of the answer each line is a paraphrase. UsageError:
-    settings that cannot be, or that are for labels.
+    ``$text`` in a prompt stands for the sentence, and each line of the answer is a paraphrase.
+    UsageError: the settings are invalid, or have labels.
     """
 
     _what, _otherwise = "rewording", "not reworded"
@@ -109,7 +109,7 @@ class PromptedParaphraser(PromptedPart):
         return [{"text": sentence} for sentence in dict.fromkeys(sentences)]
 
     def paraphrase(self, sentences: Sequence[str]) -> list[list[str]]:
-        """The paraphrases of each sentence, in the order of the answer; none of a refused one."""
+        """Each sentence's paraphrases, in the order of the answer; none if the model refuses."""
         answers = self._predictor.predict([{"text": sentence} for sentence in sentences])
         return [
             [] if answer == REFUSED else _lines(answer, sentence)
@@ -118,12 +118,12 @@ class PromptedParaphraser(PromptedPart):
 
 
 class SecondOpinion(PromptedPart):
-    """The judge, and a language model that is asked about what it passes.
+    """The judge, and a language model that is asked about the pairs that the judge accepts.
 
-    S of a pair is that of the judge where both accept it, and 0 where the language model does not.
-    A prompt of the settings has ``$column.original`` and ``$column.rewrite``, and its labels are
-    ``yes`` and ``no``; ``tau`` is the judge's if None. UsageError: settings that cannot be, or that
-    are for other labels.
+    S of a pair is the judge's where both accept it, and 0 where only the language model rejects it.
+    A prompt in the settings uses ``$column.original`` and ``$column.rewrite``, and its labels are
+    ``yes`` and ``no``; ``tau`` defaults to the judge's. UsageError: the settings are invalid, or
+    have other labels.
     """
 
     _what, _otherwise = "second opinion", "rejected"
@@ -147,13 +147,13 @@ class SecondOpinion(PromptedPart):
         self.tau = shipped(_JUDGE).tau if tau is None else tau
 
     def rows_for(self, sentences: Sequence[str]) -> list[Row]:
-        """As many pairs as are judged for a sentence: of these only those that the judge passes."""
+        """As many pairs as a search judges; only those that the judge accepts are asked about."""
         pairs = [dict.fromkeys(("original", "rewrite"), sentence) for sentence in sentences]
         return [pair for pair in pairs for _ in range(PAIRS_A_ROW)]
 
     @property
     def identity(self) -> str:
-        """What both are made of."""
+        """The identities of both."""
         return f"{self._judge.identity}, then {self._model.identity}"
 
     @cached_property
@@ -161,7 +161,7 @@ class SecondOpinion(PromptedPart):
         return self._first()
 
     def scores(self, pairs: Sequence[tuple[str, str]]) -> NDArray[np.float64]:
-        """S of each pair; the model is asked where the judge's is at least τ."""
+        """S of each pair; the model is asked where the judge's S is at least τ."""
         scores = self._judge.scores(pairs)
         return np.where(self._agreed(pairs, scores >= self.tau), scores, 0.0)
 
@@ -173,7 +173,7 @@ class SecondOpinion(PromptedPart):
     def _agreed(
         self, pairs: Sequence[tuple[str, str]], passed: NDArray[np.bool_]
     ) -> NDArray[np.bool_]:
-        """True but for pairs that passed and that the model does not say yes to."""
+        """False for pairs that passed and to which the model does not say yes; else True."""
         places = np.flatnonzero(passed).tolist()
         rows = [dict(zip(("original", "rewrite"), pairs[place], strict=True)) for place in places]
         agreed = np.ones(len(pairs), np.bool_)
@@ -182,7 +182,7 @@ class SecondOpinion(PromptedPart):
 
 
 def _lines(answer: str, sentence: str) -> list[str]:
-    """The sentences of an answer, without what stands before them and around them."""
+    """The sentences of an answer, without list marks before them and quotes around them."""
     sentences = []
     for line in answer.splitlines():
         text = _MARK.sub("", line, count=1).strip()

@@ -1,8 +1,8 @@
-"""Scores and paraphrases that an interrupted run has found already are not worked out again.
+"""A memory of scores and paraphrases, so that a resumed run does not compute them again.
 
-Always holds: what is asked for the first time is asked in an order and in portions that depend on
-the texts alone; a portion is in the journal before the next one begins, so that a killed run loses
-one at most. Costs a look-up of some microseconds a pair on top of the scorer.
+What is not in the journal yet is asked in an order and in portions that depend on the texts alone.
+Each portion is written to the journal as soon as it is answered, so that a killed run loses only
+those in progress. A look-up adds some microseconds a pair to the cost of the scorer.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from sears_dsl.meaning.scorers import Pair, Scorer, scores_from
 from sears_dsl.runtime.database import RunJournal
 
 OnPortion = Callable[[int, int], None]
-"""Called with how many of how many are done."""
+"""Called with the number of items that are done and the number of all."""
 
 GROUP = 16
-"""Sentences that are searched together, whoever asks, and however many at once."""
+"""Sentences that are searched together, however many the caller asks about."""
 
-# A thousand pairs take seconds, which is what a killed run may lose.
+# Pairs and sentences of a portion. A thousand pairs take seconds: a killed run may lose these.
 _PAIRS = 1024
-_FEW = 128  # of so many nobody is told how far they are
+_FEW = 128  # up to so many pairs are scored without reports of progress
 _SENTENCES = 64
 
 
@@ -49,10 +49,10 @@ _Answers: TypeAlias = Callable[[Iterable[list[_Question]]], Iterable[Sequence[_F
 class ParaphraseSource(Protocol):
     """Something that rewords sentences.
 
-    What it may have beside: ``paraphrase_without`` takes each sentence with words, and its
-    paraphrases lack them; ``too_long`` tells of each text whether a sentence of it is left as it is
-    for its length; ``paraphrase_each`` gives what `paraphrase` gives for groups of sentences, in
-    their order, and draws a group when there is room for it.
+    It may have further methods. ``paraphrase_without`` takes each sentence with the words that its
+    paraphrases must lack. ``too_long`` tells of each text whether one of its sentences is too long
+    to be reworded. ``paraphrase_each`` yields for groups of sentences, in their order, what
+    `paraphrase` returns for them, and takes the next group only when there is room for it.
     """
 
     def paraphrase(self, sentences: Sequence[str]) -> Sequence[_Found]:
@@ -60,7 +60,7 @@ class ParaphraseSource(Protocol):
 
 
 class RememberedScorer:
-    """A scorer with a memory, itself a scorer; ``asked`` counts pairs that the one behind got."""
+    """Remembers the scores of another scorer; ``asked`` counts the pairs that this one scored."""
 
     def __init__(
         self, scorer: Scorer, journal: RunJournal, *, on_portion: OnPortion = lambda *_: None
@@ -73,17 +73,17 @@ class RememberedScorer:
 
     @property
     def name(self) -> str:
-        """The name of the scorer behind."""
+        """The name of the other scorer."""
         return self._scorer.name
 
     @property
     def identity(self) -> str:
-        """The identity of the scorer behind."""
+        """The identity of the other scorer."""
         return self._scorer.identity
 
     @property
     def tau(self) -> float:
-        """The default threshold of the scorer behind."""
+        """The default threshold of the other scorer."""
         return self._scorer.tau
 
     def scores(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
@@ -100,7 +100,7 @@ class RememberedScorer:
         return decisions > 0
 
     def scores_from(self, pairs: Sequence[Pair], least: float) -> NDArray[np.float64]:
-        """S of each pair that has so much, 0 of the others."""
+        """S of each pair, or 0 where it is below ``least``."""
         return self._remembered(
             f"score from {least!r}", pairs, lambda some: scores_from(self._scorer, some, least)
         )
@@ -147,7 +147,7 @@ def remembered_paraphrases(
     on_portion: OnPortion = lambda done, total: None,
     in_time: Callable[[], bool] = lambda: True,
 ) -> list[list[str] | None]:
-    """The paraphrases of each sentence, best first; None from where ``in_time`` says no."""
+    """The paraphrases of each sentence, best first; None once ``in_time`` has said no."""
     distinct = sorted(set(sentences), key=lambda text: (len(text), text))
     together: _Answers[str] | None = getattr(source, "paraphrase_each", None)
     answers = together or partial(map, source.paraphrase)
@@ -166,9 +166,9 @@ def remembered_paraphrases_without(
     *,
     on_portion: OnPortion = lambda done, total: None,
 ) -> list[list[str]]:
-    """The paraphrases of each sentence, best first, that have none of some words in any casing.
+    """The paraphrases of each sentence, best first, without its forbidden words in any casing.
 
-    Of a source that searches without constraints those with such a word are left out.
+    If the source cannot search under constraints, paraphrases with such a word are dropped.
     """
     distinct = sorted(set(sentences), key=lambda pair: (len(pair[0]), pair))
     keys = {pair: "\0".join((pair[0], *pair[1])) for pair in distinct}
@@ -203,7 +203,7 @@ def _worked_out(
     on_portion: OnPortion,
     in_time: Callable[[], bool],
 ) -> dict[str, list[str]]:
-    """Paraphrases by key, those out of the journal and then, while there is time, the others."""
+    """Paraphrases by key: those in the journal and, while there is time, the others."""
     keys = list(questions)
     known: dict[str, list[str]] = journal.get_many(kind, keys)
     if not all(map(_are_texts, known.values())):
@@ -211,7 +211,7 @@ def _worked_out(
     drawn: deque[list[str]] = deque()
 
     def missing_groups() -> Iterator[list[_Question]]:
-        # Groups are cut before looking what is known, so that a resumed run searches the same ones.
+        # Known sentences stay in their groups, so that a resumed run searches the same groups.
         for first in range(0, len(keys), size):
             group = keys[first : first + size]
             if all(key in known for key in group):
@@ -232,7 +232,7 @@ def _worked_out(
 
 
 def _has_word(text: str, words: Sequence[str]) -> bool:
-    """Whether a text has one of some words, whole and in any casing."""
+    """Whether a text contains one of these words, whole and in any casing."""
     return any(re.search(rf"(?<!\w){re.escape(word)}(?!\w)", text, re.IGNORECASE) for word in words)
 
 

@@ -1,7 +1,7 @@
-"""Rules that write paraphrases: the best one of each text, by a source of paraphrases.
+"""Paraphrases for the rules that write them: the best one of each text.
 
-Always holds: nothing is drawn; the models are loaded when the first text is reworded. Costs a
-search of translations for each distinct text, some sentences a second.
+Nothing is random. The models are loaded when the first text is reworded. Each distinct text costs
+a search of translations, at some sentences a second.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from sears_dsl.tagging.tagger import Tagger
 if TYPE_CHECKING:
     from sears_dsl.paraphrasing.remembered import ParaphraseSource
 
-# The first paraphrase is wanted, not all of them.
+# A narrow beam, since only the best paraphrase is wanted.
 _BEAM = 4
 
 
 class BestParaphrases:
-    """The best paraphrases of a source; it is an `engine.noise.sources.Paraphrases`.
+    """The best paraphrases of a source; implements `engine.noise.sources.Paraphrases`.
 
-    Without a source of one's own the translation models of the package reword.
+    Without a ``source`` the package's own translation models reword.
     """
 
     def __init__(self, source: ParaphraseSource | None = None) -> None:
@@ -49,13 +49,13 @@ class BestParaphrases:
 
     @property
     def identity(self) -> str:
-        """What the source is called, with its version."""
+        """The name of the source, with its version."""
         from sears_dsl.paraphrasing.plugins import identity_of_source  # noqa: PLC0415 - as asked for
 
         return identity_of_source(self._source)
 
     def paraphrase(self, texts: Sequence[str]) -> list[str | None]:
-        """For each text the best paraphrase that differs in a word; None: there is none."""
+        """Each text's best paraphrase that differs from it in a word; None if none does."""
         paraphrases = self._source.paraphrase(texts)
         return [
             next((each for each in map(_text, among) if words_of(each) != words_of(text)), None)
@@ -64,7 +64,7 @@ class BestParaphrases:
 
 
 def sources_of(rulesets: Iterable[Ruleset], vectors: Vectors | None = None) -> Sources:
-    """Where a run with these rulesets looks words and texts up; no model is loaded before that."""
+    """The vectors and paraphrases that a run of these rulesets needs; loads no model yet."""
     paraphrases = BestParaphrases() if reword(rulesets) else None
     if vectors is None and paraphrases is None:
         return NO_SOURCES
@@ -78,17 +78,17 @@ def compile_with_sources(
     seed: int = 0,
     vectors: str | None = None,
 ) -> Matcher:
-    """What `compile_rules` gives, of rules that may write paraphrases, or look vectors up."""
+    """Compile rules that may write paraphrases or look up vectors; see `compile_rules`."""
     sources = sources_of(rulesets, None if vectors is None else load_vectors(vectors))
     return compile_rules(rulesets, tagger=tagger, sources=sources, seed=seed)
 
 
 @dataclass(frozen=True, slots=True)
 class RewordingRecipe(RulesetRecipe):
-    """Rulesets to compile, with rules among them that write paraphrases."""
+    """How to compile rulesets of which some rules write paraphrases."""
 
     def sources(self) -> Sources:
-        """The vectors that are named, and a paraphraser."""
+        """The named vectors, and a paraphraser."""
         return sources_of(self.rulesets, RulesetRecipe.sources(self).vectors)
 
 
@@ -97,5 +97,5 @@ def _text(paraphrase: object) -> str:
 
 
 def words_of(text: str) -> list[str]:
-    """The words of a text in lower case; texts that differ in none say the same."""
+    """The words of a text in lower case: a paraphrase has to differ from its text in one."""
     return re.findall(r"\w+", text.lower())

@@ -1,10 +1,10 @@
 """Paraphrases and scores by several processes: the costly half of discovery on all cores.
 
-Always holds: work is cut into portions by the texts alone, and each is done by one thread, so that
-any number of processes gives the same answers, bit for bit; a sentence is translated once,
-whichever process did it; nothing is loaded before the first question, and then only what the recipe
-asks for. Costs a copy of the models for each process. Several processes of one thread each do about
-twice the work of one process of several threads here: the arrays are small.
+Work is cut into portions by the texts alone, and one thread does each portion, so that any number
+of processes gives the same answers, bit for bit. A sentence is translated once, whichever process
+does it. Nothing is loaded before the first question, and then only what the recipe asks for. Each
+process holds a copy of the models. Several processes of one thread do about twice the work of one
+process of several threads here, since the arrays are small.
 """
 
 from __future__ import annotations
@@ -31,24 +31,24 @@ if TYPE_CHECKING:
     from sears_dsl.paraphrasing.paraphraser import Paraphrase, Paraphraser, SearchBounds
     from sears_dsl.translation.pivots import Pivot
 
-# Pairs that are scored together: so many, then on to the end of an original's rewrites, since
-# scorers read it once for all of them; at most so many where it has very many.
+# Pairs that are scored together: at least _PAIRS, and then the rest of the original's rewrites,
+# since scorers read an original once for all of them; but at most _MOST_PAIRS.
 _PAIRS, _MOST_PAIRS = 32, 128
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recipe:
-    """How to make a paraphraser, a scorer or both; goes to other processes."""
+    """How to make a paraphraser, a scorer or both; it is sent to other processes."""
 
     pivots: tuple[str, ...] = ()  # names as `load_pivots` takes them; none for the embedded pair
     # A name as `load_scorer` takes it; None where somebody else scores
     scorer: str | None = DEFAULT_SCORER
     paraphrases: bool = True
     beam: int = 30
-    # The threshold of the run; None for the scorer's own. The search follows it
+    # The threshold of the run; None for the scorer's own. The search uses it as well
     tau: float | None = None
     device: str = "cpu"
-    readings: tuple[Reading, ...] = ()  # what readers of one's own said of rewrites, for the judge
+    readings: tuple[Reading, ...] = ()  # the user's own readings of rewrites, for the judge
 
     @property
     def translates(self) -> bool:
@@ -57,7 +57,7 @@ class Recipe:
 
 
 class _Question(NamedTuple):
-    """What a process is asked, with the translations that are known already."""
+    """A question to a process, with the translations that are known already."""
 
     kind: str
     items: Sequence[Any]
@@ -68,9 +68,9 @@ class _Question(NamedTuple):
 class Loaded(NamedTuple):
     """What the processes have loaded.
 
-    ``name``, ``identity`` and ``tau`` are of the scorer; ``pivots`` the identities of translation
-    models; ``search`` bounds the search beside its beam, None where nothing is reworded;
-    ``threads`` are those of each process; ``readings`` what the judge knows that readers said.
+    ``name``, ``identity`` and ``tau`` are the scorer's; ``pivots`` are the identities of the
+    translation models. ``search`` bounds the search besides its beam, None where nothing is
+    reworded; ``threads`` are those of each process; ``readings`` are those that the judge knows.
     """
 
     name: str
@@ -90,9 +90,9 @@ class _Reply(NamedTuple):
 
 
 class _Member:
-    """What one process has loaded, each part when it is first asked for.
+    """What one process has loaded: each part is loaded when it is first asked for.
 
-    Torch and transformers take seconds and hundreds of megabytes, so they come with the parts.
+    Torch and transformers take seconds and hundreds of megabytes, so the parts import them.
     """
 
     def __init__(self, recipe: Recipe) -> None:
@@ -118,7 +118,7 @@ class _Member:
 
     @cached_property
     def through(self) -> PivotScorer | None:
-        """What translates, and remembers translations, for the scorer and the search."""
+        """Translates, and remembers translations, for the scorer and the search."""
         if not self.pivots:
             return None
         from sears_dsl.meaning.pivot_score import PivotScorer  # noqa: PLC0415
@@ -133,7 +133,7 @@ class _Member:
         from sears_dsl.paraphrasing.paraphraser import Paraphraser  # noqa: PLC0415
 
         scorer = self.scorer if self._scores_by_pivots else None
-        # Of a scorer that asks something else S is not what the search goes by.
+        # The threshold of a scorer that does not translate is none for the search.
         tau = scorers.shipped("pivot").tau if scorer is None else scorer.tau
         # What the search finds is scored again where it matters: where it flips the model.
         return Paraphraser(
@@ -195,7 +195,7 @@ class _Member:
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Sums of floats depend on how many threads share them; a child has one, so has everybody."""
+    """Work in one thread, as children do: sums of floats depend on the number of threads."""
     import_whole("torch")
     import torch  # noqa: PLC0415 - as above
 
@@ -208,16 +208,16 @@ def one_thread() -> Iterator[None]:
 
 
 def answering(recipe: Recipe) -> Callable[[_Question], _Reply]:
-    """Make a process ready."""
+    """What answers questions in a process."""
     return _Member(recipe).reply
 
 
 class Team:
-    """A paraphraser and a scorer in one, by as many processes as there are jobs.
+    """A paraphraser and a scorer in one, run by as many processes as there are ``jobs``.
 
-    It starts them, and they load their models, when it is first asked for something, after
-    ``on_loading``: a model that is missing is an error then. One job does everything in this
-    process, by one thread.
+    The first question calls ``on_loading``, starts the processes and has them load their models; a
+    missing model is an error only then. With one job everything runs in this process, in one
+    thread.
     """
 
     def __init__(
@@ -228,17 +228,17 @@ class Team:
         self._on_loading = on_loading
         self._known: dict[str, tuple[str, ...]] = {}
         self._children: Children | None = None
-        # Told how many pairs are scored while more are: a portion takes a second or ten.
+        # Called after each portion, of a second or ten, with the number of pairs scored so far.
         self.on_scored: Callable[[int], None] = lambda _: None
 
     @property
     def name(self) -> str:
-        """Of the scorer."""
+        """The name of the scorer."""
         return self.loaded.name
 
     @property
     def identity(self) -> str:
-        """Of the scorer."""
+        """The identity of the scorer."""
         return self.loaded.identity
 
     @property
@@ -250,20 +250,20 @@ class Team:
 
     @property
     def readings(self) -> Readings | None:
-        """What readers said of changes, as the judge knows it; None of another scorer."""
+        """The readings of changes that the judge knows; None for another scorer."""
         return self.loaded.readings
 
     @cached_property
     def loaded(self) -> Loaded:
         """What the processes have loaded; asking loads it."""
         if not self.recipe.paraphrases and self.recipe.scorer is None:
-            return Loaded("none", "none", None, (), None, 0, None)  # others do all of it
+            return Loaded("none", "none", None, (), None, 0, None)  # the user's parts do it all
         [about] = self._ask("about", [()])
         return cast("Loaded", about)
 
     @cached_property
     def _replies(self) -> Callable[[Iterable[_Question]], Iterator[_Reply]]:
-        """What answers questions, ready."""
+        """What answers questions; the first use starts the processes."""
         self._on_loading()
         if self.jobs == 1:
             member = _Member(self.recipe)
@@ -281,13 +281,13 @@ class Team:
     def paraphrase_without(
         self, sentences: Sequence[tuple[str, tuple[str, ...]]]
     ) -> list[list[Paraphrase]]:
-        """The paraphrases of each sentence that lack some words in any casing, best first."""
+        """Each sentence's paraphrases without its forbidden words in any casing, best first."""
         distinct = sorted(set(sentences), key=lambda pair: (len(pair[0]), pair))
         groups = [distinct[first : first + GROUP] for first in range(0, len(distinct), GROUP)]
         return self._of_each("paraphrase", sentences, groups)
 
     def too_long(self, sentences: Sequence[str]) -> list[bool]:
-        """Whether some sentence of each text is not reworded, since it is too long."""
+        """Whether each text has a sentence that is not reworded, since it is too long."""
         [answer] = self._ask("too long", [sentences])
         return list(answer)
 
@@ -304,7 +304,7 @@ class Team:
         return np.array(self._scored("at_least", pairs, tau=tau), np.bool_)
 
     def scores_from(self, pairs: Sequence[scorers.Pair], least: float) -> NDArray[np.float64]:
-        """S of each pair that has so much, 0 of the others."""
+        """S of each pair, or 0 where it is below ``least``."""
         return np.array(self._scored("scores from", pairs, tau=least), np.float64)
 
     def close(self) -> None:
@@ -321,7 +321,7 @@ class Team:
         self, kind: str, items: Sequence[Any], portions: Sequence[Sequence[Any]], *,
         tau: float = 0.0, on_answered: Callable[[int], None] = lambda _: None,
     ) -> list[Any]:  # fmt: skip
-        """What is said of each item, asked in portions of distinct ones."""
+        """The answer to each item, asked in portions of distinct items."""
         by_item: dict[Any, Any] = {}
         answers = self._ask(kind, portions, tau=tau)
         for portion, answer in zip(portions, answers, strict=True):
@@ -345,7 +345,7 @@ class Team:
 
 
 def _portions(pairs: Sequence[scorers.Pair]) -> Iterator[list[scorers.Pair]]:
-    """Sorted pairs in portions of some size, those of one original together."""
+    """Sorted pairs in portions; those of one original stay together, up to `_MOST_PAIRS`."""
     portion: list[scorers.Pair] = []
     for pair in pairs:
         size = len(portion)
