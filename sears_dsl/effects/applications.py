@@ -1,9 +1,9 @@
-"""All candidate rules over all rows: which rule makes what of which row.
+"""All candidate rules over all rows: which rule rewrites which row, and to what text.
 
-In: rules and tagged rows. Out: `Applications`, in flat arrays. Always holds: one application for
-each rule and row that it changes, sorted by rule, then row; an equal text of an equal row is one
-rewrite, so that a model is asked once and a pair is scored once, however many rules write it.
-Costs one run of the engine and no object per application.
+`Applications` is a table in flat arrays: one application for each rule and row that the rule
+changes, sorted by rule, then row. All applications that write the same text for the same row share
+one rewrite, so that a model is asked once and a pair is scored once, however many rules write it.
+The table costs one run of the engine and no object per application.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ MINED = Options(case="exact")
 
 
 def mined_options(tagger: Tagger) -> Options:
-    """Those of rules that are mined with a tagger: its language is theirs."""
+    """The options of rules that are mined with this tagger: `MINED`, in its language."""
     return replace(MINED, language=tagger.language)
 
 
@@ -43,7 +43,7 @@ class Applications:
 
     # (rules + 1,): the applications of rule r are rule_offsets[r]:rule_offsets[r + 1].
     rule_offsets: NDArray[np.int64]
-    rewrites: Int32Array  # (applications,): which rewrite each gives; in the order of the rows
+    rewrites: Int32Array  # (applications,): the rewrite of each; those of a rule in order of rows
     rows: Int32Array  # (rewrites,): the row of each distinct rewrite
     texts: Sequence[str]  # of each distinct rewrite
     originals: Sequence[str]
@@ -53,7 +53,7 @@ class Applications:
 
     @property
     def rule_count(self) -> int:
-        """How many rules there were, those included that change nothing."""
+        """The number of rules, including those that change nothing."""
         return len(self.rule_offsets) - 1
 
     @cached_property
@@ -83,23 +83,23 @@ class Applications:
         return [(originals[row], texts[each]) for row, each in zip(rows, chosen, strict=True)]
 
     def select(self, rules: NDArray[np.integer]) -> Applications:
-        """Those of some rules, in the given order; the rewrites keep their numbers."""
+        """The applications of these rules, in this order; the rewrites keep their numbers."""
         offsets, places = places_of(self.rule_offsets, rules)
         return Applications(offsets, self.rewrites[places], self.rows, self.texts, self.originals)
 
     def where(self, mask: NDArray[np.bool_]) -> Applications:
-        """Some of the applications, bool (applications,); rules and rewrites keep their numbers."""
+        """Applications by mask, bool (applications,); rules and rewrites keep their numbers."""
         counts = np.bincount(self.rules[mask], minlength=self.rule_count)
         offsets = np.append(0, np.cumsum(counts))
         return Applications(offsets, self.rewrites[mask], self.rows, self.texts, self.originals)
 
     def joined_to(self, others: Applications) -> Applications:
-        """These rules and after them other ones, applied to the same rows.
+        """This table and after it another one, over the same rows.
 
-        Rewrites of the others that are new get the next numbers, in their order.
+        Rewrites that only the other one has get the next numbers, in their order.
         """
         numbers_by_rewrite = dict.fromkeys(zip(others.rows.tolist(), others.texts, strict=True), -1)
-        # Only rewrites of the same rows can be the same: few, where few rules are joined to many.
+        # Only rewrites of the same rows can be equal: few, where few rules are joined to many.
         for number in np.flatnonzero(np.isin(self.rows, others.rows)).tolist():
             pair = (int(self.rows[number]), self.texts[number])
             if pair in numbers_by_rewrite:
@@ -124,10 +124,11 @@ def apply_candidates(
     scopes: Sequence[Ruleset | None] = (),
     guards: Guards | None = None,
 ) -> Applications:
-    """Apply each rule by itself to each row, at its first instance, with exact case.
+    """Apply each rule by itself to each row, at its first instance.
 
-    Known rules that are about sentences see each sentence by itself, all others the row. Each is
-    read under the options and sets of its scope, or is mined, as all are where none are given.
+    ``scopes`` has the ruleset of each known rule, under whose options and sets it is read; where it
+    has None or nothing, a rule is read as mined, with exact case. Rules that are about sentences
+    see each sentence by itself, all others the row.
     """
     mined = Ruleset((), options=mined_options(tagger))
     scoped = [(rule, scope or mined) for rule, scope in zip_longest(rules, scopes)]
@@ -157,11 +158,11 @@ def applications_of(
 ) -> Applications:
     """Apply each compiled rule by itself to each row, at its first instance in each unit.
 
-    Of the rewrites those count that `keep` gives, or all.
+    `keep` chooses the rewrites that count; by default all do.
     """
     protected = None if guards is None else guards.protected
     if matcher.unit == "sentence":
-        # Sentences are tagged by themselves, here as everywhere.
+        # Each sentence is tagged by itself, here as everywhere.
         rewrites = matcher.apply(tokens.texts, protected=protected)
     else:
         matches = matcher.find(tokens, protected=protected)
@@ -172,7 +173,7 @@ def applications_of(
 
 
 def applications_in(rewrites: Rewrites, originals: Sequence[str]) -> Applications:
-    """What the engine gives, row by row, as a table rule by rule."""
+    """Turn the engine's rewrites, which are sorted by row, into a table sorted by rule."""
     distinct = rewrites.distinct()
     counts = np.bincount(rewrites.rules, minlength=len(rewrites.rule_ids))
     return Applications(

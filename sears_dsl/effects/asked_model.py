@@ -1,9 +1,9 @@
 """The model as it is asked: one count of questions, one memory, one way to tell how far it is.
 
-In: rows. Out: labels, or answers that say how sure the model is. Always holds: a distinct row is a
-question once, whether its answer is remembered from elsewhere or not; there are never more than the
-limit; what was answered before a failure is kept. Discovery, audits and vetting ask through this
-alone. Before a long run the model is tried on a few rows, so that what cannot work fails at once.
+Discovery, audits and vetting ask the model through this module alone. A distinct row counts as one
+question, whether or not its answer is remembered from elsewhere. There are never more questions
+than the limit. What was answered before a failure is kept. Before a long run `try_model` asks about
+a few rows, so that what cannot work fails at once.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from sears_dsl.models.cached import CachedPredictor, OnAnswered
 from sears_dsl.models.predictor import WRITE_ALIKE, Answer, Predictor, Row, row_key
 
 OnStage: TypeAlias = Callable[[str, int, int | None], None]
-"""Called with a stage, how many are done and how many there are; None where nobody knows."""
+"""Called with a stage, the number of items done and the number of all, None if unknown."""
 
-# Rows that a model is tried on before anything else begins, and of these asked about again.
+# Rows that a model is tried on before anything else begins, and how many of them twice.
 _TRIED = 16
 _ASKED_AGAIN = 4
 # Seconds after which a slow model is tried on no further row.
@@ -31,7 +31,7 @@ _PATIENCE = 5.0
 
 
 class Questions:
-    """The distinct rows that a model is asked about, and how many there may be at `most`."""
+    """Counts the distinct rows that a model is asked about, of which there may be `most`."""
 
     def __init__(self, most: int | None = None) -> None:
         self.most = most
@@ -39,17 +39,17 @@ class Questions:
 
     @property
     def asked(self) -> int:
-        """How many there were."""
+        """How many questions were asked."""
         return len(self._keys)
 
     @property
     def left(self) -> int | None:
-        """How many there may still be; None without a limit."""
+        """How many more questions may be asked; None without a limit."""
         return None if self.most is None else max(0, self.most - self.asked)
 
     @contextmanager
     def at_most(self, more: int | None) -> Iterator[None]:
-        """For a while a stricter limit: so many more questions; None for no stricter one."""
+        """Inside the block at most ``more`` further questions may be asked; None adds no limit."""
         before = self.most
         if more is not None:
             limit = self.asked + max(0, more)
@@ -60,7 +60,7 @@ class Questions:
             self.most = before
 
     def admitted(self, keys: Sequence[str]) -> list[bool]:
-        """Which rows, by their keys in order, may be asked about."""
+        """Which of these rows may be asked about, by key; the limit admits the first ones."""
         if self.most is None:
             return [True] * len(keys)
         new = islice((key for key in dict.fromkeys(keys) if key not in self._keys), self.left)
@@ -68,22 +68,22 @@ class Questions:
         return [key in among for key in keys]
 
     def count(self, keys: Iterable[str]) -> None:
-        """These were answered."""
+        """Count rows that were answered, by key."""
         self._keys.update(keys)
 
 
 class AskedModel:
-    """A model that remembers what it said, and the questions that it was asked."""
+    """A model with a memory of its answers and a count of the questions to it."""
 
     def __init__(self, predictor: Predictor, *, questions: Questions | None = None) -> None:
         if not isinstance(predictor, CachedPredictor):
             predictor = CachedPredictor(predictor)
         self._predictor = predictor
         self.questions = Questions() if questions is None else questions
-        self.models = predictor.models  # names of several that answer together; none of one
+        self.models = predictor.models  # the names, if several answer together; else empty
 
     def labels(self, rows: Sequence[Row], *, on_progress: OnAnswered | None = None) -> list[str]:
-        """What the model says of rows; nothing limits these questions."""
+        """The model's labels for rows; no limit applies to these questions."""
         labels = self._predictor.predict(rows, on_progress=on_progress)
         self.questions.count(map(row_key, rows))
         return labels
@@ -91,7 +91,7 @@ class AskedModel:
     def answers(
         self, rows: Sequence[Row], *, on_progress: OnAnswered | None = None
     ) -> list[Answer]:
-        """The same, and how sure the model is where it says so."""
+        """The same, with the model's confidence where it gives one."""
         answers = self._predictor.predict_with_confidence(rows, on_progress=on_progress)
         self.questions.count(map(row_key, rows))
         return answers
@@ -103,9 +103,9 @@ class AskedModel:
         in_time: Callable[[], bool] | None = None,
         on_progress: OnAnswered | None = None,
     ) -> list[str | None]:
-        """What the model says of rows, None where there was no time or no question left.
+        """The model's labels for rows, None where there was no time or no question left.
 
-        When `in_time`, asked before each batch, says no, the rest is left.
+        `in_time` is called before each batch; once it says no, the rest is not asked.
         """
         keys = [row_key(row) for row in rows]
         places = [place for place, may in enumerate(self.questions.admitted(keys)) if may]
@@ -126,8 +126,8 @@ def try_model(
 ) -> str:
     """Ask a model about a few rows, or all at once, so that what cannot work fails at once.
 
-    A model that says no label of any row is an error; what else is strange comes back in a
-    sentence, which is empty where nothing is.
+    It is an error if the labels are classes and no answer is one of them. Returns a warning if the
+    model answers differently when it is asked again, else an empty text.
     """
     all_at_once = predictor.batch_size is None
     places = range(len(data.rows)) if all_at_once else _of_each_label(data)
@@ -140,7 +140,7 @@ def try_model(
     classes = data.labels is not None and 2 * len(labels) <= len(data.rows)
     if classes and not any(is_right(answer, labels, comparison=comparison) for answer in answers):
         raise nothing_right(data, answers, labels)
-    # A slow model is not asked for nothing, and what is read from a file does not change.
+    # A slow model is not asked again for this, and what is read from a file does not change.
     if all_at_once or monotonic() > over or REFUSED in answers[:_ASKED_AGAIN]:
         return ""
     with predictor.aside():
@@ -169,7 +169,7 @@ def require_confidence(data: LabelledRows, predictor: CachedPredictor) -> None:
 
 
 def _of_each_label(data: LabelledRows) -> list[int]:
-    """Places of a few rows, of as many labels as there are, in the order of the data."""
+    """The places of a few rows, with as many labels as there are, in the order of the data."""
     of_label: dict[tuple[str, ...], list[int]] = {}
     for place in range(len(data.rows)):
         of_label.setdefault(data.labels[place] if data.labels else (), []).append(place)

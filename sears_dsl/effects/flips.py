@@ -1,17 +1,17 @@
-"""Flips: rows that a model has right and, rewritten, wrong; and how sure it is that a rule does it.
+"""Flips: rows that a model has right and, rewritten, wrong; and what they prove of a rule.
 
-In: labelled rows and a model. Out: `RightRows`. Always holds: a row is right when its answer is one
-of its labels, under the comparison of its field (labels exactly, answers normalized as SQuAD does);
-where the data has no labels, what the model says of the untouched row counts as right. A flip is a
-right row that is not right after the rewrite.
+`RightRows` are the rows that a model has right: its answer is one of the row's labels, under the
+comparison of its field (labels exactly, answers normalized as SQuAD does). Where the data has no
+labels, the model's answer to the untouched row counts as right. A flip is a right row that is not
+right after the rewrite.
 
-Evidence. In: applications of all candidates, the right rows, a way to ask that may be limited. Out:
-`Answers` and `FlipEvidence`, an entry a rule. Costs array operations and one hash a rule.
+`ask_in_rounds` and `ask_everything` turn the applications of all candidates into `Answers`, from
+which `flip_evidence` computes p and q of each rule, by array operations and one hash a rule.
 
-Questions. Each distinct rewrite is asked about once; a rule is asked about in an order of the rows
-that has nothing to do with what they say, and only the rows before the first one that was not asked
-about count, so that its rate is that of a sample drawn by lot. A rule is left as soon as it cannot
-flip ``minimum_flips`` rows any more, or surely flips more rarely than a paraphrase does.
+Questions. Each distinct rewrite is asked about once. The rows of a rule are asked about in random
+order, and only those before the first one that was not asked about count, so that the rule's rate
+is that of a random sample. A rule is dropped as soon as it cannot flip ``minimum_flips`` rows any
+more, or surely flips more rarely than a paraphrase does.
 
 The test. Any rewording flips a brittle model now and then, so a rule is a discovery if it flips
 more often than a rewording does: H0 says that each row that it changes flips with at most the base
@@ -19,14 +19,14 @@ rate, the chance that a paraphrase that keeps the meaning (S ≥ τ) flips its r
 counted, one paraphrase a row (`adversaries.base_flips`), so the p-value is that of Fisher's exact
 test, one-sided: flips of the rule among the rows that it changes against flips of paraphrases among
 the rows that have one. Where the rate is known for certain it is the binomial tail. All flips of a
-rule count, S of which nobody asks before a rule passes; of one that passes at most δ lie below τ.
+rule count, since nobody asks for their S before it passes; if it passes, at most δ are below τ.
 
 A rule proposed by a row flips that row by construction (nobody would look at it otherwise), so
 where rules are judged on the rows that proposed them, one row and one flip are left out: given
 that some row proposed the rule, its flips are stochastically at most one more than a binomial of
 the others. With many thousands of candidates that test is strict. q-values are Benjamini and
 Hochberg's over all distinct candidates: those that write the same rewrites are one hypothesis.
-Rules that share rows rise and fall together, which that procedure allows.
+Rules that share rows depend on each other positively, which that procedure allows.
 """
 
 from __future__ import annotations
@@ -55,9 +55,8 @@ from sears_dsl.statistics import binomial_tail, excess_exact, q_values, wilson_i
 class RightRows:
     """The rows that a model has right, numbered from 0 in the order of the data.
 
-    `in_time` is asked before each batch of questions; when it says no, the rest is left, and so it
-    is where there may be no more `questions`: of the rows the first ones are asked about. That the
-    model has no row right is an error.
+    `in_time` is called before each batch of questions. Once it says no, or `questions` are at their
+    limit, the remaining rows are left out. It is an error if the model has no row right.
     """
 
     def __init__(
@@ -85,7 +84,7 @@ class RightRows:
             (answered.get(place, REFUSED),) for place in range(len(model_answers))
         )
         self.asked = len(answered)
-        # For each right row its position in the data, and below what the model says of it.
+        # The position of each right row in the data; further down, the model's answer to it.
         self.positions = [
             place
             for place, answer in answered.items()
@@ -109,13 +108,13 @@ class RightRows:
 
     @property
     def guards(self) -> Guards | None:
-        """What has to stay in the texts; None where nothing has to."""
+        """What has to stay in the texts; None if nothing has to."""
         guards = self._data.guards
         return None if guards is None else guards.part(self.positions)
 
     @property
     def of_file(self) -> Sequence[str]:
-        """What tells the rows of the file apart: both texts, where either of two is rewritten."""
+        """The texts that tell the file's rows apart: both, where either of two is rewritten."""
         if len(set(self._data.rewritten_columns or ())) <= 1:
             return self.texts
         return ["\n".join(self._data.rows[each].values()) for each in self.positions]
@@ -129,7 +128,7 @@ class RightRows:
         return part
 
     def ask(self, numbers: Sequence[int], texts: Sequence[str]) -> list[str]:
-        """What the model says of right rows with other texts."""
+        """The model's answers to right rows with other texts."""
         answers = self._model.labels(self._rows(numbers, texts))
         pairs = zip(numbers, texts, answers, strict=True)
         return [self._carried_back(*each) for each in pairs]
@@ -142,10 +141,7 @@ class RightRows:
         in_time: Callable[[], bool] | None = None,
         on_progress: OnAnswered | None = None,
     ) -> list[str | None]:
-        """What the model says of right rows with other texts, None where it was not asked.
-
-        There was no time for it, or no question left.
-        """
+        """The same, with None where there was no time, or no question left."""
         rows = self._rows(numbers, texts)
         answers = self._model.labels_in_time(rows, in_time=in_time, on_progress=on_progress)
         return [
@@ -154,7 +150,7 @@ class RightRows:
         ]
 
     def flips(self, numbers: Sequence[int], answers: Sequence[str | None]) -> NDArray[np.bool_]:
-        """Which answers to rewritten right rows are not right any more; none that is None."""
+        """Which answers to rewritten right rows are flips; None never is."""
         pairs = zip(numbers, answers, strict=True)
         return np.array(
             [answer is not None and self.flipped(number, answer) for number, answer in pairs],
@@ -162,7 +158,7 @@ class RightRows:
         )
 
     def flipped(self, number: int, answer: str) -> bool:
-        """Whether an answer to a rewritten right row is not right any more."""
+        """Whether an answer to a rewritten right row is a flip; a refusal is none."""
         right = is_right(answer, self._labels[number], comparison=self._comparison)
         return answer != REFUSED and not right
 
@@ -191,10 +187,10 @@ class RightRows:
 
 
 class FlipEvidence(NamedTuple):
-    """What the flips of rules are worth; arrays with an entry a rule.
+    """What the flips of rules prove; arrays with an entry a rule.
 
-    p is about the hypothesis that the rule flips no more often than a paraphrase, which has the
-    base rate; q is the false-discovery rate at which the rule would just be a discovery.
+    p tests the hypothesis that the rule flips no more often than a paraphrase does (the base rate);
+    q is the false-discovery rate at which the rule would just be a discovery.
     """
 
     p_values: NDArray[np.float64]
@@ -209,10 +205,11 @@ def flip_evidence(
     base_rows: int | None = None,
     proposed_here: bool = True,
 ) -> FlipEvidence:
-    """Tests for every candidate, of all rules that were looked at.
+    """Test every candidate; the table has to hold all rules that were looked at.
 
-    Flips, bool (rewrites,), are answers other than that to the row. The base rate is the share of
-    flips among paraphrases that keep the meaning, counted on so many rows, or known for certain.
+    ``flips``: bool (rewrites,). ``base_rate`` is the share of flips among paraphrases that keep the
+    meaning, counted on ``base_rows``, or known for certain if None. ``proposed_here``: these rows
+    proposed the rules, so that one row and one flip of each rule are left out.
     """
     changed, flipped = applications.changed, applications.count(flips)
     left_out = int(proposed_here)
@@ -238,7 +235,7 @@ def flip_evidence(
 # ---------------------------------------------------------------- few questions
 
 Ask: TypeAlias = Callable[[Sequence[int], Sequence[str]], Sequence[str | None]]
-"""What the model says of right rows with other texts; None where it was not asked."""
+"""The model's answers to right rows with other texts; None where it was not asked."""
 
 # Rows of each rule in the first round; in each further one there are twice as many.
 _FIRST_ROUND = 4
@@ -248,19 +245,19 @@ _FIRST_ROUND = 4
 class Answers:
     """What the model says of rules."""
 
-    flips: NDArray[np.bool_]  # (rewrites,): whether it answers a rewrite otherwise than its row
+    flips: NDArray[np.bool_]  # (rewrites,): which ones flip the model
     counted: NDArray[np.bool_]  # (applications,): which ones count for the rate of their rule
     complete: NDArray[np.bool_]  # (rules,): whether all of their rewrites were asked about
-    cut: bool  # whether questions were left out for want of time, or since there was a limit
+    cut: bool  # whether questions were left out for want of time, or because of the limit
 
 
 def ask_everything(
     applications: Applications, right: RightRows, ask: Ask, order: NDArray[np.int64]
 ) -> Answers:
-    """Ask about every rewrite, in an order of the rewrites.
+    """Ask about every rewrite, in the given order.
 
-    A rule of which a rewrite was not asked about, since there was no time, has no honest numbers:
-    none of its applications counts.
+    If time ran out before all rewrites of a rule were asked about, the rule has no honest numbers,
+    and none of its applications counts.
     """
     flips, known = ask_about(applications, right, order, ask)
     complete = applications.count(~known) == 0
@@ -277,10 +274,10 @@ def ask_in_rounds(
     seed: int = 0,
     on_round: Callable[[Answers], None] = lambda _: None,
 ) -> Answers:
-    """Ask about rules, a few rows each, then more of those that may flip enough.
+    """Ask about a few rows of each rule, then about more rows of the rules that may flip enough.
 
-    A rule has to flip `minimum_flips` rows, and to reach the base rate, at which a paraphrase that
-    keeps the meaning flips its row; each is one number, or one a rule.
+    A rule has to flip `minimum_flips` rows, and to reach the `base_rate`, at which a paraphrase
+    that keeps the meaning flips its row; each is one number, or an array with one a rule.
     """
     order = _by_lot(applications, right.texts, seed)
     sizes = applications.changed
@@ -318,7 +315,7 @@ def ask_in_rounds(
 def ask_about(
     applications: Applications, right: RightRows, rewrites: NDArray[np.int64], ask: Ask
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Which of some rewrites flip the model, and of which it was asked."""
+    """Which of these rewrites flip the model, and about which it was asked."""
     rows = applications.rows[rewrites].tolist()
     answers = ask(rows, [applications.texts[each] for each in rewrites.tolist()])
     flips = np.zeros(len(applications.texts), np.bool_)
@@ -344,7 +341,7 @@ def fails_of_models(
 
 
 def _by_lot(applications: Applications, texts: Sequence[str], seed: int) -> NDArray[np.int64]:
-    """The applications of each rule in an order by lot, the same for equal rows of all rules."""
+    """The applications of each rule in a random order of rows, which all rules share."""
     ranks = np.empty(len(texts), np.int64)
     ranks[np.argsort(lots(texts, f"asked {seed}"), kind="stable")] = np.arange(len(texts))
     rows = applications.rows[applications.rewrites]

@@ -1,11 +1,10 @@
-"""What rejects rewrites before a model is asked about them: the oracle of semantic robustness.
+"""The oracle of semantic robustness: it rejects rewrites before a model is asked about them.
 
-    rewrites ──▶ what is rewritten, one a rewrite ──▶ keep or not ──▶ those that are kept
+    rewrites ──▶ a `Candidate` for each ──▶ keep or not ──▶ the rewrites that are kept
 
-In: rewrites and the rows that they were made of, or sentences of templates. Out: those that are
-kept, and how many of each rule are rejected. Always holds: an oracle sees every rewrite before the
-model sees any; one that answers something else than yes or no for each is an error, and so is one
-that keeps none.
+It judges rewrites of rows, or sentences of templates, and what it rejects is counted for each rule.
+An oracle sees every rewrite before the model sees any. It is an error if it answers anything but
+yes or no for each rewrite, or if it keeps none.
 
 After E. La Malfa and M. Kwiatkowska, "The King is Naked" (AAAI 2022), definitions 3 and 4: an
 oracle solves the task and rejects what is not an instance of it; a rule generates only what is
@@ -42,7 +41,7 @@ class Candidate:
 
 
 class Oracle(Protocol):
-    """Says of rewrites whether they are instances of the task, with the label that they expect."""
+    """Says of rewrites whether they are instances of the task with the label that they expect."""
 
     @property
     def identity(self) -> str:
@@ -53,11 +52,11 @@ class Oracle(Protocol):
 
 
 class FunctionOracle:
-    """A function of one's own as an oracle; its answers are checked.
+    """A user's function as an oracle; its answers are checked.
 
-    It takes a list of rewrites and gives for each whether it is kept. A rewrite is a dictionary:
-    the columns of its row after the rewrite and, where no column is called so, ``original``, the
-    text before, and ``rule``, the id of the rule. It is known again by its identity, or its name.
+    The function takes a list of rewrites and says of each whether it is kept. A rewrite is a
+    dictionary of the columns of its row after the rewrite, with ``original`` (the text before) and
+    ``rule`` (the id of the rule) where no column has that name. ``identity`` defaults to its name.
 
     Example:
         >>> no_book = FunctionOracle(lambda rows: ["book" not in row["text"] for row in rows])
@@ -113,7 +112,7 @@ class CountedOracle:
 
 
 def sentence_filter(oracle: Oracle) -> Callable[[Sequence[Mapping[str, str]]], Sequence[bool]]:
-    """An oracle as what `sears_dsl.generating.table.generated` asks about sentences."""
+    """An oracle as a function that `sears_dsl.generating.table.generated` calls on sentences."""
     return lambda rows: oracle.keeps(
         [Candidate(row, row["text"], row["text"], row["template"], row["label"]) for row in rows]
     )
@@ -124,7 +123,7 @@ def accepted(
 ) -> tuple[Rewrites, Counter[int]]:
     """The rewrites that an oracle keeps, and how many it rejects of each rule, by its position.
 
-    Where some are `needed`, it is an error that it keeps none.
+    Where some are `needed`, it is an error if it keeps none.
     """
     if not len(rewrites):
         return rewrites, Counter()

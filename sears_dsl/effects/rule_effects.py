@@ -3,13 +3,12 @@
     rows ──▶ answers before ─▶ right rows
     rules × rows ──▶ `Applications` ──▶ answers after ──▶ `RuleEffect`, one a rule
 
-In: rulesets, labelled rows, a model, a tagger; if S is wanted, a scorer. Out: `Effects`. Always
-holds: a rule is applied to every row, whether the model has it right or not; what the data protects
-stays as it is, and a rewrite that touches a span does not count; a row is right when
-its answer is one of its labels under the comparison of its field, and where the data has no labels
-what the model says of the untouched row counts as right; a rule that changes nothing has an effect
-too, an empty one; what was not given or not asked for is NaN or None, never 0. Costs a prediction
-a row and one for each distinct rewrite, and a score for each sampled pair.
+Each rule is applied to every row, whether the model has it right or not. What the data protects
+stays as it is, and a rewrite that touches a span does not count. A row is right when its answer is
+one of its labels under the comparison of its field; where the data has no labels, the model's
+answer to the untouched row counts as right. A rule that changes nothing has an empty effect. What
+was not given or not asked for is NaN or None, never 0. It costs a prediction for each row and each
+distinct rewrite, and a score for each sampled pair if there is a scorer.
 """
 
 from __future__ import annotations
@@ -46,12 +45,13 @@ if TYPE_CHECKING:
 class RuleEffect:
     """What one rule does. The arrays have an entry for each row that it changes, in their order.
 
-    The id has its ruleset's name before it where two rules have the same. Rows are positions in the
-    data, ascending; right is judged by the label of the original, also after. Confidences are NaN
-    where the model does not say, None where it says nothing at all; scores NaN of pairs that were
-    not scored, None without a scorer and of rules that write the same words. On unrenderable rows
-    it could not fire, since a new word has no one inflection; rewrites are left out that touch a
-    span, rejected by an oracle, and refused where the model refused them or their row.
+    ``id`` begins with the ruleset's name where two rules have the same id. ``rows`` are positions
+    in the data, ascending. ``right_after``, too, is judged by the labels of the original.
+    Confidences are NaN where the model gives none, and None if it never does. Scores are NaN for
+    pairs that were not scored, and None without a scorer or for rules that write the same words.
+    ``unrenderable`` counts rows on which it could not fire, since a new word has no one inflection;
+    ``left_out`` rewrites that touch a span, ``rejected`` those that an oracle rejected, and
+    ``refused`` those that the model refused, or whose row it refused.
     """
 
     id: str
@@ -80,7 +80,7 @@ class RuleEffect:
 
     @property
     def name(self) -> str:
-        """What a report calls it: an id alone says little, and a text alone cannot be looked up."""
+        """Its name in reports: an id alone says little, and a text alone cannot be looked up."""
         return rule_called(self.text, self.id)
 
     @property
@@ -95,10 +95,10 @@ class RuleEffect:
 
     @property
     def tested(self) -> Flags:
-        """Rows that tell whether the model does as expected.
+        """Rows that show whether the model does as expected.
 
-        For ``same`` and ``flip`` those that it has right before; for ``label``, where the rule
-        itself says what is right, all.
+        For ``same`` and ``flip`` these are the rows that it has right before; for ``label``, where
+        the rule itself says what is right, all rows.
         """
         if self.expect.kind == "label":
             return np.ones(len(self), np.bool_)
@@ -108,8 +108,8 @@ class RuleEffect:
     def as_expected(self) -> Flags:
         """Rewritten rows on which the model does as expected, whatever it says before.
 
-        The answer of ``same`` is right by the old label; that of ``flip`` is any that is not; that
-        of ``label`` is the one that the rule names.
+        ``same`` expects an answer that is right by the old labels, ``flip`` one that is not, and
+        ``label`` the one that the rule names.
         """
         if self.expect.kind == "same":
             return self.right_after
@@ -128,7 +128,7 @@ class RuleEffect:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Effects:
-    """What a ruleset does to a model, by its answers to the untouched rows and which are right."""
+    """What a ruleset does to a model; the answers to the untouched rows and which are right."""
 
     data: LabelledRows
     rules: tuple[RuleEffect, ...]
@@ -173,9 +173,9 @@ def rule_effects(
     draw: int = 0,
     on_stage: OnStage = lambda stage, done, total: None,
 ) -> Effects:
-    """Apply each rule by itself to each row and ask the model about what comes out.
+    """Apply each rule by itself to each row and ask the model about the rewrites.
 
-    At most so many rewrites of a rule are scored, drawn at random; `draw` is which of several draws
+    At most `score_at_most` rewrites of a rule are scored, drawn at random. `draw` numbers the draws
     of the rules' noise.
     """
     model = AskedModel(predictor)
@@ -247,7 +247,7 @@ class _AskedRewrites:
     """Distinct rewrites, what the model says of them, and the applications that count."""
 
     table: Applications  # those of which the model refused neither answer
-    refused: Int64Array  # (rules,): how many of each rule's rewrites are left out for that
+    refused: Int64Array  # (rules,): how many applications of each rule that leaves out
     edits: Sequence[tuple[Edit, ...]]  # of each application that counts
     after: Sequence[Answer]  # to each rewrite
     right: Flags  # which rewrites the model has right, by the labels of their rows
