@@ -1,20 +1,20 @@
-"""Adversaries: paraphrases of a row that a model answers otherwise, though it had the row right.
+"""Adversaries: paraphrases that a model has wrong, though they keep the meaning of a right row.
 
-Always holds: every adversary's score is at least τ and the model's answer to it is a flip. Costs
-one prediction for each paraphrase, one question for each that flips, and one score for each
-adversary.
+The score of an adversary is at least τ, and the model's answer to it is a flip. Finding adversaries
+costs one prediction for each paraphrase, one question to the scorer for each that flips, and one
+score for each adversary.
 
 Source: Ribeiro, Singh, Guestrin, "Semantically Equivalent Adversarial Rules for Debugging NLP
 Models", ACL 2018: SEA(x, x') = 1[SemEq(x, x') ∧ f(x) ≠ f(x')], with SemEq(x, x') = 1[S(x, x') ≥ τ].
 
-Strategic ones (`reword`) are sentences reworded without the words that an answer hangs on.
+Strategic ones (`reword`) are sentences reworded without the words that an answer depends on.
 
     rows ──leave one word out──▶ important words ──forbidden──▶ reworded sentences ──▶ rows, asked
 
-Always holds of them: a sentence that shares a character with what has to stay is left as it is; no
-sentence that was reworded has a forbidden word, in any casing; S of each reworded sentence is at
-least τ, and S of the row is the smallest of them. Costs a question to the model for each word of a
-row, and a search for each sentence.
+A sentence that shares a character with what has to stay is left as it is. No reworded sentence has
+a forbidden word, in any casing. S of each reworded sentence is at least τ, and S of the row is the
+smallest of them. They cost a question to the model for each word of a row, and a search for each
+sentence.
 
 Source: 'Evaluating Neural Machine Comprehension Model Robustness to Noisy Inputs and Adversarial
 Attacks', section 4.2; leaving words out after Li, Monroe, Jurafsky 2016.
@@ -48,13 +48,13 @@ from sears_dsl.tagging.tagger import Tagger
 
 Span = tuple[int, int]
 
-# The base rate is counted on so many rows at most, and a row's paraphrases are looked through so
-# far for one that keeps the meaning: each look is a question to the scorer.
+# The base rate is counted on at most so many rows, and at most so many paraphrases of a row are
+# tried for one that keeps the meaning: each costs a question to the scorer.
 _BASE_ROWS = 400
 _LOOKS = 3
-# Of a sentence's strategic paraphrases so many are scored: the best ones that change a word.
+# So many strategic paraphrases of a sentence are scored: the best ones that change a word.
 _SENTENCE_LOOKS = 5
-# The score of whole sentences, as the people saw them by whose judgements it was fitted.
+# The scorer of whole sentences: the people whose judgements it was fitted by saw these.
 _OF_WHOLES = "meaning"
 # Rows whose words are left out at a time.
 _ROWS = 64
@@ -65,8 +65,8 @@ _WORD = re.compile(r"\w")
 class Adversary:
     """A paraphrase that flips the model's answer to a right row, and S(original, text).
 
-    ``label`` is what the model says of the original, rightly; ``prediction`` what it says of the
-    paraphrase.
+    ``label`` is the model's answer to the original, which is right; ``prediction`` is its answer to
+    the paraphrase.
     """
 
     row: int
@@ -84,7 +84,7 @@ class ParaphraseFlips:
     # The adversaries, sorted by row, then best first; equal scores by text
     adversaries: tuple[Adversary, ...]
     paraphrases: int  # how many paraphrases the model was asked about
-    base_rows: int  # rows of which a paraphrase with S ≥ τ, drawn by lot, was looked at
+    base_rows: int  # rows of which a random paraphrase with S ≥ τ was looked at
     base_flips: int  # how many of these paraphrases flipped the model
 
     @property
@@ -106,11 +106,11 @@ def find_adversaries(
 ) -> ParaphraseFlips:
     """The paraphrases that flip a model's answer and keep the meaning.
 
-    The scorer is asked about those that flip, and where the ``base`` rate is wanted a few of each
-    row besides; where ``in_time`` says no between portions the rest is left out. ``ask`` says None
-    where there was no time; `RightRows.ask` if None.
+    The scorer is asked about those that flip and, if the ``base`` rate is wanted, about a few of
+    each row besides. Once ``in_time`` says no, between portions, the rest is left out. ``ask``
+    answers None where there was no time; it defaults to `RightRows.ask`.
     """
-    # The best paraphrases of all rows come first: where time ends, each row was looked at.
+    # The best paraphrases of all rows come first, so that time does not end before some rows.
     questions = sorted(
         (place, number, text)
         for number, of_row in enumerate(paraphrases)
@@ -123,7 +123,7 @@ def find_adversaries(
         if answer is not None
     }
     flips = sorted(pair for pair, answer in known.items() if right.flipped(pair[0], answer))
-    # First, and a portion of it alone where time is short: without a base rate nothing is proven.
+    # This comes first, with one portion of rows at most: without a base rate nothing is proven.
     drawn = one_of_each_row(
         right, known if base else (), scorer=scorer, tau=tau, in_time=in_time, portion=portion
     )
@@ -132,7 +132,7 @@ def find_adversaries(
     for first in range(0, len(flips), portion):
         if not in_time():
             break
-        # Most flips lose the meaning, which is cheaper to see than how far they are from it.
+        # Most flips lose the meaning, which is cheaper to tell than their S.
         some = flips[first : first + portion]
         keeps = scorer.at_least([(right.texts[number], text) for number, text in some], tau)
         good = [pair for pair, keep in zip(some, keeps, strict=True) if keep]
@@ -167,9 +167,9 @@ def one_of_each_row(
     in_time: Callable[[], bool] = lambda: True,
     portion: int = 1024,
 ) -> list[tuple[int, str]]:
-    """Of some hundred rows a paraphrase that keeps the meaning, for the base rate.
+    """One paraphrase that keeps the meaning for each of some hundred rows, for the base rate.
 
-    One paraphrase a row, by lot: paraphrases of one row flip together, rows do not.
+    It is drawn at random, one a row: paraphrases of one row flip together, rows do not.
     """
     of_row: dict[int, list[str]] = {}
     for number, text in paraphrases:
@@ -191,7 +191,7 @@ def one_of_each_row(
 
 
 def _lot(text: str) -> bytes:
-    """The place of a text in an order that has nothing to do with what it says."""
+    """A hash of a text, which gives it a random place in an order."""
     return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
 
 
@@ -221,7 +221,7 @@ def adversary_columns(
 
 
 class ImportantWord(NamedTuple):
-    """A word that an answer hangs on."""
+    """A word that an answer depends on."""
 
     word: str  # as it stands in the text
     # How much surer of a right answer, or less sure of a wrong one, the model is with the word than
@@ -231,7 +231,7 @@ class ImportantWord(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RewordedRow:
-    """A row with sentences put otherwise."""
+    """A row with reworded sentences."""
 
     place: int  # of the row in the data, from 0
     original: str
@@ -255,7 +255,7 @@ class StrategicSettings:
 
     avoid: int = 5  # so many of the most important words of a row are forbidden; 0 asks for none
     unit: Unit = "sentence"  # what is reworded at once, each ``sentence`` or the whole ``text``
-    tau: float = 0.0  # S from which on a rewording counts as equivalent
+    tau: float = 0.0  # the least S of a rewording that counts as equivalent
     comparison: Comparison = "exact"  # how an answer is compared with a label
     wrong_rows: bool = False  # whether rows that the model has wrong are reworded, too
 
@@ -274,10 +274,10 @@ def reword(
 ) -> list[RewordedRow]:
     """Reword the sentences of rows without their most important words; what has to stay stays.
 
-    The model has to say how sure it is where words are to be avoided. A paraphraser that takes no
-    constraints is asked as ever, and of its paraphrases those without forbidden words are taken. In
-    the order of the rows; those of which nothing could be reworded are absent, and where words are
-    to be avoided those of which the model does not say how sure it is.
+    If words are to be avoided, the model has to give confidences. If the paraphraser takes no
+    constraints, its paraphrases with forbidden words are dropped. The result is in the order of the
+    rows, without those of which nothing could be reworded and, if words are to be avoided, without
+    those for which the model gives no confidence.
     """
     if settings.avoid:
         require_confidence(data, predictor)
@@ -342,7 +342,7 @@ def reword(
 def _rows_to_reword(
     judged: _AnsweredRows, settings: StrategicSettings, note: Callable[[str], None]
 ) -> list[int]:
-    """The places of rows that the model has right, or all; it has to be sure where words count."""
+    """The places of the right rows, or of all; only with a confidence if words are avoided."""
     places = [
         place for place, answer in enumerate(judged.answers)
         if answer.label != REFUSED and (settings.wrong_rows or judged.right(place, answer))
@@ -364,13 +364,13 @@ class _AnsweredRows:
     comparison: Comparison
 
     def right(self, place: int, answer: Answer) -> bool:
-        """Whether an answer to a row, in whatever words, is right."""
+        """Whether an answer to a row, or to a rewording of it, is right."""
         labels = self.data.labels
         own = (self.answers[place].label,) if labels is None else labels[place]
         return is_right(answer.label, own, comparison=self.comparison)
 
     def signed(self, place: int, answer: Answer) -> float | None:
-        """How sure the model is, negative of a wrong answer; None where it does not say."""
+        """The model's confidence, negative for a wrong answer; None where it gives none."""
         if answer.confidence is None:
             return None
         return answer.confidence if self.right(place, answer) else -answer.confidence
@@ -387,10 +387,10 @@ def important_words(
 ) -> list[tuple[ImportantWord, ...]]:
     """The words without which the model is less sure of a right answer, or surer of a wrong one.
 
-    Each word alone is left out, and the model asked again. The confidence of a wrong answer counts
-    as negative; the weight of a word is what is lost with it. Of a word that stands several times
-    the weightiest place counts. What has to stay is not left out; where the model does not say how
-    sure it is, with the word or without it, the word has no weight.
+    Each word in turn is left out, and the model is asked again. The weight of a word is the
+    confidence that is lost with it; that of a wrong answer counts as negative. If a word occurs
+    several times, the largest weight counts. What has to stay is not left out. A word has no weight
+    if the model gives no confidence with it or without it.
     """
     words_by_row: list[tuple[ImportantWord, ...]] = []
     data = judged.data
@@ -438,7 +438,7 @@ def _without(text: str, start: int, end: int) -> str:
 
 
 def _may_change(data: LabelledRows, place: int, span: Span) -> bool:
-    """Whether part of a text shares no character with what has to stay in it."""
+    """Whether a span of a text shares no character with what has to stay in it."""
     if data.guards is None:
         return True
     guard = data.guards.rows[place]
@@ -465,9 +465,9 @@ def _best(
     tau: float,
     on_stage: OnStage,
 ) -> tuple[list[tuple[str, float] | None], dict[int, float]]:
-    """Of each sentence the first paraphrase that changes a word and keeps the meaning, with S.
+    """The first paraphrase of each sentence that changes a word and keeps the meaning, with S.
 
-    Beside them, for each sentence whose paraphrases all fall below τ, the best S that one had.
+    Also the best S for each sentence whose paraphrases all fall below τ.
     """
     candidates = [
         [text for text in texts if words_of(text) != words_of(sentence)][:_SENTENCE_LOOKS]
@@ -520,8 +520,8 @@ def _why_not_all(
 def reworded_columns(reworded: Sequence[RewordedRow], data: LabelledRows) -> dict[str, list[Any]]:
     """Rewordings as a table.
 
-    Columns: those of `adversary_columns`; before, what the model says of the original, which is
-    the label unless it has the row wrong; flips (yes or no); words, JSON of [word, weight], the
+    Columns: those of `adversary_columns`; before, the model's answer to the original, which is the
+    label unless it has the row wrong; flips (yes or no); words, JSON of [word, weight], the
     weightiest first.
     """
     return {

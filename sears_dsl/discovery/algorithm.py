@@ -1,24 +1,23 @@
-"""Labelled rows and a black box in, a few rules out: the way of the data through a search.
+"""The search for rules: labelled rows and a black-box model in, a few rules out.
 
     rows ─▶ right rows ─▶ held out apart ─▶ known rules ─▶ paraphrases ─▶ changes of words
          ─▶ judged on text, narrowed ─▶ the model asked ─▶ selected by coverage ─▶ `Discovery`
 
-Always holds: the same input under the same settings gives the same result, also after an
-interruption, unless the time budget cuts it short, which the result says; the model is asked no
-more than the limit says. Costs the paraphrases and the scores, nearly all of it; the rest is
-seconds.
+The same input under the same settings gives the same result, also after an interruption, unless the
+time budget cuts the search short, which the result says. The model is asked no more questions than
+the limit allows. Nearly all of the cost is paraphrases and scores; the rest is seconds.
 
-Of several models a place that rules cover is not a row but a row and models, worth S of its flip.
-With M models, of which a rule r flips f(r, m) rows in model m:
+With several models, what a rule covers is not a row but a place: a row with one or two models,
+worth S of its flip. With M models:
 
-- ``shared``: a place is a row and a model that fails there. A rule is worth k/M, where k are the
-  models of which it flips rows often enough, and nothing where k is 1: a rule of one model counts
-  for none.
-- ``apart``: a place is a row and two models of which the first alone fails there. A rule that does
-  so on b rows, and on c rows the other way round, is worth (b - c)/b: alone it counts b - c, by
-  how much more often it makes the first fail. It has to do so often enough.
+- ``shared``: a place is a row and a model that fails there. A rule is worth k/M, where k is the
+  number of models in which it flips rows often enough, and nothing where k is 1: a rule of one
+  model counts for none.
+- ``apart``: a place is a row and two models of which the first alone fails there. A rule that has b
+  such rows, and c rows the other way round, is worth (b - c)/b, so that alone it counts b - c: how
+  much more often it makes the first fail. That has to be often enough.
 
-That is the order of `meaning_first`; `paper_order` asks the model about all paraphrases and all
+The diagram shows `meaning_first`; `paper_order` asks the model about all paraphrases and all
 candidates, and judges what flips.
 
 Source: Ribeiro, Singh, Guestrin, "Semantically Equivalent Adversarial Rules for Debugging NLP
@@ -70,10 +69,10 @@ from sears_dsl.tagging.tagger import Tagger
 def across_models(
     coverage: Coverage, fails: NDArray[np.bool_], *, shared: bool, least: int
 ) -> Coverage:
-    """What rules cover of rows and models, by which models (the columns) each flip makes fail.
+    """The coverage of rows and models; ``fails``, bool (entries, models), says who fails.
 
-    Rules are wanted that models share, or else that tell them apart; ``least`` rows of a model, or
-    more of one than of another, are often enough.
+    Rules are worth something if models share them or, unless ``shared``, if they tell models apart;
+    ``least`` rows in a model, or more in one model than in another, are often enough.
     """
     rules, models = len(coverage), fails.shape[1]
     rule_of = np.repeat(np.arange(rules), coverage.sizes)
@@ -119,7 +118,7 @@ def adversaries_of(
 ) -> tuple[RightRows, ParaphraseFlips, int, tuple[Stage, ...]]:
     """The right rows and their adversaries: the first half of the paper's order.
 
-    Beside them how many rows the time did not suffice for, and the stages that it cut short.
+    Also for how many rows the time did not suffice, and the stages that it cut short.
     """
     budget = Budget(
         settings.budget_seconds, monotonic, order="paper", began=began, last="adversaries"
@@ -154,11 +153,11 @@ def discover(
 ) -> Discovery:
     """Find the rules that make a model fail most without changing the meaning.
 
-    Rules are over the tags of ``tagger``. In meaning's order they are judged on ``text`` as well,
-    and ``known`` rules, which people have accepted, are tried first; ``on_known`` is told several
-    times what they do. ``before_search`` is told the searched rows before the costly stages begin,
-    and what it raises ends the search. The budget counts seconds of ``clock`` from ``began``, or
-    from now.
+    Rules use the tags of ``tagger``. Where meaning comes first, they are judged on ``text`` as
+    well, and ``known`` rules, which people have accepted, are tried first: ``on_known`` is called
+    several times with what they do. ``before_search`` is called with the searched rows before the
+    costly stages begin, and what it raises ends the search. The budget counts seconds of ``clock``
+    from ``began``, or from now.
     """
     search = Search(
         data=data, predictor=predictor, paraphraser=as_paraphraser(paraphraser),
@@ -224,7 +223,7 @@ def _funnel(
     held_out: int,
     held_out_flipped: int | None,
 ) -> Funnel:
-    """All the counts on the way."""
+    """The counts after all stages."""
     candidates = outcome.candidates
     too_long = getattr(search.paraphraser, "too_long", None)
     return Funnel(
@@ -255,7 +254,7 @@ def _across(
     coverage: Coverage,
     scores: NDArray[np.float64],
 ) -> Coverage:
-    """What rules are selected by: rows, or of several models what is to be known of them."""
+    """The coverage by which rules are selected: of rows, or of rows and models."""
     settings, flips = search.settings, candidates.answers.flips
     if settings.across == "any":
         return coverage
@@ -280,7 +279,7 @@ def _covered(search: Search, candidates: Candidates) -> tuple[Coverage, NDArray[
 
 
 def _weights(candidates: Candidates, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-    """What known rules write was accepted by people, whatever S says."""
+    """S of rewrites, but 1 for those of known rules: people accepted these, whatever S says."""
     return np.where(candidates.trusted, 1.0, scores)
 
 
@@ -293,7 +292,7 @@ def _with_numbers(
     selection: RuleSelection,
     scores: NDArray[np.float64],
 ) -> tuple[tuple[FoundRule, ...], int | None]:
-    """The selected rules with all that is counted of them; how many held-out rows they flip."""
+    """The selected rules with all their numbers, and how many held-out rows they flip."""
     candidates = outcome.candidates
     evidence = flip_evidence(
         candidates.counted, candidates.answers.flips, base_rate=outcome.base_rate,
@@ -310,7 +309,7 @@ def _with_numbers(
 
 
 def _held_apart(right: RightRows, settings: Settings) -> tuple[Sequence[int], Sequence[int]]:
-    """The right rows to find rules on, and those that only say what the rules do."""
+    """The right rows to find rules on, and those that are held out to measure the rules."""
     share = settings.share_held_out(len(right))
     if not share:
         return range(len(right)), ()

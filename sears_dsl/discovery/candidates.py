@@ -1,10 +1,10 @@
-"""The candidates of a search: one table, through which all its stages go.
+"""The candidates of a search: one table, which all its stages fill.
 
-A row is a rule, from the moment in which it is proposed. Proposing gives rules, what they come from
-and how many rows they are in; judging on text gives verdicts, and narrowed forms in the place of
-rules; applying gives what they make of rows; asking gives what the model says of that, and which
-pass. Always holds: each column speaks of the same rules in the same order; a stage that leaves
-rules out takes them out of all columns.
+A row is a rule that was proposed. Proposing gives rules, what they come from and how many rows they
+are in. Judging on text adds verdicts, and puts narrowed forms in the place of rules. Applying adds
+the rewrites of rows; asking adds the model's answers to these, and which rules pass. Each column
+has the same rules in the same order, and a stage that leaves rules out takes them out of all
+columns.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ class CandidateRule:
     # How many searched rows its antecedent is in, or that of the rule that it narrows
     support: int = 0
     sources: tuple[int, ...] = ()  # the rewordings that it reproduces, by position
-    # What its rewrites on text say; None where it was not judged on text
+    # The verdict on its rewrites of text; None where it was not judged on text
     judged: TextVerdict | None = None
-    narrowed: bool = False  # whether it is a rule that was proposed, under a condition
+    narrowed: bool = False  # whether it is a proposed rule under a condition
     source: str = ""  # the ruleset of a known rule; empty for a new one
     # The ruleset whose options and sets a known rule is read under; None for a new one
     scope: Ruleset | None = None
@@ -53,10 +53,10 @@ class Candidates:
     """Rules, and what each stage has found out about them."""
 
     rows: tuple[CandidateRule, ...]
-    # What each rule makes of the rows that it was applied to; of no rule before
+    # The rewrites that each rule writes; empty before the rules are applied
     applications: Applications = _NOWHERE
-    answers: Answers = _NOT_ASKED  # what the model says of that; nothing before it was asked
-    # int64: those that flip and keep the meaning, by position, once that is known
+    answers: Answers = _NOT_ASKED  # the model's answers to these; empty before it is asked
+    # int64: the positions of the rules that flip and keep the meaning, once that is known
     passed: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
 
     def __len__(self) -> int:
@@ -89,13 +89,13 @@ class Candidates:
 
     @property
     def trusted(self) -> NDArray[np.bool_]:
-        """Bool (rewrites,): what a known rule writes, which people accepted whatever S says."""
+        """Bool (rewrites,): those of known rules, which people accepted, whatever S says."""
         written = np.zeros(len(self.applications.texts), np.bool_)
         written[self.applications.select(np.flatnonzero(self.known)).rewrites] = True
         return written
 
     def keep(self, numbers: Sequence[int] | NDArray[np.integer]) -> Candidates:
-        """Some of them, in this order, as far as they were applied; the model is asked after."""
+        """These candidates, in this order, with their applications but without answers."""
         places = np.asarray(numbers, np.int64)
         applications = self.applications
         return Candidates(
@@ -104,13 +104,13 @@ class Candidates:
         )
 
     def joined_to(self, others: Candidates) -> Candidates:
-        """These and then those, before they are applied; no rule may be in both."""
+        """These candidates and then others, before they are applied; no rule may be in both."""
         return Candidates((*self.rows, *others.rows))
 
     def applied(
         self, tokens: Tokens, *, tagger: Tagger, guards: Guards | None = None
     ) -> Candidates:
-        """What each makes of rows, at its first instance; see `apply_candidates`."""
+        """These candidates, applied to rows at their first instance; see `apply_candidates`."""
         applications = apply_candidates(
             self.rules, tokens, tagger=tagger, scopes=[each.scope for each in self.rows],
             guards=guards,

@@ -1,7 +1,7 @@
 """What a search will cost: questions to the model, and minutes.
 
-In: the rows to be searched, how long the model took so far, who rewords. Out: a `SearchEstimate`.
-Always holds: nothing is asked, and nothing is loaded.
+A `SearchEstimate` is made from the rows to be searched, the time that the model took so far, and
+the team that rewords. Nothing is asked, and nothing is loaded.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ if TYPE_CHECKING:
 
 _MOST_MINUTES, _MOST_QUESTIONS, _MOST_REQUESTS = 20, 50_000, 2_000
 # Sentences of some twenty words that one process rewords in a second with a beam of 30
-# (benchmarks/record, paraphrasing); how many pairs a process judges in a second; what loading the
-# models takes.
+# (benchmarks/record, paraphrasing); pairs that a process judges in a second; seconds that loading
+# the models takes.
 _SENTENCES_A_SECOND = 2.8
 _WORDS_A_SENTENCE = 20
 _BEAM = 30
 _PAIRS_A_SECOND = 50
 _LOADING = 10.0
-# What the paper's order asks about a searched row.
+# Questions that the paper's order asks for each searched row.
 _QUESTIONS_WITHOUT_LIMIT = 1_000
 
 
 @dataclass(frozen=True, slots=True)
 class SearchEstimate:
-    """What a search will take: questions at most, or about so many where it is not ``limited``."""
+    """What a search will take: at most so many questions, or about so many if not ``limited``."""
 
     questions: int
     limited: bool
@@ -46,7 +46,7 @@ class SearchEstimate:
         return f"the search ahead: {ahead} on an idle machine"
 
     def wants_an_answer(self, *, requests: int) -> bool:
-        """Whether a person at a terminal is asked to go on."""
+        """Whether a person at a terminal is asked before the search goes on."""
         return (
             self.minutes > _MOST_MINUTES
             or self.questions > _MOST_QUESTIONS
@@ -55,7 +55,7 @@ class SearchEstimate:
 
 
 def search_ahead(right: RightRows, predictor: CachedPredictor, team: Team) -> SearchEstimate:
-    """What a search of these rows will take from here on, by what the model took so far."""
+    """What a search of these rows will take from now on, judged by the model's time so far."""
     texts, most, recipe = right.texts, right.questions.most, team.recipe
     questions = _QUESTIONS_WITHOUT_LIMIT * len(texts)
     if most is not None:

@@ -1,6 +1,6 @@
 """What a run counts and shows: plain records that the result and its manifest share.
 
-Values alone, so that a manifest is read without loading the engine.
+They hold plain values alone, so that reading a manifest does not load the engine.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from typing import Annotated, get_type_hints
 from typing import Literal as OneOf
 
 LEAST = 8
-"""Rewrites of a rule on text of which fewer prove nothing, so that none of them is judged."""
+"""The fewest rewrites on text that prove anything: of a rule with fewer none is judged."""
 
 
 @dataclass(frozen=True, slots=True)
 class Flip:
-    """A right row that a rule flips; ``label`` is what the model says of the original, rightly."""
+    """A right row that a rule flips; ``label`` is the model's right answer to the original."""
 
     original: str
     rewritten: str
@@ -26,16 +26,16 @@ class Flip:
 
 @dataclass(frozen=True, slots=True)
 class TextVerdict:
-    """What the rewrites of a rule on text say of it."""
+    """The verdict on a rule by its rewrites of text."""
 
     sampled: int  # how many were judged
     accepted: int  # how many of them have S ≥ τ
-    # The share that readers would accept at least: of the shipped judge with a chance of 80%, of
-    # any other scorer the lower end of the one-sided 90% interval (Wilson's) of accepted over
-    # sampled
+    # The least share that readers would accept. With the shipped judge it holds with a chance of
+    # 80%; with any other scorer it is the lower end of the one-sided 90% interval (Wilson's) of
+    # accepted over sampled
     low: float
     places: int  # in how many texts the rule acts
-    few: bool  # whether all its rewrites were to be judged, since there are not more
+    few: bool  # whether all its rewrites were to be judged, since there are so few
     passed: bool  # whether the bound, over all that were to be judged, is at least 1 - δ
 
 
@@ -50,37 +50,37 @@ class HeldOut:
     at_tau_interval: tuple[float, float]  # 95% (Wilson) of at_tau over changed
     flips_at_tau: int  # how many flips have S ≥ τ
     mean_score: float | None  # mean S over the changed rows; None also where it changes none
-    # Of several models how many of the changed rows each has wrong then
+    # With several models, how many of the changed rows each of them then has wrong
     flips_of_models: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Closest:
-    """A rule that was not found, and what it lacked: it came closer than others."""
+    """A rule that was not found but came closer than others, and what it lacked."""
 
     rule: str  # its canonical text
-    # ``meaning``, where too many of its rewrites on text fall below τ; ``flips``, where the model
-    # bears with it; ``rate``, where it surely flips more rarely than rewordings of the rows do in
-    # general; ``text``, where it acts at too few places to be judged
+    # ``meaning``: too many of its rewrites on text fall below τ; ``flips``: it flips too few rows;
+    # ``rate``: it surely flips more rarely than rewordings of the rows do in general; ``text``: it
+    # acts at too few places to be judged
     lacks: OneOf["meaning", "flips", "rate", "text"]
     changed: int  # searched rows that it changes
     asked: int  # how many of them the model was asked about
     flips: int  # how many of these the model then has wrong
-    judged: TextVerdict | None  # what its rewrites on text say; None for a rule that was known
+    judged: TextVerdict | None  # by its rewrites of text; None for a known rule
 
     @property
     def is_unjudged(self) -> bool:
-        """Whether there was text enough, and no time to judge what the rule makes of it."""
+        """Whether there was enough text, but no time to judge the rule on it."""
         verdict = self.judged
         return verdict is not None and not verdict.sampled and verdict.places >= LEAST
 
     def is_cut_short(self, delta: float) -> bool:
-        """Whether what was judged of it is good enough for δ, and only the rest is missing."""
+        """Whether its judged rewrites are good enough for δ, and only the others are missing."""
         return self.judged is not None and self.judged.low >= 1 - delta
 
 
 def change_of(rule: str) -> str:
-    """What a rule writes for what, whatever its conditions and its spaces are.
+    """What a rule replaces by what, without its conditions and its signs of spacing.
 
     Example:
         >>> change_of("I -> And I / <s> __"), change_of(". -> ~!")

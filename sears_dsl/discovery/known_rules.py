@@ -1,8 +1,8 @@
 """Rules that people have read and accepted: tried before any new one is looked for.
 
-Always holds: each rule has the name of the ruleset that it comes from, and is read under the
-options and sets of its own file; the same seed asks about the same rows. Costs some two seconds for
-all shipped rules and a few hundred rows, and needs no translation model and no score.
+Each rule keeps the name of the ruleset that it comes from, and is read under the options and sets
+of its own file. The same seed asks about the same rows. All shipped rules on a few hundred rows
+take some two seconds, and need no translation model and no score.
 """
 
 from __future__ import annotations
@@ -30,24 +30,24 @@ from sears_dsl.runtime.files import read_numbers_file, resource_folder
 from sears_dsl.tagging.tagger import Tagger
 from sears_dsl.tagging.tokens import Tokens
 
-# Noise, kept as printed, or kept to be rejected: nobody says that these keep the meaning.
+# Noise, the paper's rules as printed, rules to be rejected: nobody says that they keep the meaning.
 NOT_ACCEPTED = ("noise/", "paper/", "rejected/")
-# The tag of rules that write what a careful person would not: a question without its mark. The
-# label stays, so that audits have use for them; readers of a found file refuse them.
+# The tag of rules that write what a careful person would not, such as a question without its mark.
+# They keep the label, so that audits use them; but readers of a found file refuse them.
 _CARELESS = "careless"
-# That readers accept nine of ten rewrites: as sure as of a new rule.
+# The chance that readers accept nine of ten rewrites has to be as high as for a new rule.
 _BELIEF = 0.8
-# From so many readings on the rule itself has to have nine of ten accepted: the company of better
-# rules speaks for one that nobody has met, not against what its readers said.
+# From so many readings on, nine of ten of the rule's own have to be accepted: better rules speak
+# for one that nobody has read, but not against what readers said.
 _MET = 20
 _SHARE = 0.9
 READERS_VERSION = 1
-"""Of rulesets/readers.json."""
+"""The version of rulesets/readers.json."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class KnownRules:
-    """Rules with what they come from."""
+    """Rules with the rulesets that they come from."""
 
     matcher: Matcher  # the rules compiled; they are ``matcher.rules``
     # For each rule the name of its ruleset, such as ``contractions/expand``
@@ -72,7 +72,7 @@ class KnownRules:
         return np.array([is_writable(rule, scope) for rule, scope in pairs], np.bool_)
 
     def applied(self, tokens: Tokens, *, guards: Guards | None = None) -> Applications:
-        """What the rules make of rows; those that are about sentences see each by itself."""
+        """Apply the rules to rows; those that are about sentences see each by itself."""
         if any(each.options.unit == "sentence" for each in self.scopes):
             return apply_candidates(
                 self.rules, tokens, tagger=self.matcher.tagger, scopes=self.scopes, guards=guards
@@ -101,10 +101,10 @@ def load_known(
 ) -> KnownRules | None:
     """The shipped rules that keep the meaning, those of files and those given; None for none.
 
-    Of the shipped ones the rules of the paper are left, which are kept as printed, those that are
-    there to be rejected, those with the tag ``careless``, and those of which it is not four in five
-    that readers accept nine of ten rewrites (`believed`); by the names of their rulesets they are
-    loaded like any file. Of a folder the files of rules that reviewers rejected are left.
+    These shipped rules are left out: noise, the paper's rules as printed, those that are there to
+    be rejected, those with the tag ``careless``, and those for which the chance that readers accept
+    nine of ten rewrites is below four in five (`believed`). Named by their ruleset, they are loaded
+    like any file. In a folder, files of rules that reviewers rejected are left out.
     """
     names = {path.resolve(): name for name, path in shipped().items()}
     named = {path.resolve(): names.get(path.resolve(), str(path)) for path in loaded_files(files)}
@@ -138,11 +138,11 @@ def _with_care(ruleset: Ruleset) -> Ruleset:
 
 @cache
 def believed() -> Callable[[Rule], bool]:
-    """Tells of a shipped rule whether readers surely enough accept nine of ten of its rewrites.
+    """A test whether readers surely enough accept nine of ten rewrites of a shipped rule.
 
-    A rule that was read is judged by its readings, and from twenty on nine of ten of them have to
-    be accepted; one that was not by those of other rules, of rules about tone or of all others.
-    What was read of a rule counts while its text is the same.
+    A rule with readings is judged by these, and from twenty on nine of ten have to be accepted. A
+    rule without is judged by those of other rules: of rules about tone, or else of the others.
+    Readings of a rule count only while its text is the same.
     """
     _, entry = read_numbers_file(
         resource_folder("rulesets") / "readers.json",
@@ -170,7 +170,7 @@ class KnownFlips:
     applications: Applications  # what they make of the rows, where the model was asked about it
     flips: NDArray[np.bool_]  # bool (rewrites,): whether a rewrite flips the model
     right: RightRows
-    not_asked: int = 0  # how many rules that change a row the model was not asked about to the end
+    not_asked: int = 0  # rules that change a row and were not asked about to the end
 
     @cached_property
     def flips_of_rule(self) -> NDArray[np.int64]:
@@ -179,7 +179,7 @@ class KnownFlips:
 
     @cached_property
     def rows_flipped(self) -> int:
-        """How many rows some rule flips."""
+        """How many rows at least one rule flips."""
         written = np.unique(self.applications.rewrites)
         return len(np.unique(self.applications.rows[written[self.flips[written]]]))
 
@@ -189,9 +189,9 @@ class KnownFlips:
         return int((self.applications.changed > 0).sum())
 
     def best(self) -> list[int]:
-        """The rules that flip a row, those that flip most rows first, then those on fewer rows.
+        """The rules that flip a row: most flips first, then those that change fewer rows.
 
-        Of rules that flip rows by the same texts the first one stands for all.
+        Of rules that flip rows by the same texts, the first one stands for all.
         """
         flips, changed = self.flips_of_rule, self.applications.changed
         flip_sets: set[tuple[int, ...]] = set()

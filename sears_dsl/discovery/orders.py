@@ -1,11 +1,11 @@
 """The two orders of a search, meaning first and the paper's, and the stages that both have.
 
-Meaning first: a rule has to keep the meaning on much text before the model is asked about it, so a
-few questions a row do; known rules are tried before all others. The paper's order: all paraphrases
-and all candidates are asked about, and those that flip are filtered by S on the rows.
+Meaning first: a rule has to keep the meaning on much text before the model is asked about it, so
+that a few questions a row are enough; known rules are tried before all others. The paper's order:
+the model is asked about all paraphrases and candidates; those that flip are filtered by S on rows.
 
-Always holds: where meaning comes first the limit of questions leaves something for the held-out
-rows; what is scored or paraphrased is in the journal; the model is asked through one counter.
+Where meaning comes first, the limit of questions leaves some for the held-out rows. All scores and
+paraphrases go to the journal, and all questions to the model through one counter.
 """
 
 from __future__ import annotations
@@ -56,9 +56,9 @@ OnKnown = Callable[[KnownFlips], None]
 BeforeSearch = Callable[[RightRows], None]
 
 
-# Pairs that a scorer gets at once: so many are a second of work or so, and so many half a minute.
+# Pairs that a scorer gets at once: a second of work if time is limited, else half a minute.
 _TIMED, _UNTIMED = 64, 1024
-# Of a limit of questions what the rows themselves may take.
+# The share of the limit of questions that the rows themselves may take.
 _OF_ROWS = 0.5
 
 
@@ -90,7 +90,7 @@ class Search:
 
     @cached_property
     def tau(self) -> float:
-        """The threshold; the scorer's own is read late, since that loads it."""
+        """The threshold; reading the scorer's own loads the scorer, so this is done late."""
         tau = self.settings.tau
         return self.scorer.tau if tau is None else tau
 
@@ -104,7 +104,7 @@ class Search:
         return _TIMED if self.budget.limited else _UNTIMED
 
     def right(self) -> RightRows:
-        """The rows that the model has right, and from then on the limit of questions."""
+        """The rows that the model has right; also sets the limit of questions from then on."""
         most = self.settings.max_questions
         self.questions.most = None if most is None else max(1, round(_OF_ROWS * most))
         right = RightRows(
@@ -116,14 +116,14 @@ class Search:
         return right
 
     def asker(self, right: RightRows, *, shown: str, stage: Stage) -> Ask:
-        """Asks the model about right rows with other texts, while there is time."""
+        """What asks the model about right rows with other texts, while there is time."""
         shows = partial(self.on_progress, shown)
         return partial(right.ask_in_time, in_time=self.in_time(stage), on_progress=shows)
 
     def paraphrases(self, right: RightRows) -> tuple[list[list[str]], int]:
         """The paraphrases of each row, and how many rows there was no time for.
 
-        One that lacks what has to stay in its row does not count.
+        Paraphrases that lack what has to stay in their row are left out.
         """
         paraphrases = remembered_paraphrases(
             self.paraphraser, right.texts, self.journal,
@@ -142,7 +142,7 @@ class Search:
     def adversaries(
         self, right: RightRows, paraphrases: list[list[str]], *, base: bool = True
     ) -> ParaphraseFlips:
-        """Those paraphrases that flip the model and keep the meaning."""
+        """The paraphrases that flip the model and keep the meaning."""
         shown = "looking for adversaries"
         self.on_progress(shown, 0, sum(map(len, paraphrases)))
         return find_adversaries(
@@ -174,21 +174,21 @@ class SearchOutcome:
     candidates: Candidates  # rules that the model was asked about, and which of them pass
     base_rate: float  # how often a paraphrase that keeps the meaning flips its row
     base_rows: int  # how many rows that was counted on
-    counts: dict[str, Any]  # of the `Funnel`, what only this order knows
+    counts: dict[str, Any]  # the counts of the `Funnel` that only the order knows
     closest: tuple[Closest, ...] = ()
     known: KnownFlips | None = None
 
 
-# Of the questions that are left what known rules may take, and what is kept at most for telling of
-# held-out rows.
+# Shares of the questions that are left: what known rules may take, and what is kept at most to
+# measure rules on held-out rows.
 _OF_KNOWN, _OF_HELD_OUT = 0.25, 0.3
-# Of the rules that were not found, so many of each kind are told; of those that nearly enough
-# readers accept, so many are asked about, since a larger δ is worth it for what flips alone.
+# So many rules of each kind that were not found are reported. So many that nearly enough readers
+# accept are asked about, since a larger δ is worth it only for those that flip.
 _CLOSEST, _NEAR = 3, 30
 
 
 def meaning_first(search: Search, right: RightRows, held_out: HeldOutRows | None) -> SearchOutcome:
-    """Rules that keep the meaning on text are asked about; the known ones before all others."""
+    """Ask about rules that keep the meaning on text, and about known ones before all others."""
     tokens = separated(search.tagger.tag(right.texts))
     known = _known_first(search, right, tokens)
     search.before_search(right)
@@ -234,7 +234,7 @@ def meaning_first(search: Search, right: RightRows, held_out: HeldOutRows | None
 
 
 def _known_first(search: Search, right: RightRows, tokens: Tokens) -> KnownFlips | None:
-    """What known rules do to the rows; told as soon as it is seen."""
+    """What known rules do to the rows; reported after each round of questions."""
     known = search.known
     if known is None:
         return None
@@ -261,9 +261,9 @@ def _known_first(search: Search, right: RightRows, tokens: Tokens) -> KnownFlips
 def _base_rate(
     search: Search, right: RightRows, paraphrases: Sequence[Sequence[str]], known: KnownFlips | None
 ) -> tuple[float, int]:
-    """How often a rewording that keeps the meaning flips its row, and of how many rows.
+    """How often a rewording that keeps the meaning flips its row, and on how many rows.
 
-    One rewording a row: what a known rule makes of it, by lot, or else a paraphrase.
+    One rewording a row counts: a random rewrite by a known rule, or else a paraphrase.
     """
     drawn: dict[int, str] = {}
     if known is not None:
@@ -296,7 +296,7 @@ def _changes(
 ) -> Candidates:
     """The changes of words in paraphrases, as rules without contexts.
 
-    Insertions have a neighbour, a word: they have to go somewhere.
+    Insertions name a neighbouring word, since they have to go somewhere.
     """
     search.on_progress("proposing rules", 0, None)
     rewordings = single_changes(right.texts, paraphrases, tagger=search.tagger)
@@ -354,7 +354,7 @@ def _ask_about_rules(
     held_out: HeldOutRows | None,
     base_rate: float,
 ) -> Candidates:
-    """What rules do to the model, of those that act in enough rows."""
+    """Ask the model about those rules that act in enough rows."""
     active = _applied(search, right, candidates, tokens)
     settings = search.settings
     least = np.where(active.known, settings.fewest_known_flips, settings.flips(len(right)))
@@ -382,10 +382,10 @@ def _ask_though_refused(
     most_rules: int,
     base_rate: float,
 ) -> Candidates:
-    """What rules do that nearly enough readers accept: it is told, and they are not found.
+    """Ask about rules that nearly enough readers accept: they are reported, but not found.
 
-    Of those that write the same under several conditions the best is asked about. Their questions
-    are those that neither other rules nor held-out rows can need.
+    Of rules that make the same change under several conditions, the best is asked about. They get
+    only questions that neither other rules nor held-out rows can need.
     """
     lows = np.array([each.judged.low if each.judged else 0.0 for each in failed.rows])
     of_change: dict[str, int] = {}
@@ -400,16 +400,16 @@ def _ask_though_refused(
 
 
 def _least_rates(candidates: Candidates, base_rate: float) -> NDArray[np.float64]:
-    """Which share of its rows each rule has to flip.
+    """The share of its rows that each rule has to flip.
 
-    What flips more rarely than paraphrases do is not a new rule, however many rows it flips: the
-    paraphrases among its rewrites may be what flips. A known rule's rewrites people accepted.
+    A rule that flips more rarely than paraphrases do is no new rule, however many rows it flips:
+    what flips may be the paraphrases among its rewrites. People accepted those of a known rule.
     """
     return np.where(candidates.known, 0.0, base_rate)
 
 
 def _flip_enough(settings: Settings, candidates: Candidates, *, searched: int) -> NDArray[np.bool_]:
-    """Which rules flip enough rows; known ones that flip fewer are for places that are left."""
+    """Which rules flip enough rows; known ones that flip fewer may fill places that are left."""
     known, flips = candidates.known, candidates.flips
     least = np.where(known, settings.known_flips(searched), settings.flips(searched))
     enough: NDArray[np.bool_] = flips >= least
@@ -426,7 +426,7 @@ def _applied(
 
 
 def _replaces_words(rule: Rule) -> bool:
-    """Whether a rule says by words what it replaces, so that each text says what it loses."""
+    """Whether a rule names in words all that it replaces, so that its text says what is lost."""
     return all(isinstance(each.body, Literal) for each in rule.antecedent)
 
 
@@ -438,9 +438,9 @@ def _inserts_words(rule: Rule) -> bool:
 def _closest(
     tried: Candidates, often: NDArray[np.bool_], failed: Candidates, near: Candidates, least: int
 ) -> tuple[Closest, ...]:
-    """Of the rules that were not found those that lacked least, of each kind some.
+    """The rules that were not found and lacked least, some of each kind.
 
-    First those that flip enough rows, ``least``, and of which readers are not sure enough.
+    First come those that flip enough rows, ``least``, but that readers do not surely accept.
     """
     bear = [
         each
@@ -475,7 +475,7 @@ def _closest(
 
 
 def _as_asked(candidates: Candidates, lacks: NDArray[np.str_]) -> Iterator[Closest]:
-    """What each rule that the model was asked about lacks, and what it does."""
+    """What each rule that the model was asked about does, and what it lacks."""
     numbers = (candidates.applications.changed, candidates.counted.changed, candidates.flips)
     for row, text, lack, changed, asked, flips in zip(
         candidates.rows, candidates.texts, lacks.tolist(), *(each.tolist() for each in numbers),
@@ -487,7 +487,7 @@ def _as_asked(candidates: Candidates, lacks: NDArray[np.str_]) -> Iterator[Close
 
 
 def paper_order(search: Search, right: RightRows) -> SearchOutcome:
-    """All paraphrases and all rules are asked about, and those that flip are filtered by S."""
+    """Ask about all paraphrases and all rules, and filter those that flip by S."""
     settings = search.settings
     tokens = separated(search.tagger.tag(right.texts))
     search.before_search(right)
@@ -497,7 +497,7 @@ def paper_order(search: Search, right: RightRows) -> SearchOutcome:
     candidates = _applied(search, right, candidates, tokens)
     applications = candidates.applications
 
-    # Where time is limited those first that promise most.
+    # Where time is limited, those that promise most come first.
     order = (
         _most_promising(candidates) if search.budget.limited else np.arange(len(applications.texts))
     )
@@ -562,7 +562,7 @@ def _candidates(
 def _most_promising(candidates: Candidates) -> NDArray[np.int64]:
     """The rewrites rule by rule, those that many rewordings proposed first, then those on few rows.
 
-    A rule counts only if the model was asked about all that it writes.
+    They go by rule, since a rule counts only if the model was asked about all that it writes.
     """
     applications = candidates.applications
     sources = np.array([len(each.sources) for each in candidates.rows], np.int64)

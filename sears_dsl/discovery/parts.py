@@ -1,10 +1,10 @@
-"""What rewords sentences and what scores pairs, chosen by a person: shipped parts or their own.
+"""What rewords sentences and what scores pairs: shipped parts or the user's own.
 
     choice ──▶ own parts (checked, imported) ──▶ a team of processes for the rest ──▶ `Parts`
 
-Always holds: what is wrong with a part, or with choices that mean nothing together, is said before
-rows are read and the model is asked; torch, transformers and models are loaded when the parts are
-first asked for something. Costs the import of the user's own parts.
+What is wrong with a part, or with choices that make no sense together, is an error before rows are
+read and the model is asked. Torch, transformers and models are loaded when the parts are first
+asked for something. Until then the cost is the import of the user's own parts.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ if TYPE_CHECKING:
     from sears_dsl.paraphrasing.team import Team
 
 BEAM_WIDTH = 30
-"""Prefixes that the search for paraphrases keeps where nobody says."""
+"""The default number of prefixes that the search for paraphrases keeps."""
 
 NO_SCORER = "none"
-"""In the place of a scorer where nothing is scored."""
+"""The name of a scorer that says that nothing is scored."""
 
 # The folders whose code decides what is in the journal of a search.
 _REWORD_AND_SCORE = ("judge", "meaning", "paraphrasing", "tagging", "translation")
@@ -60,23 +60,23 @@ _MOST_JOBS = 8
 class PartsChoice:
     """What a person chooses about paraphrases and scores."""
 
-    # What says whether meaning is kept, as `as_scorer` takes it; ``none`` for nothing
+    # What says whether the meaning is kept: anything that `as_scorer` takes, or ``none``
     scorer: AnyScorer = DEFAULT_SCORER
-    # Rewordings of one's own, as `as_paraphraser` takes it; None for the search through translation
-    # models
+    # The user's own source of paraphrases, as `as_paraphraser` takes it; None for the search
+    # through translation models
     paraphraser: AnyParaphraser | None = None
     paraphrases: bool = True
-    tau: float | None = None  # S from which on texts count as equivalent; None for the scorer's own
+    tau: float | None = None  # the least S of equivalent texts; None for the scorer's own
     # Languages to translate through; none for the pair that packages carry
     pivots: tuple[str, ...] = ()
     beam: int | None = None  # width of the search for paraphrases; None for `BEAM_WIDTH`
     device: str = "cpu"
     jobs: int | None = None  # processes that translate; None for as many as cores, eight at most
-    # What readers of one's own said of rewrites; they count in the judge
+    # The user's own readings of rewrites, which count in the judge
     readings: tuple[Reading, ...] = ()
 
     def in_language(self, language: str, note: Callable[[str], None]) -> PartsChoice:
-        """The choice for texts of a language: what knows English alone gives way elsewhere."""
+        """The choice for texts of a language; outside English, others replace English parts."""
         scorer, pivots = in_language(self.scorer, self.pivots, language, note=note)
         if scorer != self.scorer and self.readings:
             raise UsageError(
@@ -100,7 +100,7 @@ class PartsChoice:
         searched = self.paraphrases and self.paraphraser is None
         scorer = _own_scorer(self.scorer, pivots=self.pivots, tau=self.tau, searched=searched)
         if scorer is not None:
-            _ = scorer.tau  # says so where it has none, before anything else is done
+            _ = scorer.tau  # raises if it has none, before anything else is done
         if self.paraphraser is None:
             return OwnParts(scorer=scorer)
         if self.beam is not None:
@@ -119,10 +119,10 @@ def in_language(
     *,
     note: Callable[[str], None] = lambda _: None,
 ) -> tuple[AnyScorer, tuple[str, ...]]:
-    """What scores texts of a language, and what they are translated through.
+    """The scorer for texts of a language, and the pivots that they are translated through.
 
-    The shipped scorers are calibrated for English. In the place of the judge, which is the default,
-    the paper's score is asked elsewhere: it works by the translation models of the language.
+    The shipped scorers are calibrated for English. In another language the paper's score replaces
+    the judge, which is the default: it works by the translation models of that language.
     """
     from sears_dsl.translation.model_files import languages_of  # noqa: PLC0415 - as asked for
 
@@ -154,7 +154,7 @@ def in_language(
 
 @dataclass(frozen=True, slots=True)
 class OwnParts:
-    """What the user brings; None where shipped parts do it."""
+    """The user's own parts; None where a shipped part is used."""
 
     paraphraser: ParaphraseSource | None = None
     scorer: Scorer | None = None
@@ -170,7 +170,7 @@ def check_rows(
     show: OnStage = lambda stage, done, total: None,
     note: Callable[[str], None] = lambda _: None,
 ) -> None:
-    """Say what cannot work before an hour of work: halves of characters, strange models."""
+    """Find what cannot work before an hour of work: halves of characters, strange models."""
     data.require_characters()
     if isinstance(own.paraphraser, GivenParaphrases):
         _check_paraphrases(own.paraphraser, data.texts, note)
@@ -185,7 +185,7 @@ def check_rows(
 def _check_paraphrases(
     source: GivenParaphrases, texts: Sequence[str], note: Callable[[str], None]
 ) -> None:
-    """Say of how many rows given paraphrases have none."""
+    """Note how many rows have no given paraphrase; it is an error if no row has one."""
     missing = sum(not paraphrases for paraphrases in source.paraphrase(texts))
     rows = counted(len(texts), "row")
     if texts and missing == len(texts):
@@ -201,7 +201,7 @@ def _check_paraphrases(
 
 @dataclass(frozen=True, kw_only=True)
 class Parts:
-    """What rewords sentences and scores pairs; it is loaded when it is first asked."""
+    """What rewords sentences and what scores pairs; both are loaded when first asked."""
 
     paraphraser: ParaphraseSource
     scorer: Scorer
@@ -219,10 +219,10 @@ def open_parts(
     show: OnStage = lambda stage, done, total: None,
     note: Callable[[str], None] = lambda _: None,
 ) -> Iterator[Parts]:
-    """What rewords sentences, if that is wanted, and scores pairs.
+    """Open what rewords sentences, if that is wanted, and what scores pairs.
 
-    The journal lies in ``folder``, or in memory where that is None. Without a ``language`` of the
-    texts, see `in_language`, it is that of the pivots.
+    The journal lies in ``folder``, or in memory if that is None. ``language`` is that of the texts,
+    see `in_language`; None stands for that of the pivots.
     """
     from sears_dsl.paraphrasing.team import Recipe, Team  # noqa: PLC0415
     from sears_dsl.translation.model_files import check_model, pair_names  # noqa: PLC0415
@@ -268,7 +268,7 @@ def open_parts(
 
 
 def _task(team: Team, own: OwnParts, note: Callable[[str], None]) -> str:
-    """What paraphrases and scores depend on; says where nobody knows what the scores mean."""
+    """What paraphrases and scores depend on; notes if nobody knows what scores mean."""
     from sears_dsl import __version__  # noqa: PLC0415 - the package is not read for a constant
     from sears_dsl.discovery.result.report import package_versions  # noqa: PLC0415 - brings pydantic
 
@@ -294,8 +294,8 @@ def _task(team: Team, own: OwnParts, note: Callable[[str], None]) -> str:
 def _code_of_search() -> str:
     """A hash of the code that rewords and scores.
 
-    A checkout changes without a new version of the package, and what one search found out must not
-    be mixed with what another one would.
+    A checkout changes without a new version of the package, and the results of one state of the
+    code must not be mixed with those of another.
     """
     package = Path(__file__).parents[1]
     paths = [path for folder in _REWORD_AND_SCORE for path in (package / folder).rglob("*.py")]
@@ -340,7 +340,7 @@ def load_chosen_scorer(
     device: str | None = None,
     language: str | None = None,
 ) -> Scorer:
-    """A scorer that works by itself in this process, loaded; for ``language`` see `in_language`."""
+    """Load a scorer that works in this process; for ``language`` see `in_language`."""
     if language is not None:
         name, pivots = in_language(name, tuple(pivots), language)
     own = _own_scorer(name, pivots=pivots, tau=tau)
@@ -348,7 +348,7 @@ def load_chosen_scorer(
         return own
     loaded = None
     if pivots:
-        # Torch takes seconds: whatever can go wrong without it is behind us.
+        # Torch takes seconds, so it comes after all that can go wrong without it.
         import_whole("torch")
         from sears_dsl.translation.pivots import load_pivots  # noqa: PLC0415
 
@@ -359,9 +359,9 @@ def load_chosen_scorer(
 def _own_scorer(
     scorer: AnyScorer, *, pivots: Sequence[str], tau: float | None, searched: bool = False
 ) -> Scorer | None:
-    """A scorer of one's own; None where a shipped one, or none, is named.
+    """The user's own scorer; None where a shipped one, or none, is named.
 
-    Where paraphrases are ``searched`` by translation pivots are for that as well.
+    If paraphrases are ``searched`` by translation, pivots may be for that search alone.
     """
     if scorer == NO_SCORER:
         return None

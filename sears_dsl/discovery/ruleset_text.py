@@ -1,10 +1,10 @@
 """Rules of a discovery → the text of a ruleset file: numbers, real examples as tests, own sets.
 
-Always holds: a rule of the file does what it did in the search, also where new rules (exact case)
-and known ones (under the options of their own files) stand side by side, but for articles: where a
-new rule may leave *a* before a vowel, *great* → *awesome*, the file mends them; every test in it
-was run with the tagger that found the rules and holds; formatting the text again changes nothing.
-Costs one tagging of the sentences in the tests.
+A rule of the file does what it did in the search, also where new rules (exact case) and known ones
+(under the options of their own files) stand side by side. Articles are the exception: where a new
+rule may leave *a* before a vowel, *great* → *awesome*, the file mends them. Every test in the file
+was run with the tagger that found the rules, and holds. Formatting the text again changes nothing.
+Writing it costs one tagging of the sentences in the tests.
 """
 
 from __future__ import annotations
@@ -64,10 +64,10 @@ class EmittedRule:
 def emit(
     rules: Sequence[EmittedRule], *, name: str, comment: Sequence[str] = (), tagger: Tagger
 ) -> str:
-    """The text of a ruleset file, with comments (without their ``#``) before everything.
+    """The text of a ruleset file, with the lines of a comment (given without ``#``) on top.
 
     The file is read with exact case, as new rules are, unless a known rule in it is read otherwise;
-    then new rules have their words in quotes. It mends articles where a rule in it wants that.
+    then new rules have their words in quotes. It mends articles if a rule in it needs that.
     """
     options = _options(rules, tagger.language)
     sets = _Sets()
@@ -93,9 +93,9 @@ def emit(
 
 
 def _options(rules: Sequence[EmittedRule], language: str) -> Options:
-    """Exact case where all rules are read so; else the default, in which any casing can be said.
+    """Exact case if all rules are read so; else the default, in which any casing can be written.
 
-    Articles are mended where a known rule goes by that, or a new one may need it.
+    Articles are mended if that is on for a known rule, or if a new one may need it.
     """
     scopes = [each.scope or _NEW for each in rules]
     exact = all(each.options.case == "exact" for each in scopes)
@@ -110,7 +110,7 @@ def _options(rules: Sequence[EmittedRule], language: str) -> Options:
 def upsets_articles(rule: Rule) -> bool:
     r"""Whether *a* may stand before what a rule replaces, and *an* is wanted before the new word.
 
-    Or the other way round. What the rule says by a tag alone is not known to begin so or so.
+    Or the other way round. A word that the rule names only by a tag is not known, and counts as no.
 
     Example:
         >>> rules = parse("great -> awesome\ngreat -> fine\nis -> was\ngreat -> old / the __").rules
@@ -144,9 +144,9 @@ def _first_word(element: Element) -> str:
 def is_writable(rule: Rule, scope: Ruleset) -> bool:
     """Whether a rule can stand in one file with rules of other files, and do what it did.
 
-    A file has one set of options. Casing can be said in the rule: words that are read exactly get
-    quotes. Other tag sets cannot; nor can a rule without a word, read with exact case, that would
-    follow the casing of the text under the default options. `repair` only mends what is wrong.
+    A file has one set of options. A rule can express casing: words that are read exactly get
+    quotes. It cannot express another tag set. Nor can a rule without a word, read with exact case,
+    keep from following the casing of the text. `repair` only mends what is wrong.
     """
     # A search has one tagger, so all its rules are of one language.
     if replace(scope.options, case="smart", language="en", repair="off") != Options():
@@ -171,10 +171,10 @@ class _Sets:
         return tuple(SetDefinition(name, members) for members, name in self.known.items())
 
     def carried_over(self, rule: Rule, scope: Ruleset, *, to_smart: bool) -> Rule:
-        """A rule of another file, with its sets here.
+        """A rule of another file, with its sets in this one.
 
-        Under ``to_smart`` words are written so that they are read under ``case = smart`` as they
-        are there.
+        With ``to_smart``, words are written so that ``case = smart`` reads them as the other file
+        does.
         """
 
         def moved(elements: Iterable[Element], file: Ruleset = scope) -> tuple[Element, ...]:
@@ -225,9 +225,9 @@ def _candidate_tests(emitted: EmittedRule) -> Iterator[RuleTest]:
 
 
 def _with_tests_that_hold(ruleset: Ruleset, tagger: Tagger) -> Iterator[Rule]:
-    """Each rule with the first of its tests that say what they should when read in the file.
+    """Each rule with the first of its tests that hold when they are read in the file.
 
-    A sentence can read otherwise there: one with `word/TAG/TAG` in it would pin its tags.
+    A sentence may be read otherwise there: one with `word/TAG/TAG` in it would pin its tags.
     """
     results = iter(run_tests(ruleset, tagger=tagger))
     for rule in ruleset.rules:

@@ -1,15 +1,15 @@
 """The few rules that together cover the most adversaries.
 
 The sum over rows of the best score that a selected rule has there, the paper's Equation 3, is
-maximized. Always holds: each rule taken adds the most of all that are left, so the sum is at least
-1 - 1/e of what any rules of that number reach among those left after twins are collapsed
-(Nemhauser, Wolsey, Fisher 1978); gains never grow; equal gains go to the simpler rule; the result
-is that of trying every rule in every step. Costs a heap of rules and, since a gain can only fall,
-new gains for the few on top of it (Minoux 1978).
+maximized. Each rule taken adds the most of all that are left, so the sum is at least 1 - 1/e of
+what any rules of that number reach among those left after twins are collapsed (Nemhauser, Wolsey,
+Fisher 1978). Gains never grow, equal gains go to the simpler rule, and the result is that of trying
+every rule in every step. It costs a heap of rules and, since a gain can only fall, new gains for
+the few rules on top of it (Minoux 1978).
 
-Before that, rules that say the same as another one are collapsed into it (`Twins`): what goes has,
-in the same words on the same rows, nothing (redundant) or hardly anything (more specific) that the
-other lacks, or undoes it (inverse); the one that stays covers at least as many rows, or was given.
+Before that, rules that say the same as another one are collapsed into it (`Twins`). Such a rule
+writes, on the same rows, nothing (redundant) or hardly anything (more specific) that the other does
+not write, or undoes it (inverse). The one that stays covers at least as many rows, or was given.
 
 Scores are kept as whole multiples of 2⁻⁴⁰: sums are exact, whatever the order of adding.
 
@@ -40,8 +40,8 @@ if TYPE_CHECKING:
     from sears_dsl.meaning.scorers import Scorer
 
 OVERLAP = 0.8
-"""The share of a rule's rewrites from which on another rule that writes them too stands for it: no
-two rules are to count the same mistakes of the model."""
+"""A rule that writes at least this share of another one's rewrites stands for that one: no two
+rules are to count the same mistakes of the model."""
 
 TwinReason: TypeAlias = OneOf["redundant", "inverse", "more specific"]
 """Why a rule goes: the other one changes the same rows to the same texts (``redundant``), does
@@ -74,7 +74,8 @@ def _contained(applications: Applications) -> Iterator[tuple[int, int, TwinReaso
     for rule in range(count):
         own = applications.of_rule(rule)
         needed = math.ceil(OVERLAP * len(own) - 1e-9)
-        # Who writes so many of them writes one of any few: the rarest tell of fewest others.
+        # A rule that writes ``needed`` of these also writes one of any ``len(own) - needed + 1``:
+        # the rarest lead to the fewest other rules.
         rarest = own[np.argsort(common[own], kind="stable")[: len(own) - needed + 1]]
         near = [rules_of[first[each] : first[each + 1]] for each in rarest.tolist()]
         others = np.unique(np.concatenate(near)) if near else rarest
@@ -203,8 +204,8 @@ def complete_scores(
 ) -> NDArray[np.float64]:
     """S of what some rules write, float64 (rewrites,), each scored once; NaN where not asked.
 
-    Only those ``among`` are scored, such as those that flip; ``scores`` are known already, and are
-    not changed.
+    Only rewrites ``among`` are scored, such as those that flip. ``scores`` are those known already;
+    they are not changed.
     """
     known = np.full(len(applications.texts), np.nan) if scores is None else scores.copy()
     mask = np.zeros(len(known), np.bool_)
@@ -226,10 +227,9 @@ def coverage_of(
     scores: NDArray[np.float64],
     tau: float,
 ) -> Coverage:
-    """What rules that passed the filter cover, by what they, and no others, make of the rows.
+    """What rules that passed the filter cover; ``applications`` has these rules and no others.
 
-    ``flips`` says of each rewrite whether the model answers it otherwise than its row; ``scores``
-    are read of those that do.
+    ``flips`` says which rewrites flip the model, and ``scores`` are read for these only.
     """
     if not len(rules) == len(texts) == applications.rule_count:
         raise UsageError(
@@ -280,8 +280,8 @@ def select(
 ) -> RuleSelection:
     """Select rules that together cover the most; fewer than ``size`` where no other adds anything.
 
-    ``start`` are in anyway, such as those that a person accepted; ``excluded`` are out, such as
-    those that a person rejected, and what was collapsed into them has its chance again.
+    Rules in ``start`` are in anyway, such as those that a person accepted. ``excluded`` are out,
+    such as those that a person rejected; rules that were collapsed into them have a chance again.
     """
     out = frozenset(excluded)
     _check(coverage, size, start, out)
@@ -318,7 +318,7 @@ def _collapsed(
 ) -> list[Collapsed]:
     """Which rules go, given those that are in (``start``) or out (``excluded``) anyway.
 
-    Rules are looked at from the one that covers most rows, of as many the one of more weight; each
+    Rules that cover more rows are looked at first, of as many rows those with more weight; each
     goes if one that stays stands for it.
     """
     stays = set(start)
@@ -342,7 +342,7 @@ def _gain(coverage: Coverage, rule: int, best: NDArray[np.int64]) -> int:
 
 
 def _take(coverage: Coverage, rule: int, best: NDArray[np.int64]) -> int:
-    """Add a rule to the best scores; what it added."""
+    """Add a rule to the best scores; return what it added."""
     gain = _gain(coverage, rule, best)
     here = slice(coverage.offsets[rule], coverage.offsets[rule + 1])
     rows = coverage.rows[here]  # a rule changes a row in one way, so each row is there once

@@ -1,8 +1,8 @@
 """What a person may choose about a search, and how much of its time each stage may have.
 
-The defaults are the paper's where it names one. Of the time it always holds: a stage that begins
-may take its share of what is then left, so that what one stage saves is there for those after it,
-and none is left without; without a limit a stage may go on for ever.
+The defaults are the paper's where it names one. A stage that begins may take its share of the time
+that is then left, so that what one stage saves is there for those after it, and none is left
+without time. Without a budget a stage may take any time.
 """
 
 from __future__ import annotations
@@ -18,29 +18,29 @@ from sears_dsl.discovery.filtering.paper_filter import MINIMUM_FLIPS
 from sears_dsl.errors import UsageError
 
 HOLDOUT, HOLDOUT_FROM = 0.3, 100
-"""The share of right rows that is held out where nobody says, and from how many on."""
+"""The default share of right rows that is held out, and from how many right rows on."""
 
 FEW_ROWS = 200
-"""Searched rows of fewer than which a rule has to flip one row less."""
+"""With fewer searched rows than this, a rule has to flip one row less."""
 
 KNOWN_FLIPS, FEWEST_KNOWN_FLIPS = 2, 1
-"""How many rows a known rule has to flip where nobody says, and how many where fewer rules than are
-wanted flip enough: people have accepted its rewrites, so that each of these flips is a mistake of
+"""How many rows a known rule has to flip by default, and how many where fewer rules than are wanted
+flip enough: people have accepted its rewrites, so that each of these flips is a mistake of
 the model, however rare."""
 
 QUESTIONS_A_ROW = 20
-"""Most questions to the model for each right row, all of them counted, where nobody says."""
+"""The default limit of questions to the model, for each right row; all questions count."""
 
 Order: TypeAlias = Literal["meaning", "paper"]
-"""What comes first: rules are judged on text and only those that keep the meaning are asked about,
-or, as in the paper, all paraphrases and all rules are asked about and then judged."""
+"""What comes first: rules are judged on text and the model is asked only about those that keep the
+meaning, or, as in the paper, it is asked about all paraphrases and rules, which are then judged."""
 
 ProposeFrom: TypeAlias = Literal["paraphrases", "adversaries"]
 """What rules generalize: every small paraphrase, or, as in the paper, those that flip the model."""
 
 
 Across: TypeAlias = Literal["any", "shared", "apart"]
-"""Of several models: rules that make any of them fail, that they share, that tell them apart."""
+"""For several models: rules that make any of them fail, that they share, that tell them apart."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,30 +48,30 @@ class Settings:
     """The choices of a run."""
 
     rules: int = 10  # B, how many rules to select
-    # S from which on two texts count as equivalent; None for the scorer's own
+    # The least S of two texts that count as equivalent; None for the scorer's own threshold
     tau: float | None = None
     delta: float = 0.1  # the share of a rule's rows that may fall below τ
-    # Rules that flip fewer rows are not looked at; None is 3, and where meaning comes first 2 of
-    # fewer than 200 rows that are searched; of known rules 2, or 1 where fewer than ``rules`` of
-    # all flip enough
+    # Rules that flip fewer rows are ignored. None stands for 3, or for 2 where meaning comes first
+    # and fewer than 200 rows are searched; for known rules it stands for 2, or for 1 where fewer
+    # than ``rules`` rules flip enough
     minimum_flips: int | None = None
     minimum_frequency: float = 0.005  # the share of right rows that an antecedent has to be in
-    # In the paper's order what rules generalize. A change that flips no row where the search
+    # What rules generalize in the paper's order. A change that flips no row where the search
     # proposed it may flip others, so ``paraphrases`` finds more, for more questions to the model.
     # Where meaning comes first it is always the paraphrases
     propose_from: ProposeFrom = "paraphrases"
-    # In the paper's order most unchanged words on each side of a change. Where meaning comes first
-    # contexts are those that text shows to be needed
+    # The most unchanged words on each side of a change in the paper's order. Where meaning comes
+    # first, rules get the contexts that text shows to be needed
     context: int = 1
-    # The share of right rows that take no part in finding rules, and say what the found ones do; 0
-    # for none. None is 0.3 from a hundred right rows on, and 0 below
+    # The share of right rows that take no part in finding rules, and on which these are measured;
+    # 0 for none. None stands for 0.3 from a hundred right rows on, and for 0 below
     holdout: float | None = None
     order: Order = "meaning"  # whether meaning or the model is asked first
-    # Most questions to the model, those about the untouched rows included; None is 20 for each
-    # right row, and no limit in the paper's order
+    # The most questions to the model, including those about the untouched rows. None stands for 20
+    # for each right row, and for no limit in the paper's order
     max_questions: int | None = None
     comparison: Comparison = "exact"
-    # Of several models which rules are selected, as `across_models` counts them
+    # Which rules are selected for several models; see `across_models`
     across: Across = "any"
     seed: int = 0
     budget_seconds: float | None = None  # time for everything; None for no limit
@@ -97,11 +97,11 @@ class Settings:
 
     @classmethod
     def paper(cls, **chosen: Any) -> Settings:
-        """The settings of the paper, for its scorer ``pivot``, but for those that are chosen.
+        """The settings of the paper, for its scorer ``pivot``, except those that are chosen.
 
         τ = 0.0008, δ = 0.1, rules that flip six rows at least, left sides in 0.5% of the rows,
         contexts of one word, rules proposed from adversaries, the model asked first and without a
-        limit. Known rules and further text take no part in the paper: `discover` is to get none.
+        limit. The paper has no known rules and no further text: give `discover` none.
 
         Source: Ribeiro, Singh, Guestrin, "Semantically Equivalent Adversarial Rules for Debugging
         NLP Models", ACL 2018.
@@ -114,9 +114,9 @@ class Settings:
 
     @staticmethod
     def paper_choices(choices: Mapping[str, Any]) -> dict[str, Any]:
-        """All that the paper chooses: scorer, settings, no known rules; what a person chose counts.
+        """All that the paper chooses: scorer, settings, no known rules; ``choices`` come first.
 
-        A τ only where the scorer is the paper's, since of another it would mean nothing.
+        τ is the paper's only with the paper's scorer: for another one it would mean nothing.
         """
         papers: dict[str, Any] = {"scorer": "pivot", "no_known": True}
         if choices.get("scorer", "pivot") == "pivot":
@@ -126,29 +126,29 @@ class Settings:
         return {name: choices.get(name, value) for name, value in papers.items()}
 
     def share_held_out(self, right: int) -> float:
-        """The share of so many right rows that is held out."""
+        """The share that is held out of this many right rows."""
         if self.holdout is not None:
             return self.holdout
         return HOLDOUT if right >= HOLDOUT_FROM else 0.0
 
     def flips(self, searched: int) -> int:
-        """How many rows a rule has to flip where so many are searched."""
+        """How many rows a rule has to flip when this many are searched."""
         if self.minimum_flips is not None:
             return self.minimum_flips
         few = self.order == "meaning" and searched < FEW_ROWS
         return MINIMUM_FLIPS - 1 if few else MINIMUM_FLIPS
 
     def known_flips(self, searched: int) -> int:
-        """How many of so many searched rows a rule that people have accepted has to flip."""
+        """How many rows a known rule has to flip when this many are searched."""
         return self.flips(searched) if self.minimum_flips is not None else KNOWN_FLIPS
 
     @property
     def fewest_known_flips(self) -> int:
-        """How many rows a known rule has to flip where fewer rules than are wanted flip enough."""
+        """How many rows a known rule has to flip where fewer rules than wanted flip enough."""
         return FEWEST_KNOWN_FLIPS if self.minimum_flips is None else self.minimum_flips
 
     def questions(self, right: int) -> int | None:
-        """How many questions the model may be asked where it has so many rows right."""
+        """The limit of questions to a model that has this many rows right; None if unlimited."""
         if self.max_questions is not None or self.order == "paper":
             return self.max_questions
         return QUESTIONS_A_ROW * right
@@ -159,25 +159,25 @@ Stage: TypeAlias = Literal[
     "telling",
 ]  # fmt: skip
 
-# What stages need beside each other, in their order: asking the model about the rows, trying known
-# rules, searching paraphrases, what the base rate takes, judging rules on text, asking about those
-# that are left, what is told.
+# How much time stages need relative to each other, in their order: ask the model about the rows,
+# try known rules, search paraphrases, count the base rate, judge rules on text, ask about those
+# that are left, measure rules on held-out rows.
 _MEANING: Mapping[Stage, float] = {
     "rows": 3, "known": 2, "paraphrases": 8, "adversaries": 1, "judging": 8, "rules": 3,
     "telling": 2,
 }  # fmt: skip
-# In the paper's order paraphrases are asked about, those that flip scored; rules asked about, then
-# filtered.
+# In the paper's order the model is asked about paraphrases, and those that flip are scored; it is
+# asked about rules, and these are filtered.
 _PAPER: Mapping[Stage, float] = {
     "rows": 3, "paraphrases": 8, "answers": 2, "adversaries": 2, "rules": 4, "filter": 5,
     "telling": 3,
 }  # fmt: skip
 NEEDS: Mapping[Order, Mapping[Stage, float]] = {"meaning": _MEANING, "paper": _PAPER}
-"""What the stages of a search need beside each other, in their order."""
+"""How much time the stages of a search need relative to each other, in their order."""
 
 
 class Budget:
-    """The time that is left, and what of it a stage may have; ``reached`` names those cut short."""
+    """The time that is left, and each stage's share of it; ``reached`` names those cut short."""
 
     def __init__(
         self,
@@ -197,7 +197,7 @@ class Budget:
         self.reached: list[Stage] = []
 
     def stage(self, name: Stage) -> Callable[[], bool]:
-        """A test whether a stage may go on; the stage begins with the first look."""
+        """A test whether a stage may go on; the stage begins with the first call."""
         end = math.nan
 
         def in_time() -> bool:
@@ -220,5 +220,5 @@ class Budget:
 
     @property
     def limited(self) -> bool:
-        """Whether there is an end at all."""
+        """Whether there is a time limit."""
         return self._end != math.inf

@@ -1,22 +1,22 @@
 """Where a rule reads well and where it does not: the shortest condition that tells these apart.
 
-*not* → *n't* reads well after an auxiliary ("isn't") and nowhere else ("andn't"). What people, or a
-score, say of some of its rewrites is enough to see it: ``not -> ~n't / AUX __``.
+*not* → *n't* reads well after an auxiliary ("isn't") and nowhere else ("andn't"). Some verdicts on
+its rewrites, by people or a score, are enough to see this: ``not -> ~n't / AUX __``.
 
-The condition is on the word before, the word after, or a word that the rule matches. Always holds:
-a narrowed rule acts at no place where the rule does not; of the judged places at which it acts at
-most a share δ was refused; each of the rules that come out is shorter than the next one, which acts
-at more places. Nothing here asks a model. Costs a pass over the places for each of some tens of
-conditions.
+The condition is on the word before, the word after, or a word that the rule matches. A narrowed
+rule acts at no place where the rule does not, and of the judged places at which it acts at most a
+share δ was refused. Of the rules that come out, each is shorter than the next one, which acts at
+more places. Nothing here asks a model. Narrowing costs a pass over the places for each of some tens
+of conditions.
 
 A condition is chosen by its description length (Rissanen, "Modeling by shortest data description",
 1978): the bits that write it, and for each judged place that it puts on the wrong side the bits
 that name the place. So one refused rewrite does not cut a rule to pieces, and one accepted rewrite
-among many that are not is given up. Where δ is 0 verdicts are taken at their word, as those of
-people are: what was accepted is given up only where no condition keeps all of it.
+among many refused ones is given up. Where δ is 0 verdicts are taken at their word, as those of
+people are: an accepted place is given up only where no condition keeps all of them.
 
-Whoever chooses a condition by judgements and then counts the same judgements finds what he put in:
-what a narrowed rule is worth is measured on other places.
+The verdicts that choose a condition will also confirm it, so that what a narrowed rule is worth is
+measured on other places.
 """
 
 from __future__ import annotations
@@ -60,23 +60,23 @@ from sears_dsl.tagging.tagger import Tagger
 from sears_dsl.tagging.tokens import Tokens, TokenType
 
 ACCEPTED, REFUSED, NOT_JUDGED = 1, 0, -1
-"""What may be known of a place."""
+"""The verdicts on a place."""
 
 _OneToken = TypeVar("_OneToken", bound=Test | Anchor)
 _Kind: TypeAlias = OneOf["pos", "tag", "lower", "text"]
 
 # Bits that choose one of the coarse tags, of the fine tags, of the words that are frequent enough
-# to stand in a condition; of the two ends of a text; and whether what is chosen is meant or not.
+# to stand in a condition; one of the two ends of a text; and whether the choice is negated.
 _BITS: dict[_Kind, float] = {
     "pos": log2(len(COARSE["ud2"])), "tag": log2(len(FINE)), "lower": 10.0, "text": 10.0,
 }  # fmt: skip
 _EDGE_BITS = 1.0
 _NEGATION_BITS = 1.0
-# Signs of one kind in a condition: more are a list that nobody reads.
+# Signs of one kind in a condition, at most: nobody reads a longer list.
 _MOST_SIGNS = 8
 # What giving up an accepted place costs where verdicts are certain: more than any condition.
 _AT_ITS_WORD = 1_000.0
-# A longer condition has to be worth reading: it acts at so much more places than a shorter one.
+# A longer condition has to be worth reading: it acts at so many times the places of a shorter one.
 _WORTH = 1.1
 
 
@@ -90,7 +90,7 @@ class Sites(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Narrowed:
-    """A rule under a condition of so many bits, and bool (sites,): where it still acts."""
+    """A rule under a condition, the condition's bits, and bool (sites,): where it still acts."""
 
     rule: Rule
     bits: float
@@ -98,7 +98,7 @@ class Narrowed:
 
 
 def sites_of(matcher: Matcher, tokens: Tokens) -> Sites:
-    """The first place of each row where the only rule acts, in the order of the rows."""
+    """The first place of each row where the matcher's only rule acts, in the order of the rows."""
     matches = matcher.find(tokens)
     return Sites(matches.rows, matches.starts, matches.ends)
 
@@ -116,14 +116,14 @@ def narrowed(
     negations: bool = True,
     most: int = 3,
 ) -> list[Narrowed]:
-    """The rule under the shortest conditions that keep what was accepted and leave what was not.
+    """The rule under the shortest conditions that keep accepted places and exclude refused ones.
 
-    Of the judged places at which a narrowed rule acts a share of ``delta`` may be refused. From
-    ``least`` judged places on a tag or word counts by itself; places that nobody judged are kept by
-    what is known of others. With ``negations`` a condition may say what must not stand there; such
-    a rule acts beside words that nobody judged. The shortest description of the verdicts comes
-    first; then longer ones that act at more places. Nothing where no place was refused, or no
-    condition leaves out enough of those that were.
+    Of the judged places at which a narrowed rule acts, a share of ``delta`` may be refused. A
+    condition may name a tag or word with at least ``least`` accepted places; places that nobody
+    judged follow it. With ``negations`` a condition may say what must not stand there; such a rule
+    acts beside words that nobody judged. The shortest description of the verdicts comes first, then
+    longer ones that act at more places. There is none if no place was refused, or if no condition
+    excludes enough of the refused ones.
     """
     known = np.asarray(verdicts)
     if known.shape != sites.rows.shape:
@@ -154,7 +154,7 @@ def narrowed(
 
 
 def _is_useful(holds: NDArray[np.bool_], known: NDArray[np.integer], delta: float) -> bool:
-    """Whether a condition leaves out some of what was refused, and keeps enough of the rest."""
+    """Whether a condition excludes some refused places, and keeps enough of the others."""
     refused, accepted = (int((holds & (known == each)).sum()) for each in (REFUSED, ACCEPTED))
     if refused == int((known == REFUSED).sum()) or not holds.any():
         return False
@@ -173,8 +173,8 @@ def _shortest(
 ) -> list[Narrowed]:
     """The shortest descriptions, each longer one acting at more places.
 
-    Of the longer ones only those that are shorter than no condition at all with a list of what was
-    refused: what excepts the one word that was refused has learned nothing.
+    A longer one has to be shorter than no condition at all with a list of the refused places: one
+    that excepts the one refused word has learned nothing.
     """
     order = sorted(forms, key=lambda text: (forms[text][0], -forms[text][1].holds.sum(), text))
     chosen: list[Narrowed] = []
@@ -197,7 +197,7 @@ class _Condition:
     edge: bool = False
 
     def bits(self, kind: _Kind) -> float:
-        """Its length: the signs, a bar between two."""
+        """Its length in bits: the signs, and a bar between two."""
         bars = max(0, len(self.signs) + self.edge - 1)
         return (
             len(self.signs) * _BITS[kind] + bars
@@ -207,10 +207,10 @@ class _Condition:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Signs:
-    """What a kind of sign says of one place of all sites."""
+    """The signs of one kind that stand at one place of all sites."""
 
     names: tuple[str, ...]  # the tag or word that each sign is
-    # int (sites,): the sign of each; -1 where a rule cannot name it, or no token is
+    # int (sites,): the sign of each; -1 where there is no token, or none that a rule can name
     number: NDArray[np.int64]
     there: NDArray[np.bool_]
     edges: bool  # whether a rule can say there that the text ends
@@ -225,7 +225,7 @@ class _Signs:
 def _conditions(
     signs: _Signs, known: NDArray[np.integer], delta: float, least: int, *, negations: bool
 ) -> Iterator[_Condition]:
-    """Conditions worth a try: the signs that were accepted, those that were not left out."""
+    """Conditions worth a try: some of the accepted signs, or, negated, some of the refused."""
     named = signs.number >= 0
 
     def counts(of: NDArray[np.bool_]) -> list[int]:
@@ -245,7 +245,7 @@ def _conditions(
         if accepted[sign] >= least and _keeps(accepted[sign] + refused[sign], refused[sign], delta)
     ]
     if not good and not any(accepted):
-        # Nobody said where it is good: where nobody said that it is bad, and it acts most.
+        # No place was accepted: the sign that was never refused and at which the rule acts most.
         good = [sign for sign in range(len(signs.names)) if not refused[sign]]
         good = sorted(good, key=lambda sign: -places[sign])[:1]
     good.sort(key=lambda sign: (-accepted[sign], -places[sign], sign))
@@ -308,7 +308,7 @@ def _test(name: str, kind: _Kind) -> Test:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _TokenPlace:
-    """A token beside what a rule replaces, or one that it matches, in every site."""
+    """A token beside what a rule replaces, or one that it matches, at every site."""
 
     rule: Rule
     # The context, or the number of the element in the antecedent
@@ -384,7 +384,7 @@ def _kinds(base: Sequence[AttributeTest], word: _Kind) -> tuple[_Kind, ...]:
 def _tests_of(
     element: Element, options: Options, tagger: Tagger
 ) -> tuple[AttributeTest, ...] | None:
-    """What an element asks of its one token, by attributes; None where that cannot be said."""
+    """What an element asks of its one token, as attribute tests; None where these cannot say it."""
     body = element.body
     if (element.minimum, element.maximum) != (1, 1):
         return None
@@ -406,7 +406,7 @@ def _tests_of(
 
 
 def _is_countable(rule: Rule) -> bool:
-    """Whether each tag that the consequent copies is one element of the antecedent."""
+    """Whether the antecedent has an element for each tag that the consequent copies."""
     return all(
         sum(_is_tag(element, tag) for element in rule.antecedent) >= count
         for tag, count in Counter(

@@ -1,17 +1,17 @@
 """Which candidates are worth a person's time, as in the paper: they flip and keep the meaning.
 
-Always holds: a rule passes exactly if it flips at least ``minimum_flips`` rows and the share of the
-rows that it changes with S ≥ τ is at least 1 - δ (the paper's E[S ≥ τ] ≥ 1 - δ); the scorer is
-asked about a pair once at most, and about no pair that cannot change a verdict any more. A rule
-that the budget left undecided does not pass. Costs what the scorer costs for the pairs in
-``asked``, and some passes over the applications of rules still open for every round.
+A rule passes exactly if it flips at least ``minimum_flips`` rows and the share of the rows that it
+changes with S ≥ τ is at least 1 - δ (the paper's E[S ≥ τ] ≥ 1 - δ). The scorer is asked about a
+pair at most once, and about no pair that cannot change a verdict any more. A rule that the budget
+left undecided does not pass. Filtering costs the scores of the pairs in ``asked``, and in every
+round some passes over the applications of rules that are still open.
 
-Decisions (`decide`) are those of asking about every rewrite. A rule is rejected as soon as it has
+`decide` decides as if it asked about every rewrite. A rule is rejected as soon as it has
 more failures than it may have among all its rows, and accepted as soon as the rows not asked about
-could not make them too many; nothing is estimated but the order of the questions. The order is
-greedy: a question decides more the more open rules share the rewrite, the likelier it fails
-(rewrites that change the same words the same way fail together), and the shorter the row is.
-Questions of a round count what the ones before them will probably have decided.
+could not make them too many. Only the order of the questions is an estimate. It is greedy: a
+question decides more the more open rules share the rewrite, the likelier it fails (rewrites that
+change the same words the same way fail together), and the shorter the row is. Each question of a
+round allows for what the ones before it will probably decide.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 QuestionAboutRows: TypeAlias = Callable[[NDArray[np.int64]], NDArray[np.bool_]]
 """Says of rewrites, by number, whether each keeps the meaning."""
 
-# Failures are likely before anything is known, and what is known of one change of words is
-# believed after some questions.
+# Failures count as likely before anything is known, and what is known of one change of words
+# counts after some questions.
 _FIRST_FAILURES, _FIRST_QUESTIONS, _DOUBT = 1.0, 2.0, 2.0
 # No question is worthless: rules that will pass have to be asked about as well.
 _LEAST_VALUE = 0.02
@@ -50,7 +50,7 @@ _SHARE, _LEAST_BATCH = 256, 64
 
 
 def allowed_failures(changed: NDArray[np.int64], delta: float) -> NDArray[np.int64]:
-    """How many of so many rows may fail so that the share that does not is at least 1 - delta."""
+    """How many of the changed rows may fail while at least a share of 1 - delta does not."""
     # 0.1 of 30 rows is 3 of them, though 0.1 * 30 may come out below.
     allowed: NDArray[np.int64] = np.floor(delta * changed + 1e-9).astype(np.int64)
     return allowed
@@ -67,9 +67,9 @@ def decide(
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Which rules pass, and which are rejected, each (rules,); others were left undecided.
 
-    The question is asked in rounds, about each rewrite once at most; a rule may fail on a share
-    ``delta`` of its rows. ``in_time`` is asked before each round, ``progress`` told after each how
-    many are decided.
+    The question is asked in rounds, about each rewrite at most once; a rule may fail on a share
+    ``delta`` of its rows. ``in_time`` is called before each round, and ``progress`` after each with
+    the number of decided rules.
     """
     state = _State(applications, delta)
     while state.prune() and in_time():
@@ -89,7 +89,7 @@ class _State:
         self.rules = applications.rules.astype(np.int64)
         self.rewrites = applications.rewrites.astype(np.int64)
         self.known = np.zeros(len(applications.texts), np.bool_)
-        self.left = len(self.known)  # rewrites that are worth asking about
+        self.left = len(self.known)  # how many rewrites are worth asking about
         used = np.unique(self.rewrites)
         self.kinds = np.zeros(len(applications.texts), np.int64)
         # Equal changes of words are of one kind.
@@ -111,7 +111,7 @@ class _State:
         return self.failures > self.allowed
 
     def prune(self) -> bool:
-        """Forget applications that decide nothing any more; whether any are left."""
+        """Drop applications that decide nothing any more; return whether any are left."""
         undecided = ~(self.passed | self.rejected)
         useful = undecided[self.rules] & ~self.known[self.rewrites]
         self.rules, self.rewrites = self.rules[useful], self.rewrites[useful]
@@ -144,7 +144,7 @@ class _State:
         return np.flatnonzero(chosen)
 
     def _failing(self) -> NDArray[np.float64]:
-        """How likely each rewrite is to fail, from those with the same change of words."""
+        """How likely each rewrite is to fail, judged by those with the same change of words."""
         overall = (self.kind_failed.sum() + _FIRST_FAILURES) / (
             self.kind_questions.sum() + _FIRST_QUESTIONS
         )
@@ -190,7 +190,7 @@ MINIMUM_FLIPS = 3
 """The default: intervals and q-values say what few flips mean; the paper's authors took 6."""
 
 
-# Rules that are decided first where time may end.
+# Rules in the first wave, which is decided first where time may end.
 _FIRST_WAVE = 32
 
 
@@ -213,8 +213,8 @@ class Filtered:
     verdicts: NDArray[np.int8]  # int8 (rules,): a `CandidateVerdict` each
     flips: NDArray[np.int64]  # int64 (rules,): rows that each rule flips
     asked: int  # pairs that the scorer was asked about
-    # Pairs that it would have been asked about to score every rule with enough flips on every row;
-    # each distinct pair once
+    # Distinct pairs that it would have been asked about to score every rule with enough flips on
+    # every row
     without_stopping: int
 
     @property
@@ -242,9 +242,9 @@ def filter_candidates(
 ) -> Filtered:
     """Give each candidate its verdict; ``flips`` says of each rewrite whether it flips the model.
 
-    With ``in_waves`` the rules that flip most are decided before others are asked about, for some
-    more questions: where time may end before the last rule is decided. Where ``in_time`` says no
-    between batches the rest is left undecided; ``progress`` is told how many of how many are.
+    With ``in_waves``, for searches whose time may end too early, the rules that flip most are
+    decided before others are asked about; this takes some more questions. Once ``in_time`` says no
+    between batches, the rest is left undecided. ``progress`` gets the numbers decided and in all.
     """
     if len(flips) != len(applications.texts):
         raise UsageError(

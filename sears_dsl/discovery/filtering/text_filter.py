@@ -1,25 +1,24 @@
 """A rule is judged where it acts: on much text, before the model under test is asked.
 
-A rule that fails in some places comes back narrowed to the others, also one that passes but is
-clearly better there. Always holds: what the model under test answers takes no part; a rule passes
-exactly if the lower bound of the share of its rewrites that keep the meaning, over the first
-`SAMPLE` of its places in the corpus or all that there are, is at least 1 - δ; the texts that choose
-the condition of a narrowed rule do not judge it. Costs what the scorer costs for the rewrites
-looked at: three for most rules (of whose first three none keeps the meaning, that one is left,
-whatever the others would say), `SAMPLE` for one that passes.
+A rule that fails in some places comes back narrowed to the others, and so does one that passes but
+is clearly better there. The answers of the model under test take no part. A rule passes exactly if
+the lower bound of the share of its rewrites that keep the meaning, over the first `SAMPLE` of its
+places in the corpus or all that there are, is at least 1 - δ. The texts that choose the condition
+of a narrowed rule do not judge it. Judging costs the scores of the rewrites looked at: three for
+most rules, since a rule is dropped if none of its first three rewrites keeps the meaning, and
+`SAMPLE` for one that passes.
 
-The bound. Where S is the chance that readers accept a rewrite, as of the shipped judge, it is
-`believed_share`: what a judge has wrong about a change of words it has wrong in all texts, so that
-many rewrites alone prove little, and readings of the same change much; at `BELIEF`, so that of
-rules that just pass readers accept four in five. Of any other scorer its word is taken, S ≥ τ or
-not, as in the paper, and the bound is Wilson's (`CONFIDENCE`). One-sided both, since a rule that is
-better than it has to be is welcome. Of fewer than 8 rewrites none is believed.
+The bound. Where S is the chance that readers accept a rewrite, as with the shipped judge, it is
+`believed_share`: an error of the judge about a change of words recurs in all texts, so that many
+rewrites alone prove little, and readings of the same change much. It holds with a chance of
+`BELIEF`, so that readers accept four in five of the rules that just pass. Any other scorer is taken
+at its word, S ≥ τ or not, as in the paper, and the bound is Wilson's (`CONFIDENCE`). Both are
+one-sided, since a rule may be better than it has to be. Fewer than 8 rewrites prove nothing.
 
-The text (`Corpus`). No text is there twice; places of one rule come with as many different
-neighbours as there are before any neighbours come again, by turns from each source of text;
-everything falls by hashes of texts, so that the order depends on nothing else and rules look at the
-same texts as far as they can, which scorers make use of. Costs the tagging of the texts, and a run
-of the engine for rules.
+The text (`Corpus`). No text is there twice. All different neighbours of a rule's places come once
+before any come again, by turns from each source of text. All else is decided by hashes of texts, so
+that the order depends on nothing else and rules look at the same texts as far as they can, which
+scorers make use of. A corpus costs the tagging of the texts, and a run of the engine for rules.
 """
 
 from __future__ import annotations
@@ -56,7 +55,7 @@ from sears_dsl.tagging.tokens import Tokens, separated
 SAMPLE_HEADING = "# sears: a sample of English, version 1"
 """The first line of the shipped sample; a file with another one is not read."""
 
-# Of the user's texts so many are taken, by lot: the sample of a rule's rewrites is small.
+# So many of the user's texts are taken, at random: the sample of a rule's rewrites is small.
 _MOST_TEXTS = 20_000
 
 
@@ -112,10 +111,10 @@ class Corpus:
         without: Collection[str] = (),
         sample: Sequence[str] | None = None,
     ) -> Corpus:
-        """Put texts together, without some, such as held-out rows.
+        """A corpus of these texts, ``without`` some, such as held-out rows.
 
-        The sample is one of the language; by default the shipped one, which is of English: with a
-        tagger of another language there is none.
+        The ``sample`` is text in the tagger's language. It defaults to the shipped one, which is of
+        English, and to none in another language.
         """
         if len(text) > _MOST_TEXTS:
             order = np.argsort(lots(text, "judged"), kind="stable")[:_MOST_TEXTS]
@@ -132,7 +131,7 @@ class Corpus:
 
     @cached_property
     def lots(self) -> NDArray[np.float64]:
-        """Where each comes in the order in which texts are looked at: float64 (texts,)."""
+        """Numbers by lot, float64 (texts,): texts are looked at in the order of these."""
         return lots(self.tokens.texts, "judged")
 
     @cached_property
@@ -141,7 +140,7 @@ class Corpus:
         return np.asarray(lots(self.tokens.texts, "half") < 0.5)
 
     def places(self, rules: Sequence[Rule], most: int, *, half: bool | None = None) -> Places:
-        """What rules write at their first instance in a text of a half, or of all: so many each."""
+        """At most so many rewrites of each rule, at first instances in a half or all of the texts."""
         if not rules:
             none = np.zeros(0, np.int32)
             return Places(np.zeros(1, np.int64), none, none, none, [], np.zeros(0, np.int64))
@@ -186,7 +185,7 @@ class Corpus:
     def _order(
         self, rules: Int32Array, rows: Int32Array, starts: Int32Array, ends: Int32Array
     ) -> NDArray[np.int64]:
-        """Instances by rule, new neighbours first, the sources by turns."""
+        """The order of instances: by rule, new neighbours first, the sources by turns."""
         kinds = np.append(self.tokens.type_ids, -1)
         first, last = self.tokens.row_offsets[rows], self.tokens.row_offsets[rows + 1]
         nothing = len(kinds) - 1
@@ -219,35 +218,35 @@ def _rank_within(
 
 _Tell: TypeAlias = Callable[[int, int], None]
 Spread: TypeAlias = Callable[[Sequence[Pair]], Floats]
-"""Of each pair the standard deviation, in log-odds, of the error that a change shares."""
+"""For each pair the standard deviation, in log-odds, of the error that its change shares."""
 
 _Form: TypeAlias = tuple[Rule, TextVerdict]
 
 SAMPLE = 60
-"""Rewrites of a rule that are judged, where there are so many."""
+"""Rewrites of a rule that are judged, if there are so many."""
 
 CONFIDENCE = 0.9
-"""Of the one-sided bound that a rule has to pass, where the scorer's word is taken."""
+"""The confidence of the one-sided bound, where the scorer is taken at its word."""
 
 BELIEF = 0.8
-"""How sure it has to be that readers accept enough of a rule's rewrites."""
+"""The chance with which readers have to accept enough of a rule's rewrites."""
 
 JUDGING, NARROWING = "judging rules on text", "narrowing rules"
-"""The stages, as they are told."""
+"""The names of the stages in reports of progress."""
 
-# The first pairs are few, so that it soon shows how fast it goes.
+# The first portion is small, so that progress shows soon.
 _FIRST_PORTION = 64
-# A sample is looked at in so many steps; what cannot pass any more is left.
+# A sample is judged up to these sizes in turn; a rule that cannot pass any more is dropped.
 _STEPS = (3, 6, 12, 24, SAMPLE)
 # A change that keeps the meaning in fewer of its first places than this is not worth narrowing.
 _PROMISE, _FIRST = 1 / 3, 12
 # One that keeps it more often than this is as good as any narrowed form of it.
 _CLEAR = 0.9
-# Accepted rewrites beside one neighbour from which on a condition may name it.
+# The fewest accepted rewrites beside a neighbour for which a condition may name it.
 _LEAST_BESIDE = 3
-# A longer condition is worth its words where it acts in so many times the rows.
+# A longer condition is worth its words if its rule acts in so many times the texts.
 _WORTH = 1.25
-# An S of less is as good as none.
+# A smaller S is as good as 0.
 _FAR = 0.1
 # Log-odds beyond which no S is believed.
 _SURE = 7.0
@@ -256,17 +255,17 @@ _NORMAL = np.array([NormalDist().inv_cdf((each + 0.5) / 101) for each in range(1
 
 
 def counted_share(accepted: int, count: int) -> float:
-    """The share of rewrites with S ≥ τ at least: Wilson's bound, one-sided, at `CONFIDENCE`."""
+    """The lower bound of the share of rewrites with S ≥ τ: Wilson's, one-sided, `CONFIDENCE`."""
     low, _ = wilson_interval(accepted, count, confidence=2 * CONFIDENCE - 1)
     return float(low)
 
 
 def believed_share(scores: Floats, spread: float) -> float:
-    """The share of a rule's rewrites that readers accept at least, with a chance of `BELIEF`.
+    """The least share of a rule's rewrites that readers accept, with a chance of `BELIEF`.
 
     ``scores`` are S of some of its rewrites, ``spread`` the standard deviation, in log-odds, of the
-    error that all of them share. Each value of the shared error gives a share, known from n
-    rewrites as well as a binomial one; the bound is a quantile over both.
+    error that all of them share. Each value of the shared error gives a share that is as uncertain
+    as a binomial one of n rewrites; the bound is a quantile over both.
     """
     odds = conditional_odds(scores, spread).clip(-_SURE, _SURE)
     chances = 1 / (1 + np.exp(-(odds[:, None] + spread * _NORMAL)))
@@ -277,7 +276,7 @@ def believed_share(scores: Floats, spread: float) -> float:
 
 
 class RuleJudgements(NamedTuple):
-    """What came of judging rules."""
+    """The outcome of judging rules."""
 
     # Rules that keep the meaning nearly everywhere, in the order given, one a change
     passed: Candidates
@@ -303,9 +302,9 @@ def judge_rules(
 ) -> RuleJudgements:
     """Judge rules on a corpus, and narrow those that fail in some places only.
 
-    ``spread`` is of a scorer whose S is the chance that readers accept; None takes its word.
-    ``supported`` says of narrowed rules which act in enough rows; all do if None. Where ``in_time``
-    says no before a portion of at most ``portion`` pairs, what is open is left undecided.
+    ``spread`` is for a scorer whose S is the chance that readers accept; None takes its word for S.
+    ``supported`` says which narrowed rules act in enough rows; all do if None. Once ``in_time``
+    says no, before a portion of some ``portion`` pairs, open rules are left undecided.
     """
     judge = _RuleJudge(
         corpus=corpus, scorer=scorer, tau=tau, delta=delta, spread=spread, in_time=in_time,
@@ -339,10 +338,10 @@ def _judged(candidate: CandidateRule, form: _Form) -> CandidateRule:
 
 
 def _best(plain: _Form, narrower: Sequence[_Form]) -> _Form | None:
-    """What becomes of a change: a narrowed form that passes, or the plain one if that passes.
+    """The form of a change that is kept: a narrowed one, or the plain one, if it passes.
 
-    Where both do, a narrowed form has to be clearly better. Of several it is the shortest, or a
-    longer one that acts much more often.
+    Where both pass, the narrowed form has to be clearly better. Of several narrowed forms it is the
+    shortest, or a longer one that acts much more often.
     """
     best = plain if plain[1].passed else None
     least = plain[1].accepted / plain[1].sampled if best else -1.0
@@ -360,8 +359,8 @@ def _best(plain: _Form, narrower: Sequence[_Form]) -> _Form | None:
 class _Trial:
     """A rule whose rewrites are being judged.
 
-    ``pairs`` are judged in their order, the first of them have ``scores``; ``places`` counts the
-    texts in which the rule acts; ``spread`` is of the shared error of S, None takes its word.
+    ``pairs`` are judged in their order, and the first ones have ``scores``. ``places`` counts the
+    texts in which the rule acts. ``spread`` is that of the shared error of S, None if there is none.
     """
 
     pairs: Sequence[Pair]
@@ -373,7 +372,7 @@ class _Trial:
 
     @property
     def answers(self) -> NDArray[np.int8]:
-        """Of the pairs with a score, whether S ≥ τ."""
+        """For each pair with a score, whether S ≥ τ."""
         return (np.array(self.scores) >= self.tau).astype(np.int8)
 
     @property
@@ -385,7 +384,7 @@ class _Trial:
         return len(self.pairs) < LEAST
 
     def low(self, *, others: int = 0) -> float:
-        """The bound of the share that readers accept, if so many others had S = 1."""
+        """The lower bound of the accepted share, if so many other pairs had S = 1."""
         scores = np.array([*self.scores, *[1.0] * others])
         if not len(scores):
             return 0.0
@@ -395,7 +394,7 @@ class _Trial:
 
     @property
     def is_open(self) -> bool:
-        """Whether more scores can make it pass, or worth narrowing."""
+        """Whether more scores can make it pass, or make it worth narrowing."""
         scored, left = len(self.scores), len(self.pairs) - len(self.scores)
         if self.is_too_small or not left:
             return False
@@ -445,7 +444,7 @@ class _RuleJudge:
     def tried(
         self, rules: Sequence[Rule], *, half: bool | None = None, tell: _Tell = lambda *_: None
     ) -> list[_Trial]:
-        """The rules judged as far as it takes to say whether they pass; tells how many are."""
+        """Judge rules until it is clear whether they pass; ``tell`` gets how many are decided."""
         trials = self._trials(self.corpus.places(rules, SAMPLE, half=half))
         for step in _STEPS:
             waiting = [each for each in trials if each.is_open]
@@ -459,7 +458,7 @@ class _RuleJudge:
     def narrowings(
         self, rules: Sequence[Rule], supported: Callable[[Sequence[Rule]], NDArray[np.bool_]] | None
     ) -> list[tuple[int, list[_Form]]]:
-        """For each rule what it is narrowed to, judged on the half that did not choose it."""
+        """The narrowed forms of each rule, judged on the half that did not choose them."""
         verdicts_by_rule: dict[int, dict[Rule, TextVerdict]] = {}
         quarters = self._quarters(len(rules))
         for half in (False, True):
@@ -476,7 +475,7 @@ class _RuleJudge:
         ]
 
     def _quarters(self, rules: int) -> Iterator[_Tell]:
-        """What tells how far narrowing is, in rules: each half chooses, then the other judges."""
+        """Reporters of progress for four quarters: each half chooses, then the other judges."""
         for quarter in range(4):
 
             def tell(done: int, total: int, before: int = quarter) -> None:
@@ -491,7 +490,7 @@ class _RuleJudge:
     def _narrowed(
         self, rules: Sequence[Rule], half: bool, *, tell: _Tell
     ) -> Iterator[tuple[int, Rule]]:
-        """What the texts of one half say that rules should be narrowed to."""
+        """The narrowed forms that the texts of one half suggest, with the number of the rule."""
         corpus = self.corpus
         places = corpus.places(rules, SAMPLE, half=half)
         trials = self._trials(places)
@@ -522,8 +521,8 @@ class _RuleJudge:
             for rule, instances in enumerate(places.instances.tolist())
         ]
         if self.spread is not None:
-            # All rewrites of a rule have its change, so the first one says how far errors go
-            # together; where an instance lies beside another change, the rest hardly differs.
+            # All rewrites of a rule have its change, so the first one tells the spread; where an
+            # instance lies beside another change, its spread hardly differs.
             first = [trial.pairs[0] for trial in trials if trial.pairs]
             spreads = iter(self.spread(first).tolist())
             for trial in trials:
@@ -531,7 +530,7 @@ class _RuleJudge:
         return trials
 
     def _answered(self, requests: Sequence[tuple[_Trial, int]]) -> Iterator[list[_Trial]]:
-        """Score the first pairs of trials, up to so many, some trials at a time, each whole."""
+        """Score trials up to the requested number of pairs; yields some whole trials at a time."""
         first = 0
         while first < len(requests) and self.in_time():
             last = first
@@ -555,5 +554,5 @@ class _RuleJudge:
             return np.zeros(0)
         if self.spread is None:
             return self.scorer.at_least(pairs, self.tau).astype(np.float64)
-        # Most rewrites are far below τ, which a scorer says much sooner than how far.
+        # Most rewrites are far below τ, and scorers say that much faster than how far.
         return scores_from(self.scorer, pairs, min(_FAR, self.tau))

@@ -1,9 +1,9 @@
 """What paraphrases change, one place at a time, and the consequents that write it.
 
-Always holds: in a consequent a token that the antecedent generalizes is copied, by its bare tag
-where that means this token, else by its number; every other token is written as text. A rewording
-made here was not scored: it proposes rules, which are judged on all rows anyway. Costs an alignment
-a paraphrase, some 0.2 milliseconds.
+In a consequent, a token that the antecedent generalizes is copied: by its bare tag where that means
+this token, else by its number. Every other token is written as text. The rewordings made here are
+not scored, since they only propose rules, which are judged on all rows anyway. Each paraphrase
+costs an alignment, some 0.2 milliseconds.
 
 The engine puts one space between words, none before a clitic, and keeps the spacing of copies and
 of kept punctuation; glue is written only where the paraphrase has less space than that.
@@ -28,7 +28,7 @@ _Words: TypeAlias = tuple[str, ...]
 
 
 class Rewording(NamedTuple):
-    """A row, and it said in another way."""
+    """A row, and another wording of it."""
 
     original: str
     text: str
@@ -60,7 +60,7 @@ def single_changes(
     rows: int = 2,
     longest: int = 3,
 ) -> list[Rewording]:
-    """Rewordings of one change each, of at most ``longest`` tokens, that so many rows propose."""
+    """Rewordings by one change of at most ``longest`` tokens, which at least ``rows`` propose."""
     proposed: dict[tuple[_Words, _Words], dict[Rewording, None]] = {}
     for original, texts in zip(originals, paraphrases, strict=True):
         cut = tagger.tokenize([original, *texts])
@@ -81,7 +81,7 @@ def single_changes(
 def _isolated_changes(
     row: _Side, other: _Side, longest: int
 ) -> Iterator[tuple[tuple[_Words, _Words], Rewording]]:
-    """The changes between a row and a paraphrase, each with the row that it alone makes."""
+    """The changes between a row and a paraphrase, each with the row under this change alone."""
     whole = (0, len(row.tokens)), (0, len(other.tokens))
     before, after = (side.words(*ends) for side, ends in zip((row, other), whole, strict=True))
     for kind, start, end, first, last in SequenceMatcher(
@@ -89,7 +89,7 @@ def _isolated_changes(
     ).get_opcodes():
         if kind == "equal" or max(end - start, last - first) > longest:
             continue
-        # The words go over with the white space around them, so that what stood close stays so.
+        # The words bring the white space around them, so that tokens that touched still touch.
         written = other.text[other.before(first) : other.after(last)]
         text = row.text[: row.before(start)] + written + row.text[row.after(end) :]
         # Two tokenizations of one text are not a rewording: "-rrb-" → "- rrb -".
@@ -113,9 +113,9 @@ class MinimalChange:
 
 
 def minimal_change(original: Sequence[Token], paraphrase: Sequence[Token]) -> MinimalChange | None:
-    """The smallest contiguous change that makes one row of tokens of another.
+    """The smallest contiguous change that turns one row of tokens into another.
 
-    The common beginning is taken as long as it can be, then the common end.
+    The common beginning is taken as long as possible, then the common end.
     """
     old, new = ([token.text for token in row] for row in (original, paraphrase))
     if old == new:
@@ -139,7 +139,7 @@ class ContextChange(NamedTuple):
 
 
 class _NewWord(NamedTuple):
-    """A token to be written: its text, the element that it copies, whether it touches the last.
+    """A token to write: its text, the element that it copies, whether it touches the one before.
 
     ``tight`` says on which sides the engine lets kept punctuation touch its neighbours.
     """
@@ -151,7 +151,7 @@ class _NewWord(NamedTuple):
 
 
 def consequent_of(site: ContextChange, tags: Sequence[str | None]) -> tuple[Piece, ...]:
-    """The consequent for a site; ``tags`` name tokens of the run, None where the text does."""
+    """The consequent for a site; ``tags`` has each token's tag in the antecedent, or None."""
     pieces: list[Piece] = []
     copies: dict[str, int] = {}
     previous: _NewWord | None = None
@@ -175,7 +175,7 @@ def consequent_of(site: ContextChange, tags: Sequence[str | None]) -> tuple[Piec
 
 
 def _words(site: ContextChange, tags: Sequence[str | None]) -> list[_NewWord]:
-    """The tokens to be written: left neighbours, the new words, right neighbours."""
+    """The tokens to write: left neighbours, the new words, right neighbours."""
     row, change, start, end = site
     touching = change.touching
     words = []
@@ -202,9 +202,9 @@ def _words(site: ContextChange, tags: Sequence[str | None]) -> list[_NewWord]:
 def _with_punctuation(
     words: Sequence[_NewWord], site: ContextChange, tags: Sequence[str | None]
 ) -> Iterator[_NewWord]:
-    """The words, with what the engine does about punctuation that the antecedent has too.
+    """The words, with the sides that punctuation of the antecedent touches in the engine's output.
 
-    Such punctuation keeps to the sides that it touched (`pieces.kept_punctuation`).
+    Such punctuation keeps touching what it touched before (`pieces.kept_punctuation`).
     """
     waiting: dict[str, list[int]] = {}
     for place, tag in enumerate(tags, start=site.start):
@@ -234,7 +234,7 @@ def _needs_glue(previous: _NewWord | None, word: _NewWord) -> bool:
 def _copy(
     tags: Sequence[str | None], element: int, copies: dict[str, int], *, glued: bool, by_tag: bool
 ) -> Piece:
-    """A copy of a token: its tag, if that may stand and is next in turn; else its number."""
+    """A copy of a token: by its tag, if that is allowed and next in turn; else by its number."""
     tag = tags[element]
     if by_tag and tag is not None and tags[:element].count(tag) == copies.get(tag, 0):
         copies[tag] = copies.get(tag, 0) + 1

@@ -1,18 +1,18 @@
-"""From adversaries to candidate rules: what could be said about the change in general.
+"""From adversaries to candidate rules: all frequent generalizations of a change.
 
 Candidates are all rules that generalize the smallest contiguous change of some adversary, with up
-to one word of context on each side, each token of the antecedent as its text, its coarse or its
-fine tag. Always holds: each rule, applied by the engine to an adversary's row (first instance),
-writes that adversary, character by character but for the length of runs of white space; its
-antecedent is in enough rows; rules are distinct, in the order of their canonical text, and `parse`
-reads that text as the same tree. Costs some runs of the engine over the rows and about 20
-microseconds a rule and adversary.
+to one word of context on each side; the antecedent has each token as its text, its coarse or its
+fine tag. Applied by the engine to an adversary's row (first instance), each rule writes that
+adversary, character by character but for the length of runs of white space. Each antecedent is in
+enough rows. Rules are distinct, in the order of their canonical text, which `parse` reads as the
+same tree. Proposing costs some runs of the engine over the rows and about 20 microseconds for each
+rule and adversary.
 
-Of `Antecedents` the engine counts how frequent they are, each distinct sequence once. A sequence is
+`Antecedents` has the engine count how frequent each distinct sequence is, once. A sequence is
 frequent only if its parts are, so longer ones are made of frequent shorter ones (Agrawal and
 Srikant 1995) and the product of all tests is never written out.
 
-Rules that write *n't* in full are told to leave alone what has no such form (`outside_questions`).
+Rules that write *n't* in full leave alone what has no such form (`outside_questions`).
 
 Source: Ribeiro, Singh, Guestrin, "Semantically Equivalent Adversarial Rules for Debugging NLP
 Models", ACL 2018, Section 3.2.
@@ -51,10 +51,10 @@ from sears_dsl.tagging.tagger import Tagger
 from sears_dsl.tagging.tokens import Token, Tokens, TokenType, separated
 
 TestSequence: TypeAlias = tuple[int, ...]
-"""Tests, by their number, that tokens in a row pass."""
+"""Tests, by number, that consecutive tokens pass."""
 
 Window: TypeAlias = tuple[int, ...]
-"""Token types, by their number in the corpus, in a row."""
+"""The types of consecutive tokens, by number in the corpus."""
 
 _ANYTHING = (Text("x"),)
 # Tokens of an antecedent, at most.
@@ -64,7 +64,7 @@ _LONGEST = 6
 class Antecedents:
     """The tests that tokens of a corpus pass, and which sequences of them are frequent there.
 
-    ``elements`` and ``tags`` have the test of each number as an element, and its tag, None for a
+    ``elements`` and ``tags`` give each test, by number, as an element and as its tag, None for a
     literal. The tagger is the one of the corpus; it tells which words it would split.
     """
 
@@ -131,7 +131,7 @@ class Antecedents:
         return tests
 
     def _written(self, token: TokenType) -> Iterable[tuple[str, bool]]:
-        """What the token can be called in a rule: (text or tag, whether it is a tag)."""
+        """The names of the token in a rule: (text or tag, whether it is a tag)."""
         # A literal that the tokenizer would split stands for several tokens, not for this one.
         if len(self._tagger.split(token.text)) == 1:
             yield token.text, False
@@ -179,9 +179,9 @@ def propose(
 ) -> Candidates:
     """Propose rules that reproduce adversaries, or any paraphrases of rows of the tagged corpus.
 
-    Rows are told by their text. A rule names ``context`` unchanged tokens at most on each side of
-    the change, and its antecedent, of six tokens at most, is in a share of
-    ``minimum_frequency`` of the rows; ``accepts`` says of a rule whether it is wanted at all.
+    Rows are identified by their text. A rule names at most ``context`` unchanged tokens on each
+    side of the change. Its antecedent has at most six tokens and is in at least a share of
+    ``minimum_frequency`` of the rows. ``accepts`` says whether a rule is wanted at all.
     """
     if not corpus.tagged:
         raise UsageError(
@@ -209,7 +209,7 @@ def propose(
 def _sites(
     adversaries: Sequence[Rewording], corpus: Tokens, rows: dict[str, int], tagger: Tagger
 ) -> Iterator[_Site]:
-    """Where each adversary differs from its row; nothing for one that differs by spaces alone."""
+    """Where each adversary differs from its row; nothing for one that differs in spaces alone."""
     paraphrases = separated(tagger.tokenize([each.text for each in adversaries]))
     tokens_of = cache(corpus.row)
     for number, adversary in enumerate(adversaries):
@@ -226,7 +226,7 @@ def _sites(
 
 
 def _windows(site: _Site, context: int) -> Iterator[tuple[int, int]]:
-    """The runs of tokens that an antecedent may be about: the change and its neighbours."""
+    """The runs of tokens that an antecedent may match: the change and its neighbours."""
     tokens, change = len(site.tokens), site.change
     for left in range(min(context, change.start) + 1):
         for right in range(min(context, tokens - change.end) + 1):
@@ -264,7 +264,7 @@ class _FirstInstances:
 
 @dataclass(slots=True)
 class _Draft:
-    """A rule that some adversary proposes, and those that it reproduces."""
+    """A rule that some adversary proposes, and the adversaries that it reproduces."""
 
     rule: Rule
     sequence: TestSequence
@@ -313,12 +313,12 @@ class _Drafts:
             draft.sources.append(site.adversary)
 
     def _written(self, draft: _Draft, text: str, row: Sequence[Token], first: int) -> str | None:
-        """What the rule makes of a row, as the engine does it."""
+        """The row as the engine rewrites it by the rule; None if it cannot."""
         edit = draft.renderer.render(text, row, _binding(draft.sequence, self._antecedents, first))
         return _spaced(apply_edits(text, [edit])) if isinstance(edit, Edit) else None
 
     def candidates(self) -> Candidates:
-        """Those that reproduce an adversary, by their text."""
+        """The rules that reproduce an adversary, in the order of their text."""
         by_text: dict[str, _Draft] = {}
         for draft in self._drafts.values():
             if draft is not None and draft.sources:
@@ -336,7 +336,7 @@ class _Drafts:
 
 
 def _binding(sequence: TestSequence, antecedents: Antecedents, first: int) -> Binding:
-    """How a plain sequence of tests lies on a row: one token an element."""
+    """How a plain sequence of tests matches a row: each element matches one token."""
     tags: dict[str, tuple[int, ...]] = {}
     for place, test in enumerate(sequence, start=first):
         tag = antecedents.tags[test]
@@ -355,9 +355,9 @@ def _spaced(text: str) -> str:
 
 # *It isn't late* → *It is not late* reads well, and so do nine of ten rewrites of ``n't -> not``,
 # which is enough to pass. *Isn't it late?* → *Is not it late?* is not English, nor is *Why do not
-# people come?*: a full *not* stands behind the subject. So something stands before the auxiliary
-# that can be a subject, and no pronoun behind it. Nor are *ai not*, *ca not*, *wo not*: the words
-# that these come from change too.
+# people come?*: a full *not* stands behind the subject. So rules ask for something before the
+# auxiliary that can be a subject, and for no pronoun behind it. Nor are *ai not*, *ca not*, *wo
+# not* English: the words that these come from change too.
 
 _NOT_CONTRACTED = ("n't", "n’t")
 _NOT_IN_FULL = ("not", "cannot")
@@ -367,13 +367,13 @@ def _none_of(*tests: Tag | Literal | Regex) -> Element:
     return Element(Negation(Group(tuple((Element(test),) for test in tests))))
 
 
-# Personal pronouns and *there* stand there in questions alone; a noun also in *it isn't food*.
+# Pronouns and *there* follow the auxiliary in questions alone; a noun also in *it isn't food*.
 _NO_PRONOUN = _none_of(Tag("PRP"), Literal("there"))
 
 # Before the auxiliary of a question stands a question word, *oh*, the mark that ends what was
 # before, or nothing at all. *Who* is nearly always the subject itself, *what* and *whom* are not; a
-# regex finds them in a file whose words are as they are written, too.
-# Orders (*don't go*) are given up with them: a shipped rule knows these by their verb.
+# regex finds them under exact case, too.
+# Orders (*don't go*) are lost with them; a shipped rule recognizes these by their verb.
 _SUBJECT = _none_of(Tag("PUNCT"), Tag("WRB"), Tag("UH"), Regex("what|whom", ignore_case=True))
 
 # What is left of *ain't*, *can't*, *won't*, *shan't* is not a word by itself.
@@ -384,9 +384,9 @@ _BEFORE = (_SUBJECT, _WHOLE_WORD)
 
 
 def outside_questions(rule: Rule) -> Rule:
-    r"""An English rule that writes *n't* in full, where that can be; another one as it is.
+    r"""Restrict an English rule that writes *n't* in full to where that is English.
 
-    It acts at no place where it did not before.
+    Any other rule stays as it is. The result acts at no place where the rule does not.
 
     Example:
         >>> from sears_dsl.language.loader import parse
@@ -403,7 +403,7 @@ def outside_questions(rule: Rule) -> Rule:
         and isinstance(written, Text)
         and written.text.lower() in _NOT_IN_FULL
     ):
-        # The rule may name the auxiliary, and what is before it, by itself.
+        # The rule may itself name the auxiliary, and what is before it.
         named = len(rule.left) + len(rule.antecedent) - 1
         before = _BEFORE[: max(0, len(_BEFORE) - named)]
         return replace(rule, left=(*before, *rule.left), right=(_NO_PRONOUN,))

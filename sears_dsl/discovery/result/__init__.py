@@ -1,5 +1,5 @@
-"""What a search found: rules with their numbers, and the files that leave.
+"""What a search found: rules with their numbers, and the files that it writes.
 
-In: selected rules. `found_rules` counts, on rows held out too, and gives names. Out: the ruleset,
-its `manifest` and a report to read (`report`).
+`found_rules` counts what the selected rules do, on held-out rows too, and names them. `report`
+writes the ruleset, its `manifest` and a report to read.
 """

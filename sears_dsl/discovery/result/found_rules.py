@@ -1,8 +1,8 @@
 """What discovery found: the selected rules with their numbers, and the counts on the way.
 
-Always holds: numbers are counts over right rows that a rule changes and that the model was asked
-about, and shares of them; nothing is rounded. Costs what the held-out rows cost to tag, to ask
-about and to score, if there are any.
+All numbers are counts over right rows that a rule changes and that the model was asked about, or
+shares of these. Nothing is rounded. Counting costs the tags, questions and scores of the held-out
+rows, if there are any.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 _LONGEST = 60
 _DIGITS = 6
-# How a rule reads where its signs have no letters; white space parts what is not joined.
+# How signs without letters are spelled in the name of a rule.
 _SIGNS = {
     "<>": "nothing", "<s>": "start", "</s>": "end", "->": "to", ",": "comma", ".": "period",
     "!": "exclamation", "?": "question", ":": "colon", ";": "semicolon", "-": "hyphen", "|": "or",
@@ -70,7 +70,7 @@ def _words(text: str) -> str:
                 words += [word, *(_spell(token) for token in side.split())]
     name = "-".join(filter(None, words))
     if len(name) > _LONGEST:
-        # Where a word ends, unless the first is longer than all that is shown.
+        # Cut where a word ends, unless the first one alone is too long.
         whole, _, _ = name[: _LONGEST + 1].rpartition("-")
         return f"{(whole or name[:_LONGEST]).rstrip('-')}-{_digits(text)}"
     return name if name and name[0].isalnum() else f"rule-{_digits(text)}"
@@ -95,7 +95,7 @@ def _letters(token: str) -> str:
 
 
 def _shows_all(text: str) -> bool:
-    """Whether nothing of a rule is lost in its name: words in small letters, replaced by others."""
+    """Whether a rule's name shows all of it: words in small letters, replaced by other words."""
     words = text.replace(" -> ", " ", 1).split(" ")
     return all(_PLAIN.fullmatch(word) and word != "to" for word in words)
 
@@ -114,15 +114,15 @@ class FoundRule:
 
     rule: Rule
     text: str
-    id: str  # made of its words; of a known rule its own
+    id: str  # made of its words; a known rule keeps its own
     # The ruleset that it was known from, such as ``contractions/expand``; empty for a new one
     source: str
     # The ruleset whose options and sets a known rule is read under; None for a new one
     scope: Ruleset | None
-    # What its rewrites on text say; None for a rule that was known, and in the paper's order
+    # The verdict on its rewrites of text; None for a known rule, and in the paper's order
     judged: TextVerdict | None
     changed: int  # searched rows that it changes
-    # How many of them the model was asked about, drawn by lot where not all; what follows is
+    # How many of them the model was asked about, a random sample if not all; what follows is
     # counted on these
     asked: int
     flips: int  # how many of these the model then has wrong, whatever S says
@@ -131,11 +131,11 @@ class FoundRule:
     at_tau: int  # how many of the rows asked about have S ≥ τ
     flips_at_tau: int  # how many of the flips have S ≥ τ
     mean_score: float  # mean S over the rows asked about
-    # Of several models how many of the rows asked about each has wrong then, in the order of
-    # `Discovery.models`; none of one
+    # With several models, how many of the rows asked about each then has wrong, in the order of
+    # `Discovery.models`; else empty
     flips_of_models: tuple[int, ...]
     gain: float  # what it adds to the weighted coverage of the rules before it
-    # Flips with S ≥ τ, those that read best first; of a known rule whatever S is
+    # Flips with S ≥ τ, those that read best first; for a known rule, whatever S is
     examples: tuple[Flip, ...]
     # (original, rewritten) of rows that it changes, those that read best first
     firing: tuple[tuple[str, str], ...]
@@ -144,7 +144,7 @@ class FoundRule:
 
     @property
     def is_one_flip(self) -> bool:
-        """Whether a single row is all that speaks for it, held-out ones included."""
+        """Whether a single row is all the evidence for it, held-out rows included."""
         return self.flips == 1 and (self.held_out is None or not self.held_out.flips)
 
 
@@ -154,7 +154,7 @@ class Discovery:
 
     data: LabelledRows
     settings: Settings
-    models: tuple[str, ...]  # the names of several models that answered together; none of one
+    models: tuple[str, ...]  # the names, if several models answered together; else empty
     tau: float
     rules: tuple[FoundRule, ...]  # the selected rules, in the order of selection
     # (rule, rule that stands for it, reason) of those left out as twins
@@ -162,7 +162,7 @@ class Discovery:
     passing: tuple[str, ...]  # the texts of all rules that flip and keep the meaning
     closest: tuple[Closest, ...]  # rules that came closest of those that do not
     known: KnownFlips | None  # what known rules do to the searched rows; None where there are none
-    # The share of rows of which a paraphrase that keeps the meaning, drawn by lot, flips the model
+    # The share of rows that a random paraphrase that keeps the meaning flips
     base_rate: float
     base_rows: int  # how many rows that share was counted on
     budget_reached: bool  # whether the time budget cut a stage short
@@ -171,7 +171,7 @@ class Discovery:
     funnel: Funnel
 
     def least_flips(self, *, known: bool) -> int:
-        """How many rows a rule had to flip, one that was known before or a new one."""
+        """How many rows a rule had to flip, a known one or a new one."""
         searched = self.funnel.searched
         return self.settings.known_flips(searched) if known else self.settings.flips(searched)
 
@@ -183,9 +183,9 @@ class HeldOutRows:
     right: RightRows
     tagger: Tagger
     scorer: Scorer
-    # The threshold; None for the scorer's own, which is read late, since that loads it
+    # The threshold; None for the scorer's own, which is read late, since that loads the scorer
     tau: float | None
-    # Asked before each batch of questions to the model; rewrites that it leaves are not counted
+    # Called before each batch of questions to the model; rewrites not asked about do not count
     in_time: Callable[[], bool] | None = None
 
     @cached_property
@@ -232,7 +232,7 @@ def _numbers(
     scores: NDArray[np.float64],
     tau: float,
 ) -> HeldOut:
-    """What is counted of a rule by some of its rewrites, whichever rows these are of."""
+    """The numbers of a rule by some of its rewrites, of searched or of held-out rows."""
     flipped, of_rule = flips[rewrites], scores[rewrites]
     counts = int(flipped.sum()), int((of_rule >= tau).sum())
     ends = (wilson_interval(count, len(rewrites)) for count in counts)
@@ -295,7 +295,7 @@ def _shown(
 ) -> tuple[tuple[Flip, ...], tuple[tuple[str, str], ...]]:
     """The flips of a rule that read best, and its rewrites for tests.
 
-    Those with S ≥ τ come first, of these the flips, then those that read clearly better, then the
+    Rewrites with S ≥ τ come first; among these, flips do; then those with a clearly higher S, then
     shorter ones.
     """
     applications = candidates.applications

@@ -1,8 +1,8 @@
 """The manifest of a discovered ruleset: from what it was found, and what was counted.
 
-Always holds: whatever decided the result is in it (data, model, translation models and the bounds
-of their search, scorer, τ, δ, seed, budget, device, versions) and nothing else is, no date and no
-path, so that the same run writes the same bytes.
+It records all that decided the result (data, model, translation models and the bounds of their
+search, scorer, τ, δ, seed, budget, device, versions) and nothing else: no date and no path, so that
+the same run writes the same bytes.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class _ManifestPart(BaseModel):
 
 
 class _VersionedFile(BaseModel):
-    """What tells how the rest of a manifest is read."""
+    """The fields that say how the rest of a manifest is read."""
 
     format: Literal["sears-manifest"]
     version: int
@@ -45,7 +45,7 @@ class DataIdentity(_ManifestPart):
 
     @classmethod
     def of(cls, data: LabelledRows, *, label: str | None, also: tuple[str, ...]) -> DataIdentity:
-        """Of labelled rows."""
+        """The identity of labelled rows."""
         protection = Protection() if data.guards is None else data.guards.protection
         return cls(
             sha256=data.digest,
@@ -85,9 +85,9 @@ class SettingsRecord(_ManifestPart):
 class SearchRecord(_ManifestPart):
     """How paraphrases were searched and scored.
 
-    ``tau`` is the least S by the translation models; ``edit_distance`` the most words put in, left
-    out or replaced; ``paraphrases`` the most of a sentence; ``pieces`` the most of a sentence that
-    is searched; ``threads`` those of one process.
+    ``tau`` is the least S by the translation models; ``edit_distance`` the most words inserted,
+    deleted or replaced; ``paraphrases`` the most of a sentence; ``pieces`` the most in a sentence
+    that is searched; ``threads`` the number in one process.
     """
 
     tau: float = Field(ge=0, le=1)
@@ -101,8 +101,8 @@ class SearchRecord(_ManifestPart):
 class FoundRecord(_ManifestPart):
     """What was counted for one rule; rates with their 95% intervals.
 
-    ``source`` is the ruleset of a rule that was known, empty for a new one; ``judged`` what its
-    rewrites on text say, null for a known rule and in the paper's order. ``changed`` are the
+    ``source`` is the ruleset of a rule that was known, empty for a new one; ``judged`` the verdict
+    on its rewrites of text, null for a known rule and in the paper's order. ``changed`` are the
     searched rows that the rule changes, ``asked`` those of them that the model was asked about, on
     which all that follows is counted: ``at_tau`` those with S ≥ τ; ``flips`` those that the model
     then answers otherwise, ``flips_at_tau`` those of them with S ≥ τ. ``gain`` is what the rule
@@ -133,9 +133,9 @@ class FoundRecord(_ManifestPart):
 class Manifest(_ManifestPart):
     """Everything about a run of discovery.
 
-    ``base_rate`` is the share of ``base_rows`` rows of which a paraphrase with S ≥ τ, drawn by lot,
-    flips the model. ``models`` are the names of several models that answered together, and
-    ``flips_of_models`` of a rule how many rows each of them has wrong then.
+    ``base_rate`` is the share of ``base_rows`` rows that a random paraphrase with S ≥ τ flips.
+    ``models`` are the names of several models that answered together, and ``flips_of_models`` of a
+    rule is how many rows each of them then has wrong.
     ``closest`` are rules that were not found, with what they lacked.
     ``paraphraser`` is what made the paraphrases where no search through the pivots did (then there
     is no ``beam`` and no ``search``); ``pivots`` are empty where nothing was translated.
@@ -165,12 +165,12 @@ class Manifest(_ManifestPart):
 
 
 def write_manifest(manifest: Manifest, path: Path) -> None:
-    """Write it, entirely or not at all."""
+    """Write a manifest, entirely or not at all."""
     write_atomically(path, (manifest.model_dump_json(indent=2) + "\n").encode("utf-8"))
 
 
 def read_manifest(path: Path) -> Manifest:
-    """Read and check it."""
+    """Read and check a manifest."""
     try:
         content = read_document(path)
         if _VersionedFile.model_validate_json(content).version == 1:

@@ -1,7 +1,7 @@
-"""A discovery → the three files that leave: the ruleset, its manifest, a report to read.
+"""A discovery → the three files that are written: the ruleset, its manifest, a report to read.
 
-Always holds: the same discovery gives the same bytes; every number in the ruleset and the report is
-in the manifest. Costs the running of the tests that the ruleset carries.
+The same discovery gives the same bytes, and every number in the ruleset and the report is in the
+manifest. Writing runs the tests that the ruleset carries.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Participants:
 
 
 def rounded(share: float) -> str:
-    """A share for people."""
+    """A share in percent, for people."""
     return f"{100 * share:.0f}%"
 
 
@@ -72,7 +72,7 @@ def ruleset_text(discovery: Discovery, name: str, *, tagger: Tagger) -> str:
     ]
     manifest = manifest_path(Path(f"{name}.sear")).name
     comment = [f"Found by sears discover; the numbers are in {manifest}."]
-    # That of the file, in letters that the name of a ruleset may have.
+    # The name of the file, in characters that the name of a ruleset may have.
     plain = "".join(each if each.isalnum() else "-" for each in name.lower())
     own_name = "-".join(filter(None, plain.split("-"))) or "found"
     return emit(rules, name=own_name, comment=comment, tagger=tagger)
@@ -176,7 +176,7 @@ def _record(rule: FoundRule) -> FoundRecord:
 
 
 def package_versions() -> dict[str, str]:
-    """The installed versions of what decides a result."""
+    """The installed versions of the packages that a result depends on."""
     versions = {}
     for package in _PACKAGES:
         try:
@@ -326,7 +326,7 @@ def _cautions(manifest: Manifest) -> list[str]:
 
 
 def _one_flip(rules: Sequence[FoundRule]) -> list[str]:
-    """The rules for which one row speaks."""
+    """The rules that rest on one row."""
     names = [f"`{each.id}`" for each in rules if each.is_one_flip]
     if not names:
         return []
@@ -350,7 +350,7 @@ _ACROSS = {
 }
 
 
-# Counts that a report has where they are above 0.
+# Counts that a report shows only where they are above 0.
 _WHERE_ANY = {
     "unasked", "skipped", "too_long", "adversaries", "rows_with_adversary", "narrowed",
     "not_asked", "undecided", "collapsed",
