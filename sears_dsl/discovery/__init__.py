@@ -1,8 +1,8 @@
 """From a model's failures to rules: rows, a model and paraphrases in, a few rules out.
 
 `algorithm.discover` runs the stages. It takes the right rows (`effects`), tries known rules first
-(`known_rules`), has the rows paraphrased (`paraphrasing`), proposes candidates (`proposing`), keeps
-those that keep the meaning (`filtering`), asks the model (`effects.flips`), selects the few rules
+(`known_rules`), has the rows paraphrased (`paraphrasing`), proposes candidates (`proposing`), drops
+those that change the meaning (`filtering`), asks the model (`effects.flips`), selects the few rules
 that cover most (`selection`) and writes the files (`result`, `ruleset_text`). These stages share
 one table, `candidates`: each fills a column or takes rows out, and `counts` says how many are left.
 `orders` has the two orders of the stages (meaning first, or the paper's). `settings` (with the time

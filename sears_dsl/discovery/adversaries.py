@@ -54,7 +54,7 @@ _BASE_ROWS = 400
 _LOOKS = 3
 # So many strategic paraphrases of a sentence are scored: the best ones that change a word.
 _SENTENCE_LOOKS = 5
-# The scorer of whole sentences: the people whose judgements it was fitted by saw these.
+# The scorer that was fitted to people's judgements of whole sentences.
 _OF_WHOLES = "meaning"
 # Rows whose words are left out at a time.
 _ROWS = 64
@@ -110,7 +110,7 @@ def find_adversaries(
     each row besides. Once ``in_time`` says no, between portions, the rest is left out. ``ask``
     answers None where there was no time; it defaults to `RightRows.ask`.
     """
-    # The best paraphrases of all rows come first, so that time does not end before some rows.
+    # The best paraphrases of all rows come first: if time runs out, each row was looked at.
     questions = sorted(
         (place, number, text)
         for number, of_row in enumerate(paraphrases)

@@ -245,7 +245,7 @@ def _conditions(
         if accepted[sign] >= least and _keeps(accepted[sign] + refused[sign], refused[sign], delta)
     ]
     if not good and not any(accepted):
-        # No place was accepted: the sign that was never refused and at which the rule acts most.
+        # No place was accepted: take the sign without refusals at which the rule acts most.
         good = [sign for sign in range(len(signs.names)) if not refused[sign]]
         good = sorted(good, key=lambda sign: -places[sign])[:1]
     good.sort(key=lambda sign: (-accepted[sign], -places[sign], sign))

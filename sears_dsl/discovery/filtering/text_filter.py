@@ -140,7 +140,7 @@ class Corpus:
         return np.asarray(lots(self.tokens.texts, "half") < 0.5)
 
     def places(self, rules: Sequence[Rule], most: int, *, half: bool | None = None) -> Places:
-        """At most so many rewrites of each rule, at first instances in a half or all of the texts."""
+        """At most so many rewrites of each rule, at first instances in the texts (of a half)."""
         if not rules:
             none = np.zeros(0, np.int32)
             return Places(np.zeros(1, np.int64), none, none, none, [], np.zeros(0, np.int64))
@@ -360,7 +360,7 @@ class _Trial:
     """A rule whose rewrites are being judged.
 
     ``pairs`` are judged in their order, and the first ones have ``scores``. ``places`` counts the
-    texts in which the rule acts. ``spread`` is that of the shared error of S, None if there is none.
+    texts in which the rule acts. ``spread`` is of the shared error of S; None takes its word for S.
     """
 
     pairs: Sequence[Pair]
