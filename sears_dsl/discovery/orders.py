@@ -442,12 +442,12 @@ def _closest(
 
     First come those that flip enough rows, ``least``, but that readers do not surely accept.
     """
-    bear = [
+    not_passing = [
         each
         for number, each in enumerate(_as_asked(tried, np.where(often, "flips", "rate")))
         if each.flips and number not in tried.passed
     ]
-    bear.sort(key=lambda each: (-each.flips, each.asked, each.rule))
+    not_passing.sort(key=lambda each: (-each.flips, each.asked, each.rule))
     asked = {each.rule: each for each in _as_asked(near, np.full(len(near), "meaning"))}
     judged = [
         (asked.get(text, Closest(rule=text, lacks="meaning" if verdict.sampled else "text",
@@ -456,22 +456,17 @@ def _closest(
         if (verdict := each.judged) is not None
     ]  # fmt: skip
     judged.sort(key=lambda each: -each[1].low)
-    lose = [each for each, _ in judged if each.lacks == "meaning"]
-    lose.sort(key=lambda each: -each.flips if each.flips >= least else 0)
+    losing = [each for each, _ in judged if each.lacks == "meaning"]
+    losing.sort(key=lambda each: -each.flips if each.flips >= least else 0)
     by_change: dict[str, Closest] = {}
-    for each in lose:
+    for each in losing:
         by_change.setdefault(change_of(each.rule), each)
-    lose = list(by_change.values())
-    flip = [each for each in lose if each.flips >= least]
-    lose = [each for each in lose if each.flips < least]
-    few = [each for each, _ in judged if each.lacks == "text"]
-    few.sort(key=lambda each: (-each.changed, each.rule))
-    return (
-        *flip[:_CLOSEST],
-        *bear[:_CLOSEST],
-        *lose[:_CLOSEST],
-        *few[:_CLOSEST],
-    )
+    flipping = [each for each in by_change.values() if each.flips >= least]
+    losing = [each for each in by_change.values() if each.flips < least]
+    rare = [each for each, _ in judged if each.lacks == "text"]
+    rare.sort(key=lambda each: (-each.changed, each.rule))
+    kinds = (flipping, not_passing, losing, rare)
+    return tuple(each for kind in kinds for each in kind[:_CLOSEST])
 
 
 def _as_asked(candidates: Candidates, lacks: NDArray[np.str_]) -> Iterator[Closest]:

@@ -132,8 +132,8 @@ def try_model(
     all_at_once = predictor.batch_size is None
     places = range(len(data.rows)) if all_at_once else _of_each_label(data)
     rows = [data.rows[place] for place in places]
-    over = monotonic() + _PATIENCE
-    first_answers = AskedModel(predictor).labels_in_time(rows, in_time=lambda: monotonic() < over)
+    end = monotonic() + _PATIENCE
+    first_answers = AskedModel(predictor).labels_in_time(rows, in_time=lambda: monotonic() < end)
     answers = [answer for answer in first_answers if answer is not None]
     labels = sorted({label for of_row in data.labels or () for label in of_row})
     # Answers to questions are free text; labels of classes repeat.
@@ -141,15 +141,15 @@ def try_model(
     if classes and not any(is_right(answer, labels, comparison=comparison) for answer in answers):
         raise nothing_right(data, answers, labels)
     # A slow model is not asked again for this, and what is read from a file does not change.
-    if all_at_once or monotonic() > over or REFUSED in answers[:_ASKED_AGAIN]:
+    if all_at_once or monotonic() > end or REFUSED in answers[:_ASKED_AGAIN]:
         return ""
     with predictor.aside():
         again = predictor.predictor.predict(rows[:_ASKED_AGAIN])
-    others = sum(answer != first for answer, first in zip(again, answers, strict=False))
-    if not others:
+    changed = sum(answer != first for answer, first in zip(again, answers, strict=False))
+    if not changed:
         return ""
     return (
-        f"the model answers {others} of {len(again)} rows otherwise when asked again: its first "
+        f"the model answers {changed} of {len(again)} rows otherwise when asked again: its first "
         "answer counts, and some of what it is said to flip will be its own doing"
     )
 

@@ -90,15 +90,14 @@ class RightRows:
             for place, answer in answered.items()
             if is_right(answer, labels[place], comparison=comparison)
         ]
-        answers = list(answered.values())
         if not self.positions:
-            if not answers:
+            if not answered:
                 raise DataError(
                     "the time was over before the model had answered a row",
                     help="give it more time; --resume goes on with what it has answered",
                 )
             known = sorted({label for of_row in labels for label in of_row})
-            raise nothing_right(data, answers, known)
+            raise nothing_right(data, list(answered.values()), known)
         self.texts = [data.texts[position] for position in self.positions]
         self.predictions = [answered[position] for position in self.positions]
         self._labels = [labels[position] for position in self.positions]

@@ -77,7 +77,7 @@ def offered(group: str) -> dict[str, EntryPoint]:
     return {each.name: each for each in sorted(entry_points(group=group))}
 
 
-def _named(name: str, group: str, kind: str) -> tuple[Any, str]:
+def _load_named(name: str, group: str, kind: str) -> tuple[Any, str]:
     """The object of ``module:object`` or of an entry point, and its identity."""
     if is_object_name(name):
         return load_object(name, kind=kind)
@@ -88,7 +88,7 @@ def _named(name: str, group: str, kind: str) -> tuple[Any, str]:
             help=f"name the one that you mean by its object: {places[0]}",
         )
     if not places:
-        raise UsageError(f"there is no {kind} {name!r}", help=_there_is(group))
+        raise UsageError(f"there is no {kind} {name!r}", help=_available(group))
     entry = offered(group)[name]
     package = entry.dist and f"{entry.dist.name} {entry.dist.version}"
     try:
@@ -104,7 +104,7 @@ def _named(name: str, group: str, kind: str) -> tuple[Any, str]:
     return value, f"{name} ({', '.join(known)})"
 
 
-def _there_is(group: str) -> str:
+def _available(group: str) -> str:
     names = ", ".join([*(SCORER_NAMES if group == SCORERS else ()), *offered(group)])
     if group == SCORERS:
         return f"the scorers are {names}; one of your own is written module:object"
@@ -139,7 +139,7 @@ def as_paraphraser(paraphraser: AnyParaphraser) -> ParaphraseSource:
     if isinstance(paraphraser, str | Path):
         if not is_object_name(str(paraphraser)) and is_file(paraphraser):
             return read_paraphrases(paraphraser)
-        value, identity = _named(str(paraphraser), PARAPHRASERS, "paraphraser")
+        value, identity = _load_named(str(paraphraser), PARAPHRASERS, "paraphraser")
         return _paraphraser(value, name=str(paraphraser), identity=identity)
     return _paraphraser(paraphraser)
 
@@ -328,7 +328,7 @@ def as_scorer(scorer: AnyScorer, *, tau: float | None = None) -> Scorer:
             return load_scorer(scorer, tau=tau)
         if scorer in INSTEAD_OF:
             shipped(scorer)  # says which one to choose instead
-        value, identity = _named(scorer, SCORERS, "scorer")
+        value, identity = _load_named(scorer, SCORERS, "scorer")
         return OwnScorer(value, name=scorer, identity=identity, tau=tau)
     own = type(scorer).__module__.partition(".")[0] == _PACKAGE
     if own and tau is None:

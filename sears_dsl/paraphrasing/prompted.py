@@ -57,13 +57,13 @@ class PromptedPart:
 
     # Called with the expected cost before each round of questions that is larger than all before
     announce: Callable[[str], None] = staticmethod(lambda _: None)
-    _what: str
-    _otherwise: str  # what happens to a question without a usable answer
+    _task: str
+    _fallback: str  # what happens to a question without a usable answer
 
     def __init__(self, settings: str, model: LanguageModel) -> None:
         self._model = model
         self._predictor = CachedPredictor(
-            model, on_error="skip", announce=lambda note: self.announce(f"{self._what}: {note}")
+            model, on_error="skip", announce=lambda note: self.announce(f"{self._task}: {note}")
         )
         self.name = f"{PREFIX}{settings}"
 
@@ -77,13 +77,13 @@ class PromptedPart:
         refused = self._predictor.refused
         remarks = list(self._model.remarks)
         if refused:
-            without = f"{refused:,} without a usable answer: {self._otherwise}"
+            without = f"{refused:,} without a usable answer: {self._fallback}"
             remarks.append(f"{self._model.identity}: {without}")
         return remarks
 
     def forecast(self, sentences: Sequence[str]) -> str:
         """The most that a search over these sentences will cost, in words."""
-        return f"{self._what}: {self._model.forecast(self.rows_for(sentences))}"
+        return f"{self._task}: {self._model.forecast(self.rows_for(sentences))}"
 
 
 class PromptedParaphraser(PromptedPart):
@@ -93,7 +93,7 @@ class PromptedParaphraser(PromptedPart):
     UsageError: the settings are invalid, or have labels.
     """
 
-    _what, _otherwise = "rewording", "not reworded"
+    _task, _fallback = "rewording", "not reworded"
 
     def __init__(self, settings: str) -> None:
         super().__init__(settings, language_model(settings, prompt=_REWORD, room=_ROOM_TO_REWORD))
@@ -126,7 +126,7 @@ class SecondOpinion(PromptedPart):
     have other labels.
     """
 
-    _what, _otherwise = "second opinion", "rejected"
+    _task, _fallback = "second opinion", "rejected"
 
     def __init__(
         self,

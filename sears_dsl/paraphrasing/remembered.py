@@ -88,11 +88,11 @@ class RememberedScorer:
 
     def scores(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
         """S of each pair."""
-        return self._remembered("score", pairs, self._scorer.scores)
+        return self._look_up_or_ask("score", pairs, self._scorer.scores)
 
     def at_least(self, pairs: Sequence[Pair], tau: float) -> NDArray[np.bool_]:
         """Whether S of each pair is at least τ."""
-        decisions = self._remembered(
+        decisions = self._look_up_or_ask(
             f"at least {tau!r}",
             pairs,
             lambda some: self._scorer.at_least(some, tau).astype(np.float64),
@@ -101,11 +101,11 @@ class RememberedScorer:
 
     def scores_from(self, pairs: Sequence[Pair], least: float) -> NDArray[np.float64]:
         """S of each pair, or 0 where it is below ``least``."""
-        return self._remembered(
+        return self._look_up_or_ask(
             f"score from {least!r}", pairs, lambda some: scores_from(self._scorer, some, least)
         )
 
-    def _remembered(
+    def _look_up_or_ask(
         self, kind: str, pairs: Sequence[Pair], ask: Callable[[Sequence[Pair]], NDArray[np.float64]]
     ) -> NDArray[np.float64]:
         known = self._known.setdefault(kind, {})
@@ -149,10 +149,10 @@ def remembered_paraphrases(
 ) -> list[list[str] | None]:
     """The paraphrases of each sentence, best first; None once ``in_time`` has said no."""
     distinct = sorted(set(sentences), key=lambda text: (len(text), text))
-    together: _Answers[str] | None = getattr(source, "paraphrase_each", None)
-    answers = together or partial(map, source.paraphrase)
-    size = GROUP if together else _SENTENCES
-    known = _worked_out(
+    paraphrase_each: _Answers[str] | None = getattr(source, "paraphrase_each", None)
+    answers = paraphrase_each or partial(map, source.paraphrase)
+    size = GROUP if paraphrase_each else _SENTENCES
+    known = _look_up_or_ask(
         "paraphrases", {text: text for text in distinct}, answers, journal,
         size=size, on_portion=on_portion, in_time=in_time,
     )  # fmt: skip
@@ -186,14 +186,14 @@ def remembered_paraphrases_without(
             for (_, words), of_one in zip(pairs, reworded, strict=True)
         ]
 
-    known = _worked_out(
+    known = _look_up_or_ask(
         "paraphrases without", {keys[pair]: pair for pair in distinct}, partial(map, without),
         journal, size=_SENTENCES, on_portion=on_portion, in_time=lambda: True,
     )  # fmt: skip
     return [known[keys[pair]] for pair in sentences]
 
 
-def _worked_out(
+def _look_up_or_ask(
     kind: str,
     questions: Mapping[str, _Question],
     answers: _Answers[_Question],
@@ -208,7 +208,7 @@ def _worked_out(
     known: dict[str, list[str]] = journal.get_many(kind, keys)
     if not all(map(_are_texts, known.values())):
         raise journal.damaged(kind)
-    drawn: deque[list[str]] = deque()
+    in_progress: deque[list[str]] = deque()
 
     def missing_groups() -> Iterator[list[_Question]]:
         # Known sentences stay in their groups, so that a resumed run searches the same groups.
@@ -218,13 +218,13 @@ def _worked_out(
                 continue
             if not in_time():
                 return
-            drawn.append(group)
+            in_progress.append(group)
             yield [questions[key] for key in group]
 
     on_portion(len(known), len(keys))
     for reworded in answers(missing_groups()):
         texts = [list(map(_text_of, each)) for each in reworded]
-        portion = dict(zip(drawn.popleft(), texts, strict=True))
+        portion = dict(zip(in_progress.popleft(), texts, strict=True))
         journal.put_many(kind, portion)
         known.update(portion)
         on_portion(len(known), len(keys))

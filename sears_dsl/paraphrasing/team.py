@@ -117,7 +117,7 @@ class _Member:
         )  # fmt: skip
 
     @cached_property
-    def through(self) -> PivotScorer | None:
+    def translator(self) -> PivotScorer | None:
         """Translates, and remembers translations, for the scorer and the search."""
         if not self.pivots:
             return None
@@ -137,7 +137,7 @@ class _Member:
         tau = scorers.shipped("pivot").tau if scorer is None else scorer.tau
         # What the search finds is scored again where it matters: where it flips the model.
         return Paraphraser(
-            self.pivots, beam=self._recipe.beam, tau=tau, exact=False, scorer=self.through
+            self.pivots, beam=self._recipe.beam, tau=tau, exact=False, scorer=self.translator
         )
 
     @property
@@ -146,10 +146,10 @@ class _Member:
 
     def reply(self, question: _Question) -> _Reply:
         with one_thread():
-            if question.known and self.through is not None:
-                self.through.remember(question.known)
+            if question.known and self.translator is not None:
+                self.translator.remember(question.known)
             answer, sentences = self._answer(question)
-            known = {} if self.through is None else self.through.remembered(sentences)
+            known = {} if self.translator is None else self.translator.remembered(sentences)
             return _Reply(answer, known)
 
     def _answer(self, question: _Question) -> tuple[Any, Sequence[str]]:
@@ -284,7 +284,7 @@ class Team:
         """Each sentence's paraphrases without its forbidden words in any casing, best first."""
         distinct = sorted(set(sentences), key=lambda pair: (len(pair[0]), pair))
         groups = [distinct[first : first + GROUP] for first in range(0, len(distinct), GROUP)]
-        return self._of_each("paraphrase", sentences, groups)
+        return self._ask_in_portions("paraphrase", sentences, groups)
 
     def too_long(self, sentences: Sequence[str]) -> list[bool]:
         """Whether each text has a sentence that is not reworded, since it is too long."""
@@ -315,9 +315,9 @@ class Team:
     def _scored(self, kind: str, pairs: Sequence[scorers.Pair], *, tau: float = 0.0) -> list[Any]:
         distinct = sorted(set(pairs), key=lambda pair: (len(pair[0]), pair))
         portions = list(_portions(distinct))
-        return self._of_each(kind, pairs, portions, tau=tau, on_answered=self.on_scored)
+        return self._ask_in_portions(kind, pairs, portions, tau=tau, on_answered=self.on_scored)
 
-    def _of_each(
+    def _ask_in_portions(
         self, kind: str, items: Sequence[Any], portions: Sequence[Sequence[Any]], *,
         tau: float = 0.0, on_answered: Callable[[int], None] = lambda _: None,
     ) -> list[Any]:  # fmt: skip
@@ -332,12 +332,14 @@ class Team:
     def _ask(
         self, kind: str, portions: Iterable[Sequence[Any]], *, tau: float = 0.0
     ) -> Iterator[Any]:
-        questions = (_Question(kind, portion, tau, self._of(kind, portion)) for portion in portions)
+        questions = (
+            _Question(kind, each, tau, self._translations(kind, each)) for each in portions
+        )
         for reply in self._replies(questions):
             self._known.update(reply.translations)
             yield reply.answer
 
-    def _of(self, kind: str, portion: Sequence[Any]) -> dict[str, tuple[str, ...]]:
+    def _translations(self, kind: str, portion: Sequence[Any]) -> dict[str, tuple[str, ...]]:
         """The known translations of a portion's sentences."""
         if kind == "too long":
             return {}

@@ -249,11 +249,10 @@ def _conditions(
         good = [sign for sign in range(len(signs.names)) if not refused[sign]]
         good = sorted(good, key=lambda sign: -places[sign])[:1]
     good.sort(key=lambda sign: (-accepted[sign], -places[sign], sign))
-    chosen = [tuple(good[:size]) for size in range(1, min(len(good), _MOST_SIGNS) + 1)]
-    for some in chosen:
-        yield _Condition(some)
+    for size in range(1, min(len(good), _MOST_SIGNS) + 1):
+        yield _Condition(tuple(good[:size]))
         if edge:
-            yield _Condition(some, edge=True)
+            yield _Condition(tuple(good[:size]), edge=True)
     if edge:
         yield _Condition((), edge=True)
     if not negations:

@@ -313,9 +313,9 @@ def judge_rules(
     rules = candidates.rules
     trials = judge.tried(rules, tell=partial(on_progress, JUDGING))
     forms = [[(rule, each.verdict)] for rule, each in zip(rules, trials, strict=True)]
-    hopeful = [number for number, trial in enumerate(trials) if trial.is_promising]
-    for place, narrowings in judge.narrowings([rules[each] for each in hopeful], supported):
-        forms[hopeful[place]] += narrowings
+    promising = [number for number, trial in enumerate(trials) if trial.is_promising]
+    for place, narrowings in judge.narrowings([rules[each] for each in promising], supported):
+        forms[promising[place]] += narrowings
     passed, failed = [], []
     for candidate, (plain, *narrower) in zip(candidates.rows, forms, strict=True):
         best = _best(plain, narrower)

@@ -126,11 +126,11 @@ class Antecedents:
     def _tests(self, kind: int) -> TestSequence:
         tests = self._tests_of.get(kind)
         if tests is None:
-            tests = tuple(self._number(*test) for test in self._written(self.corpus.types[kind]))
+            tests = tuple(self._number(*test) for test in self._names_of(self.corpus.types[kind]))
             self._tests_of[kind] = tests
         return tests
 
-    def _written(self, token: TokenType) -> Iterable[tuple[str, bool]]:
+    def _names_of(self, token: TokenType) -> Iterable[tuple[str, bool]]:
         """The names of the token in a rule: (text or tag, whether it is a tag)."""
         # A literal that the tokenizer would split stands for several tokens, not for this one.
         if len(self._tagger.split(token.text)) == 1:
@@ -309,10 +309,10 @@ class _Drafts:
             return
         first = self._instances.start(sequence, site.row)
         text = self._corpus.texts[site.row]
-        if self._written(draft, text, row, first) == self._paraphrases[site.adversary]:
+        if self._rewritten(draft, text, row, first) == self._paraphrases[site.adversary]:
             draft.sources.append(site.adversary)
 
-    def _written(self, draft: _Draft, text: str, row: Sequence[Token], first: int) -> str | None:
+    def _rewritten(self, draft: _Draft, text: str, row: Sequence[Token], first: int) -> str | None:
         """The row as the engine rewrites it by the rule; None if it cannot."""
         edit = draft.renderer.render(text, row, _binding(draft.sequence, self._antecedents, first))
         return _spaced(apply_edits(text, [edit])) if isinstance(edit, Edit) else None

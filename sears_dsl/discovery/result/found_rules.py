@@ -265,7 +265,7 @@ def found_rules(
     """
     chosen = candidates.passed[list(selection.rules)]
     rules = candidates.keep(chosen)
-    beside, flipped = (
+    measured, flipped = (
         held_out.measured(rules) if held_out is not None else ([None] * len(chosen), None)
     )
     names = names_of(rules.rules)
@@ -273,7 +273,7 @@ def found_rules(
     fails = fails_of_models(applications, right, flips)
     results = []
     for number, each, text, name, gain, held in zip(
-        chosen.tolist(), rules.rows, rules.texts, names, selection.gains, beside, strict=True
+        chosen.tolist(), rules.rows, rules.texts, names, selection.gains, measured, strict=True
     ):
         numbers = _numbers(candidates.counted.of_rule(number), flips, fails, scores, tau)
         examples, firing = _shown(right, candidates, number, scores, tau)
