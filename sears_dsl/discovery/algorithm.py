@@ -15,7 +15,7 @@ worth S of its flip. With M models:
   model counts for none.
 - ``apart``: a place is a row and two models of which the first alone fails there. A rule that has b
   such rows, and c rows the other way round, is worth (b - c)/b, so that alone it counts b - c: how
-  much more often it makes the first fail. That has to be often enough.
+  much more often it makes the first fail. It counts only if that is often enough.
 
 The diagram shows `meaning_first`; `paper_order` asks the model about all paraphrases and all
 candidates, and judges what flips.
@@ -118,7 +118,7 @@ def adversaries_of(
 ) -> tuple[RightRows, ParaphraseFlips, int, tuple[Stage, ...]]:
     """The right rows and their adversaries: the first half of the paper's order.
 
-    Also for how many rows the time did not suffice, and the stages that it cut short.
+    It also returns for how many rows time did not suffice, and the stages that it cut short.
     """
     budget = Budget(
         settings.budget_seconds, monotonic, order="paper", began=began, last="adversaries"

@@ -47,7 +47,7 @@ BEAM_WIDTH = 30
 """The default number of prefixes that the search for paraphrases keeps."""
 
 NO_SCORER = "none"
-"""The name of a scorer that says that nothing is scored."""
+"""The name to give in the place of a scorer's where nothing is scored."""
 
 # The folders whose code decides what is in the journal of a search.
 _REWORD_AND_SCORE = ("judge", "meaning", "paraphrasing", "tagging", "translation")
@@ -76,7 +76,7 @@ class PartsChoice:
     readings: tuple[Reading, ...] = ()
 
     def in_language(self, language: str, note: Callable[[str], None]) -> PartsChoice:
-        """The choice for texts of a language; outside English, others replace English parts."""
+        """The choice for texts of a language; outside English, parts for English are replaced."""
         scorer, pivots = in_language(self.scorer, self.pivots, language, note=note)
         if scorer != self.scorer and self.readings:
             raise UsageError(

@@ -63,8 +63,8 @@ class Settings:
     # The most unchanged words on each side of a change in the paper's order. Where meaning comes
     # first, rules get the contexts that text shows to be needed
     context: int = 1
-    # The share of right rows that take no part in finding rules, and on which these are measured;
-    # 0 for none. None stands for 0.3 from a hundred right rows on, and for 0 below
+    # The share of right rows that take no part in finding rules; found rules are measured on them.
+    # 0 is none. None stands for 0.3 from a hundred right rows on, and for 0 below
     holdout: float | None = None
     order: Order = "meaning"  # whether meaning or the model is asked first
     # The most questions to the model, including those about the untouched rows. None stands for 20

@@ -1,7 +1,7 @@
 """A rule is judged where it acts: on much text, before the model under test is asked.
 
 A rule that fails in some places comes back narrowed to the others, and so does one that passes but
-is clearly better there. The answers of the model under test take no part. A rule passes exactly if
+is clearly better there. The answers of the model under test play no part. A rule passes exactly if
 the lower bound of the share of its rewrites that keep the meaning, over the first `SAMPLE` of its
 places in the corpus or all that there are, is at least 1 - δ. The texts that choose the condition
 of a narrowed rule do not judge it. Judging costs the scores of the rewrites looked at: three for

@@ -8,7 +8,7 @@ enough rows. Rules are distinct, in the order of their canonical text, which `pa
 same tree. Proposing costs some runs of the engine over the rows and about 20 microseconds for each
 rule and adversary.
 
-`Antecedents` has the engine count how frequent each distinct sequence is, once. A sequence is
+`Antecedents` has the engine count in how many rows each distinct sequence is. A sequence is
 frequent only if its parts are, so longer ones are made of frequent shorter ones (Agrawal and
 Srikant 1995) and the product of all tests is never written out.
 

@@ -1,4 +1,4 @@
-"""The manifest of a discovered ruleset: from what it was found, and what was counted.
+"""The manifest of a discovered ruleset: what it was found from, and what was counted.
 
 It records all that decided the result (data, model, translation models and the bounds of their
 search, scorer, τ, δ, seed, budget, device, versions) and nothing else: no date and no path, so that
