@@ -1,9 +1,9 @@
-"""The model as it is asked: one count of questions, one memory, one way to tell how far it is.
+"""The model as it is asked: one count of questions, one memory, one report of progress.
 
 Discovery, audits and vetting ask the model through this module alone. A distinct row counts as one
-question, whether or not its answer is remembered from elsewhere. There are never more questions
-than the limit. What was answered before a failure is kept. Before a long run `try_model` asks about
-a few rows, so that what cannot work fails at once.
+question, whether or not its answer is remembered from elsewhere; `labels_in_time` asks no more than
+the limit. What was answered before a failure is kept. Before a long run `try_model` asks about a
+few rows, so that what cannot work fails at once.
 """
 
 from __future__ import annotations

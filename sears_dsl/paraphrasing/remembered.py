@@ -60,7 +60,7 @@ class ParaphraseSource(Protocol):
 
 
 class RememberedScorer:
-    """Remembers the scores of another scorer; ``asked`` counts the pairs that this one scored."""
+    """Remembers the scores of another scorer; ``asked`` counts the pairs that it passed on."""
 
     def __init__(
         self, scorer: Scorer, journal: RunJournal, *, on_portion: OnPortion = lambda *_: None
