@@ -1,10 +1,10 @@
-"""Predicates that are made of others: which of them hold where some simple ones do.
+"""Predicates that are built from others: which of them hold, given the simple ones that hold.
 
-In: the predicates of a program, in which each has a larger number than its members, and the symbols
-that stand for them. Out: the symbols of those that hold of a token, from the simple ones that do.
-Always holds: what holds of a token of which no simple one does is worked out once; of another token
-only what has a member that is otherwise is looked at again, in order, since all members come
-before. Costs half a microsecond for each group of token types with a thousand composite predicates.
+In: the predicates of a program, each with a larger id than its members, and their symbols; the
+simple predicates that hold of tokens. Out: the symbols of all that hold. The composites that hold
+of a token of which no simple predicate holds are worked out once. For other tokens only those with
+a member that differs are decided again, in ascending order, so that members come first. Costs half
+a microsecond for each group of token types with a thousand composite predicates.
 """
 
 from __future__ import annotations
@@ -22,26 +22,26 @@ from sears_dsl.runtime.kernels import kernel_of_alike
 
 
 class Composites(NamedTuple):
-    """What composite predicates, numbered from 0 in the order of their ids, ask of their members.
+    """Composite predicates, numbered from 0 in the order of their ids, and what they require.
 
-    One holds where at least `least` of its members do; if it is negated, where fewer do. Those that
-    hold *mostly* hold of a token of which no simple predicate does.
+    A composite holds where at least `least` of its members do; if it is negated, where fewer do. It
+    holds *mostly* if it holds of a token of which no simple predicate does.
     """
 
     least: Int32Array  # (composites,)
     negated: Flags  # (composites,)
-    # (predicates + 1,): what each predicate is a member of, by its id, with parents.
+    # (predicates + 1,): where the composites that a predicate is a member of begin in parents.
     offsets: Int32Array
     parents: Int32Array  # composites
-    holding: Int32Array  # (composites,): members that hold mostly
-    holds: Flags  # (composites,): which ones hold mostly
-    ids: Int32Array  # (composites,): the predicate of each
+    holding: Int32Array  # (composites,): how many members hold mostly
+    holds: Flags  # (composites,): whether each holds mostly
+    ids: Int32Array  # (composites,): the id of each as a predicate
     symbols: Int32Array  # (predicates,): the symbol of each predicate, -1 where it has none
-    mostly: Int32Array  # the symbols of those that hold mostly, as far as they have one
+    mostly: Int32Array  # the symbols of those that hold mostly and have one
 
 
 def composites_of(keys: Sequence[tuple[Any, ...]], symbols: Int32Array) -> Composites:
-    """The composite ones among all predicates, which are kinds with what each of them is about."""
+    """The composites among all predicates, whose keys are those of `Predicates.intern`."""
     members: dict[int, Sequence[int]] = {}
     for number, key in enumerate(keys):
         if key[0] in ("any", "or", "and", "not"):
@@ -81,8 +81,8 @@ def composites_of(keys: Sequence[tuple[Any, ...]], symbols: Int32Array) -> Compo
 def decide(simple: Int32Array, composites: Composites) -> Any:
     """The symbols of all predicates that hold, by group, as `Satisfied.offsets` and ``ids``.
 
-    ``simple`` has those that hold by simple tests, int32 (groups, any), -1 where none does; a
-    predicate of symbol -1 is not told.
+    ``simple`` has the ids of the simple ones that hold, int32 (groups, any), and -1 elsewhere.
+    Predicates whose symbol is -1 are left out.
     """
     # Local names, since a field of a tuple is looked up each time.
     offsets, parents, symbols = composites.offsets, composites.parents, composites.symbols
@@ -94,9 +94,9 @@ def decide(simple: Int32Array, composites: Composites) -> Any:
     decided = np.empty(most + 8 * groups, np.int32)
     holding = composites.holding.copy()
     none, one, six, last = np.uint64(0), np.uint64(1), np.uint64(6), np.uint64(63)
-    # Bits of composites of which a member is otherwise than mostly: those are looked at.
+    # A bit for each composite with a member that is not as it is mostly: these are decided again.
     changed = np.zeros((count >> 6) + 1, np.uint64)
-    lost = np.zeros(symbols.shape[0], np.bool_)  # symbols of those that hold mostly, and not now
+    lost = np.zeros(symbols.shape[0], np.bool_)  # symbols that hold mostly, and not here
     total = np.int64(0)
     for group in range(groups):
         if total + most > decided.shape[0]:

@@ -1,13 +1,13 @@
 """Token tests as small ids, and which token types satisfy which of them.
 
 In: tests of the syntax tree with the scope that gives them meaning (options and sets), and later
-the distinct token types of a batch. Out: an id per distinct predicate, and for a batch a CSR
-table type → ids. Always holds: predicates that mean the same by construction have one id
-(``movie`` and ``"movie"i`` under the smart case option); the members of a composite predicate
-have smaller ids than it has, so that one pass in order decides them all. Costs one dictionary
-look-up per type and kind of test, and what `composites` costs for types of which no simple
-test tells one from another; nothing per token; for all regexes together (`Regexes`) one pass over a
-text that is new. Threads may share both once all is added.
+the distinct token types of a batch. Out: an id for each distinct predicate, and for a batch a CSR
+table from types to ids. Always holds: predicates that mean the same by construction share an id
+(``movie`` and ``"movie"i`` under the smart case option); the members of a composite predicate have
+smaller ids than it has, so that one pass in order decides them all. Costs one dictionary look-up
+for each type and kind of test, what `composites` costs for each group of types that no simple test
+tells apart, and one pass over each new text for all regexes together (`Regexes`); nothing for each
+token. Threads may share `Predicates` and `Regexes` once everything is added.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ Key: TypeAlias = tuple[str, *tuple[Any, ...]]
 """A predicate as a value: its kind, then a word, a tag, a regex or the ids of its members."""
 
 
-# What simple predicates other than regexes look at, each with a tagset where there are several.
+# What simple predicates other than regexes test, each with a tagset where there are several.
 _COLUMNS = (
     ("text", ""),
     ("lower", ""),
@@ -58,7 +58,7 @@ class PatternError(Exception):
 
 
 class Satisfied(NamedTuple):
-    """Which predicates each type satisfies; types that no simple test tells apart are a group."""
+    """Which predicates each type satisfies; types that no simple test tells apart form a group."""
 
     group_of: Int32Array  # (types,): the group of each type
     offsets: Int32Array  # (groups + 1,): group g satisfies ids[offsets[g]:offsets[g + 1]]
@@ -90,7 +90,7 @@ class Predicates:
         self._regexes = Regexes()
         self._regex_of: dict[int, int] = {}
         self._composites: Composites | None = None
-        self._symbols: Int32Array | None = None  # those that are in there
+        self._symbols: Int32Array | None = None  # those in the composites
 
     def __len__(self) -> int:
         return len(self.keys)
@@ -194,7 +194,7 @@ class Predicates:
         return self.any_of(self.intern((kind, each)) for each in words)
 
     def of_tag(self, name: str, tagset: syntax.TagsetOption) -> int:
-        """The predicate of a bare tag; a name that is coarse and fine is the coarse one."""
+        """The predicate of a bare tag; a name that is both coarse and fine means the coarse tag."""
         is_coarse = name in COARSE[tagset]
         return self.intern(("coarse", name, tagset) if is_coarse else ("fine", name))
 
@@ -237,8 +237,8 @@ class Predicates:
     def satisfied(self, types: TokenTypes, *, symbols: Int32Array | None = None) -> Satisfied:
         """Decide the predicates for token types.
 
-        Symbols, int32 (predicates,), stand in the table for them, -1 for one that is left out; None
-        takes every predicate as itself.
+        The table has ``symbols``, int32 (predicates,), in the place of ids, and leaves out the
+        predicates whose symbol is -1; with None it has the ids of all predicates.
         """
         if symbols is None:
             symbols = np.arange(len(self.keys), dtype=np.int32)
@@ -259,7 +259,7 @@ class Predicates:
         return Satisfied(group_of, *self._decided(simple.astype(np.int32), symbols))
 
     def find_simple(self, tokens: Sequence[TokenType]) -> list[tuple[int, ...]]:
-        """The simple predicates that hold of each token: what tells which of the others do."""
+        """The simple predicates that hold of each token, which decide the others; -1 for none."""
         texts, lowers, lemmas, fines, coarse_tags, sears_tags = self._values.values()
         regexes = list(self._regex_of)
         simple_ids = []
@@ -281,7 +281,7 @@ class Predicates:
     def decided(
         self, simple_ids: Sequence[tuple[int, ...]], symbols: Int32Array
     ) -> tuple[Int32Array, Int32Array]:
-        """All predicates that hold where these do, as `Satisfied.offsets` and ``ids``."""
+        """All predicates that hold where these simple ones do: `Satisfied.offsets` and ``ids``."""
         width = max(map(len, simple_ids), default=0)
         padded = [(*ids, *repeat(-1, width - len(ids))) for ids in simple_ids]
         return self._decided(np.array(padded, np.int32).reshape(len(padded), width), symbols)
@@ -320,7 +320,7 @@ class Predicates:
 
     @staticmethod
     def _column(name: tuple[str, str], numbers: Mapping[str, int], types: TokenTypes) -> Int32Array:
-        """Which predicate of a kind holds of each type, at most one; -1 where none does."""
+        """The one predicate of a kind that holds of each type; -1 where none does."""
         if name[0] == "text" and 4 * len(numbers) < len(types.place_of):
             ids, type_of = np.full(len(types.words), -1, np.int32), types.word_of
             for word in numbers.keys() & types.place_of.keys():
@@ -344,16 +344,16 @@ def _ignores_case(literal: syntax.Literal, options: Options) -> bool:
 def spellings(
     literal: syntax.Literal, options: Options, split: Callable[[str], Sequence[str]]
 ) -> list[tuple[str, ...]]:
-    """The sequences of tokens that a literal stands for, as it is written first.
+    """The sequences of tokens that a literal stands for; the first is the literal as written.
 
     A tokenizer may cut a word in one casing or with one apostrophe and leave it whole in another:
-    ``don't`` is two tokens and ``DOn't`` is one. Sequences that any token meets alike come once.
+    ``don't`` is two tokens and ``DOn't`` is one. Sequences that match the same tokens come once.
     """
     text = literal.text
     ignore = _ignores_case(literal, options)
     words = [text]
-    # Words of letters alone are cut as special cases only, in every casing or in lower case; that
-    # of İ has a mark besides its letter.
+    # A tokenizer cuts words of letters alone only as special cases, in every casing or in lower
+    # case: one that it leaves whole needs no other casing. (İ has a mark in lower case.)
     if ignore and not (text.lower().isalpha() and len(split(text)) == 1):
         casings = (text.lower(), text[:1].upper() + text[1:].lower(), text.upper())
         words.extend(each for each in casings if each.lower() == text.lower())
@@ -372,12 +372,12 @@ def spellings(
 
 
 def _any_apostrophe(literal: syntax.Literal, options: Options) -> bool:
-    """Whether the apostrophes of a literal stand for each other."""
+    """Whether the apostrophes in a literal match apostrophes of any kind."""
     return not literal.quoted and options.case != "exact"
 
 
 def _with_apostrophes(word: str) -> Sequence[str]:
-    """A word with each kind of apostrophe; a mark alone is a quotation mark."""
+    """A word with each kind of apostrophe; a mark without letters is a quotation mark."""
     if not _HAS_APOSTROPHE.search(word) or not any(map(str.isalpha, word)):
         return (word,)
     return [_HAS_APOSTROPHE.sub(mark, word) for mark in _APOSTROPHES]
@@ -388,7 +388,7 @@ _HAS_APOSTROPHE = re.compile(f"[{_APOSTROPHES}]")
 
 
 def _attribute(name: tuple[str, str], types: TokenTypes) -> tuple[Iterable[Any], Int32Array]:
-    """What a kind of predicate other than lemmas looks at, and which of it each type has."""
+    """The values that a kind of predicate (not lemmas) tests, and which of them each type has."""
     kind, tagset = name
     if kind == "text":
         return types.words, types.word_of
@@ -403,9 +403,9 @@ def _attribute(name: tuple[str, str], types: TokenTypes) -> tuple[Iterable[Any],
 
 # ---------------------------------------------------------------- regexes
 
-# So many texts are remembered; then all are forgotten.
+# Texts that are remembered before all are forgotten.
 _MOST_TEXTS = 100_000
-# Matches every text. A set of regexes that runs out of memory finds nothing, and so not this.
+# Matches every text: where a set does not find it, the set has run out of memory.
 _EVERYTHING = "(?s).*"
 
 
@@ -425,7 +425,7 @@ class Regexes:
         self._compiled: list[Any] = []
         self._together: Any = None
         self._alone = threading.RLock()
-        # The numbers for texts that were asked about one by one.
+        # The numbers of the regexes that match, for texts that were asked about one by one.
         self._matching: dict[str, Sequence[int]] = {}
         self._forget()
 
@@ -433,7 +433,7 @@ class Regexes:
         return len(self._compiled)
 
     def add(self, pattern: str, *, ignore_case: bool) -> int:
-        """The number of a regex; a `PatternError` where RE2 does not know it."""
+        """Add a regex and return its number; raise `PatternError` if RE2 does not accept it."""
         import re2  # type: ignore[import-untyped]  # noqa: PLC0415 - most rulesets have no regex
 
         try:
@@ -453,7 +453,7 @@ class Regexes:
         return len(self._compiled) - 1
 
     def matched(self, texts: Sequence[str]) -> NDArray[np.bool_]:
-        """(texts, regexes): whether a regex matches all of a text."""
+        """Whether each regex matches all of each text, bool (texts, regexes)."""
         if not self._compiled:
             return np.zeros((len(texts), 0), np.bool_)
         with self._alone:
@@ -498,7 +498,7 @@ class Regexes:
         self._known = Growing(np.zeros((0, len(self)), np.bool_))
 
     def _answers(self, texts: Sequence[str]) -> NDArray[np.bool_]:
-        """What `matched` tells, worked out; each text is asked about once."""
+        """What `matched` returns for texts that are not remembered."""
         answers = np.zeros((len(texts), len(self) + 1), np.bool_)
         together = self._set()
         left: Iterable[int] = range(len(texts))
@@ -517,7 +517,7 @@ class Regexes:
         return answers[:, :-1]
 
     def _set(self) -> Any:
-        """All of them as one set, compiled once; False where it would be too large."""
+        """All regexes as one set, compiled once; False where it would be too large."""
         together = self._together
         if together is None:
             import re2  # noqa: PLC0415 - see above

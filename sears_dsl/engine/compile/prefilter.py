@@ -1,14 +1,14 @@
 """Which rows can match at all, told from their raw text before any tokenizing.
 
-In: a program and the consequents of its rules; later the raw rows. Out: for each row how far it
-must be prepared: not at all, tokenized, or tokenized and tagged. Always holds: no false
-negatives. A token is a substring of its row, so a variant that tests a token for one of some
-words can only match in a row that contains one of them; rows and words are compared lower-cased,
-which `str.lower` does character by character, except for the Greek final sigma, which is folded.
-A row that holds a word only inside of a longer one (`is` in `this`) is taken too; where the tagger
-cuts texts faster than they are searched (`CuttingTagger`), their tokens are looked at instead.
-Costs one pass of Aho-Corasick over the text per tier, and nothing where a rule has no such word.
-Not to be used by two threads at once: a `Matcher` sees to that.
+In: a program, and which consequents need tags; later the raw rows. Out: for each row how far it
+must be prepared: not at all, tokenized, or tokenized and tagged. Always holds: there are no false
+negatives. A token is a substring of its row, so a variant that tests a token for one of some words
+can match only in a row that contains one of them. Rows and words are compared in lower case;
+`str.lower` works character by character except for the Greek final sigma, which is folded. A row
+with a word only inside a longer one (`is` in `this`) is a false positive, except where the tagger
+cuts texts faster than they are searched (`CuttingTagger`): then their tokens are compared. Costs
+one Aho-Corasick pass over the text for each tier that not every row needs anyway. Two threads must
+not use it at once: a `Matcher` sees to that.
 """
 
 from __future__ import annotations
@@ -35,19 +35,19 @@ TAGS = 2
 # Joins rows for one scan; no word that is looked for contains it.
 _SEPARATOR = "\n"
 _FINAL_SIGMA, _SIGMA = "ς", "σ"
-# So many words are looked for in one text one after another.
+# At most this many words are searched for in a text one after another.
 _FEW_WORDS = 8
 
 Words: TypeAlias = frozenset[str]
 
 
 class Prefilter:
-    """Sorts rows by what they need: rendering some of the rules asks for tags."""
+    """Sorts rows by how far they must be prepared; rendering some of the rules needs tags, too."""
 
     def __init__(self, program: Program, consequents_need_tags: Sequence[bool]) -> None:
         words: dict[int, set[str]] = {TOKENS: set(), TAGS: set()}
         open_tier = NOTHING
-        # Of each variant whether it, or what its rule writes, reads tags.
+        # For each variant, whether it or the consequent of one of its rules reads tags.
         self.tagged = _needs_tags(program, consequents_need_tags)
         for sequence, tagged in zip(program.sequences, self.tagged, strict=True):
             tier = TAGS if tagged else TOKENS
@@ -58,7 +58,7 @@ class Prefilter:
                 words[tier] |= required
         for rule in program.units.tolist():
             open_tier = max(open_tier, TAGS if consequents_need_tags[rule] else TOKENS)
-        self.least: int = open_tier  # what every row needs, for rules that no word announces
+        self.least: int = open_tier  # what every row needs, for rules without such words
         self._scanners = {
             tier: _Scanner(words[tier])
             for tier in (TOKENS, TAGS)
@@ -66,7 +66,7 @@ class Prefilter:
         }
 
     def tier(self, text: str) -> int:
-        """What `tiers` says of one row, without its arrays."""
+        """What `tiers` gives for one row, without arrays."""
         if not self._scanners:
             return self.least
         folded = fold(text)
@@ -76,9 +76,9 @@ class Prefilter:
     def tiers(self, texts: Sequence[str], *, cut: CutTexts | None = None) -> NDArray[np.uint8]:
         """uint8 (rows,): `NOTHING`, `TOKENS` or `TAGS` for each row.
 
-        A row that comes out as `NOTHING` cannot be changed by any rule, one that comes out as
-        `TOKENS` only by rules that read no tags. Texts that are cut are told by their tokens, so
-        that raw text need not be searched.
+        No rule can change a row of tier `NOTHING`, and only rules that read no tags can change one
+        of tier `TOKENS`. Where ``cut`` has the tokens of the texts, they are compared, and the raw
+        text is not searched.
         """
         tiers = np.full(len(texts), self.least, np.uint8)
         if not self._scanners or not len(texts):
@@ -110,7 +110,7 @@ class _Scanner:
         return any(fold(part) in self._words for part in (token, *contraction(token)))
 
     def places(self, joined: str) -> NDArray[np.int64]:
-        """Where words are found; one place at least in each chunk that contains a word."""
+        """Where words are found: at least one place in each row that contains a word."""
         hits = self._hits(joined)
         return np.fromiter((start for _, start, _ in hits), np.int64, len(hits))
 
@@ -121,7 +121,7 @@ class _Scanner:
         return bool(self._hits(folded))
 
     def _hits(self, folded: str) -> list[tuple[int, int, int]]:
-        """Word, start and end of each place where one is found."""
+        """The word, start and end of each place where one is found."""
         try:
             return self._automaton.find_matches_as_indexes(folded)
         except UnicodeEncodeError:
@@ -148,7 +148,7 @@ def _fold_rows(raw: str, texts: Sequence[str]) -> tuple[str, NDArray[np.int64]]:
 
 
 def _needs_tags(program: Program, consequents_need_tags: Sequence[bool]) -> NDArray[np.bool_]:
-    """For each variant whether it, or a rule that it stands for, reads tags."""
+    """For each variant, whether it or the consequent of one of its rules reads tags."""
     by_pattern = np.zeros(len(program.rules.patterns.first_variant), np.bool_)
     tag_reading = np.asarray(consequents_need_tags, np.bool_)
     by_pattern[program.rules.patterns.pattern_of[tag_reading]] = True
@@ -160,7 +160,7 @@ def _needs_tags(program: Program, consequents_need_tags: Sequence[bool]) -> NDAr
 
 
 def required_words(sequence: Sequence[int], predicates: Predicates) -> Words | None:
-    """Folded words of which a match of the sequence contains one; the choice that is rarest."""
+    """Folded words, one of which is in every match of the sequence: the rarest choice, or None."""
     best: Words | None = None
     for test in sequence:
         words = _words(test, predicates)
@@ -170,12 +170,12 @@ def required_words(sequence: Sequence[int], predicates: Predicates) -> Words | N
 
 
 def _rarity(words: Words) -> tuple[int, int]:
-    """Few long words are rare: the shortest word counts, then the fewest words."""
+    """How rare words are: the longer the shortest of them, then the fewer, the rarer."""
     return min((len(word) for word in words), default=1 << 30), -len(words)
 
 
 def _words(test: int, predicates: Predicates) -> Words | None:
-    """Folded words of which a token that passes the test contains one; None: not known."""
+    """Folded words, one of which is in every token that passes the test; None if not known."""
     key = predicates.keys[test]
     if key[0] in ("text", "lower"):
         word = fold(key[1])

@@ -1,16 +1,16 @@
-"""Rules as flat variants, and these as flat arrays: a trie of predicates, and what each path is.
+"""Rules → flat variants → flat arrays: a trie of predicates, and the pattern of each path.
 
-In: rules with their scopes and the tokenizer's way to split words. Out: a `Program`. A `Variant` is
-what is left of a rule when choices and quantifiers are written out, in the order of preference:
-alternatives as written, quantifiers greedy, left context first. Always holds: a variant is a plain
-sequence of token tests (left context, focus, right context), so that matching needs no
-backtracking; where two derivations test the same, only the preferred one is there; there are at
-most 64. A group or set of single tests is one test. A variant also knows how the tokens that it
-covers belong to elements, names and bare tags, which `bind` reads off. Rules with equal antecedents
-and contexts share a *pattern* and are matched once; equal prefixes share a path of the trie. Costs
-one object per variant; plain rules (no context, quantifier, group or name), of which mining makes
-hundreds of thousands, take a short way: an element object that was seen before costs one dictionary
-look-up, and no object is made for a rule, about a microsecond each.
+In: rules with their scopes, and how the tokenizer splits words. Out: a `Program`. A `Variant` is
+one way to write out the choices and quantifiers of a rule; variants are in the order of preference:
+alternatives as written, greedy quantifiers, left context first. Always holds: a variant is a plain
+sequence of token tests (left context, focus, right context), so matching needs no backtracking; of
+derivations with the same tests only the preferred one is kept; a rule has at most 64 variants. A
+group or set of single tests is one test. A variant also records which of its tokens belong to which
+elements, names and bare tags, which `bind` reads off. Rules with equal antecedents and contexts
+share a *pattern* and are matched once; equal prefixes share a path of the trie. Costs one object
+for each variant. Mining makes hundreds of thousands of plain rules (no context, quantifier, group
+or name), which take a short path: an element object that was seen before costs one dictionary
+look-up, and no object is created for a rule, about a microsecond each.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ Problem: TypeAlias = tuple[int, PatternError]
 # With more variants the bits of all classes would take too much room.
 _MOST_BITS = 1 << 17
 
-# An element that has to be written out by `expand`.
+# Marks an element that `expand` has to write out.
 _COMPLEX = -1
 
 
@@ -54,7 +54,7 @@ _COMPLEX = -1
 
 
 class _TagChoice(NamedTuple):
-    """One alternative of a test: where it is the first that holds, its tag names the token."""
+    """One alternative of a test; if it is the first that holds, the token is bound to its tag."""
 
     predicate: int
     tag: str | None
@@ -62,10 +62,10 @@ class _TagChoice(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Strand:
-    """One derivation of some elements: tests in a row, and what lies where on them.
+    """One derivation of some elements: a sequence of tests, and what lies where on it.
 
-    Places count tests from the strand's start. ``tags`` has the choices of every place where a
-    bare tag may be; ``elements`` are those of the level that the strand is about.
+    Places count tests from the strand's start. ``tags`` has the alternatives at each place where a
+    bare tag may match; ``elements`` are those of the level that the strand derives.
     """
 
     tests: tuple[int, ...] = ()
@@ -75,7 +75,7 @@ class _Strand:
     tags: tuple[tuple[int, tuple[_TagChoice, ...]], ...] = ()
 
     def then(self, other: _Strand) -> _Strand:
-        """This strand and the other one after it."""
+        """This strand followed by another one."""
         by = len(self.tests)
         return _Strand(
             self.tests + other.tests,
@@ -86,11 +86,11 @@ class _Strand:
         )
 
     def as_context(self) -> _Strand:
-        """Context is matched, not replaced: its names can be referenced, but nothing else."""
+        """This strand as context, which is not replaced: only its names can be referenced."""
         return replace(self, elements=(), tags=())
 
     def as_element(self, name: str | None) -> _Strand:
-        """All of it as one element of the level above."""
+        """The whole strand as one element of the level above."""
         place = TokenRange(0, len(self.tests))
         names = self.names if name is None else (*self.names, (name, place))
         return replace(self, elements=(place,), names=names)
@@ -100,21 +100,21 @@ class _Strand:
 class Variant:
     """One flat form of a rule."""
 
-    tests: tuple[int, ...]  # predicate ids, one a token: left context, focus, right context
+    tests: tuple[int, ...]  # a predicate id for each token: left context, focus, right context
     left: int  # how many of them are the left context
     focus: int  # how many are the replaced span
     # `ANCHOR_START` where the tests begin the unit, plus `ANCHOR_END` where they end it.
     anchors: int
     layout: _Strand  # how elements, names and tags lie on the tests
-    names: tuple[str, ...]  # every name of the rule, those too that this variant leaves out
+    names: tuple[str, ...]  # every name of the rule, also those that this variant leaves out
 
 
 def expand(rule: Rule, scope: RuleScope, predicates: Predicates, split: Split) -> list[Variant]:
     """The flat variants of a rule, most preferred first.
 
-    A rule whose anchors can never hold has none. A `PatternError` are more than 64 of them, a word
-    of several tokens where one is tested, a regex that cannot be compiled, and an insertion without
-    context.
+    A rule whose anchors can never hold has none. `PatternError` is raised for more than 64
+    variants, a word of several tokens where one token is tested, a regex that does not compile, and
+    an insertion without context.
     """
     if not (rule.antecedent or rule.left or rule.right):
         raise PatternError(
@@ -126,7 +126,7 @@ def expand(rule: Rule, scope: RuleScope, predicates: Predicates, split: Split) -
     sides = [writer.sequence(part) for part in (rule.left, rule.antecedent, rule.right)]
     _check_count(len(sides[0]) * len(sides[1]) * len(sides[2]))
     variants: dict[tuple[tuple[int, ...], int, int, int], Variant] = {}
-    # A name that took no part is bound too.
+    # Names that take no part in a variant are bound, too.
     names = tuple({each.name: None for each in every_element(rule) if each.name is not None})
     for left, focus, right in product(*sides):
         whole = left.as_context().then(focus).then(right.as_context())
@@ -140,9 +140,9 @@ def expand(rule: Rule, scope: RuleScope, predicates: Predicates, split: Split) -
 def bind(
     variant: Variant, start: int, predicates: Predicates, token_type: Callable[[int], TokenType]
 ) -> Binding:
-    """How an instance that starts at a token, or is inserted before it, lies on its row.
+    """The binding of an instance that starts at token ``start`` of its row, or goes before it.
 
-    The type of a token is asked only where an element leaves open which alternative matched.
+    ``token_type`` is called only where a test leaves open which of its alternatives matched.
     """
     origin = start - variant.left
     names = dict.fromkeys(variant.names, TokenRange(start, start)) if variant.names else {}
@@ -165,7 +165,7 @@ def _moved(place: TokenRange, by: int) -> TokenRange:
 
 
 def _anchors(strand: _Strand) -> int | None:
-    """The anchors as flags, or None where one can never hold since tokens are beyond it."""
+    """The anchors as flags, or None where one can never hold because tests lie beyond it."""
     flags = 0
     for side, at in strand.anchors:
         if at != (0 if side == ANCHOR_START else len(strand.tests)):
@@ -192,7 +192,7 @@ class _Writer:
         self.split = split
 
     def sequence(self, elements: Sequence[Element]) -> list[_Strand]:
-        """Elements one after another; decisions of earlier elements weigh more."""
+        """The strands of consecutive elements; the choices of earlier elements take precedence."""
         strands = [_Strand()]
         for element in elements:
             written = [strand.as_element(element.name) for strand in self._repeated(element)]
@@ -201,7 +201,7 @@ class _Writer:
         return strands
 
     def _repeated(self, element: Element) -> list[_Strand]:
-        """A body as often as its quantifier says: one more repetition before no more."""
+        """The strands of an element, repeated as its quantifier says: more repetitions first."""
         once = self._body(element.body)
         tails: list[_Strand] = [_Strand()]
         for count in reversed(range(element.maximum)):
@@ -235,7 +235,7 @@ class _Writer:
         return _TagChoice(test, body.name if isinstance(body, Tag) else None)
 
     def _choice(self, choices: Sequence[_TagChoice]) -> _Strand:
-        """Alternatives of one token each are one test."""
+        """Alternatives of one token each, as a strand of one test."""
         test = self.predicates.any_of(choice.predicate for choice in choices)
         tagged = any(choice.tag is not None for choice in choices)
         return _Strand(tests=(test,), tags=((0, tuple(choices)),) if tagged else ())
@@ -270,17 +270,17 @@ class Program:
     """Compiled rules."""
 
     predicates: Predicates  # the predicates of the rules
-    symbols: Int32Array  # (predicates,): a small number for each that a path tests, else -1
-    sequences: VariantTests  # of each variant, the predicates that it tests
+    symbols: Int32Array  # (predicates,): a small number for each one that a path tests, else -1
+    sequences: VariantTests  # the predicates that each variant tests
     rules: Rules  # what the kernels read
-    classes: TokenClasses  # which token types the rules tell apart, as far as they were seen
-    # The variants of the last patterns, those that are not plain.
+    classes: TokenClasses  # the classes of the token types that were seen so far
+    # The variants of the patterns that are not plain; those are the last patterns.
     written: Sequence[Sequence[Variant]]
     planes: BitPlanes | None  # the same rules as bits; None where there are too many
-    units: Int32Array  # the rules about whole units, which no path leads to
-    # (rules,): of which rules all instances are looked at; empty where of none.
+    units: Int32Array  # the positions of rules about whole units, which are not in the trie
+    # (rules,): whether a rule has a rate, so that all of its instances count; empty if none has.
     rated: NDArray[np.bool_]
-    parts: RuleParts  # what the rules are made of
+    parts: RuleParts  # the elements and pieces of the rules
 
 
 class _PatternTable:
@@ -290,10 +290,10 @@ class _PatternTable:
         self.predicates = Predicates()
         self.split = split
         self.parts: list[RuleParts] = []
-        # Of each rule whether it is plain, and else which of the written patterns it has.
+        # Whether each rule is plain, and if not, which of the written patterns it has.
         self.plain: list[NDArray[np.bool_]] = [np.zeros(0, np.bool_)]
         self.numbers: list[Int32Array] = [np.zeros(0, np.int32)]
-        # What plain rules test, one after another, and how much each.
+        # The predicates that plain rules test, rule after rule, and how many each rule tests.
         self.tests: list[Int32Array] = [np.zeros(0, np.int32)]
         self.lengths: list[Int64Array] = [np.zeros(0, np.int64)]
         self.written: list[list[Variant]] = []
@@ -328,7 +328,7 @@ class _PatternTable:
         return problems
 
     def _write(self, rule: Rule, scope: RuleScope) -> tuple[int, PatternError | None]:
-        """The number of a rule's variants, written out; there are none if that cannot be done."""
+        """Write out a rule's variants, none where that fails: their number, and the problem."""
         problem = None
         variants: list[Variant] = []
         try:
@@ -343,7 +343,7 @@ class _PatternTable:
         """The predicate of each element, `_COMPLEX` where it is not a plain literal or tag."""
         numbers, offsets, distinct = parts.elements
         [scope] = parts.scopes
-        # Elements of rules with contexts are written out, and may be tested otherwise.
+        # `expand` writes out the elements of rules with contexts, and may test them otherwise.
         plain = np.zeros(len(distinct), np.bool_)
         plain[numbers[np.repeat(parts.bare, np.diff(offsets))]] = True
         values: dict[object, int] = {}
@@ -379,9 +379,9 @@ class _PatternTable:
 def build_program(
     rulesets: Sequence[tuple[Sequence[Rule], RuleScope]], split: Split
 ) -> tuple[Program, list[Problem]]:
-    """Compile rules under their scopes; what is wrong with some is told by their positions.
+    """Compile rules under their scopes; the problems name rules by their positions.
 
-    A program with problems is not to be used.
+    A program with problems must not be used.
     """
     patterns = _PatternTable(split)
     problems: list[Problem] = []
@@ -392,7 +392,7 @@ def build_program(
 
 
 def _assemble(patterns: _PatternTable, every: Sequence[Rule]) -> Program:
-    """RulePatterns as arrays: the plain ones first, then those that were written out."""
+    """The program of some patterns: the plain ones come first, then those written out."""
     lengths = np.concatenate(patterns.lengths)
     plain_rules = len(lengths)
     variants = list(chain.from_iterable(patterns.written))
@@ -402,7 +402,7 @@ def _assemble(patterns: _PatternTable, every: Sequence[Rule]) -> Program:
     offsets = offsets_of(lengths, np.int64)
     symbols, flat = _symbols_of(tests, len(patterns.predicates))
     trie = _Trie(*arrays.build_trie(flat, offsets, _table_size(len(flat))))
-    # Plain rules that test the same end at one node.
+    # Plain rules with the same tests end at the same node.
     first, plain_patterns = _numbered(trie.final[:plain_rules])
     plain_count = len(first)
     chosen = np.concatenate([first, np.arange(plain_rules, len(offsets) - 1)])
@@ -468,7 +468,7 @@ def _assemble(patterns: _PatternTable, every: Sequence[Rule]) -> Program:
 
 
 def _numbered(values: Int32Array) -> tuple[NDArray[np.int64], Int32Array]:
-    """Where each distinct value first comes, and for each value which of them it is.
+    """Where each distinct value first occurs, and which of the distinct values each value is.
 
     Example:
         >>> first, numbers = _numbered(np.array([7, 2, 7, 3]))
@@ -477,7 +477,7 @@ def _numbered(values: Int32Array) -> tuple[NDArray[np.int64], Int32Array]:
     """
     first_of = np.zeros(int(values.max(initial=-1)) + 1, np.int64)
     places = np.arange(len(values))
-    first_of[values[::-1]] = places[::-1]  # the last one that is written stays
+    first_of[values[::-1]] = places[::-1]  # the last write stays: the first place
     first = first_of[values]
     is_first = first == places
     numbers: Int32Array = (np.cumsum(is_first) - 1)[first].astype(np.int32)
@@ -485,7 +485,7 @@ def _numbered(values: Int32Array) -> tuple[NDArray[np.int64], Int32Array]:
 
 
 def _symbols_of(flat: Int32Array, predicates: int) -> tuple[Int32Array, Int32Array]:
-    """The symbol of each predicate that is among those which are tested, and these as symbols."""
+    """The symbol of each predicate, -1 where no path tests it; and the tests as symbols."""
     # Predicates that no path tests itself, such as the members of a set, have no symbol.
     used = np.zeros(predicates, np.bool_)
     used[flat] = True
@@ -503,15 +503,15 @@ class _Trie(NamedTuple):
 
 
 def _edges(trie: _Trie, plain: int, symbols: int) -> dict[str, Any]:
-    """The edges, and what ends at each node, as the kernels want them.
+    """The edges, and what ends at each node, as fields of `Rules`.
 
-    The variants of plain patterns come first, each with its pattern's number.
+    The first ``plain`` variants are those of the plain patterns, and have the same numbers.
     """
     parents, labels, final = trie
     endings = np.bincount(final, minlength=len(parents) + 1)
     inner = np.zeros(len(endings), np.bool_)
     inner[parents] = True
-    # Where one plain pattern ends and no path goes on, the edge tells it and needs no node.
+    # Where one plain pattern ends and no path goes on, the edge has the pattern and needs no node.
     variants = np.arange(len(final), dtype=np.int32)
     last = (variants < plain) & (endings[final] == 1) & ~inner[final] & (final > 0)
     is_node = np.ones(len(endings), np.bool_)

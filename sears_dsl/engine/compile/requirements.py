@@ -1,17 +1,18 @@
-"""What rules require of their words and of a run, and what is told where they lack it.
+"""What rules require of their words and of a run, and the errors where they lack it.
 
-In: rules with their rulesets, that could not be compiled, that inflect or draw; the sources that a
-run has. Out: `Diagnostic`s like those of the checker, in the order of the rules; the sources with
-the vectors that the rules name; stand-ins for looking at rules without running them; the unit that
-they ask for; what decides their noise. Always holds: a finding shows the rule in its canonical
-form, since the compiler has the tree and not the file; its line is that of the file where the rule
-came from one. Codes: E7 for what only the tokenizer tells; E352 and E353 for missing vectors and
-paraphrases, E410 for units; the others are the checker's, for rules that were never checked. An
-inflection is refused where the rule itself fixes its word, and that has several forms or none under
-every tag that it can have: what depends on the matched token is not told here, such an instance is
-not rewritten, and counted. Likewise a function of characters on words that the rule or its sets
-fix, where nothing can change in any of them (E329; W622 where nothing can in some). Costs a look at
-the pieces of each rule that calls functions.
+In: rules with their rulesets, the problems of those that could not be compiled, and the sources of
+a run. Out: `Diagnostic`s like those of the checker, in the order of the rules; the sources with the
+vectors that the rules name; stand-ins for examining rules without running them; the unit that rules
+ask for; what decides their noise. Always holds: a finding shows the rule in its canonical form,
+since the compiler has the tree and not the file; its line is that in the file where the rule came
+from one. Codes: E7xx for what only the tokenizer knows; E352 and E353 for missing vectors and
+paraphrases; E410 for units; the others are the checker's, for rules that were never checked.
+
+An inflection is an error where the rule itself fixes the word, and the word has no form or several
+under every tag that it can have. What depends on the matched token is not judged here: such an
+instance is not rewritten, but counted. A function of characters is an error where it can change
+none of the words that the rule or its sets fix (E329), and a warning where it cannot change some of
+them (W622). Costs a look at the pieces of each rule that calls functions.
 """
 
 from __future__ import annotations
@@ -34,12 +35,12 @@ from sears_dsl.language.tagsets import COARSE
 from sears_dsl.language.words import code, print_function
 from sears_dsl.tagging.inflection import INFLECTION_TAGS, Inflection, inflect
 
-# So many words are told.
-_MOST_TOLD = 5
+# At most this many words are listed.
+_MOST_WORDS = 5
 
 
 def noise_diagnostics(rule: Rule, scope: RuleScope) -> Iterator[Diagnostic]:
-    r"""The functions of a rule that can never change anything, or not in some of its words.
+    r"""Findings on the functions of a rule that can change none, or only some, of its words.
 
     Example:
         >>> from sears_dsl.language.loader import parse
@@ -60,10 +61,10 @@ def noise_diagnostics(rule: Rule, scope: RuleScope) -> Iterator[Diagnostic]:
         unable = [word for word in words if not has_place(function, word)]
         if unable:
             none_can = len(unable) == len(words)
-            more = f" and {len(unable) - _MOST_TOLD} more" if len(unable) > _MOST_TOLD else ""
+            more = f" and {len(unable) - _MOST_WORDS} more" if len(unable) > _MOST_WORDS else ""
             yield Diagnostic(
                 "E329" if none_can else "W622",
-                f"no character of {', '.join(map(code, unable[:_MOST_TOLD]))}{more} can change by "
+                f"no character of {', '.join(map(code, unable[:_MOST_WORDS]))}{more} can change by "
                 f"{code('.' + print_function(function))}",
                 piece.span or rule.span,
                 "take another function, or other words"
@@ -74,7 +75,7 @@ def noise_diagnostics(rule: Rule, scope: RuleScope) -> Iterator[Diagnostic]:
 
 
 def _words(rule: Rule, target: int | str, scope: RuleScope) -> list[str]:
-    """What an element can be, where the rule and its sets say so by words alone; else nothing."""
+    """The words that an element can match, where the rule and its sets list them; else none."""
     element = _element(rule, target)
     if element not in {*rule.left, *rule.antecedent, *rule.right}:  # None, or inside of a group
         return []
@@ -89,7 +90,7 @@ def _texts(element: syntax.Element, scope: RuleScope) -> Iterator[str | None]:
     elif isinstance(element.body, syntax.Group):
         for alternative in element.body.alternatives:
             parts = [list(_texts(each, scope)) for each in alternative]
-            # Of several elements after one another there may be many: one text each is enough.
+            # A sequence of elements may have many texts: the first of each element is enough.
             known = [texts[0] for texts in parts if texts[0] is not None]
             if len(parts) == 1:
                 yield from parts[0]
@@ -109,7 +110,7 @@ def _members(test: object, scope: RuleScope) -> Iterator[str | None]:
         yield None
 
 
-# Tags that a word of unknown tag may have; None: as a base form.
+# The tags that a word of unknown tag may have; None reads it as a base form.
 _ANY_TAG = (None, "NN", "NNS", "VB", "VBD", "VBG", "VBN", "VBP", "VBZ", "JJ", "JJR", "JJS")
 
 
@@ -123,7 +124,7 @@ class _WordKnowledge:
 
 
 def compile_diagnostics(rule: Rule, scope: RuleScope) -> list[Diagnostic]:
-    """The inflections of a rule that fail on every instance.
+    """Findings on the inflections of a rule that fail on every instance.
 
     Example:
         >>> from sears_dsl.language.loader import parse
@@ -138,7 +139,7 @@ def compile_diagnostics(rule: Rule, scope: RuleScope) -> list[Diagnostic]:
             known = _known(_element(rule, piece.target), scope)
             if known.fine is not None:
                 form = inflect(piece.word, None, known.fine)
-                # The forms of `be` may yet be told by the token.
+                # The token may still decide among the forms of `be`.
                 is_be = piece.word.lower() == "be" and known.lemma in (None, "be")
                 forms = [] if is_be and form.ambiguous else [form]
                 span = piece.span or rule.span
@@ -158,7 +159,7 @@ def _copied(known: _WordKnowledge, tag: str) -> list[Inflection]:
         tags = _ANY_TAG if known.fine is None else (known.fine,)
         return [inflect(known.word, fine, tag) for fine in tags]
     lemma = known.lemma or ""
-    # A form of be tells by itself whether it was or were.
+    # The matched form of `be` decides between `was` and `were`.
     return [] if lemma == "be" else [inflect(lemma, None, tag)]
 
 
@@ -211,7 +212,7 @@ def _known_of(tests: Sequence[syntax.AttributeTest]) -> _WordKnowledge:
 
 
 def inflects(rule: Rule) -> bool:
-    """Whether the consequent inflects a word, for which rendering asks for tags."""
+    """Whether the consequent inflects a word, so that rendering needs tags."""
     return any(
         isinstance(piece, syntax.Inflected)
         or (isinstance(piece, syntax.Reference) and not INFLECTION_TAGS.isdisjoint(piece.functions))
@@ -222,9 +223,9 @@ def inflects(rule: Rule) -> bool:
 def compiler_findings(
     rules: Sequence[tuple[Rule, RuleSource]], problems: Iterable[Problem], calling: Iterable[int]
 ) -> list[Diagnostic]:
-    """Everything that keeps rules from being compiled, in their order.
+    """Everything that keeps rules from being compiled, in the order of the rules.
 
-    What rules write that call no function (see `RuleParts`) cannot be wrong.
+    Only what the rules in ``calling`` write can be wrong (see `RuleParts.calling`).
     """
     findings = [
         (number, _placed(Diagnostic(problem.code, problem.message, help=problem.advice),
@@ -241,7 +242,7 @@ def compiler_findings(
 
 
 def compiler_warnings(ruleset: RuleSource) -> list[Diagnostic]:
-    r"""What works of rules, and perhaps not as meant; only checks ask for it.
+    r"""Warnings about rules that work, but perhaps not as meant; only checks ask for them.
 
     Example:
         >>> from sears_dsl.language.loader import parse
@@ -258,28 +259,28 @@ def compiler_warnings(ruleset: RuleSource) -> list[Diagnostic]:
 
 
 def _placed(finding: Diagnostic, rule: Rule, ruleset: RuleSource) -> Diagnostic:
-    """The finding with its file, its line and the whole rule as the place."""
+    """The finding with the file and the line of its rule, and the whole rule as the place."""
     source = print_rule(rule)
     line = rule.span.line if rule.span is not None else ruleset.rules.index(rule) + 1
     place = Span(line, 1, len(source) + 1)
     return replace(finding, span=place, path=ruleset.path, source=source)
 
 
-# ---------------------------------------------------------------- what a run has to bring
+# ---------------------------------------------------------------- what a run has to provide
 
 
 def reword(rulesets: Iterable[RuleSource]) -> bool:
-    """Whether rules of some rulesets write paraphrases."""
+    """Whether any rule of some rulesets writes paraphrases."""
     return any(looks_up(rule, "paraphrase") for ruleset in rulesets for rule in ruleset.rules)
 
 
 def sources_for(
     rules: Sequence[tuple[Rule, RuleSource]], sources: Sources
 ) -> tuple[Sources, list[Diagnostic]]:
-    """The sources of a run for these rules, and what is missing."""
+    """The sources of a run of these rules, and findings on those that are missing."""
     missing: list[Diagnostic] = []
-    # Of mined rules, of which there may be hundreds of thousands, none calls a function.
-    rules = [pair for pair in rules if not _CALLING.isdisjoint(map(type, pair[0].consequent))]
+    # There may be hundreds of thousands of mined rules, none of which calls a function.
+    rules = [pair for pair in rules if syntax.Reference in map(type, pair[0].consequent)]
     if sources.vectors is None:
         wanting = [pair for pair in rules if looks_up(pair[0], "neighbor")]
         names = {ruleset.options.vectors or "" for _, ruleset in wanting}
@@ -307,7 +308,7 @@ def sources_for(
 def noise_identity(
     rules: Sequence[tuple[Rule, RuleSource]], sources: Sources, *, seed: int
 ) -> dict[str, str]:
-    """What decides the noise of rules, for manifests; nothing where they write none."""
+    """What decides the noise of rules, for manifests; empty where they draw nothing."""
     if not any(draws(rule) for rule, _ in rules):
         return {}
     named = {"seed": str(seed), "lookalikes": lookalikes_identity()}
@@ -318,7 +319,7 @@ def noise_identity(
 
 
 class _Nothing:
-    """Knows no word and no text; it is both kinds of source."""
+    """A source of both kinds that knows no word and no text."""
 
     identity = "nothing"
 
@@ -329,17 +330,17 @@ class _Nothing:
 
 
 def stand_ins(ruleset: RuleSource) -> Sources:
-    """Sources that know nothing, to compile rules that are looked at and not run.
+    """Sources that know nothing, to compile rules that are examined and not run.
 
-    Rules are right or wrong whatever is installed. A file of vectors that they name is not stood in
-    for: whether it is there belongs to them.
+    Whether rules are right does not depend on what is installed. But a file of vectors that they
+    name has no stand-in: whether it exists is part of being right.
     """
     of_a_file = ruleset.options.vectors is not None and ruleset.options.vectors not in VECTORS
     return Sources(vectors=None if of_a_file else _Nothing(), paraphrases=_Nothing())
 
 
 def lacking(rule: Rule, ruleset: RuleSource, *, vectors: bool, paraphrases: bool) -> str:
-    """What a rule needs that is not installed or named, and the run has not; else empty.
+    """What a rule needs that neither the run has nor is installed or named; else empty.
 
     Example:
         >>> from sears_dsl.language.loader import parse
@@ -351,7 +352,7 @@ def lacking(rule: Rule, ruleset: RuleSource, *, vectors: bool, paraphrases: bool
         return _NO_PARAPHRASER
     named = ruleset.options.vectors
     if looks_up(rule, "neighbor") and not vectors:
-        # Those that happen to be installed would write other words on another machine.
+        # Whatever vectors happen to be installed would write other words on another machine.
         if not named:
             return "no vectors are named"
         return "" if vectors_installed(named) else f"the vectors {named} are not installed"
@@ -359,11 +360,10 @@ def lacking(rule: Rule, ruleset: RuleSource, *, vectors: bool, paraphrases: bool
 
 
 _NO_PARAPHRASER = "no translation models are installed"
-_CALLING = frozenset({syntax.Reference})  # pieces that may call a function
 
 
 def unit_of(rulesets: Sequence[RuleSource], chosen: Unit | None = None) -> Unit:
-    """The unit that a run has: what it says itself, else what its rulesets ask for.
+    """The unit of a run: the ``chosen`` one, else what its rulesets ask for.
 
     A ruleset that asks for none was written for whole texts.
     """
@@ -378,11 +378,11 @@ def unit_of(rulesets: Sequence[RuleSource], chosen: Unit | None = None) -> Unit:
 def hindrances(
     rulesets: Sequence[RuleSource], *, unit: Unit | None, vectors: bool, paraphrases: bool
 ) -> tuple[list[Diagnostic], frozenset[str]]:
-    r"""All that keeps rulesets from running together, and the paths of those that would have to go.
+    r"""What keeps rulesets from running together, and the paths of those that would have to go.
 
-    These are the ones that ask for another unit than most do, where the run does not say which, and
-    those that look up what is not installed or named. The run may have vectors of its own; whether
-    paraphrases can be made is for the caller to say.
+    Those are the rulesets that ask for another unit than most do, where the run has none, and those
+    that look up what is not installed or named. ``vectors`` says that the run has its own, and
+    ``paraphrases`` that paraphrases can be made.
 
     Example:
         >>> from sears_dsl.language.loader import parse
@@ -409,7 +409,7 @@ def hindrances(
 
 
 def _not_there(missing: str, rule: Rule, ruleset: RuleSource) -> Diagnostic:
-    """E352 and E353, before anything is looked up."""
+    """E352 or E353, before anything is looked up."""
     number, function, advice = "E352", "neighbor", NAME_VECTORS
     if missing == _NO_PARAPHRASER:
         number, function, advice = "E353", "paraphrase", "pip install 'sears-dsl[discovery]'"
@@ -418,7 +418,7 @@ def _not_there(missing: str, rule: Rule, ruleset: RuleSource) -> Diagnostic:
 
 
 def _by_unit(rulesets: Sequence[RuleSource]) -> list[tuple[Unit, list[RuleSource]]]:
-    """The rulesets with rules by the unit that they ask for, the unit of most last."""
+    """The rulesets that have rules, by the unit that they ask for; that of the most comes last."""
     rulesets_by_unit: dict[Unit, list[RuleSource]] = {}
     for ruleset in rulesets:
         if ruleset.rules:
@@ -426,12 +426,12 @@ def _by_unit(rulesets: Sequence[RuleSource]) -> list[tuple[Unit, list[RuleSource
     return sorted(rulesets_by_unit.items(), key=lambda each: len(each[1]))
 
 
-# So many files of a unit are named.
+# At most this many files of a unit are named.
 _NAMED = 3
 
 
 def _units_differ(by_unit: Sequence[tuple[Unit, Sequence[RuleSource]]]) -> Diagnostic:
-    """E410: which files want the unit that fewer want, and what to do about them."""
+    """E410: which files want the rarest unit, and what to do about them."""
     (unit, files), *others = by_unit
     names = [str(each.path) for each in files[:_NAMED]]
     if len(files) > _NAMED:

@@ -1,11 +1,11 @@
-"""The elements and the pieces of many rules as numbers, so that each one is looked at once.
+"""Numbers for the elements and pieces of many rules, so that each distinct one is examined once.
 
-In: the rules of rulesets. Out: `RuleParts`: a number for each element of their antecedents and for
-each piece of their consequents, and what they test one after another. Always holds: what has one
-number is one object of one ruleset; numbers are in the order in which the objects first come. Mined
-rules are hundreds of thousands and share a few thousand elements and pieces: whoever asks something
-of all rules asks it of those, and looks the rest up in arrays. Costs some tenths of a microsecond
-for each element and piece, and no object.
+In: the rules of rulesets. Out: `RuleParts`, which numbers the elements of their antecedents and the
+pieces of their consequents; `VariantTests`, the predicates that variants test. Always holds: a
+number stands for one object of one ruleset, and numbers follow the order in which objects first
+occur. Hundreds of thousands of mined rules share a few thousand elements and pieces, so a question
+about all rules is asked of the distinct parts, and arrays carry the answers to the rules. Costs
+some tenths of a microsecond for each element and piece, and no object.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ _PLAIN = (Text, TagCopy)
 class NumberedParts(NamedTuple):
     """The elements, or the pieces, of some rules."""
 
-    numbers: Int32Array  # of all of them, rule after rule
-    offsets: Int64Array  # (rules + 1,): where those of each rule begin
+    numbers: Int32Array  # that of each part, rule after rule
+    offsets: Int64Array  # (rules + 1,): where the numbers of each rule begin
     distinct: Sequence[Any]  # what each number stands for
 
     def have(self, flags: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Which rules have one of some parts: there is a flag for each distinct one."""
+        """Which rules have a flagged part; ``flags`` has an entry for each distinct part."""
         if not flags.any():
             return np.zeros(len(self.offsets) - 1, np.bool_)
         before = np.append(0, np.cumsum(flags[self.numbers]))[self.offsets]
@@ -42,7 +42,7 @@ class NumberedParts(NamedTuple):
         return having
 
     def of(self, rules: NDArray[np.integer]) -> NumberedParts:
-        """Those of some rules, in their order."""
+        """The parts of some rules, whose positions are ascending."""
         if len(rules) == len(self.offsets) - 1:
             return self
         offsets, places = places_of(self.offsets, rules)
@@ -50,7 +50,7 @@ class NumberedParts(NamedTuple):
 
 
 def numbered(rows: Sequence[Sequence[object]]) -> NumberedParts:
-    """Number the parts of rules by what object each is; the rules have to keep them alive.
+    """Number the parts of rules by object identity; the rules must keep the objects alive.
 
     Example:
         >>> the, film = "the", "film"
@@ -67,14 +67,14 @@ def numbered(rows: Sequence[Sequence[object]]) -> NumberedParts:
 
 
 class RuleParts(NamedTuple):
-    """What rules are made of."""
+    """The elements and pieces of rules, and the scopes in which they are read."""
 
-    scopes: Sequence[RuleScope]  # of each ruleset
-    scope_of: Int32Array  # (rules,): which of them a rule is read in
+    scopes: Sequence[RuleScope]  # one for each ruleset
+    scope_of: Int32Array  # (rules,): which of the scopes each rule is read in
     bare: NDArray[np.bool_]  # bool (rules,): whether a rule has no context
-    elements: NumberedParts  # those of the antecedents
+    elements: NumberedParts  # of the antecedents
     element_scope_of: Int32Array  # (distinct elements,): which of the scopes each is read in
-    pieces: NumberedParts  # those of the consequents
+    pieces: NumberedParts  # of the consequents
 
     @classmethod
     def of(cls, rules: Sequence[Rule], scope: RuleScope) -> RuleParts:
@@ -106,7 +106,7 @@ class RuleParts(NamedTuple):
 
     @property
     def calling(self) -> list[int]:
-        """The rules that write more than words and copies by tag."""
+        """The positions of the rules that write more than words and copies by tag."""
         kinds = [not isinstance(piece, _PLAIN) for piece in self.pieces.distinct]
         rules: list[int] = np.flatnonzero(self.pieces.have(np.array(kinds, np.bool_))).tolist()
         return rules
@@ -124,7 +124,7 @@ def _joined(parts: Sequence[NumberedParts]) -> NumberedParts:
 
 
 class ScopedRules(Sequence[tuple[Rule, RuleSource]]):
-    r"""Each rule of some rulesets with its ruleset; a pair of them is made when it is looked at.
+    r"""The rules of some rulesets, each with its ruleset; a pair is created when it is read.
 
     Example:
         >>> from sears_dsl.language.loader import parse
@@ -158,7 +158,7 @@ class ScopedRules(Sequence[tuple[Rule, RuleSource]]):
 
 
 class VariantTests(Sequence[tuple[int, ...]]):
-    """The predicates that each variant tests; a tuple of them is made when it is looked at.
+    """The predicates that each variant tests, as a tuple that is created when it is read.
 
     Example:
         >>> tests = VariantTests(np.array([3, 4, 3], np.int32), np.array([0, 2, 3]))
@@ -167,7 +167,7 @@ class VariantTests(Sequence[tuple[int, ...]]):
     """
 
     def __init__(self, flat: Int32Array, offsets: Int64Array) -> None:
-        self.flat = flat  # those of all variants, one after another
+        self.flat = flat  # the predicates of all variants, one variant after another
         self.offsets = offsets  # (variants + 1,): where each begins
 
     @property

@@ -1,17 +1,18 @@
-"""Which class each token type is in, and rules as bits: what a class lets begin and go on.
+"""The class of each token type, and rules as bits: which variants a class begins and continues.
 
-In: what variants test; the distinct token types of batch after batch. Out: `Classes` (types that
-satisfy the same symbols are one), and for `match.bit_scan` the `BitPlanes` of a program and the
-`ClassPlanes` of its classes. Always holds: a class keeps its
-number as long as its `_ClassMemory` lives; what is told of a type does not depend on what came
-before. A type is decided once, however many batches have it, but where rules ask for words and tags
-alone, which takes no longer than to remember it; beyond `most_types` all is forgotten. A bit stands
-for a variant; it is in the entries of a class if that satisfies the first test, and in the cell of
-a later place if it satisfies the test there or the variant is shorter. Bits are in the order of
-their first and second tests, so that those that a token begins stand together. Costs a dictionary
-look-up for each distinct type of a batch or token of a single row, what `Predicates.satisfied`
-costs for those that are new, and a few microseconds for each class that is new; equal blocks of
-eight cells are there once, which keeps a thousand rules within a small cache. Threads share one.
+In: the tests of variants; the distinct token types of batch after batch. Out: `Classes`, in which
+types that satisfy the same symbols are one class; for `match.bit_scan`, the `BitPlanes` of a
+program and the `ClassPlanes` of its classes. Always holds: a class keeps its number as long as its
+`_ClassMemory` lives; what a type satisfies does not depend on earlier batches. A type is decided
+once, except in large batches where rules test words and tags alone: deciding is then as fast as
+remembering. Beyond `most_types` types, all are forgotten.
+
+A bit stands for a variant. A class has the bit among its entries if it satisfies the first test,
+and in the cell of a later position if it satisfies the test there or the variant is shorter. Bits
+are sorted by their first and second tests, so that those that a token begins are adjacent. Equal
+blocks of eight cells are stored once, which keeps a thousand rules within a small cache. Costs a
+dictionary look-up for each distinct type of a batch or token of a row, what `Predicates.satisfied`
+costs for new types, and a few microseconds for each new class. Threads may share one.
 """
 
 from __future__ import annotations
@@ -38,13 +39,13 @@ from sears_dsl.runtime.array_types import (
 from sears_dsl.runtime.kernels import expect, kernel, kernel_of_alike
 from sears_dsl.tagging.tokens import TokenType, TokenTypes
 
-# So many types are remembered; a batch may go beyond it.
+# Types that are remembered at most, unless a single batch has more.
 _MOST_TYPES = 100_000
-# So many types of a batch are looked up one by one: those of a few rows.
+# In batches of at most this many types, those of a few rows, types are looked up one by one.
 _FEW_TYPES = 200
-# Likewise of a larger batch, where so few are new.
+# In larger batches, at most this many new types are decided one by one.
 _FEW_NEW = 30
-# Classes times words of symbols, 64 to a word: 64 MiB.
+# At most this many classes times words of 64 symbols: 64 MiB.
 _MOST_WORDS = 1 << 23
 
 
@@ -60,11 +61,11 @@ class TokenClasses:
         most_types: int = _MOST_TYPES,
     ) -> None:
         self._predicates = predicates
-        self._symbols = symbols  # (predicates,): that of each, -1 where it has none
+        self._symbols = symbols  # (predicates,): the symbol of each, -1 where it has none
         self._rules = rules
         self._most_types = most_types  # that are remembered before all are forgotten
         self._words = (len(rules.root) + 63) >> 6
-        # Where each test is one look-up, a type is decided sooner than it is remembered.
+        # Where each test is one look-up, deciding a type is faster than remembering it.
         self._is_quick = all(
             key[0] in ("text", "lower", "coarse", "fine") for key in predicates.keys
         )
@@ -72,9 +73,9 @@ class TokenClasses:
         self._known = _ClassMemory(self._words)
 
     def of(self, types: TokenTypes, *, described: bool = True) -> tuple[Classes, PlaneMemory]:
-        """The classes of the types of a batch, and what remembers their bits.
+        """The classes of the types of a batch, and the memory of their bits.
 
-        Unless they are described all but the first three fields of `Classes` may be too short.
+        Unless ``described``, all but the first three fields of `Classes` may be too short.
         """
         with self._alone:
             if self._is_quick and len(types) > _FEW_TYPES:
@@ -95,9 +96,9 @@ class TokenClasses:
             return Classes(numbers, *known.arrays(self._rules, described=described)), known.planes
 
     def of_row(self, types: Sequence[TokenType]) -> tuple[Classes, PlaneMemory] | None:
-        """What `of` gives, not described, for each token of one row; None where there is no room.
+        """What `of` gives, not described, for the tokens of one row; None where there is no room.
 
-        No array is asked for what it has of a dozen tokens.
+        It uses dictionaries, which are faster than arrays for a dozen tokens.
         """
         with self._alone:
             known = self._known
@@ -113,7 +114,7 @@ class TokenClasses:
             return Classes(np.array(numbers, np.int32), *arrays), known.planes
 
     def _learn_few(self, types: Sequence[TokenType]) -> list[int] | None:
-        """The classes of the few types that are new; None where there is no room."""
+        """Decide a few new types and give their classes; None where there is no room."""
         known = self._known
         if known.types + len(types) > self._most_types or known.is_full(len(types)):
             return None
@@ -126,7 +127,7 @@ class TokenClasses:
         return list(map(class_of.__getitem__, simple_ids))
 
     def _learn(self, types: TokenTypes, numbers: Int32Array) -> Int32Array:
-        """The class of each type of a batch, of which some, or all, are new: -1."""
+        """The class of each type of a batch; ``numbers`` has -1 for those that are new."""
         new = np.flatnonzero(numbers < 0)
         if self._known.types + len(new) > self._most_types:
             self._known = _ClassMemory(self._words)
@@ -137,7 +138,7 @@ class TokenClasses:
         if self._known.is_full(len(offsets) - 1) and len(unseen) < len(types):
             self._known = _ClassMemory(self._words)
             return self._learn(types, np.full(len(types), -1, np.int32))
-        if self._known.is_full(len(offsets) - 1):  # of this batch alone
+        if self._known.is_full(len(offsets) - 1):  # this batch alone has too many
             self._known = _ClassMemory(0)
         of_group = np.array(self._known.add(offsets, ids), np.int32)
         if len(types) <= _FEW_TYPES or not self._is_quick:
@@ -147,15 +148,15 @@ class TokenClasses:
 
 
 class _ClassMemory:
-    """What was learnt about types; a column for each field of `Classes` behind the first."""
+    """What is known about types, with a column for each field of `Classes` after the first."""
 
     def __init__(self, words: int) -> None:
-        # By the type itself, for all who do not number them; and by who does.
+        # Classes by the types themselves, and by their keys for each tagger that numbers types.
         self.class_of_object: dict[Hashable, int] = {}
         self._class_of: dict[object, dict[Hashable, int]] = {None: self.class_of_object}
-        # By what simple tests say of them, for few new types at a time.
+        # The class by the simple predicates that hold, for a few new types at a time.
         self.class_of_simple: dict[tuple[int, ...], int] = {}
-        # Of those that are numbered what was asked before, for many types at a time.
+        # The classes of keys that are numbers and were looked up before, for many types at a time.
         self._by_code: dict[object, layout.CodeTable] = {}
         self.planes = PlaneMemory()  # the same classes as bits
         self._numbers: dict[bytes, int] = {}  # the symbols of a class → its number
@@ -187,17 +188,17 @@ class _ClassMemory:
         return numbers
 
     def remember(self, types: TokenTypes, classes: Sequence[int]) -> None:
-        """The classes of types that are new."""
+        """Remember the classes of new types."""
         whose, keys = types.keys()
         self._class_of.setdefault(whose, {}).update(zip(keys, classes, strict=True))
 
     @property
     def types(self) -> int:
-        """How many are known."""
+        """How many types are known."""
         return sum(map(len, self._class_of.values()))
 
     def arrays(self, rules: Rules, *, described: bool) -> tuple[Any, ...]:
-        """The columns as they are now; the last four may be short unless classes are described."""
+        """The columns as they are now; the last four may be too short unless ``described``."""
         offsets, symbols, *looks = self.columns
         if described and len(looks[0]) < len(self._numbers):
             rest = (offsets.array[len(looks[0]) :], symbols.array, looks[1].array.shape[1], rules)
@@ -209,7 +210,7 @@ class _ClassMemory:
         return self._arrays
 
     def is_full(self, groups: int) -> bool:
-        """Whether the bits of so many more classes would be too much."""
+        """Whether the bits of ``groups`` more classes would take too much room."""
         words: int = self.columns[3].array.shape[1]
         return (len(self._numbers) + groups) * words > _MOST_WORDS
 
@@ -232,7 +233,7 @@ class _ClassMemory:
 
 @kernel
 def _describe(offsets: Int32Array, symbols: Int32Array, words: Integer, rules: Rules) -> Any:
-    """What the scan is to know of classes: `Classes.bits`, `holds`, `first` and `ends`.
+    """What the scan needs to know of classes: `Classes.bits`, `holds`, `first` and `ends`.
 
     Class k satisfies symbols[offsets[k]:offsets[k + 1]].
     """
@@ -259,21 +260,21 @@ def _describe(offsets: Int32Array, symbols: Int32Array, words: Integer, rules: R
 
 # ---------------------------------------------------------------- rules as bits
 
-_BLOCK = 8  # cells, as many as are in a line of a cache
+_BLOCK = 8  # cells, as many as fit in a cache line
 _BLOCK_BITS = 3
 _NO_PATTERN = (1 << 25) - 1
-# Classes times blocks, four bytes each.
+# At most this many classes times blocks, four bytes each.
 _MOST_BLOCKS = 1 << 24
-# Classes that are added at once, times words or blocks: so much room is made for them.
+# At most this many classes times words or blocks are added at once: room is made for all.
 _MOST_AT_ONCE = 1 << 20
-# With more words than these a token begins something in few of them.
+# With more words than this, a token begins variants in few of them.
 _MOST_DENSE = 64
 
 
 def bit_planes(
     symbols: Int32Array, offsets: Int64Array, variants: Int32Array, count: int
 ) -> BitPlanes:
-    """The bits of variants, whose tests stand one variant after another; of so many symbols."""
+    """The bits of variants: variant v tests symbols[offsets[v]:offsets[v + 1]], all below count."""
     lengths = np.diff(offsets)
     ends = (variants[:, layout.ANCHORS] & 2) != 0
     wholes = lengths + ends
@@ -281,7 +282,7 @@ def bit_planes(
     tests = np.full((len(variants), longest), -1, np.int32)
     rows = np.repeat(np.arange(len(variants)), lengths)
     tests[rows, np.arange(len(symbols)) - np.repeat(offsets[:-1], lengths)] = symbols
-    # The end of a row is a token of its own, and what tests nothing begins with any token.
+    # The end of a row counts as a token, and a variant without tests begins with any token.
     tests[np.flatnonzero(ends), lengths[ends]] = count
     tests[wholes == 0, 0] = count + 1
     second = tests[:, 1].astype(np.int64) + 1 if longest > 1 else 0
@@ -340,22 +341,22 @@ def starts_of(values: Int32Array, count: int) -> Int32Array:
 
 
 class PlaneMemory:
-    """The planes of classes, as they become known; threads may share one.
+    """The planes of classes, extended as classes become known; threads may share one.
 
-    Its arrays have room at their ends, where what is new is written: others may read the rest.
+    New entries go into spare room at the ends of the arrays, so that others may read the rest.
     """
 
     def __init__(self) -> None:
         self._alone = threading.Lock()
-        self._known = 0  # classes, and the end of a row
+        self._known = 0  # how many numbers have planes: the end of a row, and classes
         self._room: ClassPlanes | None = None
-        # Numbers of blocks in the pool by hash; how many entries and blocks there are.
+        # The numbers of the pool's blocks by hash; how many entries and blocks there are.
         self._slots = np.full(1, -1, np.int32)
         self._used = np.zeros(2, np.int64)
 
     def of(self, classes: Classes, planes: BitPlanes) -> ClassPlanes | None:
-        """The planes of all classes, of always the same bits; None where they are too large."""
-        count = len(classes.offsets)  # the end of a row is one more, the first one
+        """The planes of all classes, None where too large; ``planes`` is always the same."""
+        count = len(classes.offsets)  # the end of a row, and the classes
         words, blocks = len(planes.depths), len(planes.blank) >> _BLOCK_BITS
         if count * blocks > _MOST_BLOCKS:
             return None
@@ -370,7 +371,7 @@ class PlaneMemory:
             return self._room
 
     def _with_room(self, count: int, added: int, words: int, blocks: int) -> ClassPlanes:
-        """Arrays with room for so many classes, of which some are added now."""
+        """Arrays with room for ``count`` numbers, the last ``added`` of which are new."""
         room, (entries, used) = self._room, self._used.tolist()
         if room is None:
             dense = words if words <= _MOST_DENSE else 0
@@ -393,9 +394,9 @@ class PlaneMemory:
 
 @kernel
 def _symbols_of(number: Integer, offsets: Int32Array, symbols: Int32Array, end: Integer) -> Any:
-    """The symbols that hold of the end of a row, 0, or of a class, its number plus one.
+    """The symbols that hold of the end of a row (number 0) or of a class (its number plus one).
 
-    What holds of the end alone is ``end``; the next one holds of all.
+    Symbol ``end`` holds of the end alone, and the symbol after it of everything.
     """
     if number == 0:
         return np.array([end, end + 1], np.int32)
@@ -416,13 +417,13 @@ def add_planes(  # noqa: PLR0915, PLR0917 - one loop: calls with so many arrays 
     slots: Int32Array,
     used: Int64Array,
 ) -> None:
-    """Write what the end of a row, 0, and classes, by their numbers plus one, begin and let go on.
+    """Add the planes of numbers low up to high: 0 is the end of a row, k + 1 is class k.
 
-    All at once: to call a compiled kernel with so many arrays costs as much as one class. Those
-    from low up to high are put into the room, behind those before; ``used`` has how many entries
-    and blocks there are then. ``slots``, a power of two and more than twice as many as there will
-    be, are the blocks of the pool by hash, -1 where one is free. A bit is in the entries and in
-    each cell by one symbol, so a class is the one before it but for the symbols of one of them.
+    One call adds them all, since calling a compiled kernel with so many arrays costs as much as one
+    class. ``used`` has the numbers of entries and blocks, and is updated. ``slots`` are the blocks
+    of the pool by hash, -1 where a slot is free; their number is a power of two, more than twice
+    that of the blocks. One symbol alone decides a bit of the entries or of a cell, so the planes of
+    a class are those of the one before, with the bits flipped of the symbols in which they differ.
     """
     full, none = ~np.uint64(0), np.uint64(0)
     end = planes.first_offsets.shape[0] - 3
@@ -430,7 +431,7 @@ def add_planes(  # noqa: PLR0915, PLR0917 - one loop: calls with so many arrays 
     pool = room.pool
     begun = np.zeros(count, np.uint64)  # by word
     row = np.empty(planes.blank.shape[0], np.uint64)
-    is_other = np.zeros(room.blocks.shape[1], np.bool_)  # blocks that the class before has not
+    is_other = np.zeros(room.blocks.shape[1], np.bool_)  # blocks that differ from the class before
     before = np.empty(0, np.int32)
     if low > 0:
         before = _symbols_of(low - 1, offsets, symbols, end)
@@ -438,7 +439,7 @@ def add_planes(  # noqa: PLR0915, PLR0917 - one loop: calls with so many arrays 
             row[_BLOCK * block : _BLOCK * block + _BLOCK] = pool[room.blocks[low - 1, block]]
         for at in range(room.offsets[low - 1], room.offsets[low]):
             begun[room.words[at]] = room.masks[at]
-    is_before = np.zeros(end + 2, np.bool_)  # symbols of the class before alone
+    is_before = np.zeros(end + 2, np.bool_)  # symbols that only the class before has
     differing = np.empty(end + 2, np.int32)
     entries, blocks = used[0], used[1]
     for number in range(low, high):
@@ -457,7 +458,7 @@ def add_planes(  # noqa: PLR0915, PLR0917 - one loop: calls with so many arrays 
                 differences += 1
                 is_before[symbol] = False
         before = own
-        if differences >= own.shape[0]:  # sooner put together from nothing
+        if differences >= own.shape[0]:  # faster from nothing
             row[:], begun[:], is_other[:] = planes.blank, none, True
         for symbol in differing[:differences] if differences < own.shape[0] else own:
             first = np.int64(planes.first_offsets[symbol])
@@ -509,7 +510,7 @@ def _is_same(cells: UInt64Array, row: UInt64Array, begin: Integer) -> Any:
 
 @kernel
 def _hash_of(cells: UInt64Array, begin: Integer) -> Any:
-    """A hash of the block of cells that begins there; every product is within 63 bits."""
+    """A hash of the block of cells that begins at ``begin``; products stay within 63 bits."""
     mixed = np.uint64(0)
     for cell in range(begin, begin + _BLOCK):
         mixed = ((mixed << np.uint64(9)) | (mixed >> np.uint64(55))) ^ cells[cell]
@@ -519,7 +520,7 @@ def _hash_of(cells: UInt64Array, begin: Integer) -> Any:
 
 @kernel
 def _rehashed(pool: UInt64Array, used: Integer, size: Integer) -> Any:
-    """The slots of blocks that are there, more of them."""
+    """A new table of ``size`` slots with the first ``used`` blocks of the pool."""
     slots = np.full(size, -1, np.int32)
     for number in range(used):
         slot = _hash_of(pool[number], 0) & (size - 1)
