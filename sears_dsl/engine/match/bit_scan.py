@@ -1,13 +1,13 @@
-"""The scan by bits: 64 variants are followed at once (bit-parallel matching).
+"""The scan by bits, which follows 64 variants at once (bit-parallel matching).
 
 In: the planes of `compile.token_classes`. Out: hits as `scan.collect` gives them. Always holds: the
-hits are those of the walk along the trie. A token that begins something reads the words that hold
-it; from each of these the bits of the following tokens leave those variants that match. Where it
-begins something in many of few words, all are read together with what the next token lets go on,
-without a branch, so that the processor takes several at once. What is hit is closed for the rest of
-the row where the first hit is enough, so that each is looked at once. Costs some 70 nanoseconds a
-token with a thousand mined rules; the lines that are read are then 190 KiB (`python -m
-benchmarks.misses`).
+hits are those of the walk along the trie. For a token that begins variants, the scan reads the
+words with their bits, and masks each word with the cells of the following tokens: the bits that are
+left match. Where there are few words and a token begins variants in many of them, it reads all
+words together with the cells of the next token, without a branch, so that the processor takes
+several at once. Where the first hit is enough, a variant that is hit is closed for the rest of the
+row. Costs some 70 nanoseconds a token with a thousand mined rules, for which 190 KiB of cache lines
+are read (`python -m benchmarks.misses`).
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ def scan_rows(  # noqa: PLR0915, PLR0917 - one loop on purpose, as below
     of_type: Int32Array, planes: BitPlanes, of_class: ClassPlanes, hits: Int64Array,
     offsets: Int64Array,
 ) -> Any:  # fmt: skip
-    """Put the hits of rows low up to high behind each other; the first row that finds no room.
+    """Append the hits of rows low up to high; return the first row without room, else ``high``.
 
-    Nothing is called and no array is made in the loops: either makes them several times as slow.
-    `closing` takes the first hit of a variant in a row alone. Behind the hits of earlier rows there
-    is room for more than there are variants; offsets[k], where those of row k begin, is known of
-    row low. Where all rows are done, ``high`` is returned.
+    The loops call nothing and create no array, since either makes them several times as slow.
+    ``closing`` takes only the first hit of a variant in a row. offsets[k] is where the hits of row
+    k begin; the caller gives that of row low, and room behind it for more hits than there are
+    variants.
     """
     # Local names, since a field of a tuple is looked up each time.
     codes, bases, depths, starts = planes.codes, planes.bases, planes.depths, planes.starts
@@ -56,8 +56,7 @@ def scan_rows(  # noqa: PLR0915, PLR0917 - one loop on purpose, as below
     seconds, bits, ahead = planes.seconds, of_class.bits, of_class.ahead
     firsts, nexts = of_class.firsts, of_class.nexts
     longest, past = np.int64(planes.longest), np.int64(planes.past)
-    # Indices without a sign: those with one are looked at each time, whether they count from the
-    # end.
+    # Unsigned indices, since signed ones are checked each time for counting from the end.
     none, one, two, three, six, seven = (
         np.uint64(0),
         np.uint64(1),
@@ -69,7 +68,7 @@ def scan_rows(  # noqa: PLR0915, PLR0917 - one loop on purpose, as below
     room = hits.shape[0] - codes.shape[0]
     words = depths.shape[0]
     still_open = np.empty(words, np.uint64)
-    # Words that a token begins something in, and what may go on of it, by word.
+    # The words in which a token begins variants; the bits that are left of each word.
     begun = np.empty(words + 1, np.uint32)
     left = np.empty(words, np.uint64)
     dense = np.uint64(firsts.shape[1])
@@ -89,7 +88,7 @@ def scan_rows(  # noqa: PLR0915, PLR0917 - one loop on purpose, as below
             kinds[at] = 0
         for at in range(words):
             still_open[at] = ~none
-        # Places where something may begin, put together without a branch that would be guessed.
+        # The places where a variant may begin, collected without a branch that would be guessed.
         waiting = 0
         for at in range(count + past):
             begins[waiting] = at
@@ -149,7 +148,7 @@ def collect_by_bits(  # noqa: PLR0917 - arrays in the order in which they are ma
     of_type: Int32Array, planes: BitPlanes, of_class: ClassPlanes, patterns: RulePatterns,
     protection: ProtectedPlaces,
 ) -> Any:  # fmt: skip
-    """The same as `collect`, by bits."""
+    """What `collect` returns, by bits."""
     protected = protection.covered.shape[0] > 0
     closing = extent == EXTENT_FIRST and not protected
     more = planes.codes.shape[0] + 1
@@ -183,9 +182,9 @@ def collect_by_bits(  # noqa: PLR0917 - arrays in the order in which they are ma
 
 @kernel
 def leave_smallest(hits: Int64Array, offsets: Int64Array, least: Integer) -> None:
-    """Of the hits of a pattern in a row keep the smallest, where variants of it have one each.
+    """Keep the smallest hit of each pattern in a row; each variant of a pattern may have one.
 
-    From ``least`` on hits may be of a pattern with several variants.
+    Only hits from ``least`` on may be of a pattern with several variants.
     """
     end = np.int64(0)
     begin = np.int64(0)
@@ -214,7 +213,7 @@ def leave_protected(  # noqa: PLR0917 - arrays in the order in which they are ma
     patterns: RulePatterns,
     protection: ProtectedPlaces,
 ) -> None:
-    """Of the hits of rows from low on, as the offsets, keep what touches nothing protected."""
+    """Keep the hits that touch nothing protected; the rows of the offsets begin with row low."""
     end = np.int64(0)
     begin = np.int64(0)
     for row in range(offsets.shape[0] - 1):

@@ -1,9 +1,9 @@
-"""The scan: from the tokens of a block of rows to the hits of patterns.
+"""The scan along the trie: the tokens of a block of rows → the hits of patterns.
 
 In: the arrays of `arrays`. Out: hits, row by row. Always holds: a hit is an instance of its
-pattern that touches nothing protected; under `EXTENT_FIRST` a pattern has one hit in a row, its
-first in the order of the language. The work per token depends on the rules that can match there: a
-token that can start nothing costs a few array reads.
+pattern that touches nothing protected; under `EXTENT_FIRST` a pattern has at most one hit in a row,
+its first in the order of the language. The work for a token depends on the rules that can match
+there: a token that can start nothing costs a few array reads.
 """
 
 from __future__ import annotations
@@ -37,15 +37,15 @@ from sears_dsl.engine.arrays import (
 from sears_dsl.runtime.array_types import Int32Array, Int64Array, Integer
 from sears_dsl.runtime.kernels import kernel
 
-# So few hits of a row are put in order one by one.
+# Up to this many hits of a row are sorted by insertion.
 _FEW = 8
 
 
 @kernel
 def _select(hits: Int64Array, low: Integer, high: Integer, patterns: RulePatterns) -> Any:
-    """Of the sorted hits low up to high, keep per pattern the leftmost that do not overlap.
+    """Keep, of the sorted hits low up to high, the leftmost of each pattern that do not overlap.
 
-    Returns one past the last that is kept. An insertion closes its place.
+    Return one past the last that is kept. An insertion excludes other hits at its place.
     """
     end = low
     pattern = np.int64(-1)
@@ -66,7 +66,7 @@ def _select(hits: Int64Array, low: Integer, high: Integer, patterns: RulePattern
 
 @kernel
 def choose(hits: Int64Array, offsets: Int64Array, extent: Integer, patterns: RulePatterns) -> Any:
-    """Of all hits of rows those of an extent: (hits, offsets) as `collect` gives them otherwise."""
+    """Of all hits of rows, those of an extent: (hits, offsets) as `collect` returns them."""
     chosen = hits.copy()
     bounds = np.zeros(offsets.shape[0], np.int64)
     total = np.int64(0)
@@ -96,7 +96,7 @@ def choose(hits: Int64Array, offsets: Int64Array, extent: Integer, patterns: Rul
     return chosen[:total], bounds
 
 
-# One loop on purpose: a call for every row would cost as much as many rows do.
+# One loop on purpose: a call for each row would cost as much as scanning many rows.
 @kernel
 def collect(  # noqa: PLR0915, PLR0917
     low: int, high: int, extent: Integer, row_offsets: Int32Array, type_ids: Int32Array,
@@ -104,8 +104,8 @@ def collect(  # noqa: PLR0915, PLR0917
 ) -> Any:  # fmt: skip
     """The (hits, offsets) of rows low up to high: hits[offsets[k]:offsets[k + 1]] of row low + k.
 
-    Under `EXTENT_FIRST` a pattern has one, its smallest; else they are sorted, and under
-    `EXTENT_EVERY` they may overlap.
+    Under `EXTENT_FIRST` a pattern has at most one hit in a row, its smallest; else the hits of a
+    row are sorted, and under `EXTENT_EVERY` they may overlap.
     """
     protected = protection.covered.shape[0] > 0
     everywhere = rules.accept_offsets[1] > 0  # some variants test no token
@@ -113,7 +113,7 @@ def collect(  # noqa: PLR0915, PLR0917
     # Under `first`: (row - low + 1) << 37 | the smallest rank of the pattern in that row.
     best = np.zeros(patterns if extent == EXTENT_FIRST else 0, np.int64)
     touched = np.empty(patterns if extent == EXTENT_FIRST else 0, np.int32)
-    # What is not written to costs nothing.
+    # Memory that is not written to costs nothing.
     hits = np.empty(1024 + 4 * (row_offsets[high] - row_offsets[low]), np.int64)
     offsets = np.zeros(high - low + 1, np.int64)
     total = np.int64(0)
@@ -203,7 +203,7 @@ def collect(  # noqa: PLR0915, PLR0917
                         else:
                             child = find_child(node, symbol, rules.edges)
                     if child >= 0:
-                        # A node where nothing ends and nothing goes on need not be looked at.
+                        # Skip a node where nothing ends and the next token leads nowhere.
                         if (
                             rules.masks[child] & ahead == 0
                             and rules.accept_offsets[child] == rules.accept_offsets[child + 1]

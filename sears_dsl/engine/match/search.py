@@ -2,11 +2,10 @@
 
 In: a program, a batch of tokens, protected spans. Out: `Matches`, sorted by row, rule and start.
 Always holds: the result does not depend on the number of jobs, on how rows are batched, or on which
-scan ran; each hit of a pattern stands for one instance of every rule of it. One kernel scans a
-block and makes the instances, since calling a compiled one with so many arrays takes longer than
-scanning a short row. Costs a look-up of the class of each distinct token type, one scan of the
-token ids, and a few nanoseconds an instance; with several jobs blocks of rows are scanned in
-threads.
+scan ran; each hit of a pattern stands for one instance of every rule with that pattern. One kernel
+scans a block of rows and expands its hits: calling a compiled kernel with so many arrays takes
+longer than scanning a short row. Costs a look-up of the class of each distinct token type, one scan
+of the token ids, and a few nanoseconds for each instance. With several jobs, threads scan blocks.
 """
 
 from __future__ import annotations
@@ -85,7 +84,7 @@ def _sort_by_rule(
 def count_instances(hits: Int64Array, patterns: RulePatterns) -> np.int64:
     """How many instances of rules the hits of patterns stand for."""
     if patterns.rules_of.shape[0] == patterns.rule_offsets.shape[0] - 1:
-        return np.int64(hits.shape[0])  # each pattern has a rule, so each has one
+        return np.int64(hits.shape[0])  # each pattern has at least one rule, so each has just one
     total = np.int64(0)
     for hit in hits:
         pattern = hit >> RANK_BITS
@@ -97,7 +96,7 @@ def count_instances(hits: Int64Array, patterns: RulePatterns) -> np.int64:
 def expand_hits(
     hits: Int64Array, offsets: Int64Array, low: Integer, patterns: RulePatterns
 ) -> Int32Array:
-    """From the hits of patterns to the instances of rules; see `find_instances`."""
+    """The instances of rules for the hits of patterns, in the form of `find_instances`."""
     instances = np.empty((5, count_instances(hits, patterns)), np.int32)
     if len(hits) == 0:
         return instances
@@ -134,7 +133,7 @@ def expand_hits(
     return instances
 
 
-# Bits of an instance that waits: its start, the tokens that it replaces, its order.
+# An instance that waits packs its start, how many tokens it replaces, and its order.
 _START_SHIFT = 32
 _TOKENS = (1 << _START_SHIFT) - 1
 
@@ -148,10 +147,10 @@ def expand_first(  # noqa: PLR0917 - arrays in the order in which they are made
     instances: Int32Array,
     place: Integer,
 ) -> None:
-    """The same as `expand_hits`, where each rule has one instance in a row at most.
+    """Write what `expand_hits` returns, where each rule has at most one instance in a row.
 
     The rules of a row are bits, so that they come in their order without being sorted. The first
-    hits are of row low, and their instances stand from ``place`` on.
+    hits are of row low, and their instances are written from ``place`` on.
     """
     rule_offsets, rules_of = patterns.rule_offsets, patterns.rules_of
     first_variant, variants, single = patterns.first_variant, patterns.variants, patterns.single
@@ -160,7 +159,7 @@ def expand_first(  # noqa: PLR0917 - arrays in the order in which they are made
     words = (count + 63) >> 6
     present = np.zeros(words, np.uint64)
     waiting = np.empty(count, np.int64)
-    # Columns and indices without a sign: nothing is to be looked up or looked at each time.
+    # Columns and unsigned indices, so that nothing is looked up or checked each time.
     of_rules, of_rows, of_starts = instances[0], instances[1], instances[2]
     of_ends, of_orders = instances[3], instances[4]
     at_place = np.uint64(place)
@@ -210,7 +209,7 @@ def find_instances(  # noqa: PLR0917 - arrays in the order in which they are mad
 ) -> Int32Array:  # fmt: skip
     """The instances in rows low up to high; the arguments are those of `collect`.
 
-    They are int32 (5, instances): rules, rows, starts, ends and orders, by row, rule and start.
+    They are int32 (5, instances): rules, rows, starts, ends and orders; sorted by row, rule, start.
     """
     hits, offsets = collect(low, high, extent, row_offsets, type_ids, classes, rules, protection)
     return _expanded(hits, offsets, low, extent, rules.patterns)
@@ -222,7 +221,7 @@ def find_instances_by_bits(  # noqa: PLR0917 - arrays in the order in which they
     of_type: Int32Array, planes: BitPlanes, of_class: ClassPlanes, patterns: RulePatterns,
     protection: ProtectedPlaces,
 ) -> Int32Array:  # fmt: skip
-    """The same as `find_instances`; the arguments are those of `collect_by_bits`."""
+    """What `find_instances` returns; the arguments are those of `collect_by_bits`."""
     hits, offsets = collect_by_bits(
         low, high, extent, row_offsets, type_ids, of_type, planes, of_class, patterns, protection
     )
@@ -233,7 +232,7 @@ def find_instances_by_bits(  # noqa: PLR0917 - arrays in the order in which they
 def _expanded(
     hits: Int64Array, offsets: Int64Array, low: Integer, extent: Integer, patterns: RulePatterns
 ) -> Int32Array:
-    """The instances of the hits of an extent."""
+    """The instances for the hits of an extent."""
     rows, rule_count = offsets.shape[0] - 1, patterns.pattern_of.shape[0]
     if extent != EXTENT_FIRST or 512 * hits.shape[0] < rule_count * rows:
         return expand_hits(hits, offsets, low, patterns)
@@ -252,7 +251,7 @@ _EXTENTS = {"first": EXTENT_FIRST, "all": EXTENT_ALL, "every": EXTENT_EVERY}
 _UNPROTECTED = ProtectedPlaces(np.zeros(0, np.int32), np.zeros(0, np.uint8))
 # Tokens in a block of rows, which one thread scans at a time.
 _BLOCK = 1 << 17
-_SMALL_BLOCK = 1 << 13  # no thread is begun for less
+_SMALL_BLOCK = 1 << 13  # no thread is started for less
 _FEW_INSTANCES = 1 << 15  # likewise
 
 _Part = TypeVar("_Part")
@@ -269,7 +268,7 @@ def search(
 ) -> Matches:
     """Find the instances of all rules in all rows, outside of protected spans of characters.
 
-    Of rules with a rate ``first`` means all.
+    For rules with a rate, ``first`` means ``all``.
     """
     if extent not in _EXTENTS:
         raise UsageError(
@@ -296,13 +295,13 @@ def search(
 
 
 def searches_rows(program: Program) -> bool:
-    """Whether `search_row` may be asked: not in plain Python, nor of a rate or whole units."""
+    """Whether `search_row` may be called: not in plain Python, nor with rates or whole units."""
     by_bits = program.planes is not None and compiles()
     return by_bits and not (len(program.rated) or len(program.units))
 
 
 def search_row(program: Program, tokens: ListedTokens, extent: Extent) -> list[Instance] | None:
-    """The instances of all rules in one row; None where `search` has to be asked."""
+    """The instances of all rules in one row; None where `search` has to be called."""
     known, planes = program.classes.of_row(tokens.types), program.planes
     if known is None or planes is None:
         return None
@@ -329,7 +328,7 @@ def search_row(program: Program, tokens: ListedTokens, extent: Extent) -> list[I
 def _with_units(
     matches: Matches, program: Program, tokens: Tokens, protected: Protected | None
 ) -> Matches:
-    """Instances, and those of the rules about whole units: one for each row that has a token."""
+    """The matches and those of rules about whole units: one for each unprotected row of tokens."""
     lengths = np.diff(tokens.row_offsets)
     free = lengths > 0
     if protected is not None:
@@ -356,7 +355,7 @@ def _with_units(
 def _searched(
     program: Program, tokens: Tokens, *, extent: Extent, protected: Protected | None, jobs: int
 ) -> Matches:
-    """The instances of the rules that paths lead to."""
+    """The instances of the rules that are in the trie."""
     row_offsets = for_kernels(tokens.row_offsets)
     type_ids = for_kernels(tokens.type_ids)
     planes, of_class = program.planes, None
@@ -384,7 +383,7 @@ def _searched(
 
 
 def _by_bits(blocks: Sequence[tuple[int, int]], shared: Any, jobs: int) -> Int32Array:
-    """The instances in all blocks; ``shared`` is what `collect_by_bits` takes behind them."""
+    """The instances in all blocks; ``shared`` has the other arguments of `collect_by_bits`."""
     if len(blocks) == 1:
         return find_instances_by_bits(*blocks[0], *shared)
     patterns, lows = shared[-2], [low for low, _ in blocks]
@@ -410,7 +409,7 @@ def _by_bits(blocks: Sequence[tuple[int, int]], shared: Any, jobs: int) -> Int32
 def _in_threads(
     work: Callable[[_Part], _Result], parts: Sequence[_Part], jobs: int
 ) -> list[_Result]:
-    """What work gives for each part, in order."""
+    """What ``work`` returns for each part, in order."""
     if len(parts) == 1 or jobs == 1:
         return list(map(work, parts))
     with ThreadPoolExecutor(min(jobs, len(parts))) as threads:
@@ -418,9 +417,9 @@ def _in_threads(
 
 
 def _blocks(row_offsets: Int32Array, jobs: int) -> list[tuple[int, int]]:
-    """Rows low up to high, of about `_BLOCK` tokens each: small enough to stay in the cache.
+    """Blocks of rows (low, high), of about `_BLOCK` tokens each: small enough for the cache.
 
-    Several threads get blocks of their own where there are rows enough.
+    Several threads get blocks of their own where there are enough tokens.
     """
     rows, tokens = len(row_offsets) - 1, int(row_offsets[-1])
     size = min(_BLOCK, max(_SMALL_BLOCK, -(-tokens // jobs)))
@@ -449,13 +448,13 @@ def mark_protected(
     span_offsets: Int64Array,
     spans: Int64Array,
 ) -> ProtectedPlaces:
-    """Where no instance may be, by the characters of tokens and of spans, (spans, 2).
+    """Where no instance may be, from the characters of tokens and of the spans, (spans, 2).
 
-    It is no kernel, since NumPy does it in a few passes.
+    This is not a kernel, since NumPy does it in a few passes.
     """
     rows, tokens = len(row_offsets) - 1, len(starts)
     row_of = np.repeat(np.arange(rows), np.diff(row_offsets))
-    # Characters of all rows in one order: those of two rows never meet.
+    # The characters of all rows in one order, with gaps so that spans of two rows never meet.
     longest = int(ends.max(initial=0))
     row_starts = np.arange(rows) * (longest + 3) + 1
     token_starts, token_ends = row_starts[row_of] + starts, row_starts[row_of] + ends
@@ -464,7 +463,7 @@ def mark_protected(
 
     gap_starts, gap_ends = token_ends[:-1], token_starts[1:]
     inside = _between(gap_ends, lows, gap_starts, highs) & (gap_starts < gap_ends)
-    # A protected place without a character is inside where tokens meet, too.
+    # An empty protected span lies inside a gap even where the two tokens touch.
     empty = lows[lows == highs]
     inside |= _between(gap_ends, empty - 1, gap_starts, empty + 1)
     units = np.zeros(2 * tokens + 1, np.int32)
@@ -484,7 +483,7 @@ def mark_protected(
 def _between(
     after: Int64Array, lows: Int64Array, before: Int64Array, highs: Int64Array
 ) -> NDArray[np.bool_]:
-    """For each k whether some span has low < after[k] and before[k] < high; both are in order."""
+    """For each k whether some span has low < after[k] and before[k] < high; both are sorted."""
     begins = np.searchsorted(after, lows, side="right")
     stops = np.searchsorted(before, highs, side="left")
     some = begins < stops
