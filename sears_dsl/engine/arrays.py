@@ -1,14 +1,15 @@
-"""What the inner loops share: the layout of their arrays, edges, numbers of sequences and codes.
+"""What the inner loops share: array layouts, the trie's edges, and numbers for sequences and codes.
 
-The kernels (see `runtime.kernels`) are in `token_classes` (once per type and class), in `bit_scan`
-or `scan`, and in `search` (once per block of rows, in that order).
+The kernels (see `runtime.kernels`) that read these arrays are in `token_classes`, which runs them
+once for each new type and class, and in `bit_scan`, `scan` and `search`, once for each block of
+rows.
 
-Three numbers stand for several things at once:
+Three kinds of numbers pack several values into one:
 
-    hit     pattern << 37 | rank; a rank is the start of the replaced span in its row << 6 | the
-            variant's place in the order of preference, so that smaller ranks come first
-    child   where an edge leads: a node, or ~pattern where the path ends for good with one plain
-            pattern, which most paths do (plain: one variant, without context or anchors)
+    hit     pattern << 37 | rank, where a rank is the start of the replaced span in its row << 6 |
+            the variant's place in the order of preference, so that smaller ranks come first
+    child   where an edge leads: a node, or ~pattern where the path ends with one plain pattern and
+            goes no further, as most paths do (plain: one variant, without context or anchors)
     accept  what ends at a node: a plain pattern, or ~variant
 """
 
@@ -51,97 +52,97 @@ NODE_SHIFT = 32  # bits of a node in the key of an edge
 
 
 class RulePatterns(NamedTuple):
-    """What rules test, each pattern once, and the rules that test it."""
+    """The distinct patterns of the rules, and which rules have each of them."""
 
     variants: Int32Array  # (variants, 5): pattern, order, left, focus, anchors
-    first_variant: Int32Array  # (patterns,): a pattern's variants follow one another from here
-    rule_offsets: Int32Array  # (patterns + 1,): rules of a pattern, with rules_of
-    rules_of: Int32Array  # (rules,)
+    first_variant: Int32Array  # (patterns,): where the variants of a pattern begin
+    rule_offsets: Int32Array  # (patterns + 1,): where the rules of a pattern begin in rules_of
+    rules_of: Int32Array  # (rules,): sorted by pattern
     pattern_of: Int32Array  # (rules,)
-    # (patterns, 2): the rule of a pattern with one rule and one variant, and the tokens that it
-    # replaces, in one line of a cache; the rule is -1 for other patterns.
+    # (patterns, 2), so that one cache line has both: the rule of a pattern with one rule and one
+    # variant, and how many tokens it replaces; the rule is -1 for other patterns.
     single: Int32Array
 
 
 class Rules(NamedTuple):
-    """What a program gives to the kernels."""
+    """The rules of a program as the kernels read them."""
 
-    masks: UInt64Array  # (nodes,): the symbols, modulo 64, that a node has edges for
-    root: Int32Array  # (symbols,): child of the root, `NO_CHILD` where there is none
-    edges: Int64Array  # (size, 2): hashed edges, (node << 32 | symbol, child); -1 is free
-    edge_offsets: Int32Array  # (nodes + 1,): the same edges by node, with the next two
-    edge_symbols: Int32Array  # (edges,): what an edge asks for
+    masks: UInt64Array  # (nodes,): a bit for each symbol, modulo 64, that a node has an edge for
+    root: Int32Array  # (symbols,): the root's child, `NO_CHILD` where there is none
+    edges: Int64Array  # (size, 2): hashed edges, (node << 32 | symbol, child); -1: a free slot
+    edge_offsets: Int32Array  # (nodes + 1,): where a node's edges begin in the next two arrays
+    edge_symbols: Int32Array  # (edges,): the symbol that an edge requires
     edge_children: Int32Array  # (edges,): where it leads
-    accept_offsets: Int32Array  # (nodes + 1,): what ends at a node, with accepts
+    accept_offsets: Int32Array  # (nodes + 1,): where what ends at a node begins in accepts
     accepts: Int32Array
     patterns: RulePatterns
-    deepest: Integer  # tests of the longest variant
+    deepest: Integer  # how many tests the longest variant has
 
 
 class Classes(NamedTuple):
-    """Token types that satisfy the same predicates, as the scan sees them."""
+    """Classes of token types that satisfy the same predicates, as the scan reads them."""
 
-    of_type: Int32Array  # (types,): class of each type
-    offsets: Int32Array  # (classes + 1,): symbols that a class satisfies, with symbols
+    of_type: Int32Array  # (types,): the class of each type
+    offsets: Int32Array  # (classes + 1,): where the symbols that a class satisfies begin in symbols
     symbols: Int32Array
-    bits: UInt64Array  # (classes,): those symbols modulo 64
-    # (classes, words): those symbols, a bit each; no words where that would be too much.
+    bits: UInt64Array  # (classes,): a bit for each of those symbols, modulo 64
+    # (classes, words): those symbols, a bit each; no words where that would take too much room.
     holds: UInt64Array
-    # (classes,): bits of one of which the next token must satisfy, if a path that begins here is to
-    # go on; 0 where none does.
+    # (classes,): symbols, modulo 64, of which the next token must satisfy one for a path that
+    # begins here to go on; 0 where no path goes on.
     first: UInt64Array
-    ends: Flags  # (classes,): whether a path may end with the first token
+    ends: Flags  # (classes,): whether a path that begins here may end with this token
 
 
 class BitPlanes(NamedTuple):
     """Variants as bits, 64 to a word; see `compile.token_classes`.
 
-    A word has a cell for each place behind the first that one of its variants tests. The end of a
-    row is a token of its own there.
+    A word has a cell for each position after the first that any of its variants tests. The end of a
+    row counts as a token of its own.
     """
 
-    codes: Int64Array  # (variants,): what each bit stands for, as a hit at the start of a row
+    codes: Int64Array  # (variants,): the hit of each bit if its tests begin at the start of a row
     bases: UInt32Array  # (words,): the first cell of each word
-    depths: UInt32Array  # (words,): places that its longest variant tests
-    # (words,): the symbols, modulo 64, that its variants ask of the second token; all where one is
-    # shorter.
+    depths: UInt32Array  # (words,): how many positions its longest variant tests
+    # (words,): a bit for each symbol, modulo 64, that its variants require of the second token; all
+    # bits if a variant tests no second token.
     seconds: UInt64Array
-    starts: UInt64Array  # (words,): variants that begin with the row alone; empty where none does
-    blank: UInt64Array  # (cells,): what a token that satisfies nothing lets go on: shorter variants
-    # (symbols + 3,): where a symbol is asked for, with the next two. The last two symbols are the
-    # end of a row, and any token or the end.
+    starts: UInt64Array  # (words,): the variants that begin only at a row's start; empty if none do
+    blank: UInt64Array  # (cells,): what survives a token that satisfies nothing: shorter variants
+    # (symbols + 3,): where the cells that require a symbol begin in the next two arrays. The last
+    # two symbols are the end of a row, and any token or the end.
     cell_offsets: Int32Array
     cells: Int32Array  # the cell
-    cell_bits: UInt64Array  # the bit
-    first_offsets: Int32Array  # (symbols + 3,): the bits whose first test is a symbol
-    longest: Integer  # places that the longest variant tests
-    past: Integer  # 1 where something may begin at the end of a row, else 0
-    # The first pattern that has more than one variant; with none, past all patterns.
+    cell_bits: UInt64Array  # the variant's bit in it
+    first_offsets: Int32Array  # (symbols + 3,): where the bits whose first test is a symbol begin
+    longest: Integer  # how many positions the longest variant tests
+    past: Integer  # 1 if a variant may begin at the end of a row, else 0
+    # The first pattern that has more than one variant; if none has, it is past all patterns.
     several: Integer
 
 
 class ClassPlanes(NamedTuple):
-    """The bits of classes of tokens; class k is number k + 1, and 0 is the end of a row."""
+    """The bits of token classes: class k has number k + 1, and 0 is the end of a row."""
 
-    # (numbers + 1,): the words that hold what a token begins, with the next two.
+    # (numbers + 1,): where the words with variants that a token begins are in the next two arrays.
     offsets: UInt32Array
     words: UInt32Array
-    masks: UInt64Array  # which bits of the word
-    bits: UInt64Array  # (numbers,): the symbols, modulo 64, that hold
-    # (numbers,): those of which the next token must satisfy one, if something is to begin here.
+    masks: UInt64Array  # the bits of these variants in the word
+    bits: UInt64Array  # (numbers,): a bit for each symbol, modulo 64, that holds
+    # (numbers,): likewise those of which the next token must satisfy one if a variant begins here.
     ahead: UInt64Array
-    blocks: UInt32Array  # (numbers, cells / 8): for each eight cells where in the pool they are
-    # (numbers, words): the masks by their words; none where there are many words.
+    blocks: UInt32Array  # (numbers, cells / 8): where in the pool each block of eight cells is
+    # (numbers, words): the masks by word; without columns where there are many words.
     firsts: UInt64Array
-    nexts: UInt64Array  # (numbers, words): what a second token lets go on, likewise
-    pool: UInt64Array  # (any, 8): cells: what a token lets go on
+    nexts: UInt64Array  # (numbers, words): the bits that survive this as a second token, likewise
+    pool: UInt64Array  # (blocks, 8): cells, the bits that survive a token
 
 
 class ProtectedPlaces(NamedTuple):
     """Where no instance may be; both arrays are empty where nothing is protected."""
 
-    # (2 tokens + 1,): a prefix sum over tokens and the gaps behind them; unit 2k is token k, unit
-    # 2k + 1 the gap behind it.
+    # (2 tokens + 1,): how many of the units before each unit are protected; unit 2k is token k,
+    # unit 2k + 1 the gap behind it.
     covered: Int32Array
     # (tokens + rows,): whether an insertion would be strictly inside a span; place k of row r is at
     # row_offsets[r] + r + k.
@@ -153,7 +154,7 @@ class ProtectedPlaces(NamedTuple):
 
 @kernel
 def first_slot(node: Integer, symbol: Integer, size: Integer) -> Any:
-    """Where the search for an edge begins; factors keep every product within 63 bits."""
+    """The slot where the search for an edge begins; the factors keep products within 63 bits."""
     mixed = (np.int64(node) * np.int64(0x3C6EF373)) ^ (np.int64(symbol) * np.int64(0x2545F491))
     return (mixed ^ (mixed >> np.int64(25)) ^ (mixed >> np.int64(41))) & np.int64(size - 1)
 
@@ -175,7 +176,7 @@ def find_child(node: Integer, symbol: Integer, edges: Int64Array) -> Any:
 def build_table(
     parents: Int32Array, symbols: Int32Array, children: Int32Array, size: Integer
 ) -> Any:
-    """Open-addressing table of edges; size: a power of two, more than the edges."""
+    """An open-addressing table of edges; ``size`` is a power of two above the number of edges."""
     edges = np.full((size, 2), -1, np.int64)
     for edge in range(parents.shape[0]):
         slot = first_slot(parents[edge], symbols[edge], size)
@@ -190,8 +191,8 @@ def build_table(
 def build_trie(symbols: Int32Array, offsets: Int64Array, size: Integer) -> Any:
     """Insert sequences of symbols: (parents, edge symbols, node at which each sequence ends).
 
-    Sequence k is symbols[offsets[k]:offsets[k + 1]]; nodes are numbered from the root, 0, in the
-    order of their making, and edge e leads to node e + 1. size: a power of two, more than the
+    Sequence k is symbols[offsets[k]:offsets[k + 1]]. Nodes are numbered in the order of their
+    creation, from the root, 0, and edge e leads to node e + 1. ``size`` is a power of two above the
     number of symbols.
     """
     edges = np.full((size, 2), -1, np.int64)
@@ -221,10 +222,10 @@ def build_trie(symbols: Int32Array, offsets: Int64Array, size: Integer) -> Any:
 
 @kernel
 def asks_edges(node: Integer, kind: Integer, classes: Classes, rules: Rules) -> Any:
-    """Whether a node has far fewer edges than a class has symbols, so that they are asked instead.
+    """Whether the scan tries the edges of a node, since they are fewer than the symbols of a class.
 
-    Types satisfy few symbols where rules were mined (text and tags), and hundreds where many rules
-    have negations.
+    Types satisfy few symbols of mined rules (words and tags), and hundreds where many rules have
+    negations.
     """
     symbols = classes.offsets[kind + 1] - classes.offsets[kind]
     if symbols < 8 or classes.holds.shape[1] == 0:
@@ -242,7 +243,7 @@ def is_protected(
     return covered[2 * end - 1] > covered[2 * start]
 
 
-# The place of a single bit by its remainder: no two of 64 powers of two have one in common.
+# The position of a single bit by its value modulo 67, which differs for the 64 powers of two.
 BIT_OF = np.zeros(67, np.uint64)
 for _bit in range(64):
     BIT_OF[(1 << _bit) % 67] = _bit
@@ -250,7 +251,7 @@ for _bit in range(64):
 
 @kernel
 def grown(array: NDArray[Any], size: Integer) -> Any:
-    """The same entries in an array with room for so many, and for twice as many as before."""
+    """The entries in a larger array, with room for ``size`` of them and at least twice as many."""
     larger = np.empty(max(np.int64(size), 2 * array.shape[0]), array.dtype)
     larger[: array.shape[0]] = array
     return larger
@@ -261,10 +262,10 @@ _HASH_BITS = 30
 
 @kernel
 def number_sequences(values: Int32Array | Int64Array, offsets: Int32Array | Int64Array) -> Any:
-    """Number the sequences values[offsets[k]:offsets[k + 1]], equal ones alike.
+    """Number the sequences values[offsets[k]:offsets[k + 1]]; equal ones get the same number.
 
     Returns:
-        (numbers, examples): int32, the number of each sequence, and a sequence with each number.
+        (numbers, examples): int32, the number of each sequence, and the first sequence of each.
     """
     count = offsets.shape[0] - 1
     size = 16
@@ -304,7 +305,7 @@ def number_sequences(values: Int32Array | Int64Array, offsets: Int32Array | Int6
 
 
 def first_alike(*columns: Int32Array) -> Int32Array:
-    """For each place the first one at which all columns hold the same.
+    """For each place, the first one at which all columns have the same values.
 
     Example:
         >>> first_alike(np.array([1, 2, 1]), np.array([0, 0, 0])).tolist()
@@ -318,7 +319,7 @@ def first_alike(*columns: Int32Array) -> Int32Array:
 
 
 class CodeTable:
-    """Numbers by codes, for many codes at a time.
+    """A hash table from codes to numbers, for many codes at a time.
 
     Example:
         >>> table = CodeTable()
@@ -337,7 +338,7 @@ class CodeTable:
         return numbers
 
     def put(self, codes: NDArray[np.int64], numbers: Int32Array) -> None:
-        """Add codes, each of which is new and there once, with their numbers."""
+        """Add codes with their numbers; the codes are new and distinct."""
         self._count += len(codes)
         if 2 * self._count > len(self._slots):
             old = self._slots[self._slots[:, 0] >= 0]
@@ -348,7 +349,7 @@ class CodeTable:
 
 @kernel
 def _find_codes(codes: NDArray[Any], slots: Int64Array) -> Any:
-    """See `CodeTable.find`; slots: int64 (a power of two, 2), codes with their numbers, or -1."""
+    """See `CodeTable.find`; slots: int64 (a power of two, 2), code and number; -1: a free slot."""
     numbers = np.empty(codes.shape[0], np.int32)
     mask = np.int64(slots.shape[0] - 1)
     for place in range(codes.shape[0]):
@@ -362,7 +363,7 @@ def _find_codes(codes: NDArray[Any], slots: Int64Array) -> Any:
 
 @kernel
 def _put_codes(codes: NDArray[Any], numbers: NDArray[Any], slots: Int64Array) -> None:
-    """See `CodeTable.put`; there is room."""
+    """See `CodeTable.put`; the slots have room."""
     mask = np.int64(slots.shape[0] - 1)
     for place in range(codes.shape[0]):
         code = np.int64(codes[place])

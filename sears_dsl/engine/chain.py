@@ -1,12 +1,12 @@
 """All rules on each row, one after another: what `Matcher.chain` does.
 
-In: a matcher and texts. Out: a `ChainedRow` for every text. Always holds: the result is that of
+In: a program and texts. Out: a `ChainedRow` for every text. Always holds: the result is that of
 applying the first rule to the text, the second one to what the first one left, and so on, each
 once; protected spans move along and are never changed; a rule whose edits would touch a span that
-must stay is left out of that row; a row that no rule changes is the very same string. The rows go
-in rounds: all rules at once are matched against all rows that are still going, each row takes its
-next rule that fires, and only rows that changed are tagged again. So there are as many rounds as
-the most rules that fire in one row, plus one.
+must stay is left out of that row; a row that no rule changes is the very same string. Rows go in
+rounds: each round tags only the rows that the round before changed, matches all rules against them,
+and lets each row take its next rule that fires. So there are as many rounds as the most rules that
+fire in one row, plus one.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from sears_dsl.runtime.array_types import Int32Array
 from sears_dsl.tagging.tokens import Tokens
 
 Prepare: TypeAlias = Callable[[Sequence[str]], Iterable[tuple[Sequence[int], Tokens]]]
-"""Tokenizes, and tags, the texts that a rule may match: their places, and their tokens."""
+"""Tokenizes, and tags, the texts that a rule may match; gives their places and their tokens."""
 
 Step: TypeAlias = tuple[int, tuple[Edit, ...]]
 """The position of a rule and its edits, which are about the text that the step before left."""
@@ -55,10 +55,10 @@ class ChainedRow:
 
 
 class ChainedRows(Sequence[ChainedRow]):
-    """The rows of a batch after all rules; they are made when one of them is first looked at.
+    """The rows of a batch after all rules; they are created when one of them is first read.
 
     Attributes:
-        texts: each row after its last step, for which no row is made.
+        texts: each row after its last step; reading these creates no rows.
         unrenderable: position of a rule → instances that it matched and could not rewrite.
     """
 
@@ -108,7 +108,7 @@ class _Underway:
         without: Sequence[Collection[int]] | None,
     ) -> None:
         self.texts = list(texts)  # each as the last rule left it
-        self.next_rules = np.zeros(len(texts), np.int32)  # the rule that each is to be asked next
+        self.next_rules = np.zeros(len(texts), np.int32)  # the first rule that each may still take
         # For each row the spans that stay as they are, in its text as it is now.
         self.protected = list(protected) if protected is not None and any(protected) else None
         self._originals = texts
@@ -119,7 +119,7 @@ class _Underway:
         self._left_out: dict[int, list[tuple[int, int]]] = {}
 
     def take(self, rewrites: RewriteColumns) -> Int32Array:
-        """Go on with what rules made of rows, one rule of each; the rows that took it."""
+        """Take the rewrites, at most one for each row; return the rows that took theirs."""
         if self._is_bound:
             passed = map(self._passes, rewrites.rewrites(0, len(rewrites)))
             rewrites = rewrites.select(np.flatnonzero(list(passed)).astype(np.int32))
@@ -131,7 +131,7 @@ class _Underway:
         return rewrites.rows
 
     def _passes(self, rewrite: Rewrite) -> bool:
-        """Move the spans of a row along; False if the rule is left out of it."""
+        """Move the spans of a row along; False, moving none, if the rule is left out of the row."""
         row = rewrite.row
         if self._without is not None and rewrite.rule in self._without[row]:
             return False

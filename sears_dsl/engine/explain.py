@@ -46,7 +46,7 @@ class Explanation:
 
     @property
     def progress(self) -> tuple[int, bool]:
-        """What orders silent rules: most elements last, before them any part of the first one."""
+        """Sort key of silent rules: how many elements matched, then whether a token stopped it."""
         return self.furthest, self.stopped_at is not None
 
 
@@ -59,7 +59,7 @@ class _Stop(NamedTuple):
 
     @property
     def progress(self) -> tuple[int, int]:
-        """How many elements matched before, and how many tokens, those of a part among them."""
+        """How many elements matched, and how many tokens, with those of the element that failed."""
         first = self.state.elements[0].start if self.state.elements else self.state.begin
         return self.state.matched, self.position - first
 
@@ -118,7 +118,7 @@ def explain(
 def explain_sentences(
     text: str, spans: Sequence[tuple[int, int]], parts: Sequence[Explanation], firsts: Sequence[int]
 ) -> Explanation:
-    """What became of a rule on a row, out of what became of it on the sentences."""
+    """What became of a rule on a row, from what became of it on the sentences."""
     nearest, first = max(zip(parts, firsts, strict=True), key=lambda pair: pair[0].progress)
     fired = [part.reason for part in parts if part.fired]
     if not fired:

@@ -1,13 +1,13 @@
-"""Few rows, without arrays of their tokens: listed, matched and written one by one.
+"""Few rows, matched and rewritten one by one without arrays of their tokens.
 
-In: few texts (`FewRows`), whose instances are told from words where all rules name words
-(`WordRules`), else by the scan of `search`; or the matches of a few rows (`FewMatches`). Out:
-`Rewrite`s, by row and then by rule, just those that `search` and `Rendering.rewrites` give; None
-where these have to be asked. Always holds: a rule that names words can match only where one of them
-is a token (`Prefilter`); what was written is remembered, within bounds, by all that it depends on
-(`Renderer.new_text`). Costs a look-up a token and a match whose like was there before, and the
-scan, or a test for each token and rule of which a word is there; arrays cost the same for one token
-or match as for many. Threads may share one.
+In: few texts (`FewRows`), or the matches of a few rows (`FewMatches`). Where all rules name words,
+the instances in a text are found by its words (`WordRules`), else by the scan of `search`. Out: the
+`Rewrite`s, by row and then by rule, that `search` and `Rendering.rewrites` give; None where these
+have to be called. Always holds: a rule that names words can match only where one of them is a token
+(`Prefilter`); new text is remembered, within bounds, by everything that it depends on
+(`Renderer.new_text`). Costs a look-up for each token and each match whose like was seen before, and
+the scan, or a test for each token and each rule with a word there. Arrays cost the same for one
+token or match as for many. Threads may share one.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from sears_dsl.engine.rewrite.renderer import (
 from sears_dsl.tagging.tagger import ListingTagger
 from sears_dsl.tagging.tokens import ListedTokens, Tokens, may_separate
 
-# More are rendered sooner by arrays.
+# More matches are rendered faster by arrays.
 _FEW = 48
 
 
@@ -54,13 +54,12 @@ class _Row(NamedTuple):
 
     text: str
     tokens: ListedTokens
-    # For each place before, between and behind them whether the tokens on both sides have nothing
-    # between them.
+    # For each place before, between and behind the tokens, whether two tokens touch there.
     touching: Sequence[bool]
 
 
 class FewMatches:
-    """Renders few matches."""
+    """Renders few matches, one by one."""
 
     def __init__(self, compiled: CompiledRules) -> None:
         self._compiled = compiled
@@ -77,8 +76,8 @@ class FewMatches:
     ) -> list[Rewrite] | None:
         """What `Rendering.rewrites` gives where nothing is protected.
 
-        None for matches that are many, or of rules that draw. The numbers are those that the rows
-        of the tokens have for the caller.
+        None for many matches, or matches of rules that draw. ``numbers`` are the positions that the
+        rows of the tokens have for the caller.
         """
         rules = matches.rules.tolist() if len(matches) <= _FEW else []
         if len(rules) < len(matches) or not self._compiled.drawing_rules.isdisjoint(rules):
@@ -103,7 +102,7 @@ class FewMatches:
         instances: Sequence[Instance],
         unrenderable: Counter[int],
     ) -> list[Rewrite]:
-        """The rewrites of one row; instances come by rule and start, of rules that do not draw."""
+        """The rewrites of one row; instances are sorted by rule and start, and no rule draws."""
         gaps = map(eq, tokens.ends, tokens.starts[1:])
         row = _Row(text, tokens, [False, *gaps, False])
         rewrites: list[Rewrite] = []
@@ -199,20 +198,20 @@ class FewMatches:
 
 
 def _kind(character: str) -> int:
-    """What touches new text, by the numbers of `windows.neighbours`."""
+    """The kind of character that touches new text, numbered as by `windows.neighbours`."""
     return 2 if character.isalnum() or character == "'" or not character.isascii() else 1
 
 
-# Of more rules at once the kernels are asked, which take as long for one as for many.
+# More variants at once are left to the kernels, which take as long for one as for many.
 _MOST_ASKED = 16
-# The index of more is not made in a call that somebody waits for.
+# An index of more variants is not built in a call that somebody waits for.
 _MOST_VARIANTS = 10_000
-# More rows are scanned sooner at once.
+# More rows are scanned faster together.
 _FEW_SCANS = 2
 
 
 class _WordVariant(NamedTuple):
-    """A variant as it is tried on words."""
+    """A variant in the form that is tried on words."""
 
     tests: Sequence[Callable[[str], bool]]  # whether a word is what each place asks for
     pattern: int
@@ -226,7 +225,7 @@ class WordRules:
     """The rules of a program by the words that they name.
 
     Args:
-        program: each variant asks for one of some words; there are not very many.
+        program: not very many variants, each of which requires one of some words.
         prefilter: of the same program.
     """
 
@@ -240,9 +239,9 @@ class WordRules:
                 self._variants_of[word] = (*self._variants_of.get(word, ()), number)
 
     def instances(self, tokens: ListedTokens, *, every: bool) -> list[Instance] | None:
-        """The instances in a row, by rule and start; None where `search` has to be asked.
+        """The instances in a row, by rule and start; None where `search` has to be called.
 
-        Of a rule those that do not overlap, or the first one.
+        ``every`` takes all instances of a rule that do not overlap, and not just the first.
         """
         words = [text for text, _, _ in tokens.types]
         folded = fold("\n".join(words)).split("\n")  # one call: no word holds white space
@@ -268,7 +267,7 @@ class WordRules:
         return sorted(instances)
 
     def _word_variant(self, number: int) -> _WordVariant | None:
-        """A variant, None if it needs more than words."""
+        """The variant of a number; None if it needs more than words."""
         if number not in self._word_variants:
             variant = None
             if not self._prefilter.tagged[number]:
@@ -314,7 +313,7 @@ def _starts(variant: _WordVariant, words: Sequence[str]) -> Sequence[int]:
 
 
 def _apart(hits: Sequence[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
-    """The leftmost of sorted hits that do not overlap; an insertion closes its place."""
+    """The leftmost sorted hits that do not overlap; an insertion excludes others at its place."""
     apart, free = [], 0
     for start, order, end in hits:
         if start >= free:
@@ -324,14 +323,14 @@ def _apart(hits: Sequence[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
 
 
 class FewRows:
-    """Few texts, each of which is listed, matched and written by itself.
+    """Rewrites few texts, each by itself, from a list of its tokens.
 
     Args:
         program: the rules.
         prefilter: of the same program.
-        few_matches: renders these rules.
+        few_matches: renders the matches of these rules.
         drawing: the rules that draw.
-        tagger: lists the tokens of a text; it is asked by any thread.
+        tagger: lists the tokens of a text; any thread may call it.
     """
 
     def __init__(
@@ -353,9 +352,9 @@ class FewRows:
     def rewrites(
         self, texts: Sequence[str], scope: Scope, unrenderable: Counter[int]
     ) -> list[Rewrite] | None:
-        """What all rules, each by itself, make of texts in which nothing is protected.
+        """The rewrites of texts without protected spans by all rules, each by itself.
 
-        None where `search` has to be asked.
+        None where `search` has to be called.
         """
         listed_rows: list[tuple[int, ListedTokens, list[Instance]]] = []
         for number, text in enumerate(texts):
@@ -376,7 +375,7 @@ class FewRows:
         ]
 
     def _by_words(self, text: str, scope: Scope) -> tuple[ListedTokens, list[Instance]] | None:
-        """The tokens of a text and the instances in it, told from its words."""
+        """The tokens of a text and the instances in it, found by its words, if they can be."""
         tokens = None if self._word_rules is None else self._tagger.list_tokens(text)
         if tokens is None or self._word_rules is None:
             return None

@@ -1,9 +1,9 @@
 """Compile rulesets once, match and rewrite batches of texts: the engine's public face.
 
 In: rulesets, then texts or tokens. Out: `Matches`, `Rewrites`, chained rows. Always holds: the
-result is what the reference (`reference.find`) gives rule by rule and row by row, whatever the
-batching, the number of jobs and the prefilter; a row that no rule matches costs no tagging where
-the rules' own words tell so, and comes back as the very same string.
+result is what the reference (`reference.find`) gives for each rule and row, whatever the batching,
+the number of jobs and the prefilter. A row that no rule matches comes back as the very same string,
+and is not tagged where the rules' own words already exclude it.
 """
 
 from __future__ import annotations
@@ -69,13 +69,13 @@ def compile_rules(
 
     Args:
         rulesets: one or several; their rules are numbered one after another.
-        tagger: says how words of rules are split, and tags texts: one, or its name; None takes the
+        tagger: a tagger or its name; it splits the words of rules and tags texts. None takes the
             default one, which is loaded when a rule or a text first needs it.
         sources: vectors and paraphrases, for rules that look words or texts up.
-        seed: of what is drawn; the rules' own seeds are added.
+        seed: the seed of random draws; the rules' own seeds are added.
 
     Raises:
-        RuleSyntaxError: rules that cannot be compiled, all of them at once.
+        RuleSyntaxError: rules cannot be compiled; it names all of them.
         CompileError: the tagger is for another language than a ruleset.
         TaggerError: the default tagger is not installed.
 
@@ -92,9 +92,9 @@ def compile_rules(
 class Matcher:
     """Compiled rules; made by `compile_rules`.
 
-    Threads may share one: each gets what it would get alone. The tagger is asked by one of them at
-    a time (where it is used elsewhere too, it has to bear that itself, as the fast one does); the
-    scan, most of the work where there are many rules, runs in all of them at once.
+    Threads may share one: each gets what it would get alone. They use the tagger one at a time (a
+    tagger that is also used elsewhere must itself be safe for threads, as the fast one is). The
+    scan, most of the work where there are many rules, runs in all threads at once.
 
     Attributes:
         rules: the rules, in the order of their rulesets.
@@ -112,7 +112,7 @@ class Matcher:
         self._rulesets = given_rulesets(rulesets)
         self._seed = seed
         self._tagger = None if tagger is None else as_tagger(tagger)
-        # For the tagger, and what was remembered of it.
+        # Guards the tagger, what is remembered of it, and the prefilter.
         self._alone = threading.RLock()
         self._splits: dict[str, tuple[str, ...]] = {}
         if self._tagger is not None:
@@ -128,7 +128,7 @@ class Matcher:
         if findings:
             raise RuleSyntaxError(findings)
 
-    # ------------------------------------------------------------ what it is
+    # ------------------------------------------------------------ about the rules
 
     @cached_property
     def rule_ids(self) -> tuple[str, ...]:
@@ -137,7 +137,7 @@ class Matcher:
 
     @property
     def tagger(self) -> Tagger:
-        """The tagger, loaded now if it was not."""
+        """The tagger, which is loaded when it is first needed."""
         with self._alone:
             if self._tagger is None:
                 languages = [ruleset.options.language for ruleset in self._rulesets]
@@ -148,10 +148,10 @@ class Matcher:
 
     @cached_property
     def unit(self) -> Unit:
-        """What the rules ask to see at once, where a run does not say it.
+        """The unit that the rules ask for, where a run does not name one.
 
         Raises:
-            RuleSyntaxError: rulesets want different ones.
+            RuleSyntaxError: rulesets ask for different units.
         """
         return unit_of(self._rulesets)
 
@@ -159,7 +159,7 @@ class Matcher:
     def noise_identity(self) -> Mapping[str, str]:
         """What decides the noise of the rules, by name: seed, look-alikes, vectors, paraphraser.
 
-        Empty where they write none. A paraphraser is loaded to be named.
+        Empty where they draw nothing. A paraphraser is loaded to be named.
         """
         return noise_identity(self._scoped, self._sources, seed=self._seed)
 
@@ -172,19 +172,19 @@ class Matcher:
 
     @cached_property
     def composed(self) -> bool:
-        """Whether a rule holds a character that texts may also write in parts, such as ``é``."""
+        """Whether a rule has a character that texts may also write decomposed, such as ``é``."""
         parts = (part for key in self.program.predicates.keys for part in key)
         texts = (part for part in parts if isinstance(part, str) and not part.isascii())
         return any(unicodedata.normalize("NFD", text) != text for text in texts)
 
     @cached_property
     def compiled(self) -> CompiledRules:
-        """The rules as what renders them."""
+        """The rules in the form that rendering reads."""
         return CompiledRules(self._scoped, self.program, self._split)
 
     @cached_property
     def rendering(self) -> Rendering:
-        """Makes bindings and rewrites of matches."""
+        """Turns matches into bindings and rewrites."""
         return Rendering(self.compiled)
 
     @cached_property
@@ -278,7 +278,7 @@ class Matcher:
         """Render matches: one rewrite for each row and rule that changes it.
 
         An instance whose new words have no inflection, or more than one, is counted in
-        ``unrenderable``. An instance whose new text is the old one is not a rewrite. Of millions,
+        ``unrenderable``. One whose new text equals the old is not a rewrite. If there are millions,
         read the columns of the result (``rules``, ``rows``, ``distinct()``) instead of its members.
 
         Args:
@@ -321,9 +321,9 @@ class Matcher:
             protected: for each row spans of characters that stay as they are.
             jobs: threads for matching.
             prefilter: leave rows that no rule can match untagged; the result is the same.
-            unit: what a rule sees at once; it tells what ``first``, ``<s>`` and ``</s>`` mean.
-                None: what the rules ask for, else the ``text``.
-            seed: of what is drawn; added to those of the matcher and of the rules.
+            unit: what a rule sees at once, to which ``first``, ``<s>`` and ``</s>`` refer. None
+                takes what the rules ask for, else ``text``.
+            seed: the seed of random draws; added to those of the matcher and of the rules.
             draw: which of several draws over the same texts, from 0.
 
         Raises:
@@ -359,7 +359,7 @@ class Matcher:
         prefilter: bool,
         drawing: Drawing,
     ) -> Rewrites:
-        """Every rule by itself on every unit."""
+        """Apply every rule by itself to every unit."""
         unrenderable: Counter[int] = Counter()
         if prefilter and len(texts) <= _FEW_ROWS and self._few_rows and not any(protected or ()):
             few = self._few_rows.rewrites(texts, scope, unrenderable)
@@ -452,14 +452,14 @@ class Matcher:
         """Tokenize, and tag, the texts that a rule may match.
 
         Yields:
-            The rows, and their tokens, for rows that need tags and for those that do not. Rows
+            The rows and their tokens: first the rows that need no tags, then those that do. Rows
             that no rule can match are left out.
         """
         cut: CutTexts | None = None
         if not prefilter:
             tiers = np.full(len(texts), TAGS if self.needs_tags else TOKENS)
         elif len(texts) <= _FEW_ROWS:
-            # Their text is searched sooner than their tokens are found.
+            # Searching their text is faster than finding their tokens.
             tiers = np.array(list(map(self._prefilter.tier, texts)))
         else:
             with self._alone:
@@ -483,7 +483,7 @@ class Matcher:
         tagged: bool,
         again: bool,
     ) -> Tokens:
-        """The tokens of some rows, which are cut if they are not yet."""
+        """The tokens of some rows; ``cut`` has the texts if they are cut already."""
         if cut is None:
             tagger = self.tagger
             texts = texts if len(rows) == len(texts) else [texts[row] for row in rows.tolist()]
@@ -501,14 +501,14 @@ class Matcher:
 
     @cached_property
     def _few_rows(self) -> FewRows | None:
-        """Few texts without arrays of their tokens, where the tagger lists these."""
+        """Rewrites few texts without arrays; None where the tagger does not list tokens."""
         tagger, drawing = self.tagger, self.compiled.drawing_rules
         if not isinstance(tagger, ListingTagger):
             return None
         return FewRows(self.program, self._prefilter, self._few_matches, drawing, tagger)
 
     def _by_sentence(self, unit: str | None) -> bool:
-        """Whether units are sentences, as the run or else the rules say."""
+        """Whether units are sentences: what the run says, else the rules."""
         if unit not in {None, "text", "sentence"}:
             raise UsageError(f"there is no unit {unit!r}", help="choose text or sentence")
         return (unit or self.unit) == "sentence"
@@ -542,7 +542,7 @@ class Matcher:
 
 
 def given_rulesets(rulesets: object) -> tuple[RuleSource, ...]:
-    """Rulesets as a tuple, also where there is but one; UsageError where it is something else."""
+    """One or several rulesets as a tuple; raises `UsageError` for anything else."""
     alone = _is_ruleset(rulesets) or isinstance(rulesets, str | bytes)
     several = tuple(rulesets) if isinstance(rulesets, Iterable) and not alone else (rulesets,)
     for each in several:
@@ -556,5 +556,5 @@ def given_rulesets(rulesets: object) -> tuple[RuleSource, ...]:
 
 
 def _is_ruleset(source: object) -> TypeGuard[RuleSource]:
-    """Whether it is one: the class is not asked for, since it knows this module."""
+    """Whether this looks like a ruleset, whose class cannot be imported: it knows this module."""
     return hasattr(type(source), "set_names") and hasattr(type(source), "from_rules")

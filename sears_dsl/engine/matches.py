@@ -1,10 +1,10 @@
-"""What engines give: instances of rules in rows, the edits they make, and where spans go.
+"""What the engine returns: instances of rules in rows, their edits, and where spans move.
 
-In: nothing but values. Always holds: `Edit`s of a row are in bounds, ordered and disjoint;
+In: plain values. Always holds: the `Edit`s of a row are in bounds, ordered and disjoint, and
 `Rewrite.text` equals the original outside them. Positions in a `Binding` are token positions
-within the row, positions in an `Edit` are characters of the original row. A span that shares no
+within the row; positions in an `Edit` are characters of the original row. A span that shares no
 character with an edit, and into which nothing is inserted, maps to the same characters
-(`SpanMap`). Costs one slice an edit, and a binary search a span.
+(`SpanMap`). Costs one slice for each edit, and a binary search for each span.
 """
 
 from __future__ import annotations
@@ -191,7 +191,7 @@ class SpanMap:
 
 
 class Reach:
-    """Spans of a text, to ask of many edits whether they touch one; empty ones are touched by none.
+    """The spans of a text, to test whether edits touch one; no edit touches an empty span.
 
     Example:
         >>> spans = Reach([(6, 9), (0, 20), (24, 24)])
@@ -204,7 +204,7 @@ class Reach:
     def __init__(self, spans: Iterable[tuple[int, int]]) -> None:
         ordered = sorted(span for span in spans if span[0] < span[1])
         self._starts = [start for start, _ in ordered]
-        # The farthest end of each span and of those that begin before it.
+        # For each span, the farthest end among it and those that begin before it.
         self._ends = list(accumulate((end for _, end in ordered), max))
 
     def touches(self, start: int, end: int) -> bool:
@@ -214,7 +214,7 @@ class Reach:
 
 
 class SpanMapChain:
-    """Span maps one after another: each is about the text that the one before it left.
+    """Span maps one after another: each maps spans of the text that the one before it left.
 
     Example:
         >>> first = SpanMap([Edit(0, 1, "A", "An awfully")])
@@ -248,7 +248,7 @@ class SpanMapChain:
 
 
 def checked_texts(texts: Sequence[str], scope: str, protected: Sized | None) -> Sequence[str]:
-    """The texts, looked up by their numbers, where they, the scope and the spans mean something.
+    """The texts as a sequence; raises `UsageError` for texts, scopes or spans of the wrong kind.
 
     Example:
         >>> checked_texts("one text", "first", None)
@@ -256,7 +256,7 @@ def checked_texts(texts: Sequence[str], scope: str, protected: Sized | None) -> 
         sears_dsl.errors.UsageError: one string was given where texts are wanted
           = help: give a list: [text]
     """
-    if hasattr(type(texts), "tolist"):  # a column of pandas is looked up by its index
+    if hasattr(type(texts), "tolist"):  # pandas would look a column up by its index
         texts = texts.tolist()  # type: ignore[attr-defined]
     container = type(texts)
     if isinstance(texts, str):

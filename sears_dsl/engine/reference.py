@@ -2,11 +2,11 @@
 
 In: one rule, the tokens of one row. Out: its instances as `Binding`s, leftmost first. It walks
 the syntax tree with backtracking generators over token objects and shares nothing with the
-compiled engine, which is tested against it; names of sets it follows from file to file by itself.
+compiled engine, which is tested against it; it follows names of sets from file to file by itself.
 Always holds: instances are ordered by the start of the replaced span, then by the order of the
 written alternatives with greedy quantifiers, left context first; instances of one call never
 overlap. Costs time exponential in the quantifiers at worst: it is for tests and explanations, not
-for corpora. What it means to rewrite them, drawing included, tests have as `naive_noise`.
+for corpora. What rewriting means, drawing included, is defined by `naive_noise` in the tests.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Split: TypeAlias = Callable[[str], tuple[str, ...]]
 
 
 class WalkState(NamedTuple):
-    """How far a walk has come."""
+    """The state of a walk."""
 
     position: int  # the next token
     # The decisions taken, as numbers that order derivations: the alternative's position in a group;
@@ -105,7 +105,7 @@ def candidates(
 ) -> Iterator[Binding]:
     """Every derivation of a rule on a row, in order, overlapping ones too.
 
-    ``observe`` is told of every element that a token stopped.
+    ``observe`` is called for every element that fails.
     """
     walk = _Walk(file, tokens, split, observe)
     for start in range(len(tokens) + 1):
@@ -252,7 +252,7 @@ class _Walk:
         return self._spelled(literal, token.text) == self._spelled(literal, part)
 
     def _spelled(self, literal: syntax.Literal, word: str) -> str:
-        """A word as it is compared with a literal: two are alike where this is the same."""
+        """The form of a word that is compared with a literal: words of equal forms are alike."""
         options = self.file.options
         if ignores_case(literal, options):
             word = word.lower()
@@ -340,7 +340,7 @@ class _Walk:
 
 
 def _written(reference: SetReference, file: Ruleset) -> Iterator[tuple[Test, Ruleset]]:
-    """The members of a set, sets among them followed, each with the file where it was written."""
+    """The members of a set and of the sets in it, each with the file where it was written."""
     waiting = [(reference, file)]
     followed: list[tuple[str, Ruleset]] = []
     while waiting:

@@ -1,8 +1,8 @@
 """Sentences as units: rows are cut, the sentences are rewritten, and the rows are put together.
 
-In: rows, their sentences, and what rules did to these. Out: what they did to the rows. Always
-holds: a rule sees one sentence at a time; what lies between sentences is kept as it is. Costs one
-pass of the sentence splitter more than whole rows do.
+In: rows, the spans of their sentences, and the rewrites of the sentences. Out: the rewrites of the
+rows. Always holds: a rule sees one sentence at a time; what lies between sentences is kept as it
+is. Costs one more pass of the sentence splitter than whole rows do.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from sears_dsl.tagging.tokens import Tokens
 
 
 class SentenceUnits:
-    """The sentences of some rows, one after another, and what was done to them as done to the rows.
+    """The sentences of some rows, one after another; turns their rewrites into those of the rows.
 
-    Of each row there are the spans of its sentences, and those of what stays as it is.
+    ``spans`` has the sentences of each row, ``protected`` the spans that must stay as they are.
     """
 
     def __init__(
@@ -29,7 +29,7 @@ class SentenceUnits:
         protected: Protected | None,
     ) -> None:
         self.texts: list[str] = []
-        # For each sentence such spans of its row, in its own offsets.
+        # For each sentence, the protected spans of its row, in offsets of the sentence.
         self.protected: list[list[tuple[int, int]]] | None = None if protected is None else []
         self._originals = rows
         self._rows: list[int] = []
@@ -43,7 +43,7 @@ class SentenceUnits:
                 self.protected.extend(inside(protected[row], sentences))
 
     def tokens(self, tokens: Tokens) -> Tokens:
-        """The tokens of the rows as those of their sentences."""
+        """The tokens of the rows as tokens of their sentences."""
         rows = []
         for text, row, by in zip(self.texts, self._rows, self._starts, strict=True):
             end = by + len(text)
@@ -52,13 +52,13 @@ class SentenceUnits:
         return Tokens.from_rows(self.texts, rows, tagged=tokens.tagged)
 
     def of_rows(self, values: Sequence[Collection[int]] | None) -> list[Collection[int]] | None:
-        """What is said of rows, for each of their sentences."""
+        """For each sentence, the value of its row."""
         return None if values is None else [values[row] for row in self._rows]
 
     def intact(self, spans: Protected | None) -> list[list[tuple[int, int]]] | None:
-        """Spans of rows, for each of their sentences, in its offsets.
+        """For each sentence, the spans of its row, in offsets of the sentence.
 
-        They may begin before the sentence or end behind it, and all of them keep their numbers.
+        They may begin before the sentence or end behind it; all are there, in the same order.
         """
         if spans is None:
             return None
@@ -81,7 +81,7 @@ class SentenceUnits:
         )
 
     def chained_rows(self, chained: ChainedRows) -> ChainedRows:
-        """What rules made of the sentences one after another, as what they made of the rows."""
+        """The chained sentences as chained rows."""
         sentences: list[list[int]] = [[] for _ in self._originals]
         for sentence, row in enumerate(self._rows):
             sentences[row].append(sentence)
@@ -100,9 +100,9 @@ class SentenceUnits:
 def inside(
     protected: Sequence[tuple[int, int]], sentences: Sequence[tuple[int, int]]
 ) -> Iterator[list[tuple[int, int]]]:
-    """For each sentence the protected spans that reach into it, in its offsets.
+    """For each sentence, the protected spans that reach into it, in its offsets.
 
-    They are not cut: the inside of a span goes on behind the sentence.
+    They are not cut, so that an edge of the sentence can lie inside of a span.
     """
     waiting = sorted(protected, reverse=True)
     begun: list[tuple[int, int]] = []
@@ -116,7 +116,7 @@ def inside(
 def _merged(sentences: Sequence[tuple[int, Sequence[Step]]]) -> tuple[Step, ...]:
     """The steps of a row's sentences, (start, steps) each, as steps of the row.
 
-    A rule comes once; sentences before have moved those behind them.
+    Each rule comes once. The edits of a sentence move the sentences behind it.
     """
     starts = [start for start, _ in sentences]
     steps_of = [dict(steps) for _, steps in sentences]

@@ -1,10 +1,10 @@
 """Compiles every kernel once, so that no later run has to wait for it.
 
-In: nothing. Out: how many kernels were compiled; their code lies beside the modules, or in numba's
-folder of the user where the package cannot be written. Always holds: what `sears apply` calls with
-the fast tagger is compiled afterwards, also on csv and JSON lines, and for rulesets with too many
-rules to follow as bits. Costs a minute and a half of a core the first time, then the second or two
-that reading takes.
+In: nothing. Out: how many kernels were compiled. Their code lies beside the modules, or in numba's
+cache folder of the user where the package cannot be written. Always holds: afterwards everything is
+compiled that `sears apply` calls with the fast tagger, also on csv and JSON lines, and for rulesets
+with too many rules to follow as bits. Costs a minute and a half of a core the first time and a
+second or two of reading after that.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _RULES = "\n".join(
         *(f"!w{number} (a|an|the) -> $1 $2 one" for number in range(12)),
     )
 )
-# So often that these do not count as few rows, which go another way.
+# Repeated, so that they do not count as few rows, which take another path.
 _TEXTS = 12 * (
     "What color is the tray? It is a very good movie, isn't it?",
     "The movies weren't bad…  don't “you” think so :) http://example.com e.g. 3.5km café",
@@ -52,19 +52,19 @@ _TEXTS = 12 * (
     "",
 )
 
-# So many different words that they are looked up together.
+# Enough distinct words to be looked up together.
 _MANY_WORDS = " ".join(f"word{number}" for number in range(300))
 
 
 def warm_up() -> int:
-    """Compile all kernels, or read them where that was done; how many had to be compiled."""
+    """Compile all kernels, or read those compiled before; return how many had to be compiled."""
     compile_usual()
     _compile_for_many_rules()
     return sum(kernel.misses > 0 for kernel in kernels())
 
 
 def compile_usual() -> None:
-    """Compile what most runs call, or read it: all kernels but those for very many rules."""
+    """Compile or read what most runs call: all kernels but those for very many rules."""
     expect(ENOUGH_TO_COMPILE + 1)
     tagger = FastTagger()
     matcher = compile_rules([parse(_RULES)], tagger=tagger)
@@ -89,7 +89,7 @@ def compile_usual() -> None:
 
 
 def _compile_for_many_rules() -> None:
-    """Compile the walk along the trie, which more rules take than can be followed as bits."""
+    """Compile the walk along the trie, for rulesets with too many rules to follow as bits."""
     tagger = FastTagger()
     program = compile_rules([parse(_RULES)], tagger=tagger).program
     search(replace(program, planes=None), tagger.tag(_TEXTS), extent="first")
