@@ -146,16 +146,16 @@ class FewMatches:
         low, high = start - left, end + right
         between = text[starts[low] : ends[high - 1]] if low < high else ""
         opens = start < end and renderer.follows_case and begins_sentence(text, starts[start])
-        look: tuple[object, ...] = (rule, opens, between)
+        key: tuple[object, ...] = (rule, opens, between)
         if bound is not None:
-            look += (variant, touching[low], touching[high], *tokens.types[low:high])
-        written = self._written.get(look)
+            key += (variant, touching[low], touching[high], *tokens.types[low:high])
+        written = self._written.get(key)
         if written is None:
             binding = self._binding(row, way, start, end)
             written = renderer.written(text, tokens, binding)
             if len(self._written) >= MOST_WRITTEN:
                 self._written.clear()
-            self._written[look] = written
+            self._written[key] = written
         new, left, right = written
         if isinstance(new, Unrendered):
             return new

@@ -113,7 +113,7 @@ class Matcher:
         self._seed = seed
         self._tagger = None if tagger is None else as_tagger(tagger)
         # Guards the tagger, what is remembered of it, and the prefilter.
-        self._alone = threading.RLock()
+        self._lock = threading.RLock()
         self._splits: dict[str, tuple[str, ...]] = {}
         if self._tagger is not None:
             self._check_language(self._tagger)
@@ -138,7 +138,7 @@ class Matcher:
     @property
     def tagger(self) -> Tagger:
         """The tagger, which is loaded when it is first needed."""
-        with self._alone:
+        with self._lock:
             if self._tagger is None:
                 languages = [ruleset.options.language for ruleset in self._rulesets]
                 tagger = load_tagger(in_language(DEFAULT_TAGGER, languages))
@@ -462,7 +462,7 @@ class Matcher:
             # Searching their text is faster than finding their tokens.
             tiers = np.array(list(map(self._prefilter.tier, texts)))
         else:
-            with self._alone:
+            with self._lock:
                 tagger = self._tagger
                 if tagger is not None and isinstance(tagger, CuttingTagger):
                     cut = tagger.cut(texts, again=again)
@@ -470,7 +470,7 @@ class Matcher:
         for tier in (TOKENS, TAGS):
             rows = np.flatnonzero(tiers == tier)
             if len(rows):
-                with self._alone:
+                with self._lock:
                     tokens = self._tokens(texts, rows, cut, tagged=tier == TAGS, again=again)
                 yield rows.tolist(), separated(tokens)
 
@@ -494,7 +494,7 @@ class Matcher:
 
     def sentences(self, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
         """The sentences of each text, as the tagger cuts them: (start, end) in characters."""
-        with self._alone:
+        with self._lock:
             return self.tagger.sentences(texts)
 
     # ------------------------------------------------------------ inside
@@ -523,7 +523,7 @@ class Matcher:
 
     def _split(self, word: str) -> tuple[str, ...]:
         """How the tagger splits a word; each distinct word is asked about once."""
-        with self._alone:
+        with self._lock:
             parts = self._splits.get(word)
             if parts is None:
                 parts = self.tagger.split(word)

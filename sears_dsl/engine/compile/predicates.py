@@ -424,7 +424,7 @@ class Regexes:
         self._written: list[tuple[str, bool]] = []
         self._compiled: list[Any] = []
         self._together: Any = None
-        self._alone = threading.RLock()
+        self._lock = threading.RLock()
         # The numbers of the regexes that match, for texts that were asked about one by one.
         self._matching: dict[str, Sequence[int]] = {}
         self._forget()
@@ -456,7 +456,7 @@ class Regexes:
         """Whether each regex matches all of each text, bool (texts, regexes)."""
         if not self._compiled:
             return np.zeros((len(texts), 0), np.bool_)
-        with self._alone:
+        with self._lock:
             distinct = dict.fromkeys(texts)
             new = [text for text in distinct if text not in self._rows]
             if len(self._rows) + len(new) > _MOST_TEXTS:

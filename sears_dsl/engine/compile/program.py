@@ -387,11 +387,11 @@ def build_program(
     problems: list[Problem] = []
     for rules, scope in rulesets:
         problems.extend(patterns.add(rules, scope))
-    every = list(chain.from_iterable(rules for rules, _ in rulesets))
-    return _assemble(patterns, every), problems
+    all_rules = list(chain.from_iterable(rules for rules, _ in rulesets))
+    return _assemble(patterns, all_rules), problems
 
 
-def _assemble(patterns: _PatternTable, every: Sequence[Rule]) -> Program:
+def _assemble(patterns: _PatternTable, all_rules: Sequence[Rule]) -> Program:
     """The program of some patterns: the plain ones come first, then those written out."""
     lengths = np.concatenate(patterns.lengths)
     plain_rules = len(lengths)
@@ -450,7 +450,7 @@ def _assemble(patterns: _PatternTable, every: Sequence[Rule]) -> Program:
     if len(sequences) <= _MOST_BITS:
         planes = bit_planes(flat[places], begins, table, symbol_count)
     units = np.array(patterns.units, np.int32)
-    rated = np.array([rule.metadata.rate is not None for rule in every], np.bool_)
+    rated = np.array([rule.metadata.rate is not None for rule in all_rules], np.bool_)
     rated = rated if rated.any() else rated[:0]
     classes = TokenClasses(patterns.predicates, symbols, rules)
     return Program(

@@ -191,5 +191,5 @@ class VariantTests(Sequence[tuple[int, ...]]):
         return tuple(self.flat[self.offsets[places] : self.offsets[places + 1]].tolist())
 
     def __iter__(self) -> Iterator[tuple[int, ...]]:
-        every = self.flat.tolist()
-        return (tuple(every[low:high]) for low, high in pairwise(self.offsets.tolist()))
+        flat = self.flat.tolist()
+        return (tuple(flat[low:high]) for low, high in pairwise(self.offsets.tolist()))

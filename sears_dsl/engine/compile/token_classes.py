@@ -69,7 +69,7 @@ class TokenClasses:
         self._is_quick = all(
             key[0] in ("text", "lower", "coarse", "fine") for key in predicates.keys
         )
-        self._alone = threading.Lock()
+        self._lock = threading.Lock()
         self._known = _ClassMemory(self._words)
 
     def of(self, types: TokenTypes, *, described: bool = True) -> tuple[Classes, PlaneMemory]:
@@ -77,7 +77,7 @@ class TokenClasses:
 
         Unless ``described``, all but the first three fields of `Classes` may be too short.
         """
-        with self._alone:
+        with self._lock:
             if self._is_quick and len(types) > _FEW_TYPES:
                 numbers = np.full(len(types), -1, np.int32)
             else:
@@ -100,7 +100,7 @@ class TokenClasses:
 
         It uses dictionaries, which are faster than arrays for a dozen tokens.
         """
-        with self._alone:
+        with self._lock:
             known = self._known
             numbers = list(map(known.class_of_object.get, types))
             if None in numbers:
@@ -347,7 +347,7 @@ class PlaneMemory:
     """
 
     def __init__(self) -> None:
-        self._alone = threading.Lock()
+        self._lock = threading.Lock()
         self._known = 0  # how many numbers have planes: the end of a row, and classes
         self._room: ClassPlanes | None = None
         # The numbers of the pool's blocks by hash; how many entries and blocks there are.
@@ -360,7 +360,7 @@ class PlaneMemory:
         words, blocks = len(planes.depths), len(planes.blank) >> _BLOCK_BITS
         if count * blocks > _MOST_BLOCKS:
             return None
-        with self._alone:
+        with self._lock:
             step = max(1, _MOST_AT_ONCE // max(words, blocks, 1))
             for low in range(self._known, count, step):
                 high = min(low + step, count)
@@ -470,9 +470,9 @@ def add_planes(  # noqa: PLR0915, PLR0917 - one loop: calls with so many arrays 
                 if word == last >> 6:
                     mask &= full >> np.uint64(63 - (last & 63))
                 begun[word] ^= mask
-            for of in range(planes.cell_offsets[symbol], planes.cell_offsets[symbol + 1]):
-                row[planes.cells[of]] ^= planes.cell_bits[of]
-                is_other[planes.cells[of] >> _BLOCK_BITS] = True
+            for nth in range(planes.cell_offsets[symbol], planes.cell_offsets[symbol + 1]):
+                row[planes.cells[nth]] ^= planes.cell_bits[nth]
+                is_other[planes.cells[nth] >> _BLOCK_BITS] = True
         for word in range(dense):
             room.firsts[number, word] = begun[word]
             room.nexts[number, word] = row[planes.bases[word]] if planes.depths[word] > 1 else full

@@ -115,8 +115,8 @@ def expand_hits(
         for at in range(offsets[row], offsets[row + 1]):
             pattern = hits[at] >> RANK_BITS
             rank = hits[at] & RANK
-            for of in range(patterns.rule_offsets[pattern], patterns.rule_offsets[pattern + 1]):
-                keys[count] = (np.int64(patterns.rules_of[of]) << RANK_BITS) | rank
+            for nth in range(patterns.rule_offsets[pattern], patterns.rule_offsets[pattern + 1]):
+                keys[count] = (np.int64(patterns.rules_of[nth]) << RANK_BITS) | rank
                 count += 1
         _sort_by_rule(keys, scratch, count, counters, digits)
         for at in range(count):
@@ -179,8 +179,8 @@ def expand_first(  # noqa: PLR0917 - arrays in the order in which they are made
                 continue
             variant = np.uint64(first_variant[pattern]) + np.uint64(order)
             value |= np.int64(variants[variant, FOCUS]) << ORDER_BITS
-            for of in range(rule_offsets[pattern], rule_offsets[pattern + one]):
-                rule = np.uint64(rules_of[of])
+            for nth in range(rule_offsets[pattern], rule_offsets[pattern + one]):
+                rule = np.uint64(rules_of[nth])
                 present[rule >> six] |= one << (rule & last)
                 waiting[rule] = value
         for word in range(words):
