@@ -106,7 +106,7 @@ def explain(
         return Explanation(name, True, new, total, total, None, "", reason)
     if not bindings:
         return _stopped(name, total, stops, text, tokens)
-    # It would have fired, were it not for this, for what is protected, or for its rate.
+    # It matched, but cannot be rendered, or is kept by a protected span or by its rate.
     why = "which is protected" if protected else "and its rate takes no instance here"
     if missing:
         why = f"but {missing[0].value}"
@@ -149,7 +149,7 @@ def _stopped(
 ) -> Explanation:
     if not stops:
         return Explanation(name, False, None, 0, total, None, "", "there is nothing to match")
-    stop = max(stops, key=lambda each: each.progress)  # of equals the first one
+    stop = max(stops, key=lambda each: each.progress)  # the first of equals
     matched, begin = stop.state.matched, stop.state.begin
     element = wanted = _written(stop.state.whole or stop.element)
     if stop.progress == (0, 0):

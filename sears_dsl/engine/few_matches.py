@@ -213,7 +213,7 @@ _FEW_SCANS = 2
 class _WordVariant(NamedTuple):
     """A variant in the form that is tried on words."""
 
-    tests: Sequence[Callable[[str], bool]]  # whether a word is what each place asks for
+    tests: Sequence[Callable[[str], bool]]  # whether a word passes, for each place
     pattern: int
     order: int
     left: int  # how many tests stand before the replaced span
@@ -376,8 +376,7 @@ class FewRows:
 
     def _by_words(self, text: str, scope: Scope) -> tuple[ListedTokens, list[Instance]] | None:
         """The tokens of a text and the instances in it, found by its words, if they can be."""
-        tokens = None if self._word_rules is None else self._tagger.list_tokens(text)
-        if tokens is None or self._word_rules is None:
+        if self._word_rules is None or (tokens := self._tagger.list_tokens(text)) is None:
             return None
         instances = self._word_rules.instances(tokens, every=scope == "all")
         return None if instances is None else (tokens, instances)
@@ -385,7 +384,7 @@ class FewRows:
     def _by_bits(
         self, text: str, scope: Scope, *, tagged: bool
     ) -> tuple[ListedTokens, list[Instance]] | None:
-        """The same by a scan."""
+        """What `_by_words` gives, found by a scan."""
         if not searches_rows(self._program):
             return None
         tokens = self._tagger.list_tagged(text) if tagged else self._tagger.list_tokens(text)

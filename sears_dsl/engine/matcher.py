@@ -449,7 +449,7 @@ class Matcher:
     def prepare(
         self, texts: Sequence[str], *, prefilter: bool = True, again: bool = False
     ) -> Iterator[tuple[list[int], Tokens]]:
-        """Tokenize, and tag, the texts that a rule may match.
+        """Tokenize, and tag, the texts that a rule may match; for ``again`` see `CuttingTagger`.
 
         Yields:
             The rows and their tokens: first the rows that need no tags, then those that do. Rows
@@ -463,9 +463,8 @@ class Matcher:
             tiers = np.array(list(map(self._prefilter.tier, texts)))
         else:
             with self._lock:
-                tagger = self._tagger
-                if tagger is not None and isinstance(tagger, CuttingTagger):
-                    cut = tagger.cut(texts, again=again)
+                if isinstance(self._tagger, CuttingTagger):
+                    cut = self._tagger.cut(texts, again=again)
                 tiers = self._prefilter.tiers(texts, cut=cut)
         for tier in (TOKENS, TAGS):
             rows = np.flatnonzero(tiers == tier)

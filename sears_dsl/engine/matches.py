@@ -178,7 +178,7 @@ class SpanMap:
         return None
 
     def _edits_before(self, start: int, end: int) -> int:
-        """How many edits are over before the span begins.
+        """How many edits end before the span begins.
 
         An insertion at the start of a span comes before it; at an empty span it comes after.
         """

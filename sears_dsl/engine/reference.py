@@ -51,7 +51,7 @@ class WalkState(NamedTuple):
 
 
 Observer: TypeAlias = Callable[[WalkState, Element, int], None]
-"""Told of a dead end: the walk so far, the element that failed, the token it failed at."""
+"""Called at a dead end: with the walk so far, the element that failed, and where it failed."""
 
 
 def find(

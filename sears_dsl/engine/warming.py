@@ -19,7 +19,7 @@ from sears_dsl.language.loader import parse
 from sears_dsl.runtime.kernels import ENOUGH_TO_COMPILE, expect, kernels
 from sears_dsl.tagging.fast.fast_tagger import FastTagger
 
-# What is drawn: rates, look-alikes and slips, by share and by number.
+# Rules that draw: rates, look-alikes and slips, by share and by number.
 _NOISE = "\n".join(
     (
         "_ -> $1.homoglyph(25%)\n  rate: 100%",

@@ -188,9 +188,8 @@ class Predicates:
     def of_word(self, word: str, literal: syntax.Literal, scope: RuleScope) -> int:
         """The predicate of one token of a literal, under the case option."""
         ignore = _ignores_case(literal, scope.options)
-        kind, spelled = ("lower", word.lower()) if ignore else ("text", word)
-        every = _any_apostrophe(literal, scope.options)
-        words = _with_apostrophes(spelled) if every else (spelled,)
+        kind, form = ("lower", word.lower()) if ignore else ("text", word)
+        words = _with_apostrophes(form) if _any_apostrophe(literal, scope.options) else (form,)
         return self.any_of(self.intern((kind, each)) for each in words)
 
     def of_tag(self, name: str, tagset: syntax.TagsetOption) -> int:

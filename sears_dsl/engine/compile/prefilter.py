@@ -13,7 +13,7 @@ not use it at once: a `Matcher` sees to that.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from typing import TypeAlias
 
@@ -129,20 +129,18 @@ class _Scanner:
 
 
 def fold(text: str) -> str:
-    """Lower case, so that the fold of a part of a text is a part of the fold of the text."""
+    """A text in lower case; the fold of a part of a text is a part of the fold of the text."""
     return text.lower().replace(_FINAL_SIGMA, _SIGMA)
 
 
 def _fold_rows(raw: str, texts: Sequence[str]) -> tuple[str, NDArray[np.int64]]:
     """The joined rows folded, and where each row begins in the fold."""
     joined = fold(raw)
-    rows: Iterable[str] = texts
     if len(joined) != len(raw):
-        folded = [fold(text) for text in texts]
-        joined = _SEPARATOR.join(folded)
-        rows = folded
+        texts = list(map(fold, texts))
+        joined = _SEPARATOR.join(texts)
     offsets = np.zeros(len(texts), np.int64)
-    lengths = np.fromiter(map(len, rows), np.int64, len(texts))
+    lengths = np.fromiter(map(len, texts), np.int64, len(texts))
     np.cumsum(lengths[:-1] + len(_SEPARATOR), out=offsets[1:])
     return joined, offsets
 

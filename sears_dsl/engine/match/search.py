@@ -427,7 +427,7 @@ def _blocks(row_offsets: Int32Array, jobs: int) -> list[tuple[int, int]]:
         return [(0, rows)]
     cuts = np.searchsorted(row_offsets, np.arange(size, tokens, size))
     bounds = sorted({0, rows, *cuts.tolist()})
-    return list(pairwise(bounds)) or [(0, rows)]
+    return list(pairwise(bounds))
 
 
 def _protection(
