@@ -328,7 +328,7 @@ class _PatternTable:
         return problems
 
     def _write(self, rule: Rule, scope: RuleScope) -> tuple[int, PatternError | None]:
-        """Write out a rule's variants, none where that fails: their number, and the problem."""
+        """Write out a rule's variants; the number of its written pattern, and a problem or None."""
         problem = None
         variants: list[Variant] = []
         try:
@@ -477,7 +477,7 @@ def _numbered(values: Int32Array) -> tuple[NDArray[np.int64], Int32Array]:
     """
     first_of = np.zeros(int(values.max(initial=-1)) + 1, np.int64)
     places = np.arange(len(values))
-    first_of[values[::-1]] = places[::-1]  # the last write stays: the first place
+    first_of[values[::-1]] = places[::-1]  # the last write wins: the first place
     first = first_of[values]
     is_first = first == places
     numbers: Int32Array = (np.cumsum(is_first) - 1)[first].astype(np.int32)
@@ -511,7 +511,7 @@ def _edges(trie: _Trie, plain: int, symbols: int) -> dict[str, Any]:
     endings = np.bincount(final, minlength=len(parents) + 1)
     inner = np.zeros(len(endings), np.bool_)
     inner[parents] = True
-    # Where one plain pattern ends and no path goes on, the edge has the pattern and needs no node.
+    # Where one plain pattern ends and no path goes on, the edge holds the pattern and needs no node.
     variants = np.arange(len(final), dtype=np.int32)
     last = (variants < plain) & (endings[final] == 1) & ~inner[final] & (final > 0)
     is_node = np.ones(len(endings), np.bool_)

@@ -1,4 +1,4 @@
-"""What rules require of their words and of a run, and the errors where they lack it.
+"""What rules require of their words and of a run, and the errors where it is missing.
 
 In: rules with their rulesets, the problems of those that could not be compiled, and the sources of
 a run. Out: `Diagnostic`s like those of the checker, in the order of the rules; the sources with the
@@ -340,7 +340,7 @@ def stand_ins(ruleset: RuleSource) -> Sources:
 
 
 def lacking(rule: Rule, ruleset: RuleSource, *, vectors: bool, paraphrases: bool) -> str:
-    """What a rule needs that neither the run has nor is installed or named; else empty.
+    """What a rule needs and lacks: it is not installed or named, and not in the run; else empty.
 
     Example:
         >>> from sears_dsl.language.loader import parse
@@ -380,9 +380,9 @@ def hindrances(
 ) -> tuple[list[Diagnostic], frozenset[str]]:
     r"""What keeps rulesets from running together, and the paths of those that would have to go.
 
-    Those are the rulesets that ask for another unit than most do, where the run has none, and those
-    that look up what is not installed or named. ``vectors`` says that the run has its own, and
-    ``paraphrases`` that paraphrases can be made.
+    Those are the rulesets that ask for another unit than most do, where the run names none, and
+    those that look up what is not installed or named. ``vectors`` says that the run has its own,
+    and ``paraphrases`` that paraphrases can be made.
 
     Example:
         >>> from sears_dsl.language.loader import parse
@@ -418,7 +418,7 @@ def _not_there(missing: str, rule: Rule, ruleset: RuleSource) -> Diagnostic:
 
 
 def _by_unit(rulesets: Sequence[RuleSource]) -> list[tuple[Unit, list[RuleSource]]]:
-    """The rulesets that have rules, by the unit that they ask for; that of the most comes last."""
+    """The rulesets that have rules, by the unit that they ask for; the most common comes last."""
     rulesets_by_unit: dict[Unit, list[RuleSource]] = {}
     for ruleset in rulesets:
         if ruleset.rules:
