@@ -21,7 +21,7 @@ from typing import NamedTuple
 from sears_dsl.engine.arrays import ANCHORS, FOCUS, LEFT, ORDER, PATTERN
 from sears_dsl.engine.compile.predicates import Predicates
 from sears_dsl.engine.compile.prefilter import NOTHING, TAGS, Prefilter, fold, required_words
-from sears_dsl.engine.compile.program import Program, Variant, bind
+from sears_dsl.engine.compile.program import ANCHOR_END, ANCHOR_START, Program, Variant, bind
 from sears_dsl.engine.match.search import search_row, searches_rows
 from sears_dsl.engine.matches import Binding, Edit, Instance, Matches, Rewrite, Scope, apply_edits
 from sears_dsl.engine.rewrite.placing import ALONE, Around, Unrendered, begins_sentence
@@ -218,7 +218,7 @@ class _WordVariant(NamedTuple):
     order: int
     left: int  # how many tests stand before the replaced span
     focus: int  # how many are of the span
-    anchors: int  # 1: at the start of a row; 2: at its end
+    anchors: int  # `ANCHOR_START` and `ANCHOR_END`, added up
 
 
 class WordRules:
@@ -303,9 +303,9 @@ def _starts(variant: _WordVariant, words: Sequence[str]) -> Sequence[int]:
     """Where the replaced spans of a variant start."""
     last = len(words) - len(variant.tests)
     places: Sequence[int] = range(last + 1)
-    if variant.anchors & 1:
+    if variant.anchors & ANCHOR_START:
         places = places[:1]
-    if variant.anchors & 2:
+    if variant.anchors & ANCHOR_END:
         places = places[-1:] if last in places else ()
     for ahead, test in enumerate(variant.tests):
         places = [place for place in places if test(words[place + ahead])]

@@ -511,7 +511,7 @@ def _edges(trie: _Trie, plain: int, symbols: int) -> dict[str, Any]:
     endings = np.bincount(final, minlength=len(parents) + 1)
     inner = np.zeros(len(endings), np.bool_)
     inner[parents] = True
-    # Where one plain pattern ends and no path goes on, the edge holds the pattern and needs no node.
+    # Where one plain pattern ends and no path goes on, the edge holds it and needs no node.
     variants = np.arange(len(final), dtype=np.int32)
     last = (variants < plain) & (endings[final] == 1) & ~inner[final] & (final > 0)
     is_node = np.ones(len(endings), np.bool_)
