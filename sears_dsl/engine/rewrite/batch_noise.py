@@ -1,10 +1,10 @@
 """Rules that draw, for whole batches at once.
 
-In: the matches of rules. Out: their rewrites, as columns where a consequent is its own span after
-one function of characters. Always holds: they are what `unit_rendering` gives unit by unit.
-Costs what functions over all instances cost (`noise.instances`). Where more is written than one
-function's text, an instance that is looked at is rendered in plain Python, and its functions alone
-are worked out together.
+In: the matches of rules. Out: their rewrites; they stay columns if a consequent is just the span
+after one function of characters. Always holds: they are what `unit_rendering` gives unit by unit.
+Costs what functions over all instances cost (`noise.instances`). For any other consequent, only the
+functions are computed for many instances together; each instance that is tried is rendered in plain
+Python.
 """
 
 from __future__ import annotations
@@ -60,10 +60,9 @@ def chosen_by_rate(
     outcomes: NDArray[np.int8],
     run: rendering.RenderingRun,
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Which matches are taken: of a rule with a rate some, of others all.
+    """Which matches are taken (some of a rule with a rate, all of others), and which are left.
 
-    Then those that are left to the plain way, since an edit of their unit might touch what is
-    protected.
+    Matches are left to `unit_rendering` if an edit of their unit might touch something protected.
     """
     taken, left = np.ones(len(matches), np.bool_), np.zeros(len(matches), np.bool_)
     ways = compiled.ways[matches.rules]
@@ -132,9 +131,9 @@ def noisy_columns(
     draw: Draw,
     unrenderable: Counter[int],
 ) -> RewriteColumns:
-    """The rewrites of one rule; without a rate, in millionths, of all its matches.
+    """The rewrites of one rule, under a rate in millionths; None: of all its matches.
 
-    Instances are counted in which nothing can change.
+    Instances in which nothing can change are counted in ``unrenderable``.
     """
     points, text_offsets = characters_of(tokens.texts)
     base = tokens.row_offsets[matches.rows].astype(np.int64)
@@ -154,7 +153,7 @@ def noisy_columns(
 def look_up_together(
     rules: Sequence[tuple[Rule, RuleScope]], tokens: Tokens, matches: Matches, sources: Sources
 ) -> None:
-    """Look up together what functions of rules will ask for one by one."""
+    """Look up at once what functions of rules will ask for one by one."""
     for rule in np.unique(matches.rules).tolist():
         tree, _ = rules[rule]
         # Under a rate most of the texts would be looked up for nothing, and each takes long.
@@ -165,7 +164,7 @@ def look_up_together(
 def look_up(
     rule: Rule, tokens: Tokens, matches: Matches, sources: Sources, *, texts: bool = True
 ) -> None:
-    """Look up together the words, and the texts where they are wanted, that one rule asks for."""
+    """Look up at once the words that one rule asks for, and its texts if ``texts``."""
     neighbors, paraphrases = looks_up(rule, "neighbor"), texts and looks_up(rule, "paraphrase")
     if not (neighbors or paraphrases):
         return
@@ -237,7 +236,7 @@ def drawn_rewrites(
         every = {at: instances[at] for at in order}
         new_texts = _new_texts(renderer, calls, every, drawing, whole=False)
         alone = {}
-    # Without a rate what cannot be rewritten bounds the edits before it, as for any other rule.
+    # Without a rate, instances that cannot be rewritten still bound the edits before them.
     keeps_all = rate is None and bool(alone)
     chosen = [at for at in order if keeps_all or able[at]]
     rewrites: list[Rewrite] = []
@@ -275,10 +274,10 @@ def _new_texts(
     *,
     whole: bool,
 ) -> dict[int, str | Unrendered]:
-    """What takes the place of some instances, their functions worked out together.
+    """What takes the place of some instances, with their functions computed together.
 
-    Those of a row are together and in order. Of a share all that can change does, if it is to be
-    ``whole``.
+    Those of a row are together and in order. With ``whole``, a function with a share changes all
+    that can change.
     """
     written: dict[int, dict[tuple[int, int], dict[int, str]]] = {
         each.row: {call.key: {} for call in calls} for each in instances.values()
@@ -309,7 +308,7 @@ def _new_texts(
 def _changed(
     noise: Noise, placed_texts: Sequence[tuple[_RowInstance, PlacedText]], draw: Draw
 ) -> Iterator[str]:
-    """What a function makes of what it is given, row by row in order."""
+    """The new text of each text that a function is given, in order; they come row by row."""
     if not placed_texts:
         return iter(())
     points, offsets = characters_of([text for _, (_, text) in placed_texts])
@@ -328,7 +327,7 @@ def _changed(
 
 
 def _columns(rule: int, texts: dict[int, str], batch: NoiseBatch) -> RewriteColumns:
-    """Rewrites out of new texts of instances."""
+    """The rewrites of one rule, from the new texts of its instances."""
     chosen = np.array(sorted(texts), np.int64)
     rows, counts = np.unique(batch.rows[chosen], return_counts=True)
     starts = batch.where.places[chosen]

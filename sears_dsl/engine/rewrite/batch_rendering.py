@@ -1,15 +1,15 @@
-"""From matches to rewritten rows, for all the matches of a batch.
+"""Matches → rewritten rows, for all the matches of a batch.
 
 In: compiled rules, tokens and the `Matches` found in them. Out: rewrites as columns. Always holds:
 a rewrite differs from its original and touches no protected span; an edit is what `Renderer` gives
-for its match after the edits before it of the same rule in the row. New text is written once for
-all matches that look alike to their rule (`templates`, `windows`), here or in batches before:
-33,000 of 900 rules in 5,000 sentences need some 4,000 texts. Most of it stands in the place of the
-old, which is a matter of arrays. What depends on more of the row, the white space around a
-deletion, glue or insertion, is worked out match by match, once for those of which the rest of the
-row tells the same; what draws, rule by rule (`batch_noise`) or unit by unit (`unit_rendering`).
-Costs a hash of its tokens a match; some Python work for each form, and for each match of those
-three.
+for its match after the earlier edits of the same rule in the row. New text is written once for all
+matches that look alike to their rule (`templates`, `windows`), in this batch and earlier ones:
+33,000 matches of 900 rules in 5,000 sentences need some 4,000 texts. Most of it just takes the
+place of the old text, which needs arrays only. Deletions, glue and insertions depend on the white
+space around them; they are placed match by match, and only once for matches that the rest of the
+row does not tell apart. Rules that draw are rendered rule by rule (`batch_noise`) or unit by unit
+(`unit_rendering`). Costs a hash of its tokens for each match, and some Python work for each form
+and for each match that is placed.
 """
 
 from __future__ import annotations
@@ -55,9 +55,9 @@ class Rendering:
     ) -> RewriteColumns:
         """One rewrite for each row and rule that changes it, in the order of the matches.
 
-        These are sorted by row, rule and start; those of a rule in a row do not overlap. Instances
-        whose words have no inflection are counted by rule. Where an edit would take white space out
-        of a protected span, another instance is looked for under the extent, if there is one.
+        Matches are sorted by row, rule and start; those of a rule in a row do not overlap. Those
+        that cannot be rendered are counted by rule in ``unrenderable``. Where an edit would take
+        white space out of a protected span, ``extent`` says which other instances to search for.
         """
         if not len(matches):
             return RewriteColumns.of([])
@@ -91,9 +91,9 @@ class Rendering:
 def edited_columns(
     compiled: CompiledRules, tokens: Tokens, matches: Matches, forms: Forms, run: RenderingRun
 ) -> RewriteColumns:
-    """Rewrites of matches by what they become.
+    """The rewrites of matches, given what they become.
 
-    Where an edit would touch what is protected, its row is rendered unit by unit.
+    Rows in which an edit would touch something protected are rendered unit by unit.
     """
     if not len(matches):
         return RewriteColumns.of([])
@@ -104,7 +104,7 @@ def edited_columns(
         touching = edits.touching(protected)
         edits.there[touching] = False
         if run.extent is not None and len(touching):
-            # What a rate has chosen touches nothing, and is not chosen anew.
+            # Matches that a rate has chosen touch nothing, and are not chosen anew.
             anew = np.isin(matches.rows, matches.rows[touching])
             anew &= compiled.ways[matches.rules] == FIXED
             edits.there[anew] = edits.missing[anew] = False
@@ -139,15 +139,14 @@ class _BatchEdits:
         self._place(forms)
 
     def _place(self, forms: Forms) -> None:
-        """Edits that depend on the text around them, and on the edits before them in the group."""
+        """Make the edits that depend on the text around them and on earlier ones of their group."""
         placed = np.logical_or.reduceat(forms.outcomes == PLACED, self.groups)
         sizes = np.diff(self.groups, append=len(self.matches))
         chosen = np.flatnonzero(np.repeat(placed, sizes) & (forms.new_ids >= 0))
         group_of = np.repeat(np.arange(len(self.groups)), sizes)
         template_ids = forms.template_ids[chosen]
         has_format = forms.templates.formats.has.array[template_ids]
-        # With a format an edit depends on no option of its rule: many rules make the same one, and
-        # any of them can write it.
+        # With a format an edit depends on no option of its rule, so one template places them all.
         template_ids[has_format] = template_ids[has_format][:1]
         used = set(template_ids.tolist())
         placings = {number: forms.templates.renderer_of(number).placing for number in used}
@@ -165,7 +164,7 @@ class _BatchEdits:
         columns += self._spans(chosen)
         before: list[Edit] = []
         current = -1
-        # Numbers instead of edits: so many objects would be looked through again and again.
+        # Numbers instead of edits: garbage collections would look through so many objects.
         has_edit, is_missing = list[bool](), list[bool]()
         starts, ends, new_ids = list[int](), list[int](), list[int]()
         for template, group, new_id, row, inserts, start, end, place, barrier in zip(
@@ -199,13 +198,13 @@ class _BatchEdits:
     def _like_others(
         self, chosen: NDArray[np.int64], forms: Forms
     ) -> tuple[Int32Array, Int32Array]:
-        """Which of some matches make the same edit as others, each alone in its group.
+        """For each match, where its edit is counted from, and four numbers that tell equal edits.
 
-        Those with a format, which give one place one text; and those that end a row, if a letter or
-        a digit stands before them and at most one character between: of what stands before that
-        nothing is looked at, unless articles are repaired. Given is where the edit is counted from,
-        and for each match four numbers, the same where the edit is the same from there on, which
-        begin with 0 where nothing is known.
+        Matches with equal numbers make the same edit, counted from there, if each is alone in its
+        group; numbers that begin with 0 say nothing. A match with a format has the numbers of its
+        place and its new text. A match that ends a row has that of its form if a letter or a digit
+        stands before it, with at most one character between: placing looks at nothing before that,
+        unless articles are repaired.
         """
         matches, tokens = self.matches.select(chosen), self.tokens
         points, text_offsets = forms.characters
@@ -240,10 +239,10 @@ class _BatchEdits:
         return anchors, keys
 
     def _spans(self, chosen: NDArray[np.int64]) -> tuple[NDArray[Any], ...]:
-        """The characters of some matches: row, insertion or not, start, end, previous, barrier.
+        """The row of some matches, whether they insert, and start, end, previous and barrier.
 
-        Of an insertion they are those of the token behind it (-1: there is none). The token before
-        ends at previous (-1: there is none), the next match begins at the barrier.
+        For an insertion, start and end are those of the token behind it (-1: there is none). The
+        token before ends at previous (-1: there is none), the next match begins at the barrier.
         """
         matches, tokens = self.matches.select(chosen), self.tokens
         base, past = tokens.row_offsets[matches.rows], tokens.row_offsets[matches.rows + 1]
@@ -271,7 +270,7 @@ class _BatchEdits:
         return barriers
 
     def touching(self, protected: Protected) -> NDArray[np.int64]:
-        """Edits that take white space out of protected spans, by their matches."""
+        """The places of matches whose edits take white space out of protected spans."""
         chosen = np.flatnonzero(self.there)
         columns = (chosen, self.matches.rows[chosen], self.starts[chosen], self.ends[chosen])
         indices: list[int] = []
@@ -284,7 +283,7 @@ class _BatchEdits:
         return np.array(indices, np.int64)
 
     def columns(self) -> RewriteColumns:
-        """The groups that make an edit at all."""
+        """The rewrites of the groups that make an edit at all."""
         counts = np.add.reduceat(self.there.astype(np.int32), self.groups)
         chosen = self.groups[counts > 0]
         rows = self.matches.rows[chosen]

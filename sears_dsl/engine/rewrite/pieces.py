@@ -1,9 +1,9 @@
 """The pieces of a consequent as functions from an instance to a piece of new text.
 
-In: a rule, once. Out: one function a piece, which gives a `Chunk`, or an `Unrendered` where an
-inflection has no single form. Always holds: what a piece gives depends on its instance alone; an
-optional element that matched nothing gives an empty chunk. Costs a slice an instance for copies,
-a cached look-up for inflections, some numbers for what is drawn.
+In: a rule, once. Out: a function for each piece, which gives a `Chunk`, or an `Unrendered` if the
+piece cannot be rendered. Always holds: what a piece gives depends on its instance alone; an
+optional element that matched nothing gives an empty chunk. Costs, for each instance, a slice for a
+copy, a cached look-up for an inflection, and some random numbers for what is drawn.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ from sears_dsl.tagging.tokens import Token, touching
 class Chunk(NamedTuple):
     """A piece of new text.
 
-    ``tokens`` are those that it copies; ``tight`` says on which sides (left, right) punctuation
-    that is kept touched its neighbours; ``as_is`` that the rule itself says its casing.
+    ``tokens`` are those that it copies. ``tight`` says on which sides (left, right) no space goes,
+    since a mark touched its neighbour there. ``as_is`` says that the rule itself sets the casing.
     """
 
     text: str
@@ -49,13 +49,13 @@ class Drawing:
 
     draw: Draw = FIRST_DRAW  # seed of the run and of the rule, and number of the draw
     sources: Sources = NO_SOURCES  # vectors and paraphrases
-    # For a `NoiseCall` the new text of the instance at each place, as far as it was worked out
-    # before. A share without such texts is of an instance that is asked whether anything in it can
-    # change, so all of it does.
+    # Key of a `NoiseCall` → place of an instance → new text that was worked out before. A function
+    # with a share that has none here is only asked whether anything in the instance can change, so
+    # it changes all that can.
     written: Mapping[tuple[int, int], Mapping[int, str]] = field(default_factory=dict, hash=False)
 
 
-# Functions whose text is looked up, and not made of characters.
+# Functions that look their text up, instead of changing characters.
 _LOOKED_UP = frozenset({"neighbor", "paraphrase"})
 
 UNDRAWN = Drawing()
@@ -83,9 +83,9 @@ Part: TypeAlias = Callable[[Instance], Chunk | Unrendered]
 
 
 def in_place(rule: Rule) -> Noise | None:
-    """The one function of a rule that changes characters of its span and does nothing else.
+    """The function that changes characters of the span, if the rule does nothing else; or None.
 
-    Nothing around the span is looked at then: no space, no mark and no capital.
+    The rule then looks at nothing around the span: no space, no mark and no capital.
     """
     if len(rule.consequent) != 1:
         return None
@@ -201,7 +201,7 @@ def _reference_part(
 def _referred(
     instance: Instance, piece: Reference, place: TokenRange, piece_number: int
 ) -> str | Unrendered:
-    """What a reference stands for in an instance, after its functions."""
+    """The text that a reference stands for in an instance, with its functions applied."""
     word = _copied(instance, place)
     fine = instance.tokens[place.start].fine if place.start < place.end else ""
     for position, function in enumerate(piece.functions if word else ()):
@@ -224,7 +224,7 @@ def _referred(
 
 
 def _noisy(instance: Instance, noise: Noise, word: str, call: tuple[int, int]) -> str | Unrendered:
-    """A word or text after a function that writes noise."""
+    """A word or text with a function applied that writes noise."""
     drawing = instance.drawing
     if noise.kind == "neighbor":
         return drawing.sources.neighbor(word) or Unrendered.NO_NEIGHBOR
@@ -249,7 +249,7 @@ def _drawn_part(piece: syntax.Drawn, rule: Rule, scope: RuleScope, piece_number:
             help="members that are written are words, or quoted text: `set NAME = good | nice`",
         )
     name = f"{piece.module}.{piece.name}" if piece.module else piece.name
-    # The elements of the rule that are this set: numbers in the antecedent, and names.
+    # The elements of the rule that are this set, by their numbers in the antecedent and by names.
     places = [n for n, element in enumerate(rule.antecedent) if element.body == reference]
     elements = (each for each in every_element(rule) if each.body == reference)
     names = [each.name for each in elements if each.name is not None]
@@ -292,7 +292,7 @@ def _copied(instance: Instance, place: TokenRange) -> str:
 
 
 def _target(rule: Rule, piece: Reference | syntax.Inflected) -> Callable[[Binding], TokenRange]:
-    """Where a binding keeps what a reference refers to."""
+    """A function from a binding to the tokens that a reference refers to."""
     target = piece.target
     if isinstance(target, str):
         return lambda binding: binding.names[target]
@@ -313,9 +313,9 @@ def is_punctuation(text: str) -> bool:
 
 
 def kept_punctuation(rule: Rule) -> dict[int, int]:
-    """Pieces that write punctuation of the antecedent again, and which element that is.
+    """Number of a piece that writes punctuation of the antecedent again → number of its element.
 
-    Such punctuation keeps to the sides that it touched: ``What NOUN ? -> Which NOUN ?`` gives
+    Such punctuation touches its neighbours as it did before: ``What NOUN ? -> Which NOUN ?`` gives
     ``Which color?`` for ``What color?``.
     """
     if not any(isinstance(piece, Text) and is_punctuation(piece.text) for piece in rule.consequent):
@@ -334,7 +334,7 @@ def kept_punctuation(rule: Rule) -> dict[int, int]:
 
 
 def without_capital(text: str) -> str:
-    """A text whose first letter is a small one, unless its word is ``I`` or has another capital.
+    """The text with a small first letter, unless its word is ``I`` or has another capital.
 
     Example:
         >>> [without_capital(each) for each in ("The film", '"The film"', "NASA says", "I am")]
@@ -353,4 +353,4 @@ CASE_FUNCTIONS: dict[str, Callable[[str], str]] = {
     "cap": lambda word: word[:1].title() + word[1:],
     "uncap": without_capital,
 }
-"""What the functions of casing make of a text."""
+"""The functions of rules that change the casing of a text."""

@@ -1,20 +1,20 @@
 """How new text fits where it goes: its capitals, ``a`` or ``an``, and the edit that puts it there.
 
-In: texts, places in them, what takes the place of a span and what stands around it. Out: texts in
-another casing; the `Edit` that makes a change, or None where nothing changes. Always holds: an edit
-takes along white space and marks (`spacing`), a word whose capital changes, and an article.
+In: a text, a place in it, the new text for a span, and what stands around the span. Out: texts in
+another casing; the `Edit` that makes a change, or an `Unrendered` that says why there is none.
+Always holds: beyond its span, an edit takes along only white space and marks (`spacing`), a word
+whose capital changes, and an article.
 
-For casing: what is done depends on the rule and the text alone; words that are not written in lower
-case or with a first capital (``iPhone``, ``NASA``, ``www.x.com``) stay as they are, and so do
-names: a word loses its capital only if it is one of a closed list of function words, or if the rule
-itself calls it no name.
+Casing depends on the rule and the text alone. Words with other capitals than a first one, and what
+is no word (``iPhone``, ``NASA``, ``www.x.com``), stay as they are, and so do names: a word loses
+its capital only if it is on a closed list of function words, or if a tag in the rule says that it
+is not a name.
 
-For articles, under ``option repair = on``: they are looked at inside of new text, just before it,
-and where it ends with one; nothing else changes. Sounds are told by spelling: vowel letters, with
-short lists for ``hour``, ``one`` and ``union``, numbers by their first digits, and acronyms by the
-names of their letters if they have up to three letters or no vowel.
-
-Costs a few character tests; two searches in some fifty characters an edit for articles.
+Articles are corrected under ``option repair = on``: inside new text, just before it, and at its
+end. Spelling tells the sound: vowel letters, with short lists for ``hour``, ``one`` and ``union``;
+the first digits of numbers; and the names of the letters of acronyms that have up to three letters
+or no vowel. Costs a few character tests, and two searches in some fifty characters an edit for
+articles.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ PLAIN, CAPITAL, UPPER = 0, 1, 2
 """The casing of a replaced span, as far as literals follow it."""
 
 WITH_PRONOUN = 3
-"""Added where the span holds the pronoun ``I``: then literals write it so, too."""
+"""Added where the span holds the pronoun ``I``: then literals write ``i`` as ``I``, too."""
 
 OPENING = "([{\"'“‘"
 """What may stand between the start of a sentence and its first word."""
@@ -56,10 +56,10 @@ _STOPPED = re.compile(r"[.!?…][)\]}\"'”’]*\s*\Z")
 _HYPHENATED = re.compile(r"\w[-‐‑]\w")
 _ANY_PRONOUN = re.compile(r"(?<![\w-])I(?![\w-])")
 
-# The longest clitic, and what shows that it ends.
+# The length of the longest clitic, and one character that shows that it ends.
 _CLITIC_AND_MORE = 4
 
-# Adjectives that have a capital wherever they stand, though taggers call them no names.
+# Adjectives that have a capital wherever they stand, though taggers do not call them names.
 _PEOPLES = """
 arab arabic british catholic czech danish dutch english finnish french german greek hindu icelandic
 iraqi irish islamic israeli jewish muslim nordic olympic pakistani polish protestant roman scottish
@@ -71,8 +71,8 @@ _OF_PEOPLES = re.compile(rf"(?:{'|'.join(_PEOPLES.split())}|\w+(?:[ei]an|ese|ica
 def shape_of(old: str, *, opens: bool) -> int:
     """The casing of a replaced span.
 
-    Where it opens a sentence the capital of ``I`` says something; elsewhere the pronoun is a word
-    without a capital.
+    If the span opens a sentence, ``I`` counts as a word with a capital; elsewhere as a word without
+    one.
 
     Example:
         >>> spans = ("film", "Film", '"Film', "FILM", "'S", "I", "I AM")
@@ -148,9 +148,9 @@ def first_word(text: str, place: int) -> int:
 
 
 def capitalized(text: str, place: int = 0) -> tuple[int, str]:
-    """Where the word at a place, behind opening marks, ends; and the text to there with a capital.
+    """The end of the word at a place, behind opening marks, and the text up to it with a capital.
 
-    The place and no text where there is no word in lower case, or a clitic.
+    If there is no word in lower case, or a clitic, this is the place itself and no text.
 
     Example:
         >>> capitalized(' "good" film'), capitalized("iPhone"), capitalized("'s")
@@ -164,9 +164,9 @@ def capitalized(text: str, place: int = 0) -> tuple[int, str]:
 
 
 def uncapitalized(text: str, *, no_name: bool) -> str:
-    """A text whose first word loses its capital if it is no name.
+    """The text with a small letter at the start of its first word, if that is not a name.
 
-    Unless a tag says so, function words alone lose it.
+    Unless a tag says that it is not one (``no_name``), only function words lose their capital.
 
     Example:
         >>> [uncapitalized(each, no_name=False) for each in ("The film", "London", "I", "THE")]
@@ -236,7 +236,7 @@ def _before_first_word(text: str, edit: Edit, following: tuple[int, int], around
 
 
 def _with_next(text: str, edit: Edit, around: Around) -> Edit:
-    """An edit that gives the next word a capital, unless that has to stay."""
+    """The edit, widened to give the next word a capital, unless that word has to stay as it is."""
     end, word = capitalized(text, edit.end)
     if not word or around.forbids(edit.end, end):
         return edit
@@ -255,14 +255,14 @@ _AS_IN_YOU = re.compile(
 _AS_IN_WON = frozenset(("one", "ones", "once", "oneself", "ouija"))
 _LETTERS_WITH_AN = frozenset("AEFHILMNORSX")
 _LONGEST_ACRONYM = 3
-# How far before an edit an article is looked for, and a word behind it.
+# How many characters before an edit are searched for an article.
 _ARTICLE_REACH = 48
 
 
 def wants_an(word: str, *, shout: bool = False) -> bool:
     """Whether the article before a word is ``an``.
 
-    Where all around is in capitals too (``shout``), the word is no acronym.
+    If everything around it is in capitals too (``shout``), the word is not an acronym.
 
     Example:
         >>> words = ("apple", "hour", "union", "unimportant", "one", "FBI", "NASA", "8", "x", "US")
@@ -284,7 +284,7 @@ def wants_an(word: str, *, shout: bool = False) -> bool:
 
 
 def agreed(text: str, edit: Edit, *, limit: int) -> Edit:
-    """An edit whose articles agree with what they stand before; left of the limit they stay.
+    """The edit with articles that agree with the next word; left of the limit articles stay.
 
     Example:
         >>> agreed("A good film", Edit(2, 6, "good", "excellent"), limit=0)
@@ -296,7 +296,7 @@ def agreed(text: str, edit: Edit, *, limit: int) -> Edit:
     tail = "" if following is None else following[0]
     window = head + edit.new + tail
     first, last = len(head), len(head) + len(edit.new)
-    # The row itself tells what stands before the window.
+    # The row up to the end of the window, to tell what stands before it.
     row, shift = text[:low] + window, low
     pieces: list[str] = []
     start = place = first
@@ -317,7 +317,7 @@ def agreed(text: str, edit: Edit, *, limit: int) -> Edit:
 
 
 def _agreeing(match: re.Match[str], row: str, shift: int) -> str:
-    """The article of a match as it should be; as it is where it is no article."""
+    """The article of a match as it should be; unchanged if it is not an article."""
     article, word = match[1], match[3]
     shout = article.isupper() and row.isupper() and len(word) > 1
     if article[0] == "A" and not shout and not begins_sentence(row, shift + match.start()):
@@ -356,9 +356,9 @@ class Unrendered(Enum):
 Rendered: TypeAlias = Edit | Unrendered
 
 ALONE, TOUCHED, WORD, NEVER = 0, 1, 2, 3
-"""When the edge of new text needs more than its place (see `Placing.placed`): however its
-neighbour stands; where there is no white space between; where a letter or digit touches it; or
-never. Numbers of `windows.neighbours`."""
+"""When an edge of new text needs more than its place (see `Placing.placed`): always; if no white
+space separates it from its neighbour; if a letter or digit touches it; or never. An edge needs it
+if this is at most what `windows.neighbours` gives."""
 
 
 class Placing(NamedTuple):
@@ -387,7 +387,7 @@ class Placing(NamedTuple):
         new: str,
         around: Around = NOTHING,
     ) -> Rendered:
-        """Put new text between where a token ends and the next begins.
+        """Insert new text between the end of a token and the token that follows.
 
         At the start of a sentence the new text takes the capital, and the word that had it keeps
         it only if it may be a name.
@@ -445,7 +445,7 @@ class Placing(NamedTuple):
     def _parts_word(
         self, text: str, previous: int, following: tuple[int, int] | None, new: str
     ) -> bool:
-        """Whether an insertion would part a word at its hyphen, or a clitic from its word."""
+        """Whether an insertion would split a word at its hyphen, or a clitic from its word."""
         if _lacks_host(text, previous, new):
             return True
         if self.glued or following is None or following[0] > previous:
@@ -464,12 +464,12 @@ class Placing(NamedTuple):
 
 
 def _ends_anew(old: str, new: str) -> bool:
-    """Whether new text ends a sentence where the old one began one."""
+    """Whether new text ends a sentence, while in the old text the next sentence had begun."""
     return bool(_STOPPED.search(new)) and not _STOPPED.search(old) and holds_start(old)
 
 
 def _lacks_host(text: str, previous: int | None, new: str) -> bool:
-    """Whether new text begins with ``n't``, and the word that it is attached to bears none."""
+    """Whether new text begins with ``n't``, and the word before it does not bear it."""
     if previous is None or not spacing.begins_with_not(new):
         return False
     return not spacing.bears(spacing.stands_before(text, previous, ()), new)

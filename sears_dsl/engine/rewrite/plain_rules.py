@@ -1,10 +1,10 @@
 """What plain rules write: which of them write alike, and formats for those under exact case.
 
-In: rules whose elements each test one token by its word or tag, as mining makes hundreds of
-thousands (no context, quantifier, group or name). Out: `Described`, or the slots of a format for
-each (see `slots`). Always holds: two rules with one description and windows that look alike write
-the same; a format says what `Renderer` writes. Costs some Python work for each distinct element
-and piece, in whatever many rules it is, and some 0.1 microseconds a rule.
+In: rules whose elements each test one token by its word or tag, without context, quantifier, group
+or name; mining makes hundreds of thousands of these. Out: `Described`, or the slots of a format for
+each (see `slots`). Always holds: two rules with one description write the same where their windows
+look alike; a format writes what `Renderer` writes. Costs some Python work for each distinct element
+and piece, however many rules have it, and some 0.1 microseconds a rule.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from sears_dsl.language.rule import Element, Literal, Piece, Tag, TagCopy, Text
 from sears_dsl.runtime.array_types import Flags, Int32Array, Int64Array, Integer
 from sears_dsl.runtime.kernels import expect, kernel
 
-# What is known of a piece: what it writes, the value of the tag or mark that it writes again (-1:
-# none), its word (one of the two below where it is none), and whether it is glued.
+# Columns for each piece: what it writes; the value of the tag or mark that it writes again (-1:
+# none); the number of its word, or one of the two below; and whether it is glued.
 _WRITTEN, _AGAIN, _WORD, _GLUED = range(4)
 _COPIED_WORD, _NO_WORD = -1, -2
 # What is written where a token is copied.
 _COPY, _GLUED_COPY = -1, -2
-# What is known of an element: the value of the tag or mark that it is (-1: none), and bits.
+# Columns for each element: the value of the tag or mark that it is (-1: none), and bits.
 _VALUE, _BITS = range(2)
 _PLAIN, _NAMES_CASING, _IS_TAG = 1, 2, 4
 # Bits of a head.
@@ -54,7 +54,7 @@ class RuleFormats(NamedTuple):
 
 
 class PlainRules:
-    r"""Tells of rules, by their numbers, what they write.
+    r"""Describes what plain rules write, by the numbers of the rules.
 
     Example:
         >>> from sears_dsl.language.loader import parse
@@ -66,7 +66,7 @@ class PlainRules:
 
     def __init__(self, parts: RuleParts, words: dict[str, int]) -> None:
         self._parts = parts
-        self._words = words  # those of formats and their numbers; new ones are added
+        self._words = words  # word of a format → its number; new words are added
         self._values: dict[object, int] = {}
         self._pieces = _Known(parts.pieces.distinct, self._of_piece, 4)
         self._elements = _Known(parts.elements.distinct, self._of_element, 2)
@@ -78,7 +78,7 @@ class PlainRules:
         return self._parts.bare[rules] & ~elements.have(known[:, _BITS] & _PLAIN == 0)
 
     def heads(self, rules: NDArray[np.int64]) -> Int32Array:
-        """What decides about the matches of rules beside what they write."""
+        """For each rule a number that holds what affects its new text apart from its pieces."""
         elements, options = self._parts.elements, [each.options for each in self._parts.scopes]
         some = elements.of(rules)
         bits = self._elements.of(some.numbers)[:, _BITS]
@@ -121,7 +121,7 @@ class PlainRules:
         return RuleFormats(plain, slots, offsets)
 
     def _parts_of(self, rules: NDArray[np.int64]) -> tuple[Any, ...]:
-        """The pieces and elements of rules as kernels want them."""
+        """The pieces and elements of rules, as arguments of the kernels."""
         pieces, elements = self._parts.pieces.of(rules), self._parts.elements.of(rules)
         expect(len(pieces.numbers))
         return (
@@ -159,9 +159,9 @@ class PlainRules:
 
 
 class _Known:
-    """What is known of elements or pieces, by their numbers; each is looked at when it is needed.
+    """A table about elements or pieces, by their numbers; a row is filled when it is first needed.
 
-    To ``tell`` of one of the distinct ones takes so many numbers.
+    ``tell`` gives the row of one of the ``distinct`` ones, which is ``width`` numbers.
     """
 
     def __init__(
@@ -172,7 +172,7 @@ class _Known:
         self._seen = np.zeros(len(distinct), np.bool_)
 
     def of(self, numbers: Int32Array) -> Int32Array:
-        """What is known of all, of these at least; not to be written to."""
+        """The table, with the rows of these numbers filled; callers must not write to it."""
         wanted = np.zeros(len(self._seen), np.bool_)
         wanted[numbers] = True
         new = np.flatnonzero(wanted & ~self._seen).tolist()
@@ -191,9 +191,9 @@ def _again(  # noqa: PLR0917 - arrays in the order in which they are made
     known_elements: Int32Array,
     used: Flags,
 ) -> Any:
-    """Which element of a rule is the first with a value that is not used yet; -1: none is.
+    """Use the first element of a rule that has a value and is not used yet; -1 if there is none.
 
-    It is used then. The rule has the elements first up to, not including, last.
+    Returns its number in the rule, which has the elements first up to, not including, last.
     """
     if value < 0:
         return -1
@@ -214,7 +214,7 @@ def _describe(  # noqa: PLR0917 - arrays in the order in which they are made
     element_offsets: Int64Array,
     known_elements: Int32Array,
 ) -> Any:
-    """A sequence for each rule: its head, then what each piece writes and which element that is."""
+    """For each rule its head, then for each piece what it writes and which element it repeats."""
     count = heads.shape[0]
     values = np.empty(count + 2 * pieces.shape[0], np.int32)
     offsets = np.zeros(count + 1, np.int64)
@@ -242,7 +242,7 @@ def _format(  # noqa: PLR0917 - arrays in the order in which they are made
     element_offsets: Int64Array,
     known_elements: Int32Array,
 ) -> Any:
-    """See `RuleFormats`; there is a slot for each piece."""
+    """The fields of `RuleFormats`, with a slot for each piece."""
     count = piece_offsets.shape[0] - 1
     has = np.zeros(count, np.bool_)
     slots = np.empty((pieces.shape[0], 5), np.int32)
@@ -261,7 +261,7 @@ def _format(  # noqa: PLR0917 - arrays in the order in which they are made
             value = known_pieces[number, _AGAIN]
             place = np.int64(_again(value, first, last, elements, known_elements, used))
             copied = place if word == _COPIED_WORD else np.int64(NOWHERE)
-            # Punctuation that is kept touches what it touched.
+            # Punctuation that is written again touches what it touched before.
             mark = np.int64(NOWHERE) if word == _COPIED_WORD else place
             complete = complete and (word >= 0 or copied >= 0)
             mode = SPACED

@@ -2,12 +2,12 @@
 
 In: a rule (once, as a `Renderer`), then rows with their tokens and `Binding`s. Out: an `Edit`, or
 an `Unrendered` that says why there is none. Always holds: the edit covers the replaced span, and
-beyond it only white space and doubled marks that it takes along, and a word whose capital it
-changes; the edits of one row are in bounds, ordered and disjoint. Whatever the rule alone decides
-is computed once: a consequent of plain text costs one slice and one
-comparison an instance; references cost some string work, inflections a cached look-up. Rules that
-were compiled together have their renderers and variants in `CompiledRules`, by their numbers: those
-that never match cost nothing.
+beyond it only white space and doubled marks, a word whose capital it changes, and an article under
+``option repair = on``; the edits of one row are in bounds, ordered and disjoint. What depends on
+the rule alone is computed once: a consequent of plain text costs one slice and one comparison an
+instance, references some string work, inflections a cached look-up. `CompiledRules` has the
+renderers and variants of rules that were compiled together, by their numbers; rules that never
+match cost nothing.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ NewText: TypeAlias = Callable[[Binding], str | Unrendered]
 
 
 class Written(NamedTuple):
-    """What instances become that look alike."""
+    """What instances that look alike become."""
 
     new: str | Unrendered  # the new text
-    left: int = placing.ALONE  # when the left edge of it needs more than its place
-    right: int = placing.ALONE  # the same of the right edge
+    left: int = placing.ALONE  # when its left edge needs more than its place
+    right: int = placing.ALONE  # when its right edge does
 
 
 class Renderer:
@@ -81,7 +81,7 @@ class Renderer:
         )
         self._same = Unrendered.NO_PLACE if self.noise_calls else Unrendered.UNCHANGED
         self._parts: list[pieces.Part] = []
-        # Of a rule that copies nothing: its text, and that by the casing of what it replaces.
+        # For a rule that copies nothing: its chunks, and its text by the casing of the old text.
         self._chunks: list[Chunk] = []
         self._constants: dict[tuple[int, bool], str | Unrendered] = {}
         punctuation = pieces.kept_punctuation(rule)
@@ -105,10 +105,10 @@ class Renderer:
         protected: placing.Spans = (),
         drawing: Drawing = UNDRAWN,
     ) -> Rendered:
-        """The edit that one instance makes, with what `new_text` gave; None asks it.
+        """The edit that one instance makes; ``new`` is what `new_text` gave, None to call it here.
 
-        A deletion beside one of the edits of the row before it takes no white space twice; the
-        token that follows is the first of the next instance, and stays untouched.
+        ``before`` has earlier edits of the row: a deletion beside one takes no white space twice.
+        ``following`` is the first token of the next instance, which stays untouched.
         """
         if new is None:
             new = self.new_text(text, tokens, binding, drawing)
@@ -129,12 +129,12 @@ class Renderer:
     def new_text(
         self, text: str, tokens: Sequence[Token], binding: Binding, drawing: Drawing = UNDRAWN
     ) -> str | Unrendered:
-        """What takes the place of the span, before its edges are thought of.
+        """What takes the place of the span, before it is fitted to what stands beside it.
 
-        It depends on the rule, on how the instance lies on its tokens, on these with the
-        characters between them, on whether they touch their neighbours, and on whether the span
-        begins a sentence, if the rule follows the casing of the text; of rules that draw, on the
-        whole text and the drawing; on nothing else.
+        It depends only on the rule, the binding, the tokens of the instance, the characters between
+        them, whether they touch their neighbours and, if the rule follows the casing of the text,
+        whether the span begins a sentence. If the rule draws, it also depends on the whole text and
+        the drawing.
         """
         instance = Instance(text, tokens, binding, self.drawing(drawing))
         if binding.start == binding.end:
@@ -160,7 +160,7 @@ class Renderer:
     def written(
         self, text: str, tokens: Sequence[Token], binding: Binding, drawing: Drawing = UNDRAWN
     ) -> Written:
-        """What an instance becomes, and all that look like it."""
+        """What an instance, and every other that looks like it, becomes."""
         new = self.new_text(text, tokens, binding, drawing)
         if binding.start == binding.end or isinstance(new, Unrendered):
             return Written(new)
@@ -189,9 +189,9 @@ class Renderer:
 
 
 def _moved(chunk: Chunk, instance: Instance, *, first: bool) -> Chunk:
-    """A copy at the start of a sentence: the first takes the capital, the former first loses it.
+    """A copied chunk where the old text opened a sentence: the new first one takes a capital.
 
-    It loses it only if it is no name: a function word, or what the rule calls by another tag.
+    The old first one loses it if it is no name: a function word, or tagged otherwise by the rule.
     """
     if chunk.tokens is None or chunk.as_is:
         return chunk
@@ -218,9 +218,9 @@ def render_untouching(
     drawing: Drawing = UNDRAWN,
     new_text: NewText | None = None,
 ) -> tuple[list[Edit], list[Unrendered]]:
-    """The edits of those instances of a row that touch no protected span, and what is missing.
+    """The edits of the instances of a row that touch no protected span, and why others make none.
 
-    Instances come in the order of preference and may overlap; the first one may be wanted alone.
+    Instances come in the order of preference and may overlap; with ``first``, only one is taken.
     The renderer writes their text unless ``new_text`` gives it.
     """
     left, reach = list(instances), Reach(protected)
@@ -262,7 +262,7 @@ def follows_case(rule: Rule, scope: RuleScope) -> bool:
 
 
 def names_casing(body: object, scope: RuleScope) -> bool:
-    """Whether an element says which casing its tokens have, so that courtesies are off."""
+    """Whether an element says which casing its tokens have, so that new text keeps its own."""
     # A negation says what a token is not; its casing stays open.
     match body:
         case syntax.Group():
@@ -294,7 +294,7 @@ def _joined(
 ) -> str | Unrendered:
     """Chunks as one text: one space between words, none where they belong together.
 
-    Where a sentence begins ``inner``, in the old text, one that begins in the new has a capital.
+    If sentences begin inside the old text (``inner``), those inside the new text get a capital.
     """
     joined = ""
     previous: Chunk | None = None
@@ -325,7 +325,7 @@ def _space_between(text: str, tokens: Sequence[Token], left: Chunk, right: Chunk
 
 
 def _parts_clitic(tokens: Sequence[Token], left: Chunk, right: Chunk) -> bool:
-    """Whether ``n't`` is written behind a word that does not bear it, and did not have it."""
+    """Whether ``n't`` would follow a word that does not bear it, and did not have it before."""
     if not begins_with_not(right.text) or left.as_is or bears(left.text, right.text):
         return False
     if not left.tokens or not right.tokens or left.tokens.end != right.tokens.start:
@@ -336,15 +336,15 @@ def _parts_clitic(tokens: Sequence[Token], left: Chunk, right: Chunk) -> bool:
 # ---------------------------------------------------------------- rules by their numbers
 
 MOST_WRITTEN = 1 << 16
-"""So many new texts are remembered; then all are forgotten."""
+"""How many new texts are remembered before all are forgotten."""
 
 FIXED, CHOSEN, DRAWN = range(3)
-"""The way of a rule in batches: what its instances become depends on them alone; likewise, but a
-rate chooses among them, or their words are looked up; or it is drawn for each of them."""
+"""How batches treat a rule. FIXED: what an instance becomes depends on it alone. CHOSEN: likewise,
+but a rate chooses among instances, or words are looked up. DRAWN: it is drawn for each instance."""
 
 
 class CompiledRules:
-    """Compiled rules as what renders them; each is made ready when it first matches.
+    """Compiled rules with their renderers and variants, which are made when a rule first matches.
 
     Threads may share them.
 
@@ -399,7 +399,7 @@ class CompiledRules:
         return self.bound(rule, order, tokens, int(matches.rows[index]), start)
 
     def bound(self, rule: int, order: int, tokens: Tokens, row: int, start: int) -> Binding:
-        """How a variant of a rule lies on tokens, where its replaced span starts."""
+        """How a variant of a rule lies on the tokens of a row, given where its span starts."""
         variant = self.variants(rule)[order]
         first, types, ids = int(tokens.row_offsets[row]), tokens.types, tokens.type_ids
 
@@ -416,7 +416,7 @@ class CompiledRules:
 
     @cached_property
     def ways(self) -> NDArray[np.int8]:
-        """The way of each rule."""
+        """How batches treat each rule: `FIXED`, `CHOSEN` or `DRAWN`."""
         ways = np.full(len(self.rules), FIXED, np.int8)
         if len(self.program.rated):
             ways[self.program.rated] = CHOSEN

@@ -1,14 +1,15 @@
-"""What a batch of rows became, as columns and one by one; and edits for people to look at.
+"""The rewrites of a batch of rows, as columns and one by one, and edits for people to look at.
 
-In: rewrites sorted by row and rule, as `RewriteColumns`: edits as places and numbers of new texts;
-or a text and its edits. Out: a sequence that makes its members when they are looked at, and that
-notebooks show with every change marked; a text in `ShownPiece`s, the words that changed and nothing
-beside them. Always holds: a rewrite differs from its original; its edits are in order, disjoint and
-in bounds; equal rewrites of a row are spliced once. Of what is shown: applying a narrowed edit
-gives the same text; nothing smaller than a word is cut off, and the blanks and marks beside it; the
-pieces that are kept or removed are together the text, but for the blank that comes with an inserted
-word; a change of characters for others that look the same is followed by their code points. Costs
-28 bytes a rewrite and 12 an edit; a text costs a slice and a copy when it is asked for.
+In: rewrites sorted by row and rule, as `RewriteColumns`. Out: `Rewrites`, a sequence that makes its
+members when they are looked at, and that notebooks show with every change marked. Always holds: a
+rewrite differs from its original; its edits are in order, disjoint and in bounds; equal rewrites of
+a row are spliced once. Costs 28 bytes a rewrite and 12 an edit; a text costs a slice and a copy
+when it is asked for.
+
+To show edits, a text becomes `ShownPiece`s that mark the words that changed and nothing beside
+them. A narrowed edit gives the same text, and leaves out only whole words, blanks and marks. Kept
+and removed pieces make up the original, but for the blank that comes with an inserted word. Code
+points follow characters that look the same as those that they replace.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from sears_dsl.runtime.array_types import Int32Array, offsets_of, places_of
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DistinctRewrites:
-    r"""What some rewrites come down to when a row that is rewritten alike is counted once.
+    r"""The distinct rewrites among some: those that turn one row into the same text count once.
 
     Example:
         >>> from sears_dsl.language.loader import parse
@@ -56,7 +57,7 @@ class RewriteColumns:
     rules: Int32Array  # (rewrites,): position of the rule
     rows: Int32Array  # (rewrites,): row of the batch
     originals: Sequence[str]
-    # (rewrites + 1,): edits of rewrite k go from edit_offsets[k] to, not including, that of k + 1.
+    # (rewrites + 1,): rewrite k has the edits edit_offsets[k] up to, not including, that of k + 1.
     edit_offsets: Int32Array
     edit_starts: Int32Array  # (edits,): first character of each in its row
     edit_ends: Int32Array  # (edits,): one past the last
@@ -128,13 +129,13 @@ class RewriteColumns:
     # ------------------------------------------------------------ texts
 
     def texts(self) -> list[str]:
-        """The rewritten text of each; where a row is edited alike it is the same object."""
+        """The rewritten text of each; equal edits of a row give the same object."""
         ids, examples = self._alike()
         spliced = self._spliced(examples)
         return [spliced[number] for number in ids.tolist()]
 
     def each_text(self) -> list[str]:
-        """The rewritten text of each, for rewrites of which hardly two are alike."""
+        """The rewritten text of each, for rewrites that are rarely alike."""
         return self._spliced(np.arange(len(self), dtype=np.int32))
 
     def distinct(self) -> DistinctRewrites:
@@ -151,7 +152,7 @@ class RewriteColumns:
         )
 
     def _alike(self) -> tuple[Int32Array, Int32Array]:
-        """A number for each rewrite, the same where row and edits are; and an example of each."""
+        """A number for each rewrite, equal where row and edits are; and an example of each."""
         edits = (self.edit_starts, self.edit_ends, self.new_ids)
         if len(self.edit_starts) == len(self):  # one each
             table = np.stack([self.rows, *edits], axis=1)
@@ -161,7 +162,7 @@ class RewriteColumns:
         offsets = offsets_of(1 + 3 * counts, np.int64)
         values = np.empty(offsets[-1], np.int32)
         values[offsets[:-1]] = self.rows
-        # Edit k of all comes after the rows of so many rewrites.
+        # Before edit k come k others, and the rows of its own and all earlier rewrites.
         places = 3 * np.arange(len(self.edit_starts)) + 1 + np.repeat(np.arange(len(self)), counts)
         for column, entries in enumerate(edits):
             values[places + column] = entries
@@ -216,7 +217,7 @@ class RewriteColumns:
 def merged(
     parts: Sequence[Sequence[Rewrite] | RewriteColumns],
 ) -> Sequence[Rewrite] | RewriteColumns:
-    """One sequence out of several that are about different rows; few objects stay objects."""
+    """One sequence out of several that are about different rows; a single one stays as it is."""
     if len(parts) < 2:
         return parts[0] if parts else ()
     return RewriteColumns.merged(
@@ -233,12 +234,12 @@ _AT_ONCE = 4096
 class Rewrites(Sequence[Rewrite]):
     """Rewritten rows, by row and then by rule.
 
-    Index or iterate for `Rewrite`s, which are made then; counting, and asking for one column,
-    makes none.
+    Indexing and iterating make the `Rewrite`s then and there; counting them, and asking for one
+    column, makes none.
 
     Args:
-        rule_ids: the ids of the rules that were applied, or what gives them: ids of mined rules
-            have to be printed first, and few callers want them.
+        rule_ids: the ids of the rules that were applied, or a function that gives them: ids of
+            mined rules have to be printed first, and few callers want them.
         unrenderable: see below.
 
     Attributes:
@@ -293,7 +294,7 @@ class Rewrites(Sequence[Rewrite]):
 
     @cached_property
     def texts(self) -> list[str]:
-        """The rewritten text of each; what is edited alike in a row is one string."""
+        """The rewritten text of each; equal edits of a row give one string."""
         return self.columns.texts()
 
     def distinct(self) -> DistinctRewrites:
@@ -330,7 +331,7 @@ class Rewrites(Sequence[Rewrite]):
         return f"<{len(self)} rewrites, {sum(self.unrenderable.values())} not renderable>"
 
     def _repr_html_(self) -> str:
-        """A table for notebooks, what was taken out and put in marked."""
+        """A table for notebooks that marks what was removed and inserted."""
         rows = "".join(
             f"<tr><td>{rewrite.row}</td><td>{html.escape(self._name(rewrite.rule))}</td>"
             f"<td>{marked(rewrite.original, rewrite.edits)}</td></tr>"
@@ -351,7 +352,7 @@ class Rewrites(Sequence[Rewrite]):
 class ShownPiece(NamedTuple):
     """A part of a text to look at: ``same``, ``old`` (removed) or ``new`` (inserted).
 
-    A ``note`` is no part of it: the code points of look-alikes in the ``new`` part before it.
+    A ``note`` is not part of it: it has the code points of look-alikes in the ``new`` part before.
     """
 
     kind: Literal["same", "old", "new", "note"]
@@ -359,9 +360,9 @@ class ShownPiece(NamedTuple):
 
 
 def code_points(old: str, new: str) -> str:
-    """The characters of a new text that look as those of the old one do, with their code points.
+    """The characters of a new text that look like others of the old one, with their code points.
 
-    Empty where there are none, so that what is seen is what changed.
+    Empty if there are none, so that the change can be seen without a note.
 
     Example:
         >>> code_points("a film", "\u0430 f\u0456lm")
@@ -369,7 +370,7 @@ def code_points(old: str, new: str) -> str:
         >>> code_points("a film", "a movie")
         ''
     """
-    if old.isascii() and new.isascii():  # of which none looks like another
+    if old.isascii() and new.isascii():  # no two of these look alike
         return ""
     table, before = lookalikes(), set(old)
     alike = {table[each] for each in before if each in table} - before
@@ -381,7 +382,7 @@ def code_points(old: str, new: str) -> str:
 
 
 def with_code_points(old: str, new: str) -> str:
-    """A new text as a line of a report says it, the code points of its look-alikes behind it.
+    """A new text for a line of a report, with the code points of its look-alikes behind it.
 
     Example:
         >>> with_code_points("a film", "\u0430 film")
@@ -394,7 +395,7 @@ def with_code_points(old: str, new: str) -> str:
 
 
 def change(old: str, new: str) -> Iterator[ShownPiece]:
-    """What a text was and became, and what cannot be seen of it.
+    """The pieces of a change: the old text, the new text, and what cannot be seen of it.
 
     Example:
         >>> [tuple(each) for each in change("a", "\u0430")]
@@ -406,7 +407,7 @@ def change(old: str, new: str) -> Iterator[ShownPiece]:
 
 
 def narrowed(edit: Edit) -> Edit:
-    """The edit without the whole words, blanks and marks that stand on both sides unchanged.
+    """The edit without the whole words, blanks and marks at its ends that it does not change.
 
     Example:
         >>> narrowed(Edit(0, 16, "What color is it", "Which color is it"))
@@ -446,7 +447,7 @@ def pieces(original: str, edits: Sequence[Edit]) -> Iterator[ShownPiece]:
 
 
 def _bared(kind: Literal["old", "new"], text: str) -> Iterator[ShownPiece]:
-    """The piece without its outer blanks, and these beside it; blanks alone stay what they are."""
+    """The piece without its outer blanks, which are ``same``; blanks alone stay one piece."""
     bare = text.strip()
     if not bare:
         yield from _pieces_of(kind, text)
@@ -462,7 +463,7 @@ def _pieces_of(kind: Literal["same", "old", "new", "note"], text: str) -> Iterat
         yield ShownPiece(kind, text)
 
 
-# What is no blank and no mark; an apostrophe is a part of its word, as signs are that combine.
+# A word, blank or mark; apostrophes and combining signs are part of their word.
 _WORD = re.compile(r"""[^\s.,;:!?()\[\]{}"“”…—]+|.""", re.DOTALL)
 
 
@@ -472,7 +473,7 @@ def _words(text: str) -> list[str]:
 
 
 def common_ends(old: Sequence[object], new: Sequence[object]) -> tuple[int, int]:
-    """How many parts two sequences begin with alike, and with how many others they end alike.
+    """How many parts two sequences share at the start, and how many of the rest at the end.
 
     Example:
         >>> common_ends(["a", "good", "film"], ["a", "bad", "bad", "film"])
@@ -492,7 +493,7 @@ def _common(left: Iterable[object], right: Iterable[object]) -> int:
 
 
 def marked(original: str, edits: Sequence[Edit]) -> str:
-    """The row as HTML with ``<del>`` and ``<ins>`` around what changed, look-alikes told.
+    """The row as HTML with ``<del>`` and ``<ins>`` around what changed, and look-alikes noted.
 
     Example:
         >>> marked("a < movie", [Edit(4, 9, "movie", "film")])

@@ -1,11 +1,11 @@
-"""New texts of plain rules under exact case, as slots: which word, and what stands before it.
+"""New texts of plain rules under exact case, as slots: each a word, and what stands before it.
 
-In: formats of rules that copy tokens by their tags and write words (`plain_rules`), and later their
-matches. Out: the number of a new text for each match. Always holds: that text is what the
-`Renderer` gives; the renderer's placing is asked where more than the span may change (a span that
-may be a clitic of the token before, marks at the edges). Mined rules are such rules. Costs some
-0.1 microseconds a match, and one string for each distinct new text, whatever the rules and the
-replaced tokens are.
+In: formats of rules that copy tokens by their tags and write words (`plain_rules`), as mined rules
+do; later, their matches. Out: the number of a new text for each match. Always holds: the text is
+what the `Renderer` gives. Where more than the span may change (the span may be a clitic of the
+token before it, or there are marks at the edges), the match is left to the renderer's placing.
+Costs some 0.1 microseconds a match, and one string for each distinct new text, however many rules
+and replaced tokens lead to it.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from sears_dsl.runtime.kernels import kernel
 from sears_dsl.tagging.tokens import Tokens
 
 BARE, SPACED, NEXT = range(3)
-"""What stands before a slot: nothing; a space, but before a clitic; what stands in the row."""
+"""What stands before a slot: nothing; a space, unless it is a clitic; what stands in the row."""
 NOWHERE = -1
 _SPACE = ord(" ") + 1
 # Columns of the slots.
 _WORD, _COPIED, _MODE, _LEFT, _RIGHT = range(5)
-# What a word says of new text that it begins or ends, or in whose place it is.
+# Flags of a word that begins or ends new text, or that new text replaces.
 _STANDS_APART, _BEGINS_ATTACHED, _ENDS_REACHING, _IS_CLITIC = 1, 2, 4, 8
 _IS_NOT, _IS_BRACKET, _IS_QUOTE, _BEARS_NOT = 16, 32, 64, 128
 
@@ -41,11 +41,11 @@ class Formats:
 
     def __init__(self) -> None:
         self.words: dict[str, int] = {}  # the words that formats write, and their numbers
-        self.has = Growing(np.zeros(0, np.bool_))  # of each template whether there is a format
-        # Of all formats, one after another: the word, -1 where a token is copied; which token,
-        # counted from the start of the span, else -1; what stands before it. No space is there
-        # where the token at the next place touches the one before; the same for the last place;
-        # -1: none.
+        self.has = Growing(np.zeros(0, np.bool_))  # (templates,): whether each has a format
+        # The slots of all formats, one after another. Columns: the word, -1 for a copied token; the
+        # copied token, counted from the start of the span, else -1; what stands before the slot;
+        # and two tokens (-1: none): if one of these touches the token before it, the slot has no
+        # space before it.
         self.slots = Growing(np.zeros((0, 5), np.int32))
         self.offsets = Growing(np.zeros(1, np.int64))  # where those of each template begin
 
@@ -56,23 +56,23 @@ class Formats:
         self.has.extend(np.ones(len(offsets) - 1, np.bool_))
 
     def pass_over(self, count: int) -> None:
-        """Add so many templates without a format."""
+        """Add ``count`` templates without a format."""
         self.offsets.extend(np.full(count, len(self.slots)))
         self.has.extend(np.zeros(count, np.bool_))
 
 
 SILENT, MISSING, REPLACED, PLACED = range(4)
-"""What becomes of a match: nothing, since the text stays or since an inflection is missing; new
-text in the place of the old; or an edit that depends on the row around it."""
+"""What becomes of a match: nothing, since the text stays the same; nothing, since it cannot be
+rendered; new text in the place of the old; or an edit that depends on the row around it."""
 
 
 class FormattedTexts(NamedTuple):
-    """What formats gave."""
+    """The new texts that formats gave."""
 
-    has_text: NDArray[np.bool_]  # bool (matches,): where a format told the new text
-    # int8 (matches,): what became of those, one of the numbers above; of the others `REPLACED`
+    has_text: NDArray[np.bool_]  # bool (matches,): whether a format gave the new text
+    # int8 (matches,): what becomes of those, one of the numbers above; `REPLACED` for the others
     outcomes: NDArray[np.int8]
-    numbers: Int32Array  # (matches,): the number of that text, -1 where none is told
+    numbers: Int32Array  # (matches,): the number of the new text, -1 without a format
     texts: list[str]
 
 
@@ -114,9 +114,9 @@ def write_formats(
 def _words_between(
     lows: Int32Array, highs: Int32Array, tokens: Tokens, words: dict[str, int]
 ) -> tuple[dict[str, int], Int32Array]:
-    """The words with those of tokens lows[k] up to highs[k]; and for each token its word.
+    """The words, with those of tokens lows[k] up to highs[k] added; and the word of each token.
 
-    Of tokens that are nowhere there it means nothing.
+    For tokens outside all of these ranges the word means nothing.
     """
     types, count = tokens.types, len(tokens.type_ids)
     steps = np.bincount(lows, minlength=count + 1) - np.bincount(highs, minlength=count + 1)
@@ -131,7 +131,7 @@ def _words_between(
 
 
 def _gaps(tokens: Tokens) -> Int32Array:
-    """How many characters stand before each token; -1 before and behind a row."""
+    """How many characters lie between each token and the one before; -1 at the ends of a row."""
     gaps = np.append(tokens.starts, np.int32(0))
     gaps[1:] -= tokens.ends
     gaps[tokens.row_offsets] = -1
@@ -140,7 +140,7 @@ def _gaps(tokens: Tokens) -> Int32Array:
 
 @lru_cache(maxsize=1 << 16)
 def _kind_of(word: str) -> int:
-    """What a word says of new text that it begins or ends, or in whose place it is."""
+    """The flags of a word that begins or ends new text, or that new text replaces."""
     clitic = spacing.begins_with_clitic(word)
     kind = _IS_CLITIC if clitic else 0
     kind += _STANDS_APART if clitic or not word[:1].isalnum() else 0
@@ -156,7 +156,7 @@ def _kind_of(word: str) -> int:
 def _spell(
     described: Int32Array, offsets: Int64Array, chosen: Int32Array, words: Characters
 ) -> Any:
-    """The characters of the texts of some sequences that `_describe_slots` gives."""
+    """The characters of the texts that some sequences of `_describe_slots` spell, and bounds."""
     points, word_offsets = words
     bounds = np.zeros(chosen.shape[0] + 1, np.int64)
     written = np.empty(64, np.uint32)
@@ -193,7 +193,7 @@ def _stays(  # noqa: PLR0917 - arrays in the order in which they are made
     characters: Characters,
     new_characters: Characters,
 ) -> Any:
-    """Whether new text is what stands there already, for each of some spans of characters."""
+    """For each span of characters, whether its new text is what stands there already."""
     points, offsets = characters
     new_points, new_offsets = new_characters
     flags = np.zeros(rows.shape[0], np.bool_)
@@ -225,11 +225,12 @@ def _describe_slots(  # noqa: PLR0917 - arrays in the order in which they are ma
     characters: Characters,
     room: Integer,
 ) -> Any:
-    """A sequence for each match: of each slot what stands before it, and the word.
+    """A sequence for each match: for each slot, what stands before it, and its word.
 
-    Before it stands nothing: 0; one character: its number plus 1; several: minus their count, and
-    then their numbers. And whether the edit may change more than the span, and whether ``n't`` is
-    put behind a word that does not bear it. There is room for so many numbers.
+    What stands before it is 0 for nothing, a code point plus 1 for one character, or minus their
+    count and then the code points for several. Also returns, for each match, whether the edit may
+    change more than the span, and whether ``n't`` would follow a word that does not bear it. All
+    sequences together have at most ``room`` numbers.
     """
     points, text_offsets = characters
     count = keys.shape[0]

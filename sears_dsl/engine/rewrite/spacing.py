@@ -1,10 +1,10 @@
-"""White space, marks and clitics beside new text: what the edit that puts it there takes along.
+"""White space, marks and clitics beside new text: what an edit takes along, and what it adds.
 
-In: texts, places in them, and what takes the place of a span. Out: the `Edit` that makes a change,
-or None where nothing is left to write. Always holds: only white space and doubled marks next to the
-place are taken along; a word that stood apart from its neighbour still does; what is inserted is
-attached to where it belongs (clitics and closing punctuation to the left, opening punctuation to
-the right). Costs a few character tests.
+In: a text, a place in it, and the new text for a span. Out: the `Edit` that makes the change, or
+None if nothing is left to write. Always holds: an edit takes along only white space and doubled
+marks next to its place; a word that stood apart from its neighbour still does; inserted text is
+attached where it belongs (clitics and closing punctuation to the left, opening punctuation to the
+right). Costs a few character tests.
 """
 
 from __future__ import annotations
@@ -21,23 +21,23 @@ _CLITIC = re.compile(r"(?:['’ʼ](?:s|re|ve|ll|d|m)|n['’ʼ]t)(?=n['’ʼ]t|\W
 _FIRST_WORD = re.compile(r"\A\w*")
 _CLOSING_MARKS = frozenset(",.;:!?)]}%…’”")
 OPENING_MARKS = frozenset("([{“‘")
-# Straight quotes are both; which one is told by the side on which they touch a word.
+# Straight quotes open or close; the side on which they touch a word tells which.
 QUOTES = frozenset("\"'")
 # New text that begins with one of these is attached to the word before it.
 _ATTACHED = frozenset(",.;:!?")
-# What is not written where a mark stands already.
+# Marks that are not written where a mark stands already.
 _MARKS = frozenset(",;:.")
 _STOPPING_MARKS = frozenset(",;:.!?…")
-# Words whose dot is their own: another mark may follow it.
+# Abbreviations: the dot belongs to the word, and another mark may follow it.
 _ABBREVIATION = re.compile(
     r"(?<!\w)(?:(?:[^\W\d_]{1,3}\.){2,}"
     r"|(?:mr|mrs|ms|dr|prof|st|jr|sr|vs|etc|inc|ltd|co|corp|approx)\.)\Z",
     re.IGNORECASE,
 )
-# How much of a text tells whether it ends with one, or begins with a row of dots.
+# How many characters tell whether a text ends with one, or begins with a row of dots.
 _REACH = 8
 _LAST_WORD = re.compile(r"\w+\Z")
-# No names, whatever stands around them; `may`, `will` and `I` are not here.
+# Words that are never names, whatever stands around them; `may`, `will` and `I` are not here.
 _WORDS = """
 a about after all also although always am an and any are as at be because been before being
 both but by can could did do does each either even every few for from had has have he her here
@@ -47,13 +47,13 @@ such that the their then there these they this those though thus to unless until
 what when where which while who whom whose why with within without would yet you your
 """
 FUNCTION_WORDS = frozenset(_WORDS.split())
-"""Words that are no names, and of which few bear clitics."""
+"""Words that are never names, and few of which bear clitics."""
 
-# Those that bear a clitic 's.
+# The words among them that bear the clitic 's.
 _BEARING_S = "he she it that this here there who what when where why how let which else"
 _BEARING_OTHERS = {("that", "'ve"), ("which", "'d"), ("which", "'ll")}
 _COMPOUND = re.compile(r"\w['’ʼ‐‑-]\w+\Z")
-# What is left of `isnt` where its first half is replaced.
+# What is left of `isnt` when `is` is replaced.
 _BARE_CLITIC = re.compile(r"nt(?!\w)", re.IGNORECASE)
 
 
@@ -73,12 +73,12 @@ def begins_attached(text: str) -> bool:
 
 
 def ends_reaching(text: str) -> bool:
-    """Whether the text ends with a mark that is not written twice, or with what may open."""
+    """Whether the text ends with a mark that is not written twice, or with one that may open."""
     return text[-1] in _MARKS or text[-1] in OPENING_MARKS | QUOTES
 
 
 def reaches_out(old: str, new: str) -> bool:
-    """Whether new text may take along what stands around the old one, without touching it."""
+    """Whether new text may take along something that stands near the old one, not touching it."""
     if begins_attached(new) and not is_attached(old):
         return True
     first, last = new[0] in _MARKS, ends_reaching(new)
@@ -86,12 +86,12 @@ def reaches_out(old: str, new: str) -> bool:
 
 
 def _is_as(old: str, new: str) -> bool:
-    """Whether a mark is the old one, which stays where it is whatever stands beside it."""
+    """Whether a mark is the same as the old one; it then stays, whatever stands beside it."""
     return new == old or (old == "…" and new == ".")
 
 
 def may_be_parted(old: str, new: str) -> tuple[bool, bool]:
-    """Whether a space may have to part new text from what touches it, on its left and its right.
+    """Whether new text may need a space between it and what touches it, on its left and right.
 
     Example:
         >>> may_be_parted(".", "!"), may_be_parted("'s", "is"), may_be_parted("film", "a (good)")
@@ -113,7 +113,7 @@ def begins_with_not(text: str) -> bool:
 def bears(host: str, clitic: str) -> bool:
     """Whether the word that ends a text bears the clitic that begins another one.
 
-    There is ``n't`` in a closed list of words alone; others lean on nouns, names and some pronouns.
+    ``n't`` follows a closed list of words only; others lean on nouns, names and some pronouns.
 
     Example:
         >>> pairs = [("it is", "n't"), ("it looks", "n't"), ("they", "'re"), ("really", "'s")]
@@ -132,7 +132,7 @@ def bears(host: str, clitic: str) -> bool:
         return True
     if low in FUNCTION_WORDS or low == "i":
         return False
-    # *The deceased's*: adjectives stand for people.
+    # *The deceased's*: adjectives can stand for people.
     return not is_listed(low) or is_listed(low, ("NOUN", "ADJ") if end == "'s" else ("NOUN",))
 
 
@@ -156,13 +156,13 @@ def opens(before: str) -> bool:
 
 
 def _opens_behind(before: str, new: str) -> bool:
-    """Whether new text ends with something that opens, and is no mark of a face (``:(``)."""
+    """Whether new text ends with something that opens and is not part of a face (``:(``)."""
     last = (before + new)[-2:]
     return opens(last) and (len(last) < 2 or last[0].isspace() or last[0] in OPENING_MARKS)
 
 
 def stands_before(text: str, place: int, before: Sequence[Edit]) -> str:
-    """The end of what stands before a place after some edits: its white space and the last word."""
+    """What stands just before a place after some edits: white space, and the end of a word."""
     if not before:
         return text[max(0, _space_before(text, place, 0) - _REACH) : place]
     pieces: list[str] = []
@@ -193,16 +193,16 @@ def _space_after(text: str, place: int) -> int:
 
 
 def _next(text: str, place: int) -> str:
-    """White space and the next few characters behind it."""
+    """The white space at a place, and the next few characters behind it."""
     return text[place : _space_after(text, place) + _REACH]
 
 
 def deletion(text: str, start: int, end: int, *, before: str, limit: int, barrier: int) -> Edit:
-    """Delete characters start:end with one of the gaps beside them.
+    """Delete characters start:end and one of the gaps beside them.
 
-    Of two marks that would come together (``a, really, b``) one goes; two words stay apart. Before
-    the span stands what the edits so far left (see `stands_before`); nothing left of the limit and
-    right of the barrier, the neighbouring edits, can be taken along.
+    If two marks would meet (``a, really, b``) one of them goes; two words stay apart. ``before`` is
+    what earlier edits left before the span (see `stands_before`). Nothing left of ``limit`` or
+    right of ``barrier``, where the neighbouring edits are, is taken along.
     """
     left = _space_before(text, start, limit)
     right = _space_after(text, end)
@@ -224,7 +224,7 @@ def deletion(text: str, start: int, end: int, *, before: str, limit: int, barrie
     elif right == end:
         left = start
     elif len(bare) == len(before):
-        # Nothing to take on the left; the word before keeps its space unless it opens something.
+        # There is no gap on the left; the right one stays unless something opens before it.
         left = start
         if not opens(bare):
             right = end
@@ -248,7 +248,7 @@ def _is_first(text: str, start: int, before: str) -> bool:
 
 
 def _without_mark(text: str, start: int, end: int, *, bare: str, limit: int, barrier: int) -> Edit:
-    """Delete a span between two marks and one of these: the first one before a full stop."""
+    """Delete a span between two marks, and one of these if it can go: the first before a stop."""
     left, right = _space_before(text, start, limit), _space_after(text, end)
     if bare[-1] in ",;:" and text[right] in ",;:" and right < barrier:
         return Edit(left, right + 1, text[left : right + 1], "")
@@ -264,9 +264,9 @@ def _would_join(before: str, after: str) -> bool:
 def replacement(
     text: str, start: int, end: int, new: str, *, glued: bool, before: str, limit: int
 ) -> Edit | None:
-    """Put new text in the place of characters start:end; None: nothing is left of it.
+    """Put new text in the place of characters start:end; None if nothing of it is left to write.
 
-    Glued it is attached to the token before, as ``~`` says; see `deletion`.
+    If ``glued``, it is attached to the token before, as ``~`` says. For the rest see `deletion`.
     """
     old = text[start:end]
     bare = before.rstrip()
@@ -302,7 +302,7 @@ def _single(new: str, *, before: str, after: str) -> tuple[str, bool]:
 
 
 def _without_last_mark(new: str, after: str) -> str:
-    """New text without its last mark, before another one; of two rows of dots the longer stays."""
+    """New text without its last mark if another follows; of two rows of dots the longer stays."""
     following = after.lstrip()
     dots = len(new) - len(new.rstrip("."))
     if dots > 1:
@@ -326,19 +326,19 @@ def ends_with_abbreviation(text: str) -> bool:
 
 
 def _may_attach(bare: str, new: str) -> bool:
-    """Whether new text is attached to what stands before it, white space left out."""
+    """Whether new text is attached to what stands before it, leaving out the white space."""
     if not bare or opens(bare) or not begins_attached(new):
         return False
     return new[0] in _ATTACHED or bare[-1].isalnum() or bare[-1] in QUOTES
 
 
 def is_attached(old: str) -> bool:
-    """Whether a replaced span begins with what is attached to the word before it, or could be."""
+    """Whether a replaced span begins with something that is or could be attached to a word."""
     return not old[:1].isalnum() or begins_with_clitic(old)
 
 
 def _wants_space(before: str, old: str, new: str) -> bool:
-    """Whether a word that takes the place of a span would touch what the span could touch.
+    """Whether new text needs a space before it, where the old text could do without.
 
     ``don't`` → ``do not``, ``yes, or no`` → ``yes or no``, ``cannot`` → ``can never``.
     """
@@ -354,7 +354,7 @@ def _wants_space(before: str, old: str, new: str) -> bool:
 
 
 def _joins_after(old: str, new: str, after: str) -> bool:
-    """Whether a word would touch the word after the span, and its last word did not."""
+    """Whether new text would run into the word after the span, so that it needs a space."""
     if not new[-1].isalnum() or not after[:1].isalnum() or begins_with_clitic(after[:4]):
         return False
     if not old[-1].isalnum():
@@ -373,9 +373,9 @@ def _same_word(old: str, new: str) -> bool:
 def insertion(
     text: str, previous: int | None, following: tuple[int, int] | None, new: str, *, glued: bool
 ) -> Edit | None:
-    """Insert a text between two tokens; None: nothing is left to write.
+    """Insert a text between two tokens; None if nothing is left to write.
 
-    At an end of the row there is no end of the token before, or no token after.
+    ``previous`` is where the token before ends, ``following`` the token after; None at a row's end.
     """
     new, doubled = _single(
         new,
@@ -402,6 +402,6 @@ def insertion(
         return Edit(start, start, "", new + gap)
     space_before = "" if opens(before) else " "
     token = text[start:end]
-    # Whether it touches and belongs to the one before it.
+    # Whether the token after belongs to the one that it touches.
     attaches = token[0] in _CLOSING_MARKS or token[0] in QUOTES or begins_with_clitic(token)
     return Edit(start, start, "", space_before + new + ("" if attaches else gap))

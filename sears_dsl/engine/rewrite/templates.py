@@ -1,15 +1,15 @@
-"""What matches are rendered by and what they become, shared by rules that write alike.
+"""Templates, which write the new texts of matches; rules that write alike share one.
 
-In: compiled rules and, match by match, which flat variant of them was found. Out: `Forms`: numbers
-of templates, each a renderer and a layout, and new texts. Always holds: two matches with one
+In: compiled rules and, for each match, which flat variant of its rule was found. Out: `Forms`: for
+each match a template (a renderer and a variant) and a new text. Always holds: two matches with one
 template and windows that look alike (`windows`) get the same new text. Plain rules (no context,
-quantifier, group or name), of which mining makes hundreds of thousands, share a template where
-their consequents come to the same: `DT NN -> a NN` and `DET NOUN -> a NOUN` both write "a" and the
-second token. Those under exact case have a template and a format each (`plain_rules`, `slots`),
-which takes no Python work for a rule or a form. What a rule alone decides is worked out when it
-first matches, so that rules that never match cost nothing. Threads may share them: templates are
-numbered by one of them at a time. Costs a hash of its tokens a match, and some Python work for each
-form.
+quantifier, group or name), of which mining makes hundreds of thousands, share a template if their
+consequents write the same: `DT NN -> a NN` and `DET NOUN -> a NOUN` both write "a" and the second
+token. Under exact case each plain rule has its own template with a format (`plain_rules`, `slots`),
+which takes no Python work for a rule or a form. What depends on a rule alone is computed when the
+rule first matches, so rules that never match cost nothing. Threads may share the templates: only
+one thread at a time makes new ones. Costs a hash of its tokens for each match, and some Python work
+for each form, that is, each distinct look of a template.
 """
 
 from __future__ import annotations
@@ -53,18 +53,18 @@ class RenderingTemplates:
         self._recipes = Growing(np.zeros((0, 2), np.int32))  # rules and their variants
         self._read_context = Growing(np.zeros(0, np.bool_))
         self.formats = Formats()
-        # Of each template whether new text may depend on where a sentence begins.
+        # For each template, whether its new text may depend on where a sentence begins.
         self.cased = Growing(np.zeros(0, np.bool_))
         self._texts: dict[tuple[object, ...], rendering.Written] = {}
         self._plain = PlainRules(compiled.program.parts, self.formats.words)
         self._written: dict[bytes, int] = {}  # what plain rules write → their template
 
     def renderer_of(self, number: int) -> rendering.Renderer:
-        """What writes the new text of a template."""
+        """The renderer that writes the new text of a template."""
         return self._compiled.renderer(int(self._recipes.array[number, 0]))
 
     def forms(self, tokens: Tokens, matches: Matches, drawing: Drawing) -> Forms:
-        """What matches become, each form of them written once."""
+        """What matches become; the new text of each form is written once."""
         windows = self.windows(matches, tokens.row_offsets)
         characters = characters_of(tokens.texts)
         formatted = write_formats(self.formats, windows.keys, matches, tokens, characters)
@@ -108,10 +108,10 @@ class RenderingTemplates:
         return Windows(numbers, lows, highs)
 
     def written(self, tokens: Tokens, look: Look, drawing: Drawing | None) -> rendering.Written:
-        """What matches become that look alike, worked out once for all batches.
+        """What the matches of a look become, worked out once for all batches.
 
-        With a drawing, in which neighbours are looked up, nothing is remembered: the next run may
-        look them up elsewhere.
+        With a drawing, whose sources look up neighbours, nothing is remembered: the next run may
+        have other sources.
         """
         _, row, start, end, appearance = look
         written = self._texts.get(appearance) if drawing is None else None
@@ -134,7 +134,7 @@ class RenderingTemplates:
     def _reaching(
         self, tokens: Tokens, matches: Matches, become: NDArray[np.int32], characters: Characters
     ) -> NDArray[np.int64]:
-        """Matches whose new text depends on what touches them: see `Placing.edges`."""
+        """The places of matches whose edits depend on what touches them; see `Placing.edges`."""
         replaced = np.flatnonzero(become[:, 0] == REPLACED)
         some, edges = matches.select(replaced), become[replaced, 2:]
         base = tokens.row_offsets[some.rows]
@@ -146,12 +146,11 @@ class RenderingTemplates:
     def _form(
         self, tokens: Tokens, look: Look, texts: dict[str, int], drawing: Drawing
     ) -> tuple[int, int, int, int]:
-        """What matches become that look like this: outcome, number of its text, edges."""
+        """What the matches of a look become: outcome, number of the new text, both edges."""
         rule = look.rule
         drawing_rules = self._compiled.drawing_rules
         looked_up = rule in drawing_rules and looks_up(self._rules[rule][0], "neighbor")
-        written = self.written(tokens, look, drawing if looked_up else None)
-        new, left, right = written
+        new, left, right = self.written(tokens, look, drawing if looked_up else None)
         if isinstance(new, Unrendered):
             return (MISSING if new.is_counted else SILENT), -1, 0, 0
         outcome = PLACED if left == ALONE else REPLACED
@@ -164,7 +163,7 @@ class RenderingTemplates:
 
     @cached_property
     def _first_slot(self) -> Int32Array:
-        """Each rule has a slot for every variant of its pattern; where they begin."""
+        """Where the slots of each rule begin; a rule has one for every variant of its pattern."""
         patterns = self._program.rules.patterns
         counts = np.diff(patterns.first_variant, append=len(patterns.variants))
         return offsets_of(counts[patterns.pattern_of], np.int32)
@@ -180,7 +179,7 @@ class RenderingTemplates:
         return np.repeat(np.arange(len(self._rules)), np.diff(self._first_slot))
 
     def _number(self, rules: NDArray[np.int64], orders: NDArray[np.integer]) -> Int32Array:
-        """The numbers of the templates of variants of rules, made where they are new."""
+        """The numbers of the templates of variants of rules; missing ones are made."""
         numbers = np.empty(len(rules), np.int32)
         plain = self._are_plain(rules)
         numbers[~plain] = self._make(rules[~plain], orders[~plain])
@@ -215,12 +214,12 @@ class RenderingTemplates:
         orders: NDArray[np.integer] | int = 0,
         formats: RuleFormats | None = None,
     ) -> NDArray[np.int64]:
-        """The numbers of new templates: of variants of rules, all with formats or all without."""
+        """Make templates for variants of rules, all with formats or all without; their numbers."""
         first = len(self._recipes)
         recipes = np.zeros((len(rules), 2), np.int32)
         recipes[:, 0], recipes[:, 1] = rules, orders
         read_context, cased = np.zeros((2, len(rules)), np.bool_)
-        if formats is None:  # what has a format copies tokens of the span, in their casing
+        if formats is None:  # a format copies tokens of the span, in their casing
             scoped = [self._rules[rule] for rule in rules.tolist()]
             read_context[:] = [rendering.reads_context(rule) for rule, _ in scoped]
             cased[:] = [rendering.follows_case(*each) for each in scoped]
@@ -233,10 +232,10 @@ class RenderingTemplates:
         return np.arange(first, len(self._recipes))
 
     def _are_plain(self, rules: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Which rules have elements that are each a test on one token, and nothing else."""
+        """Which rules consist only of elements that each test one token."""
         patterns, offsets = self._program.rules.patterns, self._program.parts.elements.offsets
         firsts = patterns.first_variant[patterns.pattern_of[rules]]
-        # No word was split, nor may be in another casing.
+        # There is one variant of one token an element: no word is split or has several casings.
         once: NDArray[np.bool_] = np.diff(self._first_slot)[rules] == 1
         once &= self._widths[firsts] == offsets[rules + 1] - offsets[rules]
         once &= self._plain.are_plain(rules)
@@ -248,8 +247,8 @@ class Forms:
     """What matches become."""
 
     templates: RenderingTemplates  # all that there are so far
-    template_ids: Int32Array  # which of them renders each match
-    outcomes: NDArray[np.int8]  # int8 (matches,): what came of each, see `slots`
+    template_ids: Int32Array  # (matches,): the template of each match
+    outcomes: NDArray[np.int8]  # int8 (matches,): the outcome of each, see `slots`
     new_ids: Int32Array  # (matches,): the number of the new text, -1 where there is none
     form_ids: Int32Array  # (matches,): the same number where matches look alike; -1 with a format
     texts: dict[str, int]  # new texts and their numbers

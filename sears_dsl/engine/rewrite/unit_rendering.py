@@ -1,12 +1,12 @@
 """One unit at a time: which instances of a rule that may draw are rewritten, and what they become.
 
 In: a renderer, a text with its tokens, all instances of the rule in it; or the matches of a batch.
-Out: edits, and why those of other instances are missing; or rewrites. Always holds: without a rate
-the first instance or all are rewritten, as of every rule; under a rate all are looked at in the
-order of their numbers until the share of them is rewritten, and an instance in which nothing can
-change is passed over and counted; a share of characters is one of all the text that the function is
-given in the unit, instances that were passed over among it. Costs a rendering of each instance that
-is looked at, of all of them where spans are protected; another one where a function has a share.
+Out: edits, and why other instances make none; or rewrites. Always holds: without a rate the first
+instance or all are rewritten, as for every rule. Under a rate, instances are tried in the order of
+their random numbers until the share of them is rewritten; those in which nothing can change are
+passed over and counted. A share of characters is a share of all text that the function is given in
+the unit, also in instances that were passed over. Costs a rendering of each instance that is tried,
+of all of them if spans are protected, and another one if a function has a share.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from sears_dsl.tagging.tokens import Token, Tokens
 
 @dataclass(frozen=True)
 class UnitInstance:
-    """An instance, and how it lies on its tokens; under a rate most are never asked."""
+    """An instance, bound to its tokens when it is first asked; under a rate most never are."""
 
     start: int  # its first token
     end: int  # one past its last
@@ -55,10 +55,9 @@ def unit_edits(
     protected: Spans = (),
     drawing: Drawing = UNDRAWN,
 ) -> tuple[list[Edit], list[Unrendered]]:
-    """The edits of a rule in one unit, and why those of other instances are missing.
+    """The edits of a rule in one unit, and why other instances make none.
 
-    Instances come in the order of preference and may overlap; without a rate the first one may
-    be wanted alone.
+    They come in the order of preference and may overlap. Without a rate, ``first`` takes only one.
     """
     rate = renderer.rule.metadata.rate
     shares = any(call.noise.share is not None for call in renderer.noise_calls)
@@ -67,7 +66,7 @@ def unit_edits(
             renderer, text, tokens, [each.binding for each in instances],
             first=first, protected=protected, drawing=drawing,
         )  # fmt: skip
-    # What an instance becomes alone it becomes among others too, unless they share something.
+    # An instance becomes the same alone and among others, unless a share is drawn over all of them.
     alone = replace(drawing, written={})
     known: dict[tuple[int, int], str | Unrendered] = {}
 
@@ -137,7 +136,7 @@ def _until_enough(
     rendered: Callable[[UnitInstance], Rendered],
     draw: Draw,
 ) -> list[UnitInstance]:
-    """Instances in the order of their numbers, until a share of all can be rewritten."""
+    """Instances in the order of their random numbers, until a share of all can be rewritten."""
     left = how_many(rate, len(possible), number(draw, "rate share", text))
     ranks = numbers(draw, "rate", text, [(each.place, 0) for each in possible])
     tried: list[UnitInstance] = []
@@ -174,7 +173,7 @@ def _shares(
 def rewrites_by_unit(
     compiled: rendering.CompiledRules, tokens: Tokens, matches: Matches, run: rendering.RenderingRun
 ) -> RewriteColumns:
-    """Rewrites of each unit by itself: what draws, and what would touch what is protected."""
+    """Rewrites unit by unit: of rules that draw, and where an edit would touch protected text."""
     rewrites: list[Rewrite] = []
     for row, rule, instances in _instances(compiled, tokens, matches, run):
         text = tokens.texts[row]
@@ -199,7 +198,7 @@ def _instances(
 ) -> Iterator[tuple[int, int, list[UnitInstance]]]:
     """Row and rule of each unit that has matches, and the instances there.
 
-    Where something is protected, those that overlap are among them.
+    In rows that protect something, instances that overlap others are included.
     """
     groups: dict[tuple[int, int], list[int]] = {}
     pairs = zip(matches.rows.tolist(), matches.rules.tolist(), strict=True)

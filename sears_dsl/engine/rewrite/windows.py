@@ -1,9 +1,9 @@
-"""Which instances look alike, so that what they give is worked out once.
+"""Which instances look alike, so that their new text is worked out once.
 
 In: instances as windows of tokens. Out: how they look, each `Look` once. Always holds: two
 instances look alike exactly if they have one key, the same tokens, the same characters between
-these, touch their neighbours on the same sides, and both begin a sentence or neither does, where
-that counts. Costs some 10 ns an integer of the sequences that stand for windows.
+these, touch their neighbours on the same sides and, where that counts, both begin a sentence or
+neither does. Costs some 10 ns for each integer of the sequences that stand for windows.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from sears_dsl.runtime.array_types import (
 from sears_dsl.runtime.kernels import kernel
 from sears_dsl.tagging.tokens import Tokens
 
-# A sequence begins with the key of its window, and so many bits below it.
+# A sequence begins with a head: the key of its window, and so many flags in the bits below.
 _HEAD_BITS = 3
 
 _SPACES = (133, 160, 5760, 8232, 8233, 8239, 8287, 12288)
@@ -49,13 +49,13 @@ class Windows(NamedTuple):
 
 
 class Look(NamedTuple):
-    """How matches look that become the same, and one of them."""
+    """The look of matches that become the same, and one of these matches."""
 
     rule: int  # its rule
     row: int  # its row in the batch
     start: int  # the first token, counted in the row
     end: int  # one past the last
-    # What tells the look from others, in all batches: the head of its sequence (see
+    # What distinguishes the look in all batches: the head of its sequence (see
     # `_describe_windows`), the characters of its window, and the tokens.
     appearance: tuple[Any, ...]
 
@@ -68,9 +68,9 @@ class Look(NamedTuple):
 def looks_of(
     windows: Windows, cased: Flags, matches: Matches, tokens: Tokens, characters: Characters
 ) -> tuple[Int32Array, list[Look]]:
-    """The number of its look for each match, and the looks.
+    """For each match the number of its look, and the looks.
 
-    A key is ``cased`` whose new text may depend on where a sentence begins.
+    ``cased`` says for each key whether its new text may depend on where a sentence begins.
     """
     keys, lows, highs = windows
     opens = np.zeros(len(matches), np.bool_)
@@ -103,7 +103,7 @@ def _looks(windows: Windows, matches: Matches, tokens: Tokens) -> Iterator[Look]
 
 
 def arrays_of(tokens: Tokens) -> TokenArrays:
-    """The tokens as kernels want them."""
+    """The tokens as arrays for kernels."""
     return tokens.row_offsets, tokens.type_ids, tokens.starts, tokens.ends
 
 
