@@ -1,8 +1,8 @@
 """Look-alikes and slips of typing in words: which characters change, and what they become.
 
 In: the text of an instance, its place in its unit, a `Draw`. Out: the changed text. Always holds:
-places are characters of the text as given; the places of one instance do not overlap; where fewer
-can change than are asked for, all of them do; casing stays in its place. Costs a number for each
+places are characters of the text as given; the places of one instance do not overlap; if fewer can
+change than are asked for, all of them do; casing stays in its place. Costs a random number for each
 place that could change.
 """
 
@@ -18,7 +18,7 @@ from sears_dsl.engine.noise.draws import Draw, below, how_many, number, numbers
 from sears_dsl.language.rule import TYPING_KINDS, Noise
 
 UNICODE = "17.0.0"
-"""The version of Unicode that the table of look-alikes is of."""
+"""The version of Unicode that the table of look-alikes comes from."""
 
 _TABLE = Path(__file__).with_name("lookalikes.tsv")
 
@@ -71,10 +71,10 @@ def has_place(noise: Noise, text: str) -> bool:
 def shared(
     noise: Noise, share: int, instances: Sequence[PlacedText], unit: str, draw: Draw
 ) -> dict[int, str]:
-    """The texts of all instances that a function is given in a unit, by their places.
+    """The new texts of all instances that a function is given in a unit, by their places.
 
-    A share, in millionths, is changed: of all characters that are not white space for
-    look-alikes, of all letters for slips; which of them is drawn among all that can.
+    ``share`` is in millionths of all characters but white space for look-alikes, and of all letters
+    for slips. Which of these change is drawn among all that can.
     """
     if noise.kind == "homoglyph":
         counted = sum(not character.isspace() for _, text in instances for character in text)
@@ -109,9 +109,9 @@ def _ordered(
 
 @lru_cache(maxsize=1)
 def lookalikes() -> Mapping[str, str]:
-    """For each character that has one the look-alike that takes its place; never itself.
+    """Character → the look-alike that takes its place, which is never the character itself.
 
-    Source: Unicode, UTS #39, intentional.txt, under the Unicode licence, of which
+    Source: Unicode, UTS #39, intentional.txt, under the Unicode licence, from which
     `training/lookalikes.py` makes the file.
 
     Example:
@@ -142,7 +142,7 @@ def _replaced(text: str, places: Collection[int]) -> str:
 
 
 def keys_beside(letter: str) -> list[str]:
-    """The keys that touch the one of a small letter on a keyboard.
+    """The keys that touch the key of a small letter on a keyboard.
 
     Example:
         >>> keys_beside("g"), keys_beside("é")
@@ -182,7 +182,7 @@ def _places_of(kind: str, text: str, letters: list[int]) -> list[int]:
 
 
 class _Room:
-    """What slips leave of an instance."""
+    """An instance with the slips made in it so far, and where others still fit."""
 
     def __init__(self, kind: str, instance: PlacedText) -> None:
         self.instance = instance
@@ -212,7 +212,7 @@ class _Room:
 
 
 def _slips(kind: str, instance: PlacedText, count: int, unit: str, draw: Draw) -> list[_Slip]:
-    """So many slips in one instance, one after another."""
+    """``count`` slips in one instance, one after another; fewer if no other fits."""
     room = _Room(kind, instance)
     ordered: dict[str, list[tuple[int, int]]] = {}
     for j in range(count):
@@ -232,7 +232,7 @@ def _slips(kind: str, instance: PlacedText, count: int, unit: str, draw: Draw) -
 
 
 def _slip_falls(kind: str, room: _Room, i: int, *, unit: str, draw: Draw) -> bool:
-    """Make the slip at a place on which a share falls; whether those before leave room for one."""
+    """Make a slip at a place that a share has chosen; False if earlier slips leave no room."""
     fitting = [each for each in room.places if room.fits(each, i)]
     if not fitting:
         return False

@@ -1,11 +1,11 @@
-"""Draws: every decision as a number that depends on what it is about, and on nothing else.
+"""Draws: every random decision is a number that depends on what it is about, and on nothing else.
 
 In: a seed, the number of the draw, the name of the decision, the text of the unit, a place in it
-and a count. Out: 64 bits, and what is made of them. Always holds: integers alone, so the same
-numbers on every machine; of a share p the first k in the order of their numbers are taken, so that
-what 10% changes, 25% changes too. The chain is SplitMix64 (Steele, Lea and Flood 2014); names and
-texts enter as 64 bits of BLAKE2b. Costs some two microseconds a number, less where many are asked
-for at once.
+and a count. Out: 64 bits, and numbers made from them. Always holds: only integers are used, so all
+machines get the same numbers; a share takes the first few in the order of their numbers, so what
+10% changes, 25% changes too. The chain is SplitMix64 (Steele, Lea and Flood 2014), which names and
+texts enter as 64 bits of BLAKE2b. Costs some two microseconds a number, less if many are asked for
+at once.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from sears_dsl.runtime.array_types import UInt64Array
 
 _MASK = (1 << 64) - 1
 _MILLION = 10**6
-# From so many numbers on arrays are quicker than numbers one by one.
+# From so many numbers on, arrays are faster.
 _MANY = 16
 
 
@@ -45,13 +45,13 @@ def mix(bits: int) -> int:
 
 
 def key(text: str) -> int:
-    """A name, or the text of a unit, as 64 bits; halves of surrogate pairs count as they are."""
+    """A name, or the text of a unit, as 64 bits; it may hold halves of surrogate pairs."""
     data = text.encode("utf-8", "surrogatepass")
     return int.from_bytes(blake2b(data, digest_size=8).digest(), "little")
 
 
 def number(draw: Draw, name: str, unit: str, place: int = 0, count: int = 0) -> int:
-    """The 64 bits of one decision, of several of this name there by their count."""
+    """The 64 bits of one decision; ``count`` tells apart several of one name at one place."""
     state = begun(draw, name, unit)
     for part in (place, count):
         state = mix(state ^ (part & _MASK))
@@ -84,12 +84,12 @@ def mixed(bits: UInt64Array) -> UInt64Array:
 
 @lru_cache(maxsize=256)
 def begun(draw: Draw, name: str, unit: str) -> int:
-    """What all decisions of one name in one unit have in common: `number` goes on from here."""
+    """The state that all decisions of one name in one unit share: `number` goes on from here."""
     return mix(begun_name(draw, name) ^ key(unit))
 
 
 def begun_name(draw: Draw, name: str) -> int:
-    """What all decisions of one name have in common."""
+    """The state that all decisions of one name share."""
     state = 0
     for part in (draw.seed, draw.number, key(name)):
         state = mix(state ^ (part & _MASK))
@@ -97,12 +97,12 @@ def begun_name(draw: Draw, name: str) -> int:
 
 
 def below(bits: int, bound: int) -> int:
-    """A number from 0 on, below a bound of at most 2**32."""
+    """A number from 0 up to, not including, a bound of at most 2**32."""
     return ((bits >> 32) * bound) >> 32
 
 
 def how_many(share: int, things: int, bits: int) -> int:
-    """A share, in millionths, of some things: the next lower number, or by chance the next higher.
+    """How many of some things a share, in millionths, is: rounded down or, by chance, up.
 
     Example:
         >>> how_many(250_000, 8, 0), how_many(250_000, 7, 0), how_many(250_000, 7, 2**64 - 1)

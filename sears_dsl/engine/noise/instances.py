@@ -1,10 +1,10 @@
 """Rates, and functions of characters, over all the instances of a rule in a batch.
 
-In: the instances by their rows and places, as code points; a seed. Out: which of them are looked
-at, and the new texts of those that change. Always holds: they are what `draws` and `characters`
-give one by one. Costs a hash of each unit and some kernels; a string for each changed instance, and
-the plain functions for slips in words with letters outside ASCII, or in units with them where a
-share of all letters slips.
+In: the instances by their rows and places, as code points; a seed. Out: which of them are tried,
+and the new texts of those that change. Always holds: both are what `draws` and `characters` give
+one by one. Costs a hash of each unit, some kernels, and a string for each changed instance. The
+plain functions make the slips in words with letters outside ASCII and, if a share of all letters
+slips, in whole units with such letters.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def _where(
     rows: NDArray[np.integer],
     units: Sequence[str] | Mapping[int, str],
 ) -> kernels.InstancePlaces:
-    """What decisions of some names about the instances of a rule depend on."""
+    """What the decisions of some names about the instances of a rule depend on."""
     offsets = unit_offsets(rows)
     keys = np.array([key(units[row]) for row in rows[offsets[:-1]].tolist()], np.uint64)
     bases = np.array([begun_name(draw, name) for name in names], np.uint64)
@@ -56,7 +56,7 @@ def tried_by_rate(
     rows: NDArray[np.integer],
     units: Sequence[str],
 ) -> NDArray[np.bool_]:
-    """Which instances of a rule are looked at until a share of those of each unit is rewritten."""
+    """Which instances of a rule are tried until a share of those of each unit is rewritten."""
     where = _where(["rate share", "rate"], draw, places, rows, units)
     tried: NDArray[np.bool_] = kernels.try_instances(rate, able, where)
     return tried
@@ -81,7 +81,7 @@ def noise_batch(
     rows: NDArray[np.integer],
     units: Sequence[str] | Mapping[int, str],
 ) -> NoiseBatch:
-    """A function of instances, in the code points of a batch."""
+    """One function in all instances of a rule, given as code points of a batch."""
     kind = noise.kind
     first_kind = [kind] if kind == "homoglyph" else list(TYPING_KINDS)
     names = ["rate share", "rate", f"{kind} share", kind, "key letter", "typo kind", *first_kind]
@@ -102,9 +102,9 @@ class NoiseBatch(NamedTuple):
     units: Sequence[str] | Mapping[int, str]
 
     def new_texts(self, rate: int | None) -> tuple[dict[int, str], int]:
-        """The new texts of instances that change, and in how many that are looked at nothing can.
+        """The new texts of instances that change, and in how many that are tried nothing can.
 
-        Without a rate, in millionths, all are looked at.
+        The rate is in millionths; without one, all instances are tried.
         """
         tried, able = self._tried(rate)
         new = self._written(tried, able)
@@ -112,7 +112,7 @@ class NoiseBatch(NamedTuple):
         return texts, int((new.become == kernels.UNABLE).sum())
 
     def all_new_texts(self) -> dict[int, str]:
-        """The new texts of all instances that change; a share is one of all of them."""
+        """The new texts of all instances that change; a share is one of all in a unit."""
         every = np.ones(len(self.rows), np.bool_)
         return self._texts(self._written(every, every), every)
 
@@ -123,13 +123,13 @@ class NoiseBatch(NamedTuple):
         return PlacedText(int(self.where.places[at]), text)
 
     def _tried(self, rate: int | None) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Which instances are looked at, and whether anything in those can change."""
+        """Which instances are tried, and whether anything in those can change."""
         tried = np.ones(len(self.rows), np.bool_)
         if rate is None and (self.noise.share is None or self.noise.kind == "homoglyph"):
             return tried, tried
         able = self._has_place()
         settled = ~able
-        # Slips may leave a word as it was: `II`, a letter less and one twice.
+        # Slips may leave a word as it was: `II` with one letter dropped and the other doubled.
         several = self.noise.share is not None or self.noise.places > 1
         while True:
             if rate is not None:
@@ -141,7 +141,7 @@ class NoiseBatch(NamedTuple):
             settled |= new
 
     def _changes(self, chosen: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Whether all slips that a function may make change an instance, of those chosen."""
+        """Whether each chosen instance changes if the function makes all slips that it may make."""
         if self.noise.share is not None:
             return self._replace(noise=Noise(self.noise.kind, ALL))._changes(chosen)
         new = self._written(chosen, chosen)
@@ -192,7 +192,7 @@ class NoiseBatch(NamedTuple):
         return _New(*kernels.misspell_share(kind, share, tried, able, where, what, _key_table()))
 
     def _texts(self, new: _New, able: NDArray[np.bool_]) -> dict[int, str]:
-        """The new texts of the instances that change; what kernels leave is written here."""
+        """The new texts of the instances that change, with those that the kernels leave."""
         at_all = np.flatnonzero(new.become == kernels.CHANGED)
         points = new.points
         if self.noise.kind == "homoglyph":
@@ -206,7 +206,7 @@ class NoiseBatch(NamedTuple):
         return {at: written[low:high] for at, (low, high) in places} | self._plain_texts(new, able)
 
     def _plain_texts(self, new: _New, able: NDArray[np.bool_]) -> dict[int, str]:
-        """New texts of instances that kernels leave; those that cannot change are marked so."""
+        """New texts of instances that the kernels leave; those that cannot change are marked so."""
         texts: dict[int, str] = {}
         units: dict[int, list[int]] = {}
         for at in np.flatnonzero(new.become == kernels.PLAIN).tolist():
@@ -252,7 +252,7 @@ def _look_alike_tables() -> tuple[NDArray[np.uint32], NDArray[np.bool_]]:
 
 @cache
 def _key_table() -> NDArray[np.uint32]:
-    """For each small letter how many keys touch its own, and which."""
+    """For each small letter, how many keys touch its key, and which."""
     table = np.zeros((26, 7), np.uint32)
     for row, letter in enumerate("abcdefghijklmnopqrstuvwxyz"):
         beside = characters.keys_beside(letter)

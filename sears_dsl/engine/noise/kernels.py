@@ -1,10 +1,10 @@
 """Draws, look-alikes and slips over arrays: `draws` and `characters` for whole batches.
 
-In: instances of one rule, unit by unit, as places in the code points of a batch; what all decisions
-of a name have in common. Out: which instances are tried, and what they become. Always holds: the
-results are those of the plain functions; a word with a letter outside ASCII is left to these where
-letters change, and where a share of them does, its whole unit. Products and sums stay within 64
-bits, so that plain Python computes the same. Costs some ten nanoseconds a number, compiled.
+In: instances of one rule, unit by unit, as places in the code points of a batch; the state that all
+decisions of a name share. Out: which instances are tried, and what they become. Always holds: the
+results are those of the plain functions. For slips, a word with a letter outside ASCII is left to
+these; if a share of all letters slips, so is its whole unit. Products and sums stay within 64 bits,
+so that plain Python computes the same. Costs some ten nanoseconds a number, compiled.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from sears_dsl.runtime.array_types import (
 from sears_dsl.runtime.kernels import kernel
 
 UNTRIED, UNABLE, CHANGED, PLAIN = range(4)
-"""An instance is not looked at, cannot change, is changed, or is left to the plain code."""
+"""An instance is not tried, cannot change, is changed, or is left to the plain code."""
 
 RATE_SHARE, RATE, SHARE, PLACE, KEY_LETTER, TYPO_KIND, FIRST_KIND = range(7)
 """Names of decisions, as places in an array: the last is the first of four kinds of slips."""
 
 TYPO = 4
-"""A function; 0 to 3 are the kinds of slips."""
+"""The function that draws the kind of each slip; 0 to 3 are the functions of one kind."""
 
 _LOW = np.uint64(0xFFFFFFFF)
 _HALF = np.uint64(32)
@@ -44,8 +44,8 @@ class InstancePlaces(NamedTuple):
 
     places: Int64Array  # (instances,): where each begins in its unit
     offsets: Int64Array  # (units + 1,): the instances of each unit
-    unit_keys: UInt64Array  # (units,): the texts of the units
-    bases: UInt64Array  # what the decisions of each name have in common
+    unit_keys: UInt64Array  # (units,): the texts of the units, as `draws.key` gives them
+    bases: UInt64Array  # the state that the decisions of each name share
 
 
 class InstancePoints(NamedTuple):
@@ -59,7 +59,7 @@ class InstancePoints(NamedTuple):
 
 @kernel
 def _times(one: Integer, low: Integer, high: Integer) -> Any:
-    """The lower 64 bits of a product; the second factor in two halves."""
+    """The lower 64 bits of a product; the second factor is given as two halves."""
     a, b = one & _LOW, one >> _HALF
     product = a * low
     upper = ((product >> _HALF) + ((a * high) & _LOW) + ((b * low) & _LOW)) & _LOW
@@ -68,7 +68,7 @@ def _times(one: Integer, low: Integer, high: Integer) -> Any:
 
 @kernel
 def mixed(state: Integer, part: Integer) -> Any:
-    """The state of a chain of SplitMix64 after one part more."""
+    """The state of a chain of SplitMix64 after one more part."""
     bits = state ^ part
     low = (bits & _LOW) + np.uint64(0x7F4A7C15)
     high = ((bits >> _HALF) + np.uint64(0x9E3779B9) + (low >> _HALF)) & _LOW
@@ -93,7 +93,7 @@ def _how_many(share: Integer, things: Integer, bits: Integer) -> Any:
 
 @kernel
 def try_instances(rate: Integer, able: Flags, where: InstancePlaces) -> Any:
-    """Which instances are looked at until a share of all of a unit, in millionths, is rewritten.
+    """Which instances are tried until a share, in millionths, of those of their unit is rewritten.
 
     ``able``, bool (instances,), says in which anything can change.
     """
@@ -131,11 +131,11 @@ def look_alike(  # noqa: PLR0917
     table: UInt32Array,
     spaces: Flags,
 ) -> Any:
-    """Characters of the instances that are tried become their look-alikes, in place.
+    """Turn characters of the instances that are tried into their look-alikes, in place.
 
-    A share of 0 is a number of places in each instance. ``table``, uint32, has the look-alike of
-    each code point, 0 where there is none; ``spaces`` says which are white space. What becomes of
-    each is told as in `UNTRIED`, which is also what is tried, able and spared by the share.
+    If ``share`` is 0, ``count`` places of each instance change. ``table``, uint32, has the
+    look-alike of each code point, 0 if it has none; ``spaces`` says which are white space. Returns
+    what becomes of each instance; `UNTRIED` also if the share spares one that is tried and able.
     """
     places, offsets, unit_keys, bases = where
     starts, ends, points, _ = what
@@ -189,7 +189,7 @@ def look_alike(  # noqa: PLR0917
                     points[spots[spot]] = table[points[spots[spot]]]
                     become[owners[spot]] = CHANGED
             elif quota > 0:
-                # Which number is the last to be taken; those below it are taken too.
+                # The largest number that is taken; all below it are taken, too.
                 last = np.partition(numbers[:able], quota - 1)[quota - 1]
                 for spot in range(able):
                     if numbers[spot] <= last:
@@ -224,7 +224,7 @@ def _fits(  # noqa: PLR0917
     covered: Flags,
     letters: Integer,
 ) -> Any:
-    """Whether a slip of a kind can begin at a code point, beside those that are covered."""
+    """Whether a slip of a kind can begin at a code point, where some are covered by slips."""
     if not _is_letter(points[point]):
         return False
     if kind == _SWAP:
@@ -262,9 +262,9 @@ def _write(  # noqa: PLR0917
     state: Integer,
     place: Integer,
 ) -> Any:
-    """Write an instance with its slips: where it ends, or ``total`` if it is what it was.
+    """Write an instance with its slips at ``total``; return where it ends, ``total`` if unchanged.
 
-    ``slips`` is the kind that begins at each code point, -1 for none; ``state`` is of letters.
+    ``slips`` has the kind that begins at each code point, -1 for none; ``state`` draws letters.
     """
     begun, point = total, start
     while point < end:
@@ -306,11 +306,11 @@ def misspell(  # noqa: PLR0915, PLR0917 - one loop: a call an instance would cos
     what: InstancePoints,
     keys: UInt32Array,
 ) -> Any:
-    """So many slips of a kind, all that fit for 0, in each instance that is tried.
+    """Make ``count`` slips of a kind, or for 0 all that fit, in each instance that is tried.
 
-    ``keys``, uint32 (26, 7), has for each letter how many keys touch its own, and which. Given are
-    what becomes of each instance (`UNTRIED`), the new code points of all, one after another, and
-    the bounds of each among these.
+    ``keys``, uint32 (26, 7), has for each letter how many keys touch its key, and which. Returns
+    what becomes of each instance (see `UNTRIED`), the new code points of all, one after another,
+    and the bounds of each among these.
     """
     places, offsets, unit_keys, bases = where
     starts, ends, points, foreign = what
@@ -402,10 +402,10 @@ def misspell_share(  # noqa: PLR0915, PLR0917 - likewise
     what: InstancePoints,
     keys: UInt32Array,
 ) -> Any:
-    """Slips in a share, in millionths, of all letters of the instances of a unit that are tried.
+    """Make slips in a share, in millionths, of all letters of the tried instances of each unit.
 
-    In those that are not ``able`` to change nothing is written. Given is the same as of `misspell`:
-    `UNTRIED` where they are spared by the share, and `PLAIN` of all of a unit where one is.
+    Nothing is written for instances that are not ``able`` to change. Returns what `misspell` does;
+    instances that the share spares are `UNTRIED`, and if one of a unit is `PLAIN`, all are.
     """
     places, offsets, unit_keys, bases = where
     starts, ends, points, foreign = what

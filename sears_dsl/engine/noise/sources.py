@@ -1,8 +1,8 @@
 """What words and sentences become by looking them up: neighbours in vectors, and paraphrases.
 
-In: a table of vectors, a paraphraser, or neither. Out: for a word or a text the one that takes its
-place. Always holds: each is asked for once and remembered; a word is looked up as it is written,
-then in lower case; nothing is drawn. Costs what the tables cost; a dictionary look-up afterwards.
+In: a table of vectors, a paraphraser, or neither. Out: for a word or a text, the one that takes its
+place. Always holds: each is looked up once and remembered; a word is looked up as it is written,
+then in lower case; nothing is drawn. Costs what the sources cost, and later a dictionary look-up.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ class Vectors(Protocol):
 
 
 class Paraphrases(Protocol):
-    """A machine that says the same in other words."""
+    """Something that says the same in other words."""
 
     @property
     def identity(self) -> str:
         """What tells its paraphrases from those of others, in one line."""
 
     def paraphrase(self, texts: Sequence[str]) -> Sequence[str | None]:
-        """For each text the best one that says the same and differs in a word; None: none."""
+        """For each text the best paraphrase that differs in a word; None if there is none."""
 
 
 class _Remembered:
-    """What was looked up."""
+    """A function that looks queries up, with its answers so far."""
 
     def __init__(self, look_up: Callable[[Sequence[str]], Sequence[str | None]] | None) -> None:
         self._look_up = look_up

@@ -1,13 +1,13 @@
 """Tables of word vectors, and the nearest word of each word in them.
 
 In: a name (`glove-6b-50d`, `minilm`) or a file of vectors. Out: `WordVectors`. Always holds: the
-nearest word is that of the highest cosine, the first of the table where several have it, and never
-the word itself in another casing; it does not depend on which other words are asked about. Files
-are read as data: nothing in a package or a file is run; of all that a pickle of gensim's
-`KeyedVectors` may name only arrays and the class itself are known, which is an empty object. Costs
-a product of the words with the table, in blocks; of GloVe's first 100,000 words the answer comes
-along in `glove_nearest.npz`, which `training/nearest_words.py` makes, and counts only for the very
-file that it was made of.
+nearest word has the highest cosine, is the first of the table if several have it, and is never the
+word itself in another casing; it does not depend on which other words are asked about. Files are
+read as data, and nothing in a package or a file is run: a pickle of gensim's `KeyedVectors` may
+name only arrays and the class itself, for which an empty class stands in. Costs a product of the
+words with the table, in blocks. For GloVe's first 100,000 words `glove_nearest.npz` has the
+answers; `training/nearest_words.py` makes it, and it counts only for the very file that it was made
+from.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _ADVICE = (
     "of a whole model save the vectors, `model.wv.save(FILE)`; of FastText as text, "
     "`model.wv.save_word2vec_format(FILE)`, which is read too"
 )
-# What arrays are made of, by the names of numpy 1 and 2.
+# What a pickle needs to make arrays, by the names of numpy 1 and 2.
 _ARRAYS = {
     (module, name)
     for core in ("numpy.core", "numpy._core")
@@ -41,7 +41,7 @@ _MODULE = "gensim.models.keyedvectors"
 
 
 class _GensimObject:
-    """An object of gensim, of which the attributes alone are kept."""
+    """Stands in for an object of gensim; only its attributes are kept."""
 
 
 class _OnlyData(pickle.Unpickler):
@@ -57,7 +57,7 @@ class _OnlyData(pickle.Unpickler):
 
 
 def read_keyed(path: Path) -> tuple[list[str], NDArray[Any]]:
-    """The words and their vectors."""
+    """The words and the vectors of a file that gensim has saved."""
     try:
         with path.open("rb") as file:
             stored = _OnlyData(file).load()
@@ -78,7 +78,7 @@ def read_keyed(path: Path) -> tuple[list[str], NDArray[Any]]:
     return list(map(str, words)), np.asarray(table, np.float32)
 
 
-# So many cosines are held at once.
+# How many cosines are held at once.
 _BLOCK = 1 << 24
 # Cosines that differ by less in single precision are compared in double.
 _CLOSE = 1e-4
@@ -100,9 +100,9 @@ NAME_VECTORS = (
 class WordVectors:
     """Words with their vectors, float32 (words, dimensions), as `sources.Vectors`.
 
-    Neighbours are, for the first words, the numbers of their nearest words, -1 for none, where that
-    was worked out before. DataError: another number of vectors than of words, a word twice, a value
-    that is not a number.
+    ``neighbours`` has, for the first words, the numbers of their nearest words, -1 for none, if
+    these were computed before. DataError: the numbers of words and vectors differ, a word stands
+    twice, or a value is not a number.
 
     Example:
         >>> table = np.array([[1, 0], [0.9, 0.1], [0, 1]], np.float32)
@@ -181,13 +181,13 @@ class WordVectors:
 
     @cached_property
     def _unit_table(self) -> NDArray[np.float32]:
-        """The vectors divided by their lengths; a vector of zeros is like none."""
+        """The vectors divided by their lengths; a vector of zeros stays as it is."""
         norms = np.where(self._norms > 0, self._norms, np.float32(np.inf))
         return np.asarray(self.table / norms[:, None], np.float32)
 
     @cached_property
     def _alike(self) -> dict[str, list[int]]:
-        """The places of words that are one but for their casing."""
+        """A word in lower case → the places of all words that differ from it only in casing."""
         alike: dict[str, list[int]] = {}
         for place, word in enumerate(self.words):
             alike.setdefault(word.lower(), []).append(place)
@@ -233,7 +233,7 @@ def load_vectors(name: str) -> WordVectors:
 
 @lru_cache(maxsize=1)
 def _read(name: str, path: Path, _changed: int) -> WordVectors:
-    """The vectors of a package's folder or of a file, once as long as the file stays as it is."""
+    """The vectors of a package's folder or of a file, read once as long as the file stays."""
     if name in VECTORS:
         return _glove(path, name) if name.startswith("glove") else _encoder(path, name)
     if path.suffix == ".bin":
@@ -259,7 +259,7 @@ def _glove(folder: Path, name: str) -> WordVectors:
 
 
 def _shipped_neighbours(identity: str) -> NDArray[np.int32]:
-    """The numbers of the nearest words of the first words, if they are of these vectors."""
+    """The shipped numbers of nearest words, if they belong to these vectors."""
     with np.load(_GLOVE_NEIGHBOURS, allow_pickle=False) as stored:
         if str(stored["identity"]) != identity:
             return _NO_NEIGHBOURS
