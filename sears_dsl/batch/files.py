@@ -1,11 +1,11 @@
-"""A ruleset over a file: what is asked, whether it can be done, and how it is done.
+"""Rules applied to a file: the request, the checks before any work, and the run.
 
-In: a request (rules with a tagger, paths, what to do). Out: a file and a report. Always holds: what
-does not go together is refused before a row is worked on; the same output for any number of
-processes, whether or not the run was interrupted and resumed; the old output stays until the new
-one is complete; in chain mode into the same format, everything but the rewritten values is written
-as it stood. Costs a look at the first batch and at the first mebibyte of the input, then memory for
-a few batches of about a mebibyte each, whatever the size of the file.
+In: a request (rules with a tagger, paths, what to do). Out: a file and a report. Always holds:
+options that do not go together are refused before a row is worked on; the output is the same for
+any number of processes, and for an interrupted run that was resumed; the old output stays until the
+new one is complete; in chain mode into the same format, everything but the rewritten values is
+written as it stood. Costs a look at the first batch and at the first mebibyte of the input, then
+memory for a few batches of about a mebibyte each, whatever the size of the file.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ from sears_dsl.engine.matcher import Matcher
 from sears_dsl.errors import DataError, UsageError
 from sears_dsl.runtime.files import are_same
 
-# New objects between two collections; Python's own number is some hundreds.
+# New objects between two garbage collections; by default some hundreds.
 _NEW_OBJECTS = 70_000
-# Bytes of a file that are worth a second process from the beginning: some seconds of work.
+# A file of so many bytes is worth a second process from the beginning: some seconds of work.
 _LARGE = 16 << 20
 
 
@@ -59,17 +59,17 @@ class ApplyRequest(RowChoices):
     # ``each``: a record for every row and rule that changed it. ``chain``: each row once, all rules
     # applied to it in order.
     mode: Mode = "each"
-    format: str | None = None  # of the input; without, by its name, and plain text for ``-``
-    # Of the output; without, by its name; for ``-`` the input's in chain mode, JSON lines in each.
+    format: str | None = None  # of the input; None: by its name, plain text for ``-``
+    # Of the output; None: by its name; for ``-`` the input's in chain mode, JSON lines in each.
     output_format: str | None = None
     # Encoding, header, limit and the size of batches.
     reading: ReadOptions = field(default_factory=ReadOptions)
-    # Processes that work; None: as many as cores, once the run takes so long that they are worth
-    # their start.
+    # Processes that work; None: as many as cores, once the run has taken so long that they are
+    # worth starting.
     jobs: int | None = 1
     resume: bool = False  # go on with an interrupted run of the same request
     # Mode chain: the rows as they were come first, then all rows once more as the rules leave them,
-    # with `ADDED` to their ids.
+    # with `ADDED` appended to their ids.
     with_originals: bool = False
 
     def __post_init__(self) -> None:
@@ -162,11 +162,11 @@ def _check_paths(request: ApplyRequest) -> None:
 
 @contextmanager
 def collecting_little() -> Iterator[None]:
-    """Leave what is there now, the compiled rules above all, out of garbage collections.
+    """Keep the objects that exist now, above all the compiled rules, out of garbage collections.
 
-    A batch makes thousands of lists, which would have all of it looked through again and again;
-    none of them is in a circle, so that this is done a hundred times less often than usual.
-    Whoever has frozen something before keeps that: it could not be told apart when it is thawed.
+    A batch makes thousands of lists, for which Python would look through all objects again and
+    again. None of the lists is in a cycle, so collections run a hundred times less often than
+    usual. If the caller has frozen objects already, no others are: `gc.unfreeze` would thaw both.
     """
     usual = gc.get_threshold()
     gc.set_threshold(_NEW_OBJECTS, *usual[1:])
@@ -273,7 +273,7 @@ class _FilePass:
             yield from map(self.task.original, again.batches())
 
     def _parts(self, finished: int) -> Iterator[bytes]:
-        """The parts after the finished ones; ``latest`` is the tally of the part just given."""
+        """The parts after the finished ones; ``latest`` is the tally of the part just yielded."""
         batches = self.crew.finished(self._unfinished(finished), self.matcher)
         for number, (part, tally) in enumerate(batches, start=finished + 1):
             self.latest = tally
@@ -284,7 +284,7 @@ class _FilePass:
                 self.progress(ApplyProgress(self.tally.rows, self.tally.changed, number, seconds))
 
     def _unfinished(self, finished: int) -> Iterator[Batch]:
-        """All rows are read and their ids compared, but finished batches are not worked on."""
+        """The batches that are not finished; the ids of all rows are read and compared."""
         plan = self.task.plan
         checked = plan.id_column is not None and (
             self.task.mode == "each"
@@ -308,7 +308,7 @@ class _FilePass:
 
 
 def _leave_stream(path: str) -> None:
-    """The interpreter flushes standard output when it ends, which must not fail again."""
+    """Point standard output to nowhere, so that the interpreter's last flush cannot fail again."""
     if path == STANDARD_STREAM:
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())
@@ -316,7 +316,7 @@ def _leave_stream(path: str) -> None:
 
 
 def _flushed(parts: Iterable[bytes], file: BinaryIO) -> Iterator[bytes]:
-    """The parts, with what was written of one flushed before the next is waited for."""
+    """The parts; what was written of one is flushed before the next is waited for."""
     for part in parts:
         yield part
         file.flush()

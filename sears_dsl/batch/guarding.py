@@ -1,8 +1,8 @@
-"""Proof that what had to stay stayed, and rewrites without those that touch a span.
+"""Checks that what had to stay stayed, and leaves out rewrites that touch a span.
 
-In: texts, what rules made of them, what had to stay. Out: the rewrites that count. Always holds: a
-protected place is byte for byte where its characters went, or there is no row at all but an error:
-the engine promises this, and it is looked at here once more. Costs a look at each edit of the rows
+In: texts, what rules made of them, what had to stay. Out: the rewrites that count. Always holds:
+protected text is byte for byte where its characters went, or there is no row at all but an error.
+The engine promises this, and it is checked here once more. Costs a look at each edit of the rows
 that protect something.
 """
 
@@ -47,7 +47,7 @@ def require_intact(
 def require_all_intact(
     rewrites: Iterable[Rewrite], protected: Sequence[Spans], rule_ids: Sequence[str]
 ) -> None:
-    """Refuse rewrites of which one changed what was protected."""
+    """Refuse the rewrites if one of them changed what was protected."""
     for rewrite in rewrites:
         spans = protected[rewrite.row]
         if spans:
@@ -59,7 +59,7 @@ def require_all_intact(
 
 @dataclass(frozen=True, slots=True)
 class Guarded:
-    """Rewrites that leave what must stay."""
+    """The rewrites that leave what must stay."""
 
     rewrites: Rewrites  # those that touch no span
     # Position of a rule → its rewrites that touched one, and do not count.
@@ -67,7 +67,7 @@ class Guarded:
 
 
 def guarded(rewrites: Rewrites, guards: Guards | None) -> Guarded:
-    """Those rewrites, made with ``guards.protected`` protected, that leave what must stay."""
+    """The rewrites that leave what must stay; all were made with ``guards.protected`` protected."""
     if guards is None or not len(rewrites):
         return Guarded(rewrites, {})
     protecting = np.array([bool(guard.protected) for guard in guards.rows], np.bool_)
@@ -103,7 +103,7 @@ def chained(
     scope: Scope = "first",
     unit: Unit | None = None,
 ) -> Sequence[ChainedRow]:
-    """All rules on each text, one after another; one that would touch a span is left out of it."""
+    """Apply rule after rule to each text; one that would touch a span is left out of the text."""
     if guards is None:
         return matcher.chain(texts, scope=scope, unit=unit)
     every = range(len(matcher.rules))

@@ -59,12 +59,12 @@ def apply_to(
 ) -> Any:
     """Apply compiled rules to a dataset.
 
-    What is not said here means what it does in an `ApplyRequest`. Files, arrays and generators are
-    read as lists; a table may be any that Arrow can read. What comes back is of the kind given (a
-    list for a path; records of a Series are a DataFrame); records of a DataFrame or Series stand
-    under the index of their rows, and one called id gives their ids. ``edits`` is a list of
-    [start, end, old, new], in tables of Arrow of objects with these names. Of several draws a list
-    of texts gives dictionaries.
+    Arguments mean what they do in an `ApplyRequest`. Files, arrays and generators are read as
+    lists; a table may be any that Arrow can read. The result is of the kind given (a list for a
+    path; a DataFrame for records of a Series). Records of a DataFrame or Series have the index of
+    their rows; an index called id gives their ids. ``edits`` is a list of [start, end, old, new],
+    and in Arrow tables of objects with these names. With several draws, a list of texts gives
+    dictionaries.
     """
     require_draws(draws, with_originals=with_originals)
     require_mode(mode, keep=_names("keep", keep), with_originals=with_originals)
@@ -162,7 +162,7 @@ class _ChainedDataset:
 
 
 def _names(option: str, value: object) -> tuple[str, ...]:
-    """Names of columns; a number stands for the column that a table calls by it."""
+    """Names of columns; a number stands for the column whose name it is in a table."""
     if value is None:
         return ()
     several = isinstance(value, (list, tuple, set, frozenset))
@@ -177,7 +177,7 @@ def _names(option: str, value: object) -> tuple[str, ...]:
 
 
 def _format_spans(dataset: object) -> Sequence[SpanColumn]:
-    """The columns that point into a text in files of a format."""
+    """The columns that point into a text, if the format of a file has any."""
     if not isinstance(dataset, (str, os.PathLike)):
         return ()
     return SQUAD_SPANS if Dataset(os.fspath(dataset)).format.name == "squad" else ()

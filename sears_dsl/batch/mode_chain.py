@@ -2,9 +2,9 @@
 
 In: a batch, a compiled matcher and a plan. Out: the values that changed, and a `Tally`. Always
 holds: spans that point into a rewritten text are carried along; a rule that would touch one is
-left out of that row, or the row is dropped or refused, as the plan says; a row with a span that
-does not stand where it says is not rewritten; rows that share a text are rewritten alike.
-Costs the matcher's work, and a look at the spans of every row where there are any.
+left out of that row, or the row is dropped or refused, as the plan says; a row is not rewritten if
+one of its spans is not where the row says; rows that share a text are rewritten alike.
+Costs the matcher's work, and a look at the spans of every row if there are any.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def _values_of_rows(
     dropped: frozenset[int],
     tally: Tally,
 ) -> dict[int, dict[str, Any]]:
-    """The new values of rows that stay, where a rule changed one; what each rule did is counted."""
+    """The new values of changed rows that are not dropped; counts what each rule did."""
     values: dict[int, dict[str, Any]] = {}
     rows_of_rules: set[tuple[int, int]] = set()
     for column, new in zip(columns, moved, strict=True):
@@ -127,9 +127,9 @@ def _values_of_rows(
 class _ChainColumn:
     """The texts of one column, each shared one once, and what the rules make of them.
 
-    For each text there are the ``rows`` of the batch that have it, and in ``results`` what the
-    matcher gave; ``drawn`` has what it gave for each draw at first. Of rows it tells how many are
-    ``missing`` a text, and which are ``misplaced``, since a span does not stand where it says.
+    ``rows`` has for each text the rows of the batch with it, ``results`` what the matcher gave in
+    the end, and ``drawn`` what it gave at first, draw by draw. ``missing`` counts the rows without
+    a text; ``misplaced`` has those with a span that is not where the row says, and why.
     ``leaves_out`` says whether rules are left out where they would touch a span.
     """
 
@@ -191,7 +191,7 @@ class _ChainColumn:
                     self.misplaced.setdefault(row, f"{why}, in a row that shares its text")
 
     def chain(self, places: Sequence[int]) -> list[ChainedRows]:
-        """Apply the rules to the texts at some places; what they give for each draw."""
+        """Apply the rules to the texts at some places; return what they give for each draw."""
         drawn = []
         for draw, among in draws_of(self._batch, [self.rows[place][0] for place in places]):
             of_draw = [places[number] for number in among]
@@ -240,7 +240,7 @@ class _ChainColumn:
         return self.without[place] | {rule for rule, _ in self.results[place].left_out}
 
     def require_intact(self) -> None:
-        """Refuse texts of which one lost something that is protected."""
+        """Refuse the texts if one of them lost something that is protected."""
         if self._protected is None:
             return
         for place in self.changed:
@@ -251,7 +251,7 @@ class _ChainColumn:
             )  # fmt: skip
 
     def moved(self) -> tuple[dict[int, dict[str, Any]], dict[int, tuple[str, str]]]:
-        """The new values of rows, and rows that lose a span: why, and the first rule there."""
+        """Row → its new values, and row that loses a span → why, and the first rule there."""
         new: dict[int, dict[str, Any]] = {}
         lost: dict[int, tuple[str, str]] = {}
         for place in self.changed:
@@ -282,9 +282,9 @@ class _ChainColumn:
 
 
 def _agree(columns: Sequence[_ChainColumn]) -> None:
-    """Leave a rule out of all columns of a row where it is left out of one.
+    """Leave a rule out of all columns of a row if it is left out of one.
 
-    The first such rule of a row goes first: what the rules after it do depends on it.
+    The first such rule of a row is left out first: what the rules after it do depends on it.
     """
     rows = sorted({row for column in columns for row in column.place_of})
     while True:
@@ -306,7 +306,7 @@ def _agree(columns: Sequence[_ChainColumn]) -> None:
 
 
 def _shared(batch: Batch, column: str) -> tuple[Texts, list[Sequence[int]] | None]:
-    """The texts of a column, each shared one once, and the rows that have it, if any are shared."""
+    """The texts of a column, each shared one once, and the rows of each; None if none is shared."""
     texts = present_texts(batch, column)
     groups = batch.groups.get(column)
     if groups is None:

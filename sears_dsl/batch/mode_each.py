@@ -2,9 +2,9 @@
 
 In: a batch, a compiled matcher and a plan. Out: columns of records, and a `Tally`. Always holds: a
 rewrite that touches a span is not written, and spans that are kept point into the rewritten text;
-records are in the order of rows, columns, rules; what the columns stand for is made when they are
-written, each id, original and rule name once however many records share it. Costs arrays, and for
-each record its new text and its edits as JSON.
+records are in the order of rows, columns, rules; an id, original or rule name is stored once,
+however many records share it, and the edits become JSON when they are written. Costs arrays, and
+for each record its new text and its edits as JSON.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def _columns_of_records(
     parts: Sequence[RewriteColumns],
     spans: _Spans,
 ) -> dict[str, Sequence[Any]]:
-    """What is written of rewrites, which are those of the rewritten columns together."""
+    """The columns of the records; ``rewrites`` are the ``parts`` of all rewritten columns."""
     rows, row_of = _runs(rewrites.rows)
     rules, rule_of = dense(rewrites.rules.astype(np.int64), len(rule_ids))
     columns: dict[str, Sequence[Any]] = {
@@ -133,7 +133,7 @@ def _columns_of_records(
 def _values_of_records(
     batch: Batch, name: str | None, rows: NDArray[Any], row_of: NDArray[Any]
 ) -> Sequence[Any]:
-    """The values of a column for each record, or the row numbers; one of Arrow keeps its type."""
+    """The value of a column for each record, or the row number; Arrow's columns keep their type."""
     if name is None:
         return Repeated([str(batch.row_number(row)) for row in rows.tolist()], row_of.tolist())
     values = batch.columns.get(name, [None] * batch.rows)
@@ -143,10 +143,10 @@ def _values_of_records(
 
 
 class _Spans:
-    """What the rewrites of a batch do to spans: those that touch one are left out.
+    """Carries spans along with the rewrites of a batch, and leaves out rewrites that touch one.
 
-    For each rewrite that is left ``moved`` has the values of ``columns``, the columns of spans that
-    are kept, in the order of `carried`.
+    ``columns`` are the columns of spans that are kept. ``moved`` has their values for each rewrite
+    that is not left out, in the order of `carried`.
     """
 
     def __init__(self, batch: Batch, plan: Plan, rule_ids: Sequence[str]) -> None:
@@ -208,7 +208,7 @@ class _Spans:
 
 
 def _runs(values: NDArray[np.integer[Any]]) -> tuple[NDArray[Any], NDArray[Any]]:
-    """The distinct values of a column that never falls, and for each row the place of its own."""
+    """The distinct values of an ascending column, and for each row the place of its value."""
     begins = np.diff(values, prepend=-1) != 0
     return values[begins], np.cumsum(begins) - 1
 
@@ -277,7 +277,7 @@ class EditColumn(JsonColumn):
         return columns.edit_offsets.tolist(), fields
 
     def _olds(self) -> list[str]:
-        """What all edits replace."""
+        """The text that each edit replaces."""
         columns = self._columns
         places = np.repeat(np.arange(len(columns)), np.diff(columns.edit_offsets))
         originals = map(columns.originals.__getitem__, places.tolist())

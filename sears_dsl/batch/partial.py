@@ -1,9 +1,9 @@
-"""Output that can be killed at any time and resumed: finished batches beside their output.
+"""Output of a run that can be killed at any time and resumed: finished batches are kept beside it.
 
 In: the parts of a file, in order. Out: the file, or ``OUTPUT.sears-partial/`` with the parts that
 are finished. Always holds: OUTPUT is what it was before, or complete; a part that is resumed is
-whole, as its checksum tells (so that no part has to wait for the disk); parts are resumed only for
-the same job, as the manifest tells; two processes never work on one output. Costs a second copy of
+whole, as its checksum shows (so that no part has to wait for the disk); parts are resumed only for
+the same job, as the manifest shows; two processes never work on one output. Costs a second copy of
 the output on disk until it is complete.
 
     OUTPUT.sears-partial/
@@ -46,9 +46,9 @@ _ATTEMPTS = 100
 class PartialOutput:
     """The folder of an unfinished output; a context manager that lets go of its lock.
 
-    Of the parts that are there at the start so many are ``finished`` and not to be made again, if
-    the run is to ``resume`` with the same manifest (flat and JSON-able); else all are removed. The
-    ``note`` says what happened to them.
+    With ``resume`` and the same manifest (flat and JSON-able), ``finished`` is how many parts are
+    there at the start and need not be made again; without, all of them are removed. The ``note``
+    says what happened to them.
 
     DataError: the folder of the output is missing or not writable, the disk is full, or another
     process is writing this output. UsageError: a job to resume is not the one that was interrupted.
@@ -118,7 +118,7 @@ class PartialOutput:
                     make_private_folder(self.folder)
                     held = take_lock(self.folder / "lock")
                 except (FileExistsError, FileNotFoundError):
-                    # So it is, too, where another process removes the folder at this moment.
+                    # This also happens while another process removes the folder.
                     if not attempts_left:
                         raise
                     continue
@@ -167,7 +167,7 @@ class PartialOutput:
             self._put_file(path.name, [json.dumps(manifest, indent=1).encode()])
 
     def _whole_parts(self) -> int:
-        """How many parts there are without a gap; one that a stopped machine tore is none."""
+        """How many whole parts there are without a gap; a machine that stops may tear one."""
         count = 0
         while _is_whole(self._part_path(count)):
             count += 1
@@ -177,7 +177,7 @@ class PartialOutput:
         return _part_path(self.folder, number)
 
     def _put_file(self, name: str, pieces: Iterable[bytes]) -> None:
-        """A file of the folder, entirely or not at all, if this process is killed."""
+        """Write a file of the folder, entirely or not at all, even if this process is killed."""
         temporary = self.folder / f"{name}.new"
         with open(temporary, "wb") as file:
             file.writelines(pieces)
@@ -204,7 +204,7 @@ class PartialOutput:
         """Put the output together by ``write``, give it its place and remove the folder.
 
         A full disk, or an output that somebody else wrote meanwhile, is a `DataError`, and the
-        parts are kept; where ``write`` raises one they make no file, and are removed.
+        parts are kept. If ``write`` raises one, they cannot make a file, and are removed.
         """
         whole = self.folder / "output"
         with self._writing():
@@ -231,7 +231,7 @@ class PartialOutput:
 
 
 def kept_parts(output: str) -> Path | None:
-    """The folder that an interrupted run has left, where a part of its output is finished.
+    """The folder that an interrupted run has left, if a part of its output is finished.
 
     Example:
         >>> kept_parts("out.csv") is None
@@ -256,7 +256,7 @@ def check_same_run(
     *,
     advice: str = "run without --resume to start again from the beginning",
 ) -> None:
-    """An interrupted run goes on only as what it was; a `UsageError` says in what it differs."""
+    """Refuse to go on with a run as a different one; the `UsageError` says what differs."""
     differing = [
         f"{name} was {before.get(name)!r} and is {now.get(name)!r}"
         for name in dict.fromkeys([*before, *now])

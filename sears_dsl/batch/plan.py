@@ -1,14 +1,14 @@
 """What rules may do to a batch of rows, and what they did: the plan, texts and spans, and counts.
 
 In: a `Batch` and a `Plan`. Out: the texts of its columns that rules may rewrite, and what is
-protected in them; a batch with each row once for each draw; a `Tally`. `mode_each` and `mode_chain`
-do the work, as pure functions. Always holds: their result depends on the batch alone, not on
-batches before it or on workers; a null is passed through; a protected span is never changed; the
-text alone decides whether it is in a share, and what a share takes, every greater one takes too;
-the copies of a row stand together; adding the tallies of batches in the order of their rows gives
-the tally of all rows; a tally goes through JSON and back unchanged, since finished batches keep
-theirs on disk. Costs for copies places, not the values again; at most two examples a rule and a
-thousand reasons.
+protected in them; a batch with each row repeated for each draw; a `Tally`. `mode_each` and
+`mode_chain` do the work, as pure functions. Always holds: their result depends on the batch alone,
+not on earlier batches or on workers; a null is passed through; a protected span is never changed.
+Whether a share takes a text depends on the text alone, and a larger share takes it too. The copies
+of a row stand together. The tallies of batches, added in the order of their rows, give the tally of
+all rows; a tally goes through JSON and back unchanged, since finished batches keep theirs on disk.
+Costs a place for each copy of a row, whose values are shared; a tally has at most two examples a
+rule and a thousand reasons.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ Mode: TypeAlias = Literal["each", "chain"]
 Touched: TypeAlias = Literal["keep", "drop", "error"]
 _Spans = TypeVar("_Spans")
 
-#: What stands for every column, where columns to keep are named.
+#: The name that stands for every column, among those of columns to keep.
 ALL = "all"
 _RECORD_COLUMNS = ("id", "rule", "column", "original", "rewritten", "edits")
 
-# What the number of a text decides, among all that numbers of texts decide.
+# The name of the decision that is drawn for each text.
 _SHARE = "share"
 _EXAMPLES = 2
 _MOST_REASONS = 1_000
@@ -52,7 +52,7 @@ _COUNTS = ("rows", "changed", "characters", "records", "missing", "decomposed", 
 
 @dataclass(frozen=True, slots=True)
 class TextShare:
-    """A share of texts; about so many of them, since each decides for itself.
+    """A share of texts; about so many of them are taken, since each is decided by itself.
 
     Example:
         >>> half, all_of_them = TextShare.parse("50%"), TextShare()
@@ -61,7 +61,7 @@ class TextShare:
     """
 
     millionths: int = WHOLE  # how large it is
-    seed: int = 0  # of the numbers; another seed takes other texts
+    seed: int = 0  # of what is drawn; another seed takes other texts
 
     @classmethod
     def parse(cls, written: str, *, seed: int = 0) -> TextShare:
@@ -86,37 +86,37 @@ class TextShare:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowChoices:
-    """What whoever applies rules to rows may choose."""
+    """What a caller who applies rules to rows may choose."""
 
-    # The text columns to rewrite; empty for the one that can be meant.
+    # The text columns to rewrite; empty: the only one that can be meant.
     columns: tuple[str, ...] = ()
-    # The column of ids; without, ``id`` where there is one, else row numbers.
+    # The column of ids; None: ``id`` if there is one, else row numbers.
     id_column: str | None = None
     scope: Scope = "first"  # rewrite the ``first`` instance of each rule, or ``all``
     # What a rule sees at once; None: what the rules ask for, else the ``text``
     unit: Unit | None = None
-    # Columns whose content must stay intact. One that is rewritten is left alone instead. Of texts
-    # (or lists of texts), every place where the value occurs in the rewritten text is protected; of
-    # spans, those spans.
+    # Columns whose content must stay intact. One that is also among ``columns`` is not rewritten. A
+    # text, or each text of a list, protects every place where it occurs in the text to rewrite;
+    # spans protect themselves.
     protect: tuple[str, ...] = ()
     # Columns that point into a text and are carried along to the rewritten text.
     spans: tuple[SpanColumn, ...] = ()
-    # Where a rule would touch a span. ``keep``: the rule is left out of that row, in every column;
-    # ``drop``: the row is dropped; ``error``: it is an error. In mode each the rewrite is not
-    # written, under keep and drop alike.
+    # What to do where a rule would touch a span. ``keep``: leave the rule out of that row, in every
+    # column; ``drop``: drop the row; ``error``: raise an error. In mode each, keep and drop both
+    # leave out the rewrite.
     on_touched: Touched = "keep"
     # Other columns that records of mode each carry; ``all`` stands for all of them.
     keep: tuple[str, ...] = ()
     # Which texts are rewritten; the others stay as they are.
     share: TextShare = TextShare()
-    # Each row comes so many times, with other draws of what rules draw, and with a column ``draw``
-    # that numbers them from 0; of one draw there is no such column.
+    # How often each row comes, each time with other draws of what rules draw. If more than once, a
+    # column ``draw`` numbers the copies from 0.
     draws: int = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan(RowChoices):
-    """What to do with the rows, whose columns are known; names that are given twice count once.
+    """The choices for rows whose columns are known; names that are given twice count once.
 
     UsageError: every column is protected.
     """
@@ -142,7 +142,7 @@ class Plan(RowChoices):
         return Protection(tuple(columns), self.spans)
 
     def written(self, names: Sequence[str], *, mode: Mode) -> tuple[str, ...]:
-        """The columns of the output of rows with columns of these names."""
+        """The columns of the output, given the names of the columns of the input."""
         drawn = (DRAW,) if self.draws > 1 else ()
         if mode == "chain":
             return (*names, *drawn)
@@ -159,9 +159,9 @@ class Plan(RowChoices):
 
 
 def planned(names: Sequence[str], first: Batch, chosen: RowChoices, *, where: str) -> Plan:
-    """A plan for rows with columns of these names, each of which is looked up.
+    """The plan for rows with columns of these names; a column that it needs must be among them.
 
-    The first batch tells which column holds the text where nobody does.
+    If no column is chosen, the first batch tells which one holds the text.
     """
     nothing = not first.rows and not names
     columns = chosen.columns or ("text" if nothing else default_column(first, where=where),)
@@ -188,8 +188,8 @@ def carried_columns(
 ) -> tuple[str, ...]:
     """The columns that records are to carry.
 
-    ``all`` is every column but the ids and, where it is one, the rewritten column: both are there
-    already. A name with commas that is not a column stands for several.
+    ``all`` is every column but the ids and the rewritten column, if it is one alone: records have
+    both already. A name with commas that is not a column stands for several.
 
     Example:
         >>> carried_columns(["all"], ["id", "text", "label"], ["text"], "id")
@@ -318,7 +318,7 @@ def protected_spans(batch: Batch, plan: Plan, column: str, texts: Texts) -> Prot
 def spans_of(
     batch: Batch, specs: Sequence[SpanColumn], row: int, text: str
 ) -> list[tuple[int, int]] | str:
-    """The spans of one row in its text, or which of them does not stand where it says."""
+    """The spans of one row in its text, or a message about one that is not where the row says."""
     spans: list[tuple[int, int]] = []
     for standing in _of_each(batch, specs, row, partial(standing_spans, text=text)):
         if isinstance(standing, str):
@@ -330,7 +330,7 @@ def spans_of(
 def moved_values(
     batch: Batch, row: int, text: str, span_map: SpanMap | SpanMapChain, specs: Sequence[SpanColumn]
 ) -> dict[str, Any] | str:
-    """The new values of the span columns of one row, or which span was touched or misplaced."""
+    """The new values of the span columns of one row, or a message about a span that was lost."""
     new: dict[str, Any] = {}
     read = partial(moved_spans, original=text, carry=span_map.map)
     for moved in _of_each(batch, specs, row, read):
@@ -346,7 +346,7 @@ def _of_each(
     row: int,
     read: Callable[[SpanColumn, Mapping[str, Any]], _Spans],
 ) -> Iterator[_Spans]:
-    """What is read of each span column of a row; an error says where."""
+    """What ``read`` gives for each span column of a row; an error says where it is."""
     for spec in specs:
         try:
             yield read(spec, {name: batch.columns[name][row] for name in spec.columns})
@@ -356,7 +356,7 @@ def _of_each(
 
 
 def row_name(batch: Batch, row: int, id_column: str | None) -> str:
-    """What an error calls a row: its number, and its id where it has one, as the summary says."""
+    """How errors name a row: by its number and, if it has one, by its id, as in the summary."""
     number = f"row {batch.row_number(row)}"
     return number if id_column is None else f"{number} (id {batch.columns[id_column][row]})"
 
@@ -377,7 +377,7 @@ class RuleTally:
     rows: int = 0  # rows that it changed
     edits: int = 0  # its edits
     unrenderable: int = 0  # instances that could not be rendered
-    left_out: int = 0  # rows of which it was left out, since it would have touched a span there
+    left_out: int = 0  # rows that it was left out of, since it would have touched a span there
     examples: list[TallyExample] = field(default_factory=list)  # the first of its rewrites
 
     def count(self, original: str, rewritten: str, edits: Sequence[Edit]) -> None:
@@ -404,15 +404,15 @@ class Tally:
     # Rule id → what it did; rules that did nothing are absent.
     rules: dict[str, RuleTally] = field(default_factory=dict)
     missing: int = 0  # values of the rewritten columns that hold no text, which are passed over
-    # Texts with characters in parts (not in NFC), where rules hold composed ones.
+    # Texts with decomposed characters (not in NFC), counted if rules hold composed ones.
     decomposed: int = 0
-    # Rows of which a rule was left out, or which were dropped, since the rule would have touched a
+    # Rows that a rule was left out of, or that were dropped, since the rule would have touched a
     # span.
     touched: int = 0
-    misplaced: int = 0  # rows with a span that does not stand where the row says; none is rewritten
+    misplaced: int = 0  # rows with a span that is not where the row says; none is rewritten
     absent: int = 0  # rows with a protected value that their text does not contain
     undone: int = 0  # rows (chain) that are as they were, since rules undid what others had done
-    # Row id and reason of the first thousand of all three.
+    # Id and reason of the first thousand rows that are touched, misplaced or absent.
     reasons: list[tuple[str, str]] = field(default_factory=list)
 
     def of(self, rule: str) -> RuleTally:
@@ -482,9 +482,9 @@ class Tally:
 def count_texts(
     tally: Tally, matcher: Matcher, texts: Sequence[str], *, missing: int, copies: int
 ) -> None:
-    """Count the texts of a column, and those in which rules may miss characters in parts.
+    """Count the texts of a column, and those in which rules may miss decomposed characters.
 
-    Of copies that stand together each text counts once.
+    The copies of a row, which stand together, count once.
     """
     texts = texts[::copies]
     tally.characters += sum(map(len, texts))
@@ -501,7 +501,7 @@ def count_unrenderable(tally: Tally, rule_ids: Sequence[str], counts: Mapping[in
 
 
 def repeated(batch: Batch, draws: int, *, numbered: bool) -> Batch:
-    """Each row so many times; a column ``draw`` tells the copies apart where they are ``numbered``.
+    """The batch with each row ``draws`` times; if ``numbered``, a column ``draw`` tells which.
 
     Example:
         >>> twice = repeated(Batch(0, 2, {"text": ["a", "b"]}), 2, numbered=True)
@@ -530,7 +530,7 @@ def repeated(batch: Batch, draws: int, *, numbered: bool) -> Batch:
 
 
 def draws_of(batch: Batch, rows: Sequence[int]) -> Iterator[tuple[int, Sequence[int]]]:
-    """Each draw, and the places of the rows that are of it among some rows of a batch."""
+    """Each draw, and which of some rows of a batch belong to it, by their places among these."""
     if batch.copies == 1:
         yield 0, range(len(rows))
         return
@@ -540,7 +540,7 @@ def draws_of(batch: Batch, rows: Sequence[int]) -> Iterator[tuple[int, Sequence[
 
 
 def require_mode(mode: str, *, keep: Sequence[str], with_originals: bool) -> None:
-    """Refuse a mode that there is not, and what it has no place for."""
+    """Refuse a mode that does not exist, and options that do not go with it."""
     if mode not in get_args(Mode):
         problem, advice = f"there is no mode {mode!r}", "write each or chain"
     elif keep and mode == "chain":
@@ -554,7 +554,7 @@ def require_mode(mode: str, *, keep: Sequence[str], with_originals: bool) -> Non
 
 
 def require_draws(draws: int, *, with_originals: bool) -> None:
-    """Refuse a number of draws that there cannot be."""
+    """Refuse less than one draw, and several draws beside the originals."""
     if draws < 1:
         raise UsageError(f"{draws} draws give no rows", help="--draws is 1 or more")
     if draws > 1 and with_originals:

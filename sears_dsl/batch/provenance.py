@@ -1,8 +1,8 @@
-"""With which taggers a ruleset was validated, and what to say where another one is used.
+"""Which taggers a ruleset was validated with, and what to say if another one is used.
 
 In: rulesets, a tagger. Out: identities of taggers (``fast 1``), and at most one `Diagnostic` for
-those rulesets that were validated alike. Always holds: a ruleset of which nothing is known, or
-whose rules read no tags, is never warned of; neither are pinned tags, which the text itself has.
+all rulesets that were validated with the same taggers. Always holds: there is no warning about a
+ruleset of which nothing is known or whose rules read no tags, or if tags are pinned in the text.
 
 Where it is written:
 
@@ -36,7 +36,7 @@ TABLE = "taggers.json"
 
 _FORMAT = "sears-manifest"
 _PINNED = "pinned"
-# All that a manifest has which `record_tagger` made.
+# All fields of a manifest that `record_tagger` made.
 _NOTED = frozenset({"format", "version", "validated_with"})
 # Names and versions of models are far shorter.
 _LONGEST_NAME = 500
@@ -67,19 +67,19 @@ def _tagged(bodies: Iterable[object], scope: syntax.RuleScope) -> bool:
 
 
 def found_by_discovery(rules: Path) -> bool:
-    """Whether the manifest beside a rule file tells more than what it was validated with."""
+    """Whether the manifest beside a rule file says more than what it was validated with."""
     known = _read(manifest_path(rules))
     return bool(known.keys() - _NOTED)
 
 
 def found_on(rules: Path) -> str | None:
-    """SHA-256 of the rows that the rules of a file were found on; None where nothing says."""
+    """SHA-256 of the rows that the rules of a file were found on; None if no manifest says."""
     rows = _read(manifest_path(rules)).get("data") if rules.suffix == ".sear" else None
     return rows.get("sha256") if isinstance(rows, dict) else None
 
 
 class FoundScoring(NamedTuple):
-    """By which score discovery judged the rules of a file."""
+    """The score by which discovery judged the rules of a file."""
 
     scorer: str  # what the scorer was made of; it begins with its name
     tau: float  # S from which on texts counted as equivalent
@@ -113,7 +113,7 @@ def validated_with(ruleset: Ruleset) -> tuple[str, ...]:
 
 
 def _identities(known: dict[str, Any], path: Path) -> list[str]:
-    """The taggers in a manifest's fields, which hold names of one line or are wrong."""
+    """The taggers in a manifest's fields; DataError: these hold more than names of one line."""
     found_with, others = known.get("tagger"), known.get("validated_with")
     names: list[Any] = [found_with] if found_with is not None else []
     names += others if isinstance(others, list) else [] if others is None else [others]
@@ -132,7 +132,7 @@ def _is_identity(name: object) -> bool:
 
 
 def _shipped(path: Path) -> dict[str, Any]:
-    """The entry of a shipped ruleset in their table."""
+    """The entry of a shipped ruleset in the table of these; empty for others."""
     if not path.is_file():
         return {}
     folder = resource_folder("rulesets").resolve()
@@ -194,8 +194,8 @@ def validating_taggers(rulesets: Sequence[Ruleset]) -> tuple[str, ...]:
 def record_tagger(ruleset: Ruleset, tagger: Tagger) -> Path:
     """Write into the manifest beside a rule file that it was validated with a tagger.
 
-    Another version of the same tagger is replaced; what else the manifest says stays. Refused are
-    rulesets without a file of their own, and pinned tags, which texts of tests have themselves.
+    Another version of the same tagger is replaced; what else the manifest says stays. UsageError:
+    the ruleset is shipped or has no file of its own, or its tests carry the tags (pinned).
     """
     path = Path(ruleset.path)
     problem = ""
@@ -280,9 +280,9 @@ def tagger_in_language(name: str, rulesets: Sequence[Ruleset]) -> str:
 
 
 def tagger_for(rulesets: Sequence[Ruleset]) -> str:
-    """The name of a tagger that the rules were validated with; of the default one where none is.
+    """The name of a tagger that the rules were validated with; the default one if none is known.
 
-    What stands in a file is a stranger's word: it may name what is installed, and nothing else. A
+    A file may come from a stranger, so it may name only taggers that `may_be_named` allows. A
     manifest that cannot be read is a `DataError`.
 
     Example:

@@ -1,11 +1,11 @@
-"""Batches through processes: in order, bounded, and with an error where one dies.
+"""Runs batches through processes: in order, few at a time, and with an error if a process dies.
 
 In: batches, and a recipe for the matcher. Out: for each batch its part of the output and its
-tally, in the order of the batches. Always holds: the same bytes for any number of processes; at
-most four batches a process are held; a recipe can be pickled, and equal identities make matchers
-that do the same. Costs next to nothing where processes are forks of this one, which begin with the
-compiled rules and all that these have learnt; elsewhere each compiles the rules, while the first
-batches are worked on here.
+tally, in the order of the batches. Always holds: the bytes are the same for any number of
+processes; at most four batches a process are held; a recipe can be pickled, and recipes of equal
+identity make matchers that do the same. Costs next to nothing if processes are forks of this one,
+which start with the compiled rules and all that these have learnt. Otherwise each process compiles
+the rules, while this one works on the first batches.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ from sears_dsl.runtime.kernels import undecided
 from sears_dsl.runtime.processes import Process, can_fork, usable_cores
 from sears_dsl.tagging.tagger import identity_of, load_tagger, needs_cache
 
-#: What stands behind the id of a row that is written a second time.
+#: What is appended to the id of a row that is written a second time.
 ADDED = "~rewritten"
-# Batches a process, finished or not, that wait for those before them.
+# At most so many batches a process, finished or not, wait for those before them.
 _MOST_WAITING = 4
 
-# As long as a process takes to be ready: a run that has lasted so long may well last as long again.
+# The time until a process is ready: a run that has lasted so long may well last as long again.
 _START_SECONDS = 2.0
 
 #: What becomes of a batch: its part of the output, and the counts.
@@ -55,7 +55,7 @@ class MatcherRecipe(Protocol):
     """How to make the matcher; goes to other processes, so it must be picklable."""
 
     def build(self) -> Matcher:
-        """Compile the rules; called once in each process but forks of one that has them."""
+        """Compile the rules; called once in each process, except forks of one that has them."""
 
     def identity(self) -> Mapping[str, str]:
         """What decides what the matcher does (rules, tagger, versions), to compare two runs."""
@@ -99,7 +99,7 @@ class RulesetRecipe:
     def identity(self) -> Mapping[str, str]:
         """A hash of all rules, sets and options, and the tagger with its version.
 
-        Of rules that write noise also what decides it (see `noise_identity`).
+        If rules write noise, also what decides it (see `noise_identity`).
         """
         named = {
             "rules": rules_digest(self.rulesets),
@@ -145,9 +145,9 @@ class BatchTask:
     output_format: str  # the name of the format to write
     encoding: str  # of the text that is written
     patched: bool  # rows are written back into the format that they were read from
-    # The columns that every row has to have, where the output begins with their names.
+    # The columns that every row must have, if the output begins with their names; else empty.
     names: tuple[str, ...] = ()
-    # The rows as they were stand before these, whose ids are told apart.
+    # The original rows come before these, which get other ids (see `renamed`).
     with_originals: bool = False
 
     @classmethod
@@ -156,8 +156,8 @@ class BatchTask:
     ) -> BatchTask:
         """The task of writing a dataset in some format, as its batches come."""
         alike = form.name == dataset.format.name or (form.binary and dataset.format.binary)
-        # Several times the rows are written anew: what one row ends with, the next one may not
-        # begin after, and text has no place for another column.
+        # Rows that come several times are written anew: as it was read, a row may end so that none
+        # can follow it, and text has no place for another column.
         once = not with_originals and plan.draws == 1
         patched = mode == "chain" and alike and (once or form.binary or form.name == "squad")
         headed = mode == "chain" and not patched and isinstance(form, Delimited)
@@ -190,7 +190,7 @@ class BatchTask:
         dropped: frozenset[int],
         rows: int,
     ) -> bytes:
-        """The rows of a batch, so many, written as new ones."""
+        """The part of a batch with its rows, ``rows`` in number, written as new ones."""
         form = format_named(self.output_format)
         if not rows and not form.binary:
             return b""
@@ -229,7 +229,7 @@ class BatchTask:
         return part, changed.tally
 
     def lighten(self, batch: Batch) -> Batch:
-        """The batch without what this task does not need, to send it elsewhere."""
+        """The batch without what this task does not need, to send to another process."""
         if self.patched:
             return batch
         columns = batch.columns
@@ -241,9 +241,9 @@ class BatchTask:
 def renamed(
     batch: Batch, values: Mapping[int, Mapping[str, Any]], id_column: str | None, *, as_text: bool
 ) -> dict[int, dict[str, Any]]:
-    """Changes (row → column → new value) under which every row that has an id has another one.
+    """The changes (row → column → new value), with `ADDED` appended to the id of every row.
 
-    Ids that are numbers may become text, or are an error.
+    Ids that are numbers become text if ``as_text``; otherwise they are an error.
     """
     new = {row: dict(of_row) for row, of_row in values.items()}
     if id_column is None:
@@ -260,7 +260,7 @@ def renamed(
 
 
 def _after_others(part: bytes, encoding: str) -> bytes:
-    """Articles that follow others: the first of a file has no comma before it."""
+    """Articles with a comma before them, which follow others: the first of a file has none."""
     text = part.decode(encoding)
     follows = not text or text.lstrip().startswith(",")
     return part if follows else encoded(f",{text}", encoding)
@@ -283,7 +283,7 @@ def with_changes(
 def _under_header(
     columns: dict[str, list[Any]], names: Sequence[str], batch: Batch, rows: int
 ) -> dict[str, list[Any]]:
-    """The columns as the header has them: objects of JSON may lack a key, or have one more."""
+    """The columns that the header has: objects of JSON may lack a key; one more is an error."""
     for name in columns:
         if name not in names:
             values = batch.columns[name]
@@ -296,15 +296,15 @@ def _under_header(
 
 
 def _ready(recipe: MatcherRecipe, task: BatchTask) -> Callable[[Batch], Finished]:
-    """What makes a worker process ready."""
+    """The function with which a worker process answers; compiles the rules."""
     return partial(task.run, recipe.build())
 
 
 class Crew:
-    """This process and others, so many in all, which work on batches.
+    """``jobs`` processes, this one among them, which work on batches.
 
-    Without a number there are as many as cores; where others are not forks, this one works alone
-    for as long as another one takes to be ready.
+    None: as many as cores; then, unless the others are forks, this one works alone for as long as
+    another one takes to be ready.
     """
 
     def __init__(self, recipe: MatcherRecipe, task: BatchTask, *, jobs: int | None) -> None:
@@ -314,14 +314,14 @@ class Crew:
         self._others: list[Process[Batch, Finished]] = []
 
     def start(self, matcher: Matcher | None = None) -> None:
-        """Start the other processes, if it is time; nobody waits until they are ready.
+        """Start the other processes, if it is time, without waiting until they are ready.
 
-        Without a matcher there is nothing yet of which forks could be made.
+        Forks start with the matcher, so without one they cannot be started yet.
         """
         if self._others or self._jobs == 1:
             return
         if can_fork():
-            # What kernels have read before, no fork has to read.
+            # Forks need not read the kernels that this process has read before.
             if matcher is None or undecided():
                 return
         elif time.monotonic() < self._alone_until:
@@ -334,8 +334,8 @@ class Crew:
     def finished(self, batches: Iterable[Batch], matcher: Matcher) -> Iterator[Finished]:
         """Do the task on batches, in their order.
 
-        This process reads, and works on a batch itself whenever the others have enough to do, as
-        they have not while they start. SearsError: a process died; or what reading or the task
+        This process reads, and works on a batch itself whenever no other one has room for it; those
+        that are still starting have none. SearsError: a process died; or what reading or the task
         raised, for the first such batch.
         """
         task = self._task
@@ -372,7 +372,7 @@ class Crew:
 
 
 def _done_here(task: BatchTask, matcher: Matcher, batch: Batch) -> Future[Finished]:
-    """A batch of this process; an error waits for those of batches before it."""
+    """The outcome of a batch that this process does; an error waits for the batches before it."""
     future: Future[Finished] = Future()
     try:
         future.set_result(task.run(matcher, batch))
