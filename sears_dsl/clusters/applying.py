@@ -1,13 +1,14 @@
 """Rules that workers apply: ``sears apply`` and ``augment`` over a folder, an audit's in portions.
 
-In: what `apply_file` is asked, with folders for files, or rules and choices; a matcher, and the
-recipe that others make the same of. Out: a folder and a report; a `Matcher` whose `apply` sends
-texts to workers. Always holds: each file is what the command makes of its part, byte for byte, and
-the rewrites of portions are those of the matcher alone, in its order; a worker compiles the rules
-once, and the model is not theirs to ask; batches that a killed worker had finished are not done
-again, where parts lie on a disk that all reach; what would count over all parts (so many rows, ids
-that are numbers) is refused by ``augment``, which costs the memory of a part and its new rows in
-each worker. Portions cost a copy of the texts and of the rewrites.
+In: a request for `apply_file` with folders for files, or rules and choices to augment with; for an
+audit a matcher, and the recipe that makes it again elsewhere. Out: a folder and a report; or a
+`Matcher` whose `apply` sends portions of the texts to workers. Always holds: each file is what the
+command makes of its part, byte for byte, and the rewrites of portions are those of the matcher
+alone, in its order; a worker compiles the rules once, and never asks a model; batches that a killed
+worker had finished are not done again, if the parts lie on a disk that all workers reach.
+``augment`` refuses what would count over all parts (a number of rows, ids that are numbers). It
+costs the memory of a part and its new rows in each worker; portions cost a copy of the texts and of
+the rewrites.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ from sears_dsl.runtime.folders import Folder
 from sears_dsl.tagging.tagger import load_tagger
 from sears_dsl.vetting.journal_oracle import open_oracle
 
-# Of a request: the rest is the same for all parts, and for two runs of one job.
+# Fields of a request that may differ between parts, and between two runs of one job.
 _DECIDES_NOTHING = ("recipe", "input", "output", "jobs", "resume")
 # Texts that a worker matches at a time.
 _PORTION = 10_000
@@ -67,14 +68,14 @@ class OnceBuilt:
 def recipe_of(
     rulesets: Sequence[Ruleset], *, tagger: str, seed: int = 0, vectors: str | None = None
 ) -> RulesetRecipe:
-    """How workers make a matcher; of rules that write paraphrases, with the models for it."""
+    """How workers make a matcher; if rules write paraphrases, with the models for these."""
     kind = RewordingRecipe if reword(rulesets) else RulesetRecipe
     return kind(tuple(rulesets), tagger=tagger, seed=seed, vectors=vectors)
 
 
 @dataclass(slots=True)
 class ApplyPart:
-    """Applies rules to one part; input and output of the request are not looked at."""
+    """Applies rules to one part; the input and output of the request are not used."""
 
     request: ApplyRequest
 
@@ -92,12 +93,12 @@ class ApplyPart:
         try:
             report = apply_file(request)
         except UsageError:
-            # What is left there is of a part that was another file then.
+            # What is left there comes from a part that was another file then.
             report = apply_file(replace(request, resume=False))
         return {"rules": list(report.rules), "tally": report.tally.to_json()}
 
     def columns(self, names: Sequence[str]) -> Iterable[str]:
-        """Those that are written, or looked at: all where nobody says which one has the texts."""
+        """The columns that are written or read; all if the request does not name that of texts."""
         request = self.request
         if request.mode == "chain" or "all" in request.keep or not request.columns:
             return names
@@ -170,7 +171,7 @@ class AugmentPart:
         }  # fmt: skip
 
     def do(self, source: str, output: str) -> Mapping[str, Any]:
-        """Augment a part; the record of it is what stands in a manifest otherwise."""
+        """Augment a part; return the record that otherwise stands in a manifest."""
         table = read_table(source, format_name=self.format_name, options=self.reading)
         columns = columns_of(table, text=self.text, label=self.label, id_column=self.id_column)
         if columns.id is not None and all(
@@ -207,7 +208,7 @@ class AugmentPart:
 
 @dataclass(slots=True)
 class _ApplyPortion:
-    """Applies rules to texts that follow so many others, wherever it runs."""
+    """Applies rules to a portion of texts, wherever it runs; the portion tells its first row."""
 
     recipe: MatcherRecipe
     scope: Scope

@@ -22,7 +22,7 @@ from sears_dsl.engine.matcher import Matcher
 from sears_dsl.errors import UsageError
 
 _ROWS = 10_000
-# What the last function compiled here; engines send it anew with every task.
+# The matcher that the last function compiled here; engines send the function with every task.
 _COMPILED: dict[str, Matcher] = {}
 
 
@@ -90,7 +90,7 @@ class ArrowRewriter:
                 rows = columns.record_batch.num_rows
                 part, _ = task.run(self._matcher(), Batch(first, rows, columns, columns))
                 table = arrow.ipc.open_stream(part).read_all()
-                # A batch in which nothing changed knows no types.
+                # A batch without records does not tell the types of its columns.
                 yield from table.cast(schema).to_batches()
 
     def _matcher(self) -> Matcher:

@@ -1,10 +1,10 @@
-"""The parts of a folder: which are to be done, and what is kept of those that are.
+"""The parts of a folder: which are left to do, and what is recorded of those that are done.
 
-In: a folder, work that makes one file of one file, and workers. Out: a folder with as many files,
+In: a folder, work that turns one file into another, and workers. Out: a folder with as many files,
 and a record of each. Always holds: a part that has a record is whole; a part that cannot be done is
-told with its name, and the others are done; a run goes on only as the same job; the records reach
-the caller in the order of the parts, whoever was first. Costs a record a part, and in memory those
-that wait for an earlier one.
+reported by its name, and the others are done; a run is resumed only as the same job; the caller
+gets the records in the order of the parts, whichever was done first. Costs a record a part, and the
+memory of records that wait for an earlier one.
 
     OUTPUT/
         reviews-0.parquet             as one machine makes it
@@ -29,10 +29,10 @@ from sears_dsl.errors import DataError, SearsError, UsageError
 from sears_dsl.runtime.files import parse_json
 from sears_dsl.runtime.folders import Folder, FolderFile
 
-#: Where records are; readers of data sets pass by names that begin like that.
+#: The folder of the records; readers of datasets skip names that begin with an underscore.
 RECORDS = "_sears"
 _JOB = f"{RECORDS}/job.json"
-# After so many parts that cannot be done the others are not tried, and so many are told.
+# After how many failed parts the others are not tried, and how many of them the error names.
 _MOST_FAILED = 20
 _TOLD = 5
 _DIED = "every worker that began it died, perhaps for lack of memory"
@@ -42,7 +42,7 @@ Answer = TypeVar("Answer")
 
 
 class Workers(Protocol):
-    """Whoever does pieces of work; this process or a cluster."""
+    """Those who do pieces of work: this process or a cluster."""
 
     def answers(
         self, work: Callable[[Question], Answer], questions: Sequence[Question]
@@ -70,7 +70,7 @@ class Here:
 
 @contextmanager
 def workers_of(engine: str, *, address: str | None, count: int | None) -> Iterator[Workers]:
-    """Who works, for the time of a block; a `UsageError` where there is no such engine."""
+    """The workers of an engine, for the time of a block; UsageError: there is no such engine."""
     if engine == "ray":
         from sears_dsl.clusters.ray_workers import RayWorkers  # noqa: PLC0415 - as asked for
 
@@ -85,13 +85,13 @@ def workers_of(engine: str, *, address: str | None, count: int | None) -> Iterat
 
 
 class PartWork(Protocol):
-    """Makes one file of one file; goes to workers, so it must be picklable."""
+    """Turns one file into another; goes to workers, so it must be picklable."""
 
     def identity(self) -> Mapping[str, Any]:
         """What decides the result, to compare two runs."""
 
     def do(self, source: str, output: str) -> Mapping[str, Any]:
-        """Write the output of a part, and tell what was done: values that JSON knows."""
+        """Write the output of a part; return what was done, in values that JSON knows."""
 
     def columns(self, names: Sequence[str]) -> Iterable[str]:
         """Which of the columns of a part have to be of the same type in all parts."""
@@ -99,7 +99,7 @@ class PartWork(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class PartsDone:
-    """How far a run over a folder is, given after every part with what was told of it."""
+    """How far a run over a folder is, given after every part with the record of that part."""
 
     done: int
     parts: int
@@ -116,9 +116,9 @@ def apply_to_parts(
     output_format: str | None = None,
     resume: bool = False,
 ) -> Iterator[PartsDone]:
-    """Do all parts of a folder into a new one; how far it is comes in the order of the parts.
+    """Do all parts of a folder into a new one; yield how far it is, in the order of the parts.
 
-    Where some could not be done, which is an error at the end, the others are.
+    If some cannot be done, others still are, and at the end there is a `DataError`.
     """
     parts = _parts_of(source, format_name)
     named = {_output_name(part.name, output_format): part for part in parts}
@@ -198,7 +198,7 @@ def _output_name(name: str, output_format: str | None) -> str:
 
 
 def _begin(output: Folder, job: Mapping[str, Any], *, resume: bool) -> set[str]:
-    """Look at what is there, and say what the job is."""
+    """Check what is in the output, and write there what the job is; return the names in it."""
     there = {file.name for file in output.files()}
     if there and not resume:
         raise UsageError(
@@ -223,7 +223,7 @@ def _record_name(name: str) -> str:
 
 
 def _record_of(output: Folder, name: str, part: FolderFile) -> Mapping[str, Any] | None:
-    """The record of a part; None where there is none, or of a file that is another one now."""
+    """The record of a part; None if there is none, or if the part is another file now."""
     content = output.read(_record_name(name))
     if content is None:
         return None
@@ -234,7 +234,7 @@ def _record_of(output: Folder, name: str, part: FolderFile) -> Mapping[str, Any]
 
 
 def _schema_of(source: Folder, part: FolderFile, format_name: str | None) -> Mapping[str, str]:
-    """Column → type of a file that tells; of others nothing."""
+    """Column → type, if the format of a file tells types; else empty."""
     form = format_of(source.name_of(part.name), format_name)
     if not isinstance(form, Columnar):
         return {}
@@ -262,7 +262,7 @@ class PartFailure:
 
 @dataclass(frozen=True, slots=True)
 class PartDone:
-    """A part that is done, with what the work tells of it."""
+    """A part that is done, with what the work returned."""
 
     output: str
     record: Mapping[str, Any]
@@ -280,7 +280,7 @@ class OnePart:
     schema: Mapping[str, str] = field(default_factory=dict)
 
     def __call__(self, named: tuple[str, FolderFile]) -> PartDone | PartFailure:
-        """Do one, and tell what came of it."""
+        """Do one part, and return what came of it."""
         name, part = named
         try:
             if part.name != self.first:

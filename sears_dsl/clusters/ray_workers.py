@@ -1,10 +1,10 @@
 """Workers of a Ray cluster, or of Ray on this machine (the only module that imports ray).
 
 In: work, and questions. Out: answers, as they come. Always holds: each worker gets the work once
-and keeps what it makes ready; what a worker was at when it died is done again by another; no
-address means this machine alone, where nothing listens to others; Ray reports nothing to its makers
-unless they were asked to be told (RAY_USAGE_STATS_ENABLED=1); a Ray that was started here ends with
-the block. Costs some seconds to start; the questions and answers alone go through Ray's store.
+and keeps what it prepares; if a worker dies, another one does what it was doing; no address means
+this machine alone, where nothing listens to others; Ray reports nothing to its makers unless the
+user asks for it (RAY_USAGE_STATS_ENABLED=1); a Ray that was started here ends with the block. Costs
+some seconds to start; only the questions and answers go through Ray's store.
 """
 
 from __future__ import annotations
@@ -30,29 +30,29 @@ Question = TypeVar("Question")
 Answer = TypeVar("Answer")
 
 _PORT = 6379
-# What Ray reads when it is imported and started; whoever sets it otherwise has the word.
+# What Ray reads when it is imported and started; what the user has set counts instead.
 _SETTINGS = {
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_BACKEND_LOG_LEVEL": "fatal",  # notes for developers of Ray, on standard error
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",  # else a warning of what a later Ray does
     "RAY_worker_niceness": "0",  # 15 by default: beside other work workers would hardly run
 }
-# Ray gives its own processes half a minute to start, and no setting of it changes that. On a busy
-# machine it is tried so many times: its files are in memory by then.
+# Ray gives its own processes half a minute to start, and no setting changes that. On a busy machine
+# its files are in memory after a first start that failed, so it is tried so many times.
 _STARTS = 3
-# Seconds until an address that says nothing, or nothing that Ray says, is given up.
+# Seconds to wait until an address accepts a connection, and until it answers as Ray does.
 _CONNECTS = 5.0
 _ANSWERS = 30.0
 # Ray's store on this machine; questions and answers are small.
 _STORE = 128 << 20
-# Questions that a worker has at once: one that it is at, and one so that it need not wait.
+# Questions that a worker has at once: the one it is working on, and one so that it need not wait.
 _AHEAD = 2
-# So many workers may die over a question; Ray would give it to others for ever.
+# How many workers may die over a question; Ray would give it to others for ever.
 _MOST_TRIES = 4
 
 
 class RayWorkers(Closing):
-    """The workers of a cluster, of one core each; as many as there are cores where nobody says.
+    """The workers of a cluster, of one core each; as many as it has cores if ``count`` is None.
 
     The address is ``HOST:PORT`` or ``auto`` for a cluster that runs on this machine; None starts
     Ray on this machine alone.
@@ -159,7 +159,7 @@ class _Tries:
 
 
 class _Worker:
-    """What an actor of Ray holds: the work, once, with all that it makes ready."""
+    """What an actor of Ray holds: the work, once, with all that it prepares."""
 
     def __init__(self, work: bytes, paths: Sequence[str], tries: Any) -> None:
         known = set(sys.path)
@@ -177,7 +177,7 @@ class _Worker:
 
 @contextmanager
 def _notes_of_ray_unseen() -> Iterator[None]:
-    """Keep standard error from the notes that Ray's C++ writes when it starts."""
+    """Keep the notes that Ray's C++ writes when it starts away from standard error."""
     sys.stderr.flush()
     try:
         shown = os.dup(2)
@@ -195,7 +195,7 @@ def _notes_of_ray_unseen() -> Iterator[None]:
 
 
 def _require_listener(address: str) -> None:
-    """Look whether anything listens there before Ray does, which waits for minutes."""
+    """Check that anything listens there before Ray tries, which waits for minutes."""
     if address == "auto":
         return
     if "://" in address:
