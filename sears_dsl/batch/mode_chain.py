@@ -110,12 +110,12 @@ def _values_of_rows(
     rows_of_rules: set[tuple[int, int]] = set()
     for column, new in zip(columns, moved, strict=True):
         for place in column.changed:
-            left = [row for row in column.rows[place] if row in new and row not in dropped]
-            for row in left:
+            rows = [row for row in column.rows[place] if row in new and row not in dropped]
+            for row in rows:
                 values.setdefault(row, {}).update(new[row])
             before = column.texts[place]
-            for rule, edits in column.results[place].steps if left else ():
-                rows_of_rules |= {(row, rule) for row in left}
+            for rule, edits in column.results[place].steps if rows else ():
+                rows_of_rules |= {(row, rule) for row in rows}
                 after = apply_edits(before, edits)
                 tally.of(matcher.rule_ids[rule]).count(before, after, edits)
                 before = after
@@ -291,12 +291,12 @@ def _agree(columns: Sequence[_ChainColumn]) -> None:
         again: list[set[int]] = [set() for _ in columns]
         for row in rows:
             lacking = set().union(*(column.lacking(row) for column in columns))
-            both = lacking and lacking & set().union(*(column.applied(row) for column in columns))
-            if not both:
+            mixed = lacking and lacking & set().union(*(column.applied(row) for column in columns))
+            if not mixed:
                 continue
             for column, places in zip(columns, again, strict=True):
-                if min(both) in column.applied(row):
-                    column.without[column.place_of[row]].add(min(both))
+                if min(mixed) in column.applied(row):
+                    column.without[column.place_of[row]].add(min(mixed))
                     places.add(column.place_of[row])
         if not any(again):
             return

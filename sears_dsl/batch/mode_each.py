@@ -174,12 +174,12 @@ class _Spans:
             spans = spans_of(self._batch, specs, row, text)
             if isinstance(spans, str):
                 self.misplaced[row] = spans
-        left: list[int] = []
+        untouching: list[int] = []
         for place, rewrite in enumerate(part.rewrites(0, len(part)) if len(part) else ()):
             row = rewrite.row
             new = moved_values(self._batch, row, rewrite.original, SpanMap(rewrite.edits), specs)
             if not isinstance(new, str):
-                left.append(place)
+                untouching.append(place)
                 if self.columns:
                     self.moved.append({**self._values(row), **new})
                 continue
@@ -191,7 +191,7 @@ class _Spans:
                 )
             if row not in self.misplaced:
                 self._left_out.setdefault((row, rewrite.rule), f"{new} by rule {rule}")
-        return part.select(np.array(left, np.int32))
+        return part.select(np.array(untouching, np.int32))
 
     def _values(self, row: int) -> dict[str, Any]:
         return {name: self._batch.columns[name][row] for name in self.columns}

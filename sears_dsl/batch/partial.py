@@ -169,12 +169,9 @@ class PartialOutput:
     def _whole_parts(self) -> int:
         """How many whole parts there are without a gap; a machine that stops may tear one."""
         count = 0
-        while _is_whole(self._part_path(count)):
+        while _is_whole(_part_path(self.folder, count)):
             count += 1
         return count
-
-    def _part_path(self, number: int) -> Path:
-        return _part_path(self.folder, number)
 
     def _put_file(self, name: str, pieces: Iterable[bytes]) -> None:
         """Write a file of the folder, entirely or not at all, even if this process is killed."""
@@ -188,17 +185,17 @@ class PartialOutput:
         with self._writing():
             head = {"bytes": len(part), "crc32": zlib.crc32(part), "counts": counts}
             line = json.dumps(head).encode() + b"\n"
-            self._put_file(self._part_path(number).name, [line, part])
+            self._put_file(_part_path(self.folder, number).name, [line, part])
         self._count = number + 1
 
     def counts(self, number: int) -> Any:
         """The counts that were put with a part."""
-        with open(self._part_path(number), "rb") as file:
+        with open(_part_path(self.folder, number), "rb") as file:
             return json.loads(file.readline())["counts"]
 
     def parts(self) -> Iterable[bytes]:
         """All parts in order, one in memory at a time; can be gone through again."""
-        return _PartContents([self._part_path(number) for number in range(self._count)])
+        return _PartContents([_part_path(self.folder, number) for number in range(self._count)])
 
     def complete(self, write: Callable[[BinaryIO], object]) -> None:
         """Put the output together by ``write``, give it its place and remove the folder.

@@ -66,7 +66,7 @@ class RayWorkers(Closing):
             os.environ.setdefault(name, value)
         if address is not None:
             _require_head(address)
-        with _notes_of_ray_unseen():
+        with _ray_notes_hidden():
             self._start(address, count)
 
     def _start(self, address: str | None, count: int | None) -> None:
@@ -176,7 +176,7 @@ class _Worker:
 
 
 @contextmanager
-def _notes_of_ray_unseen() -> Iterator[None]:
+def _ray_notes_hidden() -> Iterator[None]:
     """Keep the notes that Ray's C++ writes when it starts away from standard error."""
     sys.stderr.flush()
     try:

@@ -92,7 +92,7 @@ def shared(
     for place, i in _ordered(noise.kind, able, unit, draw):
         if not left:
             break
-        left -= _slip_falls(noise.kind, rooms[place], i, unit=unit, draw=draw)
+        left -= _make_slip(noise.kind, rooms[place], i, unit=unit, draw=draw)
     return {place: _applied(room.instance.text, room.slips) for place, room in rooms.items()}
 
 
@@ -231,7 +231,7 @@ def _slips(kind: str, instance: PlacedText, count: int, unit: str, draw: Draw) -
     return room.slips
 
 
-def _slip_falls(kind: str, room: _Room, i: int, *, unit: str, draw: Draw) -> bool:
+def _make_slip(kind: str, room: _Room, i: int, *, unit: str, draw: Draw) -> bool:
     """Make a slip at a place that a share has chosen; False if earlier slips leave no room."""
     fitting = [each for each in room.places if room.fits(each, i)]
     if not fitting:

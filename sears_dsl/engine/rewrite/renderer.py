@@ -362,7 +362,7 @@ class CompiledRules:
         self.rules = rules
         self.program = program
         self._split = split
-        self._alone = threading.RLock()
+        self._lock = threading.RLock()
         self._renderers: dict[int, Renderer] = {}
         self._variants: dict[int, Sequence[Variant]] = {}
         self._units = frozenset(program.units.tolist())
@@ -380,7 +380,7 @@ class CompiledRules:
         place = int(patterns.pattern_of[rule]) - (len(patterns.first_variant) - len(written))
         if place >= 0:
             return written[place]
-        with self._alone:
+        with self._lock:
             variants = self._variants.get(rule)
             if variants is None:
                 tree, scope = self.rules[rule]

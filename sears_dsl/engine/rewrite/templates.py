@@ -49,7 +49,7 @@ class RenderingTemplates:
         self._compiled = compiled
         self._rules = compiled.rules
         self._program = compiled.program
-        self._alone = threading.RLock()
+        self._lock = threading.RLock()
         self._recipes = Growing(np.zeros((0, 2), np.int32))  # rules and their variants
         self._read_context = Growing(np.zeros(0, np.bool_))
         self.formats = Formats()
@@ -88,7 +88,7 @@ class RenderingTemplates:
         slots = self._first_slot[matches.rules] + matches.variants
         numbers = self._template_of[slots]
         if (numbers < 0).any():
-            with self._alone:
+            with self._lock:
                 wanted = np.zeros(len(self._template_of), np.bool_)
                 wanted[slots] = True
                 wanted &= self._template_of < 0  # another thread may have been here
