@@ -265,7 +265,7 @@ class _FilePass:
         return manifest
 
     def _originals(self) -> Iterator[bytes]:
-        """The rows as they were, where they are wanted too; they are read once more."""
+        """The rows as they were, if they are wanted too; for this they are read once more."""
         if self.task.with_originals:
             again = Dataset(
                 self.request.input, format_name=self.request.format, options=self.request.reading

@@ -119,7 +119,7 @@ class _ChainedDataset:
         self._several = with_originals or draws > 1
         self._changes: dict[int, Mapping[str, Any]] = {}
         self._dropped: set[int] = set()
-        # Of rows that come more than once: the row, what is new in it, and the draw.
+        # For each copy of a row that comes more than once: the row, its new values, and the draw.
         self._copied: list[tuple[int, Mapping[str, Any], int]] = []
         self._columns: dict[str, list[Any]] = {}
         self._rows = 0

@@ -229,7 +229,7 @@ def _count(tally: Tally, rewrites: RewriteColumns, rule_ids: Sequence[str]) -> N
         counts.rows, counts.edits = int(rows[rule]), int(edits[rule])
     order = np.argsort(rules, kind="stable")
     begins = np.flatnonzero(np.diff(rules[order], prepend=-1))
-    # Two of each rule: the first, and the one after it where that is of the same rule.
+    # Two of each rule: the first, and the next one if it is of the same rule.
     seconds = begins[np.diff(begins, append=len(order)) > 1] + 1
     chosen = order[np.concatenate([begins, seconds])]
     for rewrite in rewrites.select(chosen.astype(np.int32)).rewrites(0, len(chosen)):

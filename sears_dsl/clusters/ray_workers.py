@@ -71,7 +71,7 @@ class RayWorkers(Closing):
 
     def _start(self, address: str | None, count: int | None) -> None:
         self._ray = import_module("ray")
-        # What a dead node leaves behind would stand on standard output, between the data.
+        # The logs of a dead node would go to standard output, between the data.
         private: Any = import_module("ray._private.worker")
         private._worker_logs_enabled = False
         quiet = {"log_to_driver": False, "logging_level": logging.CRITICAL}
@@ -95,7 +95,7 @@ class RayWorkers(Closing):
                     _node_ip_address="127.0.0.1",
                     **options,
                 )
-            # Ray says by a plain Exception that its own processes were too slow to start.
+            # Ray raises a plain Exception if its own processes were too slow to start.
             except Exception as error:
                 self._ray.shutdown()
                 if left:
@@ -114,7 +114,7 @@ class RayWorkers(Closing):
     def answers(
         self, work: Callable[[Question], Answer], questions: Sequence[Question]
     ) -> Iterator[Answer]:
-        """What the work gives for each question, as it comes; none where its workers died."""
+        """What the work gives for each question, as it comes; nothing if its workers died."""
         if not questions:
             return
         data = import_module("ray.data")
@@ -122,7 +122,7 @@ class RayWorkers(Closing):
         context = data.DataContext.get_current()
         context.enable_progress_bars = False
         context.print_on_execution_start = False
-        context.max_errored_blocks = -1  # others go on; whoever asks sees which is lacking
+        context.max_errored_blocks = -1  # others go on; the caller sees which answer is lacking
         count = min(self._count, len(questions))
         counting = self._ray.remote(num_cpus=0, max_restarts=-1, max_task_retries=-1)(_Tries)
         tries = counting.remote()
@@ -237,7 +237,7 @@ def _no_cluster(address: str, why: str) -> UsageError:
 
 
 def _failed(error: Exception) -> DataError:
-    """What a worker raised that is not about a part."""
+    """The error for what a worker raised that is not about a part."""
     text = str(error)
     if "No module named 'sears_dsl'" in text:
         return DataError(

@@ -187,7 +187,7 @@ class _Room:
     def __init__(self, kind: str, instance: PlacedText) -> None:
         self.instance = instance
         places = _places(kind, instance.text)
-        # For each kind where it can begin in the text as given; and how many letters are left.
+        # Kind → where it can begin in the text as given; and how many letters are left.
         self.places = {each: dict.fromkeys(at) for each, at in places.items()}
         self.letters = sum(map(str.isalpha, instance.text))
         self.slips: list[_Slip] = []

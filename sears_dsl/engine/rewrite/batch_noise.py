@@ -43,7 +43,7 @@ from sears_dsl.tagging.tokens import Token, Tokens
 
 
 def first_characters(tokens: Tokens, matches: Matches) -> NDArray[np.int64]:
-    """The first character of each match in its row; of an insertion, where it goes."""
+    """The first character of each match in its row; for an insertion, where it goes."""
     firsts, lasts = tokens.row_offsets[matches.rows], tokens.row_offsets[matches.rows + 1]
     here = firsts + matches.starts
     places = np.zeros(len(matches), np.int64)

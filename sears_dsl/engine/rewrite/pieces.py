@@ -72,7 +72,7 @@ class Instance(NamedTuple):
 
     @property
     def place(self) -> int:
-        """The first character of the instance in its unit; of an insertion, where it goes."""
+        """The first character of the instance in its unit; for an insertion, where it goes."""
         tokens, start = self.tokens, self.binding.start
         if start < len(tokens):
             return tokens[start].start

@@ -36,7 +36,7 @@ class UnitInstance:
 
     start: int  # its first token
     end: int  # one past its last
-    place: int  # its first character in the unit; of an insertion, where it goes
+    place: int  # its first character in the unit; for an insertion, where it goes
     bind: Callable[[], Binding]  # gives its elements
 
     @cached_property
