@@ -1,6 +1,6 @@
 """Templates → labelled sentences.
 
-In: rulesets with templates. `sentences` has those of one template, each computed from its number,
-and tells what is wrong with them. Out: `table`, columns of text, label, template and slots, of
-those that are written under a limit or without, which `data` writes in any format.
+In: rulesets with templates. `sentences` computes the sentences of one template from their numbers
+and reports what is wrong with them. Out: `table` selects sentences, with a limit or without, and
+returns columns of text, label, template and slots, which `data` writes in any format.
 """

@@ -1,18 +1,19 @@
-"""The sentences of a template, by number, and what members of sets become in its slots.
+"""The sentences of a template, each computed from its number, and how slots write set members.
 
     template "It is {LIE} that this {CATEGORY?} movie is {GOOD}."
     slots      LIE: 2 choices   CATEGORY: 3 with none   GOOD: 2
     sentence   j = (lie * 3 + category) * 2 + good, computed from j alone
 
-In: a template and what its sets stand for. Out: `Sentences`: how many, each by its number, whether
-a text is one of them; or `Diagnostic`s: E350 and E351 for members without the inflection that is
-asked for, E329 for noise that changes none of them. Always holds: slots count from left to right,
-the last one fastest; a name is one choice wherever it is written, with the functions of each place;
-a slot that is empty takes one space along, so that neither two stand together nor one before a
-closing mark or at an end; two choices that write the same sentence are two numbers; a member
-becomes the same in every sentence: inflections take it as a base form, noise is drawn by its own
-text. Costs some 200 ns a sentence of many: what many of them share (the first half of a sentence,
-say) is written once; and some microseconds a member.
+In: a template and the ruleset with its sets. Out: `Sentences`, which counts the sentences, writes
+each from its number and tells whether a text is one of them. Or `Diagnostic`s: E350 and E351 for
+members that have several forms or none of an inflection, E329 for noise that changes no member.
+
+Slots count from left to right, and the last one changes fastest. A named slot is one choice
+wherever it is written, and each place applies its own functions. An empty slot takes one space with
+it, so that no two spaces meet and none stands before a closing mark or at an end. Two choices that
+write the same sentence have two numbers. A function writes a member alike in every sentence:
+inflections take it as a base form, and noise is drawn by the member's own text. Costs some
+microseconds a member, and some 200 ns a sentence of many, as shared parts are written only once.
 """
 
 from __future__ import annotations
@@ -48,9 +49,9 @@ def set_texts(ruleset: Ruleset, reference: SetReference) -> tuple[str, ...]:
 def written_member(
     member: str, functions: Sequence[str | Noise], draw: Draw = FIRST_DRAW
 ) -> str | Inflection:
-    """What stands in a slot for a member; the forms of an inflection that has not just one.
+    """Return what a slot writes for a member, or an `Inflection` that has not exactly one form.
 
-    Functions go from left to right; "", and a text in which nothing can change, stay as they are.
+    Functions apply from left to right. "" and a text that noise cannot change stay as they are.
 
     Example:
         >>> written_member("watch", ["VBD", "cap"])
@@ -103,7 +104,7 @@ def of_template(
     *,
     slot: Slot | SlotCopy | None = None,
 ) -> Diagnostic:
-    """The finding with its file, its line and, as the place, a slot or the whole template."""
+    """Return the finding with its file and its place: the slot, or else the template's line."""
     source = print_statements([template]).partition("\n")[0]
     line = template.span.line if template.span is not None else 1
     shown = source if slot is None else print_slot(slot)
@@ -149,10 +150,10 @@ _BASE, _MASK = 0x9E3779B97F4A7C15, (1 << 64) - 1
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A slot with what it may be, texts before functions; "" first where it may be empty.
+    """A slot and its members before functions, with "" first if the slot may be empty.
 
-    A table of sentences calls its column by its name, else by that of its set, with a number where
-    several are called so.
+    Its column in a table has the name of the slot, or else of its set. From the second column of
+    the same name on, a number is appended.
     """
 
     column: str
@@ -161,7 +162,7 @@ class Choice:
 
 
 class Sentences:
-    """The sentences of one template, whose sets in the ruleset have literal members alone."""
+    """The sentences of one template, whose sets in the ruleset have only literal members."""
 
     def __init__(self, template: Template, ruleset: Ruleset, draw: Draw = FIRST_DRAW) -> None:
         if findings := member_findings(template, ruleset):
@@ -177,7 +178,7 @@ class Sentences:
         return self._count
 
     def __getitem__(self, number: int) -> str:
-        """Sentence number j, from 0."""
+        """The sentence of a number, which counts from 0."""
         if not 0 <= number < self._count:
             raise IndexError(f"sentence {number} of {self._count}")
         text: str = self.texts(np.array([number]))[0]
@@ -195,7 +196,7 @@ class Sentences:
 
     @property
     def may_be_blank(self) -> bool:
-        """Whether one of the sentences is empty, or white space alone."""
+        """Whether one of the sentences is empty or only white space."""
         choices = (
             [[part] if isinstance(part, str) else part.members for part in self._written(empty)]
             for empty in self._shapes
@@ -205,9 +206,9 @@ class Sentences:
         )
 
     def members(self, numbers: Numbers) -> list[tuple[list[str], Numbers]]:
-        """For each slot its members as written there, and which of them some sentences have.
+        """For each slot, its members as written, and the index of the one that each sentence has.
 
-        Where it may be empty, "" is one of them.
+        A slot that may be empty has "" among its members.
         """
         return [
             (self._formed(choice, choice.slot.functions).tolist(), self._digits(numbers, place))
@@ -215,7 +216,7 @@ class Sentences:
         ]
 
     def texts(self, numbers: Numbers) -> Texts:
-        """Some of the sentences, in the order of the numbers."""
+        """The sentences of these numbers, in the same order."""
         digits = {place: self._digits(numbers, place) for place in range(len(self.choices))}
         if len(self._shapes) == 1:
             return self._joined(self._written(self._shapes[0]), digits, len(numbers))
@@ -229,13 +230,13 @@ class Sentences:
 
     @cached_property
     def distinct(self) -> Numbers:
-        """The numbers of sentences that no smaller number writes."""
+        """The numbers of the sentences that no smaller number writes, in ascending order."""
         marks = self._marks(np.arange(self._count))
         order = np.argsort(marks)
         same = np.flatnonzero(marks[order[1:]] == marks[order[:-1]])
         if not len(same):
             return np.arange(self._count)
-        # Of equal marks the texts are compared.
+        # Different texts may have equal marks, so the texts decide.
         alike = np.unique(order[np.concatenate([same, same + 1])])
         first: dict[str, int] = {}
         for number, text in zip(alike.tolist(), self.texts(alike), strict=True):
@@ -244,9 +245,9 @@ class Sentences:
         return np.setdiff1d(np.arange(self._count), again, assume_unique=True)
 
     def _marks(self, numbers: Numbers) -> NDArray[np.uint64]:
-        """64 bits for each of some sentences, which are those of its text however it is made.
+        """A 64-bit hash of each sentence, which depends on its text and not on the choices.
 
-        A text is a number whose digits are its characters, to the base of a large odd number.
+        The hash reads the characters as the digits of a number to a large odd base, modulo 2**64.
         """
         marks = np.zeros(len(numbers), np.uint64)
         digits = {place: self._digits(numbers, place) for place in range(len(self.choices))}
@@ -270,14 +271,14 @@ class Sentences:
         return shape_of
 
     def _formed(self, choice: Choice, functions: Sequence[str | Noise]) -> Texts:
-        """The members of a choice after the functions of a place where it is written."""
+        """The members of a choice after the functions of one place where it is written."""
         formed = np.empty(len(choice.members), object)
         formed[:] = [written_member(each, functions, self._draw) for each in choice.members]
         return formed
 
     @cached_property
     def _shapes(self) -> list[tuple[bool, ...]]:
-        """Which slots are empty together: all combinations, those of the last one fastest."""
+        """All combinations of empty slots, as one flag for each slot; the last changes fastest."""
         shapes: list[tuple[bool, ...]] = [()]
         for choice in self.choices:
             ends = (True, False) if choice.slot.optional else (False,)
@@ -290,7 +291,7 @@ class Sentences:
     def _joined(
         self, parts: Sequence[str | _Filled], digits: Mapping[int, Numbers], count: int
     ) -> Texts:
-        """The parts of a sentence, joined under each of some combinations: slot → its members."""
+        """Join the parts into `count` texts; `digits` has each slot's member for each of them."""
         places = dict.fromkeys(part.place for part in parts if not isinstance(part, str))
         if not places:
             return np.full(count, "".join(map(str, parts)), object)
@@ -313,7 +314,7 @@ class Sentences:
         return part.members[digits[part.place]]
 
     def _written(self, empty: tuple[bool, ...]) -> list[str | _Filled]:
-        """The parts of a sentence with these slots empty: texts without the spaces that go too."""
+        """The parts of a sentence with these slots empty, less the spaces that go with them."""
         place_of = {choice.slot.name: place for place, choice in enumerate(self.choices)}
         numbers = iter(range(len(self.choices)))
         parts: list[str | _Filled] = []
@@ -342,7 +343,7 @@ class _Filled:
 
 
 def _mark(text: str) -> tuple[int, int]:
-    """The digits of a text as one number of 64 bits, and the base to the power of its length."""
+    """The 64-bit hash of a text, and the base to the power of its length; both modulo 2**64."""
     mark, power = 0, 1
     for character in text:
         mark, power = (mark * _BASE + ord(character) + 1) & _MASK, (power * _BASE) & _MASK
@@ -350,7 +351,7 @@ def _mark(text: str) -> tuple[int, int]:
 
 
 def _close(parts: list[str | _Filled], gap: int) -> None:
-    """Take a space out beside an empty slot, as the deletion of a word does."""
+    """Remove one space beside an empty slot, as the deletion of a word does."""
     before, after = _beside(parts, gap, -1), _beside(parts, gap, 1)
     left = "" if before is None else parts[before]
     right = "" if after is None else parts[after]
@@ -388,7 +389,7 @@ def _choices(template: Template, ruleset: Ruleset) -> Iterator[Choice]:
 
 
 def _reads(text: str, start: int, parts: Sequence[str | _Filled], chosen: dict[int, int]) -> bool:
-    """Whether the rest of a text is what the parts can be, with one choice a slot."""
+    """Whether the parts can write the text from `start` on; `chosen` has the choices so far."""
     if not parts:
         return start == len(text)
     part, rest = parts[0], parts[1:]
@@ -432,7 +433,7 @@ def template_findings(ruleset: Ruleset) -> list[Diagnostic]:
 
 _BEFORE_SLOT = re.compile(r"(?<![\w'’-])(an?)\s+[(\[\"'“‘]*$", re.IGNORECASE)
 _FIRST_WORD = re.compile(r"[^\W_]+")
-# Odd articles that are named.
+# How many odd articles a note names.
 _NAMED = 3
 
 
@@ -458,7 +459,7 @@ def odd_articles(rulesets: Sequence[Ruleset]) -> list[str]:
 
 
 def note_on_articles(rulesets: Sequence[Ruleset]) -> str:
-    """What to say of odd articles, without a full stop; nothing where there are none."""
+    """Return a note on odd articles, without a full stop, or "" if there are none."""
     odd = odd_articles(rulesets)
     if not odd:
         return ""

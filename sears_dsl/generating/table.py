@@ -1,14 +1,15 @@
 """Templates → a table of labelled sentences: which are written, and in which order.
 
-In: rulesets with templates, a limit, a seed. Out: `Generated`: columns ``text``, ``label``,
-``template`` and one for each slot, and how many sentences there are of each template and label.
-Always holds: a slot that a template does not have is empty in its rows, as one that its sentence
-leaves out; no slot's column has the name of another column; a sentence that two choices of a
-template write comes once; without a limit all come, in the order of the file and of their numbers;
-with one the first of an order that depends on seed, template and number alone, so that ten
-sentences are the first ten of a hundred; templates take turns as long as they have sentences,
-unless all sentences of all templates are to be equally likely. Costs some 600 ns a sentence, half
-of it to find those that repeat; a column that repeats few values holds each of them once.
+In: rulesets with templates, a limit and a seed. Out: `Generated`, with the columns ``text``,
+``label``, ``template`` and one for each slot, and the counts of each template. A slot's column is
+empty in rows whose template has no such slot or whose sentence leaves it out, and it is never named
+like another column. A sentence that two choices of a template write comes once.
+
+Without a limit all sentences come, in the order of the file and of their numbers. With a limit the
+first ones come, in an order that depends on seed, template and number alone: ten sentences are the
+first ten of a hundred. Templates take turns while they have sentences, unless all sentences of all
+templates are to be equally likely. Costs some 600 ns a sentence, half of it to find those that
+repeat; a column that repeats few values holds each of them once.
 
 Source: NOISE_AND_TEMPLATES, point 19: by the numbers N(seed, 0, "template", its text, j).
 """
@@ -30,13 +31,13 @@ from sears_dsl.generating.sentences import Numbers, Sentences, Texts
 from sears_dsl.language.printer import print_template, template_ids
 from sears_dsl.language.ruleset import Ruleset
 
-#: What shares are equal of: templates, or sentences of whatever template.
+#: What is equally likely under a limit: templates, or sentences of whatever template.
 By = Literal["template", "sentence"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Selection:
-    """Sentences in the order in which they are written, by template and number there."""
+    """The chosen sentences in their order: each one's template, and its number there."""
 
     templates: Numbers
     numbers: Numbers
@@ -53,10 +54,10 @@ def selected(
     by: By = "template",
     seed: int = 0,
 ) -> Selection:
-    """The sentences that are written, of numbers that repeat no earlier sentence.
+    """Choose the sentences to write from each template's distinct numbers.
 
-    At most so many, or all in their own order; templates take turns, or all sentences are equally
-    likely.
+    Without a limit, all in their own order. With one, templates take turns or, by sentence, all
+    sentences are equally likely.
     """
     members = np.repeat(np.arange(len(templates)), [len(numbers) for numbers in distinct])
     numbers = np.concatenate([np.empty(0, np.int64), *distinct])
@@ -76,7 +77,7 @@ def selected(
 
 
 def _draws(sentences: Sentences, numbers: Numbers, seed: int) -> NDArray[np.uint64]:
-    """`draws.number` of some sentences of a template."""
+    """The 64 bits of `draws.number` for each of these sentences."""
     state = np.uint64(begun(Draw(seed), "template", print_template(sentences.template)))
     return mixed(mixed(numbers.astype(np.uint64) ^ state))
 
@@ -90,9 +91,9 @@ _OWN = (TEXT, LABEL, TEMPLATE)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TemplateCount:
-    """What one template gave: its sentences, each once, and those written, rejected and empty.
+    """How many distinct sentences a template has, and how many are written, rejected and empty.
 
-    Repeated are choices that write a sentence which an earlier one writes.
+    `repeated` counts the choices that write a sentence which earlier choices already write.
     """
 
     name: str
@@ -129,10 +130,10 @@ def generated(
     seed: int = 0,
     keep: Keep | None = None,
 ) -> Generated:
-    """The sentences of all templates of some rulesets, as `sears.generate` takes them.
+    """Write the sentences of all templates of these rulesets, for `sears.generate`.
 
-    What `keep` says of rows of the table counts before the limit; it is asked about all of a
-    template at once.
+    `keep` filters the rows before the limit counts. It is called once for each template, with all
+    of the template's rows.
     """
     draw = Draw(seed)
     templates = [
@@ -222,19 +223,19 @@ def _check(templates: Sequence[Sentences], names: Sequence[str]) -> None:
 
 
 def _slot_column(name: str) -> str:
-    """A slot called as one of our own columns gets a mark."""
+    """The column of a slot: its name, with an underscore if that is one of our own columns."""
     return f"{name}_" if name in _OWN else name
 
 
 class _TemplateColumn:
-    """A column that templates fill, one after another; empty where none does."""
+    """A column that templates fill one after another; rows that none fills are empty."""
 
     def __init__(self, rows: int) -> None:
         self._values = [""]
         self._places = np.zeros(rows, np.int64)
 
     def put(self, rows: Numbers, values: Sequence[str], places: Numbers) -> None:
-        """Values for some rows, by their places."""
+        """Fill these rows; `places` has the index of each row's value in `values`."""
         self._places[rows] = places + len(self._values)
         self._values.extend(values)
 

@@ -1,12 +1,12 @@
 """How much rewritten training data a model needs: none, half, all, both, and a vote.
 
-In: training rows, held-out rows, rules, a `Trainer`. Out: an `AmountErrors` for each amount. For
-each seed a model is trained on each amount, and asked about the held-out rows as they are and about
-the same rows with all rules applied in order. Always holds: rules keep the labels; half replaces
-the texts of a share, each of which decides for itself, and full those of all; both has the rows as
-they are and all rows rewritten, so it trains on twice the rows and is not to be compared directly;
-vote trains nothing more: the models of none, half and full of the same seed vote. What was answered
-is kept in the journal. No date and no path of a work folder is in the report.
+In: training rows, held-out rows, rules that keep the labels, and a `Trainer`. Out: an
+`AmountErrors` for each amount. For each seed and each amount a model is trained and asked about the
+held-out rows, both as they are and with all rules applied in order. ``half`` replaces about half of
+the texts, each of which a draw decides by itself, and ``full`` replaces all. ``both`` trains on all
+rows as they are and all rows rewritten, that is on twice the rows, so it does not compare directly.
+``vote`` trains nothing more: the models of none, half and full of the same seed vote. The journal
+keeps the answers. The report contains no date and no path of a work folder.
 
 Source: 'Evaluating Neural Machine Comprehension Model Robustness to Noisy Inputs and Adversarial
 Attacks', section 3.2.
@@ -38,7 +38,7 @@ from sears_dsl.repair.trainers import ExperimentInputs, OnTraining, answers_of_t
 from sears_dsl.runtime.database import RunJournal
 
 NoiseAmount: TypeAlias = Literal["none", "half", "full", "both", "vote"]
-"""How much of the training data is rewritten; ``vote`` is of the models of the first three."""
+"""How much of the training data is rewritten; in ``vote`` the models of the first three vote."""
 
 NOISE_AMOUNTS: tuple[NoiseAmount, ...] = get_args(NoiseAmount)
 _VOTERS: tuple[NoiseAmount, ...] = ("none", "half", "full")
@@ -47,7 +47,7 @@ _HALF = 500_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AmountSettings:
-    """The choices of a run: arguments of `sears.fix_by_amount`. The seed decides the half, too."""
+    """The choices of a run: arguments of `sears.fix_by_amount`. The seed also draws the half."""
 
     amounts: tuple[NoiseAmount, ...] = NOISE_AMOUNTS
     seeds: int = 5
@@ -70,7 +70,7 @@ class AmountSettings:
 
     @property
     def trained(self) -> tuple[NoiseAmount, ...]:
-        """The amounts that models are trained on: a vote needs its voters."""
+        """The amounts that models are trained on, including the voters if there is a vote."""
         voters = _VOTERS if "vote" in self.amounts else ()
         amounts = {*self.amounts, *voters} - {"vote"}
         return tuple(each for each in NOISE_AMOUNTS if each in amounts)
@@ -80,9 +80,9 @@ class AmountSettings:
 class AmountErrors:
     """The errors of the models that were trained on one amount.
 
-    `perturbed` is on the held-out rows with all rules applied; one that no rule changes is among
-    them. Rows, and those of them that rules changed, are of the first seed; of a vote, of its
-    voters.
+    `perturbed` is the error on all held-out rows after all rules, unchanged rows included. `rows`
+    and `rewritten` count the training rows, and those that rules changed, of the first seed. For
+    ``vote`` they are the rows of ``none`` and the rewritten rows of ``full``.
     """
 
     amount: NoiseAmount
@@ -105,7 +105,7 @@ class Amounts:
 
 @dataclass(frozen=True, eq=False)
 class RewrittenTable:
-    """A table, and what rules in order make of the columns that they change."""
+    """A table, and the columns that rules change, as they are after all rules in order."""
 
     table: Table
     columns: TableColumns
@@ -171,7 +171,7 @@ def measure_amounts(
     settings: AmountSettings,
     on_training: OnTraining[NoiseAmount] | None = None,
 ) -> Amounts:
-    """Train on each amount, and ask about held-out rows before and after the rules."""
+    """Train on each amount, and ask the models about held-out rows before and after the rules."""
     held_out, matcher = inputs.held_out, inputs.matcher
     if held_out.labels is None:
         raise UsageError(
@@ -227,18 +227,18 @@ def _error(
     labels: Sequence[Sequence[str]],
     comparison: Comparison,
 ) -> Estimate:
-    """The error of the models of all seeds on the rows as they are, or as the rules leave them."""
+    """The error over all seeds on the rows as they are (part 0) or after the rules (part 1)."""
     wrong = np.array([differ(of_seed[part], labels, comparison) for of_seed in answers], np.bool_)
     return estimate(Outcomes(wrong, np.ones_like(wrong), np.arange(len(labels))))
 
 
-#: What stands above the columns of `amount_rows`.
+#: The column headings of `amount_rows`.
 MEASURED = ("trained on", "rows", "rewritten", "error as they are", "error rewritten")
 _OVER_SEEDS = ("trained on", "as they are", "rewritten")
 
 
 def amount_rows(amounts: Amounts) -> list[tuple[str, ...]]:
-    """A row an amount, in the columns that `MEASURED` names; errors with their 95% intervals."""
+    """One row for each amount, in the columns of `MEASURED`; errors have 95% intervals."""
     return [
         (each.amount, f"{each.rows:,}", f"{each.rewritten:,}", error_cell(each.clean),
          error_cell(each.perturbed))

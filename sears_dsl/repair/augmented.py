@@ -1,18 +1,18 @@
-"""What accepted rules make of rows, and a table with new rows that are some of it.
+"""The rewrites that accepted rules make of rows, and a table with some of them as new rows.
 
 In: compiled rules, texts and their labels, or a `Table`; an `Amount` and a seed. Out: an
-`Expansion`; `Augmented`. Always holds: each rule is applied by itself to the untouched row; an
-equal text of an equal row is there once, with all the rules that write it; its label is the row's
-own (`expect: same`), the one that the rule names (`expect: label`), or, where there are two labels,
-the other one (`expect: flip`). Rewrites whose label cannot be known are left out and counted with
-the reason, and so are those that touch a span or that an oracle rejects.
+`Expansion` with all rewrites, and an `Augmented` table. Each rule is applied by itself to the
+untouched row. A row has each distinct new text once, with all the rules that write it. The label of
+the text is the row's own (`expect: same`), the one that the rule names (`expect: label`), or, if
+there are just two labels, the other one (`expect: flip`). Rewrites whose label cannot be known are
+left out and counted by reason, as are those that touch a span or that an oracle rejects.
 
-In the table the rows that were there come first, untouched and in order; a rewrite is chosen at
-most once; balanced, a rule gets at most one more than another that has some left; the same seed
-chooses the same; where less is there than is wanted, all of it is chosen; a new row differs from
-its source in the text, in what points into it, in the label where the rule says so, and in the id
-where there is one; ids stay distinct; a label keeps the type of its column. With provenance every
-row says which row and which rule of which ruleset it comes from.
+In the table the old rows come first, untouched and in order. The same seed chooses the same
+rewrites, each at most once, and all if there are fewer than wanted. In a balanced choice a rule
+gets at most one rewrite more than any rule that has some left. A new row differs from its source in
+the text, in columns that point into it, in the label if the rule says so, and in the id if there is
+one. Ids stay distinct, and a label keeps the type of its column. With provenance every row names
+its source row, its rule and the rule's ruleset.
 """
 
 from __future__ import annotations
@@ -49,10 +49,10 @@ CONTRADICTORY = "two rules that write the same text expect different labels"
 
 @dataclass(frozen=True, slots=True)
 class Rewritten:
-    """One new text, the rules that write it, by position, and its label; None for the row's own.
+    """One new text, the rules that write it, by position, and its label (None: the row's own).
 
-    `moved` has the new values of the columns that point into the text and, where either of several
-    columns is rewritten, of that column too.
+    `moved` has the new values of the columns that point into the text. If one of several columns
+    is rewritten, it also has the new value of that column.
     """
 
     row: int
@@ -64,7 +64,7 @@ class Rewritten:
 
 @dataclass(frozen=True, eq=False)
 class Expansion:
-    """Every distinct rewrite of some rows, by row; how many rows each of all rules changes."""
+    """Every distinct rewrite of some rows, by row, and how many rows each rule changes."""
 
     rewrites: Sequence[Rewritten]
     rule_ids: Sequence[str]
@@ -80,7 +80,7 @@ class Expansion:
         return len({each.row for each in self.rewrites})
 
     def require_some(self, path: str) -> None:
-        """There is a rewrite at all."""
+        """Raise an error if there is no rewrite at all."""
         if self.rewrites:
             return
         if self.left_out:
@@ -90,7 +90,7 @@ class Expansion:
 
 
 def nothing_changes(path: str) -> DataError:
-    """The error where rules change no row of a file."""
+    """Return the error for rules that change no row of a file."""
     return DataError(
         f"no rule changes a row of {path}",
         help="is it the right column? `sears explain RULES 'a sentence'` tells why a rule does not "
@@ -99,7 +99,7 @@ def nothing_changes(path: str) -> DataError:
 
 
 def require_rules(rulesets: Sequence[Ruleset]) -> None:
-    """Templates alone rewrite no row."""
+    """Raise an error if there are only templates, which rewrite no row."""
     if any(each.templates for each in rulesets) and not any(each.rules for each in rulesets):
         raise UsageError(
             "templates rewrite no rows, and there is no rule beside them",
@@ -119,9 +119,9 @@ def expand(
     scope: Scope = "first",
     unit: Unit | None = None,
 ) -> Expansion:
-    """Apply each rule by itself to each text of a row with a label, which may be empty for none.
+    """Apply each rule by itself to each text; a row's label may be "" for none.
 
-    All labels that there are may be known; without, those of the rows count.
+    `known` has all labels that exist. If it is empty, they are the labels of the rows.
     """
     expectations = [rule.expectation for rule in matcher.rules]
     names = list(dict.fromkeys(known or filter(None, labels or ())))
@@ -169,9 +169,9 @@ def expand_table(
     scope: Scope = "first",
     unit: Unit | None = None,
 ) -> Expansion:
-    """`expand` of a table's column, or of either of several, ``premise,hypothesis``.
+    """Expand one column of a table, or either one of several, such as ``premise,hypothesis``.
 
-    Of several, a new row says in ``moved`` what its column became.
+    With several, ``moved`` of a new row holds the new text of the column that was rewritten.
     """
     sets = column_sets(column, tuple(table.columns))
     if any(len(names) > 1 for names in sets):
@@ -202,7 +202,7 @@ def expand_table(
 
 
 def _moved(rewrites: Rewrites, guards: Guards | None) -> dict[int, Mapping[str, Any]]:
-    """Of each distinct rewrite, by its number, the new values of columns that point into it."""
+    """The number of each distinct rewrite → the new values of the columns that point into it."""
     if guards is None or not guards.points:
         return {}
     moved: dict[int, Mapping[str, Any]] = {}
@@ -218,7 +218,7 @@ class _LeftOut:
 
 
 def _label(expectations: Sequence[Expectation], own: str, known: Sequence[str]) -> str | _LeftOut:
-    """The one label that all rules that write a text expect."""
+    """The label that all the rules that write a text agree on, or why there is none."""
     labels = {_expected(each, own, known) for each in expectations}
     return labels.pop() if len(labels) == 1 else _LeftOut(CONTRADICTORY)
 
@@ -260,12 +260,12 @@ _AMOUNT = re.compile(r"(\d+(?:\.\d+)?)(%|x)?")
 class Amount:
     """How many new rows are wanted."""
 
-    rows: int | None = None  # so many; None where it depends on the data
-    multiple: float | None = None  # so many times the rows of the data; None for all there are
+    rows: int | None = None  # a fixed number; None if it depends on the data
+    multiple: float | None = None  # a multiple of the rows of the data; None for all there are
 
     @classmethod
     def parse(cls, text: str) -> Amount:
-        """What a person wrote: a share (``20%``), a multiple (``2x``), a number or ``all``."""
+        """Parse what a user wrote: a share (``20%``), a multiple (``2x``), a number or ``all``."""
         if text == "all":
             return ALL
         parts = _AMOUNT.fullmatch(text)
@@ -281,7 +281,7 @@ class Amount:
         return cls(multiple=number / 100 if unit == "%" else number)
 
     def of(self, rows: int) -> int | None:
-        """How many new rows that is for data of so many, at least one; None for all there are."""
+        """How many new rows this is for data of `rows` rows: 1 or more, or None for all."""
         if self.rows is not None:
             return self.rows
         return None if self.multiple is None else max(1, round(self.multiple * rows))
@@ -299,9 +299,9 @@ NO_PROTECTION = Protection()
 def choose(
     rules: Sequence[Sequence[int]], *, limit: int | None, balanced: bool = True, seed: int = 0
 ) -> list[tuple[int, int]]:
-    """Choose rewrites, or take all: (rewrite, rule that it counts for), by rewrite.
+    """Choose up to `limit` rewrites, as (rewrite, rule that it counts for), in ascending order.
 
-    Balanced, the rules take turns; otherwise every rewrite has the same chance.
+    If `balanced`, the rules take turns. Otherwise every rewrite has the same chance.
     """
     random = Random(seed)  # noqa: S311 - a sample, no secret
     order = random.sample(range(len(rules)), len(rules))
@@ -312,7 +312,7 @@ def choose(
     for rewrite in order:
         for rule in rules[rewrite]:
             waiting.setdefault(rule, []).append(rewrite)
-    # Rules with least to give come first in each turn, so that others do not take it from them.
+    # In each turn the rules with the fewest rewrites come first, before others take those.
     turns = sorted(waiting, key=lambda rule: (len(waiting[rule]), rule))
     rule_of: dict[int, int] = {}
     while len(rule_of) < most:
@@ -333,7 +333,7 @@ PROVENANCE = ("source_row", "source_rule", "source_ruleset")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableColumns:
-    """Which columns matter; that of the texts may be ``a,b``, for either of two."""
+    """The names of the columns; `text` may be ``a,b``, which means either of the two."""
 
     text: str
     label: str | None = None
@@ -342,10 +342,11 @@ class TableColumns:
 
 @dataclass(frozen=True, eq=False)
 class Augmented:
-    """A table, its old rows first, and for each new row which of the old ones it was made of.
+    """A table with its old rows first, and the source of each new row among the old ones.
 
-    So many were wanted, None for all; new rows by the id of each rule, rules without any too; how
-    many have another label than their source; the columns in which they differ from it.
+    `limit` is how many new rows were wanted, None for all. `of_rule` counts the new rows of every
+    rule id, 0 included. `relabelled` counts those whose label differs from their source's.
+    `changed` names the columns in which new rows may differ from their source.
     """
 
     table: Table
@@ -379,7 +380,7 @@ def augmented(
     seed: int = 0,
     rulesets: Sequence[str] | None = None,
 ) -> Augmented:
-    """Add rewrites of a table's rows to it, with `PROVENANCE` where rulesets name each rule's."""
+    """Add rewrites to a table, with `PROVENANCE` if `rulesets` names the ruleset of each rule."""
     limit = amount.of(len(table))
     chosen = choose(
         [each.rules for each in expansion.rewrites], limit=limit, balanced=balanced, seed=seed
@@ -419,7 +420,7 @@ def augmented(
 
 
 def duplicated(table: Table, count: int, *, columns: TableColumns, seed: int = 0) -> Table:
-    """Add copies of random rows: what as many rows more do without any rule."""
+    """Add copies of random rows, to show what more rows do without any rule."""
     random = Random(seed)  # noqa: S311 - a sample, no secret
     rows: list[int] = []
     while len(rows) < count:
@@ -431,7 +432,7 @@ def duplicated(table: Table, count: int, *, columns: TableColumns, seed: int = 0
 
 
 def named_rules(rulesets: Sequence[Ruleset]) -> list[str]:
-    """For each rule what its ruleset is called: name and version, or the file."""
+    """The ruleset of each rule: its name and version, or its file if it has no name."""
     return [
         f"{each.name} {each.version}" if each.name is not None else each.path
         for each in rulesets
@@ -440,7 +441,7 @@ def named_rules(rulesets: Sequence[Ruleset]) -> list[str]:
 
 
 def new_ids(table: Table, column: str, rows: Sequence[int], names: Sequence[str]) -> list[Any]:
-    """Ids of new rows: numbers go on after the largest; names get the rule, and a count."""
+    """Ids of new rows: numbers continue after the largest, names get a rule's name and a count."""
     values = table.columns[require_column(tuple(table.columns), column, where=table.path)]
     old = row_ids(Batch(0, len(table), {column: values}), column, where=table.path)
     IdLedger(table.path).add(old, first=0)

@@ -1,11 +1,11 @@
 """Does training on rewritten rows repair a model? The experiment of the paper's Table 6.
 
-In: training rows, held-out rows, accepted rules, a `Trainer`. Out: a `Repair`. For each seed a
+In: training rows, held-out rows, accepted rules and a `Trainer`. Out: a `Repair`. For each seed one
 model is trained on the rows as they are, one on the rows and their rewrites, and, as a control, one
-on the rows and as many random copies of them; all are asked about the held-out rows and about what
-the rules make of these. Always holds: models of one seed are compared with each other on the same
-items; an item is right when the answer is the label that the rewrite should have; what was answered
-is kept in the journal, so that an interrupted run goes on. Costs two or three trainings a seed.
+on the rows and as many random copies of them. All are asked about the held-out rows and about their
+rewrites. Models of one seed are compared with each other on the same items. An item is right if the
+answer is the label that the rewrite should have. The journal keeps the answers, so that an
+interrupted run can go on. Costs two or three trainings a seed.
 """
 
 from __future__ import annotations
@@ -55,13 +55,13 @@ class RepairSettings:
 
     @property
     def variants(self) -> tuple[TrainingVariant, ...]:
-        """What is trained for each seed."""
+        """The kinds of models that are trained for each seed."""
         return ("original", "augmented", "control") if self.control else ("original", "augmented")
 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """One error of all models, and how it changed from the original ones to the others."""
+    """One error of each kind of model, and its change from the original to the other kinds."""
 
     original: Estimate
     augmented: Estimate
@@ -72,7 +72,7 @@ class Measured:
 
 @dataclass(frozen=True, slots=True)
 class RuleRepair:
-    """What became of one rule's rewrites: new rows (of the first seed), sensitivity to the rule."""
+    """The training rows that one rule added (first seed), and the models' sensitivity to it."""
 
     id: str
     text: str
@@ -83,16 +83,16 @@ class RuleRepair:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Repair:
-    """What was measured."""
+    """The errors of an experiment, and the counts of rows behind them."""
 
     validation: Measured  # error on the held-out rows as they are
     # On the rewrites of the held-out rows that the model itself has right: how often a rule flips.
     sensitivity: Measured
-    # On the rewrites of those that the original model of the same seed has right, whether or not
+    # On the rewrites of the rows that the original model of the same seed has right, whether or not
     # the model itself has them right.
     same_rows: Measured
-    # On these rows as they are, each counted once for each of its rewrites: 0 for the original
-    # models; of the others how many of these rows another training moves, with no rule about.
+    # On these same rows unrewritten, each counted once for each of its rewrites. It is 0 for the
+    # original models; for the others it shows how many rows training alone moves, without rules.
     untouched: Measured
     rewritten: Measured  # on all rewrites of held-out rows
     rules: tuple[RuleRepair, ...]
@@ -101,8 +101,8 @@ class Repair:
     wanted: int | None  # rows that were to be added; None for all
     held_out_rows: int
     rewritten_rows: int
-    rewrites: int  # distinct texts that the rules make of the held-out rows that one changes
-    shared: int  # held-out rows whose text is a training row's too
+    rewrites: int  # distinct texts that the rules make of these rows
+    shared: int  # held-out rows whose text is also the text of a training row
     left_out: Mapping[str, int]  # reason → training rewrites without a known label
 
 
@@ -113,7 +113,7 @@ def repair(
     settings: RepairSettings,
     on_training: OnTraining[TrainingVariant] | None = None,
 ) -> Repair:
-    """Train on rows with and without rewrites, and compare."""
+    """Train on rows with and without rewrites, and compare the models."""
     training, held_out, columns = inputs.training, inputs.held_out, inputs.columns
     if held_out.labels is None or columns.label is None:
         raise UsageError(
@@ -161,7 +161,7 @@ def repair(
     items = _Items(held_out, expansion, settings.comparison)
     wrong = {variant: items.wrong(each) for variant, each in answers.items()}
     first = augmented_by(seed=settings.seed)
-    # For each rewrite whether its row is right: bool (seeds, rewrites).
+    # Whether the model has the row of each rewrite right: bool (seeds, rewrites).
     own = {variant: ~rows[:, items.rows] for variant, (rows, _) in wrong.items()}
     same = dict.fromkeys(wrong, own["original"])
     rewritten = {variant: rewrites for variant, (_, rewrites) in wrong.items()}
@@ -192,12 +192,12 @@ def repair(
         rewritten_rows=expansion.rows,
         rewrites=len(expansion),
         shared=sum(text in training_texts for text in held_out.texts),
-        left_out=dict(added.left_out),  # `asdict` makes no sense of a Counter
+        left_out=dict(added.left_out),  # `asdict` cannot copy a Counter
     )  # fmt: skip
 
 
 class _Items:
-    """Held-out rows and their rewrites, with the answers that are right."""
+    """Held-out rows and their rewrites, with the right answers to them."""
 
     def __init__(
         self, held_out: LabelledRows, expansion: augmented_rows.Expansion, comparison: Comparison
@@ -210,7 +210,7 @@ class _Items:
         self.rows = np.array([each.row for each in expansion.rewrites], np.int64)
 
     def wrong(self, answers: Sequence[Sequence[Sequence[str]]]) -> tuple[Flags, Flags]:
-        """Which rows (seeds, rows), and which rewrites (seeds, rewrites), each model has wrong."""
+        """Flags of what each model has wrong: rows (seeds, rows), rewrites (seeds, rewrites)."""
         of_rewrites = [
             self._labels[each.row] if each.label is None else (each.label,)
             for each in self._rewrites
@@ -233,7 +233,7 @@ class _Items:
         *,
         rule: int | None = None,
     ) -> dict[TrainingVariant, Outcomes]:
-        """The rewrites that count, or all; only those of a rule where one is named."""
+        """The outcomes on the counted rewrites, or on all; only on those of `rule` if given."""
         of_rule = np.array([rule is None or rule in each.rules for each in self._rewrites])
         return {
             variant: Outcomes(

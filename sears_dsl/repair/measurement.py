@@ -1,19 +1,18 @@
 """Error before and after, over several seeds, with intervals.
 
-In: for each seed and each item (a held-out row, or a rewrite of one) whether a model is wrong, and
-whether the item counts. Out: `Estimate`s and `ErrorChange`s. Always holds: an error is the number
-of wrong items over the number of counted ones, seeds taken together; the same outcomes give the
-same numbers.
+In: for each seed and each item (a held-out row, or a rewrite of one), whether a model is wrong and
+whether the item counts. Out: `Estimate`s and `ErrorChange`s. An error is the number of wrong items
+over the number of counted ones, over all seeds. The same outcomes give the same numbers.
 
-Two things vary: another sample of rows, and another training. The interval of an error is Wilson's
-for as many trials as distinct rows count, since rewrites of one row are not independent. The one
-over seeds is Student's t for the mean of the errors of single seeds. The interval of a change
-resamples rows and seeds together, 2,000 times (Owen 2007, "The pigeonhole bootstrap"): before and
-after are compared on the same rows and seeds, and a row takes all of its rewrites along. Where all
-samples say the same (no row changed, or no error is left) that is for want of rows, and is no
-certainty: then the interval is that of Bonett and Price for paired shares, or Wilson's of what is
-left. Where fewer than ten rows changed, resampling knows little of what other rows would do: then
-the interval reaches as far as either of the two.
+Two things vary: the sample of rows, and the training. The interval of an error is Wilson's, with as
+many trials as distinct rows count, since rewrites of one row are not independent. The interval over
+seeds is Student's t for the mean of the errors of single seeds. The interval of a change resamples
+rows and seeds together, 2,000 times (Owen 2007, "The pigeonhole bootstrap"): before and after are
+compared on the same rows and seeds, and a row takes all of its rewrites along. If all samples agree
+(no row changed, or no error is left), that shows a want of rows, not certainty. The interval is
+then Bonett and Price's for paired shares, or Wilson's of the error that is left. If fewer than ten
+rows changed, resampling knows little of what other rows would do, and the interval reaches as far
+as either the resampled one or Bonett and Price's.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ _FEW = 10
 def differ(
     answers: Sequence[str], labels: Sequence[Sequence[str]], comparison: Comparison
 ) -> list[bool]:
-    """Which answers are none of the labels that would be right."""
+    """Whether each answer is none of the labels that would be right."""
     return [
         not is_right(answer, right, comparison=comparison)
         for answer, right in zip(answers, labels, strict=True)
@@ -49,11 +48,11 @@ def differ(
 
 @dataclass(frozen=True, eq=False)
 class Outcomes:
-    """What models of one kind make of the items."""
+    """Which items the models of one kind have wrong, and which items count."""
 
     wrong: NDArray[np.bool_]  # (seeds, items): the model of that seed is wrong about the item
     counted: NDArray[np.bool_]  # (seeds, items): the item counts
-    rows: NDArray[np.integer]  # (items,): the held-out row that each item is, or is made of
+    rows: NDArray[np.integer]  # (items,): the held-out row that each item is, or is a rewrite of
 
     def __post_init__(self) -> None:
         if self.wrong.shape != self.counted.shape or self.wrong.shape[1:] != self.rows.shape:
@@ -76,10 +75,11 @@ class Outcomes:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """An error: wrong over counted items of all seeds, and of each; None where nothing counts.
+    """An error, wrong over counted items, over all seeds and of each; None if nothing counts.
 
-    With 95% intervals for another sample of rows and for the mean over other seeds, None for fewer
-    than two. Items, and distinct rows that count, are means over seeds.
+    It has 95% intervals for another sample of rows and for the mean over other seeds, the latter
+    None for fewer than two. `wrong` and `counted` items, and distinct counted `rows`, are means
+    over seeds.
     """
 
     error: float | None
@@ -93,9 +93,9 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class ErrorChange:
-    """What became of an error: after minus before, and the share of it that is gone.
+    """The change of an error: after minus before, and the share by which it fell.
 
-    None where nothing counts, and where there was no error before; with 95% intervals.
+    Both have 95% intervals. They are None if nothing counts; `fall` also if there was no error.
     """
 
     difference: float | None
@@ -126,7 +126,7 @@ def estimate(outcomes: Outcomes) -> Estimate:
 
 
 def change(before: Outcomes, after: Outcomes) -> ErrorChange:
-    """How the error changed from models to those trained again, for the same seeds and items."""
+    """How the error changed between two kinds of models, for the same seeds and items."""
     if before.wrong.shape != after.wrong.shape or (before.rows != after.rows).any():
         raise UsageError(
             "before and after are not about the same seeds and items",
@@ -136,7 +136,7 @@ def change(before: Outcomes, after: Outcomes) -> ErrorChange:
     if error is None or left is None:
         return ErrorChange(None, None, None, None)
     totals = _resampled((*before.sums, *after.sums), np.random.default_rng(0))
-    # Not a number where nothing counts.
+    # The shares are NaN where nothing counts.
     with np.errstate(divide="ignore", invalid="ignore"):
         was, now = totals[0] / totals[1], totals[2] / totals[3]
         falls = 1 - now / was
@@ -163,7 +163,7 @@ def _is_point(interval: Interval | None) -> bool:
 
 
 def _moved(before: Outcomes, after: Outcomes) -> tuple[float, float]:
-    """How many rows got better and how many worse, each by the share of its items and seeds."""
+    """How many rows got better, and how many worse; each counts by its share of items and seeds."""
     rates = []
     for outcomes in (before, after):
         wrong, counted = (each.sum(axis=0) for each in outcomes.sums)
@@ -173,7 +173,7 @@ def _moved(before: Outcomes, after: Outcomes) -> tuple[float, float]:
 
 
 def _widened(interval: Interval, better: float, worse: float, rows: float) -> Interval:
-    """The interval, and where few rows changed also what Bonett and Price's holds."""
+    """The interval, which takes in Bonett and Price's as well if few rows changed."""
     if better + worse >= _FEW or better + worse > rows:
         return interval
     low, high = paired_difference_interval(better, worse, rows)
@@ -190,7 +190,7 @@ def _paired(difference: float, rows: float) -> Interval:
 def _resampled(
     sums: tuple[NDArray[np.float64], ...], random: np.random.Generator
 ) -> list[NDArray[np.float64]]:
-    """The four totals for resampled rows and seeds: each float64 (samples,)."""
+    """The total of each of the sums for resampled rows and seeds: each float64 (samples,)."""
     seeds, rows = sums[0].shape
     totals: list[list[NDArray[np.float64]]] = [[] for _ in sums]
     for _ in range(0, _SAMPLES, _AT_ONCE):
@@ -202,7 +202,7 @@ def _resampled(
 
 
 def _middle(values: NDArray[np.float64]) -> Interval | None:
-    """The middle 95%."""
+    """The middle 95% of the values that are known."""
     known = values[~np.isnan(values)]
     if not len(known):
         return None

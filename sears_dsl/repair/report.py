@@ -1,15 +1,15 @@
-"""A repair for people and for programs: what to think of it, a verdict, the tables.
+"""A repair for people and for programs: a conclusion, a verdict and the tables.
 
-In: a `Repair`, who took part, perhaps a `RepairGate`. Out: a sentence always, a `RepairVerdict`
-where something is demanded; JSON with a format and a version, and Markdown whose table is the
-paper's Table 6. Always holds: a demand of which the rows cannot tell whether it is met is neither
-passed nor failed, so that few rows never pass for want of evidence against them; the sentence
-claims what the 95% intervals allow; every number of the Markdown is in the JSON; no date and no
-path of a work folder is in either, so that the same run writes the same bytes.
+In: a `Repair`, its participants and perhaps a `RepairGate`. Out: a one-sentence conclusion; a
+`RepairVerdict` if there is a gate; JSON with a format and a version, and Markdown whose table is
+the paper's Table 6. If the rows cannot tell whether a demand is met, it is neither passed nor
+failed, so few rows never pass for want of evidence against them. The conclusion claims only what
+the 95% intervals allow. Every number of the Markdown is in the JSON. Neither contains a date or a
+path of a work folder, so the same run writes the same bytes.
 
 That validation gets no worse is a test of non-inferiority: the upper end of the interval of its
-change lies at or below a margin. A change that is not significant would prove nothing, since it
-is never significant on few rows.
+change lies at or below a margin. A change that is not significant would prove nothing, since few
+rows never show a significant one.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from sears_dsl.statistics import ROUNDING
 
 RepairOutcome: TypeAlias = Literal["passed", "failed", "not judged"]
 
-#: By so much the validation error may grow.
+#: How much the validation error may grow.
 MARGIN = 0.05
 _FAILED: RepairOutcome = "failed"
 _NOT_JUDGED: RepairOutcome = "not judged"
@@ -39,10 +39,10 @@ _NOT_JUDGED: RepairOutcome = "not judged"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RepairGate:
-    """What is demanded of a repair: by which share the error on the sensitivity set falls.
+    """What a repair has to achieve: the share by which the error on the sensitivity set falls.
 
-    The validation error may grow by the margin at most; on fewer rows than `support` the fall is
-    not judged.
+    The validation error may grow by at most `margin`. The fall is not judged on fewer rows than
+    `support`.
     """
 
     fall: float
@@ -59,9 +59,9 @@ class RepairGate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RepairVerdict:
-    """Whether a repair does what is demanded, with a reason for each demand that is not passed.
+    """Whether a repair meets the demands, with a reason for each demand that is not passed.
 
-    What failed comes first; ``not judged`` where of a demand the rows cannot tell.
+    Failures come first. ``not judged`` means that the rows cannot tell whether a demand is met.
     """
 
     outcome: RepairOutcome
@@ -69,7 +69,7 @@ class RepairVerdict:
 
 
 def judge_repair(repair: Repair, gate: RepairGate) -> RepairVerdict:
-    """The verdict, with its reasons."""
+    """Return the verdict with its reasons."""
     judgements = [
         *_judged_fall(repair, gate),
         *_judged_validation(repair.validation.change, repair, gate),
@@ -112,7 +112,7 @@ def _judged_validation(
 
 
 def conclusion(repair: Repair, gate: RepairGate | None = None) -> str:
-    """What to think of it, in one sentence."""
+    """Return in one sentence what to think of a repair."""
     margin = MARGIN if gate is None else gate.margin
     measured = repair.sensitivity
     before, after, change = measured.original.error, measured.augmented.error, measured.change
@@ -135,7 +135,7 @@ def conclusion(repair: Repair, gate: RepairGate | None = None) -> str:
 
 
 def _beside(repair: Repair) -> str:
-    """Said where random copies of rows do as much as rewrites."""
+    """A clause for the case that random copies of rows do as much as rewrites, or ""."""
     control, after = repair.sensitivity.control, repair.sensitivity.augmented.error
     if control is None or control.error is None or after is None or control.error > after:
         return ""
@@ -158,7 +158,7 @@ def _validation(repair: Repair, margin: float) -> str:
 
 
 def _sensitive_rows(repair: Repair) -> float:
-    """Rows on which the error on the sensitivity set rests, before or after, where it has fewer."""
+    """How many rows the error on the sensitivity set rests on: the fewer of before and after."""
     return min(repair.sensitivity.original.rows, repair.sensitivity.augmented.rows)
 
 
@@ -171,20 +171,20 @@ def _point(share: float) -> str:
 
 
 def _points(change: ErrorChange) -> str:
-    """A difference in points with its interval; it is known to be there."""
+    """A difference in points with its interval; neither may be None."""
     low, high = map(_signed, change.interval or (-1.0, 1.0))
     return f"{_signed(change.difference or 0.0)} points (95%: {low} to {high})"
 
 
 def _signed(share: float) -> str:
-    """A difference in points with its sign; what is shown as nothing has none."""
+    """A difference in points with its sign, or without one if it is shown as 0.0."""
     return _NO_POINTS if _point(abs(share)) == _NO_POINTS else f"{100 * share:+.1f}"
 
 
 _NOT_GIVEN = "–"
 _NO_POINTS = "0.0"
 
-#: Error of a `Repair` → what it is called, and what it is counted on.
+#: Field of a `Repair` → the name of this error, and what it is counted on.
 ERRORS = {
     "validation": ("validation error", "the held-out rows as they are"),
     "sensitivity": (
@@ -205,7 +205,7 @@ ERRORS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RepairParticipants:
-    """Who took part, by names, identities and hashes, and what a reader has to know beforehand."""
+    """Names, identities and hashes of what took part, and notes that a reader has to know."""
 
     rules: str
     rulesets: tuple[str, ...]
@@ -219,7 +219,7 @@ class RepairParticipants:
 
     @property
     def as_sentence(self) -> str:
-        """All of them in a sentence for the end of a report."""
+        """The participants as text for the end of a report."""
         return (
             f"Trainer: `{self.trainer}`. Training rows: SHA-256 `{self.training}`. "
             f"Held-out rows: SHA-256 `{self.held_out}`. Rules: {', '.join(self.rulesets)}, hash "
@@ -235,7 +235,7 @@ def write_repair(
     participants: RepairParticipants,
     gate: RepairGate | None = None,
 ) -> dict[str, Any]:
-    """Write the JSON, with a verdict where there is a gate, and the Markdown beside it."""
+    """Write the JSON, with a verdict if there is a gate, and the Markdown beside it."""
     verdict = {} if gate is None else {
         "gate": asdict(gate), "verdict": asdict(judge_repair(repair, gate))
     }  # fmt: skip
@@ -252,7 +252,7 @@ def write_repair(
 def write_report(
     name: str, participants: RepairParticipants, content: Mapping[str, Any], text: str, path: Path
 ) -> dict[str, Any]:
-    """Write a record of a named format as JSON, and a text beside it as Markdown."""
+    """Write a record of the format `name` as JSON, and the text beside it as Markdown."""
     about = {"format": name, "version": 1, "sears": __version__}
     record = {**about, **asdict(participants), **content}
     write_atomically(path.with_suffix(".md"), text.encode("utf-8", "backslashreplace"))
@@ -260,15 +260,12 @@ def write_report(
     return record
 
 
-#: What stands above the columns of `measured_rows`.
+#: The column headings of `measured_rows`.
 MEASURED = ("", "original", "augmented", "change in points", "relative change", "control")
 
 
 def measured_rows(repair: Repair) -> list[tuple[str, ...]]:
-    """The lines of Table 6, in the columns that `MEASURED` names.
-
-    All are followed by their 95% intervals.
-    """
+    """The lines of Table 6 in the columns of `MEASURED`, each number with its 95% interval."""
     return [
         (
             name,
@@ -287,7 +284,7 @@ def _measured(repair: Repair) -> Iterator[tuple[str, Measured]]:
 
 
 def repair_notes(repair: Repair, participants: RepairParticipants) -> list[str]:
-    """What a reader has to know beside the numbers, in sentences."""
+    """Sentences that a reader has to know beside the numbers."""
     notes = list(participants.notes)
     if repair.wanted is not None and repair.added < repair.wanted:
         notes.append(
@@ -304,7 +301,7 @@ def repair_notes(repair: Repair, participants: RepairParticipants) -> list[str]:
 
 
 def verdict_lines(repair: Repair, gate: RepairGate | None) -> list[str]:
-    """The verdict and its reasons; nothing where nothing is demanded."""
+    """The verdict and its reasons as lines; none if nothing is demanded."""
     if gate is None:
         return []
     verdict = judge_repair(repair, gate)
@@ -391,17 +388,17 @@ def _difference(change: ErrorChange) -> str:
 
 
 def _fall(change: ErrorChange) -> str:
-    """What is left of the error, in words: ``9% less (38% more to 42% less)``."""
+    """The relative change of an error in words: ``9% less (38% more to 42% less)``."""
     if change.fall is None or change.fall_interval is None:
         return _NOT_GIVEN
     least, most = map(_less, change.fall_interval)
-    # Beside a change that is shown as none no direction is told that nobody can see.
+    # Name no direction beside a change in points that is shown as 0.0.
     unseen = _signed(change.difference or 0.0) == _NO_POINTS and not round(100 * change.fall)
     return f"{_less(0.0 if unseen else change.fall)} ({least} to {most})"
 
 
 def _less(fall: float) -> str:
-    """How much less, or more; of what is no whole per cent the direction is told all the same."""
+    """How much less, or more; even a change under one per cent has its direction."""
     if abs(fall) < ROUNDING:
         return "0%"
     whole = round(100 * abs(fall))

@@ -1,12 +1,12 @@
-"""Augmentation and repair from rules and rows to what is reported: every stage, in order.
+"""Augmentation and repair from rules and rows to the report: every stage, in order.
 
     rows ──▶ rewrites ──▶ chosen ──▶ old and new rows, with a record of who took part
     rows, held-out rows ──▶ trainings with and without rewrites ──▶ `Repair`, `RepairParticipants`
 
-In: a `Table`, rulesets, a tagger, choices. Out: as above. Always holds: the same input under the
-same choices gives the same bytes. Rules that `sears discover` found are known by the manifest
-beside their file, which `sears vetted` copies as it is; rows are known by their content, with their
-labels or without, all of them together: a part of the rows of a run is not recognized.
+In: a `Table`, rulesets, a tagger and choices. Out: as above. The same input under the same choices
+gives the same bytes. The manifest beside a rule file, which `sears vetted` copies unchanged, tells
+that `sears discover` found the rules, and on which rows. Rows are recognized by a digest of all of
+them, with their labels or without, so a part of the rows of a run is not recognized.
 """
 
 from __future__ import annotations
@@ -51,14 +51,14 @@ def check_origin(
 ) -> tuple[str, ...]:
     """Refuse a report on the rows that the rules were found on.
 
-    A flip that was looked for on these rows is there more often than on others, and what was
-    repaired on them need not be repaired elsewhere.
+    A search finds flips that are more frequent on its own rows than on others, and a model that is
+    repaired on these rows need not be repaired elsewhere.
 
-    Files without a manifest beside them say nothing about their origin; `digests` has the SHA-256
-    of the rows of further rules, by their names. Where it is allowed nevertheless, the notes for
-    the report, which come back, say so.
+    Files without a manifest say nothing about their origin. `digests` maps the names of further
+    rules to the SHA-256 of their rows. If the same rows are `allowed`, the notes that are returned
+    for the report say so.
     """
-    # Rules may have been looked for without labels, the model's own answers counting as right.
+    # A search without labels counts the model's own answers as right.
     rows = {held_out.digest, replace(held_out, labels=None).digest}
     same = [(str(file), file.name) for file in files if _found_on(file) in rows]
     same += [(name, name) for name, digest in digests.items() if digest in rows]
@@ -75,17 +75,17 @@ def check_origin(
 
 
 def _found_on(file: Path) -> str | None:
-    """SHA-256 of the rows that a rule file was found on; None where no manifest tells."""
+    """The SHA-256 of the rows that a file's rules were found on; None if no manifest says so."""
     if not found_by_discovery(file):
         return None
-    # The manifest's reader brings pydantic, which rules written by hand do without.
+    # The manifest's reader imports pydantic, which rules written by hand do not need.
     from sears_dsl.discovery.result.manifest import read_manifest  # noqa: PLC0415
 
     return read_manifest(manifest_path(file)).data.sha256
 
 
 _SEEDLESS = "The train command takes no {seed}, so trainings may differ by chance or not at all."
-# What decides no answer, so that it may change when an interrupted run goes on.
+# Settings that no answer depends on, so they may change when an interrupted run goes on.
 _FREE = ("seeds", "control", "comparison")
 
 
@@ -125,7 +125,7 @@ def augment_table(
     oracle: Oracle | None,
     some: bool = True,
 ) -> tuple[augmented_rows.Augmented, Mapping[str, Any]]:
-    """A table with rewrites of its own rows, if need be `some`, and a record of how it was made."""
+    """A table extended by rewrites of its rows (`some` requires one), and a record of the run."""
     guards = _guards_of_each(table, choices.protection, column=columns.text)
     labels = None if columns.label is None else table.labels(columns.label)
     notes = [note for each in guards for note in each.notes]
@@ -184,9 +184,9 @@ def repair_model(
     notes: Sequence[str] = (),
     on_training: OnTraining[TrainingVariant] | None = None,
 ) -> tuple[Repair, RepairParticipants]:
-    """Train on rows with and without rewrites, and compare."""
+    """Train on rows with and without rewrites, and compare the models."""
     participants = _participants(inputs, rulesets, settings.protection, notes=notes)
-    # The first seed takes part where rules draw, since it decides what they write.
+    # If rules draw, the first seed decides what they write, so it must not change.
     free = _FREE if any(map(draws, inputs.matcher.rules)) else (*_FREE, "seed")
     task = _task(participants, settings, free)
     with RunJournal(inputs.folder / "journal.sqlite3", task=task) as journal:
@@ -202,7 +202,7 @@ def amounts_of_noise(
     notes: Sequence[str] = (),
     on_training: OnTraining[NoiseAmount] | None = None,
 ) -> tuple[Amounts, RepairParticipants]:
-    """Train on amounts of rewritten rows, and ask about held-out rows before and after the rules.
+    """Train on amounts of rewritten rows, and measure errors before and after the rules.
 
     Takes the arguments of `repair_model`.
     """
@@ -244,7 +244,7 @@ def _participants(
 
 
 def _guard_notes(inputs: ExperimentInputs, protection: Protection) -> Iterator[str]:
-    """What a reader has to know of values that are not in their texts."""
+    """What a report has to say about protected values that do not occur in their texts."""
     training, held_out = inputs.training, inputs.held_out
     own = _guards_of_each(training, protection, column=inputs.columns.text)
     for rows, path in (*((each, training.path) for each in own), (held_out.guards, held_out.path)):
@@ -253,7 +253,7 @@ def _guard_notes(inputs: ExperimentInputs, protection: Protection) -> Iterator[s
 
 
 def _guards_of_each(table: Table, protection: Protection, *, column: str) -> list[Guards]:
-    """What has to stay in each column that is rewritten; nothing where nothing has to."""
+    """The guards of each rewritten column that has something to protect."""
     names = chain(*column_sets(column, tuple(table.columns)))
     guards = (guards_of(table, protection, column=name) for name in names)
     return [each for each in guards if each is not None]
@@ -265,7 +265,7 @@ def _task(
     free: Sequence[str],
     **more: str,
 ) -> str:
-    """What answers depend on; how many seeds there are takes no part, so that more can be added."""
+    """What the answers depend on, as text; `free` settings are left out and may change."""
     choices = {name: value for name, value in asdict(settings).items() if name not in free}
     values = {"sears": __version__, **more, **asdict(participants), **choices}
     return "\n".join(f"{name} {json.dumps(value)}" for name, value in sorted(values.items()))

@@ -1,12 +1,11 @@
-"""Training a model again: the `Trainer` protocol, the built-in one, and a person's own command.
+"""Trainers, which train a model again: built in, a user's function, or a user's command.
 
-In: a table, a seed and a folder; of a command also its line with {train}, {model} and {seed}, cut
-into arguments before anything is filled in, without a shell. Out: a model that can be asked. Always
-holds: a training by command that left a model is not repeated for the same rows, command and seed
-in the same folder, which keeps what the program printed; the model of the
-built-in trainer depends on texts, labels and seed alone; what is trained is written as a file that
-`--model sklearn:FILE` reads. Costs what the training costs: built in, about a second for ten
-thousand sentences.
+In: a table, a seed and a folder; a command also has its line with {train}, {model} and {seed}. The
+line is split into arguments before these are filled in, and no shell runs. Out: a model that
+answers rows. A command that left a model which can be loaded is not repeated for the same rows,
+arguments and folder. Its folder keeps what the program printed. The model of the built-in trainer
+depends on texts, labels and seed alone and is a file that `--model sklearn:FILE` reads. Costs what
+the training costs; the built-in one takes about a second for ten thousand sentences.
 """
 
 from __future__ import annotations
@@ -42,35 +41,35 @@ from sears_dsl.repair.augmented import TableColumns
 from sears_dsl.runtime.database import RunJournal
 from sears_dsl.runtime.files import parse_json, read_document, write_atomically
 
-#: What a trained model is called in its folder.
+#: The name of a trained model in its folder.
 MODEL = "model"
 
-# Words with clitics apart, and punctuation: all of them tell moods.
+# Words, clitics by themselves, and punctuation, since all of them carry sentiment.
 _TOKENS = re.compile(r"\w+|'\w+|[^\w\s]").findall
 _PASSES = 20
-# Pairs are told apart by the share of their words that both have, in so many steps.
+# The share of words that both texts of a pair have is a feature, rounded to this many steps.
 _SHARES = 5
 
 
 class Trainer(Protocol):
-    """Makes a model of labelled rows."""
+    """Trains a model on labelled rows."""
 
     @property
     def identity(self) -> str:
-        """What decides the models that it makes, data and seed aside."""
+        """What the trained models depend on besides data and seed."""
 
     def train(self, table: Table, *, seed: int, place: Path) -> Predictor:
-        """Train a model, written as `MODEL` in a folder of this training alone."""
+        """Train a model; `place` is a folder for this training alone, for a file `MODEL`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExperimentInputs:
     """What an experiment trains on, and what it asks the models about.
 
-    Nothing else has seen the held-out rows: neither the models nor whatever found the rules; their
-    guards say what has to stay in them. The matcher has the seed of the settings; the column of
-    texts is the same in both; an oracle rejects rewrites of both. The folder holds one for each
-    training, and the journal.
+    Neither the models nor the search that found the rules have seen the held-out rows, whose guards
+    say what has to stay in them. The matcher has the seed of the settings. Training and held-out
+    rows have the same text column, and the oracle rejects rewrites of both. `folder` holds the
+    journal and one folder for each training.
     """
 
     training: Table
@@ -84,7 +83,7 @@ class ExperimentInputs:
 
 Kind = TypeVar("Kind", bound=str)
 OnTraining: TypeAlias = Callable[[Kind, int, int, int], None]
-"""Called before each training with kind, seed, how many are done and how many there are."""
+"""Called before each training with its kind and seed, how many are done and how many there are."""
 
 
 def answers_of_trained(
@@ -98,10 +97,11 @@ def answers_of_trained(
     prefix: str = "",
     on_training: OnTraining[Kind] | None = None,
 ) -> dict[Kind, list[list[list[str]]]]:
-    """What models say of some rows once they are trained; asked once, then the journal knows it.
+    """Train a model of each kind for each seed, and return its answers to each list of rows.
 
-    Of each kind, for each seed, for each list of rows an answer a row; the prefix stands before the
-    kinds in the journal and in the names of the folders of trainings.
+    The result has for each kind, seed and list of rows one answer a row. The journal keeps the
+    answers of each training, which is then not repeated. Its keys, and the training folders, are
+    named by prefix, kind and seed.
     """
     answers_of: dict[Kind, list[list[list[str]]]] = {kind: [] for kind in kinds}
     runs = list(product(seeds, kinds))
@@ -124,7 +124,7 @@ def answers_of_trained(
 
 
 def words_of_pair(row: Mapping[str, str]) -> list[str]:
-    """The words of texts that belong together, by column, and which of them both have."""
+    """The features of a row of several texts: each column's words, and which of them all have."""
     texts = {name: _TOKENS(text.lower()) for name, text in sorted(row.items())}
     either, both = set().union(*texts.values()), set.intersection(*map(set, texts.values()))
     return [
@@ -136,10 +136,10 @@ def words_of_pair(row: Mapping[str, str]) -> list[str]:
 
 
 class BuiltInTrainer:
-    """Words and pairs of words weighted by how rare they are, under a logistic regression.
+    """A logistic regression on words and pairs of words (TF-IDF).
 
-    It is trained by averaged stochastic gradient descent, so that seeds matter, as they do for the
-    models that people use. Of pairs, ``a,b``, it reads what `words_of_pair` makes of them.
+    Averaged stochastic gradient descent trains it, so that seeds matter as they do for the models
+    that people use. The features of rows with several texts, ``a,b``, come from `words_of_pair`.
     """
 
     def __init__(self, *, text: str, label: str) -> None:
@@ -154,7 +154,7 @@ class BuiltInTrainer:
         self.identity = f"built in, scikit-learn {sklearn.__version__}"
 
     def train(self, table: Table, *, seed: int, place: Path) -> Predictor:
-        """Train a model and write it."""
+        """Train a model and write its file."""
         labels = table.labels(self._label)
         if "" in labels:
             raise DataError(
@@ -199,12 +199,11 @@ class BuiltInTrainer:
 
 
 class GivenTrainer:
-    """A way to train that somebody else knows.
+    """A user's way to train: a function, or a scikit-learn estimator.
 
-    A function of texts, labels and a seed that gives a model, as `load_predictor` takes it; or an
-    estimator of scikit-learn that is fitted anew each time, with every ``random_state`` in it set
-    to the seed. Where the model reads several columns the function gets a list of dictionaries,
-    column → text, in the place of texts.
+    The function takes texts, labels and a seed, and returns a model that `load_predictor` takes. If
+    the model reads several columns, it gets a list of dictionaries, column → text, in place of the
+    texts. An estimator is cloned and fitted each time, with every ``random_state`` set to the seed.
     """
 
     def __init__(
@@ -260,16 +259,16 @@ def _fitting(estimator: Any) -> Callable[[list[str], list[str], int], object]:
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 _KNOWN = ("train", "model", "seed")
 _LINES_TOLD = 8
-# In which a program that is interrupted may put things away.
+# How long an interrupted program may take to clean up.
 _SECONDS_TO_END = 2.0
 
 
 class CommandTrainer:
-    """Runs a command to train.
+    """Runs a user's command to train.
 
-    It is how a user would type it, with ``{train}`` (the file of rows), ``{model}`` (where the
-    model belongs) and, where it takes one, ``{seed}``. The spec is how the model is asked, with
-    ``{model}``: ``sklearn:{model}``, ``hf:{model}``.
+    The command has ``{train}`` (the file of rows), ``{model}`` (the path to write the model to)
+    and, if the program takes one, ``{seed}``. `spec` says how to load the model, such as
+    ``sklearn:{model}`` or ``hf:{model}``.
     """
 
     def __init__(
@@ -295,15 +294,15 @@ class CommandTrainer:
         self.identity = f"{command} → {spec}"
 
     def train(self, table: Table, *, seed: int, place: Path) -> Predictor:
-        """Run the command, or find that it ran well before; then load the model."""
-        # A csv is called so, whatever parts it: the command reads its own rows.
+        """Run the command, unless it already succeeded here; then load the model."""
+        # Every kind of csv gets the same extension, since the command reads its own rows.
         rows = place / f"train.{self._format.name.partition('-')[0]}"
         values = {"train": str(rows), "model": str(place / MODEL), "seed": str(seed)}
         arguments = [_filled(each, values) for each in self._arguments]
         record = place / "trained.json"
         task = {"arguments": arguments, "rows": table.digest}
         if not (record.exists() and _read(record) == task):
-            # What another training, or half of one, left here must not become part of this one.
+            # Leftovers of another or an unfinished training must not become part of this one.
             shutil.rmtree(place)
             place.mkdir()
             write_columns(table.columns, rows, self._format)
@@ -315,7 +314,7 @@ class CommandTrainer:
                     f"said is in {place / 'output.txt'}",
                 )
         model = self._load(_filled(self._spec, values))
-        # Only now: a model that cannot be loaded has to be trained again.
+        # Written only now, because a model that cannot be loaded has to be trained again.
         write_atomically(record, json.dumps(task).encode())
         return model
 
@@ -355,10 +354,10 @@ class CommandTrainer:
 
 
 def _exit_code(arguments: Sequence[str], output: Path) -> int:
-    """Run a program to its end; an interrupt ends it, with all that it has started.
+    """Run a program and return its exit code. An interrupt ends it and all that it has started.
 
-    It has a group of its own, so that one signal reaches all of them: a script that was ended alone
-    would leave its training at work.
+    It has a process group of its own, so that one signal reaches all of them. If a script alone
+    were ended, the training that it started would keep running.
     """
     with (
         output.open("wb") as file,
@@ -375,7 +374,7 @@ def _exit_code(arguments: Sequence[str], output: Path) -> int:
 
 
 def _end_group(process: subprocess.Popen[bytes]) -> None:
-    """End a process that leads a group and all others in it, in earnest after some seconds."""
+    """Terminate the group that a process leads, and kill what is left after some seconds."""
     if os.name == "nt":
         process.kill()
         return
@@ -393,5 +392,5 @@ def _filled(template: str, values: Mapping[str, str]) -> str:
 def _read(path: Path) -> object:
     try:
         return parse_json(read_document(path))
-    except ValueError:  # cut short by whatever ended the run; the training is repeated
+    except ValueError:  # cut short when the run ended, so the training is repeated
         return None
