@@ -3,8 +3,8 @@
     ruleset, data, model ──Workbench──▶ what each rule does ──Session──▶ page (web)
     clicks ──▶ journal (append-only) ──replay──▶ State ──outcomes──▶ vetted ruleset, pairs
 
-`running` is a sitting from beginning to end. `journal` keeps clicks, `decisions` replays them;
-`review` is what a reviewer sees and does, `web` the page; `merging` brings several reviewers
-together, `outputs` is what leaves, and `journal_oracle` what audits and searches take from a
-journal. Nothing is imported here: the web framework is an extra.
+`running` runs a sitting from beginning to end. `journal` keeps clicks and `decisions` replays them.
+`review` is what a reviewer sees and does, and `web` is the page. `merging` combines the decisions
+of several reviewers, `outputs` writes the results, and `journal_oracle` reads journals for audits
+and searches. Nothing is imported here, because the web framework is an extra.
 """

@@ -1,16 +1,16 @@
-"""The entries of a journal → what a reviewer holds now.
+"""The entries of a journal → the decisions of a reviewer that hold now.
 
-In: entries in order. Out: `ReviewState`. Always holds: the same entries give the same state; an
-entry that was undone counts for nothing, as if it had never been made.
+In: entries in order. Out: `ReviewState`. The same entries give the same state. An entry that was
+undone has no effect, as if it had never been made.
 
 Kinds of entries, by task:
 
     judge   accept, reject, edit, skip (a rule); pair (one example of it: same meaning or not,
-            or, where the entry has ``expect``, whether the label is what the rule says)
+            or, if the entry has ``expect``, whether the label is what the rule says)
     write   save, remove (a rule that the reviewer wrote)
     pick    pick (the closest adversary of a sentence, or none)
     read    template (accept, reject or skip it), sentence (one that it writes: rejected or not)
-    undo    takes one of these back
+    undo    takes back one of these
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ REASONS: Mapping[str, str] = MappingProxyType(
         "none": "no reason given",
     }
 )
-"""Why a rule may be rejected; ``other`` is told in the reviewer's own words."""
+"""Why a rule may be rejected; the reviewer explains ``other`` in a note."""
 
 TEMPLATE_REASONS: Mapping[str, str] = MappingProxyType(
     {"label": "has a label that can be argued about"}
@@ -54,7 +54,7 @@ TEMPLATE_REASONS: Mapping[str, str] = MappingProxyType(
 )
 """Why a template may be rejected, or a rule that may change the label."""
 
-# Of a value that is refused an error shows so much.
+# How many characters of a refused value an error shows.
 _SHOWN = 40
 
 
@@ -62,11 +62,11 @@ _SHOWN = 40
 class RuleVerdict:
     """What a reviewer decided about a rule, or about a template, which is never edited.
 
-    `new` is the rule instead, of an edit. The reason of a rejection is a key of `REASONS`, or of
-    `TEMPLATE_REASONS` of a template and of a rule that may change the label. `shown` are (original,
-    rewritten) of some rows, drawn at random; of an edit, the first examples of the new rule.
-    `expect` is what the rule says of the label, empty where it should stay and the verdict is one
-    on the meaning.
+    `new` is the new rule of an edit. The reason of a rejection is a key of `REASONS`, or of
+    `TEMPLATE_REASONS` for a template or a rule that may change the label. `shown` has (original,
+    rewritten) pairs drawn at random or, for an edit, the first examples of the new rule. `expect`
+    is what the rule expects of the label. It is "" if the label should stay; the verdict is then
+    about the meaning.
     """
 
     rule: str
@@ -82,7 +82,7 @@ class RuleVerdict:
 
 @dataclass(frozen=True, slots=True)
 class WrittenRule:
-    """A rule that a reviewer wrote: its text, when, and (original, rewritten) examples."""
+    """A rule that a reviewer wrote: its text, the time, and (original, rewritten) examples."""
 
     text: str
     time: str
@@ -91,7 +91,7 @@ class WrittenRule:
 
 @dataclass(frozen=True, slots=True)
 class Pick:
-    """Which adversary of a sentence is closest to it."""
+    """Which of the adversaries that were shown of a sentence is closest to it; None: none is."""
 
     original: str
     shown: tuple[str, ...]
@@ -109,12 +109,12 @@ class RejectedSentence:
 
 @dataclass(frozen=True, slots=True)
 class ReviewState:
-    """All that holds now, in the order of decision; the last word on a rule or template counts.
+    """All decisions that hold now, in the order of decision; of several on one rule, the last.
 
-    `pairs` say whether (original, rewritten) mean the same; `labelled`, of rules that may change
-    the label, whether that of the rewrite is what its rule says, which tells nothing of the
-    meaning. The revision is the number of entries that led here; `last` has of each task the entry
-    that undo takes back.
+    `pairs` says whether an (original, rewritten) pair means the same. `labelled` is about pairs of
+    rules that may change the label: whether the rewrite has the label that its rule expects, which
+    says nothing about the meaning. `revision` is the number of entries behind this state. `last`
+    has, for each task, the entry that undo takes back.
     """
 
     rules: Mapping[str, RuleVerdict]
@@ -128,7 +128,7 @@ class ReviewState:
     last: Mapping[ReviewTask, JournalEntry]
 
     def marks(self, *, keeps_label: bool) -> Mapping[Pair, bool]:
-        """What was said of the pairs of rules of one kind: whether they do what they should."""
+        """Whether pairs do what they should: `pairs` if the rule keeps the label, or `labelled`."""
         return self.pairs if keeps_label else self.labelled
 
     def with_verdict(self, *verdicts: ReviewVerdict) -> list[RuleVerdict]:
@@ -137,12 +137,12 @@ class ReviewState:
 
 
 def task_of(kind: str) -> ReviewTask | None:
-    """The task that a kind of entry belongs to; None for undo."""
+    """The task that a kind of entry belongs to; None for undo and unknown kinds."""
     return next((task for task, kinds in TASKS.items() if kind in kinds), None)
 
 
 def replay(entries: Sequence[JournalEntry]) -> ReviewState:
-    """What holds after these entries."""
+    """Return what holds after these entries."""
     undone = {_undone(entry, entries) for entry in entries if entry.kind == "undo"}
     rules: dict[str, RuleVerdict] = {}
     pairs: dict[Pair, bool] = {}
@@ -204,7 +204,7 @@ def _undone(entry: JournalEntry, entries: Sequence[JournalEntry]) -> int:
 
 
 def _mark(marks: dict[Pair, bool], entry: JournalEntry) -> None:
-    """What is said of a pair takes the place of what was said of it before."""
+    """Replace an earlier mark of the entry's pair by the entry's own, or by none."""
     same = _need(entry, "same", bool, type(None))
     pair = (_need(entry, "original", str), _need(entry, "rewritten", str))
     _optional(entry, "rule")

@@ -1,10 +1,10 @@
-r"""Decisions on disk, one JSON object a line, only ever added to.
+r"""Decisions on disk, in an append-only file with one JSON object a line.
 
-In: entries. Out: the same entries, also after kill -9. Always holds: an entry is on the disk
-before `append` returns; a last line that a killed process left torn is dropped, any other damage is
-an error with its line; entries are numbered from 1 without gaps, so that a bad merge is seen; a
-journal belongs to one version of one ruleset and is written by one process at a time. Costs one
-fsync an entry.
+In: entries. Out: the same entries, even after kill -9. An entry is on the disk before `append`
+returns. A last line that a killed process left torn is dropped; any other damage is an error that
+names its line. Entries are numbered from 1 without gaps, so that a bad merge is noticed. A journal
+belongs to one version of one ruleset, and one process at a time writes it. Costs one fsync an
+entry.
 
 The first line names the format, the ruleset and the reviewer:
 
@@ -35,11 +35,11 @@ FORMAT = "sears-vetting"
 VERSION = 1
 # Hex digits of the ruleset's hash that each entry carries; the header has all of them.
 _SHORT = 12
-# What may stand in a journal, which lies where others may write: it goes into files of rules.
+# Others may write to a journal, and these values go from it into rule files, so forms are checked.
 REVIEWER = re.compile(r"[\w-][\w.-]{0,63}")
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", re.ASCII)
 _SHA256 = re.compile(r"[0-9a-f]{64}")
-# Of a value that is refused an error shows so much.
+# How many characters of a refused value an error shows.
 _SHOWN = 40
 # What every journal begins with.
 _BEGINNING = json.dumps({"format": FORMAT}).removesuffix("}").encode()
@@ -49,15 +49,15 @@ _NOW: Clock = partial(datetime.now, UTC)
 
 
 def ruleset_digest(ruleset: Ruleset) -> str:
-    """SHA-256, in hex, of what a ruleset says; comments and blank lines do not count.
+    """The SHA-256, in hex, of what a ruleset says; comments and blank lines do not count.
 
-    Sets that it imports count with what is in them.
+    The contents of imported sets count too.
     """
     return hashlib.sha256(_canonical_text(ruleset).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _canonical_text(ruleset: Ruleset) -> str:
-    """The ruleset without its layout, and what it imports: sets under their options, no rules."""
+    """The ruleset without its layout, then its imports: their options and sets without rules."""
     texts: list[str] = []
     visited: set[int] = set()
     waiting = [ruleset]
@@ -74,7 +74,7 @@ def _canonical_text(ruleset: Ruleset) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """The first line of a journal; the ruleset is its file, as the reviewer named it."""
+    """The first line of a journal; `ruleset` is the path of its file, as the reviewer named it."""
 
     ruleset: str
     sha256: str
@@ -84,9 +84,9 @@ class Header:
 
 @dataclass(frozen=True, slots=True)
 class JournalEntry:
-    """One line after the first, with the beginning of the ruleset's hash.
+    """One line after the first; `ruleset` is the beginning of the ruleset's hash.
 
-    Times are in UTC, ``2026-11-21T17:30:00Z``; kinds are those of `sears_dsl.vetting.decisions`.
+    Times are in UTC, ``2026-11-21T17:30:00Z``. `sears_dsl.vetting.decisions` lists the kinds.
     """
 
     number: int
@@ -98,10 +98,11 @@ class JournalEntry:
 
 
 class Journal(Closing):
-    """A journal that is being written by this process alone; `entries` has all that it holds.
+    """A journal that this process alone writes; `entries` has all its entries.
 
-    `torn` is the part of a line that was cut off, `new` says whether the file was begun now. One
-    that is damaged, or about another version of the ruleset, or of another reviewer, is refused.
+    `torn` is the torn last line that was cut off, and `new` says whether this object began the
+    file. A journal that is damaged, of another reviewer or about another version of the ruleset is
+    refused.
     """
 
     def __init__(self, path: Path, *, ruleset: Ruleset, reviewer: str, now: Clock = _NOW) -> None:
@@ -111,7 +112,7 @@ class Journal(Closing):
         self._sha256 = ruleset_digest(ruleset)
         self.new = False
         try:
-            # Asked before it is opened: reading a pipe waits for somebody to write into it.
+            # Checked before it is opened, since reading a pipe would wait for a writer.
             if path.exists() and not path.is_file():
                 raise OSError(errno.EINVAL, "it is not a regular file")
             self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
@@ -121,8 +122,8 @@ class Journal(Closing):
                 help="choose another place with --journal FILE",
             ) from error
         try:
-            # Ours until it is closed; the system lets go of it when we are killed. On a system
-            # without such locks entries stay whole, since a line is one write.
+            # Locked until it is closed; the system releases the lock if this process is killed. On
+            # a system without such locks entries stay whole, since each line is one write.
             if not lock(self._descriptor):
                 raise UsageError(
                     f"the journal {path} is being written by another `sears vet`",
@@ -144,7 +145,7 @@ class Journal(Closing):
                     f"not of {reviewer}",
                     help="each reviewer has a journal; `sears vetted` brings them together",
                 )
-            # Only now: a file that is refused, a journal or anything else, stays as it is.
+            # Mended only now, so that a file that is refused stays as it is.
             self.torn = self.torn or self._mend()
         except BaseException:
             if self.new:
@@ -168,18 +169,18 @@ class Journal(Closing):
         return entry
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file and release its lock."""
         if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1
 
     def _is_new(self) -> bool:
-        """Whether nothing is there yet, or only a part of a first line of ours."""
+        """Whether the file is empty or holds only the beginning of a journal's first line."""
         there = self.path.read_bytes()
         return b"\n" not in there and (there.startswith(_BEGINNING) or _BEGINNING.startswith(there))
 
     def _mend(self) -> str:
-        """Cut off a last line without its end; what was cut off."""
+        """Cut off an unfinished last line, and return it."""
         content = self.path.read_bytes()
         whole = content.rfind(b"\n") + 1
         if whole < len(content):
@@ -218,7 +219,7 @@ class Journal(Closing):
 
 
 def read_journal(path: Path) -> tuple[Header, list[JournalEntry]]:
-    """Read a journal; a torn last line is left out, and left alone."""
+    """Read a journal; a torn last line is ignored and stays in the file."""
     try:
         content = read_document(path)
     except OSError as error:

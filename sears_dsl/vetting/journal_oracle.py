@@ -1,18 +1,18 @@
-"""What a journal says to others: an oracle of what to reject, readings for the judge of a search.
+"""How audits and searches use journals: an oracle of what to reject, readings for the judge.
 
 In: journals of ``sears vet``, and the rules and templates that are audited. Out: `JournalOracle`,
-`Reading`s. Always holds: the oracle rejects a pair that was marked as differing whichever rule
-writes it (whichever rule that may change the label, where the mark was about the label), a sentence
-that was rejected whichever template writes it with that label, and all that a rejected rule or
-template writes; what nobody judged is kept; verdicts on rules and templates count only where the
-journal is about this version of them, since an id may by now mean another one.
+`Reading`s. The oracle rejects a pair that was marked as differing, whichever rule writes it. If the
+mark was about the label, that means any rule that may change the label. It rejects a sentence that
+was rejected, whichever template writes it with that label, and everything that a rejected rule or
+template writes. It keeps what nobody judged. Verdicts on rules and templates count only if the
+journal is about this version of them, since an id may mean another rule by now.
 
-Of readings the last word of a reviewer on a rewrite counts; a word on a rewrite itself goes before
-what follows from a verdict on its rule; reviewers who contradict each other both count, and that is
-told. A verdict on a rule speaks of the rewrites that were shown with it: accepted ones are good,
-those of a rule that changes the meaning, is not grammatical or is nothing that people say are not.
-A rejection for another reason says nothing about them, and neither does any word on a rule that may
-change the label: it was asked whether the label is right, not whether the meaning stays.
+A reviewer's last verdict on a rewrite is her reading of it, and takes precedence over what follows
+from a verdict on its rule. If reviewers contradict each other, both count, and the note says so. A
+verdict on a rule is about the rewrites that were shown with it. Those of an accepted rule are good.
+Those of a rule that changes the meaning, is not grammatical or is nothing that people say are not.
+A rejection for another reason says nothing about them. Nor does a verdict on a rule that may change
+the label, because the question was whether the label is right, not whether the meaning stays.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ from sears_dsl.vetting.journal import read_journal, ruleset_digest
 class JournalOracle:
     """Rejects what a reviewer rejected: pairs, rules, sentences, templates.
 
-    A rule is rejected, too, where another was written instead of it. Of `changing` rules, which may
-    change the label, pairs are looked up among the mislabelled, of others among the differing.
+    A rule that was replaced by an edit is rejected too. Pairs of `changing` rules, which may change
+    the label, are looked up in `mislabelled`, and pairs of other rules in `differing`.
     """
 
     identity: str
@@ -49,7 +49,7 @@ class JournalOracle:
     changing: Set[str]
 
     def keeps(self, candidates: Sequence[Candidate]) -> list[bool]:
-        """For each rewrite or sentence whether it is kept."""
+        """Whether each rewrite or sentence is kept."""
         return [
             each.rule not in self.rejected
             and (each.original, each.text)
@@ -61,7 +61,7 @@ class JournalOracle:
 
 
 def open_oracle(source: object, rulesets: Sequence[Ruleset]) -> Oracle:
-    """An oracle from whatever a person gave."""
+    """Open what a user gave as an oracle: a function, its name, or a journal."""
     if not isinstance(source, str | Path):
         return FunctionOracle(source)
     if isinstance(source, str) and is_object_name(source):
@@ -76,11 +76,11 @@ def open_oracle(source: object, rulesets: Sequence[Ruleset]) -> Oracle:
 
 
 def read_oracle(path: Path, rulesets: Sequence[Ruleset]) -> JournalOracle:
-    """A journal as an oracle."""
+    """Read a journal as an oracle."""
     header, entries = read_journal(path)
     state = replay(entries)
     out = {each.rule for each in state.with_verdict("reject", "edit")}
-    # An id may by now mean another rule: only this version of the rules was judged.
+    # An id may mean another rule by now, so only rulesets that were judged in this version count.
     judged = [ruleset_digest(ruleset) == header.sha256 for ruleset in rulesets]
     plain = [
         each if here else None
@@ -112,7 +112,7 @@ _AGAINST_REWRITES = ("meaning", "grammar", "unnatural")
 
 
 def read_readings(paths: Sequence[str | Path]) -> tuple[Reading, ...]:
-    """The readings of journals, in their order."""
+    """Return the readings of all journals, in their order."""
     readings: list[Reading] = []
     for path in paths:
         own: dict[tuple[str, str], Reading] = {}

@@ -1,15 +1,15 @@
-"""Journals of several reviewers → what they say together, and how far they agree.
+"""Journals of several reviewers → what they decide together, and how far they agree.
 
-In: journals about one ruleset. Out: a `ReviewOutcome` for each of its rules and templates, and
-`Agreement`. Always holds: each of them has exactly one outcome; without a majority of those who
-judged it a rule is disputed, and so is one that most keep but in different wordings, none of which
-has more voices than the others; what is disputed is not accepted; the order of the journals makes
-no difference. κ is 1 where all agree on items of more than one category, and is None where chance
-alone would give full agreement (there is one category) or there are no items; it is never made up.
+In: journals about one ruleset. Out: exactly one `ReviewOutcome` for each rule and template, and
+`Agreement`. A rule is disputed if a majority is needed and as many reviewers keep it as reject it.
+It is also disputed if they keep it in several new wordings and no wording has the most voices. A
+disputed rule is not accepted. The order of the journals makes no difference. κ is 1 if all agree on
+items of more than one category. It is None if there are no items, or if chance alone would give
+full agreement (there is one category).
 
 Sources: Cohen, "A Coefficient of Agreement for Nominal Scales", 1960; Fleiss, "Measuring Nominal
 Scale Agreement Among Many Raters", 1971; the interval of Cohen's κ: Fleiss, Cohen, Everitt, "Large
-Sample Standard Errors of Kappa and Weighted Kappa", 1969; chance that is known and not estimated:
+Sample Standard Errors of Kappa and Weighted Kappa", 1969; chance that is known, not estimated:
 Brennan, Prediger, "Coefficient Kappa: Some Uses, Misuses, and Alternatives", 1981.
 """
 
@@ -40,12 +40,12 @@ _NO_ERROR = 1e-7
 
 @dataclass(frozen=True, slots=True)
 class Kappa:
-    """Agreement of reviewers on the items that all of them judged; None where it is not defined.
+    """Agreement of reviewers on the items that all of them judged; None if it is not defined.
 
-    The 95% interval is that of Cohen's κ by its large-sample error, of two reviewers' choices
-    Wilson's of the observed share; None for more reviewers, and where the large-sample error comes
-    out as 0 (all agree, or one reviewer gave one category only), which says nothing of
-    how sure they are.
+    The 95% interval of Cohen's κ comes from its large-sample error. For the choices of two
+    reviewers it comes from Wilson's interval of the observed share. It is None for more reviewers,
+    and if the large-sample error is 0 (all agree, or one reviewer gave only one category), which
+    is no sign of certainty.
     """
 
     items: int
@@ -101,7 +101,7 @@ def _cohen_error(shares: NDArray[np.float64], *, kappa: float, count: int) -> fl
 
 
 def fleiss_kappa(ratings: Sequence[Sequence[str]]) -> Kappa:
-    """Agreement of any number of reviewers, by the categories that all of them gave each item."""
+    """Agreement of several reviewers, from the categories that all of them gave each item."""
     if not ratings:
         return Kappa(0, None, None)
     raters = len(ratings[0])
@@ -120,13 +120,13 @@ def fleiss_kappa(ratings: Sequence[Sequence[str]]) -> Kappa:
 
 
 def choice_kappa(choices: Sequence[Sequence[str]], options: Sequence[int]) -> Kappa:
-    """Agreement of reviewers who choose among options that are others for each item.
+    """Agreement of reviewers who choose among options that differ from item to item.
 
-    Categories that stand for an item alone have no shares from which chance could be estimated:
-    two who choose blindly agree on an item of n options with probability 1/n, and that is what
-    counts as chance here.
+    Options that belong to one item have no shares from which chance could be estimated. Two
+    reviewers who choose blindly agree on an item of n options with probability 1/n, so that is the
+    chance here.
 
-    For each item there is what each reviewer chose, as many for each, and how many options there
+    `choices` has, for each item, what each reviewer chose, and `options` how many options there
     were, "none of these" included.
     """
     if len(choices) != len(options):
@@ -163,7 +163,7 @@ Policy: TypeAlias = Literal["majority", "all", "any"]
 """How many of those who judged a rule have to accept it."""
 
 _Item: TypeAlias = tuple[str, ...]
-"""What reviewers judged: a rule's id; a sentence and the adversaries that were shown of it."""
+"""What reviewers judge: a rule's id, or a sentence and the adversaries that were shown of it."""
 
 Judged: TypeAlias = Literal["rules", "templates"]
 """What an outcome is about."""
@@ -176,7 +176,7 @@ Decided: TypeAlias = Literal["kept", "edited", "rejected", "disputed", "unjudged
 
 @dataclass(frozen=True, slots=True)
 class Review:
-    """A journal, read: its first line, what holds now, the time of the last decision."""
+    """A journal as read: its first line, what holds now, and the time of the last decision."""
 
     header: Header
     state: ReviewState
@@ -185,7 +185,7 @@ class Review:
 
 @dataclass(frozen=True, slots=True)
 class ReviewOutcome:
-    """What became of a rule or template, the rule instead if edited, and who judged how."""
+    """The outcome for a rule or template, its new text if it was edited, and all verdicts."""
 
     rule: str
     decided: Decided
@@ -195,7 +195,7 @@ class ReviewOutcome:
 
 @dataclass(frozen=True, slots=True)
 class VettingOutcomes:
-    """What became of rules and templates; None of a kind that was not up for judgement."""
+    """The outcomes of rules and of templates; None for a kind that was not up for judgement."""
 
     rules: Sequence[ReviewOutcome] | None
     templates: Sequence[ReviewOutcome] | None
@@ -203,9 +203,9 @@ class VettingOutcomes:
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """How far reviewers agree: every two on what both judged, all together on what all did.
+    """How far reviewers agree: each two on what both judged, and all on what all judged.
 
-    κ is Cohen's and Fleiss', of picks that of `choice_kappa`.
+    κ is Cohen's for two and Fleiss' for more. For picks it is that of `choice_kappa`.
     """
 
     reviewers: tuple[str, ...]
@@ -237,7 +237,7 @@ def outcomes(
     policy: Policy = "majority",
     of: Judged = "rules",
 ) -> list[ReviewOutcome]:
-    """What became of each rule, or of each template, in the order of the ruleset.
+    """The outcome for each rule, or for each template, in the order of the ruleset.
 
     One is kept if more than half, all or any of those who judged it accept it, as it is or edited.
     Skipping is not judging.
@@ -250,10 +250,10 @@ def outcomes(
 def vetting_outcomes(
     ruleset: Ruleset, reviews: Sequence[Review], *, policy: Policy = "majority"
 ) -> VettingOutcomes:
-    """What became of the rules, and of the templates.
+    """The outcomes of the rules, and of the templates.
 
-    A file may hold both, which are judged on pages of their own: those of which nobody judged any,
-    while others were judged, stay as they are.
+    A file may hold both, but they are judged on separate pages. If only one kind was judged, the
+    other kind stays as it is.
     """
     of_templates = any(each.state.templates or each.state.rejected for each in reviews)
     of_rules = any(each.state.rules or each.state.written for each in reviews)
@@ -280,7 +280,7 @@ def _outcome(
     if len(wanting) < needed:
         tied = policy == "majority" and 2 * len(wanting) == len(verdicts)
         return ReviewOutcome(name, "disputed" if tied else "rejected", "", verdicts)
-    # The wording that most of them want; of equals the original one, which somebody accepted.
+    # The wording with the most voices. In a tie the original one wins, since somebody accepted it.
     wordings = Counter(each.new for each in wanting)
     most = max(wordings.values())
     first, *others = sorted(text for text, voices in wordings.items() if voices == most)
@@ -290,9 +290,10 @@ def _outcome(
 
 
 def agreement(reviews: Sequence[Review], on: Agreed = "rules") -> Agreement:
-    """How far reviewers agree on rules or templates, kept (as they are or edited) or rejected.
+    """How far reviewers agree.
 
-    Or on picks: which adversary of a sentence is closest, or none.
+    On rules or templates: whether to keep (as they are, or edited) or reject them. On picks: which
+    adversary of a sentence is closest, or none.
     """
     by_reviewer = {review.header.reviewer: _RATINGS[on](review.state) for review in reviews}
     pairs = {names: _kappa(by_reviewer, names, on) for names in combinations(by_reviewer, 2)}
@@ -306,7 +307,7 @@ def _kappa(
     items = sorted(set.intersection(*(set(by_reviewer[name]) for name in names)))
     ratings = [[by_reviewer[name][item] for name in names] for item in items]
     if on == "picks":
-        # An item is a sentence and what was shown, and "none of these" is an option too.
+        # An item is a sentence and its adversaries, so its length counts "none of these" as well.
         return choice_kappa(ratings, [len(item) for item in items])
     if len(names) == 2:
         return cohen_kappa([one for one, _ in ratings], [other for _, other in ratings])
@@ -322,7 +323,7 @@ def _kept_or_not(verdicts: Mapping[str, RuleVerdict]) -> dict[_Item, str]:
 
 
 def _of_picks(state: ReviewState) -> dict[_Item, str]:
-    """Only who saw the same adversaries answered the same question."""
+    """Picks by question; only reviewers who saw the same adversaries answered the same one."""
     return {
         (name, *sorted(set(each.shown))): each.choice or ""
         for name, each in state.picks.items()

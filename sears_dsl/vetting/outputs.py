@@ -1,12 +1,11 @@
-"""What leaves vetting: the ruleset of what was kept, its origin, the rest with reasons, pairs.
+"""The files that vetting writes: the vetted ruleset, its manifest, the rest with reasons, pairs.
 
-In: a ruleset and reviews. Out: files, each written whole or not at all. Always holds: the same
-journals write the same bytes; what is written parses and is formatted; kept rules stand as they
-stood, with their comments, so that a diff shows what was decided and nothing else; tests of a rule
-that was edited or written hold under the tagger, or are left out; a ruleset with imports stays in
-its folder, where they are found; the manifest of a discovered ruleset lies beside the vetted one
-too, byte for byte, since it tells of the run that found the rules: the hash in it is that of the
-ruleset as it was found. Costs the running of a few tests.
+In: a ruleset and reviews. Out: files, each written whole or not at all. The same journals write the
+same bytes. Written rulesets parse and are formatted. Kept rules stay as they were, with comments,
+so that a diff shows only what was decided. Tests of an edited or written rule that do not hold
+under the tagger are left out. A ruleset with imports stays in its folder, where they are found. The
+manifest of a discovered ruleset is copied beside the vetted one, byte for byte: it is about the run
+that found the rules, and its hash is that of the ruleset then. Costs running a few tests.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ _PAIR_COLUMNS = ("original", "rewritten", "label", "reviewer", "source")
 
 @dataclass(frozen=True, slots=True)
 class WrittenFiles:
-    """What was written, and how many rules and templates there are of each outcome."""
+    """The files that were written, and how many rules and templates have each outcome."""
 
     vetted: Path
     left_out: Path | None
@@ -48,7 +47,7 @@ class WrittenFiles:
 
 
 def written_sentence(written: WrittenFiles) -> str:
-    """What was written, in a sentence."""
+    """Describe in a sentence what was written."""
     counts, templates = written.counts, written.templates
     rules = counts.get("kept", 0) + counts.get("edited", 0)
     parts = []
@@ -71,7 +70,7 @@ def written_sentence(written: WrittenFiles) -> str:
 
 
 def left_out_path(vetted: Path) -> Path:
-    """Where the rules stand that a vetted ruleset leaves out."""
+    """The file for the rules that a vetted ruleset leaves out."""
     return vetted.with_name(f"{vetted.stem}{LEFT_OUT}")
 
 
@@ -83,7 +82,7 @@ def write_vetted(
     tagger: Tagger,
     policy: merging.Policy = "majority",
 ) -> WrittenFiles:
-    """Write the vetted ruleset, and beside it the rules that were left out and its origin."""
+    """Write the vetted ruleset, and beside it the rules that were left out and the manifest."""
     if path.suffix != ".sear":
         raise UsageError(f"{path} is not a name for a ruleset", help=f"write {path.stem}.sear")
     if are_same(path, ruleset.path):
@@ -114,7 +113,7 @@ def write_vetted(
 
 
 def _carry_manifest(source: Path, vetted: Path) -> None:
-    """On which rows rules were found goes with them; a manifest of other rules does not stay."""
+    """Copy the manifest, which says where the rules were found, or remove one of other rules."""
     manifest, copy = map(manifest_path, (source, vetted))
     try:
         content = manifest.read_bytes() if manifest.exists() else None
@@ -131,9 +130,9 @@ def _carry_manifest(source: Path, vetted: Path) -> None:
 
 
 def write_pairs(reviews: Sequence[merging.Review], path: Path) -> int:
-    """Write the pairs that reviewers judged, as ``sears calibrate`` reads them; how many.
+    """Write the pairs that reviewers judged, for ``sears calibrate``, and return how many.
 
-    Columns: those of `JudgedPair`.
+    The columns are the fields of `JudgedPair`.
     """
     form = format_of(str(path), reading=False)
     pairs = judged_pairs(reviews)
@@ -149,11 +148,11 @@ _LONGEST_TEST = 200
 
 @dataclass(frozen=True, slots=True)
 class JudgedPair:
-    """A pair of texts that a reviewer judged: 1 where both mean the same, else 0.
+    """A pair of texts that a reviewer judged; `label` is 1 if both mean the same, else 0.
 
-    The source is ``pair``, the reviewer judged this pair; ``pick``, it was picked as closest (1),
-    or nothing shown was close enough (0); ``rule``, the reviewer accepted the rule (1), or rejected
-    it as changing the meaning (0), and this pair was drawn at random from what the rule does.
+    The source is ``pair`` if the reviewer judged this pair. It is ``pick`` if she picked it as the
+    closest (1) or found nothing shown close enough (0). It is ``rule`` if she accepted the rule (1)
+    or rejected it as changing the meaning (0); the pair was then drawn at random from its rewrites.
     """
 
     original: str
@@ -170,7 +169,7 @@ def vetted_text(
     *,
     tagger: Tagger,
 ) -> str:
-    """The ruleset of what was kept, edited or written."""
+    """The text of the ruleset with all that was kept, edited or written."""
     entries: list[Entry] = []
     for entry, outcome in _with_outcomes(ruleset, outcomes):
         if outcome is None or outcome.decided == "kept":
@@ -187,7 +186,7 @@ def vetted_text(
 
 
 def left_out_text(ruleset: Ruleset, outcomes: merging.VettingOutcomes) -> str:
-    """What was left out, each with who rejected it and why; a ruleset without a name."""
+    """The text of a ruleset, without a name, of what was left out: who rejected it, and why."""
     entries: list[Entry] = []
     for entry, outcome in _with_outcomes(ruleset, outcomes):
         if outcome is None:
@@ -203,7 +202,7 @@ def left_out_text(ruleset: Ruleset, outcomes: merging.VettingOutcomes) -> str:
 def _with_outcomes(
     ruleset: Ruleset, outcomes: merging.VettingOutcomes
 ) -> Iterator[tuple[Entry, merging.ReviewOutcome | None]]:
-    """The statements as they lie in the file; None of what was not up for judgement."""
+    """The statements in file order, each with its outcome; None if it was not up for judgement."""
     rules, templates = iter(outcomes.rules or ()), iter(outcomes.templates or ())
     for entry in ruleset.layout or _again(ruleset, ruleset.format()).layout:
         waiting = {Rule: rules, Template: templates}.get(type(entry.node), iter(()))
@@ -211,11 +210,11 @@ def _with_outcomes(
 
 
 def judged_pairs(reviews: Sequence[merging.Review]) -> list[JudgedPair]:
-    """Pairs that reviewers judged, for ``sears calibrate``.
+    """The pairs that reviewers judged, for ``sears calibrate``.
 
-    A reviewer's word on a pair itself counts before what follows from a pick or a rule. A rule
-    rejected for another reason than its meaning says nothing about its pairs, and neither does what
-    is said of a rule that may change the label.
+    A reviewer's verdict on a pair itself takes precedence over what follows from a pick or a rule.
+    A rule that was rejected for another reason than its meaning says nothing about its pairs, nor
+    does any verdict on a rule that may change the label.
     """
     pairs: list[JudgedPair] = []
     for review in reviews:
@@ -270,7 +269,7 @@ def _written(written: WrittenRule, author: str, ruleset: Ruleset, tagger: Tagger
 
 
 def _read(text: str, ruleset: Ruleset, tagger: Tagger) -> Rule:
-    """A rule of a journal, under the sets and options of the ruleset; one rule and nothing else."""
+    """Parse exactly one rule of a journal under the sets and options of the ruleset."""
     typed = RuleReader(ruleset, tagger=tagger).read(text)
     if typed.rule is None or not is_unicode(text):
         findings = "\n\n".join(each.render() for each in typed.findings)
@@ -288,9 +287,9 @@ def _tested(
     ruleset: Ruleset,
     tagger: Tagger,
 ) -> Rule:
-    """The rule with those tests that hold: the silent ones of its own, and the first firing ones.
+    """The rule with tests that hold: some that it fires on, and its own that it stays silent on.
 
-    Where it has no silent one, a text that it wrote becomes one: most rules change a row once.
+    If it has none of the latter, a text that it wrote becomes one: most rules change a row once.
     """
     tests: list[RuleTest] = []
     firing = [RuleTest(*pair) for pair in pairs]
@@ -315,11 +314,11 @@ def _holds(rule: Rule, test: RuleTest, ruleset: Ruleset, tagger: Tagger) -> bool
 
 
 def _file(entries: Sequence[Entry], ruleset: Ruleset, heading: Sequence[str]) -> str:
-    """The statements without the sets that only rules named which are not there any more."""
+    """The text of a ruleset, without the sets that only removed rules used."""
     remarks = "".join(f"# {line}\n" for line in heading)
     whole = _again(ruleset, remarks + print_entries(entries, ruleset.trailing))
     gone = [each for each in unused_sets(whole) if each not in unused_sets(ruleset)]
-    # What is said above the first statement may be about the whole file.
+    # A comment above the first statement may be about the whole file.
     about_all = [each.node for each in entries[:1] if each.leading]
     left = [each for each in entries if each.node in about_all or each.node not in gone]
     if len(left) < len(entries):
@@ -328,7 +327,7 @@ def _file(entries: Sequence[Entry], ruleset: Ruleset, heading: Sequence[str]) ->
 
 
 def _name(ruleset: Ruleset) -> str:
-    """How the ruleset is called, with the hash of the version that was vetted."""
+    """The file name of the ruleset, with the hash of the version that was vetted."""
     return f"{PurePath(ruleset.path).name} (sha256 {ruleset_digest(ruleset)[:12]})"
 
 
@@ -375,5 +374,5 @@ def _reasons(outcome: merging.ReviewOutcome) -> Iterator[str]:
 
 
 def _again(ruleset: Ruleset, text: str) -> Ruleset:
-    """Text made of a ruleset, read in its place; its imports were allowed when it was loaded."""
+    """Parse text as if it were the ruleset's file; its imports were allowed when it was loaded."""
     return parse(text, path=ruleset.path, allow_imports_outside=True)

@@ -1,11 +1,11 @@
 """A sitting: from a ruleset, rows and a model to the page on which people judge it.
 
-    `VettingPlace` ──▶ journals, ours until the end ──▶ workbench ──▶ a session a reviewer ──▶ page
+    `VettingPlace` ──▶ locked journals ──▶ workbench ──▶ a session for each reviewer ──▶ page
 
-In: where rules lie and decisions go, rows, a model, choices. Out: sessions and the application that
-serves them; templates need neither rows nor a model. Always holds: each reviewer has an own
-journal; a journal in which nothing was decided does not stay. Costs tagging the rows and asking the
-model about them and their rewrites.
+In: the ruleset, the paths for decisions, rows, a model and choices. Out: sessions and the
+application that serves them. Templates need neither rows nor a model. Each reviewer has a journal
+of her own. A new journal in which nothing was decided is removed at the end. Costs tagging the rows
+and asking the model about them and their rewrites.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class VettingPlace:
-    """The ruleset, and where the vetted one and the decisions of each reviewer go."""
+    """The ruleset, and the paths of the vetted one and of each reviewer's journal."""
 
     ruleset: Ruleset
     output: Path
@@ -53,7 +53,7 @@ class VettingPlace:
 
 @dataclass(frozen=True, kw_only=True)
 class Sitting:
-    """What people judge with: arguments of `sears.vet`; tags are cached on disk where that pays."""
+    """What people judge with: arguments of `sears.vet`; tags are cached on disk if that pays."""
 
     data: LabelledRows
     predictor: CachedPredictor
@@ -74,8 +74,8 @@ class Sitting:
         show: OnStage,
         note: Callable[[str], None],
     ) -> dict[str, Session]:
-        """A session for each reviewer."""
-        # Before the model is asked: a file that cannot be read is said at once.
+        """Create a session for each reviewer."""
+        # Read before the model is asked, so that an unreadable file is reported at once.
         chosen = None if self.adversaries is None else read_choices(self.adversaries)
         show("tagging rows", 0, len(self.data.rows))
         if self.cached and needs_cache(self.tagger.name):
@@ -110,7 +110,7 @@ def place_of(
     output: Path | None = None,
     journal: Path | None = None,
 ) -> VettingPlace:
-    """Where the decisions about a ruleset go."""
+    """Return where the decisions about a ruleset go."""
     stem = Path(ruleset.path).stem
     names = tuple(reviewers) or (_user(),)
     for name in names:
@@ -140,7 +140,7 @@ def _user() -> str:
 
 
 def judges_templates(ruleset: Ruleset, chosen: bool) -> bool:
-    """Whether templates are judged: a person has chosen so, or the file has no rules."""
+    """Whether templates are judged: the user has chosen so, or the file has no rules."""
     if chosen and not ruleset.templates:
         raise UsageError(
             f"{ruleset.path} has no templates", help="without --templates its rules are judged"
@@ -152,9 +152,9 @@ def judges_templates(ruleset: Ruleset, chosen: bool) -> bool:
 def open_journals(
     place: VettingPlace, *, note: Callable[[str], None]
 ) -> Iterator[dict[str, Journal]]:
-    """The journals, ours until the end; one that cannot be used is said at once.
+    """Lock all journals until the end of the block, or fail at once if one cannot be used.
 
-    A new one goes again when nothing was decided: it would tie the rules to their present version.
+    A new journal without decisions is removed, as it would tie the rules to their present version.
     """
     with ExitStack() as opened:
         journals: dict[str, Journal] = {}
@@ -180,7 +180,7 @@ def _remove_undecided(journal: Journal) -> None:
 def pages_of(
     place: VettingPlace, sessions: Mapping[str, Deciding], *, tagger: Tagger, listening: socket
 ) -> tuple[Any, Mapping[str, str]]:
-    """The application that serves the sessions on a socket, and the page of each reviewer."""
+    """The application that serves the sessions on a socket, and each reviewer's page address."""
 
     def write() -> str:
         reviews = read_reviews(list(place.journals.values()), place.ruleset)

@@ -1,10 +1,9 @@
-"""What sessions share: a decision is made looking at a state, and written before it has any effect.
+"""The base of sessions: a decision is checked, then written, and only then takes effect.
 
-In: decisions, as the page sends them. Out: JSON-able views. Always holds: nothing from outside goes
-into the journal unread; a decision is in the journal before it has any effect; one that was made
-looking at an older state (in another tab) is refused with `Outdated`, so that nothing is decided
-twice or over something unseen; what is shown follows from the journal alone. Costs an fsync a
-decision.
+In: decisions, as the page sends them. Out: JSON-able views. Nothing from outside goes into the
+journal unchecked, and a decision is in the journal before it has any effect. A decision that was
+made on an older state (in another tab) is refused with `Outdated`, so that nothing is decided twice
+or on something unseen. What is shown follows from the journal alone. Costs one fsync a decision.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ class Outdated(SearsError):  # noqa: N818 - nothing went wrong: somebody was fas
 
 
 class Deciding(ABC):
-    """One reviewer at work, whatever is judged."""
+    """The work of one reviewer, whatever she judges."""
 
     def __init__(self, journal: Journal) -> None:
         self.journal = journal
@@ -36,7 +35,7 @@ class Deciding(ABC):
     @property
     @abstractmethod
     def left(self) -> int:
-        """How much is still to judge."""
+        """How many items are still to be judged."""
 
     @property
     @abstractmethod
@@ -48,7 +47,7 @@ class Deciding(ABC):
         """Where the reviewer stands."""
 
     def about(self, ruleset: Ruleset, **counts: int) -> View:
-        """What every overview begins with."""
+        """The fields that every overview begins with."""
         name = ruleset.name or PurePath(ruleset.path).name
         return {
             "revision": self.state.revision,
@@ -59,12 +58,12 @@ class Deciding(ABC):
 
     @abstractmethod
     def entry(self, kind: str, content: Mapping[str, Any]) -> dict[str, Any]:
-        """What the journal keeps of a decision; a `UsageError` where it means nothing."""
+        """The journal's record of a decision; raises `UsageError` if it is meaningless."""
 
     def decide(self, kind: str, content: Mapping[str, Any], *, revision: int) -> View:
-        """Make a decision of a kind of entry, see `sears_dsl.vetting.decisions`; what is seen then.
+        """Make a decision, of a kind in `sears_dsl.vetting.decisions`, and return the new overview.
 
-        `Outdated` where another decision was made meanwhile. Of an undo the content is its task.
+        Raises `Outdated` if another decision was made meanwhile. The content of an undo is a task.
         """
         if revision != self.state.revision:
             raise Outdated(
@@ -77,7 +76,7 @@ class Deciding(ABC):
         return self.overview()
 
     def _undoing(self, content: Mapping[str, Any]) -> dict[str, Any]:
-        """The content of an undo: which entry it takes back."""
+        """The record of an undo: the number of the entry that it takes back."""
         task = text_of(content, "task")
         last = {str(name): entry for name, entry in self.state.last.items()}.get(task)
         if last is None:
@@ -86,9 +85,9 @@ class Deciding(ABC):
 
 
 def rejection(content: Mapping[str, Any], reasons: Mapping[str, str]) -> dict[str, Any]:
-    """Why something is rejected."""
+    """The reason and the note of a rejection."""
     note = text_of(content, "note", default="").strip()
-    # Nobody is made to name a reason, and none is named for anybody.
+    # No reason is required, and none is invented.
     reason = text_of(content, "reason", default="other" if note else "none")
     if reason not in reasons:
         raise meaningless("reason", reason)
@@ -96,7 +95,7 @@ def rejection(content: Mapping[str, Any], reasons: Mapping[str, str]) -> dict[st
 
 
 def text_of(content: Mapping[str, Any], name: str, *, default: str | None = None) -> str:
-    """A text of what was sent."""
+    """The text in one field of what the page sent."""
     value = content.get(name, default)
     if not isinstance(value, str) or not is_unicode(value):
         raise meaningless(name, value)
@@ -109,7 +108,7 @@ def is_unicode(text: str) -> bool:
 
 
 def meaningless(name: str, value: object) -> UsageError:
-    """What is said of a decision that no page of ours sends."""
+    """The error for a decision that our page would never send."""
     return UsageError(
         f"the decision has {name} = {value!r}, which means nothing",
         help="load the page again; it sends what is understood",

@@ -1,7 +1,7 @@
 """A rule for people who do not know its language: in words, with every tag and sign explained.
 
-In: a rule and the ruleset around it. Out: a sentence, and a list of (sign, meaning). Always holds:
-every tag of the rule is in the list, each once, in the order of the rule.
+In: a rule and the ruleset around it. Out: a sentence, and a list of (sign, meaning) pairs. The list
+has every tag of the rule, each once, in the order of the rule.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from sears_dsl.language.printer import print_rule, print_test
 from sears_dsl.language.words import print_function, print_share
 
 _QUOTED = re.compile(r'"[^"\\]+"')
-# Members of a set that are shown.
+# How many members of a set are shown.
 _MEMBERS = 8
 _ATTRIBUTES = {
     "text": "word written",
@@ -30,7 +30,7 @@ _ATTRIBUTES = {
 
 
 class Sides(NamedTuple):
-    """A rule's notation in parts: what is replaced, by what, and beside what (may be empty)."""
+    """The parts of a rule as text; the consequent and the context may be empty."""
 
     antecedent: str
     consequent: str
@@ -38,7 +38,7 @@ class Sides(NamedTuple):
 
 
 def sides(rule: syntax.Rule) -> Sides:
-    """The parts of a rule as it is written."""
+    """Split the canonical text of a rule into its parts."""
     plain = print_rule(replace(rule, left=(), right=()))
     old = print_rule(replace(rule, consequent=(), left=(), right=())).removesuffix(" -> <>")
     context = print_rule(rule)[len(plain) + len(" / ") :]
@@ -70,7 +70,7 @@ def in_words(rule: syntax.Rule) -> str:
 
 
 def _unquoted(text: str) -> str:
-    """A side that is one quoted word, without its quotation marks."""
+    """The text without its quotation marks if it is one quoted word, else as it is."""
     return text[1:-1] if _QUOTED.fullmatch(text) else text
 
 

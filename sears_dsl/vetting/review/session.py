@@ -1,11 +1,11 @@
-"""One reviewer at work: what she sees, and what becomes of what she decides.
+"""One reviewer of rules at work: what she sees, and how her decisions are recorded.
 
-In: questions and decisions, as the page sends them. Out: JSON-able views. Always holds: what
-`deciding` says; in the journal texts of rules are canonical, and texts of rows are those of the
-data, not of the page. Rules come in this order: what was decided, as it was decided; then what
-Equation 3 selects given what was accepted and without what was rejected; then, as far as there is
-room, those that add nothing to it, in the order of the file; skipped ones last. Costs, for a
-decision, one selection and one fsync.
+In: questions and decisions, as the page sends them. Out: JSON-able views. The guarantees of
+`deciding` hold. In the journal, texts of rules are canonical, and texts of rows come from the data,
+not from the page. Rules come in this order: decided ones, in the order of decision; those that
+Equation 3 selects, given the accepted ones and without the rejected ones; if there is room, those
+that add nothing to it, in file order; skipped ones last. A decision costs one selection and one
+fsync.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from sears_dsl.vetting.review.deciding import Deciding, View, meaningless, rejec
 from sears_dsl.vetting.review.explanation import explained, in_words, sides
 from sears_dsl.vetting.review.trials import Trials, proposals
 
-# Examples of a rule that go into the journal with the decision about it.
+# How many examples of a rule go into the journal with a decision about it.
 _KEPT = 5
 
 
 @dataclass(frozen=True, slots=True)
 class QueuePlace:
-    """A rule in the queue, what it adds to Equation 3 there, and one that says the same."""
+    """A rule in the queue, its gain in Equation 3 there, and the rule it is collapsed into."""
 
     rule: int
     gain: float
@@ -51,9 +51,10 @@ def order(
     replaced: Sequence[int] = (),
     skipped: Collection[int] = (),
 ) -> list[QueuePlace]:
-    """The undecided rules that a reviewer sees next, the skipped ones last, of `most` in all.
+    """The undecided rules in the order in which a reviewer sees them, skipped ones last.
 
-    The first `rules` may be proposed; those that cover rows after them are replacements.
+    With the accepted ones they are at most `most`, unless more are accepted. The first `rules` of
+    the coverage may be proposed; those after them are replacements.
     """
     unwanted = set(range(rules, len(coverage))) - set(accepted)
     out = {*rejected, *replaced, *unwanted} - set(accepted)
@@ -90,14 +91,14 @@ class Session(Deciding):
         self.trials = Trials(bench)
         self._ids = {name: place for place, name in enumerate(bench.ruleset.rule_ids)}
         self._all = lru_cache(8)(self._effects_with)
-        # So that no page waits: asks the model about rules of an earlier sitting, and reads a first
-        # rule, which brings grammar, kernels and the lemmas of all words.
+        # Done now so that no page waits: asking the model about rules of an earlier sitting, and
+        # reading a first rule, which loads the grammar, the kernels and the lemmas of all words.
         self.overview()
         self.typed("lemma=be -> is")
 
     @property
     def left(self) -> int:
-        """Rules that were neither accepted nor rejected."""
+        """How many rules are still to be accepted or rejected."""
         return int(self._judging()["left"])
 
     @property
@@ -123,7 +124,7 @@ class Session(Deciding):
         }
 
     def _verdicts(self, *kinds: decisions.ReviewVerdict) -> list[decisions.RuleVerdict]:
-        """What was decided about rules of the ruleset, in the order of decision."""
+        """The verdicts of these kinds on rules of the ruleset, in the order of decision."""
         return [each for each in self.state.with_verdict(*kinds) if each.rule in self._ids]
 
     def _judging(self) -> View:
@@ -155,7 +156,7 @@ class Session(Deciding):
             "most": self.most,
             "mistakes": len(flipped),
             "undo": self._undo("judge"),
-            # So that the page can go there.
+            # The page goes to this rule after an undo.
             "undo_rule": undone if undone in self._ids else None,
         }
 
@@ -191,10 +192,9 @@ class Session(Deciding):
         return accepted, rejected, replaced, self._all(tuple(new))
 
     def _effects_with(self, edited: tuple[tuple[str, Expectation], ...]) -> workbench.RuleTable:
-        """RuleTable of all rules of the ruleset and of some written instead of others.
+        """The `RuleTable` of all rules of the ruleset and of edited ones.
 
-        Those of the ruleset are known: an edit costs what the new rule costs, however many there
-        are.
+        The effects of the ruleset are known, so an edit costs no more than its new rule.
         """
         effects = self.bench.effects
         for text, expect in edited:
@@ -229,7 +229,7 @@ class Session(Deciding):
         }
 
     def _undo(self, task: decisions.ReviewTask) -> str | None:
-        """What undo would take back, for a person."""
+        """A text for the reviewer that says what undo would take back."""
         last = self.state.last.get(task)
         if last is None:
             return None
@@ -239,7 +239,7 @@ class Session(Deciding):
         return f"{last.kind} {text}".strip()
 
     def rule(self, name: str) -> View:
-        """All about one rule but its examples."""
+        """Everything about one rule except its examples."""
         bench, place = self.bench, self._place(name)
         rule = bench.ruleset.rules[place]
         summary = bench.summary(bench.effects, place)
@@ -268,11 +268,11 @@ class Session(Deciding):
         return {"words": in_words(rule), "signs": listed}
 
     def _marks(self, rule: int) -> Mapping[decisions.Pair, bool]:
-        """What was said of pairs, of those that are judged as this rule's are."""
+        """The marks of all pairs that are judged by the same question as this rule's."""
         return self.state.marks(keeps_label=self.bench.ruleset.rules[rule].keeps_label)
 
     def examples(self, name: str, *, mistakes: bool, first: int, most: int) -> View:
-        """Rows that a rule changes."""
+        """The rows that a rule changes, or only its mistakes, from `first` on."""
         place = self._place(name)
         total, examples = self.bench.examples(
             self.bench.effects, place, mistakes=mistakes, first=first, most=most
@@ -290,7 +290,7 @@ class Session(Deciding):
         return self._ids[name]
 
     def typed(self, text: str) -> View:
-        """What a typed rule says and where it applies; the model is not asked."""
+        """What a typed rule means and where it applies; the model is not asked."""
         typed = self.trials.reader.read(text)
         findings = [{"severity": each.severity, "text": each.render()} for each in typed.findings]
         if typed.rule is None:
@@ -306,9 +306,9 @@ class Session(Deciding):
         }
 
     def mistakes(self, text: str, *, deadline: float, instead_of: str | None = None) -> View:
-        """What a typed rule does to the model, as far as the time allows, but to some rows.
+        """What a typed rule does to the model on as many rows as time allows, but at least some.
 
-        Asking again goes on from there. It takes the `expect:` of the rule that it would replace.
+        Asking again goes on from there. The rule gets the `expect:` of the one it would replace.
         """
         bench = self.bench
         expect = None
@@ -333,7 +333,7 @@ class Session(Deciding):
         }
 
     def prepare(self, kind: str, content: Mapping[str, Any]) -> None:
-        """Ask the model what a decision will need, before it is made; this may take its time."""
+        """Ask the model what a decision will need, before it is made; this may be slow."""
         if kind == "edit":
             rule = self.bench.ruleset.rules[self._place(text_of(content, "rule"))]
             self.trials.known(text_of(content, "new"), rule.expectation)
@@ -359,7 +359,7 @@ class Session(Deciding):
         }
 
     def entry(self, kind: str, content: Mapping[str, Any]) -> dict[str, Any]:
-        """What the journal keeps of a decision."""
+        """The journal's record of a decision."""
         if kind in ("accept", "reject", "edit", "skip"):
             return self._verdict(kind, content)
         if kind == "pair":
@@ -412,11 +412,11 @@ class Session(Deciding):
         return entry
 
     def _drawn(self, rule: int) -> list[list[str]]:
-        """(original, rewritten) of some of a rule's rewrites, each as likely as any other.
+        """A random sample of a rule's (original, rewritten) pairs, each equally likely.
 
-        The verdict on the rule becomes one on these pairs, and a threshold of S is fitted on them:
-        the examples that are shown first have the best S, and would move it up. The draw depends on
-        the rule alone.
+        The verdict on the rule counts for these pairs, and a threshold of S is fitted on them. The
+        examples that are shown first have the best S, so they would bias it upwards. The draw
+        depends on the rule and its pairs alone.
         """
         effects = self.bench.effects
         applications = effects.applications
@@ -427,22 +427,22 @@ class Session(Deciding):
         return [list(pairs[place]) for place in chosen.tolist()]
 
     def _first_examples(self, effects: workbench.RuleTable) -> list[list[str]]:
-        """(original, rewritten) of the examples of one rule that are shown first."""
+        """The (original, rewritten) pairs of the examples of one rule that are shown first."""
         _, examples = self.bench.examples(effects, 0, mistakes=False, most=_KEPT)
         return [[each.original, each.rewritten] for each in examples]
 
 
 def _expected(rule: Rule) -> dict[str, str]:
-    """What a rule expects of the label, where that is more than that it stays.
+    """What a rule expects of the label, unless the label should stay.
 
-    It stands with each decision: a journal says without its ruleset what was judged, whether a
-    rewrite means the same or whether its label is what the rule says.
+    Each decision records it, so that a journal without its ruleset still says what was judged:
+    whether a rewrite means the same, or whether its label is what the rule says.
     """
     return {} if rule.keeps_label else {"expect": str(rule.expectation)}
 
 
 def reasons_of(rule: Rule) -> Mapping[str, str]:
-    """Why a rule may be rejected: not that it changes the meaning where it should."""
+    """Why a rule may be rejected; changing the meaning is no reason if it may change the label."""
     return decisions.REASONS if rule.keeps_label else decisions.TEMPLATE_REASONS
 
 
@@ -464,7 +464,7 @@ def _pick(
 
 
 def _why(metadata: Metadata) -> str:
-    """Why there is a rule; what discovery wrote are numbers of its own rows, not of these."""
+    """Why there is a rule; the numbers that discovery wrote are about its rows, not about these."""
     why = metadata.why or ""
     by_discovery = (metadata.author or "").startswith(("sears discover", "known: "))
     return f"When it was found: {why}" if why and by_discovery else why

@@ -1,9 +1,9 @@
 """Templates as a reviewer reads them: each with a sample of its sentences.
 
 In: a ruleset with templates; questions and decisions, as the page sends them. Out: JSON-able views.
-Always holds: the sample is drawn as `sears generate --limit` draws, so that a longer one begins
-with the shorter one; no model is asked, so that what it says sways nobody. Costs the sentences of
-a template when it is first looked at.
+The sample is drawn as `sears generate --limit` draws, so a longer sample begins with the shorter
+one. No model is asked, so that its answers sway nobody. The first view of a template costs writing
+its sentences.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class TemplateSession(Deciding):
 
     @property
     def left(self) -> int:
-        """Templates that were neither accepted nor rejected."""
+        """How many templates were neither accepted nor rejected."""
         verdicts = (self._verdict(name) for name in self._sentences)
         return sum(verdict not in ("accept", "reject") for verdict in verdicts)
 
@@ -80,7 +80,7 @@ class TemplateSession(Deciding):
         }
 
     def template(self, name: str, *, first: int, most: int) -> View:
-        """A template with some of its sample."""
+        """A template with a part of its sample."""
         sentences = self._known(name)
         sample = self._sample(name)
         numbers = sample.numbers[first : first + most]
@@ -104,7 +104,7 @@ class TemplateSession(Deciding):
         }
 
     def entry(self, kind: str, content: Mapping[str, Any]) -> dict[str, Any]:
-        """What the journal keeps of a decision."""
+        """The journal's record of a decision."""
         name = text_of(content, "template")
         sentences = self._known(name)
         if kind == "sentence":
@@ -126,7 +126,7 @@ class TemplateSession(Deciding):
         return "" if verdict is None else verdict.verdict
 
     def _last(self, content: Mapping[str, Any]) -> str:
-        """What undo would take back, for a person."""
+        """A text for the reviewer that says what undo would take back."""
         what = content.get("verdict") or ("reject" if content.get("rejected") else "take back")
         return f"{what} {content.get('text', '')}"
 
@@ -136,9 +136,9 @@ class TemplateSession(Deciding):
         return self._sentences[name]
 
     def _drawn(self, name: str) -> Selection:
-        """All its sentences, each once, in the order in which `sears generate --limit` takes them.
+        """A template's distinct sentences in the order in which `sears generate --limit` draws.
 
-        Without a seed: every reviewer sees the same sample.
+        The seed is always 0, so every reviewer sees the same sample.
         """
         sentences = self._sentences[name]
         distinct = sentences.distinct

@@ -1,12 +1,12 @@
-"""Rules that a reviewer types, each tried once; narrowed ones, which her marks on pairs ask for.
+"""Trying rules that a reviewer types, and proposing narrower rules that fit her marks on pairs.
 
-In: texts of rules, a line each; pairs that were judged. Out: what is wrong with a rule and where,
-or the rule and its `RuleTable`; `Proposal`s, shortest condition first. Always holds: a line is read
-under the options, sets and imports of the ruleset that is vetted, so that what is saved means the
-same in it; the same text gives the same effects; what the model answered about a rule is kept, so
-that asking again goes on from there; what a proposal is said to do is counted on what it really
-makes of all rows, not on the places that chose it, and the model is not asked; only the last few
-hundred texts are remembered. Costs what the workbench costs, once a text.
+In: texts of rules, one a line; pairs that were judged. Out: what is wrong with a rule and where, or
+the rule and its `RuleTable`; `Proposal`s, shortest condition first. A line is read under the
+options, sets and imports of the vetted ruleset, so a saved rule means the same there. The same text
+gives the same effects. The model's answers about a rule are kept, so that asking again goes on from
+there. The numbers of a proposal are counted on its rewrites of all rows, not only on the places
+that suggested it, and without asking the model. Only the last few hundred texts are remembered.
+Costs what the workbench costs, once for each text.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _LONGEST = 2_000
 
 @dataclass(frozen=True, slots=True)
 class Typed:
-    """What came of a line: a rule with its canonical text and warnings, or errors."""
+    """The result of reading a line: a rule, its canonical text and warnings, or errors."""
 
     rule: Rule | None
     text: str
@@ -46,18 +46,18 @@ class RuleReader:
     """Reads single rules in the context of a ruleset."""
 
     def __init__(self, ruleset: Ruleset, *, tagger: Tagger) -> None:
-        # Without its name: a published ruleset asks for tests, a rule on its way has none.
+        # The name goes, because a named ruleset requires tests, which a typed rule does not have.
         bare = replace(ruleset, rules=(), layout=(), trailing=(), name=None, version=None)
         self._above = bare.format()
         self._lines = self._above.count("\n")
         self._path = ruleset.path
         self._ruleset = ruleset
         self._tagger = tagger
-        # Decisions and questions to the model come from two threads.
+        # Decisions and questions to the model run in two threads.
         self._lock = Lock()
 
     def read(self, line: str) -> Typed:
-        """What a line says."""
+        """Read one line as a rule."""
         with self._lock:
             return self._read(line)
 
@@ -67,11 +67,10 @@ class RuleReader:
         if len(line.splitlines()) > 1:
             return _wrong("E101", "a rule is one line")
         if any(not isinstance(entry.node, Rule) for entry in parse_lines(line).entries):
-            # Before it is read in its context: an import would open a file.
+            # Checked before it is read in context, since an import would open a file.
             return _no_rule()
         try:
-            # What the ruleset imports was allowed when it was loaded; a line that is typed
-            # cannot import.
+            # The ruleset's imports were allowed when it was loaded, and a typed line has none.
             text = f"{self._above}{line}\n"
             parsed = parse(text, path=self._path, allow_imports_outside=True)
             rules = [
@@ -108,7 +107,7 @@ _REMEMBERED = 256
 
 
 class Trials:
-    """Tries rules."""
+    """Reads rules that a reviewer types, and remembers their effects."""
 
     def __init__(self, bench: Workbench) -> None:
         self.reader = RuleReader(bench.ruleset, tagger=bench.tagger)
@@ -118,7 +117,7 @@ class Trials:
         self._effects: dict[tuple[str, Expectation], RuleTable] = {}
 
     def rule(self, text: str, expect: Expectation = LABEL_STAYS) -> Rule:
-        """The rule that a text is, with what is expected of the rule that it is to replace."""
+        """Parse a rule, which gets the expectation of the rule that it is to replace."""
         typed = self.reader.read(text)
         if typed.rule is None:
             findings = "\n\n".join(each.render() for each in typed.findings)
@@ -126,17 +125,17 @@ class Trials:
         return replace(typed.rule, metadata=replace(typed.rule.metadata, expect=expect))
 
     def applied(self, text: str, expect: Expectation = LABEL_STAYS) -> RuleTable:
-        """What a rule makes of the rows; the model is not asked."""
+        """The rewrites that a rule makes of the rows; the model is not asked."""
         effects: RuleTable = self._applied(text, expect)
         return effects
 
     def known(self, text: str, expect: Expectation = LABEL_STAYS) -> RuleTable:
-        """All that a rule does; the model is asked, and a scorer, unless they were before."""
+        """All effects of a rule; asks the model and the scorer unless they were asked before."""
         effects: RuleTable = self._known(text, expect)
         return effects
 
     def ask(self, text: str, deadline: float, *, expect: Expectation | None = None) -> RuleTable:
-        """What a rule does, as far as the model could be asked in time; at least some."""
+        """The effects of a rule with the answers that the model gave in time, at least some."""
         typed = text, expect or LABEL_STAYS
         effects = self._effects.pop(typed, None) or self.applied(*typed)
         if not effects.complete:
@@ -149,10 +148,10 @@ class Trials:
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """A rule that acts where a reviewer liked another one, and not where she did not.
+    """A narrower rule that fires where a reviewer liked the original, and not where she did not.
 
-    Of pairs marked as the same and as differing, of changed rows and of mistakes: how many it has,
-    and (``of_…``) how many the other rule has. Differing are only later places of a row.
+    The fields count pairs marked as the same and as differing, changed rows and mistakes of this
+    rule, and (``of_…``) of the original. It differs only where it fires at a later place of a row.
     """
 
     text: str
@@ -169,10 +168,10 @@ class Proposal:
 def proposals(
     bench: Workbench, trials: Trials, rule: int, marks: Mapping[Pair, bool]
 ) -> Iterator[Proposal]:
-    """Rules instead of one, by which pairs were marked as the same, of whichever rule.
+    """Propose rules narrower than `rule` that fit the marks on its pairs, made under any rule.
 
-    Nothing where no pair of the rule was marked as differing, or where no condition on the words
-    beside it, or in it, tells these from the rest.
+    There are none if no pair of the rule was marked as differing, or if no condition on the words
+    beside or inside the match separates these from the rest.
     """
     applications = bench.effects.applications
     rewrites = applications.of_rule(rule)

@@ -1,12 +1,12 @@
-"""What rules do to the rows and to the model: the facts that a reviewer looks at, and picks from.
+"""What rules do to the rows and to the model: the facts that a reviewer sees and picks from.
 
 In: a ruleset, labelled and tagged rows, a model, perhaps a scorer; a file that ``sears adversaries
 --top 5`` wrote. Out: a `RuleTable` of the ruleset's rules, and of rules that a reviewer writes;
-`AdversaryChoice`s. Always holds: the model is asked once for each distinct row; a flip is a row
-that the model has right and then has not, or, of a rule after which the label should change, one on
-which the model does not do so; a sentence has one to five distinct adversaries, best scored first.
-Costs, at the start, a prediction for every row and every distinct rewrite; later only what a new
-rule adds.
+`AdversaryChoice`s. The model is asked once for each distinct row. A flip is a row that the model
+has right and whose rewrite it has wrong. If the rule expects another label, it is a row that the
+model has right and whose rewrite does not get that label. A sentence has one to five distinct
+adversaries, best scored first. The start costs a prediction for every row and every distinct
+rewrite; later only new rules cost predictions.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 
 def marked(original: str, rewritten: str) -> tuple[ShownPiece, ...]:
-    """The change between two texts, in whole words."""
+    """The pieces that show the change between two texts, in whole words."""
     pieces: list[ShownPiece] = []
     before = after = ""
     steps = steps_between(original, rewritten)
@@ -63,7 +63,7 @@ def marked(original: str, rewritten: str) -> tuple[ShownPiece, ...]:
     return (*pieces, *change(before, after))
 
 
-# Characters of a text that stands beside the one that changed.
+# The most characters of a text that is shown beside the one that changed.
 _BESIDE = 300
 # Pixels of a picture on the page, along its longer side.
 _PICTURE = 320
@@ -71,7 +71,7 @@ _PICTURE = 320
 
 @dataclass(frozen=True, slots=True)
 class RuleSummary:
-    """What a rule does: rows it changes, those right, those that then fail, with Wilson's 95%."""
+    """Counts of one rule: changed rows, right ones of these, and flips, with Wilson's 95%."""
 
     changed: int
     right: int
@@ -81,11 +81,12 @@ class RuleSummary:
 
 @dataclass(frozen=True, slots=True)
 class ExampleRow:
-    """A row that a rule changes, by its place among the rows and its number in the file, from 1.
+    """A row that a rule changes; `row` is its place, `number` that in the file, both from 1.
 
-    Labels count as right. What the model says after is None where it was not asked yet, S where
-    nothing scored it; a flip is where it then does not do as the rule expects. `Workbench.picture`
-    gives the picture; beside stand column and text of what else the model reads, long texts cut.
+    Any of `labels` is right. `before` and `after` are the model's answers, `after` None if it was
+    not asked yet, and `score` is S, None if nothing scored it. In a `flip` the model does not do as
+    the rule expects. `Workbench.picture` gives the picture. `beside` has the column and the text,
+    cut if long, of what else the model reads.
     """
 
     row: int
@@ -106,11 +107,12 @@ class ExampleRow:
 
 @dataclass(frozen=True, eq=False)
 class RuleTable:
-    """Some rules: what they make of the rows, what the model says of it, and S.
+    """Some rules, their rewrites of the rows, and the model's answers and S for these.
 
-    Of each distinct rewrite: the answer, None where it was not asked; whether it flips: the row is
-    right, and the model then does not do as the rule expects; S where a label that should stay is
-    flipped, NaN else, None without a scorer. A flip counts from S ≥ `tau` on, 0 without a scorer.
+    For each distinct rewrite, `answers` has the model's answer, None if it was not asked. `flips`
+    says whether the row is right and the model does not do as the rule expects. `scores` has S for
+    flips of labels that should stay, and is NaN otherwise; without a scorer it is None. A flip
+    counts if S ≥ `tau`, which is 0 without a scorer.
     """
 
     rules: tuple[Rule, ...]
@@ -123,15 +125,15 @@ class RuleTable:
 
     @property
     def complete(self) -> bool:
-        """Whether the model was asked about everything."""
+        """Whether the model was asked about all rewrites."""
         return None not in self.answers
 
     @cached_property
     def coverage(self) -> Coverage:
         """What each rule covers, for Equation 3.
 
-        Without a scorer, and where the label may change and S therefore says nothing, each flip
-        counts as S = 1.
+        A flip counts as S = 1 if there is no scorer, or if the label may change, of which S says
+        nothing.
         """
         scores = np.full(len(self.flips), np.nan) if self.scores is None else self.scores
         scores = np.where(self.flips & np.isnan(scores), 1.0, scores)
@@ -145,7 +147,7 @@ class RuleTable:
         return frozenset(self.applications.rows[rewrites[self.flips[rewrites]]].tolist())
 
     def joined_to(self, others: RuleTable) -> RuleTable:
-        """These rules and after them other ones, on the same rows; nothing is applied or asked."""
+        """These rules followed by others on the same rows; nothing is applied or asked again."""
         applications = self.applications.joined_to(others.applications)
         count = len(self.answers)
         there = zip(others.applications.rows.tolist(), others.applications.texts, strict=True)
@@ -167,7 +169,7 @@ class RuleTable:
 
 
 def _expectations(effects: RuleTable) -> list[Expectation]:
-    """What is expected of each distinct rewrite; that the label stays where rules disagree."""
+    """What is expected of each distinct rewrite; if its rules disagree, that the label stays."""
     same = LABEL_STAYS
     expectations: dict[int, Expectation] = {}
     for number, rule in enumerate(effects.rules):
@@ -179,7 +181,7 @@ def _expectations(effects: RuleTable) -> list[Expectation]:
 
 
 class Workbench:
-    """Rows, model and the tagger that tagged them, ready for questions about rules.
+    """Rows, their tokens and a model, ready for questions about rules.
 
     Rules that reviewers write are read under the options and sets of the ruleset to vet.
     """
@@ -222,7 +224,7 @@ class Workbench:
         self.effects = self.effects_of(ruleset.rules, on_progress=on_progress)
 
     def apply(self, rules: Sequence[Rule]) -> RuleTable:
-        """What rules make of the rows; the model is not asked."""
+        """Apply rules to the rows; the model is not asked."""
         scoped = replace(self.ruleset, rules=tuple(rules), layout=(), trailing=())
         matcher = compile_with_sources([scoped], tagger=self.tagger)
         applications = applications_of(
@@ -244,7 +246,7 @@ class Workbench:
         return allowed
 
     def ask_until(self, effects: RuleTable, deadline: float) -> RuleTable:
-        """The same effects with more of what the model says: at least some, the more in time."""
+        """Return the effects with more answers: at least some, and more until the deadline."""
         may_begin = chain([True], iter(lambda: monotonic() < deadline, None))
         answers = self._model.labels_in_time(self._rows(effects), in_time=partial(next, may_begin))
         return self._with_answers(effects, answers)
@@ -273,7 +275,7 @@ class Workbench:
     def effects_of(
         self, rules: Sequence[Rule], *, on_progress: OnStage = lambda _stage, _done, _total: None
     ) -> RuleTable:
-        """What rules do: applied, asked and, with a scorer, scored."""
+        """Apply rules, ask the model about the rewrites and, with a scorer, score the flips."""
         applied = self.apply(rules)
         asking = partial(on_progress, "asking the model")
         answers = self._model.labels(self._rows(applied), on_progress=asking)
@@ -288,7 +290,7 @@ class Workbench:
         return replace(effects, scores=scores)
 
     def _scored(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
-        """S of pairs; each is scored once, since a reviewer comes back to the same rules."""
+        """S of pairs; each pair is scored only once, since a reviewer returns to the same rules."""
         missing = [pair for pair in dict.fromkeys(pairs) if pair not in self._scores]
         if self.scorer is not None and missing:
             scores = self.scorer.scores(missing).tolist()
@@ -302,7 +304,7 @@ class Workbench:
         return self._right.flipped(self._number[row], answer) == (expect.kind == "same")
 
     def summary(self, effects: RuleTable, rule: int) -> RuleSummary:
-        """The numbers of one rule."""
+        """Count what one rule does."""
         rewrites = effects.applications.of_rule(rule)
         right = int(self.right[effects.applications.rows[rewrites]].sum())
         flips = int(effects.flips[rewrites].sum())
@@ -312,7 +314,7 @@ class Workbench:
     def examples(
         self, effects: RuleTable, rule: int, *, mistakes: bool, first: int = 0, most: int = 20
     ) -> tuple[int, list[ExampleRow]]:
-        """Rows that a rule changes, flips first, of these the best scored first."""
+        """How many rows a rule changes, and some of them: flips first, best scored ones first."""
         rewrites = effects.applications.of_rule(rule)
         flips = effects.flips[rewrites]
         if mistakes:
@@ -356,14 +358,14 @@ class Workbench:
 
 
 MOST = 5
-"""Adversaries that are shown of a sentence, as in the paper's study."""
+"""How many adversaries of a sentence are shown at most, as in the paper's study."""
 
 _COLUMNS = ("original", "adversary", "prediction")
 
 
 @dataclass(frozen=True, slots=True)
 class PickableAdversary:
-    """Another text that the model answers otherwise: the text, what it says, S if known."""
+    """A rewrite that the model answers differently: its text, the answer, and S if known."""
 
     text: str
     prediction: str
@@ -372,7 +374,7 @@ class PickableAdversary:
 
 @dataclass(frozen=True, slots=True)
 class AdversaryChoice:
-    """A sentence, what the model rightly says of it, and its adversaries."""
+    """A sentence, the model's right answer to it, and its adversaries."""
 
     original: str
     label: str
@@ -380,7 +382,7 @@ class AdversaryChoice:
 
 
 def read_choices(path: str) -> tuple[AdversaryChoice, ...]:
-    """The sentences of a file of adversaries, in its order."""
+    """Read the sentences of a file of adversaries, in its order."""
     dataset = Dataset(path)
     for name in _COLUMNS:
         require_column(dataset.names, name, where=path)
@@ -417,10 +419,10 @@ def _best(choice: AdversaryChoice) -> AdversaryChoice:
 
 
 def choices_of_rules(bench: Workbench, effects: RuleTable) -> tuple[AdversaryChoice, ...]:
-    """Rows that rules flip, with what the rules make of them as adversaries.
+    """The rows that rules flip, with the rewrites as adversaries.
 
-    Rows with more adversaries come first: there is more to choose from. Rules after which the label
-    should change make none: what they write is not to be close to the row.
+    Rows with more adversaries come first, as they offer more choice. Rules after which the label
+    should change give none, since their rewrites are not meant to be close to the row.
     """
     rows: dict[int, list[PickableAdversary]] = {}
     changing: set[int] = set()

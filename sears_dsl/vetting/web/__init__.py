@@ -1,5 +1,5 @@
 """The page: who may talk to it, what it asks, and the server that answers.
 
-`serving` opens a port, `security` lets in the one who was given the address, `routes` answer from
-a `Session`; the page itself is in ``pages``.
+`serving` opens a port, `security` admits only those who were given the address, and `routes`
+answers from a session. The page itself is in ``pages``.
 """

@@ -1,9 +1,9 @@
-"""The page and what it asks: files, questions, decisions.
+"""The routes of the page: its files, questions and decisions.
 
-In: sessions, one a reviewer. Out: an ASGI application. Always holds: only the files listed here are
-served, so no path leads outside; questions change nothing; decisions are made one after another in
-one thread, the model is asked in another one, so that a slow model never keeps a decision waiting;
-every error is answered in JSON with what to do.
+In: sessions, one for each reviewer. Out: an ASGI application. Only the files listed here are
+served, so no path leads outside. Questions change nothing. One thread makes decisions one after
+another, and another thread asks the model, so that a slow model never keeps a decision waiting.
+Every error is answered in JSON, with what to do about it.
 
     GET  /, /vetting.css, /*.js       the page
     GET  /api/overview                where the reviewer stands
@@ -12,9 +12,9 @@ every error is answered in JSON with what to do.
     GET  /api/choice?number=          one sentence with adversaries
     GET  /api/template?id=&first=     one template with some of its sentences
     GET  /api/picture?row=            the picture of a row
-    POST /api/typed {text}            what a typed rule says, where it applies
+    POST /api/typed {text}            what a typed rule means, where it applies
     POST /api/mistakes {text}         what it does to the model, as far as the time allowed;
-                       {text, rule}   where it would stand instead of a rule
+                       {text, rule}   if it would replace a rule
     POST /api/decide {kind, revision, …}
     POST /api/write                   write the vetted ruleset
 """
@@ -43,14 +43,14 @@ from sears_dsl.vetting.review.template_session import TemplateSession
 from sears_dsl.vetting.web.security import PageGuard
 
 Write: TypeAlias = Callable[[], str]
-"""Writes what the reviewers decided; says where."""
+"""Writes what the reviewers decided, and returns a sentence about it."""
 
-# Seconds that a question about a typed rule may ask the model for, before it says how far it got.
+# How many seconds a question about a typed rule may ask the model before it reports its progress.
 _PATIENCE = 0.08
 _EXAMPLES = 20
 _MOST_EXAMPLES = 200
 _ANY_NUMBER = 1_000_000_000
-# What is sent as JSON; the other questions are in the address.
+# Requests with a JSON body; the others have their parameters in the address.
 _POSTED = ("typed", "mistakes", "decide", "write")
 
 _FILES = {
@@ -67,7 +67,7 @@ PageAnswer: TypeAlias = Callable[["_PageRequest"], Awaitable[object]]
 
 
 class _PageRequest(NamedTuple):
-    """A question: whose it is, and what is asked."""
+    """A request: the reviewer's session, the query and the JSON body."""
 
     session: Deciding
     query: Mapping[str, str]
@@ -75,20 +75,20 @@ class _PageRequest(NamedTuple):
 
     @property
     def rules(self) -> Session:
-        """The session, where it is about rules."""
+        """The session, which must be about rules."""
         if not isinstance(self.session, Session):
             raise UsageError("no rules are judged here", help="load the page again")
         return self.session
 
     @property
     def templates(self) -> TemplateSession:
-        """The session, where it is about templates."""
+        """The session, which must be about templates."""
         if not isinstance(self.session, TemplateSession):
             raise UsageError("no templates are judged here", help="load the page again")
         return self.session
 
     def number(self, name: str, most: int) -> int:
-        """A whole number of the query, 0 where it is missing."""
+        """A whole number of the query, `most` at most; 0 if it is missing."""
         text = self.query.get(name, "0")
         if not text.isdecimal() or len(text) > 12:
             raise UsageError(f"{name} is {text!r}", help="load the page again")
@@ -109,7 +109,7 @@ def _rows(request: _PageRequest) -> dict[str, int]:
     }
 
 
-# What is answered in the thread of decisions.
+# Questions that the thread of decisions answers.
 _QUESTIONS: Mapping[str, Callable[[_PageRequest], object]] = {
     "overview": lambda asked: asked.session.overview(),
     "rule": lambda asked: asked.rules.rule(asked.query.get("id", "")),
@@ -187,7 +187,7 @@ async def _refused(_request: Request, error: Exception) -> Response:
 
 
 async def _failed(_request: Request, error: Exception) -> Response:
-    """A defect: told on the page, and with its trace where the command runs."""
+    """A defect: the page shows it, and the terminal of the command shows the traceback."""
     body = {
         "error": f"this went wrong inside sears: {type(error).__name__}: {error}",
         "help": "decisions made before are in the journal; please report it",

@@ -1,14 +1,14 @@
-"""Who may talk to the page: the one who was given its address, from the page itself.
+"""Access control of the page: only requests with its secret address, and only from the page itself.
 
-In: requests. Out: the same requests, or a refusal with its reason. Always holds: nothing is read or
-changed without the token; a request that names another host (DNS rebinding) or comes from another
-origin is refused before anything else is looked at; of no body more than `BODY_LIMIT` bytes are
-kept, whatever its header says; every answer forbids the browser to load anything from elsewhere, to
-frame the page and to keep it.
+In: requests. Out: the same requests, or a refusal with its reason. Nothing is read or changed
+without the token. A request that names another host (DNS rebinding) or comes from another origin is
+refused before anything else is looked at. At most `BODY_LIMIT` bytes of a body are kept, whatever
+its header says. Every answer forbids the browser to load anything from elsewhere, to frame the page
+and to cache it.
 
-The first part of the path is the token: ``http://127.0.0.1:8765/TOKEN/``. The page names everything
-else by relative addresses, so that no cookie is needed, and other sites can neither guess nor send
-it.
+The first part of the path is the token: ``http://127.0.0.1:8765/TOKEN/``. The page uses relative
+addresses for everything else, so no cookie is needed. Other sites can neither guess nor send the
+token.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 BODY_LIMIT = 64 * 1024
-"""Bytes of the largest request: some hundred times a decision."""
+"""The largest request body in bytes: some hundred times a decision."""
 
 _TOO_LARGE = f"requests of more than {BODY_LIMIT // 1024} KiB are refused"
-# Seconds in which a body that was refused may still be sent, to be forgotten.
+# How many seconds a client may go on sending a body that was refused, which is discarded.
 _SENDING = 10.0
 _HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
@@ -41,7 +41,7 @@ _HEADERS = {
 
 
 class PageGuard:
-    """Lets through what comes from the page, by tokens of reviewers and hosts that it may name.
+    """Lets requests through that have a reviewer's token and name one of the page's hosts.
 
     The application sees paths without the token, and its owner as ``scope["state"]["reviewer"]``.
     """
@@ -94,7 +94,7 @@ class PageGuard:
         return None
 
     def _owner(self, token: str) -> str | None:
-        """Whose token it is; takes the same time for any wrong one."""
+        """The owner of a token, or None; takes the same time for any wrong token."""
         owner = None
         for known, reviewer in self._tokens.items():
             if hmac.compare_digest(known.encode(), token.encode("utf-8", "surrogatepass")):
@@ -103,9 +103,9 @@ class PageGuard:
 
 
 def _is_visit(scope: Scope, headers: Headers) -> bool:
-    """Whether somebody goes to the page itself, in a window of its own: by a link, or a file.
+    """Whether the request opens the page itself in a window of its own, by a link or from a file.
 
-    Whoever has the link has the token; a page from elsewhere can neither read nor frame what opens.
+    Whoever has the link has the token; another page can neither read nor frame what opens.
     """
     return (
         scope["method"] == "GET"
@@ -116,9 +116,9 @@ def _is_visit(scope: Scope, headers: Headers) -> bool:
 
 
 class _Body:
-    """The body of a request, chunked ones too, as far as it may be long.
+    """The body of a request, chunked or not, up to `BODY_LIMIT` bytes.
 
-    Where we are `waiting`, the sender asked first, and sends nothing until we begin to read.
+    `waiting` means that the client asked first (``Expect``) and sends nothing until we read.
     """
 
     def __init__(self, receive: Receive, *, waiting: bool) -> None:
@@ -127,7 +127,7 @@ class _Body:
         self._size = 0
 
     async def receive(self) -> Message:
-        """The next part; an `HTTPException` where there are too many."""
+        """Return the next part; raise `HTTPException` if the body is too large."""
         self._waiting = False
         message = await self._receive()
         self._size += len(message.get("body", b""))
@@ -136,7 +136,7 @@ class _Body:
         return message
 
     async def forget(self) -> None:
-        """Read the rest, and keep nothing of it."""
+        """Read the rest and discard it."""
         if self._waiting:
             return
         try:
@@ -144,11 +144,11 @@ class _Body:
                 while (await self._receive()).get("more_body", False):
                     continue
         except TimeoutError:
-            return  # who sends as slowly as that is reset
+            return  # the connection of so slow a sender is reset
 
 
 def _answering(send: Send, body: _Body) -> Send:
-    """Answers with our headers; who sends too much gets to read that it was refused."""
+    """Send answers with our headers, and let a client that sends too much read its refusal."""
     refused = False
 
     async def sending(message: Message) -> None:
@@ -159,8 +159,8 @@ def _answering(send: Send, body: _Body) -> Send:
                 headers[name] = value
             refused = message["status"] == 413
         elif refused and not message.get("more_body", False):
-            # The connection is closed after the answer; with unread bytes in it that would be a
-            # reset, and most programs read no answer before they have sent everything.
+            # The connection is closed after the answer. If it had unread bytes, that would reset
+            # it, and most programs do not read an answer before they have sent everything.
             await send({**message, "more_body": True})
             await body.forget()
             message = {"type": "http.response.body", "body": b""}

@@ -1,7 +1,7 @@
-"""A port of this machine, and a server on it until somebody ends it.
+"""A server on a port of this machine, which runs until the user ends it.
 
-In: an application. Out: nothing; it runs until Ctrl-C. Always holds: only the loopback interface
-listens; a port that is taken is said, with the next free one.
+In: an application. Out: nothing; it runs until Ctrl-C. It listens only on the loopback interface.
+If a port is taken, a message says so and names the next free one.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ _TRIES = 100
 
 
 def listen(port: int | None = None) -> tuple[socket.socket, str]:
-    """A socket that listens on a port of the loopback interface, and a remark if another is taken.
+    """Open a socket on a loopback port; returns it, and a remark if it is not the default port.
 
-    Without a port it is the first free one from `DEFAULT_PORT`.
+    Without a port the first free one from `DEFAULT_PORT` on is used.
     """
     first = DEFAULT_PORT if port is None else port
     for candidate in range(first, min(first + _TRIES, 65_536)):
@@ -53,8 +53,8 @@ def _bound(port: int) -> socket.socket | None:
     listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     try:
         if os.name == "posix":
-            # Connections of a server that ended just now do not keep its port. Elsewhere this
-            # option would let two servers have one port.
+            # Connections of a server that just ended then do not block its port. On other systems
+            # this option would let two servers share a port.
             listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listening.bind((LOOPBACK, port))
         listening.listen(64)
@@ -66,10 +66,10 @@ def _bound(port: int) -> socket.socket | None:
 
 @contextmanager
 def redirection(address: str) -> Iterator[Path]:
-    """A file that leads a browser to an address with a secret, for its owner alone.
+    """Write a file, readable for its owner alone, that redirects a browser to a secret address.
 
-    Every user of a machine sees the arguments of its processes; a browser that is opened with the
-    name of this file learns the address from what is in it. It goes again at the end.
+    Every user of a machine sees the arguments of its processes, so the browser is opened with the
+    name of this file and reads the address from it. The file is removed at the end of the block.
 
     Example:
         >>> with redirection("http://127.0.0.1:8765/secret/") as file:
@@ -98,10 +98,10 @@ def redirection(address: str) -> Iterator[Path]:
 
 
 def settle() -> None:
-    """Keep the garbage collector away from all that is loaded now.
+    """Exempt everything that is loaded now from garbage collection.
 
-    It would go through the millions of objects of rows and taggers again and again, for up to half
-    a second each time, while somebody types and waits.
+    The collector would go through millions of objects of rows and taggers again and again, for up
+    to half a second each time, while the user types and waits.
     """
     gc.collect()
     gc.freeze()
@@ -116,7 +116,7 @@ def serve(
     try:
         uvicorn.Server(_config(app)).run(sockets=[listening])
     except KeyboardInterrupt:
-        return  # the way to end it
+        return  # the normal way to end it
 
 
 @contextmanager
