@@ -1,17 +1,16 @@
-"""Accuracies: how far a model's falls on what rules make of its rows, and what a constant reaches.
+"""How far the accuracy of a model falls on rewrites of its rows, and what a constant answer scores.
 
 In: which rows the model has right, and for each rewrite its row and whether the answer to it is
-what the rule expects. Out: p, p′, their difference with an interval, the tolerance that holds, the
-rows for which it holds. Always holds: a row counts once, however many rewrites it has; rates are
-worked out as fractions and rounded at the end, so that a gap of 15% holds at a tolerance of 15%;
-of nothing there is no rate. Costs a few array operations and a bootstrap over kinds of rows.
+what the rule expects. Out: p, p′, their difference with an interval, the smallest tolerance, and
+how many rows are robust at which tolerance. A row counts once, however many rewrites it has. Rates
+are computed as fractions and rounded at the end, so that a gap of 15% holds at a tolerance of 15%.
+The rate of nothing is None. Costs a few array operations and a bootstrap over kinds of rows.
 
 After E. La Malfa and M. Kwiatkowska, "The King is Naked: on the Notion of Robustness for Natural
 Language Processing" (AAAI 2022), definitions 5 and 6. A model with accuracy p on the rows is
-τ-robust to a rule where its accuracy p′ on what the rule makes of them is at least p - τ, and
-within bounded invariance where p′ is also at most p + τ: robust is what does not get worse,
-invariant what does not change. Locally this is about the rewrites of one row, globally about those
-of every row.
+τ-robust to a rule if its accuracy p′ on the rule's rewrites of them is at least p - τ, and bounded
+invariant if p′ is also at most p + τ: robust is what does not get worse, invariant what does not
+change. Locally this is about the rewrites of one row, globally about those of every row.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ from sears_dsl.runtime.array_types import Int64Array
 from sears_dsl.statistics import Share, difference_interval, share_of
 
 _DRAWS = 5_000
-# Numbers that the bootstrap holds at once.
+# How many numbers the bootstrap holds at once.
 _AT_ONCE = 1_000_000
 
 
@@ -42,21 +41,21 @@ class SemanticRobustness:
 
     rows: int  # rows that have a rewrite
     rewrites: int  # all rewrites of them
-    # p, the accuracy on these rows; None where there are none, as for all rates here.
+    # p, the accuracy on these rows; None if there are none, as for all rates here.
     before: float | None
     after: float | None  # p′, the mean over rows of the mean over their rewrites
     pooled: float | None  # the share of all rewrites with the expected answer
     gap: float | None  # p′ - p
-    # Lower end of its 95% interval (paired bootstrap over rows); -1 where there are none.
+    # Lower end of its 95% interval (paired bootstrap over rows); -1 if there are no rows.
     low: float
-    high: float  # upper end; 1 where there are none
-    # The smallest tolerance at which the model is robust: what p′ lacks to p.
+    high: float  # upper end; 1 if there are no rows
+    # The smallest tolerance at which the model is robust: p - p′, at least 0.
     smallest_tau: float | None
-    # Tolerance → rows that are locally robust at it, ascending, where that number grows.
+    # Each tolerance at which more rows become locally robust, ascending, and how many are then.
     curve: tuple[tuple[float, int], ...]
 
     def local(self, tolerance: float) -> Share:
-        """Rows whose rewrites the model answers as well as p - τ: local robustness."""
+        """Local robustness: the rows on whose rewrites the accuracy is at least p - τ."""
         reached = [count for tau, count in self.curve if tau <= tolerance]
         return share_of(reached[-1] if reached else 0, self.rows)
 
@@ -111,13 +110,13 @@ def sentence_robustness(
 ) -> SemanticRobustness:
     """How far accuracy falls from rows of data to sentences that have a phenomenon.
 
-    The framework of the paper: p is the accuracy on a test set, p′ on other sentences. They are not
-    made of rows, so nothing is paired: the interval of the gap is Newcombe's.
+    As in the paper, p is the accuracy on a test set and p′ that on other sentences. The sentences
+    are not made from the rows, so nothing is paired, and the interval of the gap is Newcombe's.
 
     Args:
         right: bool (sentences,): whether the model has each right.
-        before: rows of data that the model has right, and all of them; None for a perfect model,
-            whose p is 1: then a tolerance says which accuracy is asked for.
+        before: how many rows of data the model has right, and how many there are; None for a
+            perfect model (p = 1), so that a tolerance says which accuracy is asked for.
 
     Example:
         >>> result = sentence_robustness([True, True, False, False], (9, 10))
@@ -150,8 +149,8 @@ def _measured(
     rewrites: int,
     pooled: float,
 ) -> SemanticRobustness:
-    """From p, p′ and how many rows have which accuracy."""
-    # The tolerance that each row needs, and how many rows need no more.
+    """The result from p, p′ and pairs in `rows`: an accuracy, and how many rows have it."""
+    # Each tolerance that rows need, and how many rows need it.
     needed: Counter[Fraction] = Counter()
     for accuracy, times in rows:
         needed[max(Fraction(0), p - accuracy)] += times
@@ -171,7 +170,7 @@ def _measured(
 
 
 def _of_rows(total: int, rows: ArrayLike, correct: ArrayLike) -> tuple[Int64Array, Int64Array]:
-    """For each row how many of its rewrites are answered as expected, and how many it has."""
+    """For each row, how many of its rewrites are answered as expected, and how many it has."""
     places, good = np.asarray(rows, np.int64).ravel(), np.asarray(correct, np.bool_).ravel()
     if len(places) != len(good):
         raise UsageError(
@@ -190,16 +189,17 @@ def _of_rows(total: int, rows: ArrayLike, correct: ArrayLike) -> tuple[Int64Arra
 def gap_interval(differences: ArrayLike, times: ArrayLike, *, seed: int = 0) -> tuple[float, float]:
     """A 95% interval for the mean difference of rows, by a bootstrap that draws whole rows.
 
-    Drawing rows keeps what comes before and after together. Two rows are added, one that changes by
-    -1 and one by 1, as `paired_difference_interval` does (Bonett and Price 2012): otherwise twenty
-    rows without a failure would prove that there are none. Drawing how often each kind of row comes
-    is drawing the rows, only faster.
+    Drawing whole rows keeps before and after paired. Two rows are added, one that changes by -1 and
+    one by 1, as `paired_difference_interval` does (Bonett and Price 2012). Otherwise twenty rows
+    without a failure would prove that there are none. To draw how often each kind of row comes is
+    the same as drawing rows, only faster.
 
     Args:
-        differences: of each kind of row, after minus before, in [-1, 1].
+        differences: after minus before for each kind of row, in [-1, 1].
+        times: how many rows there are of each kind.
 
     Returns:
-        Lower and upper end, in [-1, 1]; (-1, 1) where there is no row.
+        Lower and upper end, in [-1, 1]; (-1, 1) if there is no row.
 
     Example:
         >>> low, high = gap_interval([-1.0, 0.0], [30, 170])
@@ -232,7 +232,7 @@ class Gap(Protocol):
 
     @property
     def gap(self) -> float | None:
-        """p′ - p; None where there is no row."""
+        """p′ - p; None if there is no row."""
 
     @property
     def low(self) -> float:
@@ -244,12 +244,12 @@ class Gap(Protocol):
 
 
 def is_robust(accuracies: Gap, tolerance: float, *, judge_by: JudgeBy = "rate") -> bool:
-    """Whether p′ ≥ p - τ (Def. 5); `False` where there is no row.
+    """Whether p′ ≥ p - τ (Def. 5); `False` if there is no row.
 
     Args:
-        judge_by: what decides: the ``rate`` that was observed; ``evidence``, by which it holds
-            unless the whole interval of the gap lies below -τ; ``proof``, by which it holds only
-            where the whole interval lies above.
+        judge_by: what decides. ``rate``: the observed gap. ``evidence``: it holds unless the whole
+            interval of the gap lies below -τ. ``proof``: it holds only if no part of the interval
+            lies below -τ.
 
     Example:
         >>> measured = semantic_robustness([True] * 20, range(20), [True] * 18 + [False] * 2)
@@ -265,7 +265,7 @@ def is_robust(accuracies: Gap, tolerance: float, *, judge_by: JudgeBy = "rate") 
 
 
 def is_invariant(accuracies: Gap, tolerance: float, *, judge_by: JudgeBy = "rate") -> bool:
-    """Whether p - τ ≤ p′ ≤ p + τ: bounded invariance; `False` where there is no row.
+    """Whether p - τ ≤ p′ ≤ p + τ: bounded invariance; `False` if there is no row.
 
     Example:
         >>> better = semantic_robustness([False] * 20, range(20), [True] * 20)
@@ -279,10 +279,10 @@ def is_invariant(accuracies: Gap, tolerance: float, *, judge_by: JudgeBy = "rate
 
 
 def chance_corrected(rate: float | None, labels: int | None) -> float | None:
-    """Accuracy with 0 for a guess and 1 for perfection, as definition 5 wants p; below 0 is worse.
+    """Accuracy with 0 for a guess and 1 for perfection, as definition 5 wants p; may be negative.
 
     Args:
-        labels: how many labels there are; None where answers are free, so that nobody guesses.
+        labels: how many labels there are; None if answers are free, so that nobody can guess.
 
     Returns:
         (rate - 1/labels) / (1 - 1/labels); None without a rate or with fewer than two labels.
@@ -301,14 +301,14 @@ class GroupAccuracy:
     """Accuracy on groups of rows that have much in common, such as sentences of one template."""
 
     pooled: Share  # of all rows together; a group counts by its size
-    mean: float | None  # mean over the groups that have a row; None where there is none
+    mean: float | None  # mean over the groups that have a row; None if there is none
 
 
 def accuracy_by_group(correct: ArrayLike, group: ArrayLike) -> GroupAccuracy:
     """Accuracy of all rows, and the mean over groups.
 
-    The sentences of a template are right or wrong together, and one template may have half of all
-    sentences: then the mean over templates says more than the accuracy of all sentences.
+    The sentences of a template are often right or wrong together, and one template may have half of
+    all sentences. The mean over templates then says more than the accuracy on all sentences.
 
     Args:
         correct: bool (rows,): whether the model is right.
@@ -327,11 +327,11 @@ def accuracy_by_group(correct: ArrayLike, group: ArrayLike) -> GroupAccuracy:
 
 @dataclass(frozen=True, slots=True)
 class ConstantAnswer:
-    """What a model would score that always says the same."""
+    """What a model would score that always gives the same answer."""
 
     answer: str
     rate: float  # its accuracy, the mean over rows of the mean over their rewrites
-    mean: float | None  # the mean over groups of its accuracy on each; None where there is none
+    mean: float | None  # the mean over groups of its accuracy on each; None if there is none
 
 
 def constant_answer(
@@ -339,11 +339,11 @@ def constant_answer(
 ) -> ConstantAnswer | None:
     """The one answer that would score most if it were always given.
 
-    A bed of tests that all want one label is passed by a model that knows nothing.
+    A model that knows nothing passes a test suite in which all items want the same label.
 
     Args:
-        correct: of each answer, bool (rewrites,): whether it would be right there.
-        answers: what they are; the first one counts where several score the same.
+        correct: for each answer, bool (rewrites,): whether it would be right there.
+        answers: the answers; of several that score the same the first one counts.
         rows: int (rewrites,): the row of each rewrite, from 0.
         group: int (rewrites,): the group of each, from 0.
 
@@ -366,7 +366,7 @@ def constant_answer(
 
 
 def _mean_over(rows: ArrayLike, correct: ArrayLike) -> Fraction | None:
-    """The mean over rows, or groups, of the share that is right; None where there is none."""
+    """The mean over rows, or groups, of the share that is right; None if there are none."""
     places = np.asarray(rows, np.int64).ravel()
     good, count = _of_rows(int(places.max(initial=-1)) + 1, places, correct)
     if not len(places):

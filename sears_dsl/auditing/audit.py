@@ -1,8 +1,8 @@
 """From effects to the document of an audit: everything counted, judged and explained.
 
-In: effects, gates, slicings, and who took part. Out: `AuditDocument`. Always holds: the same
-effects give the same document; whatever makes the numbers worth less is said in its notes; a gate
-of which nothing could be judged is never passed, whatever became of the others.
+In: effects, gates, slicings, and the circumstances. Out: `AuditDocument`. The same effects give the
+same document. Its notes say whatever makes the numbers less reliable. If nothing could be judged by
+one of the gates, the audit does not pass, whatever the others say.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def decide(
     gates: Gates,
     robustness: Robustness | None = None,
 ) -> document.Verdict:
-    """The decision, with its reasons: what failed first, then what could not be judged."""
+    """Return the decision and its reasons: first what failed, then what could not be judged."""
     counts: Counter[JudgementOutcome] = Counter(each.outcome for each in judgements)
     all_counts: dict[JudgementOutcome, int] = {
         outcome: counts[outcome] for outcome in ("failed", "passed", "not judged", "measured")
@@ -83,7 +83,7 @@ def decide(
 
 
 def _unjudged(judgements: Sequence[Judgement]) -> Iterator[str]:
-    """The gates whose rules could all not be judged."""
+    """The gates none of whose rules could be judged."""
     of_gate: dict[str, set[JudgementOutcome]] = {}
     for judgement in judgements:
         if judgement.limit is not None:
@@ -94,7 +94,7 @@ def _unjudged(judgements: Sequence[Judgement]) -> Iterator[str]:
 
 
 def _judge_all(whole: totals.Together, gates: Gates) -> tuple[JudgementOutcome, str]:
-    """Rows that any rule flips, judged as one test of its own."""
+    """Judge the rows that any rule flips, as a test of their own."""
     limit, flipped = gates.rows_flipped, whole.flipped
     if limit is None:
         return "measured", "no limit is set"
@@ -117,9 +117,9 @@ _NAMED = 5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditChoices:
-    """What a person chooses about an audit, its gates aside: arguments of `sears.audit`.
+    """The user's choices for an audit, except its gates: arguments of `sears.audit`.
 
-    Rates of rules that draw are in millionths and ascending.
+    `rates` are those of rules that draw, in millionths and ascending.
     """
 
     label: str | None = None
@@ -139,9 +139,9 @@ class AuditChoices:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Circumstances:
-    """Under which an audit was made, by identity; None for what took no part.
+    """What an audit was made with, by identity; None for what took no part.
 
-    τ is chosen or the scorer's own; the noise of the rules is decided by what has a name there.
+    `tau` is the chosen one or the scorer's own. `noise` names what decides the noise of the rules.
     """
 
     rulesets: tuple[Ruleset, ...]
@@ -164,7 +164,7 @@ def audit(
     later: Sequence[Effects] = (),
     by_rate: Sequence[tuple[float, Effects]] = (),
 ) -> document.AuditDocument:
-    """Count, judge and explain; sliced by columns, a value for each row, and what is computed."""
+    """Count, judge and explain effects; `columns` has what to slice by, with a value a row."""
     choices = circumstances.choices
     judgements = judge(
         effects.rules, gates, templates=None if sentences is None else sentences.templates
@@ -337,7 +337,7 @@ def _meaning(effect: RuleEffect, tau: float | None) -> document.Meaning | None:
 
 
 def _examples(effect: RuleEffect, effects: Effects, most: int) -> tuple[document.Example, ...]:
-    """Failures first: those that keep the meaning best, then those the model is most sure of."""
+    """Examples, failures first: those with the highest S, then those of highest confidence."""
     scores = np.zeros(len(effect)) if effect.scores is None else np.nan_to_num(effect.scores)
     sure = effect.confidence_after
     sure = np.zeros(len(effect)) if sure is None else np.nan_to_num(sure)
@@ -374,7 +374,7 @@ def _known(values: Any, place: int) -> float | None:
 
 
 def _notes(effects: Effects, gates: Gates, slices: Sequence[SliceResult]) -> Iterator[str]:
-    """What makes the numbers worth less, or needs a word."""
+    """Notes on what makes the numbers less reliable or needs an explanation."""
     data = effects.data
     if not effects.labelled:
         yield (
@@ -384,7 +384,7 @@ def _notes(effects: Effects, gates: Gates, slices: Sequence[SliceResult]) -> Ite
     if not effects.right.any() and any(each.label != REFUSED for each in effects.answers):
         yield _nothing_right(effects)
     refused = sum(answer.label == REFUSED for answer in effects.answers)
-    # Only where the user said that texts which a model refuses are to be skipped.
+    # This happens only if the user chose to skip texts that the model refuses.
     if refused or effects.refused:
         yield (
             f"The model refused {refused:,} of {len(effects.answers):,} rows, which count as "
@@ -392,7 +392,7 @@ def _notes(effects: Effects, gates: Gates, slices: Sequence[SliceResult]) -> Ite
         )
     if not effects.confident:
         yield "The model gives no confidence, so how sure it is of its answers is not shown."
-    # A row is there once for each column that a rule may rewrite, which is not a repetition.
+    # A row occurs once for each column that a rule may rewrite, which is not a repetition.
     of_file = {
         data.number(place): tuple(sorted(row.items())) for place, row in enumerate(data.rows)
     }
@@ -443,7 +443,7 @@ def _notes(effects: Effects, gates: Gates, slices: Sequence[SliceResult]) -> Ite
 
 
 def _rejections(effects: Effects, oracle: str | None) -> Iterator[str]:
-    """What an oracle took out, since every number is about the rest alone."""
+    """A note on what the oracle took out, since every number is about the rest alone."""
     if oracle is None:
         return
     rejecting = sorted((each for each in effects.rules if each.rejected), key=lambda e: -e.rejected)
@@ -463,7 +463,7 @@ def _some(names: Sequence[str]) -> str:
 
 
 def _unknown_labels(effects: Effects) -> Iterator[str]:
-    """A label that a rule expects and nobody knows is a slip of the pen more often than a bug."""
+    """Notes on expected labels that nobody knows, which are more often typos than failures."""
     known = {label for of_row in effects.data.labels or () for label in of_row}
     known |= {answer.label for answer in effects.answers}
     for effect in effects.rules:
@@ -479,7 +479,7 @@ NOTHING_RIGHT = "The model has no row right."
 
 
 def _nothing_right(effects: Effects) -> str:
-    """Most often labels and answers are written differently, or the wrong column was named."""
+    """The note if no row is right: mostly labels are written differently, or a column is wrong."""
     says = sorted({answer.label for answer in effects.answers} - {REFUSED})[:_NAMED]
     labels = sorted({label for of_row in effects.data.labels or () for label in of_row})[:_NAMED]
     return (
@@ -492,7 +492,7 @@ def _nothing_right(effects: Effects) -> str:
 def _worse_draws(
     drawn: Sequence[totals.DrawnRule], records: Sequence[document.RuleRecord]
 ) -> Iterator[str]:
-    """Rules that pass their limit by the first draw, and would not by another."""
+    """A note on rules that pass their limit in the first draw and would fail it in another."""
     judged = {each.id: each.judgement for each in records}
     worse = [
         f"{each.id} ({percent(each.worst)})"
@@ -509,7 +509,7 @@ def _worse_draws(
 
 
 def _unasked(robust: Robustness | None, gates: Gates, choices: AuditChoices) -> Iterator[str]:
-    """Robust is said at some τ, also where nobody asked for one."""
+    """A note on the default τ, if nobody chose one."""
     asked = [each.rate for each in gates.of_robustness if each.demand in ("robust", "invariant")]
     if robust is not None and choices.tolerance is None and robust.tolerance not in asked:
         tau = f"{100 * robust.tolerance:g}%"
@@ -517,7 +517,7 @@ def _unasked(robust: Robustness | None, gates: Gates, choices: AuditChoices) -> 
 
 
 def _unscored(effects: Effects, circumstances: Circumstances) -> Iterator[str]:
-    """Rules of noise that people read without noticing, for instance."""
+    """A note on rules that no scorer can judge, such as noise that readers do not notice."""
     same = [
         effect.name
         for effect in effects.rules
@@ -532,7 +532,7 @@ def _unscored(effects: Effects, circumstances: Circumstances) -> Iterator[str]:
 
 
 def _doubts(records: Sequence[document.RuleRecord]) -> Iterator[str]:
-    """Rules whose flips may be right answers, since they change what the row means."""
+    """A note on rules whose flips may be right answers, since they change what the row means."""
     unsure = [
         record.name
         for record in records

@@ -1,14 +1,13 @@
 """Audits of the same rows side by side: two models or versions of one, or a grid of several.
 
-In: `AuditDocument`s. Out: `ComparisonDocument`, `GridDocument`. Always holds: only rows that both
-audits tested are compared, so that a model is not called better for having other rows right; each
-comparison is McNemar's exact test on these pairs, and all of them, the rules and the accuracies, of
-a grid those of all models against the first, are one family after Holm: whatever else changed,
-anything is called worse by mistake in at most one of twenty documents; what rules do together is
-compared over those that both audits have; a rule that was changed under its id, or is read under
-other sets or options, is another one; what cannot be compared is listed with the reason. Every cell
-of a grid is the failure rate on the rows that its own audit tested; how sure a model is stands
-there where it says so, and is never 0 where it does not.
+In: `AuditDocument`s. Out: `ComparisonDocument`, `GridDocument`. Only rows that both audits tested
+are compared, so that no model is called better for having other rows right. Each comparison is
+McNemar's exact test on these pairs. All tests of rules and accuracies (in a grid, those of all
+models against the first) are one family after Holm: whatever else changed, at most one of twenty
+documents calls anything worse by mistake. What rules do together is compared over those that both
+audits have. A rule that was changed under its id, or is read under other sets or options, is
+another one. What cannot be compared is listed with the reason. A cell of a grid is the failure rate
+on the rows that its own audit tested. Confidences are those that models give, never 0 for none.
 """
 
 from __future__ import annotations
@@ -26,12 +25,12 @@ from sears_dsl.language.diff import read_otherwise
 from sears_dsl.language.printer import rule_called
 
 _Key = TypeVar("_Key")
-#: Rules that expect another answer change what is right.
+#: Rules that expect another answer do not count, since they change what is right.
 AGAINST_WORST = "accuracy against the worst rule that expects the same answer"
 # What is compared: a rule by its id, or an accuracy.
 _Test: TypeAlias = tuple[Literal["rule", "accuracy", "worst"], str]
 RateChange: TypeAlias = Literal["worse", "better", "no evidence", "not compared"]
-"""What became of a rule; ``no evidence`` where the difference may be chance (p ≥ 0.05, Holm)."""
+"""How a rate changed; ``no evidence`` if the difference may be chance (p ≥ 0.05, Holm)."""
 NO_ROW = "no row was tested in both"
 """The note on a rule that has nothing to be compared on."""
 FIRST_ALONE, SECOND_ALONE = "only the first audit has it", "only the second audit has it"
@@ -42,9 +41,9 @@ FIRST_ALONE, SECOND_ALONE = "only the first audit has it", "only the second audi
 class Paired:
     """How often something happened to the same rows in both audits, and in either alone.
 
-    The 95% interval is that of the second rate minus the first; p is that of McNemar's exact test,
-    None where there are no rows; adjusted after Holm, over all tests of the comparison, and None
-    where the test is not one of those that decide.
+    The 95% interval is that of the second rate minus the first. p is that of McNemar's exact test,
+    None if there are no rows. `adjusted_p_value` is p after Holm over all tests that decide the
+    comparison, and None for a test that is not one of them.
     """
 
     rows: int
@@ -64,12 +63,12 @@ class Paired:
 
     @property
     def first_rate(self) -> float | None:
-        """None where there are no rows."""
+        """The rate in the first audit; None if there are no rows."""
         return self.first / self.rows if self.rows else None
 
     @property
     def second_rate(self) -> float | None:
-        """None where there are no rows."""
+        """The rate in the second audit; None if there are no rows."""
         return self.second / self.rows if self.rows else None
 
     @property
@@ -88,10 +87,10 @@ class Paired:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RuleComparison:
-    """One rule in both audits, by its text in the second, or in the only one that has it.
+    """One rule in both audits, with its text in the second, or in the only one that has it.
 
     Failures are on the rows that both tested. q, the false-discovery rate over the same tests
-    (Benjamini and Hochberg), decides nothing; None where not compared.
+    (Benjamini and Hochberg), decides nothing and is None if nothing is compared.
     """
 
     id: str
@@ -104,7 +103,7 @@ class RuleComparison:
 
     @property
     def changed(self) -> bool:
-        """Whether both audits have a rule of this id, and not the same one."""
+        """Whether both audits have a rule of this id, but not the same rule."""
         return bool(self.note) and self.note not in {NO_ROW, FIRST_ALONE, SECOND_ALONE}
 
 
@@ -126,7 +125,7 @@ class ComparisonDocument(documents.DocumentRecord):
 
 
 def compare(first: documents.AuditDocument, second: documents.AuditDocument) -> ComparisonDocument:
-    """Set two audits of the same rows, changed and compared in the same ways, side by side."""
+    """Set two audits of the same rows side by side, which have to be made with the same options."""
     _check(first, second)
     before, after = ({each.id: each for each in audit.rules} for audit in (first, second))
     records = {name: (before.get(name), after.get(name)) for name in (*after, *before)}
@@ -176,7 +175,7 @@ def compare(first: documents.AuditDocument, second: documents.AuditDocument) -> 
 
 
 def one_family(tests: Mapping[_Key, Paired]) -> dict[_Key, tuple[Paired, float | None]]:
-    """Each test with p after Holm over all of them, and its q; None where nothing is compared."""
+    """Each test with p after Holm over all of them, and its q; None if nothing is compared."""
     p_values = {key: each.p_value for key, each in tests.items() if each.p_value is not None}
     values = list(p_values.values())
     adjusted = dict(zip(p_values, statistics.holm_values(values).tolist(), strict=True))
@@ -188,7 +187,7 @@ def one_family(tests: Mapping[_Key, Paired]) -> dict[_Key, tuple[Paired, float |
 
 
 def rate_change(paired: Paired, *, more_is_better: bool = False) -> RateChange:
-    """What became of a rate; of failures fewer are better, of what is right more."""
+    """How a rate changed: fewer failures are better, or (`more_is_better`) more right answers."""
     if not paired.rows:
         return "not compared"
     if not paired.certain:
@@ -197,7 +196,7 @@ def rate_change(paired: Paired, *, more_is_better: bool = False) -> RateChange:
 
 
 def compared_draws(audits: Sequence[documents.AuditDocument]) -> Iterator[str]:
-    """What is compared where an audit has several draws: a line, or none."""
+    """A line that says what is compared if an audit has several draws, or none."""
     draws = [each.draws for each in audits]
     if max(draws) > 1:
         counts = ", ".join(map(str, draws))
@@ -222,7 +221,7 @@ def _check(first: documents.AuditDocument, second: documents.AuditDocument) -> N
 
 
 def _otherwise(first: documents.RuleRecord, second: documents.RuleRecord) -> str:
-    """How the rule of an id was another one in the first audit; nothing where it is the same.
+    """How the rule of an id was different in the first audit; "" if it is the same rule.
 
     Only then a difference is the model's. Audits of earlier versions do not say how rules are read.
     """
@@ -291,7 +290,7 @@ def _change(
 
 
 def changes_in_words(outcomes: Sequence[RateChange]) -> str:
-    """How many rules there are, and of these better, worse, and neither."""
+    """How many rules there are, and how many of them are better, worse, and neither."""
     return (
         f"{counted(len(outcomes), 'rule')}: "
         f"{outcomes.count('better')} better, {outcomes.count('worse')} worse, "
@@ -335,7 +334,7 @@ class Contrast:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cell:
-    """A rule on a model, with None where its audit has no such rule, held against the first."""
+    """A rule on one model, None if its audit has no such rule, and compared with the first."""
 
     failures: statistics.Share | None
     against_first: Contrast | None
@@ -343,10 +342,10 @@ class Cell:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GridModel:
-    """A column of the grid, by the name that tells its audit from the others.
+    """A column of the grid, by a name that distinguishes its audit from the others.
 
-    Accuracies are of the untouched rows and against the worst rule for each row, None without
-    labels. What is held against the first model is over the rules that both have.
+    The accuracies are those on the untouched rows and against the worst rule for each row, None
+    without labels. Comparisons with the first model are over the rules that both have.
     """
 
     name: str
@@ -376,7 +375,7 @@ class GridRule:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeanConfidence:
-    """How sure a model is of right and wrong answers, where it says so; None of no answers."""
+    """The mean confidence of a model in its right and wrong answers; None if there are none."""
 
     right: float | None
     right_answers: int
@@ -386,9 +385,9 @@ class MeanConfidence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GridConfidence:
-    """How sure each model is where it is right and where it is wrong: rows as they are, or a rule.
+    """The confidence of each model when it is right and wrong, on untouched rows or after a rule.
 
-    None of a model that does not say how sure it is.
+    None for a model that does not say how sure it is.
     """
 
     name: str
@@ -396,7 +395,7 @@ class GridConfidence:
 
 
 class GridDocument(documents.DocumentRecord):
-    """Several audits side by side; the first model is what the others are held against."""
+    """Several audits side by side; the first model is what the others are compared with."""
 
     format: Literal["sears-grid"] = "sears-grid"
     version: Literal[1] = 1
@@ -410,7 +409,7 @@ class GridDocument(documents.DocumentRecord):
 
 
 def grid(audits: Mapping[str, documents.AuditDocument]) -> GridDocument:
-    """Set audits side by side, by the names of their columns, held against the first."""
+    """Set audits side by side, by the names of their columns, and compare them with the first."""
     if len(audits) < _LEAST:
         raise UsageError("one audit is not a grid", help="name two audits or more")
     (_, first), *others = audits.items()
@@ -460,7 +459,7 @@ def grid(audits: Mapping[str, documents.AuditDocument]) -> GridDocument:
 
 
 def _confidences(audits: Iterable[documents.AuditDocument]) -> Iterator[GridConfidence]:
-    """Of the untouched rows, then of each rule, where any model says how sure it is."""
+    """Confidences on untouched rows, then after each rule, if any model says how sure it is."""
     known = [
         {(each.id, each.name): each for each in documents.answer_confidences(audit)}
         for audit in audits
@@ -490,7 +489,7 @@ def _contrasts(pairs: Sequence[ComparisonDocument]) -> dict[_GridTest, Contrast]
             tests[place, "accuracy", ""] = pair.accuracy
         if pair.worst_accuracy is not None:
             tests[place, "worst", ""] = pair.worst_accuracy
-    # Of accuracies more is better, of failures fewer.
+    # Higher accuracies are better, and fewer failures.
     return {
         key: Contrast(
             paired=paired, q_value=q, outcome=rate_change(paired, more_is_better=key[1] != "rule")
@@ -500,7 +499,7 @@ def _contrasts(pairs: Sequence[ComparisonDocument]) -> dict[_GridTest, Contrast]
 
 
 def _verdicts(audits: Mapping[str, documents.AuditDocument]) -> Iterator[str]:
-    """What the gates say of each model, where any are set."""
+    """The verdict on each model whose audit has gates."""
     for name, audit in audits.items():
         verdict = audit.verdict
         if verdict.outcome != "measured":
@@ -525,7 +524,7 @@ def _grid_summary(models: Sequence[GridModel], rules: Sequence[GridRule]) -> Ite
 
 
 def _changed_rules(names: Sequence[str], pairs: Sequence[ComparisonDocument]) -> Iterator[str]:
-    """Rules that were changed under their id since the first audit; what one lacks, a cell says."""
+    """Rules that were changed under their id since the first audit; missing ones show in cells."""
     for name, pair in zip(names, pairs, strict=True):
         changed = [
             f"{rule_called(each.rule, each.id)} ({each.note})"
@@ -537,7 +536,7 @@ def _changed_rules(names: Sequence[str], pairs: Sequence[ComparisonDocument]) ->
 
 
 def _shared(models: Sequence[GridModel], rules: Sequence[GridRule]) -> Iterator[str]:
-    """Which rules make every model fail, and which only one: by counts, which prove nothing yet."""
+    """Rules that make every model fail, and only one; these are counts, which prove nothing yet."""
     every: list[str] = []
     alone: dict[str, list[str]] = {}
     for rule in rules:

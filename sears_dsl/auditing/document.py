@@ -1,23 +1,23 @@
 """An audit as one JSON document: everything that the reports show, and what a comparison needs.
 
-In: the JSON file of an audit. Out: `AuditDocument`, checked field by field. Always holds: the
-reports are made of it alone, so that all of them say the same; whatever decided the result is in it
-and nothing else is, no date and no path of ours, so that the same audit writes the same bytes; what
-was not given is null, never 0. Rows are counted from 1, as in the file.
+In: the JSON file of an audit. Out: `AuditDocument`, checked field by field. The reports are made of
+it alone, so that all of them say the same. It holds what decided the result and nothing else, no
+date and no path of ours, so that the same audit writes the same bytes. What was not given is null,
+never 0. Rows are counted from 1, as in the file.
 
-For each rule the rows that it changes and what became of them stand in two strings, so that a
-comparison of two audits can be paired: ``rows`` has their numbers, ``outcomes`` a letter each:
+Each rule has the rows that it changes and their outcomes in two strings, so that a comparison of
+two audits can be paired. ``rows`` has their numbers, and ``outcomes`` a letter for each:
 
     k  kept: right before the rule and after it       g  gained: wrong before, right after
     f  flipped: right before, wrong after             w  wrong before and after
 
-For a rule that expects ``label``, right after the rule means: that label. How many words an answer
-has and how sure the model is of it stand likewise in strings, for rewritten and for untouched rows;
-what is not known is a dash there and read as None, never 0.
+For a rule that expects ``label``, right after the rule means: that label. Strings also hold the
+number of words of each answer and the model's confidence in it, for rewritten and for untouched
+rows. An unknown value is a dash there, which is read as None, never as 0.
 
-`conclusion` says what to think of it in a sentence for people who read nothing else. It claims no
-more than the verdict and q allow; rules that were tested on too few rows are counted and never
-called good.
+`conclusion` sums the audit up in one sentence, for people who read nothing else. It claims no more
+than the verdict and q allow. Rules that were tested on too few rows are counted, but never called
+good.
 """
 
 from __future__ import annotations
@@ -45,32 +45,32 @@ _UNKNOWN = "-"
 
 
 def per_row_text(numbers: Iterable[float | None]) -> str:
-    """Numbers with four digits each, spaces between; nothing where none is known."""
+    """Write numbers with four digits each and spaces between; "" if none is known."""
     words = [_UNKNOWN if each is None or math.isnan(each) else f"{each:.4g}" for each in numbers]
     return "" if all(each == _UNKNOWN for each in words) else " ".join(words)
 
 
 def per_row_numbers(text: str, rows: int) -> Sequence[float | None]:
-    """The numbers of so many rows."""
+    """Read the numbers of `rows` rows, None for unknown ones."""
     if not text:
         return [None] * rows
     return [None if each == _UNKNOWN else float(each) for each in text.split()]
 
 
-#: What answers to the rows as they are are called.
+#: The name of the answers to untouched rows.
 UNTOUCHED_ROWS = "rows as they are"
 
-#: Of a rule that keeps the meaning, so many rewrites are equivalent at least (1 - δ).
+#: The least share of equivalent rewrites of a rule that keeps the meaning (1 - δ).
 EQUIVALENT = 0.9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Confidence:
-    """How sure the model is of its answers to tested rows of a rule, those of which it says so.
+    """The model's confidence in its answers to the tested rows of a rule, where it is known.
 
-    Means before, after, whichever answer that is, and of the change, with its 95% interval
-    (Student; None for a single row), and over the rows whose answer stays; flips of which it is
-    sure, before and after.
+    `before`, `after` and `change` are means, whatever the answers are. `change_interval` is 95%
+    (Student's; None for a single row), and `change_kept` the mean change on rows whose answer
+    stays. `sure_flips` counts flips with at least `sure_from` both before and after.
     """
 
     rows: int
@@ -85,9 +85,9 @@ class Confidence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Meaning:
-    """Whether the rewrites of a rule keep the meaning, by the scorer, on rows drawn at random.
+    """How far the rewrites of a rule keep the meaning, by the scorer, on rows drawn at random.
 
-    How many of these, and of the flips among them, have S ≥ τ.
+    `at_tau` is the share of these with S ≥ τ, and `flips_at_tau` that of the flips among them.
     """
 
     scored: int
@@ -107,11 +107,11 @@ class Meaning:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Example:
-    """A row, by its number in the file from 1, before and after a rule.
+    """A row before and after a rule; `row` is its number in the file, from 1.
 
-    Edits are start, end, old and new text of each change. None where the data or the model does not
-    say, or nothing was scored; failed where the model does not do as expected. The picture is a
-    path; choices are what the answer is chosen from.
+    `edits` has start, end, old and new text of each change. Values are None if the data or the
+    model does not give them, or nothing was scored. `failed` says that the model does not do as
+    expected. `picture` is a path, and `choices` are what the answer is chosen from.
     """
 
     row: int
@@ -131,14 +131,14 @@ class Example:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RuleRecord:
-    """Everything about one rule; None of what it or the model does not say, or nobody scored.
+    """Everything about one rule; None for what the rule or the model leaves out, or nobody scored.
 
-    Flips are right rows that are wrong after the rule, of the right rows; `flips_alone` those on
-    rows that no other rule flips; gained are wrong rows that are right after it; `accuracy_p_value`
-    is that of McNemar's exact test of these two. On unrenderable rows it could not fire for want of
-    a single inflection; nothing else counts the rewrites that the oracle rejected or the model
-    refused. Examples of failures come first. What decides beside the text what the rule does is as
-    `readings` gives it; None in audits of earlier versions.
+    `flips` is the share of right rows that are wrong after the rule. `flips_alone` counts those
+    that no other rule flips, `gained` wrong rows that are right after it. `accuracy_p_value` is
+    McNemar's exact test of flips and gained rows. `unrenderable` counts instances that were left
+    alone, as for want of a single inflection. Rewrites that the oracle `rejected` or the model
+    `refused` count nowhere else. Examples of failures come first. `reading` is what besides its
+    text decides what the rule does (see `readings`); None in audits of earlier versions.
     """
 
     id: str
@@ -168,16 +168,16 @@ class RuleRecord:
 
     @property
     def name(self) -> str:
-        """What a report calls it."""
+        """The name of the rule in reports."""
         return rule_called(self.rule, self.id)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """The decision: what failed, then which gates could not be judged, and rules by outcome.
+    """The decision, its reasons (failures before gates that could not be judged), and counts.
 
-    ``passed`` where all that was demanded and could be judged is there; ``not judged`` where there
-    is a gate of which nothing could be, or no row is right; ``measured`` where nothing is demanded.
+    ``passed``: every demand that could be judged is met. ``not judged``: a gate could not be judged
+    at all, or no row is right. ``measured``: nothing is demanded.
     """
 
     outcome: JudgementOutcome
@@ -188,13 +188,13 @@ class Verdict:
 
 
 class DocumentRecord(BaseModel):
-    """What is written as JSON: fields that are known, and numbers that JSON has."""
+    """The base of what is written as JSON; refuses unknown fields and numbers that JSON lacks."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
 
 class RulesetIdentity(DocumentRecord):
-    """A ruleset: its name and version where it has them, and a hash of its canonical text."""
+    """A ruleset: its name (or file name), its version if any, and a hash of its canonical text."""
 
     name: str
     version: str | None
@@ -254,7 +254,7 @@ class AuditDocument(DocumentRecord):
 
 @dataclass(frozen=True, slots=True)
 class AnswerConfidence:
-    """How sure the model is of answers, ascending: to rows as they are, or (id) after a rule."""
+    """Ascending confidences in right and wrong answers: to untouched rows, or after a rule."""
 
     name: str
     id: str
@@ -262,14 +262,14 @@ class AnswerConfidence:
     wrong: tuple[float, ...]
 
     def sure_and_wrong(self, sure_from: float) -> Share:
-        """Wrong answers of which the model is sure, of all wrong ones."""
+        """The share of the wrong answers that the model is sure of."""
         return share_of(sum(each >= sure_from for each in self.wrong), len(self.wrong))
 
 
 def answer_confidences(document: AuditDocument) -> list[AnswerConfidence]:
-    """Of the rows as they are, then of each rule after which an answer can be right; known ones.
+    """The known confidences in answers to untouched rows, then after each rule.
 
-    A rule that expects ``flip`` says of no answer that it is right, and is left out.
+    Rules that expect ``flip`` are left out, since they do not say which answer is right.
     """
     marks = [mark == "1" for mark in document.right_rows]
     splits = [_split(UNTOUCHED_ROWS, "", marks, document.confidences)] if document.labelled else []
@@ -292,12 +292,12 @@ def _split(name: str, identity: str, right: Sequence[bool], written: str) -> Ans
 
 
 def write_audit(document: AuditDocument, path: Path) -> None:
-    """Write it, entirely or not at all."""
+    """Write a document, entirely or not at all."""
     write_atomically(path, (document.model_dump_json(indent=1) + "\n").encode("utf-8"))
 
 
 def read_audit(path: Path) -> AuditDocument:
-    """Read and check it; a folder stands for the ``audit.json`` in it."""
+    """Read and check a document; a folder stands for the ``audit.json`` in it."""
     file = path / "audit.json" if is_folder(path) else path
     try:
         return AuditDocument.model_validate_json(read_document(file))
@@ -316,7 +316,7 @@ def read_audit(path: Path) -> AuditDocument:
 
 
 def read_audits(paths: Sequence[Path]) -> dict[str, AuditDocument]:
-    """Audits by the names of their folders, or by their paths where two are called alike."""
+    """Read audits by the names of their folders, or by their paths if two names are the same."""
     names = [path.parent.name if path.name == "audit.json" else path.name for path in paths]
     if len(set(names)) < len(names):
         names = list(map(str, paths))
@@ -328,7 +328,7 @@ def read_audits(paths: Sequence[Path]) -> dict[str, AuditDocument]:
 def require_same_rows(
     first: AuditDocument, other: AuditDocument, *, called: str = "the audits are"
 ) -> None:
-    """Audits can be looked at together only if they are of the same rows."""
+    """Raise an error unless both audits are of the same rows."""
     if other.data.sha256 != first.data.sha256:
         raise UsageError(
             f"{called} of other rows: {first.data.rows:,} rows "
@@ -338,7 +338,7 @@ def require_same_rows(
 
 
 def conclusion(document: AuditDocument) -> str:
-    """The sentence, the same in the terminal, in Markdown and on the page."""
+    """Sum an audit up in one sentence, the same for the terminal, Markdown and the page."""
     judged = [
         each for each in document.rules if each.judgement.failures.total >= document.gates.support
     ]
@@ -401,7 +401,7 @@ def _nothing_judged(document: AuditDocument) -> str:
 
 
 def lost_of(records: Sequence[RuleRecord]) -> str:
-    """What became of the rewrites of rules that do not count; nothing where there are none."""
+    """Say why rewrites of these rules do not count; "" if all of them do."""
     return lost_rewrites(
         sum(each.refused for each in records), sum(each.rejected for each in records)
     )
@@ -447,7 +447,7 @@ def _verb(judged: Sequence[RuleRecord], subject: Sequence[RuleRecord]) -> str:
 
 
 def _than(records: Sequence[RuleRecord], *, one: bool) -> str:
-    """What the rates of these rules were held against; `one` where a single rule is spoken of."""
+    """The limit that these rules exceed, in words; `one` if the sentence is about one rule."""
     limits = {each.judgement.against for each in records}
     own = "its" if one else "the"
     if len(limits) > 1:

@@ -1,16 +1,16 @@
 """What predicts that a model fails: features of its answers, folds, wrong answers by feature.
 
-Page and Markdown are made of the document alone. Always holds: the rows are those of the audits, by
-their hash, before anything is learned; what is computed of texts is taken where rows are given,
-readability where textstat is installed, and what is left out is said. An instance is an answer to
-an untouched row or to a row after a rule, wrong where the model does not do as the rule expects; a
-feature that says the same of all is left out, and what is not known is None, never 0. The folds are
-scikit-learn's KFold, shuffled with the seed, over the rows of the data, so that the answers to one
-row are never learned from and judged at once; a feature is worth what micro F1 loses where its
-values are shuffled among the judged answers. For two classes of which each answer has one, micro F1
-is the share of answers told rightly. The same seed gives the same numbers on any number of cores,
-since one thread learns, and the document holds no date and no path. Costs ten times up to a hundred
-small trees: some seconds for ten thousand answers.
+An instance is an answer to an untouched row or to a row after a rule. It is wrong if the model does
+not do as the rule expects. Before anything is learned, hashes confirm that the rows are those of
+the audits. Features of texts need the rows, and readability needs textstat; notes say what is left
+out. A feature with one value for all is left out. Unknown values are None, never 0.
+
+The folds are scikit-learn's KFold, shuffled with the seed, over the rows of the data, so that no
+fold learns from answers to the rows that it judges. The importance of a feature is the micro F1
+that is lost if its values are shuffled among the judged answers. As each answer has one of two
+classes, micro F1 is the share of correct predictions. One thread learns, so the same seed gives the
+same numbers on any number of cores. The document holds no date and no path, and the reports are
+made of it alone. Costs ten times up to a hundred small trees: seconds for ten thousand answers.
 
 Source: 'Evaluating Neural Machine Comprehension Model Robustness to Noisy Inputs and Adversarial
 Attacks', section 6, which takes XGBoost; the boosting here is scikit-learn's over histograms.
@@ -48,7 +48,7 @@ from sears_dsl.statistics import Share, mean_interval, share_of
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OverFolds:
-    """A number of each fold, with the 95% interval of the mean (Nadeau and Bengio)."""
+    """A number for each fold, with the 95% interval of the mean (Nadeau and Bengio)."""
 
     mean: float
     deviation: float
@@ -59,7 +59,7 @@ class OverFolds:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartErrors:
-    """The answers of which a feature says the same, or nearly."""
+    """The answers with one value of a feature, or with values in one range."""
 
     value: str
     wrong: Share
@@ -67,9 +67,9 @@ class PartErrors:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FeatureRecord:
-    """Something known of so many answers, and what it is worth: micro F1 lost by shuffling it.
+    """A feature, how many answers it is known for, and its importance: micro F1 lost by shuffling.
 
-    Its parts are wrong answers by its values, at most twelve.
+    Its parts are the wrong answers by its values, at most twelve.
     """
 
     name: str
@@ -81,7 +81,7 @@ class FeatureRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AuditName:
-    """An audit that was learned from, by the name that tells it from the others."""
+    """An audit that was learned from, by a name that distinguishes it from the others."""
 
     name: str
     model: str
@@ -90,7 +90,7 @@ class AuditName:
 
 
 class ErrorsDocument(DocumentRecord):
-    """Everything about what predicts that a model fails; features are those worth most first."""
+    """Everything about what predicts that a model fails; the most important features come first."""
 
     format: Literal["sears-errors"] = "sears-errors"
     version: Literal[1] = 1
@@ -109,12 +109,12 @@ class ErrorsDocument(DocumentRecord):
 
     @property
     def foretold(self) -> bool:
-        """Whether errors are told better than by the majority class, beyond chance."""
+        """Whether errors are predicted better than by the majority class, beyond chance."""
         return self.over_majority.low > 0
 
     @property
     def conclusion(self) -> str:
-        """What to think of it, in a sentence."""
+        """The result in one sentence."""
         points = 100 * self.over_majority.mean
         scores = (
             f"micro F1 {self.f1.mean:.3f} against {self.majority_f1.mean:.3f} of always saying "
@@ -144,7 +144,7 @@ _KNOWN: tuple[tuple[str, FeatureKind, str], ...] = (
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Feature:
-    """Something that is known of each answer; None where it is not."""
+    """A feature with its value for each answer, None if it is not known."""
 
     name: str
     kind: FeatureKind
@@ -153,7 +153,7 @@ class Feature:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LearningRows:
-    """Answers to learn from: which are wrong, their rows of the data, what is known of them."""
+    """Answers to learn from: which are wrong, their rows in the data, and their features."""
 
     wrong: NDArray[np.bool_]
     rows: NDArray[np.int64]
@@ -176,7 +176,7 @@ def instances(
     audits: Mapping[str, AuditDocument],
     of_rows: Mapping[str, Sequence[slices.SliceValue]] | None = None,
 ) -> LearningRows:
-    """Lay out the answers of audits with what is known of them, and of the rows of the data."""
+    """Lay out the answers of audits with their features, and those of the rows (`of_rows`)."""
     same_rows(audits)
     answers = [each for name, audit in audits.items() for each in _answers(name, audit)]
     features = [
@@ -200,7 +200,7 @@ def instances(
 
 
 def same_rows(audits: Mapping[str, AuditDocument]) -> None:
-    """Audits can be looked at together only if they are of the same rows."""
+    """Raise an error unless all audits are of the same rows."""
     if not audits:
         raise UsageError("no audit is named", help="name folders that `sears audit` wrote")
     (first_name, first), *others = audits.items()
@@ -209,9 +209,9 @@ def same_rows(audits: Mapping[str, AuditDocument]) -> None:
 
 
 def _answers(name: str, audit: AuditDocument) -> Iterator[_JudgedAnswer]:
-    """To rows as they are, where labels say which of them are right; then each rule's.
+    """The answers to untouched rows, if labels say which are right; then those after each rule.
 
-    A rule that expects ``flip`` is tested only where the row was right before.
+    A rule that expects ``flip`` is tested only on rows that were right before.
     """
     if audit.labelled:
         total = audit.data.rows
@@ -237,19 +237,19 @@ LEAST_INSTANCES = 100
 LEAST_OF_A_CLASS = FOLDS
 _SHUFFLES = 5
 _TREES = 100
-# Deeper trees do no better on the stored answers of two readers and cost twice the time; without
-# stopping early they fall behind the majority class where there is nothing to learn
+# Deeper trees do no better on the stored answers of two readers and cost twice the time. Without
+# early stopping, trees fall behind the majority class if there is nothing to learn
 # (`python -m benchmarks.readers --learners`).
 _DEPTH = 3
-# scikit-learn's histograms tell so many categories apart.
+# The highest number of a category in scikit-learn's histograms.
 _MOST_CATEGORIES = 254
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Learned:
-    """What came of the folds: micro F1 of always saying what most are, and of gradient boosting.
+    """The results of the folds: micro F1 of the majority class, and of gradient boosting.
 
-    Importances, float64 (features, folds), are what is lost by shuffling a feature.
+    `importances`, float64 (features, folds), are what is lost by shuffling a feature.
     """
 
     majority: bool
@@ -259,7 +259,7 @@ class Learned:
 
 
 def learn(answers: LearningRows, *, seed: int = 0) -> Learned:
-    """Tell wrong from right answers by their features."""
+    """Learn to tell wrong from right answers by their features, fold by fold."""
     _check(answers)
     need_learning()
     from sklearn.ensemble import HistGradientBoostingClassifier  # noqa: PLC0415 - an extra
@@ -267,7 +267,7 @@ def learn(answers: LearningRows, *, seed: int = 0) -> Learned:
 
     table = np.column_stack([numbers_of(each) for each in answers.features])
     categories = [each.kind == "category" for each in answers.features]
-    # Of all answers: near balance what most are among those learned from, few are in the others.
+    # Over all answers: near balance, the majority of nine folds is often the tenth's minority.
     majority = bool(2 * answers.wrong.sum() > len(answers.wrong))
     majority_f1, f1, importances = [], [], []
     trees = HistGradientBoostingClassifier(
@@ -277,8 +277,8 @@ def learn(answers: LearningRows, *, seed: int = 0) -> Learned:
         categorical_features=categories,
         random_state=seed % 2**32,
     )
-    # Trees this small wait for each other's threads longer than they grow where the cores have
-    # other work, and sums over threads are rounded as these happen to share the rows.
+    # If the cores have other work, threads on such small trees wait for each other longer than
+    # they work. The rounding of sums also depends on how threads happen to share the rows.
     with threadpool_limits(limits=1, user_api="openmp"):
         for number, (learned, judged) in enumerate(_folds(answers.rows, seed)):
             trees.fit(table[learned], answers.wrong[learned])
@@ -348,7 +348,7 @@ def _folds(rows: NDArray[np.int64], seed: int) -> Iterator[tuple[NDArray[Any], N
 def _shuffled_score(
     trees: Any, table: Floats, truth: NDArray[np.bool_], column: int, draw: np.random.Generator
 ) -> float:
-    """Micro F1 where the values of a column stand at other answers, the mean of a few shuffles."""
+    """Micro F1 with the values of a column shuffled among the answers; the mean of a few times."""
     scores = []
     for _ in range(_SHUFFLES):
         shuffled = table.copy()
@@ -358,12 +358,12 @@ def _shuffled_score(
 
 
 def numbers_of(feature: Feature) -> Floats:
-    """A column of numbers; names by their place among the most frequent, what is unknown as NaN."""
+    """A feature as numbers: categories by their rank in frequency, unknown values as NaN."""
     if feature.kind == "number":
         return np.array([np.nan if each is None else each for each in feature.values], np.float64)
     counts = Counter(each for each in feature.values if each is not None)
     ordered = sorted(counts, key=lambda each: (-counts[each], str(each)))
-    # The rarest share the last place where there are too many.
+    # If there are too many, the rarest share the last rank.
     places = {each: min(place, _MOST_CATEGORIES) for place, each in enumerate(ordered)}
     return np.array(
         [np.nan if each is None else places[each] for each in feature.values], np.float64
@@ -371,7 +371,7 @@ def numbers_of(feature: Feature) -> Floats:
 
 
 _AS_IT_IS = ReadOptions()
-# Packages that decide the result, by the names under which they are imported.
+# Packages that affect the result → the names under which they are imported.
 _DECIDE = {"sears-dsl": "sears_dsl", "scikit-learn": "sklearn", "numpy": "numpy",
            "textstat": "textstat"}  # fmt: skip
 
@@ -385,7 +385,7 @@ def predict_errors(
     reading: ReadOptions = _AS_IT_IS,
     seed: int = 0,
 ) -> ErrorsDocument:
-    """What predicts that the model fails, as `sears.predict_errors` gives it."""
+    """Learn what predicts that the model fails, for `sears.predict_errors`."""
     same_rows(audits)
     first = next(iter(audits.values()))
     notes = []
@@ -444,11 +444,11 @@ def _audited_rows(
 
 
 def _default_features(rows: LabelledRows) -> list[str]:
-    """What is computed of the columns that the model read."""
+    """The names of the features that are computed from the columns that the model reads."""
     columns = list(rows.rows[0])
     questions = {column: sum(row[column].rstrip().endswith("?") for row in rows.rows)
                  for column in columns}  # fmt: skip
-    # Of a column most of whose texts are questions, be it the one that rules rewrite or not.
+    # Columns most of whose texts are questions, whether rules rewrite them or not.
     asking = [column for column in columns if 2 * questions[column] > len(rows.rows)]
     names = [f"first-word({column})" for column in asking]
     names += [f"words({column})" for column in columns]
@@ -514,7 +514,7 @@ def _document(
 
 
 def over_folds(values: Floats) -> OverFolds:
-    """A number of each fold with what it leaves open."""
+    """Numbers of the folds with their mean, their deviation and the interval of the mean."""
     low, high = fold_interval(values)
     return OverFolds(
         mean=float(values.mean()),
@@ -526,7 +526,7 @@ def over_folds(values: Floats) -> OverFolds:
 
 
 def _parts(feature: Feature, answers: LearningRows) -> tuple[PartErrors, ...]:
-    """Numbers in ranges, names as they are; those with numbers in their order."""
+    """The parts of a feature: numbers in ranges, categories as they are; numbers in order."""
     if feature.kind == "number":
         of_instances = slices.parts_of(feature.values)
     else:

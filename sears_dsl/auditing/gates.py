@@ -1,15 +1,15 @@
-"""What a person demands of a model, how often it may fail which rules, and each rule judged by it.
+"""What a user demands of a model: how often it may fail which rules, and each rule judged by it.
 
-In: limits, for all rules or for some; effects. Out: `Gates`, which knows the limit of each rule; a
-`Judgement` for each rule. Always holds: the most particular limit counts (the rule's own, then its
-tags, then its severity, then that for all); a limit that no rule and no template takes is an error,
-since a gate that gates nothing looks like one that holds; a rule that was tested on too few rows is
-not judged, however it did: it neither passes nor fails. p is the exact probability of so many
-failures or more if the model failed at the limit; q is p after Benjamini and Hochberg, over all
+In: limits for all rules or for some, and effects. Out: `Gates`, which knows the limit of each rule,
+and a `Judgement` of each rule. The most specific limit counts: that of the rule, then of its tags,
+of its severity, of all rules. A limit that applies to no rule and no template is an error, since a
+gate that gates nothing looks like one that holds. A rule that was tested on too few rows is not
+judged: it neither passes nor fails, however it did. p is the exact probability of at least so many
+failures if the model failed at the rate of the limit. q is p after Benjamini and Hochberg, over all
 rules that were tested. Costs one binomial tail a rule.
 
-A rule without a limit is tested against the tolerated rate. Its default is the share of rows of
-which a discovered rule may change the meaning (δ = 0.1): more failures than that are the model's.
+A rule without a limit is tested against the tolerated rate. Its default is the share of rows in
+which a discovered rule may change the meaning (δ = 0.1); any failures beyond that are the model's.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ from sears_dsl.language.rule import Metadata, Rule, Template
 from sears_dsl.statistics import Share, binomial_tail, percent, q_values, share_of
 
 JudgeBy: TypeAlias = Literal["rate", "evidence", "proof"]
-"""When a rule fails: its ``rate`` is above the limit; there is ``evidence`` that it is (q < 0.05);
-there is no ``proof`` that it is not (the interval reaches above the limit)."""
+"""What makes a rule fail: its ``rate`` is above the limit, there is ``evidence`` of that
+(q < 0.05), or there is no ``proof`` of the contrary (the interval reaches above the limit)."""
 
 Demand: TypeAlias = Literal[
     "failures", "robust", "invariant", "local", "mean", "corrected", "above-constant"
 ]
-"""What a gate asks for: few ``failures`` of each rule; that accuracy does not fall by more than a
-tolerance (``robust``), nor rise by more (``invariant``), over all the rules together; that of the
-rows at least a share is robust each by itself (``local``); that the mean over rules or templates
-(``mean``), p′ with 0 for a guess (``corrected``), or p′ less what the best constant answer would
-score (``above-constant``), is no less than a rate."""
+"""What a gate demands. ``failures``: each rule fails on few rows. ``robust``: over all its rules
+together, accuracy falls by no more than a tolerance; ``invariant``: nor does it rise by more.
+``local``: at least a share of the rows is robust each by itself. The others demand at least a rate:
+of the mean over rules or templates (``mean``), of p′ rescaled so that a guess is 0 (``corrected``),
+or of p′ minus what the best constant answer would score (``above-constant``)."""
 
 _SEVERITIES = ("low", "medium", "high")
 _TAG, _SEVERITY, _TEMPLATE = "tag:", "severity:", "template:"
@@ -48,10 +48,10 @@ _ALL = "all"
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """A failure rate that rules may have at most; of robustness the tolerance, or the least share.
+    """One demand; its rate is the highest failure rate, the tolerance, or the least share or rate.
 
-    A selector is a rule's id, ``tag:NAME`` or ``severity:high``; of a gate that asks about
-    robustness a rule's id, ``template:ID``, ``tag:NAME`` or ``all``.
+    A selector is a rule's id, ``tag:NAME`` or ``severity:high``. In a gate about robustness it is
+    a rule's id, ``template:ID``, ``tag:NAME`` or ``all``.
     """
 
     selector: str
@@ -59,18 +59,18 @@ class Gate:
     demand: Demand = "failures"
 
     def is_about(self, effect: RuleEffect) -> bool:
-        """Whether a gate that asks about robustness means this rule too."""
+        """Whether a gate about robustness includes this rule."""
         rule = effect.rule
         known = (_ALL, effect.id, rule.name, *_tags(rule.metadata))
         return self.selector in known
 
     def is_about_template(self, name: str, template: Template) -> bool:
-        """Whether a gate that asks about robustness means a template of this id too."""
+        """Whether this is a gate about robustness that includes a template of this id."""
         known = (_ALL, _TEMPLATE + name, *_tags(template.metadata))
         return self.demand != "failures" and self.selector in known
 
     def tolerance(self, of_run: float) -> float:
-        """τ under which it is judged: its own rate, or that of the run."""
+        """The τ at which the gate is judged: its own rate, or that of the run."""
         return self.rate if self.demand in ("robust", "invariant") else of_run
 
     @property
@@ -85,7 +85,7 @@ class Gates:
 
     flip_rate: float | None = None  # limit of every rule that expects ``same``; None for none
     miss_rate: float | None = None  # likewise of ``flip`` or ``label``; None takes `flip_rate`
-    # Limit of the share of right rows, among those that the first kind changes, that any flips.
+    # Limit for the right rows that any rule of the first kind flips, of those that any changes.
     rows_flipped: float | None = None
     own: tuple[Gate, ...] = ()
     judge_by: JudgeBy = "rate"
@@ -119,11 +119,11 @@ class Gates:
 
     @property
     def of_robustness(self) -> tuple[Gate, ...]:
-        """Those that ask about robustness."""
+        """The gates about robustness."""
         return tuple(gate for gate in self.own if gate.demand != "failures")
 
     def limit_of(self, effect: RuleEffect) -> tuple[float | None, str]:
-        """The limit of a rule, and who says so; None where nothing is demanded of it."""
+        """The limit of a rule and what sets it; None if nothing is demanded of the rule."""
         metadata = effect.rule.metadata
         selectors = (
             (effect.id, effect.rule.name or effect.id),
@@ -144,7 +144,7 @@ class Gates:
     def check(
         self, rules: Iterable[tuple[str, Rule]], templates: Iterable[tuple[str, Template]] = ()
     ) -> None:
-        """Refuse a gate without a rule or, where it asks about robustness, a template."""
+        """Refuse a gate that selects no rule and, if it is about robustness, no template."""
         of_failures, of_robustness = set[str](), {_ALL}
         for name, rule in rules:
             names = {name, rule.name or name, *_tags(rule.metadata)}
@@ -174,7 +174,7 @@ def _tags(metadata: Metadata) -> tuple[str, ...]:
 
 
 def read_gate(written: str) -> Gate:
-    """A gate as it is written on a command line: ``SELECTOR=RATE``.
+    """Parse a gate as written on a command line: ``SELECTOR=RATE``.
 
     Example:
         >>> gate = read_gate("robust:tag:negation=5%")
@@ -202,9 +202,9 @@ def read_gate(written: str) -> Gate:
 
 
 def read_rate(written: str) -> float:
-    """A rate as people write one; -1 of what is none.
+    """Parse a rate such as ``0.02`` or ``2%``; returns -1 if it is none.
 
-    In decimals, since 0.7 / 100 is less than 0.007 otherwise.
+    Percentages are divided as decimals, since the float 0.7 / 100 is less than 0.007.
     """
     try:
         return float(Decimal(str(float(written[:-1]))) / 100 if written.endswith("%") else written)
@@ -221,10 +221,10 @@ CERTAIN = 0.05
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judgement:
-    """What is to be said of a rule, by the tested rows on which the model does not do as expected.
+    """The judgement of a rule by its failures: tested rows on which the model does the unexpected.
 
-    p is about the rate `against`, the limit or, where nothing is demanded, the tolerated rate; None
-    where no row was tested. q is after control of false discoveries.
+    p is about the rate `against`: the limit or, if there is none, the tolerated rate. It is None
+    if no row was tested. q is p after control of false discoveries.
     """
 
     outcome: JudgementOutcome
@@ -240,7 +240,7 @@ class Judgement:
 def judge(
     effects: Sequence[RuleEffect], gates: Gates, *, templates: Mapping[str, Template] | None = None
 ) -> tuple[Judgement, ...]:
-    """A judgement for each rule."""
+    """Judge each rule."""
     gates.check(((effect.id, effect.rule) for effect in effects), (templates or {}).items())
     limits = [gates.limit_of(effect) for effect in effects]
     shares = [share_of(int(each.failed.sum()), int(each.tested.sum())) for each in effects]
@@ -279,7 +279,7 @@ def judge(
 
 
 def lost_rewrites(refused: int, rejected: int) -> str:
-    """What became of rewrites that do not count; nothing where there are none."""
+    """Say why rewrites do not count; "" if all of them do."""
     words = []
     if refused:
         words.append(
@@ -300,9 +300,9 @@ def judge_share(
     changed: int,
     lost: str = "",
 ) -> tuple[JudgementOutcome, str]:
-    """The outcome of one share of failures, of so many changed rows, and why.
+    """Return the outcome of a share of failures, and the reason for it.
 
-    Rewrites may be `lost` before anything could be said of them.
+    `changed` is the number of changed rows, and `lost` says why rewrites do not count.
     """
     if share.rate is None:
         none_right = "the model has none of the rows that it changes right"
@@ -316,7 +316,7 @@ def judge_share(
         return "measured", "no limit is set"
     rate, most = percent(share.rate), percent(limit)
     if rate == most and share.rate != limit:
-        rate = f"{100 * share.rate:#.3g}%"  # a figure more
+        rate = f"{100 * share.rate:#.3g}%"  # one more digit
     shown = f"{share.count:,} of {share.total:,} fail ({rate})"
     if q_value is not None and q_value < CERTAIN:
         return "failed", f"{shown}, clearly above {most}"

@@ -1,9 +1,8 @@
 """Semantic robustness of a model to a ruleset: to each rule, to each tag, to all rules together.
 
-In: effects, and what is tolerated. Out: `Robustness`. Always holds: a rewrite counts as right when
-the answer is what its rule expects, whatever the model said before, so that rules which change the
-label take part like those that keep it; rows on which the model is wrong take part too; with few
-rows nothing is judged.
+In: effects and a tolerance. Out: `Robustness`. A rewrite counts as right if the answer is what its
+rule expects, whatever the model said before, so rules that change the label take part like those
+that keep it. Rows on which the model is wrong take part too. With too few rows nothing is judged.
 """
 
 from __future__ import annotations
@@ -27,9 +26,9 @@ About: TypeAlias = Literal[
     "all rules", "tag", "rule", "all templates", "templates of a tag", "template"
 ]
 
-#: τ where nobody says what is tolerated, no gate either.
+#: The default τ, if neither the user nor a gate sets one.
 TOLERANCE = 0.05
-# With more labels than this, and than a twentieth of the rows, answers are free and no classes.
+# With more labels than this, and than a twentieth of the rows, answers are free, not classes.
 _MOST_LABELS = 12
 _ROWS_A_LABEL = 20
 
@@ -38,38 +37,38 @@ _ROWS_A_LABEL = 20
 class RobustnessRecord:
     """How robust the model is to some rules, or to the sentences of some templates.
 
-    What is not said here is that of `SemanticRobustness`, of one τ. Of templates, rules are
-    templates, rows and rewrites their sentences, p is that on all rows of data, 1 without data, and
-    the interval of the gap is Newcombe's.
+    Fields without a comment are those of `SemanticRobustness`. In a record of templates, `rules`
+    counts templates, `rows` and `rewrites` their sentences; p is the accuracy on all rows of data,
+    or 1 without data, and the interval of the gap is Newcombe's.
     """
 
     about: About
-    name: str  # the tag or the id of the rule or template; empty of all
+    name: str  # the tag, or the id of the rule or template; empty for all
     rules: int  # those that change a row
     rows: int
     rewrites: int
     before: float | None
     after: float | None
     pooled: float | None
-    mean: float | None  # over rules, or templates, of p′
+    mean: float | None  # of p′, over rules or templates
     gap: float | None
     low: float
     high: float
     smallest_tau: float | None
-    # With 0 for a guess and 1 for perfection; None where answers are free.
+    # Rescaled so that a guess is 0 and perfection 1; None if answers are free.
     before_corrected: float | None
     after_corrected: float | None
     tolerance: float
-    robust: bool | None  # whether p′ ≥ p - τ, by what judges; None with too few rows
+    robust: bool | None  # whether p′ ≥ p - τ, by `Gates.judge_by`; None with too few rows
     invariant: bool | None  # whether also p′ ≤ p + τ
-    local: Share  # rows of which the mean over their rewrites is at least p - τ
+    local: Share  # rows whose mean over their rewrites is at least p - τ
     smallest_tau_everywhere: float | None
     curve: tuple[tuple[float, int], ...]
-    constant: accuracies.ConstantAnswer | None  # what the best one would score on the rewrites
+    constant: accuracies.ConstantAnswer | None  # the best one, and its score on the rewrites
 
     @property
     def selector(self) -> str:
-        """What a gate calls it."""
+        """The selector of these rules or templates, as reports write it."""
         return {
             "all rules": "all",
             "all templates": "all templates",
@@ -101,7 +100,7 @@ class RobustnessRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RobustnessGate:
-    """What came of a gate that asks about robustness; its tolerance is τ, or the least share."""
+    """The outcome of a gate about robustness; `tolerance` is τ, or the least share or rate."""
 
     gate: str
     tolerance: float
@@ -111,9 +110,9 @@ class RobustnessGate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Robustness:
-    """Semantic robustness at a τ of all rules, each tag, each rule; then likewise of templates.
+    """Semantic robustness at one τ: of all rules, each tag, each rule, then so for templates.
 
-    There are so many labels; None where answers are free.
+    `labels` is the number of labels, None if answers are free.
     """
 
     tolerance: float
@@ -126,8 +125,8 @@ class Robustness:
 class ColumnAccuracy:
     """Accuracy on the untouched rows by the values of a column, such as the template of a row.
 
-    That on all rows, the mean over values, and what the best constant answer would score in both
-    ways; None where answers are free.
+    `pooled` is that on all rows, `mean` the mean over values. `constant` is what the best constant
+    answer would score in both ways, None if answers are free.
     """
 
     column: str
@@ -147,7 +146,7 @@ def robustness(
 ) -> Robustness | None:
     """How robust the model is to all rules, to each tag and to each rule, over all draws.
 
-    None where nobody wants to know: there is no τ and no gate that asks about it.
+    None if nobody asked: there is neither a τ nor a gate about robustness.
     """
     demanded = gates.of_robustness
     if tolerance is None and not demanded:
@@ -171,7 +170,7 @@ def robustness(
 
 
 def _tolerated(demanded: Sequence[Gate]) -> float:
-    """The smallest tolerance of gates, so that none that holds is called not robust beside it."""
+    """The smallest tolerance of the gates, so that no rules whose gate fails are called robust."""
     with_tolerance = [each for each in demanded if each.demand in ("robust", "invariant", "local")]
     return min((each.tolerance(TOLERANCE) for each in with_tolerance), default=TOLERANCE)
 
@@ -179,9 +178,9 @@ def _tolerated(demanded: Sequence[Gate]) -> float:
 def column_accuracies(
     effects: Effects, columns: Mapping[str, Sequence[Any]]
 ) -> Iterator[ColumnAccuracy]:
-    """Accuracy on untouched rows with labels by each column of words: templates, sources.
+    """Accuracy on untouched rows with labels by each column of words, such as a source.
 
-    Numbers have no values that could be alike, and are left out.
+    Columns of numbers are left out, since their values hardly repeat.
     """
     if not effects.labelled:
         return
@@ -205,7 +204,7 @@ def column_accuracies(
 
 
 def writable(text: str) -> str:
-    """Text that a file in UTF-8 can hold: half a surrogate pair is a question mark."""
+    """The text as UTF-8 can hold it: half a surrogate pair becomes a question mark."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
@@ -217,10 +216,10 @@ def _are_numbers(words: Sequence[str]) -> bool:
 
 
 def labels_of(effects: Effects) -> tuple[str, ...]:
-    """The labels that rows have or rules name, sorted; none where answers are free.
+    """The labels that rows have or rules name, sorted; none if answers are free.
 
-    Free are the answers to questions, of which hardly two are the same, and those that are no
-    labels of the data but the model's own.
+    Answers are free if they answer questions, so that hardly two are the same, or if the data has
+    no labels, so that the model's own answers count.
     """
     rows = effects.data.labels
     if rows is None or any(len(of_row) != 1 for of_row in rows):
@@ -244,7 +243,7 @@ def _selections(effects: Effects) -> Iterator[tuple[About, str, list[RuleEffect]
 
 
 def _right_answers(effects: Effects, labels: Sequence[str]) -> dict[str, Flags]:
-    """Of each label the rows for which it is right."""
+    """Label → the rows for which it is right."""
     of_rows = np.array([of_row[0] for of_row in effects.data.labels or ()], object)
     return {label: of_rows == label for label in labels}
 
@@ -259,7 +258,7 @@ def _as_constant(effect: RuleEffect, label: str, right: Flags) -> Flags:
 
 @dataclass(frozen=True)
 class _Counting:
-    """What records are counted from: of each rule its effects in all draws, by its id."""
+    """Counts records from effects; `draws` has each rule's effects in all draws, by its id."""
 
     effects: Effects
     draws: Mapping[str, list[RuleEffect]]
@@ -295,7 +294,7 @@ class _Counting:
         )
 
     def judged(self, gate: Gate, *, of_run: float) -> RobustnessGate:
-        """What comes of a gate."""
+        """Judge a gate about robustness."""
         members = [each for each in self.effects.rules if len(each) and gate.is_about(each)]
         record = self.record("rule", gate.selector, members, tolerance=gate.tolerance(of_run))
         outcome, reason = judged_gate(gate, record, self.gates)
@@ -314,7 +313,7 @@ def record_of(
     gates: Gates,
     tolerance: float,
 ) -> RobustnessRecord:
-    """What was counted of some rules or templates, with what is to be thought of it."""
+    """The record of some rules or templates: what was counted, and how it is judged."""
     enough, number = robustness.rows >= gates.support, labels or None
     robust, invariant = (
         holds(robustness, tolerance, judge_by=gates.judge_by) if enough else None
@@ -342,7 +341,7 @@ def _joined(parts: Sequence[NDArray[Any]], kind: type[np.generic]) -> NDArray[An
 
 
 def judged_gate(gate: Gate, record: RobustnessRecord, gates: Gates) -> tuple[JudgementOutcome, str]:
-    """What comes of a gate on a record, and why in a sentence."""
+    """Judge a gate by a record; returns the outcome, and the reason in a sentence."""
     if not record.rows:
         return "not judged", "nothing to test on: no row is changed"
     if record.rows < gates.support:
@@ -363,7 +362,7 @@ def judged_gate(gate: Gate, record: RobustnessRecord, gates: Gates) -> tuple[Jud
 def _at_least(
     gate: Gate, record: RobustnessRecord, judge_by: JudgeBy
 ) -> tuple[JudgementOutcome, str]:
-    """A gate that wants a share or an accuracy; only a share of rows has an interval."""
+    """Judge a gate that demands a share or an accuracy; only a share of rows has an interval."""
     local = record.local
     if gate.demand == "local":
         sentence = (
@@ -394,7 +393,7 @@ def _at_least(
 
 
 def in_words(record: RobustnessRecord) -> str:
-    """What became of the accuracy, in a sentence without its full stop."""
+    """How the accuracy changes, as a sentence without its full stop."""
     if record.gap is None:
         return "no row is changed"
     by = f"{points(record.gap)} points (95% {points(record.low)} to {points(record.high)})"
@@ -414,7 +413,7 @@ def _number_of(record: RobustnessRecord) -> str:
 
 
 def tenths(rate: float | None) -> str:
-    """A rate with a tenth of a per cent; a dash where there is none."""
+    """A rate to a tenth of a per cent; a dash if there is none."""
     return "–" if rate is None else f"{100 * rate:.1f}%"
 
 

@@ -2,9 +2,9 @@
 
     rules × rows ──▶ rewrites ──▶ answers ──▶ flips, meaning ──▶ counted, judged ──▶ `AuditDocument`
 
-In: rulesets, rows, a model, a tagger, a scorer or none, and what a person chose. Out: the document.
-Always holds: what is wrong with rules and gates is said before the model is asked. Costs a
-prediction a row, one for each distinct rewrite, and a score for each sampled pair.
+In: rulesets, rows, a model, a tagger, a scorer or none, and the user's choices. Out: the document.
+Errors in rules and gates are raised before the model is asked. Costs a prediction a row, one for
+each distinct rewrite, and a score for each sampled pair.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 
 def read_rates(written: str | Sequence[str]) -> tuple[int, ...]:
-    """Rates of noise as a person writes them, in millionths and ascending."""
+    """Parse rates of noise as a user writes them; returns millionths, ascending."""
     rates = set()
     for name in written.split(",") if isinstance(written, str) else written:
         share = read_share(name.strip())
@@ -60,7 +60,7 @@ def read_rates(written: str | Sequence[str]) -> tuple[int, ...]:
 def compile_and_check(
     rulesets: Sequence[Ruleset], gates: Gates, *, tagger: Tagger, seed: int = 0
 ) -> Matcher:
-    """Compile rules, and say what is wrong with them and gates before the model is asked."""
+    """Compile rules, and check them and the gates before the model is asked."""
     matcher = compile_with_sources(rulesets, tagger=tagger, seed=seed)
     gates.check(
         zip(matcher.rule_ids, matcher.rules, strict=True),
@@ -72,9 +72,10 @@ def compile_and_check(
 def as_found(
     choice: PartsChoice, rulesets: Sequence[Ruleset], *, note: Callable[[str], None]
 ) -> tuple[PartsChoice, FoundScoring | None]:
-    """Score as when the rules were found, where their manifests agree, and what these say.
+    """Choose the scorer and τ that the rules were found with, if their manifests agree.
 
-    A scorer of somebody's own is not taken: only a person names one.
+    Also returns what the manifests say. A user's own scorer is not taken from a manifest, since
+    only a person may name code to run.
     """
     recorded = [each for each in map(found_scoring, rulesets) if each is not None]
     if not recorded:
@@ -102,7 +103,7 @@ def as_found(
 
 
 def recorded_otherwise(recorded: FoundScoring, scorer: Scorer) -> str:
-    """A sentence for rules that are scored otherwise than when they were found."""
+    """The note on rules that are scored differently from when they were found."""
     return (
         f"note: the rules were scored by {recorded.scorer} ({recorded.manifest}), and are now by "
         f"{scorer.identity}"
@@ -119,7 +120,7 @@ def scorer_of_audit(
     show: OnStage,
     note: Callable[[str], None],
 ) -> Iterator[Scorer | None]:
-    """What says whether meaning is kept, scores in a folder or in memory; None for no scorer."""
+    """Open the scorer, which remembers scores in a folder or in memory; None for no scorer."""
     from sears_dsl.discovery.parts import NO_SCORER, open_parts  # noqa: PLC0415 - as asked for
     from sears_dsl.paraphrasing.remembered import RememberedScorer  # noqa: PLC0415 - likewise
 
@@ -153,7 +154,7 @@ def audit_rules(
             "no rule draws anything, so no rate changes what the rules do",
             help="write rate: 10% under a rule, or leave out the rates",
         )
-    # Rules may have been looked for without labels, the model's own answers counting as right.
+    # A search without labels counts the model's own answers as right.
     rows = {data.digest, replace(data, labels=None).digest}
     same = [Path(each.path).name for each in rulesets if found_on(Path(each.path)) in rows]
     if same:
@@ -191,12 +192,12 @@ def audit_rules(
 
 
 def _drawing(effects: Effects) -> Effects:
-    """Those of the rules that draw."""
+    """The effects without the rules that do not draw."""
     return replace(effects, rules=tuple(each for each in effects.rules if draws(each.rule)))
 
 
 def _rated(rulesets: Sequence[Ruleset], matcher: Matcher, rate: int, *, seed: int) -> Matcher:
-    """The rules, those that draw at another rate, which is not part of their ids."""
+    """Compile the rules, those that draw at another rate, which is not part of their ids."""
     rated = [
         replace(
             ruleset,
@@ -219,9 +220,9 @@ def sentences_of(
     also: Sequence[str],
     note: Callable[[str], None],
 ) -> Generated | None:
-    """The sentences of the templates that an audit asks about; None where there are none.
+    """Write the sentences of templates that an audit asks about; None if there are none.
 
-    Where the model reads further columns there are none: no template fills these.
+    There are none if the model reads further columns, because no template fills these.
     """
     templates = sum(len(ruleset.templates) for ruleset in rulesets)
     if templates and also:

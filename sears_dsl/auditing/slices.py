@@ -1,19 +1,19 @@
 """Where a model fails: the same numbers for parts of the rows, by label, length, question, column.
 
-A slicing is a column, or what is computed of one, or of the model's own answers:
+A slicing is a column, or is computed from a column or from the model's own answers:
 
     words(COLUMN)        words between white space
     first-word(COLUMN)   who what which when where why how, else other
     agreement(COLUMN)    share of annotators with the most frequent answer, as SQuAD compares them
     grade(COLUMN)        Flesch-Kincaid grade, by textstat
 
-Always holds: a slicing puts every row into exactly one part; a row without a value is in the part
-"(empty)", and parts beyond the largest are put together as "(other)", never dropped; ``answer`` in
-parentheses is what the model says of the untouched row, anything else a column; a name that is a
-column stays that column, whatever it looks like; p compares the flip rate of a part with that of
-the rest of its slicing (Fisher's exact test), and q controls false discoveries over all parts of
-all slicings, so that looking at many parts finds no more than there is. Costs a look at each text;
-`grade` some milliseconds a paragraph, once for equal texts.
+A slicing puts every row into exactly one part. A row without a value is in the part "(empty)", and
+parts beyond the largest are put together as "(other)", never dropped. ``answer`` in parentheses is
+the model's answer to the untouched row, anything else a column. A name that is a column stays that
+column, whatever it looks like. p compares the flip rate of a part with that of the rest of its
+slicing (Fisher's exact test). q controls false discoveries over all parts of all slicings, so that
+looking at many parts finds no more than there is. Costs a pass over the texts; `grade` costs some
+milliseconds a paragraph, once for equal texts.
 
 Source: 'Evaluating Neural Machine Comprehension Model Robustness to Noisy Inputs and Adversarial
 Attacks', section 5: question type, lengths, agreement and readability.
@@ -57,10 +57,10 @@ _YES_NO = re.compile(
 class SliceResult:
     """A part of the rows, by label, length, question type or a column.
 
-    Accuracies, also against the worst rule for each row, are None where the data has no labels.
-    Flipped are right rows that any rule flips, of those that any changes. p asks whether the rest
-    of the slicing has the same flip rate, None where nothing can be compared; q follows over all
-    parts.
+    `accuracy`, and `worst`, that against the worst rule for each row, are None without labels.
+    `flipped` is the share of right rows that any rule flips, of those that any changes. p tests
+    whether the rest of the slicing has the same flip rate, and is None if nothing can be compared.
+    q is p adjusted over all parts.
     """
 
     slicing: str
@@ -117,8 +117,8 @@ def slicings(
 ) -> dict[str, list[str]]:
     """The part of each row: by label, by length, by type of question, and by further columns.
 
-    Only where most rows are questions is there a type of question; only where they have labels, and
-    not as many as rows, are there parts by label.
+    There are types of questions only if most rows are questions, and parts by label only if there
+    are labels and not too many of them.
     """
     texts = data.texts
     parts: dict[str, list[str]] = {}
@@ -149,7 +149,7 @@ def slicings(
 
 
 def question_type(text: str) -> str:
-    """What a question asks for, by its words; ``(no question)`` of other texts."""
+    """What a question asks for, by its words; ``(no question)`` for other texts."""
     lower = text.strip().lower()
     if not lower.endswith("?"):
         return "(no question)"
@@ -165,17 +165,17 @@ def question_type(text: str) -> str:
 OTHER = "(other)"
 #: The part of rows without a value.
 EMPTY = "(empty)"
-#: More values than this are put together.
+#: If there are more values than this, the rarest are put together.
 MOST_PARTS = 12
-#: Of templates each is told by itself; a file of more was not read one by one.
+#: Up to this many templates are listed one by one; nobody reads a longer list.
 MOST_TEMPLATES = 200
 _QUARTERS = (0.25, 0.5, 0.75)
-# A column of numbers is cut into quarters where it has more values than this.
+# A column of numbers is cut into quarters if it has more values than this.
 _FEW_VALUES = 8
 
 
 def parts_of(values: Sequence[Any]) -> list[str]:
-    """Numbers as ranges where there are many of them, other values as they are."""
+    """The part of each value: many numbers become ranges, other values stay as they are."""
     numbers = [value for value in values if value is not None and value != ""]
     if len(set(map(str, numbers))) > _FEW_VALUES:
         try:
@@ -188,12 +188,12 @@ def parts_of(values: Sequence[Any]) -> list[str]:
 
 
 def as_words(values: Sequence[Any]) -> list[str]:
-    """The values as text, also numbers."""
+    """The values as text."""
     return [EMPTY if value is None or value == "" else str(value) for value in values]
 
 
 def largest(values: Sequence[str], most: int = MOST_PARTS) -> list[str]:
-    """The values; where there are too many, the rarer ones as one part."""
+    """The values; if there are more than `most`, the rarer ones become one part."""
     counts = Counter(values)
     if len(counts) <= most:
         return list(values)
@@ -202,7 +202,7 @@ def largest(values: Sequence[str], most: int = MOST_PARTS) -> list[str]:
 
 
 def quarters(values: Sequence[float | None], unit: str = "") -> list[str]:
-    """Numbers as one of at most four ranges with about equally many rows."""
+    """The range of each number, out of at most four ranges with about equally many rows."""
     known = np.array([value for value in values if value is not None])
     if not len(known):
         return [EMPTY] * len(values)
@@ -220,7 +220,7 @@ def quarters(values: Sequence[float | None], unit: str = "") -> list[str]:
 
 
 def in_order(of_rows: Sequence[str]) -> list[str]:
-    """Values with numbers in their order, else the most frequent first; what is left over last."""
+    """The parts, by their leading numbers, then the most frequent first; leftovers come last."""
     counts = Counter(of_rows)
     return sorted(counts, key=lambda value: (value in (OTHER, EMPTY), *_rank(value, counts)))
 
@@ -231,13 +231,13 @@ def _rank(value: str, counts: Mapping[str, int]) -> tuple[float, int, str]:
 
 
 SliceValue: TypeAlias = float | str | None
-"""What is computed of a row; None where the row has nothing to compute it of."""
+"""What is computed from a row; None if the row has nothing to compute it from."""
 
-#: In parentheses this is what the model says, not a column.
+#: In parentheses this name means the model's answer, not a column.
 ANSWER = "answer"
 _QUESTION_WORDS = frozenset(("who", "what", "which", "when", "where", "why", "how"))
 _NAME = re.compile(r"([A-Za-z][\w-]*)\((.+)\)")
-# Short texts, such as answers, are shown word by word up to here; so is what one paper prints.
+# Up to here short texts, such as answers, have a part for each number of words, as in the paper.
 _FEW_WORDS = 9
 
 
@@ -250,7 +250,7 @@ class Computed:
     cells: Sequence[Any] | None
 
     def values(self, answers: Sequence[Answer] | None = None) -> list[SliceValue]:
-        """The value of each row, by what the model says of it where there are no cells."""
+        """The value of each row; without cells it is computed from the model's answers."""
         cells = self.cells
         if cells is None:
             if answers is None:
@@ -271,12 +271,12 @@ class Computed:
         return values
 
     def parts(self, answers: Sequence[Answer] | None = None) -> list[str]:
-        """The part of each row; as `values`."""
+        """The part of each row, by its value."""
         return _FUNCTIONS[self.function][1](self.values(answers))
 
 
 def computed(name: str) -> tuple[str, str] | None:
-    """The function and the column that a name says, as in ``words(context)``; None of others."""
+    """Split a name such as ``words(context)`` into function and column; None for other names."""
     match = _NAME.fullmatch(name.strip())
     if match is None:
         return None
@@ -303,9 +303,9 @@ def read_slicings(
     format_name: str | None = None,
     options: ReadOptions | None = None,
 ) -> dict[str, Sequence[Any] | Computed]:
-    """What to slice by: columns of the rows, and what is computed of columns and answers.
+    """Read what to slice by: columns, and what is computed from columns and answers.
 
-    The model does not see any of it. It is read with the same options as the rows.
+    The model sees none of it. The options have to be those that the rows were read with.
     """
     if not names:
         return {}
@@ -323,7 +323,7 @@ def read_slicings(
             columns[require_column(dataset.names, column, where=dataset.path)] = []
     for batch in dataset.batches():
         for name, cells in columns.items():
-            # Of JSON lines a later batch may lack a column, as a row may.
+            # A later batch of JSON lines may lack a column, as a row may.
             cells.extend(batch.columns.get(name, [None] * batch.rows))
     return {
         name: columns[name]
@@ -365,7 +365,7 @@ def _agreement(cell: Any, where: str) -> SliceValue:
 
 
 def _annotations(cell: Any, where: str) -> list[str]:
-    """What each annotator said; equal answers stay as many as they are."""
+    """The answer of each annotator; equal answers are not merged."""
     if isinstance(cell, Mapping):
         cell = cell.get("text")
     if hasattr(cell, "tolist"):
@@ -384,7 +384,7 @@ def _grade(cell: Any, where: str) -> SliceValue:
 
 
 def _word_parts(values: Sequence[SliceValue]) -> list[str]:
-    """Most texts shorter than ten words: word by word. Else ranges."""
+    """A part for each number of words if most texts are shorter than ten words, else ranges."""
     known = [each for each in values if isinstance(each, float)]
     if not known or np.median(known) > _FEW_WORDS:
         return quarters([each if isinstance(each, float) else None for each in values], " words")
@@ -399,13 +399,13 @@ def _word_parts(values: Sequence[SliceValue]) -> list[str]:
 
 
 def _agreement_parts(values: Sequence[SliceValue]) -> list[str]:
-    """One share by itself, since few annotators leave few of them."""
+    """A part for each share, since few annotators allow only few shares."""
     return largest([f"{100 * each:.0f}%" if isinstance(each, float) else EMPTY for each in values])
 
 
 _Compute: TypeAlias = Callable[[Any, str], SliceValue]
 _Parts: TypeAlias = Callable[[Sequence[SliceValue]], list[str]]
-# How a value comes from a cell, and parts from values.
+# Name of a function → how it computes a value from a cell, and parts from values.
 _FUNCTIONS: dict[str, tuple[_Compute, _Parts]] = {
     "words": (_words, _word_parts),
     "first-word": (_first_word, parts_of),

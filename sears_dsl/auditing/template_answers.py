@@ -1,9 +1,9 @@
-"""What a model says of the sentences of templates: by template, by tag, and by the word in a slot.
+"""How a model does on the sentences of templates: by template, by tag, and by the word in a slot.
 
 In: sentences with their labels, which of them the model has right, and the rows of data beside
-them, if there are any. Out: `RobustnessRecord`s like those of rules, and a `FillerGrid`. Always
-holds: p is the accuracy on the rows of data, and that of a perfect model where there are none; p′
-is the accuracy on the sentences; nothing that a set writes is left out of the grid.
+them, if any. Out: `RobustnessRecord`s like those of rules, and a `FillerGrid`. p is the accuracy on
+the rows of data, or that of a perfect model if there are none, and p′ is the accuracy on the
+sentences. The grid leaves out nothing that a set writes.
 
 After E. La Malfa and M. Kwiatkowska, "The King is Naked" (AAAI 2022): p is the accuracy on a test
 set, p′ that on sentences with a phenomenon, which templates write.
@@ -33,7 +33,7 @@ from sears_dsl.models.predictor import Predictor
 from sears_dsl.runtime.array_types import Flags
 from sears_dsl.statistics import share_of
 
-#: What parts of an audit that are templates beside rows of data are called.
+#: The name of the slicing by template, for sentences beside rows of data.
 OF_SENTENCES = "template of sentences"
 _NAMED = 5
 _WORST_FIRST: tuple[JudgementOutcome, ...] = ("failed", "not judged", "passed")
@@ -43,7 +43,8 @@ _WORST_FIRST: tuple[JudgementOutcome, ...] = ("failed", "not judged", "passed")
 class TemplateAnswers:
     """Sentences of templates, and whether a model has them right.
 
-    `before` is how many rows of data it has right, and how many there are; None without data.
+    `before` is how many rows of data it has right, and how many there are; None if the sentences
+    are the rows, or the rows have no labels.
     """
 
     table: Generated
@@ -53,7 +54,7 @@ class TemplateAnswers:
 
     @cached_property
     def template(self) -> NDArray[np.int64]:
-        """Of each sentence the place of its template among the templates."""
+        """The index of each sentence's template among the templates."""
         return _numbered(self.table.columns[TEMPLATE], list(self.templates))
 
     @cached_property
@@ -73,7 +74,7 @@ def template_answers(
     comparison: Comparison,
     on_stage: OnStage,
 ) -> TemplateAnswers:
-    """What a model says of sentences; where they are the rows themselves, it was asked already."""
+    """Ask a model about sentences, unless they are the rows, which it was already asked about."""
     templates = {
         name: template for ruleset in rulesets for name, template in ruleset.named_templates
     }
@@ -98,7 +99,7 @@ def template_notes(
     oracle: str | None,
     rulesets: Sequence[Ruleset],
 ) -> Iterator[str]:
-    """What makes the numbers worth less, or needs a word."""
+    """Notes on what makes the numbers less reliable or needs an explanation."""
     if answers is None:
         return
     note = note_on_articles(rulesets)
@@ -127,7 +128,7 @@ def template_notes(
 
 
 def template_parts(answers: TemplateAnswers | None) -> Iterator[SliceResult]:
-    """What the model has right of each template, where the sentences stand beside rows of data."""
+    """The accuracy on each template, if the sentences stand beside rows of data."""
     if answers is None or answers.before is None:
         return
     for number, name in enumerate(answers.templates):
@@ -146,7 +147,7 @@ def template_parts(answers: TemplateAnswers | None) -> Iterator[SliceResult]:
 def template_column(
     answers: TemplateAnswers | None, effects: Effects
 ) -> Iterator[semantic.ColumnAccuracy]:
-    """The same over all templates, with the mean and what a constant answer would score."""
+    """The accuracy over all templates, with the mean and what a constant answer would score."""
     if answers is not None and answers.before is not None:
         labels = _labels(answers, effects)
         accuracy = accuracies.accuracy_by_group(answers.right, answers.template)
@@ -172,7 +173,7 @@ def _constant(
 
 
 def _labels(answers: TemplateAnswers, effects: Effects) -> tuple[str, ...]:
-    """Of the rows and of the sentences; none where answers are free."""
+    """The labels of rows and sentences; none if answers are free."""
     labels = semantic.labels_of(effects)
     return tuple(sorted({*labels, *answers.table.columns[LABEL]})) if labels else ()
 
@@ -184,9 +185,9 @@ def with_templates(
     *,
     gates: Gates,
 ) -> semantic.Robustness | None:
-    """Semantic robustness of rules, and after it that of all templates, each tag, each template.
+    """Add the robustness to all templates, each tag and each template to that to rules.
 
-    A gate that means rules and templates holds where both do.
+    A gate that is about rules and templates holds only if it holds for both.
     """
     if robustness is None:
         return None
@@ -203,7 +204,7 @@ def with_templates(
     )
 
     def judged(gate: Gate, of_rules: semantic.RobustnessGate) -> semantic.RobustnessGate:
-        """What comes of a gate on rules and templates together."""
+        """Judge a gate on rules and templates together."""
         names = [name for name, each in known.items() if gate.is_about_template(name, each)]
         if not names:
             return of_rules
@@ -222,7 +223,7 @@ def with_templates(
     return replace(
         robustness,
         labels=len(labels) or None,
-        # Without rules there is nothing to say of all of them.
+        # Without rules there is nothing to say about all of them.
         records=(*(robustness.records if effects.rules else ()), *records),
         gates=tuple(judged(*pair) for pair in pairs),
     )
@@ -250,14 +251,14 @@ def _record(
 
 
 def _numbered(column: Sequence[str], values: Sequence[str]) -> NDArray[np.int64]:
-    """Of each cell of a column the place of its value among all values."""
+    """For each cell of a column, the index of its value among all values."""
     places = {value: place for place, value in enumerate(values)}
     return np.fromiter(map(places.__getitem__, column), np.int64, len(column))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FillerRow:
-    """One word in one slot, or "" for none: of each template its sentences, and those right."""
+    """One word in one slot, or "" for none: for each template, its sentences and those right."""
 
     slot: str
     filler: str
@@ -267,14 +268,14 @@ class FillerRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FillerGrid:
-    """Which word breaks which sentence: ids of templates, words with the lowest accuracy first."""
+    """Which word breaks which template: words with the lowest accuracy come first."""
 
     templates: tuple[str, ...]
     rows: tuple[FillerRow, ...]
 
 
 def filler_grid(answers: TemplateAnswers) -> FillerGrid | None:
-    """Accuracy by the words in the slots and by template; None where no template has a slot."""
+    """Accuracy by the words in the slots and by template; None if no template has a slot."""
     table = answers.table
     names = list(answers.templates)
     has = {each.name: each.slots for each in table.templates}

@@ -1,12 +1,12 @@
-"""What the rules of a ruleset do together: rows that any of them flips, what they share, accuracy.
+"""What the rules of a ruleset do together: rows that any of them flips, overlaps, accuracy.
 
-In: effects. Out: `Together`. Always holds: only rules that expect ``same`` take part, since the
-others change what is right; a row counts once, however many rules flip it; the accuracies before
-and after are about all rows, those included that no rule changes. Costs an array of flags a rule,
-and a look at each pair of rules that flip a row.
+In: effects. Out: `Together`. Only rules that expect ``same`` take part, since the others change
+what is right. A row counts once, however many rules flip it. The accuracies before and after are
+about all rows, including those that no rule changes. Costs an array of flags a rule, and a step for
+each pair of rules that flip the same row.
 
-Three accuracies: before any rule; the mean over the rules that change a row (what happens to a row
-that is reworded by one of its rules at random); and against the rule that is worst for each row.
+There are three accuracies: before any rule; the mean over the rules that change a row (the row is
+reworded by one of its rules at random); and against the rule that is worst for each row.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _OVERLAPS = 100
 
 @dataclass(frozen=True, slots=True)
 class Accuracy:
-    """How much of the data the model has right, in the three ways above."""
+    """The share of rows that the model has right, in the three ways above."""
 
     before: Share
     mean: float
@@ -48,7 +48,7 @@ class Overlap:
 class Together:
     """The ruleset as a whole: rows that any rule changes, and those that any flips or makes right.
 
-    There is no accuracy without labels; pairs of rules that share most flips come first.
+    `accuracy` is None without labels. The pairs of rules that share most flips come first.
     """
 
     changed: int
@@ -64,7 +64,7 @@ def keeping(effects: Effects) -> list[RuleEffect]:
 
 
 def together(effects: Effects) -> Together:
-    """The rules that expect ``same`` as one."""
+    """Count what the rules that expect ``same`` do together."""
     rules = keeping(effects)
     right = effects.right
     changed = effects.among_rows([(each, np.ones(len(each), np.bool_)) for each in rules])
@@ -86,7 +86,7 @@ def together(effects: Effects) -> Together:
 
 
 def flips_alone(effects: Effects) -> list[int]:
-    """For each rule the rows that no other rule flips; 0 for those that do not expect ``same``."""
+    """For each rule, how many rows it alone flips; 0 if it does not expect ``same``."""
     rules = keeping(effects)
     times = np.zeros(len(effects.right), np.int64)
     for effect in rules:
@@ -131,8 +131,8 @@ def _overlaps(rules: Sequence[RuleEffect]) -> tuple[Overlap, ...]:
 class DrawnRule:
     """A rule that draws, over several draws: the same rows with other noise.
 
-    Of each draw the share of tested rows that fail, None where none was tested; the mean of these,
-    the highest, and the rows that fail in at least one draw.
+    `rates` has each draw's share of tested rows that fail, None if none was tested. `mean` and
+    `worst` summarize these, and `any_draw` has the rows that fail in at least one draw.
     """
 
     id: str
@@ -145,7 +145,7 @@ class DrawnRule:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RatePoint:
-    """What the model has right of all rows at one rate of noise; 0 is the untouched data.
+    """The accuracy on all rows at one rate of noise; rate 0 is the untouched data.
 
     Rows that the rule changes are judged by what it expects.
     """
@@ -181,7 +181,7 @@ def over_rates(effects: Effects, by_rate: Sequence[tuple[float, Effects]]) -> It
 
 
 def over_draws(effects: Effects, later: Sequence[Effects]) -> Iterator[DrawnRule]:
-    """What the rules that draw do in several draws; nothing where there is one draw."""
+    """What each rule that draws does over several draws; nothing if there is only one draw."""
     for first in effects.rules:
         others = [each for draw in later for each in draw.rules if each.id == first.id]
         if not others:

@@ -1,10 +1,10 @@
 """Answers by their confidence, and sentences by their words, in the reports: Markdown and HTML.
 
-How sure a model is where it is right and where it is wrong, for rows as they are and by rule; which
-word breaks which sentence of the templates, if any were asked about. Always holds: every bar and
-every shade is a number in words beside it or in its cell; a model that does not say how sure it is
-is said to be so, and nothing is drawn; the words that break most stand first; what is left out for
-its length is said, and stands in audit.json.
+The first part shows how sure a model is of right and of wrong answers, to untouched rows and by
+rule. The second shows which word breaks which sentence of the templates, if there are any. Every
+bar and every shade is also a number beside it or in its cell. If the model does not say how sure it
+is, the report says so and draws nothing. The words that break most come first. What is too long is
+left out with a note, and stays in audit.json.
 
 Source: 'Evaluating Neural Machine Comprehension Model Robustness to Noisy Inputs and Adversarial
 Attacks', section 4.3 and Figure 2.
@@ -40,7 +40,7 @@ def histogram(values: Sequence[float]) -> list[int]:
 
 
 def confidence_section(document: AuditDocument) -> Iterator[str]:
-    """Mirrored histograms, one a rule, with their numbers."""
+    """Mirrored histograms of confidence, one for each rule, with their numbers."""
     yield "<h2>How sure it is where it is right and where it is wrong</h2>"
     splits = answer_confidences(document)
     if not splits:
@@ -82,7 +82,7 @@ def _row(each: AnswerConfidence, sure_from: float) -> str:
 
 
 def _numbers(each: AnswerConfidence, sure_from: float) -> tuple[str, ...]:
-    """How many answers are right and wrong, the mean confidence of each, and the worst kind."""
+    """Right and wrong answers with their mean confidences, and how many are wrong but sure."""
     sure = each.sure_and_wrong(sure_from)
     counts = (
         text
@@ -118,7 +118,7 @@ def mirrored(wrong: Sequence[int], right: Sequence[int]) -> str:
 
 
 def confidence_markdown(document: AuditDocument) -> Iterator[str]:
-    """A line a rule."""
+    """Confidence as Markdown, with one line for each rule."""
     title = "How sure it is where it is right and where it is wrong"
     splits = answer_confidences(document)
     sure_from = _sure_from(document)
@@ -138,9 +138,9 @@ def confidence_markdown(document: AuditDocument) -> Iterator[str]:
     return tables.section(title, tables.markdown_table(heads, "lrrrrr", rows))
 
 
-# So many shades there are of one colour, from nothing to everything.
+# How many shades of one colour there are, from nothing to everything.
 _SHADES = 9
-# Rows and columns of a comment in a pull request, and of the page.
+# The most columns and rows in a comment on a pull request, and on the page.
 _COLUMNS, _ROWS = 8, 40
 _PAGE_COLUMNS, _PAGE_ROWS = 24, 120
 _NOTHING = "(nothing)"
@@ -148,7 +148,7 @@ _TITLE = "Which word breaks which sentence"
 
 
 def fillers_markdown(document: AuditDocument) -> Iterator[str]:
-    """Lines of Markdown."""
+    """The grid of words and templates as lines of Markdown."""
     grid = document.fillers
     if grid is None:
         return
@@ -172,7 +172,7 @@ def fillers_markdown(document: AuditDocument) -> Iterator[str]:
 
 
 def fillers_section(document: AuditDocument) -> str:
-    """HTML; empty where there is nothing to show."""
+    """The grid of words and templates as HTML; "" if there is none."""
     grid = document.fillers
     if grid is None:
         return ""
@@ -204,7 +204,7 @@ def _reading(nowhere: str) -> str:
 
 
 def _columns(grid: FillerGrid, most: int) -> list[int]:
-    """The templates with the lowest share, in the order of the files."""
+    """The templates with the lowest share of right answers, in the order of the files."""
     shares = []
     for place in range(len(grid.templates)):
         right = sum(row.right[place] for row in grid.rows)

@@ -1,10 +1,10 @@
 """The files of audits, comparisons, errors: page, Markdown, JSON, and JUnit for servers of CI.
 
-In: a document, a folder. Out: the files in it, each written whole or not at all; of an audit also
-JUnit's XML, one test case a rule, which is called by the rule's id and text, ``film: movie ->
-film``. Always holds: a rule that fails its gate is a ``failure``, a rule that could not be judged
-or of which nothing is demanded is ``skipped`` with the reason, never passed; the counts of the
-suite are those of its cases; characters that XML cannot hold are written as escapes.
+In: a document and a folder. Out: the files in it, each written whole or not at all. An audit also
+gets JUnit XML, with one test case for each rule, named by id and text: ``film: movie -> film``. A
+rule that fails its gate is a ``failure``. A rule that could not be judged, or of which nothing is
+demanded, is ``skipped`` with the reason, never passed. The counts of the suite are those of its
+cases. Characters that XML cannot hold are written as escapes.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def write_audits_files(audits: Mapping[str, AuditDocument], folder: Path) -> Gri
 
 
 def add_summary(text: str, file: Path) -> None:
-    """Put a summary for a pull request behind what a file holds; make it where there is none."""
+    """Append a summary for a pull request to a file, which is created if there is none."""
     try:
         before = file.read_bytes() if file.exists() else b""
     except OSError as error:
@@ -65,7 +65,7 @@ def add_summary(text: str, file: Path) -> None:
 
 
 def write_three(document: ComparisonDocument | GridDocument | ErrorsDocument, folder: Path) -> None:
-    """Write page, Markdown and JSON: ``comparison.html`` and so on, ``errors.html`` of errors."""
+    """Write page, Markdown and JSON: ``comparison.html`` and so on, or ``errors.html``."""
     name, page, text = _THREE[type(document)]
     make_folder(folder)
     write_atomically(folder / f"{name}.html", page(document).encode("utf-8", "replace"))
@@ -74,7 +74,7 @@ def write_three(document: ComparisonDocument | GridDocument | ErrorsDocument, fo
     write_atomically(folder / f"{name}.json", content.encode())
 
 
-# What XML 1.0 has no way to write.
+# Characters that XML 1.0 cannot represent.
 _FORBIDDEN = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _SHOWN = 5
 
@@ -82,8 +82,8 @@ _SHOWN = 5
 def junit_xml(document: AuditDocument) -> bytes:
     """The audit as JUnit XML, in UTF-8.
 
-    The suite is named after the rulesets; its cases are the rules, one for all rules together where
-    something is demanded of them, and the gates that ask about robustness.
+    The suite is named after the rulesets. Its cases are the rules, all rules together if something
+    is demanded of them, and the gates about robustness.
     """
     required = document.gates.require_support
     cases = [
@@ -122,7 +122,7 @@ def junit_xml(document: AuditDocument) -> bytes:
 def _of_robustness(
     document: AuditDocument, *, required: bool
 ) -> Iterator[tuple[str, str, str, str]]:
-    """A case a gate; where there is none, one for all and for each tag, of no demand."""
+    """A case for each gate; without gates, skipped cases for all rules and for each tag."""
     robustness = document.robustness
     if robustness is None:
         return
@@ -156,7 +156,7 @@ def _details(record: RuleRecord) -> str:
 
 
 def _clean(text: str) -> str:
-    """Control characters and lone surrogates as escapes."""
+    """The text with control characters and lone surrogates as escapes."""
     return _FORBIDDEN.sub(
         lambda match: match[0].encode("unicode_escape", "surrogatepass").decode("ascii"), text
     )

@@ -1,7 +1,7 @@
 """An audit to read in a pull request: the decision, the rules, where it fails, what it rests on.
 
-In: the document of an audit. Out: Markdown. Always holds: nothing that a row or a rule says can
-break a table or become markup; every number is that of the document.
+In: the document of an audit. Out: Markdown. No text of a row or a rule can break a table or become
+markup. Every number is that of the document.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _OUTCOMES = {"failed": "failed", "passed": "passed", "not judged": "not judged",
 _ALERTS = {"failed": "CAUTION", "passed": "TIP", "not judged": "WARNING", "measured": "NOTE"}
 _SLICES_SHOWN = 10
 _RULES_IN_SUMMARY = 10
-# A comment of a pull request holds so much; audit.json has all of them.
+# As many as a comment on a pull request can hold; audit.json has all of them.
 _RULES_SHOWN = 100
 
 
@@ -56,7 +56,7 @@ def audit_markdown(document: AuditDocument) -> str:
 
 
 def kept_and_drawn(document: AuditDocument) -> Iterator[str]:
-    """What had to stay in the texts, and what decided the noise; nothing where neither is."""
+    """Lines on what had to stay in the texts, and on what decided the noise, if anything did."""
     if document.data.protect:
         yield f"Protected: {', '.join(document.data.protect)}."
     if document.noise:
@@ -66,8 +66,8 @@ def kept_and_drawn(document: AuditDocument) -> Iterator[str]:
 def audit_summary(document: AuditDocument) -> str:
     """The audit for the page of a pull request: the decision, what failed, examples folded away.
 
-    GitHub shows the first lines as an alert. What failed and what was measured stands in a table,
-    the worst first; what passed is counted.
+    GitHub shows the first lines as an alert. Rules that did not pass are in a table, the worst
+    first, and those that passed are counted.
     """
     outcome = document.verdict.outcome
     records = [each for each in worst_first(document.rules) if each.changed]
@@ -132,7 +132,7 @@ def _summary(document: AuditDocument) -> Iterator[str]:
 
 
 def together_in_words(document: AuditDocument) -> Iterator[str]:
-    """What the rules do together, a sentence each; only those that expect the same answer can."""
+    """Sentences on what rules do together; only rules that expect the same answer count."""
     whole, keeping = document.together, expecting_same(document)
     flipped, accuracy = whole.flipped, whole.accuracy
     if flipped.total:
@@ -151,13 +151,13 @@ def together_in_words(document: AuditDocument) -> Iterator[str]:
 
 
 def expecting_same(document: AuditDocument) -> str:
-    """What to add to "a rule" where rules of all rows together are only some of the rules."""
+    """What to add to "a rule" if only some of the rules count in numbers over all rules."""
     same = all(each.expect == "same" for each in document.rules)
     return "" if same else " that expects the same answer"
 
 
 def worst_first(rules: Iterable[RuleRecord]) -> list[RuleRecord]:
-    """The rules that failed first, those that could not be judged last; by failure rate."""
+    """The rules by failure rate: first those that failed, last those that could not be judged."""
     order = {"failed": 0, "passed": 1, "measured": 1, "not judged": 2}
     return sorted(
         rules,
@@ -188,7 +188,7 @@ def _rule(record: RuleRecord) -> tuple[str, ...]:
 
 
 def _slices(slices: tuple[SliceResult, ...]) -> Iterator[str]:
-    """The slices that differ most from the rest; accuracy by part, where no rule flips any."""
+    """The slices that differ most from the rest, or accuracy by part if none could be compared."""
     known = [each for each in slices if each.q_value is not None]
     known.sort(key=lambda each: (each.q_value or 0.0, -(each.flipped.rate or 0.0)))
     if not known:
@@ -211,13 +211,13 @@ def _slices(slices: tuple[SliceResult, ...]) -> Iterator[str]:
 
 
 def lowest_first(slices: Iterable[SliceResult]) -> list[tuple[SliceResult, Share]]:
-    """Slices of which the accuracy is known, with it, the lowest first."""
+    """The slices with a known accuracy, each with that accuracy, the lowest first."""
     known = [(each, each.accuracy) for each in slices if each.accuracy is not None]
     return sorted(known, key=lambda pair: (pair[1].rate or 0.0, pair[0].slicing, pair[0].value))
 
 
 def _parts(slices: tuple[SliceResult, ...]) -> Iterator[str]:
-    """Accuracy by part, where no rule took part or none was tested."""
+    """Accuracy by part, if no rule took part or none was tested."""
     rows = (
         (
             f"{tables.markdown_text(each.slicing)}: {tables.markdown_text(each.value)}",
@@ -249,12 +249,12 @@ def _called(text: Mapping[str, str], rule: str) -> str:
 
 
 def number(share: Share) -> str:
-    """A share with what it counts."""
+    """A share in per cent, with its counts."""
     return f"{percent(share.rate)} ({share.count:,} of {share.total:,})"
 
 
 def interval(share: Share) -> str:
-    """Its 95% interval; a dash where nothing was counted."""
+    """The 95% interval of a share; a dash if nothing was counted."""
     return "–" if share.rate is None else f"{percent(share.low)}–{percent(share.high)}"
 
 

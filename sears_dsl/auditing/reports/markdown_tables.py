@@ -1,6 +1,6 @@
 """Tables of Markdown: their lines, and text and code in their cells.
 
-Always holds: no bar and no backtick of the text ends the cell or the code.
+No bar and no backtick of a text can end its cell or its code.
 """
 
 from __future__ import annotations
@@ -8,12 +8,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-# What GitHub makes a message to somebody, or a remark in an issue, wherever it stands in a comment.
+# What GitHub turns into a mention of a user or of an issue, wherever it stands in a comment.
 _ADDRESSED = re.compile(r"(?<!\w)@(?=\w)|\\#(?=\w)")
 
 
 def code_cell(text: str) -> str:
-    """Text as code in the cell of a table, whatever it holds."""
+    """Any text as code in the cell of a table."""
     one_line = " ".join(text.split()).replace("|", "\\|")
     fence = "`" * (max(map(len, re.findall("`+", one_line)), default=0) + 1)
     pad = " " if "`" in one_line else ""
@@ -21,7 +21,7 @@ def code_cell(text: str) -> str:
 
 
 def markdown_text(text: str) -> str:
-    r"""Text that stays text in Markdown, on one line; it calls nobody and names no issue.
+    r"""Text that stays text in Markdown, on one line; it mentions no user and no issue.
 
     Example:
         >>> print(markdown_text("<b> @ann, me@home #12"))
@@ -38,7 +38,7 @@ def section(title: str, lines: Iterable[str]) -> Iterator[str]:
 
 
 def more_in_json(count: int, noun: str = "") -> list[str]:
-    """What is said of so many that are not shown; nothing where all are."""
+    """A line about `count` things that are not shown, or none if all are."""
     return [f"{count:,} more{noun} are in audit.json.", ""] if count > 0 else []
 
 

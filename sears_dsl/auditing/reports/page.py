@@ -1,10 +1,9 @@
 """An audit as one HTML file: the decision for a manager on top, every row for an engineer below.
 
-In: the document of an audit. Out: HTML that needs nothing but a browser. Always holds: every number
-is that of the document; whatever was not measured is said to be so; text of rows and rules stays
-text; every row of the table of rules leads to the details of its rule; changes are marked with
-``del`` and ``ins``, so that they can be told without colour. Costs some milliseconds and some
-kilobytes a rule.
+In: the document of an audit. Out: HTML that needs nothing but a browser. Every number is that of
+the document, and the page says what was not measured. Text of rows and rules stays text. Every row
+of the table of rules links to the details of its rule. Changes are marked with ``del`` and ``ins``,
+so that they can be told without colour. Costs some milliseconds and some kilobytes a rule.
 """
 
 from __future__ import annotations
@@ -79,7 +78,7 @@ def _rules(document: documents.AuditDocument) -> Iterator[str]:
 
 
 def _details_and_slices(document: documents.AuditDocument) -> Iterator[str]:
-    """A card for each rule, its numbers and its examples; then answers and rows by part."""
+    """A card for each rule with its numbers and examples; then confidences, and rows by part."""
     records = _shown(document)
     left_out = sum(1 for each in document.rules if each.changed) - len(records)
     yield "<h2>Every rule in detail</h2>" if records else ""
@@ -127,7 +126,7 @@ def _tiles(document: documents.AuditDocument) -> Iterator[tuple[str, str, str]]:
             _with_interval(flipped),
         )
     counts = document.verdict.counts
-    # Without a limit none can fail it, and "0 of 41" would read as praise.
+    # Without a limit no rule can fail, and "0 of 41" would read as praise.
     unlimited = document.verdict.outcome == "measured"
     yield (
         f"{counts['measured' if unlimited else 'failed']} of {len(document.rules):,}",
@@ -144,7 +143,7 @@ def _tiles(document: documents.AuditDocument) -> Iterator[tuple[str, str, str]]:
 
 
 def _tiles_without_rules(document: documents.AuditDocument) -> Iterator[tuple[str, str, str]]:
-    """Templates alone: accuracy, its mean over templates, and what the constant answer has."""
+    """Tiles for templates alone: accuracy, its mean over templates, and the constant answer's."""
     accuracy = document.together.accuracy
     if accuracy is not None:
         yield percent(accuracy.before.rate), "accuracy", _with_interval(accuracy.before)
@@ -163,7 +162,7 @@ def _with_interval(share: Share) -> str:
 
 
 def _summary(document: documents.AuditDocument) -> str:
-    """The result in words, beside the three accuracies."""
+    """The result in words, beside a chart of the three accuracies."""
     whole = document.together
     same = sum(each.expect == "same" and each.changed > 0 for each in document.rules)
     sentences = [
@@ -236,7 +235,7 @@ def _slices(document: documents.AuditDocument) -> Iterator[str]:
 
 
 def _parts(document: documents.AuditDocument) -> Iterator[str]:
-    """Accuracy by part, where no rule took part."""
+    """Accuracy by part, for an audit without rules."""
     known = [(each, each.accuracy) for each in document.slices if each.accuracy is not None]
     if not known:
         return
@@ -258,7 +257,7 @@ def _parts(document: documents.AuditDocument) -> Iterator[str]:
 
 
 def _contrast(part: SliceResult, overall: float) -> str:
-    """Coloured where there is evidence that the part differs from the rest."""
+    """The colour class of a part, if there is evidence that it differs from the rest."""
     if part.q_value is None or part.q_value >= CERTAIN or part.flipped.rate is None:
         return ""
     return "failed" if part.flipped.rate > overall else "passed"
@@ -356,14 +355,14 @@ def _footer(document: documents.AuditDocument) -> str:
     return f"<footer>{''.join(f'<div>{escaped(line)}</div>' for line in lines)}</footer>"
 
 
-# More rules than this are in the JSON alone: a page of thousands helps nobody.
+# Rules beyond this number are only in the JSON, since a page of thousands helps nobody.
 _MOST = 300
 
 
 def _rule_table(document: documents.AuditDocument) -> str:
-    """All rules that change a row, worst first, with a field to search in them.
+    """All rules that change a row, worst first, with a search field.
 
-    Those that expect another answer have a table and a scale of their own: their rates say
+    Rules that expect another answer have a table and a scale of their own, since their rates mean
     something else.
     """
     numbered = list(enumerate(_shown(document)))
@@ -408,7 +407,7 @@ def _tools(document: documents.AuditDocument) -> str:
 
 
 def _words(record: documents.RuleRecord) -> str:
-    """What the search looks at."""
+    """The words of a rule that the search field looks at."""
     return escaped(" ".join((record.id, record.rule, record.expect, *record.tags)).lower())
 
 
@@ -436,7 +435,7 @@ def _row(record: documents.RuleRecord, place: int, scale: sheet.Scale) -> str:
 
 
 def _kept_meaning(record: documents.RuleRecord) -> str:
-    """The share of its rewrites that keep the meaning, marked where it is clearly too small."""
+    """The share of its rewrites that keep the meaning, marked if it is clearly too small."""
     if record.meaning is None:
         return percent(None)
     rate = percent(record.meaning.at_tau.rate)
@@ -553,7 +552,7 @@ def _picture(each: documents.Example) -> str:
 
 
 def _choices(each: documents.Example) -> str:
-    """What could be answered: what is right, and what was chosen before and after."""
+    """The possible answers, marked as right, and as chosen before and after."""
     items = "".join(
         f'<li class="{"chosen" if choice == each.after else ""}">{escaped(choice)}'
         + "".join(

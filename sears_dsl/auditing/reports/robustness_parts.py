@@ -1,7 +1,7 @@
 """Semantic robustness in the reports: as Markdown, as a section of the page, as lines of text.
 
-Nothing where robustness was not asked for and no column of words was sliced by. Always holds: every
-number is that of the document, and every number of a chart stands in a table.
+They are empty if nobody asked for robustness and the audit was sliced by no column of words. Every
+number is that of the document, and every number of a chart is also in a table.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from sears_dsl.auditing.totals import DrawnRule, RateCurve
 from sears_dsl.statistics import share_of
 
 Steps: TypeAlias = Sequence[tuple[float, float]]
-"""Place and height from there on, ascending; the height is 0 before the first."""
+"""(x, height from there on), by ascending x; the height is 0 before the first."""
 Points: TypeAlias = Sequence[tuple[float, float, float, float]]
-"""Place and height, and the lower and the upper end of its interval, by ascending places."""
+"""(x, height, lower and upper end of its interval), by ascending x."""
 
-#: Lines that can be told apart.
+#: How many lines of a chart can be told apart.
 MOST_LINES = 6
 _WIDTH, _HEIGHT = 560, 250
 _LEFT, _RIGHT, _TOP, _BOTTOM = 44, 22, 22, 34
@@ -38,7 +38,7 @@ _LEGEND = 20
 
 
 def step_curves(curves: Sequence[tuple[str, Steps]], *, mark: float) -> str:
-    """Curves of shares of rows over a tolerance, with a mark where the tolerance is."""
+    """Curves of shares of rows over a tolerance, with a mark at the chosen tolerance."""
     across, up = "tolerance τ", "share of rows"
     words = "; ".join(f"{name}: {_words(steps)}" for name, steps in curves)
     behind = _axes(across, up) + _line(mark, mark, 0.0, 1.0, "limit")
@@ -66,7 +66,7 @@ def point_curves(curves: Sequence[tuple[str, Points]]) -> str:
 
 
 def _figure(behind: str, paths: Sequence[tuple[str, str]], label: str) -> str:
-    """Axes, lines, and under them which line is which."""
+    """A chart with axes, lines, and a legend below."""
     height = _HEIGHT + _LEGEND * len(paths)
     parts = [behind]
     for place, (name, path) in enumerate(paths):
@@ -83,7 +83,7 @@ def _figure(behind: str, paths: Sequence[tuple[str, str]], label: str) -> str:
 
 
 def _words(steps: Steps) -> str:
-    """The first steps and the last one: a curve may have hundreds."""
+    """The first steps and the last one in words, since a curve may have hundreds."""
     shown = [*steps[:3], *([steps[-1]] if len(steps) > 3 else [])]
     return ", ".join(f"{100 * height:.3g}% at {100 * place:.3g}%" for place, height in shown)
 
@@ -148,7 +148,7 @@ _HEADS = (
 
 
 def robustness_markdown(document: AuditDocument) -> Iterator[str]:
-    """Lines of Markdown."""
+    """Semantic robustness as lines of Markdown."""
     robustness = document.robustness
     if robustness is not None:
         heads = _heads(robustness.records)
@@ -181,14 +181,14 @@ def _templates_alone(records: Sequence[RobustnessRecord]) -> bool:
 
 
 def _heads(records: Sequence[RobustnessRecord]) -> tuple[str, ...]:
-    """Heads of the table, in the words of templates where there is nothing else."""
+    """Heads of the table, in terms of templates if there are no rules."""
     if not _templates_alone(records):
         return _HEADS
     return tuple(head.replace("rules", "templates").replace("rows", "sentences") for head in _HEADS)
 
 
 class _NoiseTable(NamedTuple):
-    """A table with a line a rule that draws; of each cell a number, and what that is worth."""
+    """A table with a line for each rule that draws; a cell has a number and its interval."""
 
     title: str
     reading: str
@@ -198,7 +198,7 @@ class _NoiseTable(NamedTuple):
 
 
 def _noise_tables(document: AuditDocument) -> Iterator[_NoiseTable]:
-    """Of several draws, and of several rates, where there are several."""
+    """The tables over draws and over rates, if there are several of these."""
     if document.drawn:
         drawn = [(each, _draws_cells(each)) for each in document.drawn]
         title = f"Over {document.draws} draws"
@@ -212,7 +212,7 @@ def _noise_tables(document: AuditDocument) -> Iterator[_NoiseTable]:
 
 
 def noise_markdown(document: AuditDocument) -> Iterator[str]:
-    """Lines of Markdown about several draws and rates of noise."""
+    """Several draws and rates of noise as lines of Markdown."""
     for noise in _noise_tables(document):
         rows = (
             (
@@ -229,7 +229,7 @@ def noise_markdown(document: AuditDocument) -> Iterator[str]:
 
 
 def noise_sections(document: AuditDocument) -> Iterator[str]:
-    """The same as HTML, a section each."""
+    """Several draws and rates of noise as sections of HTML."""
     for noise in _noise_tables(document):
         rows = [
             f'<tr><td><div class="code">{escaped(each.rule)}</div><span class="id">'
@@ -246,7 +246,7 @@ def noise_sections(document: AuditDocument) -> Iterator[str]:
 
 
 def _rate_cells(curve: RateCurve) -> Iterator[NumberCell]:
-    """The accuracy at each rate, and what says what it is worth."""
+    """The accuracy at each rate, with its interval and the number of changed rows."""
     for point in curve.points:
         share = point.accuracy
         changed = f" {point.changed:,} rows changed" if point.rate else ""
@@ -269,7 +269,7 @@ def _draws_cells(drawn: DrawnRule) -> list[NumberCell]:
 
 
 def robustness_section(document: AuditDocument) -> str:
-    """HTML; empty where there is nothing to show."""
+    """Semantic robustness as HTML; "" if there is nothing to show."""
     robustness = document.robustness
     parts = []
     if robustness is not None:
@@ -324,7 +324,7 @@ def robustness_section(document: AuditDocument) -> str:
 
 
 def robustness_lines(document: AuditDocument) -> Iterator[tuple[str, str]]:
-    """What the terminal says: verdict and sentence, for all rules or templates and each tag."""
+    """Lines for the terminal: verdict and sentence, for all rules or templates and each tag."""
     robustness = document.robustness
     for record in () if robustness is None else robustness.records:
         if not record.of_one:
@@ -362,7 +362,7 @@ def _name(record: RobustnessRecord, document: AuditDocument) -> str:
 
 
 def _cells(record: RobustnessRecord, quoted: Quoted) -> list[tuple[str, str]]:
-    """Each number, and what says what it is worth; labels are quoted."""
+    """The numbers of a record, each with what stands beside it; labels are quoted."""
     local, constant = record.local, record.constant
     gap = always = ("–", "")
     if constant is not None:
@@ -385,7 +385,7 @@ def _cells(record: RobustnessRecord, quoted: Quoted) -> list[tuple[str, str]]:
 
 
 def _corrected(rate: float | None) -> str:
-    # A zero has no sign.
+    # Adding 0.0 removes the sign of a negative zero.
     return "" if rate is None else f"[{round(rate, 2) + 0.0:.2f}]"
 
 
@@ -447,7 +447,7 @@ def _reading(document: AuditDocument) -> Iterator[str]:
 
 
 def _drawn(records: Sequence[RobustnessRecord]) -> list[RobustnessRecord]:
-    """All rules and the first tags; without tags, the first rules."""
+    """The records to draw: all rules and the first tags or, without tags, the first rules."""
     records = [each for each in records if not each.of_templates]
     tags = [each for each in records if each.about == "tag"]
     others = tags or [each for each in records if each.about == "rule"]

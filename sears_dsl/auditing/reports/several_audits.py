@@ -1,9 +1,9 @@
-"""What several audits say, for a pull request and for a browser.
+"""Reports on several audits, for a pull request and for a browser.
 
-Two side by side, a grid as a heat map, or what predicts that a model fails. In: their documents.
-Out: Markdown; one self-contained HTML file. Always holds: every number is that of the document;
-every shade of a grid is a number in its cell, and better or worse than the first a word in the
-table below; text of rules, names of features and their values stay text.
+They show two audits side by side, a grid as a heat map, or what predicts that a model fails. In:
+their documents. Out: Markdown, or one self-contained HTML file. Every number is that of the
+document. Every shade of a grid is also a number in its cell, and better or worse is also a word in
+the table below. Text of rules, names of features and their values stay text.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def _page(
     header: tuple[str, str],
     sections: Iterable[str],
 ) -> str:
-    """The page of audits side by side: which they are, what came of it, and the sections."""
+    """The page of audits side by side: their names, the outcome, and the sections."""
     outcome = "failed" if document.worse else "measured" if title.startswith("No") else "passed"
     sign = {"failed": "✕", "passed": "✓", "measured": "="}[outcome]
     name, beside = header
@@ -136,7 +136,7 @@ def _tile(name: str, paired: comparisons.Paired) -> tuple[str, str, str]:
     return paired.in_percent, name, f"{paired.in_points} points, p = {p}"
 
 
-# Intervals of fewer rows reach nearly everywhere; they are cut off at the end of the axis.
+# Intervals of fewer rows are so wide that they are cut off at the end of the axis.
 _FEW_ROWS = 20
 _WIDTH = 104
 _HEIGHT = 30
@@ -144,7 +144,7 @@ _LEFT = 310
 _TOP = 30
 _NAME = 34
 _SIGNS = {"worse": "▲", "better": "▼", "no evidence": "", "not compared": ""}
-# So many shades there are of one colour, from nothing to everything.
+# How many shades of one colour there are, from nothing to everything.
 _SHADES = 9
 _STRONG = 5
 
@@ -207,7 +207,7 @@ def _grid_title(document: comparisons.GridDocument) -> str:
 def _accuracies(
     document: comparisons.GridDocument,
 ) -> Iterator[tuple[str, list[tuple[Share | None, comparisons.Contrast | None]]]]:
-    """The lines of accuracies, where there are labels."""
+    """The lines of accuracies, if there are labels."""
     models = document.models
     if all(each.accuracy is None for each in models):
         return
@@ -248,7 +248,7 @@ def grid_page(document: comparisons.GridDocument) -> str:
 
 
 def heat_map(document: comparisons.GridDocument) -> str:
-    """Rules by models, the darker the more failures; the rate stands in each cell."""
+    """A map of rules by models, darker with more failures; each cell has its rate."""
     parts = []
     for column, model in enumerate(document.models):
         x = _LEFT + column * _WIDTH + _WIDTH / 2
@@ -329,7 +329,7 @@ _NOT_GIVEN = "Not given: no model says how sure it is."
 
 
 def _confidences(document: comparisons.GridDocument) -> str:
-    """Mean confidence of wrong and of right answers, a line for rows as they are and each rule."""
+    """Mean confidence in wrong and in right answers, a line for untouched rows and each rule."""
     if not document.confidences:
         return f'<p class="muted">{_NOT_GIVEN}</p>'
     heads = ("answers to", *(f">{escaped(each.name)}: wrong | right" for each in document.models))
@@ -483,7 +483,7 @@ def _error_tiles(document: ErrorsDocument) -> Sequence[tuple[str, str, str]]:
 
 
 def _by_feature(document: ErrorsDocument) -> Iterator[str]:
-    """A small table a feature, all on one scale."""
+    """A small table for each feature, all on one scale."""
     shares = [part.wrong for each in document.features for part in each.parts]
     limit = document.wrong.rate
     scale = sheet.scale_for(shares, [limit])

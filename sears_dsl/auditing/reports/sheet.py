@@ -1,11 +1,10 @@
-"""One self-contained HTML file around a body, and the parts that all pages of reports have.
+"""One self-contained HTML file around a body, and the parts that all pages of reports share.
 
-Tables, tiles, and charts as inline SVG: shares with their intervals on one scale, and which rules
-overlap. Always holds: a content security policy lets in nothing but this style and this script, by
-their hashes, so that a page can be opened anywhere and asks nobody for anything; there is no
-attribute with style or script in it: a chart is drawn with classes that the style sheet colours, so
-that it follows light and dark; every chart has a label that says in words what it shows, and no
-number that is not also text on the page.
+The parts are tables, tiles, and charts as inline SVG: shares with their intervals on one scale, and
+overlaps of rules. A content security policy admits only this style and this script, by their
+hashes, so a page can be opened anywhere and loads nothing. No attribute contains style or script.
+Charts use classes that the style sheet colours, so that they follow light and dark. Every chart has
+a label that says in words what it shows, and has no number that is not also text on the page.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ _CLASSES = {
 
 
 def page(title: str, body: str) -> str:
-    """The whole file."""
+    """The whole HTML file."""
     style, script = _asset("page.css"), _asset("page.js")
     policy = (
         f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; "
@@ -60,12 +59,12 @@ def _hash(content: str) -> str:
 
 
 def escaped(text: str) -> str:
-    """Text as HTML; what cannot be printed, as its escape."""
+    """Text as HTML, with what cannot be printed as escapes."""
     return html.escape(printable(text))
 
 
 def header(eyebrow: str, title: str, about: str) -> str:
-    """What stands on top; what it is about is HTML."""
+    """The top of a page; `about` is HTML."""
     return (
         f'<header><div class="eyebrow">{eyebrow}</div><h1>{escaped(title)}</h1>'
         f'<p class="muted">{about}</p></header>'
@@ -73,7 +72,7 @@ def header(eyebrow: str, title: str, about: str) -> str:
 
 
 def verdict(outcome: str, sign: str, title: str, content: str) -> str:
-    """The decision, with a sign and in the colour of its outcome; the content is HTML."""
+    """The decision, with a sign and in the colour of its outcome; `content` is HTML."""
     return (
         f'<section class="card verdict {css_class(outcome)}">'
         f'<div class="sign" aria-hidden="true">{sign}</div>'
@@ -82,7 +81,7 @@ def verdict(outcome: str, sign: str, title: str, content: str) -> str:
 
 
 def tiles(entries: Iterable[tuple[str, str, str]]) -> str:
-    """Numbers in large, each with what it is and a note."""
+    """Large numbers, each with its meaning and a note."""
     cards = "".join(
         f'<div class="card tile"><div class="value">{escaped(value)}</div>'
         f'<div class="label">{escaped(label)}</div><div class="note">{escaped(note)}</div></div>'
@@ -107,7 +106,7 @@ def css_class(outcome: str) -> str:
 
 
 def table(heads: Sequence[str], rows: Iterable[str], *, caption: str) -> str:
-    """A table; heads beginning with ``>`` stand over numbers, heads of HTML stay as they are."""
+    """A table; heads that begin with ``>`` are over numbers, and all heads are HTML."""
     cells = "".join(
         f'<th scope="col" class="n">{head[1:]}</th>'
         if head.startswith(">")
@@ -121,19 +120,19 @@ def table(heads: Sequence[str], rows: Iterable[str], *, caption: str) -> str:
 
 
 def numbers(*cells: str) -> str:
-    """Cells of a row that hold numbers, as HTML."""
+    """Cells of a row with numbers, which are HTML."""
     return "".join(f'<td class="n">{cell}</td>' for cell in cells)
 
 
 def number(number: str, beside: str) -> str:
-    """A cell with a number, and what says what it is worth."""
+    """A cell with a number and a smaller text beside it, such as its interval."""
     return numbers(
         escaped(number) + (f'<span class="id">{escaped(beside)}</span>' if beside else "")
     )
 
 
 def rule(rule: str, beside: str | None = None) -> str:
-    """The cell of a rule, with what is said of it."""
+    """The cell of a rule, with a remark on it."""
     about = "" if beside is None else f'<span class="id">{escaped(beside)}</span>'
     return f'<td class="rule"><span class="code">{escaped(rule)}</span>{about}</td>'
 
@@ -157,7 +156,7 @@ def rate_with_interval(share: Share | None) -> str:
 
 
 def answer(label: str, confidence: float | None, *, wrong: bool) -> str:
-    """What a model says, with how sure it is where it says so."""
+    """The answer of a model, with its confidence if that is known."""
     sure = "" if confidence is None else f' <span class="muted">{percent(confidence)}</span>'
     return f'<span class="{"wrong" if wrong else "right"}">{escaped(label)}</span>{sure}'
 
@@ -174,17 +173,17 @@ _CELL = 34
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """From a rate to a place on the horizontal axis, whose right end is at the rate `top`."""
+    """Maps rates to places on a horizontal axis, whose right end is the rate `top`."""
 
     top: float
 
     def x(self, rate: float) -> float:
-        """Where a rate lies; what is beyond the end lies at the end."""
+        """The place of a rate; rates beyond the end are put at the end."""
         return round(_PAD + (WIDTH - 2 * _PAD) * min(1.0, rate / self.top), 2)
 
     @property
     def ticks(self) -> tuple[float, ...]:
-        """Rates to write at the axis."""
+        """The rates to write on the axis."""
         return (0.0, self.top / 2, self.top)
 
 
@@ -229,7 +228,7 @@ def interval_bar(share: Share, scale: Scale, *, limit: float | None = None, kind
         low, high = scale.x(share.low), scale.x(share.high)
         parts.append(f'<line x1="{low}" x2="{high}" y1="{middle}" y2="{middle}" class="interval"/>')
         if share.high > scale.top:
-            # An arrow: the interval goes on beyond the axis.
+            # An arrow shows that the interval continues beyond the axis.
             parts.append(f'<path d="M{high - 1} {middle - 4}l5 4l-5 4z" class="beyond"/>')
         parts.append(f'<circle cx="{scale.x(share.rate)}" cy="{middle}" r="4.5" class="dot"/>')
         words = f"{percent(share.rate)}, 95% interval {percent(share.low)} to {percent(share.high)}"
@@ -245,7 +244,7 @@ def _bar(parts: Iterable[str], words: str, kind: str) -> str:
 
 
 def reach_of(ends: Iterable[float]) -> float:
-    """How far a symmetric axis has to reach for the ends of intervals."""
+    """How far a symmetric axis has to reach to hold the ends of intervals."""
     highest = max([0.01, *map(abs, ends)])
     return next((each for each in _NICE if each >= highest), 1.0)
 
@@ -257,7 +256,7 @@ def comparison_axis(reach: float) -> str:
 
 
 def comparison_bar(difference: Paired, reach: float, *, kind: str) -> str:
-    """A difference as a dot on its interval, around nothing in the middle."""
+    """A difference as a dot on its interval, on an axis with 0 in the middle."""
     if not difference.rows:
         return signed_bar(None, reach, kind=kind)
     rate = (difference.second - difference.first) / difference.rows
@@ -265,7 +264,7 @@ def comparison_bar(difference: Paired, reach: float, *, kind: str) -> str:
 
 
 def signed_bar(value: tuple[float, float, float] | None, reach: float, *, kind: str = "") -> str:
-    """A share that may be negative, with the ends of its interval, around nothing in the middle."""
+    """A share that may be negative, and its interval, on an axis with 0 in the middle."""
     middle = _HEIGHT / 2
     half = (WIDTH - 2 * _PAD) / 2
 
@@ -285,7 +284,7 @@ def signed_bar(value: tuple[float, float, float] | None, reach: float, *, kind: 
 
 
 def bars(entries: Sequence[tuple[str, float, Share | None]]) -> str:
-    """Names and rates as horizontal bars from 0 to 100%, with whiskers where there is a share."""
+    """Names and rates as horizontal bars from 0 to 100%, with whiskers if there is a share."""
     full = _BAR_WIDTH - _BAR_LABEL - 64
     parts = []
     for place, (name, rate, share) in enumerate(entries):
@@ -334,7 +333,7 @@ def overlap_matrix(
         for column in range(size):
             shared = counts[row] if row == column else both[row][column]
             least = max(1, min(counts[row], counts[column]))
-            # Ten steps of one colour: the share of the smaller rule's flips.
+            # Ten steps of one colour show the share of the smaller rule's flips.
             step = 0 if not shared else max(1, math.ceil(9 * shared / least))
             kind = "own" if row == column else f"heat heat{step}"
             x, y = left + column * _CELL, left + row * _CELL
