@@ -372,8 +372,8 @@ def numbers_of(feature: Feature) -> Floats:
 
 _AS_IT_IS = ReadOptions()
 # Packages that affect the result → the names under which they are imported.
-_DECIDE = {"sears-dsl": "sears_dsl", "scikit-learn": "sklearn", "numpy": "numpy",
-           "textstat": "textstat"}  # fmt: skip
+_PACKAGES = {"sears-dsl": "sears_dsl", "scikit-learn": "sklearn", "numpy": "numpy",
+             "textstat": "textstat"}  # fmt: skip
 
 
 def predict_errors(
@@ -509,7 +509,7 @@ def _document(
         over_majority=over_folds(learned.f1 - learned.majority_f1),
         features=tuple(records),
         notes=tuple(notes),
-        versions={each: version(each) for each in _DECIDE if find_spec(_DECIDE[each])},
+        versions={each: version(each) for each in _PACKAGES if find_spec(_PACKAGES[each])},
     )
 
 

@@ -301,8 +301,8 @@ class Sentences:
             which = np.zeros(count, np.int64)
             for place, size in zip(places, sizes, strict=True):
                 which = which * size + digits[place]
-            each = zip(places, np.unravel_index(np.arange(distinct), sizes), strict=True)
-            return self._joined(parts, dict(each), distinct)[which]
+            indexes = zip(places, np.unravel_index(np.arange(distinct), sizes), strict=True)
+            return self._joined(parts, dict(indexes), distinct)[which]
         if len(parts) > 1:
             half = len(parts) // 2
             left, right = (

@@ -155,9 +155,9 @@ def generated(
         written_texts[places] = sentences.texts(numbers)
         if sentences.may_be_blank:
             empty[number] = sum(not text.strip() for text in written_texts[places])
-        nothing = np.zeros(len(places), np.int64)
-        others[LABEL].put(places, [sentences.template.metadata.label or ""], nothing)
-        others[TEMPLATE].put(places, [name], nothing)
+        zeros = np.zeros(len(places), np.int64)
+        others[LABEL].put(places, [sentences.template.metadata.label or ""], zeros)
+        others[TEMPLATE].put(places, [name], zeros)
         for choice, members in zip(sentences.choices, sentences.members(numbers), strict=True):
             others[_slot_column(choice.column)].put(places, *members)
     columns: dict[str, Sequence[str]] = {TEXT: written_texts.tolist()}

@@ -42,7 +42,7 @@ NoiseAmount: TypeAlias = Literal["none", "half", "full", "both", "vote"]
 
 NOISE_AMOUNTS: tuple[NoiseAmount, ...] = get_args(NoiseAmount)
 _VOTERS: tuple[NoiseAmount, ...] = ("none", "half", "full")
-_HALF = 500_000
+_HALF = 500_000  # millionths
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

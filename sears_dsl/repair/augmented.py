@@ -450,13 +450,13 @@ def new_ids(table: Table, column: str, rows: Sequence[int], names: Sequence[str]
     known = set(old)
     ids = []
     for row, name in zip(rows, names, strict=True):
-        first = made_of = f"{old[row]}~{name}"
+        base = new_id = f"{old[row]}~{name}"
         number = 1
-        while made_of in known:
+        while new_id in known:
             number += 1
-            made_of = f"{first}~{number}"
-        known.add(made_of)
-        ids.append(made_of)
+            new_id = f"{base}~{number}"
+        known.add(new_id)
+        ids.append(new_id)
     return ids
 
 
@@ -467,10 +467,10 @@ def _with_provenance(
     rows: Sequence[int],
     rules: Sequence[tuple[str, str]],
 ) -> Table:
-    there = [name for name in PROVENANCE if name in table.columns]
-    if there:
+    taken = [name for name in PROVENANCE if name in table.columns]
+    if taken:
         raise DataError(
-            f"{table.path} has a column {there[0]!r} already, which says where a row comes from",
+            f"{table.path} has a column {taken[0]!r} already, which says where a row comes from",
             help="rename or drop it; if the data is augmented already, begin with the original",
         )
     batch = Batch(0, len(table), table.columns)

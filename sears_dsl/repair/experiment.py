@@ -257,10 +257,10 @@ def _measured(outcomes: Mapping[TrainingVariant, Outcomes]) -> Measured:
 
 
 def _check_labels(held_out: LabelledRows, known: Sequence[str], path: str) -> None:
-    there = {label for of_row in held_out.labels or () for label in of_row}
-    if not there & set(known):
+    labels = {label for of_row in held_out.labels or () for label in of_row}
+    if not labels & set(known):
         raise DataError(
-            f"{held_out.path} and {path} have no label in common: {_some(there)}, and "
+            f"{held_out.path} and {path} have no label in common: {_some(labels)}, and "
             f"{_some(known)}",
             help="do they mean the same? Write them alike",
         )

@@ -258,7 +258,7 @@ def _fitting(estimator: Any) -> Callable[[list[str], list[str], int], object]:
 
 _PLACEHOLDER = re.compile(r"\{(\w+)\}")
 _KNOWN = ("train", "model", "seed")
-_LINES_TOLD = 8
+_LINES_SHOWN = 8
 # How long an interrupted program may take to clean up.
 _SECONDS_TO_END = 2.0
 
@@ -328,7 +328,7 @@ class CommandTrainer:
                 help="there is no shell: name a program, and no pipes or variables",
             ) from error
         if code:
-            lines = output.read_text("utf-8", "replace").splitlines()[-_LINES_TOLD:]
+            lines = output.read_text("utf-8", "replace").splitlines()[-_LINES_SHOWN:]
             excerpt = "".join(f"\n  {line}" for line in lines)
             raise ModelError(
                 f"the train command ended with code {code}: {command}{excerpt}",

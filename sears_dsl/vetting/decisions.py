@@ -156,7 +156,7 @@ def replay(entries: Sequence[JournalEntry]) -> ReviewState:
         task = task_of(entry.kind)
         if task is None:
             if entry.kind != "undo":
-                raise _strange(entry, f"its kind is {entry.kind!r}")
+                raise _meaningless(entry, f"its kind is {entry.kind!r}")
             continue
         if entry.number in undone:
             continue
@@ -173,7 +173,7 @@ def replay(entries: Sequence[JournalEntry]) -> ReviewState:
             choice = _need(entry, "choice", str, type(None))
             shown = tuple(_need(entry, "shown", list))
             if not all(isinstance(text, str) for text in shown):
-                raise _strange(entry, "shown is not a list of texts")
+                raise _meaningless(entry, "shown is not a list of texts")
             picks[original] = Pick(original, shown, choice)
         elif entry.kind == "sentence":
             fields = (_need(entry, name, str) for name in ("template", "text", "label"))
@@ -197,9 +197,9 @@ def _undone(entry: JournalEntry, entries: Sequence[JournalEntry]) -> int:
     """The number of the entry that this one takes back."""
     number: int = _need(entry, "undone", int)
     if isinstance(number, bool) or not 1 <= number < entry.number:
-        raise _strange(entry, f"it undoes entry {number}")
+        raise _meaningless(entry, f"it undoes entry {number}")
     if entries[number - 1].kind == "undo":
-        raise _strange(entry, f"it undoes entry {number}, which is an undo")
+        raise _meaningless(entry, f"it undoes entry {number}, which is an undo")
     return number
 
 
@@ -234,7 +234,7 @@ def _verdict(entry: JournalEntry) -> RuleVerdict:
 def _template_verdict(entry: JournalEntry) -> RuleVerdict:
     verdict = _need(entry, "verdict", str)
     if verdict not in ("accept", "reject", "skip"):
-        raise _strange(entry, f"its verdict is {verdict[:_SHOWN]!r}")
+        raise _meaningless(entry, f"its verdict is {verdict[:_SHOWN]!r}")
     return RuleVerdict(
         rule=_need(entry, "template", str),
         verdict=verdict,
@@ -248,7 +248,7 @@ def _template_verdict(entry: JournalEntry) -> RuleVerdict:
 def _reason(entry: JournalEntry, known: Mapping[str, str]) -> str:
     reason = _optional(entry, "reason")
     if reason and reason not in known:
-        raise _strange(entry, f"its reason is {reason[:_SHOWN]!r}")
+        raise _meaningless(entry, f"its reason is {reason[:_SHOWN]!r}")
     return reason
 
 
@@ -258,7 +258,7 @@ def _pairs(entry: JournalEntry, name: str) -> tuple[Pair, ...]:
         isinstance(pair, list) and len(pair) == 2 and all(isinstance(each, str) for each in pair)
         for pair in pairs
     ):
-        raise _strange(entry, f"{name} is not a list of pairs")
+        raise _meaningless(entry, f"{name} is not a list of pairs")
     return tuple((original, rewritten) for original, rewritten in pairs)
 
 
@@ -270,11 +270,11 @@ def _optional(entry: JournalEntry, name: str) -> str:
 def _need(entry: JournalEntry, name: str, *kinds: type) -> Any:
     value = entry.content.get(name)
     if not isinstance(value, kinds) or (value is None and name not in entry.content):
-        raise _strange(entry, f"its {name} is {repr(value)[:_SHOWN]}")
+        raise _meaningless(entry, f"its {name} is {repr(value)[:_SHOWN]}")
     return value
 
 
-def _strange(entry: JournalEntry, why: str) -> DataError:
+def _meaningless(entry: JournalEntry, why: str) -> DataError:
     return DataError(
         f"entry {entry.number} ({entry.kind}) of the journal means nothing here: {why}",
         help="bring back the file as sears vet wrote it",

@@ -176,8 +176,8 @@ class Journal(Closing):
 
     def _is_new(self) -> bool:
         """Whether the file is empty or holds only the beginning of a journal's first line."""
-        there = self.path.read_bytes()
-        return b"\n" not in there and (there.startswith(_BEGINNING) or _BEGINNING.startswith(there))
+        data = self.path.read_bytes()
+        return b"\n" not in data and (data.startswith(_BEGINNING) or _BEGINNING.startswith(data))
 
     def _mend(self) -> str:
         """Cut off an unfinished last line, and return it."""
@@ -191,11 +191,11 @@ class Journal(Closing):
 
     def _check_untouched(self) -> None:
         try:
-            there = os.stat(self.path)
+            on_disk = os.stat(self.path)
         except OSError:
-            there = None
+            on_disk = None
         ours = os.fstat(self._descriptor)
-        if there is None or (there.st_ino, there.st_size) != (ours.st_ino, self._size):
+        if on_disk is None or (on_disk.st_ino, on_disk.st_size) != (ours.st_ino, self._size):
             raise DataError(
                 f"the journal {self.path} was changed or moved by another program",
                 help="nothing more is written to it; start `sears vet` again to go on with what "

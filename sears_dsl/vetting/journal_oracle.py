@@ -79,16 +79,16 @@ def read_oracle(path: Path, rulesets: Sequence[Ruleset]) -> JournalOracle:
     """Read a journal as an oracle."""
     header, entries = read_journal(path)
     state = replay(entries)
-    out = {each.rule for each in state.with_verdict("reject", "edit")}
+    turned_down = {each.rule for each in state.with_verdict("reject", "edit")}
     # An id may mean another rule by now, so only rulesets that were judged in this version count.
     judged = [ruleset_digest(ruleset) == header.sha256 for ruleset in rulesets]
-    plain = [
+    judged_ids = [
         each if here else None
         for ruleset, here in zip(rulesets, judged, strict=True)
         for each in ruleset.rule_ids
     ]
     names = distinct_ids(rulesets)
-    rejected = {name for each, name in zip(plain, names, strict=True) if each in out}
+    rejected = {name for each, name in zip(judged_ids, names, strict=True) if each in turned_down}
     rules = [rule for ruleset in rulesets for rule in ruleset.rules]
     differing = {pair for pair, same in state.pairs.items() if not same}
     return JournalOracle(

@@ -275,13 +275,13 @@ def _outcome(
     }
     if not verdicts:
         return ReviewOutcome(name, "unjudged", "", verdicts)
-    wanting = [each for each in verdicts.values() if each.verdict != "reject"]
+    keeping = [each for each in verdicts.values() if each.verdict != "reject"]
     needed = {"majority": len(verdicts) // 2 + 1, "all": len(verdicts), "any": 1}[policy]
-    if len(wanting) < needed:
-        tied = policy == "majority" and 2 * len(wanting) == len(verdicts)
+    if len(keeping) < needed:
+        tied = policy == "majority" and 2 * len(keeping) == len(verdicts)
         return ReviewOutcome(name, "disputed" if tied else "rejected", "", verdicts)
     # The wording with the most voices. In a tie the original one wins, since somebody accepted it.
-    wordings = Counter(each.new for each in wanting)
+    wordings = Counter(each.new for each in keeping)
     most = max(wordings.values())
     first, *others = sorted(text for text, voices in wordings.items() if voices == most)
     if first and others:

@@ -204,7 +204,7 @@ def _with_outcomes(
 ) -> Iterator[tuple[Entry, merging.ReviewOutcome | None]]:
     """The statements in file order, each with its outcome; None if it was not up for judgement."""
     rules, templates = iter(outcomes.rules or ()), iter(outcomes.templates or ())
-    for entry in ruleset.layout or _again(ruleset, ruleset.format()).layout:
+    for entry in ruleset.layout or _reparsed(ruleset, ruleset.format()).layout:
         waiting = {Rule: rules, Template: templates}.get(type(entry.node), iter(()))
         yield entry, next(waiting, None)
 
@@ -316,7 +316,7 @@ def _holds(rule: Rule, test: RuleTest, ruleset: Ruleset, tagger: Tagger) -> bool
 def _file(entries: Sequence[Entry], ruleset: Ruleset, heading: Sequence[str]) -> str:
     """The text of a ruleset, without the sets that only removed rules used."""
     remarks = "".join(f"# {line}\n" for line in heading)
-    whole = _again(ruleset, remarks + print_entries(entries, ruleset.trailing))
+    whole = _reparsed(ruleset, remarks + print_entries(entries, ruleset.trailing))
     gone = [each for each in unused_sets(whole) if each not in unused_sets(ruleset)]
     # A comment above the first statement may be about the whole file.
     about_all = [each.node for each in entries[:1] if each.leading]
@@ -373,6 +373,6 @@ def _reasons(outcome: merging.ReviewOutcome) -> Iterator[str]:
         yield line.encode("utf-8", "replace").decode("utf-8")
 
 
-def _again(ruleset: Ruleset, text: str) -> Ruleset:
+def _reparsed(ruleset: Ruleset, text: str) -> Ruleset:
     """Parse text as if it were the ruleset's file; its imports were allowed when it was loaded."""
     return parse(text, path=ruleset.path, allow_imports_outside=True)

@@ -28,7 +28,7 @@ from sears_dsl.errors import DataError
 from sears_dsl.models.loading import folder_names
 from sears_dsl.runtime.files import make_folder, write_atomically
 
-_THREE: Mapping[type, tuple[str, Callable[[Any], str], Callable[[Any], str]]] = {
+_WRITERS: Mapping[type, tuple[str, Callable[[Any], str], Callable[[Any], str]]] = {
     ComparisonDocument: ("comparison", reports.comparison_page, reports.comparison_markdown),
     GridDocument: ("comparison", reports.grid_page, reports.grid_markdown),
     ErrorsDocument: ("errors", reports.errors_page, reports.errors_markdown),
@@ -66,7 +66,7 @@ def add_summary(text: str, file: Path) -> None:
 
 def write_three(document: ComparisonDocument | GridDocument | ErrorsDocument, folder: Path) -> None:
     """Write page, Markdown and JSON: ``comparison.html`` and so on, or ``errors.html``."""
-    name, page, text = _THREE[type(document)]
+    name, page, text = _WRITERS[type(document)]
     make_folder(folder)
     write_atomically(folder / f"{name}.html", page(document).encode("utf-8", "replace"))
     write_atomically(folder / f"{name}.md", text(document).encode("utf-8", "replace"))

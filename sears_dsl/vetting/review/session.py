@@ -133,7 +133,7 @@ class Session(Deciding):
             for each in self._verdicts("accept", "edit", "reject")
         ]
         skipped = {self._ids[each.rule] for each in self._verdicts("skip")}
-        accepted, rejected, replaced, effects = self._in_and_out()
+        accepted, rejected, replaced, effects = self._decided()
         places = order(
             effects.coverage, rules=len(self._ids), most=self.most, accepted=accepted,
             rejected=rejected, replaced=replaced, skipped=skipped,
@@ -173,7 +173,7 @@ class Session(Deciding):
             "flips": summary.flips,
         }
 
-    def _in_and_out(self) -> tuple[list[int], list[int], list[int], workbench.RuleTable]:
+    def _decided(self) -> tuple[list[int], list[int], list[int], workbench.RuleTable]:
         """Positions accepted, rejected and replaced; effects of the rules and replacements."""
         accepted: list[int] = []
         replaced: list[int] = []
