@@ -278,7 +278,6 @@ def _change(
     q_value: float | None,
 ) -> RuleComparison:
     record = next(each for each in (second, first) if each is not None)
-    note = ""
     if first is None or second is None:
         note = SECOND_ALONE if first is None else FIRST_ALONE
     else:

@@ -59,7 +59,7 @@ class Trainer(Protocol):
         """What the trained models depend on besides data and seed."""
 
     def train(self, table: Table, *, seed: int, place: Path) -> Predictor:
-        """Train a model; `place` is a folder for this training alone, for a file `MODEL`."""
+        """Train a model, which may be written as `MODEL` in `place`, this training's own folder."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

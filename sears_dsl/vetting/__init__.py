@@ -1,4 +1,4 @@
-"""A person looks at rules in a local page, and what she decides becomes a vetted ruleset.
+"""A reviewer judges rules on a local page, and her decisions become a vetted ruleset.
 
     ruleset, data, model ──Workbench──▶ what each rule does ──Session──▶ page (web)
     clicks ──▶ journal (append-only) ──replay──▶ State ──outcomes──▶ vetted ruleset, pairs

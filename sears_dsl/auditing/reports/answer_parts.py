@@ -138,8 +138,6 @@ def confidence_markdown(document: AuditDocument) -> Iterator[str]:
     return tables.section(title, tables.markdown_table(heads, "lrrrrr", rows))
 
 
-# How many shades of one colour there are, from nothing to everything.
-_SHADES = 9
 # The most columns and rows in a comment on a pull request, and on the page.
 _COLUMNS, _ROWS = 8, 40
 _PAGE_COLUMNS, _PAGE_ROWS = 24, 120
@@ -216,7 +214,7 @@ def _columns(grid: FillerGrid, most: int) -> list[int]:
 def _shaded(right: int, total: int) -> str:
     if not total:
         return '<td class="n muted">·</td>'
-    shade = math.ceil(_SHADES * (1 - right / total))
+    shade = math.ceil(sheet.SHADES * (1 - right / total))
     return (
         f'<td class="n heat{shade}">{percent(right / total)}'
         f'<span class="id">{right:,}/{total:,}</span></td>'

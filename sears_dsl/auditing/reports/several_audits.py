@@ -144,8 +144,6 @@ _LEFT = 310
 _TOP = 30
 _NAME = 34
 _SIGNS = {"worse": "▲", "better": "▼", "no evidence": "", "not compared": ""}
-# How many shades of one colour there are, from nothing to everything.
-_SHADES = 9
 _STRONG = 5
 
 
@@ -285,7 +283,7 @@ def _short(text: str, most: int) -> str:
 
 def _square(cell: comparisons.Cell, column: int, y: int) -> str:
     rate = None if cell.failures is None else cell.failures.rate
-    shade = 0 if not rate else max(1, math.ceil(_SHADES * rate))
+    shade = math.ceil(sheet.SHADES * (rate or 0.0))
     x = _LEFT + column * _WIDTH
     strong = " strong" if shade > _STRONG else ""
     return (

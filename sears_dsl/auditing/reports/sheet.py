@@ -161,6 +161,8 @@ def answer(label: str, confidence: float | None, *, wrong: bool) -> str:
     return f'<span class="{"wrong" if wrong else "right"}">{escaped(label)}</span>{sure}'
 
 
+#: How many shades of one colour there are, beside none: the style sheet's ``heat1`` and so on.
+SHADES = 9
 WIDTH = 240
 _PAD = 8
 _HEIGHT = 26
@@ -333,8 +335,8 @@ def overlap_matrix(
         for column in range(size):
             shared = counts[row] if row == column else both[row][column]
             least = max(1, min(counts[row], counts[column]))
-            # Ten steps of one colour show the share of the smaller rule's flips.
-            step = 0 if not shared else max(1, math.ceil(9 * shared / least))
+            # The shade shows the share of the smaller rule's flips.
+            step = math.ceil(SHADES * shared / least)
             kind = "own" if row == column else f"heat heat{step}"
             x, y = left + column * _CELL, left + row * _CELL
             title = (

@@ -170,14 +170,13 @@ class RuleTable:
 
 def _expectations(effects: RuleTable) -> list[Expectation]:
     """What is expected of each distinct rewrite; if its rules disagree, that the label stays."""
-    same = LABEL_STAYS
     expectations: dict[int, Expectation] = {}
     for number, rule in enumerate(effects.rules):
         expect = rule.expectation
         for rewrite in effects.applications.of_rule(number).tolist():
             known = expectations.setdefault(rewrite, expect)
-            expectations[rewrite] = expect if known == expect else same
-    return [expectations.get(rewrite, same) for rewrite in range(len(effects.answers))]
+            expectations[rewrite] = expect if known == expect else LABEL_STAYS
+    return [expectations.get(rewrite, LABEL_STAYS) for rewrite in range(len(effects.answers))]
 
 
 class Workbench:
@@ -228,9 +227,8 @@ class Workbench:
         scoped = replace(self.ruleset, rules=tuple(rules), layout=(), trailing=())
         matcher = compile_with_sources([scoped], tagger=self.tagger)
         applications = applications_of(
-            matcher, self.tokens, guards=self.data.guards,
-            keep=self._keep,
-        )  # fmt: skip
+            matcher, self.tokens, guards=self.data.guards, keep=self._keep
+        )
         count = len(applications.texts)
         return RuleTable(
             rules=tuple(rules), texts=tuple(map(print_rule, rules)), applications=applications,
