@@ -91,7 +91,7 @@ class WrittenRule:
 
 @dataclass(frozen=True, slots=True)
 class Pick:
-    """Which of the adversaries that were shown of a sentence is closest to it; None: none is."""
+    """The closest of the adversaries that were shown for a sentence, or None for none of them."""
 
     original: str
     shown: tuple[str, ...]

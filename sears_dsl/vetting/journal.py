@@ -35,7 +35,7 @@ FORMAT = "sears-vetting"
 VERSION = 1
 # Hex digits of the ruleset's hash that each entry carries; the header has all of them.
 _SHORT = 12
-# Others may write to a journal, and these values go from it into rule files, so forms are checked.
+# Others may write to a journal, and its values go into rule files, so their form is checked.
 REVIEWER = re.compile(r"[\w-][\w.-]{0,63}")
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", re.ASCII)
 _SHA256 = re.compile(r"[0-9a-f]{64}")

@@ -2,10 +2,10 @@
 
 In: journals about one ruleset. Out: exactly one `ReviewOutcome` for each rule and template, and
 `Agreement`. A rule is disputed if a majority is needed and as many reviewers keep it as reject it.
-It is also disputed if they keep it in several new wordings and no wording has the most voices. A
-disputed rule is not accepted. The order of the journals makes no difference. κ is 1 if all agree on
-items of more than one category. It is None if there are no items, or if chance alone would give
-full agreement (there is one category).
+It is also disputed if they keep it, but several new wordings, and not the original, share the most
+voices. A disputed rule is not accepted. The order of the journals makes no difference. κ is 1 if
+all agree on items of more than one category. It is None if there are no items, or if chance alone
+would give full agreement (there is one category).
 
 Sources: Cohen, "A Coefficient of Agreement for Nominal Scales", 1960; Fleiss, "Measuring Nominal
 Scale Agreement Among Many Raters", 1971; the interval of Cohen's κ: Fleiss, Cohen, Everitt, "Large

@@ -151,7 +151,7 @@ class Proposal:
     """A narrower rule that fires where a reviewer liked the original, and not where she did not.
 
     The fields count pairs marked as the same and as differing, changed rows and mistakes of this
-    rule, and (``of_…``) of the original. It differs only where it fires at a later place of a row.
+    rule, and (``of_…``) of the original. Its differing pairs are only those of later places.
     """
 
     text: str

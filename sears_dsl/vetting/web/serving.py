@@ -27,9 +27,9 @@ _TRIES = 100
 
 
 def listen(port: int | None = None) -> tuple[socket.socket, str]:
-    """Open a socket on a loopback port; returns it, and a remark if it is not the default port.
+    """Open a socket on a loopback port; returns it, and a remark if `DEFAULT_PORT` is in use.
 
-    Without a port the first free one from `DEFAULT_PORT` on is used.
+    If no port is given, the first free one from `DEFAULT_PORT` on is used.
     """
     first = DEFAULT_PORT if port is None else port
     for candidate in range(first, min(first + _TRIES, 65_536)):
