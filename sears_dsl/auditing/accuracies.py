@@ -51,7 +51,7 @@ class SemanticRobustness:
     high: float  # upper end; 1 if there are no rows
     # The smallest tolerance at which the model is robust: p - p′, at least 0.
     smallest_tau: float | None
-    # Each tolerance at which more rows become locally robust, ascending, and how many are then.
+    # (tolerance, rows that are locally robust at it), ascending, where that number grows.
     curve: tuple[tuple[float, int], ...]
 
     def local(self, tolerance: float) -> Share:

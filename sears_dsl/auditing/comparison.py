@@ -7,7 +7,7 @@ models against the first) are one family after Holm: whatever else changed, at m
 documents calls anything worse by mistake. What rules do together is compared over those that both
 audits have. A rule that was changed under its id, or is read under other sets or options, is
 another one. What cannot be compared is listed with the reason. A cell of a grid is the failure rate
-on the rows that its own audit tested. Confidences are those that models give, never 0 for none.
+on the rows that its own audit tested. A confidence that a model does not give is None, never 0.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ class ComparisonDocument(documents.DocumentRecord):
 
 
 def compare(first: documents.AuditDocument, second: documents.AuditDocument) -> ComparisonDocument:
-    """Set two audits of the same rows side by side, which have to be made with the same options."""
+    """Compare two audits of the same rows, which must have been made with the same options."""
     _check(first, second)
     before, after = ({each.id: each for each in audit.rules} for audit in (first, second))
     records = {name: (before.get(name), after.get(name)) for name in (*after, *before)}
@@ -488,7 +488,7 @@ def _contrasts(pairs: Sequence[ComparisonDocument]) -> dict[_GridTest, Contrast]
             tests[place, "accuracy", ""] = pair.accuracy
         if pair.worst_accuracy is not None:
             tests[place, "worst", ""] = pair.worst_accuracy
-    # Higher accuracies are better, and fewer failures.
+    # For accuracies more is better, for failures fewer.
     return {
         key: Contrast(
             paired=paired, q_value=q, outcome=rate_change(paired, more_is_better=key[1] != "rule")
@@ -535,7 +535,7 @@ def _changed_rules(names: Sequence[str], pairs: Sequence[ComparisonDocument]) ->
 
 
 def _shared(models: Sequence[GridModel], rules: Sequence[GridRule]) -> Iterator[str]:
-    """Rules that make every model fail, and only one; these are counts, which prove nothing yet."""
+    """Rules that every model fails, and rules that only one fails; such counts prove nothing yet."""
     every: list[str] = []
     alone: dict[str, list[str]] = {}
     for rule in rules:

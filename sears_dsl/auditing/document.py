@@ -68,9 +68,9 @@ EQUIVALENT = 0.9
 class Confidence:
     """The model's confidence in its answers to the tested rows of a rule, where it is known.
 
-    `before`, `after` and `change` are means, whatever the answers are. `change_interval` is 95%
-    (Student's; None for a single row), and `change_kept` the mean change on rows whose answer
-    stays. `sure_flips` counts flips with at least `sure_from` both before and after.
+    `before`, `after` and `change` are means, whatever the answers are. `change_interval` is the 95%
+    interval of the change (Student's; None for a single row). `change_kept` is the mean change on
+    rows whose answer stays. `sure_flips` counts flips with at least `sure_from` before and after.
     """
 
     rows: int
@@ -136,9 +136,9 @@ class RuleRecord:
     `flips` is the share of right rows that are wrong after the rule. `flips_alone` counts those
     that no other rule flips, `gained` wrong rows that are right after it. `accuracy_p_value` is
     McNemar's exact test of flips and gained rows. `unrenderable` counts instances that were left
-    alone, as for want of a single inflection. Rewrites that the oracle `rejected` or the model
-    `refused` count nowhere else. Examples of failures come first. `reading` is what besides its
-    text decides what the rule does (see `readings`); None in audits of earlier versions.
+    alone, for example for want of a single inflection. Rewrites that the oracle `rejected` or the
+    model `refused` count nowhere else. Examples of failures come first. `reading` is what decides,
+    besides the text, what the rule does (see `readings`); None in audits of earlier versions.
     """
 
     id: str

@@ -221,7 +221,7 @@ CERTAIN = 0.05
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judgement:
-    """The judgement of a rule by its failures: tested rows on which the model does the unexpected.
+    """The judgement of a rule by the tested rows on which the model does not do as expected.
 
     p is about the rate `against`: the limit or, if there is none, the tolerated rate. It is None
     if no row was tested. q is p after control of false discoveries.
