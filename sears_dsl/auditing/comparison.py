@@ -535,7 +535,7 @@ def _changed_rules(names: Sequence[str], pairs: Sequence[ComparisonDocument]) ->
 
 
 def _shared(models: Sequence[GridModel], rules: Sequence[GridRule]) -> Iterator[str]:
-    """Rules that every model fails, and rules that only one fails; such counts prove nothing yet."""
+    """Rules that every model fails, and rules that only one fails; counts prove nothing yet."""
     every: list[str] = []
     alone: dict[str, list[str]] = {}
     for rule in rules:

@@ -5,8 +5,8 @@
     sentence   j = (lie * 3 + category) * 2 + good, computed from j alone
 
 In: a template and the ruleset with its sets. Out: `Sentences`, which counts the sentences, writes
-each from its number and tells whether a text is one of them. Or `Diagnostic`s: E350 and E351 for
-members that have several forms or none of an inflection, E329 for noise that changes no member.
+each from its number and tells whether a text is one of them. Unfit functions give `Diagnostic`s:
+E350 and E351 if an inflection has several forms or none, E329 if noise can change no member.
 
 Slots count from left to right, and the last one changes fastest. A named slot is one choice
 wherever it is written, and each place applies its own functions. An empty slot takes one space with

@@ -299,7 +299,7 @@ NO_PROTECTION = Protection()
 def choose(
     rules: Sequence[Sequence[int]], *, limit: int | None, balanced: bool = True, seed: int = 0
 ) -> list[tuple[int, int]]:
-    """Choose up to `limit` rewrites, as (rewrite, rule that it counts for), in ascending order.
+    """Choose rewrites, at most `limit`: (rewrite, rule that it counts for), in ascending order.
 
     If `balanced`, the rules take turns. Otherwise every rewrite has the same chance.
     """

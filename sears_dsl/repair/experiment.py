@@ -101,7 +101,7 @@ class Repair:
     wanted: int | None  # rows that were to be added; None for all
     held_out_rows: int
     rewritten_rows: int
-    rewrites: int  # distinct texts that the rules make of these rows
+    rewrites: int  # distinct texts that the rules make of held-out rows
     shared: int  # held-out rows whose text is also the text of a training row
     left_out: Mapping[str, int]  # reason → training rewrites without a known label
 

@@ -11,8 +11,8 @@ rows and seeds together, 2,000 times (Owen 2007, "The pigeonhole bootstrap"): be
 compared on the same rows and seeds, and a row takes all of its rewrites along. If all samples agree
 (no row changed, or no error is left), that shows a want of rows, not certainty. The interval is
 then Bonett and Price's for paired shares, or Wilson's of the error that is left. If fewer than ten
-rows changed, resampling knows little of what other rows would do, and the interval reaches as far
-as either the resampled one or Bonett and Price's.
+rows changed, resampling knows little of what other rows would do, and the interval is widened to
+hold Bonett and Price's as well.
 """
 
 from __future__ import annotations
