@@ -369,7 +369,7 @@ def _close(parts: list[str | _Filled], gap: int) -> None:
 
 
 def _beside(parts: Sequence[str | _Filled], gap: int, step: int) -> int | None:
-    """The next part on one side that is not the empty string; None where there is none."""
+    """The index of the next part on one side that is not ""; None if there is none."""
     place = gap + step
     while 0 <= place < len(parts):
         if parts[place] != "":

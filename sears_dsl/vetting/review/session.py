@@ -74,7 +74,7 @@ def order(
 
 
 class Session(Deciding):
-    """The work of one reviewer on rules, of whom `most` may be accepted: B of the paper."""
+    """The work of one reviewer on rules; at most `most` are to be accepted, the paper's B."""
 
     def __init__(
         self,
@@ -174,7 +174,7 @@ class Session(Deciding):
         }
 
     def _decided(self) -> tuple[list[int], list[int], list[int], workbench.RuleTable]:
-        """Positions accepted, rejected and replaced; effects of the rules and replacements."""
+        """Positions of accepted, rejected and replaced rules; effects of rules and replacements."""
         accepted: list[int] = []
         replaced: list[int] = []
         new: list[tuple[str, Expectation]] = []
