@@ -1,15 +1,15 @@
-"""Labels and answers: how each kind of them is written as text, and when two are the same.
+"""Labels and answers: how each kind of them is written as text, and when two are equal.
 
-In: what a model gave or a file holds, and a comparison. Out: text; whether two texts mean the same
-answer. Always holds: a comparison is a name, with its amount where it has one, so that it goes
-through files and options as it is; equal answers have equal text but where the comparison says
-otherwise; what is not an answer of its kind is None, for the caller to say where it stood. Costs
-microseconds an answer; entities of rewritten texts cost an alignment of the two texts.
+In: a value from a model or a file, and a comparison. Out: the value as text, or whether two texts
+mean the same answer. Always holds: a comparison is a string that includes its amount, so it passes
+through files and options unchanged. Equal answers have equal text unless the comparison says
+otherwise. What is not an answer of its kind becomes None, and the caller reports where it stood.
+Costs microseconds an answer. Entities of a rewrite without edits cost an alignment of both texts.
 
     exact        labels, character by character
-    squad        free answers, as SQuAD's evaluation has it; several may be right
-    vqa          free answers, as the evaluation of VQA has it: what three of ten people said
-    within:0.5   numbers, at most so far apart; ``within:10%`` of the right one
+    squad        free answers, compared as SQuAD's evaluation does; several may be right
+    vqa          free answers, compared as VQA's evaluation does: what three of ten people said
+    within:0.5   numbers that are at most this far apart; ``within:10%`` is of the right one
     set          several labels, in any order
     entities     places in the text with a label each; those of a rewritten text are carried back
 """
@@ -30,7 +30,7 @@ from sears_dsl.errors import UsageError
 #: ``exact``, ``squad``, ``vqa``, ``set``, ``entities``, or ``within:`` with an amount.
 Comparison: TypeAlias = str
 
-#: Stands for the answer to a text that the model refused and that is skipped; it is never right.
+#: Stands for the answer to a text that the model refused and the run skipped. It is never right.
 REFUSED = "(refused by the model)"
 
 COMPARISONS = "exact, squad, vqa, set, entities, or within:AMOUNT such as within:0.5 or within:10%"
@@ -47,7 +47,7 @@ _PUNCTUATION = str.maketrans("", "", string.punctuation)
 _ARTICLES = re.compile(r"\b(?:a|an|the)\b")
 _NUMBER_WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 _DIGITS = {word: str(number) for number, word in enumerate(_NUMBER_WORDS)} | {"none": "0"}
-# VQA's evaluation calls an answer right that three of ten people gave.
+# VQA's evaluation calls an answer right if three of ten people gave it.
 _ENOUGH_PEOPLE = 3
 _BETWEEN_LABELS = "|"
 _LABEL_KEYS = ("label", "entity_group", "entity", "type")
@@ -55,7 +55,7 @@ _PIECES = re.compile(r"\w+|\s+|[^\w\s]")
 
 
 def check_comparison(comparison: str) -> Comparison:
-    """The comparison of a name.
+    """The comparison of this name; `UsageError` if there is none.
 
     Example:
         >>> check_comparison("within:10%")
@@ -72,13 +72,13 @@ def is_of_words(comparison: Comparison) -> bool:
 
 
 def written_answer(value: Any, comparison: Comparison = "exact") -> str | None:
-    """What a model gave or a file holds as the text of one answer; None where it is none.
+    """The text of one answer that a model gave or a file holds; None if it is no answer.
 
     Args:
-        value: plain Python: text, number, truth value, list, mapping.
-        comparison: numbers may have fractions ``within:``; a ``set`` is a list of labels or has
-            them between ``|``; ``entities`` are a list of ``[start, end, label]`` or of mappings
-            with these, or the JSON of that.
+        value: plain Python: a text, number, truth value, list or mapping.
+        comparison: under ``within:`` numbers may have fractions. A ``set`` is a list of labels, or
+            a text with ``|`` between them. ``entities`` are a list of ``[start, end, label]`` or of
+            mappings with these, or that list as JSON.
 
     Example:
         >>> written_answer(["sports", "news"], "set"), written_answer(0.5, "within:1")
@@ -92,8 +92,7 @@ def written_answer(value: Any, comparison: Comparison = "exact") -> str | None:
     if comparison == "entities":
         return _written_entities(value)
     if comparison.startswith("within:"):
-        number = _number(value)
-        return None if number is None else str(value)
+        return None if _number(value) is None else str(value)
     return str(value) if isinstance(value, str | bool | int) else None
 
 
@@ -147,7 +146,7 @@ def _number(value: Any) -> float | None:
 
 
 def most_given(answers: Sequence[str]) -> tuple[str, ...]:
-    """The answers that count as right in VQA: those of three people, else the most frequent.
+    """The answers that VQA counts as right: those that three people gave, else the most frequent.
 
     Example:
         >>> most_given(["red"] * 6 + ["Red."] * 2 + ["maroon"] * 2)
@@ -172,7 +171,7 @@ def normalized_answer(answer: str) -> str:
 
 
 def normalized_visual_answer(answer: str) -> str:
-    """An answer as the evaluation of VQA compares it: as SQuAD's, numbers below ten as digits.
+    """An answer as VQA's evaluation compares it: as SQuAD's, with numbers below ten as digits.
 
     Example:
         >>> normalized_visual_answer("Two dogs.")
@@ -184,9 +183,9 @@ def normalized_visual_answer(answer: str) -> str:
 def answers_equal(
     prediction: str, gold: str | Sequence[str], *, comparison: Comparison = "exact"
 ) -> bool:
-    """Whether a prediction is the gold label, or one of the gold answers, by a comparison.
+    """Whether a prediction equals the gold label, or one of the gold answers, by a comparison.
 
-    Entities of a rewritten text are to be carried back first.
+    Entities of a rewritten text have to be carried back first.
 
     Example:
         >>> answers_equal("the cat.", ["A cat", "cats"], comparison="squad")
@@ -212,7 +211,7 @@ def answers_equal(
 
 
 def is_right(answer: str, labels: Sequence[str], *, comparison: Comparison = "exact") -> bool:
-    """Whether what a model said of a row is one of its labels; what it refused never is.
+    """Whether a model's answer to a row is one of the row's labels; a refusal never is.
 
     Example:
         >>> is_right("the cat", ["cat"], comparison="squad"), is_right(REFUSED, [REFUSED])
@@ -226,7 +225,7 @@ def _near(prediction: str, gold: str, comparison: Comparison) -> bool:
     if amount is None or right is None or tolerance is None:
         return False
     most = float(tolerance[1]) * (abs(right) / 100 if tolerance[2] else 1)
-    # 0.1 + 0.2 is not farther than 0.3 from 0.
+    # Rounding must not put 0.1 + 0.2 farther than 0.3 from 0.
     return abs(amount - right) <= most + 1e-9 * max(1.0, abs(right))
 
 
@@ -240,9 +239,9 @@ def carried_back(
 ) -> str:
     """The answer to a rewritten text as an answer to its original.
 
-    Only entities say where something stands. One that the rewrite left alone stands where it stood
-    in the original; of one that the rewrite touched, the part that was replaced counts. Without
-    edits, (start, end, old, new) in characters of the original, the words are aligned.
+    Only entities have a place, and are changed. One that the rewrite left alone gets its place in
+    the original. One that overlaps new text covers all of the text that was replaced. Edits are
+    (start, end, old, new) in characters of the original; without them the words are aligned.
 
     Example:
         >>> carried_back('[[7, 12, "LOC"]]', "In Paris.", "It's in Paris.", comparison="entities")
@@ -271,7 +270,7 @@ def carried_back(
 
 
 def steps_between(original: str, rewritten: str) -> list[tuple[str, int, int, int, int]]:
-    """How one text becomes the other, word by word, as difflib's opcodes but in characters.
+    """How one text becomes the other, word by word: difflib's opcodes with places in characters.
 
     Example:
         >>> steps_between("a fun movie", "a fun film")
@@ -301,14 +300,14 @@ def _changes_of(edits: Sequence[tuple[int, int, str, str]]) -> list[tuple[int, i
 def _place_before(
     changes: Sequence[tuple[int, int, int, int]], start: int, end: int
 ) -> tuple[int, int]:
-    """Where characters start:end of a rewritten text were; a part of what is new is all of it."""
+    """Where start:end of a rewrite was in the original; part of a new text counts as all of it."""
     first, last = start, end
     for old_start, old_end, new_start, new_end in changes:
         if new_end <= start:
             first = start + old_end - new_end
         elif new_start <= start:
             first = old_start
-        # What begins where it ends stands behind it, a deletion too.
+        # A change that begins where the range ends comes after it, a deletion too.
         if new_start < end:
             last = end + old_end - new_end if new_end <= end else old_end
     return first, last

@@ -1,27 +1,27 @@
-"""What is taken where nobody chooses; costs nothing to import."""
+"""Defaults for the tagger and the scorers, and the scorers' names; costs nothing to import."""
 
 from __future__ import annotations
 
 DEFAULT_TAGGER = "fast"
-"""The name of the tagger. Chosen by how often the shipped rules fire where they should
-(`python -m benchmarks.taggers`); ``spacy`` is the other one."""
+"""The name of the default tagger; ``spacy`` is the other one. It was chosen by how often the
+shipped rules fire where they should (`python -m benchmarks.taggers`)."""
 
 SCORER_NAMES = ("judge", "judge-lm", "meaning", "pivot", "minilm")
-"""The scores of meaning that there are, as `load_scorer` describes them."""
+"""All scorers of meaning; `load_scorer` describes them."""
 
 JUDGES = ("judge", "judge-lm")
-"""Those whose S is the chance that readers accept a rewrite, and which take readings of one's
-own."""
+"""The scorers whose S is the chance that readers accept a rewrite. They also take the user's own
+readings into account."""
 
 DEFAULT_SCORER = "judge"
-"""The one that all commands and functions ask."""
+"""The scorer that all commands and functions use by default."""
 
 ENGLISH_SCORERS = ("judge", "judge-lm", "meaning", "minilm")
-"""Those that are calibrated for English alone; what replaces the default one in other languages
-says `sears_dsl.discovery.parts.in_language`."""
+"""The scorers that are calibrated for English alone. `sears_dsl.discovery.parts.in_language` says
+which one replaces the default in other languages."""
 
 INSTEAD_OF = {"strict": "judge", "combined": "meaning"}
-"""Scorers that there were, and which one does now what each was for."""
+"""Scorers of earlier versions, each with the one that took its place."""
 
 PAPER_TAU = 0.0008
-"""The threshold of the paper, of its score through its pivots."""
+"""The paper's τ, a threshold of its score through its pivot languages."""

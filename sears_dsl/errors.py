@@ -1,10 +1,10 @@
-"""Everything that can go wrong, and how it is told to a person; numbers of things in sentences.
+"""Errors and findings, how they are printed, and small functions that write text for people.
 
-All that this package raises on purpose is a `SearsError`, which also says what to do next; its
-kinds stand at the end. A `Diagnostic` is one finding about one place in a rule file. Its code is
-stable (documented in grammar/README.md); its message says what is wrong, its help says what to
-write instead. Findings are collected and reported all at once. `readable` and `printable` are texts
-as files and screens take them. This module imports nothing of the package and costs nothing to
+Every error that this package raises on purpose is a `SearsError`, which also says what to do next.
+Its subclasses stand at the end. A `Diagnostic` is one finding about one place in a rule file. Its
+code is stable (documented in grammar/README.md), its message says what is wrong, and its help says
+what to write instead. Findings are collected and reported all at once. `readable` makes text safe
+for files, `printable` for screens. This module imports nothing of the package and costs nothing to
 import.
 """
 
@@ -17,14 +17,14 @@ from typing import Literal
 
 Severity = Literal["error", "warning"]
 
-# Characters that a terminal obeys, that turn lines round, or that no encoding can print.
+# Characters that control a terminal, that break or reverse lines, or that no encoding can write.
 _DRIVES = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
 )
-#: Half of a surrogate pair, of which JSON may hold one alone: no file and no scanner takes it.
+#: Half of a surrogate pair. JSON may hold one alone, but no file and no scanner accepts it.
 HALF_CHARACTER = re.compile("[\ud800-\udfff]")
 MOST_SHOWN = 20
-"""How many findings are printed where nobody asks for all."""
+"""How many findings are printed unless all are asked for."""
 
 # A line longer than this is shown as a window around the caret.
 _WINDOW = 100
@@ -115,7 +115,7 @@ def _window(source: str, span: Span) -> tuple[str, str]:
 
 
 def _columns(text: str) -> int:
-    """How many columns of a terminal a text takes: wide characters two, combining ones none."""
+    """How many terminal columns a text takes: two a wide character, none a combining one."""
     if text.isascii():
         return len(text)
     from rich.cells import cell_len  # noqa: PLC0415 - for the few lines that need it
@@ -124,7 +124,7 @@ def _columns(text: str) -> int:
 
 
 def _shown(text: str) -> str:
-    """The text as it may be printed: what would drive a terminal, or turn its lines, is spelled.
+    """The text with escapes for characters that would control a terminal or reverse its lines.
 
     Messages quote files, and files come from strangers.
     """
@@ -132,19 +132,19 @@ def _shown(text: str) -> str:
 
 
 def readable(text: str) -> str:
-    """The text with U+FFFD for each half of a character."""
+    """The text with U+FFFD in place of each half of a surrogate pair."""
     return text if text.isascii() else HALF_CHARACTER.sub("\ufffd", text)
 
 
 def printable(text: str) -> str:
-    """The text, or HTML, on one line: what cannot be printed as its escape."""
+    """The text or HTML on one line, with an escape for each character that cannot be printed."""
     return "".join(
         each if each.isprintable() else each.encode("unicode_escape").decode() for each in text
     )
 
 
 def counted(number: int, one: str, many: str = "") -> str:
-    """A number with its noun, of many by default with an s; a verb may stand behind it.
+    """A number with its noun, which may bring a verb along; the plural takes an s by default.
 
     Example:
         >>> counted(1, "rule"), counted(2000, "rule"), counted(2, "row is", "rows are")
@@ -154,7 +154,7 @@ def counted(number: int, one: str, many: str = "") -> str:
 
 
 def listed(names: Sequence[str], most: int) -> str:
-    """Names in a sentence; of many the first ones, and how many more there are.
+    """Names for a sentence: the first ``most`` of them, and how many more there are.
 
     Example:
         >>> listed(["a", "b", "c"], 3), listed(["a", "b", "c"], 1)
@@ -197,8 +197,8 @@ class SearsError(Exception):
 class RuleSyntaxError(SearsError):
     """A rule file with errors; all of them are in ``diagnostics``, in the order of the file.
 
-    What to do about all of them together is the help; about each it stands in the diagnostic. The
-    message shows the first `MOST_SHOWN`.
+    ``help`` says what to do about all of them together, each diagnostic what to do about itself.
+    The message shows the first `MOST_SHOWN`.
     """
 
     def __init__(
@@ -211,7 +211,7 @@ class RuleSyntaxError(SearsError):
         super().__init__(f"{message}\n" if help else message, help=help)
 
     def __reduce__(self) -> tuple[type[RuleSyntaxError], tuple[Sequence[Diagnostic], str]]:
-        """Errors leave worker processes; what is made of the diagnostics is made again."""
+        """Pickle the diagnostics, of which the message is built anew; errors leave processes."""
         return type(self), (self.diagnostics, self.help)
 
 
@@ -224,7 +224,7 @@ class DataError(SearsError):
 
 
 class NothingRightError(DataError):
-    """A model has no row right, so that nothing is to be learned from what it answered."""
+    """A model has no row right, so nothing can be learned from its answers."""
 
 
 class TaggerError(SearsError):
@@ -240,7 +240,7 @@ class ModelError(SearsError):
 
 
 class InternalError(SearsError):
-    """What came out is not what this package promises, so that it is not given out."""
+    """A result breaks a promise of this package, so it is not given out."""
 
 
 class UsageError(SearsError):
@@ -248,7 +248,7 @@ class UsageError(SearsError):
 
 
 def check_text(value: object, *, meant: str, help: str) -> None:  # noqa: A002 - the error's term
-    """Refuse what is not a string, for callers whose types nobody checks.
+    """Raise `UsageError` for what is not a string, since not all callers check their types.
 
     Example:
         >>> check_text(3, meant="the text of rules", help="sears.load('a.sear') reads a file")

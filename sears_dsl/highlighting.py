@@ -1,13 +1,13 @@
 r"""Colours for `.sear` files: a Pygments lexer and a TextMate grammar, from one table.
 
-In: the text of a rule file, right or wrong. Out: for each stretch of it what it is (`Kind`). Always
-holds: nothing of the text is lost; a line never colours the next; on files that parse, what is
-coloured as a tag, a literal in quotes, a set, a reference is one for the parser too (a test). Costs
-some microseconds a line. Patterns use only what Python's `re` and Oniguruma, the engine of
-editors, share.
+In: the text of a rule file, with or without errors. Out: a `Kind` for each stretch of it. Always
+holds: no text is lost, and no line affects the colours of the next. In a file that parses, whatever
+is coloured as a tag, a quoted literal, a set or a reference is one for the parser too (a test
+checks this). Costs some microseconds a line. The patterns use only the syntax that Python's `re`
+shares with Oniguruma, the engine of editors.
 
-A file is lines, so the table is too: a `Region` opens where its pattern matches and ends with its
-line; inside, the first `Mark` that matches at a place takes it.
+The table works line by line: a `Region` begins where its pattern matches and ends with the line.
+Inside a region, the first `Mark` that matches at a position wins.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ Kind: TypeAlias = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A pattern and what its text is; several kinds stand for the groups of the pattern."""
+    """A pattern and the kind of the text it matches; several kinds are those of its groups."""
 
     pattern: str
     kinds: tuple[Kind, ...]
@@ -49,7 +49,7 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """From where a pattern matches to the end of the line, marked by what stands in ``inside``."""
+    """The rest of a line from where ``begin`` matches, marked by the table's entry ``inside``."""
 
     begin: str
     kinds: tuple[Kind, ...]
@@ -57,12 +57,12 @@ class Region:
 
 
 _GAP = r"([ \t]+)"
-# Where an element ends, as the grammar has it.
+# Where an element ends, as in the grammar.
 _END = r"(?=['’?{\"\s|)]|\$\w|$)"
 _VALUE = r"([^\s\"()\[\]{}|?&]+)"
 _COMMENT = Mark(r"(?<![^ \t\n])#.*", ("comment",))
 _SPACE = Mark(r"[ \t]+", ("space",))
-_STRANGE = Mark(r"[^\S \t\n]", ("invalid",))  # a space that nobody sees is an error, E115
+_STRANGE = Mark(r"[^\S \t\n]", ("invalid",))  # other white space is an error, E115
 _STRING = Mark(r'"(?:[^"\\\n]|\\.)*"(?:i(?!\w))?', ("string",))
 _ARROW = Region(r"(?<=[ \t])->(?=[ \t]|$)", ("arrow",), "consequent")
 _CONTEXT = Region(r"(?<=[ \t])/(?=[ \t]|$)", ("arrow",), "context")
@@ -169,7 +169,7 @@ _INSIDE: Mapping[str, Sequence[Mark | Region]] = {
     "template": (
         Mark(r"\{\{|\}\}", ("string",)),
         Mark(r"\{[^{}\n]*\}", ("constant",)),
-        # Inside the quotes: the next one ends the line.
+        # Text inside the quotes, where the next quotation mark ends the line.
         Mark(r'(?:[^"{}\\\n]|\\.)+(?=(?:[^"\\\n]|\\.)*"[ \t]*(?:[ \t]#|$))|["{}]', ("string",)),
         _COMMENT,
         _SPACE,
@@ -304,7 +304,7 @@ def textmate_grammar() -> dict[str, Any]:
 
 def _textmate(entry: Mark | Region) -> dict[str, Any]:
     named = {
-        # Group 0 is the whole match, where one kind stands for all of it.
+        # A single kind is that of group 0, the whole match.
         str(number): {"name": f"{_TEXTMATE[kind]}.sears"}
         for number, kind in enumerate(entry.kinds, start=len(entry.kinds) > 1)
         if kind in _TEXTMATE

@@ -1,10 +1,9 @@
 """Pictures that rows name: whether they can be read, and how they are shown and sent.
 
-In: the path of a picture. Out: what is wrong with it; a small copy for a page; its bytes as text
-for an endpoint. Always holds: a picture is decoded before it is shown, and what is shown is encoded
-anew, so that nothing of a stranger's file reaches a page but pixels; only formats of pixels are
-read.
-Costs decoding each picture once.
+In: the path of a picture. Out: what is wrong with it, a small copy for a page, or its bytes as text
+for an endpoint. Always holds: only raster formats are read. A picture is decoded and encoded anew
+before it is shown, so that nothing but the pixels of a stranger's file reaches a page.
+Each check or copy costs decoding the picture once.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from sears_dsl.runtime.files import is_file
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-#: Between choices that stand in one text.
+#: Separates choices that stand in one text.
 BETWEEN_CHOICES = "|"
 
 _FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP", "TIFF")
@@ -29,7 +28,7 @@ _SIDE = 160
 
 
 def need_pictures() -> None:
-    """What decodes pictures is installed."""
+    """Raise `UsageError` unless Pillow, which decodes pictures, is installed."""
     try:
         import PIL  # noqa: F401, PLC0415 - an extra
     except ImportError as error:
@@ -54,7 +53,7 @@ def picture_problem(path: str) -> str:
 
 
 def shown_picture(path: str, *, side: int = _SIDE) -> bytes:
-    """A copy for a page, a PNG at most so many pixels wide and high; small ones are enlarged."""
+    """A PNG for a page, its longer side ``side`` pixels long; a small picture is enlarged."""
     from PIL import Image  # noqa: PLC0415 - an extra
 
     image = decoded_picture(path)
@@ -68,7 +67,7 @@ def shown_picture(path: str, *, side: int = _SIDE) -> bytes:
 
 @lru_cache(maxsize=4096)
 def picture_address(path: str) -> str:
-    """A copy for a page that stands alone, as the address of an ``img``; empty if unreadable."""
+    """A copy as a data URL, for the ``img`` of a page that stands alone; empty if unreadable."""
     try:
         return "data:image/png;base64," + b64encode(shown_picture(path)).decode()
     except DataError:
@@ -92,6 +91,6 @@ def decoded_picture(path: str) -> Image:
     try:
         with Image.open(path, formats=_FORMATS) as image:
             return image.convert("RGB")
-    # Decoders raise whatever a broken file makes of them.
+    # Decoders raise all kinds of errors over a broken file.
     except Exception as error:
         raise DataError("it is not a picture that can be read") from error

@@ -1,10 +1,10 @@
 """Intervals, shares, exact tests and false-discovery control, in NumPy alone.
 
-In: counts, or p-values, as arrays of any shape (or plain numbers). Out: float64 arrays of that
-shape; of one share a `Share`. Always holds: intervals of shares lie in [0, 1] and contain the
-observed share; of nothing there is no rate (None, never 0), and its interval is all that is
-possible; q-values are never below their p-values and keep their order. Costs a few array
-operations; exact tests cost one sum a distinct set of counts.
+In: counts or p-values, as arrays of any shape or as plain numbers. Out: float64 arrays of that
+shape, or a `Share` for a single share. Always holds: the interval of a share lies in [0, 1] and
+contains the observed share. Without trials the rate is None, never 0, and the interval covers all
+that is possible. q-values are never below their p-values and keep their order. Costs a few array
+operations; an exact test costs one sum for each distinct set of counts.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike
 from sears_dsl.errors import UsageError
 from sears_dsl.runtime.array_types import Floats
 
-#: What is left of equal numbers after some arithmetic.
+#: How far apart equal numbers may be after some arithmetic.
 ROUNDING = 1e-9
 
 
@@ -30,7 +30,7 @@ def wilson_interval(
 ) -> tuple[Floats, Floats]:
     """Wilson's score interval for a share: honest for small counts and for shares near 0 and 1.
 
-    Where there were no trials it is (0, 1). Counts that cannot be are a `UsageError`.
+    Without trials it is (0, 1). Impossible counts raise a `UsageError`.
 
     Example:
         >>> low, high = wilson_interval(6, 26)
@@ -44,7 +44,7 @@ def wilson_interval(
     scale = 1 + z * z / count
     middle = (share + z * z / (2 * count)) / scale
     half = z / scale * np.sqrt(share * (1 - share) / count + z * z / (4 * count * count))
-    # The ends of a share of 0 or 1 are exactly these; rounding would put them beside.
+    # A share of 0 or 1 has exactly this end, which rounding would miss.
     low = np.where(some == 0, 0.0, np.minimum(middle - half, share))
     high = np.where(some == all_, 1.0, np.maximum(middle + half, share))
     return np.asarray(low), np.asarray(high)
@@ -58,7 +58,7 @@ def mean_interval(values: ArrayLike, *, confidence: float = 0.95) -> tuple[float
         >>> round(low, 3), round(high, 3)
         (0.17, 0.27)
     """
-    _deviations(confidence)  # refuses what is none
+    _deviations(confidence)  # checks the confidence
     numbers = np.asarray(values, np.float64).ravel()
     if numbers.size < 2:
         raise UsageError("one value has no interval", help="give at least two, from other seeds")
@@ -67,16 +67,16 @@ def mean_interval(values: ArrayLike, *, confidence: float = 0.95) -> tuple[float
     return middle - half, middle + half
 
 
-# From so many degrees of freedom on the expansion is right to 8 digits up to confidence 0.999.
+# From this many degrees of freedom on, the expansion has 8 right digits up to confidence 0.999.
 _MANY_FREE = 100
 
 
 @cache
 def _student(freedom: int, confidence: float) -> float:
-    """T with P(|T| ≤ t) = confidence, by bisection over the angle atan(t/√freedom).
+    """The t with P(|T| ≤ t) = confidence, by bisection over the angle atan(t/√freedom).
 
-    Where there are many degrees of freedom the bisection would take long, and the expansion around
-    the normal distribution is as good (Abramowitz and Stegun 26.7.5).
+    With many degrees of freedom the bisection would take long, and the expansion around the normal
+    distribution is as good (Abramowitz and Stegun 26.7.5).
     """
     if freedom >= _MANY_FREE:
         return _student_expanded(freedom, _deviations(confidence))
@@ -91,7 +91,7 @@ def _student(freedom: int, confidence: float) -> float:
 
 
 def _student_expanded(freedom: int, z: float) -> float:
-    """The quantile of Student's t that belongs to one of the normal distribution."""
+    """The quantile of Student's t that corresponds to the quantile z of the normal distribution."""
     terms = (
         (z**3 + z) / 4,
         (5 * z**5 + 16 * z**3 + 3 * z) / 96,
@@ -129,7 +129,7 @@ def binomial_tail(successes: ArrayLike, trials: ArrayLike, rate: float) -> Float
 
 
 def _tail(least: int, count: int, rate: float) -> float:
-    """One tail, summed from its largest term, so that small ones keep their digits."""
+    """One tail, summed from its largest term, so that a small tail keeps its digits."""
     if least <= 0 or rate == 1:
         return 1.0
     if rate == 0:
@@ -140,7 +140,7 @@ def _tail(least: int, count: int, rate: float) -> float:
 
 
 def _sum(start: int, count: int, rate: float, *, step: int) -> float:
-    """The probabilities of start, start + step, … down to 0 or up to count; they fall."""
+    """The sum of the probabilities of start, start + step, … to 0 or count, which decrease."""
     term = exp(_log_choose(count, start) + start * log(rate) + (count - start) * log1p(-rate))
     odds = rate / (1 - rate)
     total, place = term, start
@@ -157,8 +157,8 @@ def _sum(start: int, count: int, rate: float, *, step: int) -> float:
 def mcnemar_exact(only_first: ArrayLike, only_second: ArrayLike) -> Floats:
     """McNemar's exact test, two-sided: did two things happen equally often to the same rows?
 
-    Rows to which both or neither happened say nothing; of the others, to which one thing alone did,
-    each has the same chance to be of one kind or of the other, if the null hypothesis holds.
+    Rows to which both or neither happened say nothing. Under the null hypothesis each of the others
+    has the same chance to be of one kind or of the other.
 
     Example:
         >>> round(float(mcnemar_exact(1, 9)), 4), float(mcnemar_exact(0, 0))
@@ -172,11 +172,11 @@ def mcnemar_exact(only_first: ArrayLike, only_second: ArrayLike) -> Floats:
 def paired_difference_interval(
     only_first: ArrayLike, only_second: ArrayLike, trials: ArrayLike
 ) -> tuple[Floats, Floats]:
-    """An interval of 95% for the second share minus the first, where both are of the same rows.
+    """The 95% interval of the second share minus the first, where both are of the same rows.
 
     Wald's interval after two rows are added, one to each count (Bonett and Price 2012); (-1, 1)
-    where there were no rows. Halves (Agresti and Min 2005) leave out one true difference in seven
-    where hardly a row differs. What happened alone is counted, as in `mcnemar_exact`.
+    without rows. Added halves (Agresti and Min 2005) would miss one true difference in seven where
+    hardly a row differs. Counts are of rows to which one thing alone happened (`mcnemar_exact`).
 
     Example:
         >>> low, high = paired_difference_interval(1, 9, 50)
@@ -197,10 +197,10 @@ def paired_difference_interval(
 def difference_interval(
     first: ArrayLike, first_trials: ArrayLike, second: ArrayLike, second_trials: ArrayLike
 ) -> tuple[Floats, Floats]:
-    """An interval of 95% for the second share minus the first, where they are of different rows.
+    """The 95% interval of the second share minus the first, where they are of different rows.
 
     Newcombe's hybrid of two Wilson intervals (1998, method 10), honest for small counts and for
-    shares near 0 and 1; where there were no rows all that is possible is in it.
+    shares near 0 and 1. A share without rows may be anything from 0 to 1.
 
     Example:
         >>> low, high = difference_interval(56, 70, 48, 80)
@@ -235,9 +235,9 @@ def excess_exact(
 ) -> Floats:
     """Fisher's exact test, one-sided: is the first share larger than that of other rows?
 
-    The p-value is the probability, given how often it happened in all, that so many or more of
-    these are among the first rows. Unlike `binomial_tail` it takes the other share for what it
-    is, a count of finitely many rows.
+    The p-value is the probability, given how often it happened in all, that it happened to at least
+    ``some`` of the first rows. `binomial_tail` takes a rate as known; this test takes the other
+    share for what it is, a count of finitely many rows.
 
     Example:
         >>> round(float(excess_exact(3, 4, 10, 100)), 4), float(excess_exact(3, 4, 0, 0))
@@ -253,7 +253,7 @@ def _of_tables(
     others: ArrayLike,
     other_trials: ArrayLike,
 ) -> Floats:
-    """The p-value of each table of two shares, worked out once for each distinct one."""
+    """The p-value of each table of two shares, computed once for each distinct table."""
     counts = np.broadcast_arrays(*_counts(some, trials), *_counts(others, other_trials))
     tables = np.stack([each.ravel() for each in counts], axis=1).astype(np.int64)
     distinct, places = np.unique(tables, axis=0, return_inverse=True)
@@ -262,7 +262,7 @@ def _of_tables(
 
 
 def _excess(some: int, trials: int, others: int, other_trials: int) -> float:
-    """The probability of tables with these margins and at least so much on the first side."""
+    """The probability of tables with these margins and at least ``some`` on the first side."""
     happened = some + others
     least = max(0, happened - other_trials)
     if some <= least:
@@ -278,13 +278,13 @@ def _fisher(some: int, trials: int, others: int, other_trials: int) -> float:
     least = max(0, happened - other_trials)
     logs = _log_tables(trials, other_trials, happened)
     terms = np.exp(logs - logs.max())
-    # Equally likely tables differ by rounding.
+    # Equally likely tables may differ by rounding.
     as_unlikely = terms <= terms[some - least] * (1 + 1e-9)
     return min(1.0, float(terms[as_unlikely].sum() / terms.sum()))
 
 
 def _log_tables(trials: int, other_trials: int, happened: int) -> Floats:
-    """How many tables there are with these margins, as logarithms, by what the first side has."""
+    """Logarithms of how many tables have these margins, for each count on the first side."""
     least, most = max(0, happened - other_trials), min(trials, happened)
     return np.array(
         [
@@ -301,7 +301,7 @@ def _log_choose(count: int, chosen: int) -> float:
 def q_values(p_values: ArrayLike) -> Floats:
     """The false-discovery rate at which each test would just be called a discovery.
 
-    After Benjamini and Hochberg (1995), valid for independent tests and those that rise together.
+    After Benjamini and Hochberg (1995), valid for independent and positively dependent tests.
 
     Example:
         >>> q_values([0.01, 0.04, 0.03]).tolist()
@@ -313,10 +313,10 @@ def q_values(p_values: ArrayLike) -> Floats:
 
 
 def holm_values(p_values: ArrayLike) -> Floats:
-    """P-values after Holm (1979), the level at which each test of a family would just be refused.
+    """P-values after Holm (1979): the level at which each null hypothesis would just be rejected.
 
-    Whatever the tests have to do with each other and however many of them are about something true,
-    the chance that any test is refused by mistake at 0.05 is at most 5%.
+    However the tests depend on each other, and however many of the null hypotheses are true, the
+    chance that any of these is rejected by mistake at 0.05 is at most 5%.
 
     Example:
         >>> holm_values([0.01, 0.04, 0.03]).tolist()
@@ -326,7 +326,7 @@ def holm_values(p_values: ArrayLike) -> Floats:
 
 
 def _adjusted(p_values: ArrayLike, factors: Floats, in_order: Callable[[Floats], Floats]) -> Floats:
-    """P-values times the factors of their ranks, from the smallest on, then brought in order."""
+    """P-values times the factors of their ranks, smallest first, then made monotone, at most 1."""
     numbers = np.asarray(p_values, np.float64)
     if not ((numbers >= 0) & (numbers <= 1)).all():
         raise UsageError("a p-value is outside [0, 1]", help="give probabilities")
@@ -337,7 +337,7 @@ def _adjusted(p_values: ArrayLike, factors: Floats, in_order: Callable[[Floats],
 
 
 def _deviations(confidence: float) -> float:
-    """Standard deviations that a two-sided interval of this confidence reaches."""
+    """How many standard deviations a two-sided interval of this confidence reaches."""
     if not 0 < confidence < 1:
         raise UsageError(f"confidence is {confidence}", help="give a number between 0 and 1")
     return NormalDist().inv_cdf((1 + confidence) / 2)
@@ -355,7 +355,7 @@ def _counts(successes: ArrayLike, trials: ArrayLike) -> tuple[Floats, Floats]:
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """So many of so many, with the rate, None of nothing, and its 95% interval (Wilson)."""
+    """A count out of a total, with its rate (None out of 0) and its 95% interval (Wilson)."""
 
     count: int
     total: int
@@ -376,7 +376,7 @@ def share_of(count: int, total: int) -> Share:
 
 
 def percent(rate: float | None) -> str:
-    """A rate for people: whole per cents, tenths near the ends; a dash where there is none.
+    """A rate for people: whole per cents, with tenths near 0 and 1; a dash for None.
 
     Example:
         >>> [percent(each) for each in (0.237, 0.004, 0.0004, 0.0, None)]
@@ -387,5 +387,5 @@ def percent(rate: float | None) -> str:
     if 0 < rate < 0.001:
         return f"{100 * rate:.1g}%"
     near_an_end = 0 < rate < 0.0995 or 0.9905 < rate < 1
-    # What is not all is shown as less.
+    # A rate below 1 is never shown as 100%.
     return f"{100 * min(rate, 0.999):.1f}%" if near_an_end else f"{100 * rate:.0f}%"
