@@ -1,6 +1,6 @@
-"""What arrays hold, as names for signatures; arrays that grow, and groups that lie in one array.
+"""Names for the types of arrays, arrays that grow, and groups that lie one after another.
 
-Always holds: a name says what one element is, shapes stand in docstrings.
+A name says the type of one element; docstrings say the shape.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ UInt32Array: TypeAlias = NDArray[np.uint32]
 UInt64Array: TypeAlias = NDArray[np.uint64]
 
 Integer: TypeAlias = int | np.integer[Any]
-"""A number in a kernel: of Python, or an element of an array."""
+"""An integer in a kernel: one of Python's, or an element of an array."""
 
 _Kind = TypeVar("_Kind", bound=np.integer[Any])
 
 
 def for_kernels(array: Int32Array) -> Int32Array:
-    """An array that came from outside as kernels are compiled for it: contiguous and writable.
+    """The array in the form that kernels are compiled for: int32, contiguous and writable.
 
-    That is the array itself where it is so; a part of another one or a mapped file is copied.
+    An array that has this form is returned itself; a slice or a mapped file is copied.
 
     Example:
         >>> for_kernels(np.arange(6)[::2]).flags.c_contiguous
@@ -44,7 +44,7 @@ def for_kernels(array: Int32Array) -> Int32Array:
 
 
 def offsets_of(counts: NDArray[Any], kind: type[_Kind]) -> NDArray[_Kind]:
-    """Where each of some groups begins that lie one after another, and where the last one ends.
+    """Where groups of these sizes begin that lie one after another, and where the last one ends.
 
     Example:
         >>> offsets_of(np.array([2, 0, 1]), np.int64).tolist()
@@ -58,7 +58,7 @@ def offsets_of(counts: NDArray[Any], kind: type[_Kind]) -> NDArray[_Kind]:
 def places_of(
     offsets: NDArray[np.integer], chosen: NDArray[np.integer]
 ) -> tuple[Int64Array, NDArray[np.int64]]:
-    """Where the members of some groups begin when they are taken out; and their places before.
+    """Where the chosen groups begin when they are taken out, and the old places of their members.
 
     Example:
         >>> begins, places = places_of(np.array([0, 2, 5, 6]), np.array([2, 1]))
@@ -72,7 +72,7 @@ def places_of(
 
 
 def with_room(array: Any, size: int) -> Any:
-    """The array, or the same entries in one with room for so many, and zeros behind them.
+    """The array if it has room for ``size`` entries, else a larger copy filled up with zeros.
 
     Example:
         >>> with_room(np.array([7, 8]), 3).tolist()
@@ -86,10 +86,10 @@ def with_room(array: Any, size: int) -> Any:
 
 
 class Growing:
-    """Entries of one shape, appended in groups; the first ones tell shape and type.
+    """An array that grows by groups of entries; the first ones set the shape and type.
 
-    An array that was given out stays as it is, so that kernels may read it in one thread while more
-    is appended in another. Costs a copy each time that the length has doubled: a few nanoseconds an
+    An array that was handed out never changes, so kernels may read it in one thread while another
+    thread appends. Costs a copy each time the length has doubled, which is a few nanoseconds an
     entry, however many there are.
 
     Example:

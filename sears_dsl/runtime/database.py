@@ -1,16 +1,16 @@
-"""SQLite files of ours: opened by one process or many, refused where they do not fit; journals.
+"""SQLite files that several processes may share, and the journal of a run, which is one of them.
 
-In: a path, or none for memory. Out: a connection to a file with our tables, for one thread at a
-time. Always holds: a file of another program, of another version or damaged is refused with an
-error that says so; several processes may open, read and write it at once; after a fork the child
-opens it itself; a process that is killed leaves a readable file (write-ahead log).
-Costs some milliseconds to open.
+In: a path, or None for memory. Out: a connection to a file with the tables of this package, for one
+thread at a time. Always holds: a file that is damaged, or written by another program or version, is
+refused with an error that says so. Several processes may open, read and write a file at once; after
+a fork the child opens it itself. A process that is killed leaves a readable file (write-ahead log).
+Opening costs some milliseconds.
 
-`RunJournal` is one of them: what a run has found out so far, so that an interrupted one need not do
-it again; keys and JSON values, under a kind ("paraphrases", "decisions", …). A call of `put_many`
-is stored whole or not at all, also under kill -9; a journal belongs to one task (the settings that
-its values depend on), and refuses another one, so that nobody's work is lost by a slip. Costs one
-transaction a call; nothing is kept in memory.
+A `RunJournal` keeps the results of a run so far, so that an interrupted run need not work them out
+again. It holds keys with JSON values under a kind ("paraphrases", "decisions", …). A call of
+`put_many` is stored whole or not at all, even under kill -9. A journal belongs to one task, the
+settings that its values depend on, and refuses any other, so that no work is lost by a slip. Costs
+one transaction a call; nothing is kept in memory.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ _SECONDS_TO_WAIT = 60.0
 
 
 class Database(Closing, ABC):
-    """A kind of file, which is made, with its folder, where it is not there; None: in memory."""
+    """A kind of file, which is made with its folder if it does not exist; None: in memory."""
 
     tables: ClassVar[str]  # the statements that make its tables
-    # Raised whenever the tables or what is in them change: other versions are refused.
+    # Increased whenever the tables or their contents change; other versions are refused.
     version: ClassVar[int]
-    mark: ClassVar[int] = 0  # says in the header of the file whose it is; 0 where nothing does
+    mark: ClassVar[int] = 0  # the application id in the header of the file; 0 for none
 
     def __init__(self, path: Path | None) -> None:
         self.path = path
@@ -52,15 +52,15 @@ class Database(Closing, ABC):
 
     @abstractmethod
     def refused(self, version: int | None) -> SearsError:
-        """The error for a file of another version, or of another program where that is None."""
+        """The error for a file of another version, or, where that is None, of another program."""
 
     @abstractmethod
     def unusable(self, error: Exception, action: str) -> SearsError:
-        """The error for a file that failed to be opened, read, written: the action."""
+        """The error for a file that could not be opened, read or written, as ``action`` says."""
 
     @contextmanager
     def using(self, action: str) -> Iterator[sqlite3.Connection]:
-        """The open file, for one thread at a time; what goes wrong with it is told."""
+        """The open file, for one thread at a time; its errors are raised as `unusable` ones."""
         with self._lock:
             try:
                 yield self._open()
@@ -79,12 +79,12 @@ class Database(Closing, ABC):
 
     def _open(self) -> sqlite3.Connection:
         # After a fork the parent's connection must be neither used nor closed here; its
-        # finalizer knows whose it is.
+        # finalizer knows which process owns it.
         if self._connection is not None and self._process == os.getpid():
             return self._connection
         if self.path is not None:
             self._make_folder(self.path.parent)
-        # A page asks its model in another thread than the one that opened the file.
+        # A page asks its model in a thread other than the one that opened the file.
         connection = sqlite3.connect(
             self.path or ":memory:", timeout=_SECONDS_TO_WAIT, isolation_level=None,
             check_same_thread=False,
@@ -100,7 +100,7 @@ class Database(Closing, ABC):
 
     def _prepare(self, connection: sqlite3.Connection) -> None:
         """Make the tables in a new file; refuse one that is not ours or of another version."""
-        # A file may come from elsewhere: what its tables are made of runs no functions.
+        # A file may come from elsewhere: its schema must not run functions.
         connection.execute("PRAGMA trusted_schema = OFF")
         if _is_new(connection):
             _write_ahead(connection)
@@ -115,7 +115,7 @@ class Database(Closing, ABC):
         version = pragma(connection, "user_version")
         if version != self.version:
             raise self.refused(version)
-        # Safe when a process is killed; after a power failure what came last may be missing.
+        # Safe when a process is killed; a power failure may lose the last transactions.
         connection.execute("PRAGMA synchronous = NORMAL")
 
 
@@ -127,7 +127,7 @@ def pragma(connection: sqlite3.Connection, name: str) -> int:
 def rows_of(
     connection: sqlite3.Connection, query: str, keys: Sequence[Any], *fixed: object
 ) -> Iterator[tuple[Any, ...]]:
-    """What a query that ends with ``key IN`` gives for keys, some hundred of them at once."""
+    """The rows of a query that ends with ``key IN``, which is run for some hundred keys at once."""
     for first in range(0, len(keys), _KEYS_A_QUERY):
         some = keys[first : first + _KEYS_A_QUERY]
         marks = ",".join("?" * len(some))
@@ -136,7 +136,7 @@ def rows_of(
 
 @contextmanager
 def transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    """All of it or nothing; others wait to write meanwhile."""
+    """A block whose changes are stored all or not at all; other writers wait meanwhile."""
     connection.execute("BEGIN IMMEDIATE")
     try:
         yield
@@ -154,7 +154,7 @@ def _is_new(connection: sqlite3.Connection) -> bool:
 
 
 def _write_ahead(connection: sqlite3.Connection) -> None:
-    """Switch a new file to a write-ahead log; SQLite does not wait for others here itself."""
+    """Switch a new file to a write-ahead log; here SQLite does not wait for others by itself."""
     deadline = time.monotonic() + _SECONDS_TO_WAIT
     while True:
         try:
@@ -174,11 +174,11 @@ def _close(connection: sqlite3.Connection, process: int) -> None:
 
 
 class RunJournal(Database):
-    """A file of findings, or without a path what is kept in memory.
+    """The findings of a run, in a file, or without a path in memory.
 
-    The task is what they depend on, a choice a line; or a function that says so, which is called
-    when the first of them is asked for or put in. The findings of another task are refused then,
-    with what differs, by a `UsageError`; a file that is not a journal by a `DataError`.
+    The task says what they depend on, one choice a line. It may be a function, which is called when
+    the first finding is asked for or stored. A journal of another task is refused then, with a
+    `UsageError` that says what differs; a file that is not a journal, with a `DataError`.
 
     Example:
         >>> with RunJournal(None, task="tau 0.01") as journal:
@@ -206,7 +206,7 @@ CREATE TABLE findings (
             raise
 
     def _begin(self) -> None:
-        """What is left to do before the first finding, since the task is known only then."""
+        """Compare or store the task before the first finding, since it may be known only then."""
         if self._task is None:
             return
         task = self._task()
@@ -227,7 +227,7 @@ CREATE TABLE findings (
         )
 
     def get_many(self, kind: str, keys: Sequence[str]) -> dict[str, Any]:
-        """The values of those keys that are there."""
+        """The stored values of these keys; a key without a value is left out."""
         self._begin()
         query = "SELECT key, value FROM findings WHERE kind = ? AND key IN"
         try:
@@ -238,7 +238,7 @@ CREATE TABLE findings (
             raise self.unusable(error, "read") from error
 
     def put_many(self, kind: str, values: Mapping[str, Any]) -> None:
-        """Store values; what is stored under the same kind and keys is replaced."""
+        """Store values; they replace those of the same kind and keys."""
         rows = [(kind, key, json.dumps(value, ensure_ascii=False)) for key, value in values.items()]
         self._begin()
         with self.using("written") as connection, transaction(connection):

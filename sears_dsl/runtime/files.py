@@ -1,18 +1,18 @@
-r"""Files: read as data and nothing else, written whole, by one process at a time; folders of ours.
+r"""Files: read as nothing but data, written whole, locked by one process; the folders of runs.
 
-In: a path, and its content. Out: bytes, or what JSON says; a file that was written beside its
-place, synced and renamed; a folder. Always holds, of what is read: only a regular file is (a pipe
-would wait for ever, a device would never end), and no more of it than the bound; JSON that is
-nested too deeply is as wrong as JSON that does not close; nothing that stands in a document is
-imported, called or opened; a folder of our own leads nowhere else. Whoever asks tells what to do
-about it.
+Reading gives bytes, or what JSON says. Only a regular file is read, since a pipe would wait for
+ever and a device would never end, and no more of it than a bound. JSON that is nested too deeply is
+an error like JSON that does not close. Nothing that a document names is imported, called or opened.
+A private folder leads nowhere else. Errors say what is wrong; callers add what to do about it.
 
-Of what is written: the path has its old content or the whole new one; a symbolic link stays and its
-target is written; an existing file keeps its mode, a new one has that of the user's umask. What
-cannot be replaced (a device, a pipe) is written as it is. A file gets a new inode, so other hard
-links to it keep the old content, and it belongs to whoever writes it. Costs a sync of file and
-folder. No `lock` outlives a killed process: the system lets go of it when its holder ends in any
-way; what else holds a file, a database or processes is `Closing`.
+Writing makes a file beside the path, syncs and renames it, so the path has its old content or the
+whole new one. A symbolic link stays, and its target is written. An existing file keeps its mode; a
+new one has that of the user's umask. What cannot be replaced (a device, a pipe) is written in
+place. The file gets a new inode, so other hard links keep the old content, and it belongs to
+whoever writes it. Costs a sync of file and folder.
+
+No `lock` outlives a killed process: the system releases it when its holder ends in any way.
+`Closing` is the base of whatever else holds a file, a database or processes.
 """
 
 from __future__ import annotations
@@ -32,23 +32,23 @@ from typing import Any, BinaryIO, Self
 from sears_dsl.errors import DataError, ModelError, SearsError
 
 MOST_BYTES = 256 * 1024 * 1024
-"""What a document may have: manifests and audits of a hundred thousand rules stay far below."""
+"""The largest document that is read; those of a hundred thousand rules stay far below."""
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 _BINARY = getattr(os, "O_BINARY", 0)
 _MARK = "mark"
 _KEY_BYTES = 32
-# By whether the file is new.
+# By whether the file is new; the copy of an existing one is private until it has its mode.
 _OPENERS = {new: partial(os.open, mode=rights) for new, rights in ((True, 0o666), (False, 0o600))}
 
 
 def read_document(path: Path, *, most: int = MOST_BYTES) -> bytes:
-    r"""The content of a file, so many bytes at most.
+    r"""The content of a regular file of at most ``most`` bytes.
 
-    OSError: it is not there, is not a regular file, is too large, or cannot be read; its
-    ``strerror`` is a sentence for people.
+    Raises OSError if it does not exist, is not a regular file, is too large or cannot be read. The
+    ``strerror`` of the error is written for people.
     """
-    # Without waiting: a pipe that nobody writes to opens at once, and is then refused.
+    # O_NONBLOCK: a pipe that nobody writes to opens at once, and is then refused.
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | _BINARY)
     with os.fdopen(descriptor, "rb") as file:
         about = os.fstat(file.fileno())
@@ -63,7 +63,7 @@ def read_document(path: Path, *, most: int = MOST_BYTES) -> bytes:
 
 
 def parse_json(content: bytes | str) -> Any:
-    """What JSON says.
+    """The value that JSON stands for; ValueError if it is not valid or nested too deeply.
 
     Example:
         >>> parse_json('{"a": 1}')
@@ -75,7 +75,7 @@ def parse_json(content: bytes | str) -> Any:
     """
     try:
         return json.loads(content)
-    except json.JSONDecodeError as error:  # in the last line, where the text ends too early
+    except json.JSONDecodeError as error:  # points to the last line if the text ends too early
         end = len(error.doc.rstrip())
         raise json.JSONDecodeError(error.msg, error.doc, min(error.pos, end)) from None
     except RecursionError:
@@ -83,9 +83,9 @@ def parse_json(content: bytes | str) -> Any:
 
 
 def read_numbers_file(path: Path, *, version: int, advice: str) -> tuple[bytes, dict[str, Any]]:
-    """A JSON file of numbers that comes with the package: its bytes, and what they say.
+    """The bytes and the content of a JSON file of numbers that comes with the package.
 
-    ModelError: it cannot be read, or is of another version than the code.
+    Raises `ModelError` if it cannot be read, or is of another version than the code.
 
     Example:
         >>> import tempfile
@@ -109,11 +109,11 @@ def read_numbers_file(path: Path, *, version: int, advice: str) -> tuple[bytes, 
 
 
 def make_private_folder(folder: Path) -> None:
-    """Make a folder for what a run keeps until it is done, or take one that is there.
+    """Make the folder in which a run keeps files until it is done, or take one that exists.
 
-    A new one is for this user alone. Unfinished runs come along with other people's files, so one
-    that is there must lead nowhere: what is written into it, or removed, lies in it. OSError: it
-    cannot be made; it is or holds a link, or holds a pipe; it is another account's.
+    A new one is for this user alone. One that exists may have come along with other people's files,
+    so it must lead nowhere else: whatever is written or removed lies in it. Raises OSError if it
+    cannot be made, is or holds a link, holds a pipe or the like, or is another account's.
     """
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     within = list(folder.iterdir())
@@ -122,13 +122,13 @@ def make_private_folder(folder: Path) -> None:
             errno.ELOOP, "it is, or holds, a link to another place; remove it", str(folder)
         )
     for each in within:
-        with suppress(FileNotFoundError):  # removed by the run that ends just now
+        with suppress(FileNotFoundError):  # removed by a run that is just ending
             mode = each.stat().st_mode
             if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
                 raise OSError(
                     errno.EINVAL, "it holds what is neither a file nor a folder", str(folder)
                 )
-    # In a folder of everybody's, such as /tmp, another account may have made it beforehand.
+    # Where all can write, such as in /tmp, another account may have made it beforehand.
     if os.name != "nt" and folder.stat().st_uid not in (os.geteuid(), folder.parent.stat().st_uid):
         raise OSError(errno.EPERM, "it belongs to another account", str(folder))
 
@@ -136,7 +136,7 @@ def make_private_folder(folder: Path) -> None:
 def mark(folder: Path) -> None:
     """Mark a folder as made by this user, so that `is_marked` knows it again.
 
-    Where the user has no place for a key, the folder stays without a mark.
+    If the user has no place for a key, the folder stays without a mark.
     """
     key = _key(make=True)
     if key is not None:
@@ -167,8 +167,8 @@ def _signed(folder: Path, key: bytes) -> str:
 
 
 def _key(*, make: bool) -> bytes | None:
-    """The user's key; None where there is none, or none can be made."""
-    import platformdirs  # noqa: PLC0415 - for runs that keep models alone
+    """The user's key; None if there is none, or none can be made."""
+    import platformdirs  # noqa: PLC0415 - only for runs that keep models
 
     path = Path(platformdirs.user_data_dir("sears")) / "key"
     with suppress(OSError):
@@ -185,7 +185,7 @@ def _key(*, make: bool) -> bytes | None:
 
 
 def make_folder(folder: Path) -> None:
-    """Make a folder for what is written."""
+    """Make a folder for output; `DataError` if it cannot be made."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -195,19 +195,19 @@ def make_folder(folder: Path) -> None:
 
 
 def is_private(folder: Path, home: Path) -> bool:
-    """Whether only those can put files into a folder who could change its home as well."""
+    """Whether everyone who can put files into the folder could change its home as well."""
     if os.name == "nt":
         return True
     place = folder.resolve()
     about = place.stat()
-    # The base that a person named is trusted as it is, unless it belongs to all.
+    # The folder above, which a person may have named, is trusted unless all can write there.
     owners = {0, os.geteuid(), home.stat().st_uid}
     if not place.parent.stat().st_mode & stat.S_IWOTH:
         owners.add(place.parent.stat().st_uid)
     return (
         about.st_uid in owners
         and not about.st_mode & stat.S_IWOTH
-        # Nobody may put another folder in the place of one of these.
+        # Nobody else may replace one of the folders above.
         and all(
             parent.stat().st_mode & (stat.S_IWOTH | stat.S_ISVTX) != stat.S_IWOTH
             for parent in place.parents
@@ -216,7 +216,7 @@ def is_private(folder: Path, home: Path) -> bool:
 
 
 def is_writable(folder: Path) -> bool:
-    """Whether files can be made in a folder, which is made if it is not there."""
+    """Whether files can be made in a folder, which is made if it does not exist."""
     probe = folder / f"probe-{os.urandom(8).hex()}"
     try:
         folder.mkdir(mode=0o755, parents=True, exist_ok=True)
@@ -242,7 +242,7 @@ def resource_folder(name: str) -> Path:
 
 
 def names_folder(path: str) -> bool:
-    """Whether this is a folder, or a URI, which stands for one.
+    """Whether a path is that of a folder, or a URI, which always stands for one.
 
     Example:
         >>> names_folder("s3://bucket/reviews"), names_folder("no-such-file.csv")
@@ -252,9 +252,9 @@ def names_folder(path: str) -> bool:
 
 
 def write_atomically(path: Path, content: bytes, *, replacing: bytes | None = None) -> None:
-    """Give ``path`` (of a link, its target) this content, entirely or not at all.
+    """Give ``path``, or the target of a link, this content, entirely or not at all.
 
-    What it is ``replacing``, if that matters, has to stand there before.
+    Raises `DataError` if ``replacing`` is given and is not what the file holds now.
     """
     temporary = None
     try:
@@ -263,11 +263,10 @@ def write_atomically(path: Path, content: bytes, *, replacing: bytes | None = No
             path.write_bytes(content)
             return
         place = Path(os.path.realpath(path))
-        # A name that nobody knows and that is not there: no link is followed. What was private is
-        # so from the first byte on.
-        beside = place.with_name(f".{secrets.token_hex(8)}.sears-new")
-        temporary = beside
-        with open(beside, "xb", opener=_OPENERS[status is None]) as file:
+        # Nobody can guess this name and put a link there. What was private is so from the first
+        # byte on.
+        temporary = place.with_name(f".{secrets.token_hex(8)}.sears-new")
+        with open(temporary, "xb", opener=_OPENERS[status is None]) as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
@@ -289,12 +288,12 @@ def write_atomically(path: Path, content: bytes, *, replacing: bytes | None = No
         ) from error
     finally:
         if temporary is not None:
-            with suppress(OSError):  # most often it has its place, or could not be made
+            with suppress(OSError):  # most often it was renamed, or could not be made
                 temporary.unlink()
 
 
 def sync_folder(folder: Path) -> None:
-    """Make renames in a folder last; Windows has no way to ask for it."""
+    """Make renames in a folder durable; Windows has no way to ask for it."""
     if os.name == "nt":
         return
     descriptor = os.open(folder, os.O_RDONLY)
@@ -305,7 +304,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def lock(descriptor: int) -> bool:
-    """Take the lock of an open file, or say that another process has it."""
+    """Take the lock of an open file; False if another process has it."""
     try:
         locking: Any = import_module("fcntl")
     except ImportError:
@@ -320,11 +319,11 @@ def lock(descriptor: int) -> bool:
 
 
 def take_lock(path: Path) -> BinaryIO | None:
-    """The lock of a path, until it is closed; None where another process has it.
+    """The file that holds the lock of a path until it is closed; None if another process has it.
 
-    FileNotFoundError: whoever had it has removed it just now, and a second try will do.
+    Raises FileNotFoundError if the last holder has just removed it; a second try will do.
     """
-    file = open(path, "ab")  # noqa: SIM115 - whoever has it closes it
+    file = open(path, "ab")  # noqa: SIM115 - the caller closes it
     try:
         if lock(file.fileno()):
             if not os.path.samestat(path.stat(), os.fstat(file.fileno())):
@@ -341,7 +340,7 @@ class Closing:
     """Base of classes that are closed at the end of a ``with`` block."""
 
     def close(self) -> None:
-        """Let go of what is held."""
+        """Release what is held."""
         raise NotImplementedError
 
     def __enter__(self) -> Self:
@@ -352,21 +351,21 @@ class Closing:
 
 
 def is_file(name: str | Path) -> bool:
-    """Whether a person's word names a file that can be seen; what the system refuses names none."""
+    """Whether a user's word names a file that can be seen; False for what the system refuses."""
     return os.path.isfile(name)
 
 
 def is_folder(name: str | Path) -> bool:
-    """Whether a person's word names a folder that can be seen."""
+    """Whether a user's word names a folder that can be seen."""
     return os.path.isdir(name)
 
 
 def is_there(name: str | Path) -> bool:
-    """Whether a person's word names a file, a folder or the like that can be seen."""
+    """Whether a user's word names a file, a folder or the like that can be seen."""
     return os.path.exists(name)
 
 
 def are_same(one: str | Path, other: str | Path) -> bool:
-    """Whether two words lead to one file, also by way of a folder that is not there: `gone/..`."""
+    """Whether two paths lead to one file, even through a folder that does not exist: `gone/..`."""
     places = [os.path.realpath(each) for each in (one, other)]
     return all(map(is_there, places)) and os.path.samefile(*places)

@@ -1,9 +1,9 @@
 """Folders on disks and in object stores, through Arrow's file systems.
 
-In: a path, or a URI such as ``s3://bucket/reviews``. Out: its files with their sizes and times;
-files of it to read, and places to write. Always holds: a file that is written is there whole or not
-at all; a file under a path is worked on where it lies, one under a URI (``file://`` too) is copied
-to this machine and its result back. Costs, under a URI, the disk for one file and its result.
+In: a path, or a URI such as ``s3://bucket/reviews``. Out: its files with their sizes and times,
+files to read, and places to write. Always holds: a file is written whole or not at all. A file
+under a path is worked on where it lies. One under a URI (``file://`` too) is copied to this
+machine and its result back, which costs the disk space of both.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ class FolderFile(NamedTuple):
 
     name: str  # its path in the folder, with ``/``
     size: int  # in bytes
-    modified: int  # when it was last changed, in nanoseconds; 0 where nobody knows
+    modified: int  # when it was last changed, in nanoseconds; 0 if unknown
 
 
 @dataclass(frozen=True)
 class Folder:
-    """A folder; it need not be there yet.
+    """A folder, which need not exist yet.
 
     Example:
         >>> with tempfile.TemporaryDirectory() as place:
@@ -50,7 +50,7 @@ class Folder:
     """
 
     written: str  # as the user named it
-    # The same for other processes: a path from the root on, or the URI.
+    # The same for other processes: the absolute path, or the URI.
     root: str = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -63,7 +63,7 @@ class Folder:
         return "://" not in self.written
 
     def __str__(self) -> str:
-        """Its name for messages: without a key that stands in a URI."""
+        """Its name for messages, without the key that a URI may hold."""
         return _CREDENTIALS.sub("", self.written.split("?")[0]).rstrip("/")
 
     def name_of(self, name: str) -> str:
@@ -101,7 +101,7 @@ class Folder:
 
     @contextmanager
     def _naming_errors(self, name: str, doing: str) -> Iterator[None]:
-        """Errors of a file system as ours, with the name of the file."""
+        """Raise errors of a file system as `DataError`, with the name of the file."""
         try:
             yield
         except (OSError, ValueError) as error:
@@ -109,7 +109,7 @@ class Folder:
             raise DataError(f"{where} cannot be {doing}: {_first_line(error)}") from error
 
     def files(self) -> list[FolderFile]:
-        """All files in it and in its folders, by name; none where it is not there."""
+        """All files in it and in its folders, sorted by name; none if it does not exist."""
         system, path = self._place
         selector = import_module("pyarrow.fs").FileSelector(
             path, recursive=True, allow_not_found=True
@@ -138,7 +138,7 @@ class Folder:
         return parts
 
     def read(self, name: str) -> bytes | None:
-        """The content of a small file; None where there is none."""
+        """The content of a small file; None if it does not exist."""
         system, path = self._place
         with self._naming_errors(name, "read"):
             try:
@@ -148,7 +148,7 @@ class Folder:
                 return None
 
     def open(self, name: str) -> Any:
-        """A file of Arrow to read from anywhere in it."""
+        """A file of Arrow, which can be read from any position."""
         system, path = self._place
         with self._naming_errors(name, "read"):
             return system.open_input_file(f"{path}/{name}")
@@ -170,7 +170,7 @@ class Folder:
 
     @contextmanager
     def reading(self, name: str) -> Iterator[str]:
-        """A file that can be opened by its name on this machine: itself, or a copy."""
+        """The name by which a file can be opened on this machine: its own, or that of a copy."""
         if self.in_place:
             yield str(Path(self.root, name))
             return
@@ -186,7 +186,7 @@ class Folder:
 
     @contextmanager
     def making(self, name: str) -> Iterator[str]:
-        """Where to write a file on this machine so that it is here at the end of the block."""
+        """Where to write a file on this machine; the end of the block brings it into the folder."""
         if self.in_place:
             path = Path(self.root, name)
             path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,10 +1,10 @@
-"""Interrupts that wait: what a signal raises comes after a block, and not into it.
+"""Interrupts that wait: signals that arrive during a block are handled at its end.
 
-In: a block where an interrupt would do harm, since what runs there cannot be left half done and
-what calls it does not expect an error. Always holds: the handlers of this process are the same
-before and after it, and what came meanwhile is answered at its end; who insists after some seconds
-is heard in the middle; elsewhere than in the main thread, into which alone handlers come, nothing
-is done. Costs three to five microseconds.
+In: a block where an interrupt would do harm, since its work cannot be left half done and its
+callers do not expect an error. Always holds: the process has the same handlers before and after the
+block, and each signal that arrives meanwhile is handled at the end. A further signal after some
+seconds is handled at once. Handlers run in the main thread alone; in other threads the block does
+nothing. Costs three to five microseconds.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from importlib import import_module
 from types import FrameType
 from typing import Any, Self
 
-# The functions behind those of `signal`, which take as long again to make members of enums.
+# The functions behind those of `signal`, which take twice as long, since they make enum members.
 _system: Any = import_module("_signal")
 
-_PATIENCE = 5.0  # seconds, after which whoever insists has to know better
+_PATIENCE = 5.0  # seconds from the first signal on, after which a further one is handled at once
 
-#: What people and other programs end a process with, or have it do something else by.
+#: The signals by which people and other programs end a process, or have it do something else.
 USUAL = tuple(
     int(getattr(signal, name))
     for name in ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK", "SIGALRM")
@@ -32,7 +32,7 @@ USUAL = tuple(
 
 
 class Uninterrupted:
-    """A block that signals do not come into; those that come meanwhile are answered at its end.
+    """A block that no signal interrupts; those that arrive meanwhile are handled at its end.
 
     Example:
         >>> ends = []
@@ -50,8 +50,8 @@ class Uninterrupted:
     def __init__(self, numbers: Iterable[int] = USUAL) -> None:
         self._numbers = numbers
         self._received: list[int] = []
-        self._since = 0.0  # when the first of them came
-        #: What is called, by signal, once the block is done.
+        self._since = 0.0  # when the first of them arrived
+        #: The handlers that are held back, by signal.
         self.handlers: dict[int, Any] = {}
 
     def __enter__(self) -> Self:
@@ -62,7 +62,7 @@ class Uninterrupted:
                     if callable(handler):
                         self.handlers[number] = handler
                         _system.signal(number, self._receive)
-            except BaseException:  # an interrupt that came before the block
+            except BaseException:  # an interrupt that arrived before the block
                 self._restore()
                 raise
         return self
@@ -82,7 +82,7 @@ class Uninterrupted:
             self._received.append(number)
 
     def _restore(self) -> None:
-        """Give the handlers back, all of them also where one that is back already raises."""
+        """Restore all handlers, even if one that is restored already raises."""
         interrupt: BaseException | None = None
         while self.handlers:
             try:
@@ -96,10 +96,10 @@ class Uninterrupted:
 
 
 def import_whole(package: str) -> None:
-    """Import a package of which half is worse than nothing.
+    """Import a package without interruption.
 
-    NumPy and torch cannot be imported again in a process where an interrupt came into their first
-    import: whatever uses them fails until Python is started anew, and torch may crash it.
+    NumPy and torch cannot be imported again in a process where their first import was interrupted:
+    whatever uses them fails until Python is started anew, and torch may crash it.
     """
     if package not in sys.modules:
         with Uninterrupted():

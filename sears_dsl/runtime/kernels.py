@@ -1,24 +1,24 @@
 """Kernels: plain functions over arrays, compiled once there is enough work to repay it.
 
-In: a function of arrays and numbers. Out: a `Kernel`, called like it. Always holds: what a
-kernel gives depends on its arguments alone, and is the same compiled and plain; compiled kernels
-do not hold the GIL, so that blocks of rows may run in threads, and any number of threads may be
-the first to call one. This module is the only user of numba, which it imports when a kernel is
-first compiled.
+In: a function of arrays and numbers. Out: a `Kernel`, which is called like the function. Always
+holds: the result of a kernel depends on its arguments alone, and is the same compiled and plain.
+Compiled kernels do not hold the GIL, so blocks of rows may run in threads, and any number of
+threads may make the first call. This module is the only user of numba, which it imports when a
+kernel is first compiled.
 
-Compiled code lies on disk, one file for a kernel and the types of its arguments. Its name holds a
-hash of all that the code was made of (`_fingerprint`, `_spelled`), so that no code is used that
-was made of something else; it is written whole or not at all, and takes the place of files that
+Compiled code lies on disk, one file for a kernel and the types of its arguments. The name of a file
+holds a hash of everything that the code was compiled from (`_fingerprint`, `_spelled`), so code of
+another version is never used. A file is written whole or not at all, and replaces those that
 earlier versions of its kernel left. Reading such a file runs what is in it, so it is read only from
 a folder into which nobody else can put one (`is_private`).
 
-Costs: reading compiled kernels from disk takes a third of a second, compiling them a minute or more
-where they were never compiled before. Ten rows are done sooner by the plain functions. So whoever
-calls kernels says beforehand how much there is to do (`expect`), and a process that has announced
-more than `ENOUGH` steps goes over to compiled code for good. Where there is none on disk another
-process compiles (`Compiler`), and this one goes on with the plain functions in the meantime, unless
-it is about to do `ENOUGH_TO_COMPILE` steps at once. The environment variable SEARS_COMPILE decides
-otherwise: ``always`` or ``never``. Who wants to know of it has it told (`when_compiling`).
+Costs: reading compiled kernels from disk takes a third of a second; compiling them for the first
+time takes a minute or more. The plain functions finish ten rows sooner. So callers announce how
+much there is to do (`expect`), and a process that has announced more than `ENOUGH` steps goes over
+to compiled code for good. If there is none on disk, another process compiles (`Compiler`) while
+this one goes on with the plain functions, unless it is about to do `ENOUGH_TO_COMPILE` steps at
+once. The environment variable SEARS_COMPILE overrides this with ``always`` or ``never``. A function
+that is given to `when_compiling` is called when kernels have to be compiled.
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ if TYPE_CHECKING:
 
 F = TypeVar("F")
 
-#: Steps of some seven microseconds of plain Python each: as long as reading compiled code takes.
+#: So many steps of plain Python, some seven microseconds each, take as long as reading the code.
 ENOUGH = 50_000
-#: So many at once are not begun in plain Python where compiling will have ended before them.
+#: More steps at once than this are not begun in plain Python, since compiling ends before them.
 ENOUGH_TO_COMPILE = 2_000_000
 
 _CHOICES = ("auto", "always", "never")
@@ -69,14 +69,14 @@ class _Decision:
         self.compiled = chosen == "always"
         self.open = chosen == "auto"
         self.announced = 0
-        self.look_at = ENOUGH  # so many steps: then the disk is looked at
+        self.look_at = ENOUGH  # the number of announced steps at which to look at the disk
         self.has_folder = True
         self.compiler: Compiler | None = None
         self.deciding = threading.Lock()
         self.tell: Callable[[], object] | None = None
 
     def expect(self, steps: int) -> None:
-        """Decide anew, with so many steps more."""
+        """Decide anew, with this many steps more."""
         self.announced += steps
         if self.compiler is not None:
             there = self.compiler.is_done(wait=steps > ENOUGH_TO_COMPILE)
@@ -87,17 +87,17 @@ class _Decision:
             there = steps > ENOUGH_TO_COMPILE or _most_are_on_disk()
             folder = None if there else _folder_beside(Path(__file__).absolute().parent)
             if folder is not None:
-                from sears_dsl.runtime.processes import Compiler  # noqa: PLC0415 - few want it
+                from sears_dsl.runtime.processes import Compiler  # noqa: PLC0415 - rarely needed
 
                 self.compiler = Compiler(folder)
                 self.say()
-            elif not there:  # no process could leave code for another one
+            elif not there:  # without a folder no process can leave code for another
                 there = self.announced > ENOUGH_TO_COMPILE
         if there:
             self.compiled, self.open = True, False
 
     def say(self) -> None:
-        """Tell whoever wants to know that there is no code on disk, once."""
+        """Call what `when_compiling` was given, once, since there is no code on disk."""
         tell, self.tell = self.tell, None
         if tell is not None:
             tell()
@@ -121,20 +121,20 @@ def compiles() -> bool:
 
 
 def undecided() -> bool:
-    """Whether there is work for kernels, which may yet go over to compiled code."""
+    """Whether work was announced for kernels that may yet go over to compiled code."""
     return _decision.open and _decision.announced > 0
 
 
 def when_compiling(tell: Callable[[], object] | None) -> None:
-    """Have it told, once, when kernels are about to be compiled since their code is not on disk.
+    """Have ``tell`` called, once, when kernels are to be compiled as their code is not on disk.
 
-    That is in the thread that compiles, or has another process compile; None tells nobody.
+    The thread that compiles, or that starts another process to do so, calls it. None ends this.
     """
     _decision.tell = tell
 
 
 def compiles_beside() -> bool:
-    """Whether another process compiles, while this one goes on without."""
+    """Whether another process compiles while this one goes on without compiled code."""
     return _decision.compiler is not None
 
 
@@ -145,13 +145,13 @@ def keeps_code() -> bool:
 
 @functools.cache
 def _listen() -> None:
-    """Pass on what numba says when it compiles."""
+    """Listen to numba, and tell when it begins to compile a kernel."""
     from numba.core import event as events  # noqa: PLC0415 - half a second to import
 
     class Compilations(events.Listener):
         def on_start(self, event: Any) -> None:
             compiled = event.data["dispatcher"]
-            # Models may have numba compile things of their own.
+            # Models may have numba compile functions of their own.
             if _decision.tell and any(compiled is each._dispatcher for each in _kernels):
                 _decision.say()
 
@@ -173,7 +173,7 @@ class Kernel:
         self._code: Any = None  # for these types
 
     def __call__(self, *arguments: Any) -> Any:
-        """What the function gives."""
+        """The result of the function."""
         if not _decision.compiled:
             return self.plain(*arguments)
         if self._code is not None:
@@ -198,7 +198,7 @@ class Kernel:
 
     @property
     def misses(self) -> int:
-        """How often it had to be compiled in this process, since no code was on disk."""
+        """How often it had to be compiled in this process because no code was on disk."""
         if self._dispatcher is None:
             return 0
         return sum(self._dispatcher.stats.cache_misses.values())
@@ -210,17 +210,17 @@ class Kernel:
 
     @functools.cached_property
     def fingerprint(self) -> str:
-        """A hash of what it is made of: in the name of its files."""
+        """A hash of what it is compiled from, which stands in the names of its files."""
         return _fingerprint(self)
 
     def dispatcher(self) -> Any:
-        """Numba's compiled form, which compiles (or reads from disk) when it is called."""
+        """Numba's form of the function, which compiles or reads code from disk when called."""
         if self._dispatcher is None:
             with _making:
                 if self._dispatcher is None:
                     dispatchers: dict[Kernel, Any] = {}
                     _make(self, dispatchers)
-                    # No thread sees one before those that it calls are there.
+                    # Only now, so that no thread sees one before those that it calls exist.
                     for each, dispatcher in dispatchers.items():
                         each._dispatcher = dispatcher
         return self._dispatcher
@@ -230,7 +230,7 @@ _making = threading.RLock()
 
 
 def _make(kernel: Kernel, dispatchers: dict[Kernel, Any]) -> Any:
-    """The compiled form of a kernel, and of those that it calls, put where they are collected."""
+    """The compiled form of a kernel; it and those of its callees are added to ``dispatchers``."""
     numba = _numba()
     if kernel._dispatcher is not None:
         return kernel._dispatcher
@@ -238,15 +238,15 @@ def _make(kernel: Kernel, dispatchers: dict[Kernel, Any]) -> Any:
         return dispatchers[kernel]
     _listen()
     source = kernel.plain
-    # Compiled code calls other kernels in their compiled form: those stand in place of them
-    # among the globals of a copy of the function.
+    # Compiled code calls other kernels in their compiled form, so these replace the kernels among
+    # the globals of a copy of the function.
     names = dict(source.__globals__)
     cells = tuple(CellType(cell.cell_contents) for cell in source.__closure__ or ())
     copy = FunctionType(source.__code__, names, source.__name__, source.__defaults__, cells)
     copy.__kwdefaults__ = source.__kwdefaults__
     copy.__module__, copy.__qualname__ = source.__module__, source.__qualname__
     dispatcher: Any = numba.njit(nogil=True)(copy)
-    dispatchers[kernel] = dispatcher  # before what it calls, which may call it
+    dispatchers[kernel] = dispatcher  # before those that it calls, which may call it
     for name in _names(source.__code__):
         if isinstance(names.get(name), Kernel):
             names[name] = _make(names[name], dispatchers)
@@ -255,7 +255,7 @@ def _make(kernel: Kernel, dispatchers: dict[Kernel, Any]) -> Any:
             cell.cell_contents = _make(cell.cell_contents, dispatchers)
     folder = _folder(kernel)
     if folder is None:
-        # Neither the package nor the user has a folder that can be written: compiled each time.
+        # Neither the package nor the user has a writable folder, so every process compiles.
         _decision.has_folder = False
     else:
         dispatcher._cache = _OnDisk(kernel, folder)
@@ -266,11 +266,11 @@ def _make(kernel: Kernel, dispatchers: dict[Kernel, Any]) -> Any:
 def _numba() -> Any:
     """Numba, which takes half a second to import."""
     try:
-        with Uninterrupted():  # half of it would be taken for the whole
+        with Uninterrupted():  # half an import would be taken for the whole
             import numba  # noqa: PLC0415 - see above
 
             _remember_unpickled()
-    # It reads settings of its own in the current folder, which may hold anything.
+    # numba reads settings of its own from the current folder, which may hold anything.
     except Exception as error:
         raise SearsError(
             "numba, which compiles the matcher, could not be loaded: "
@@ -286,12 +286,12 @@ _NUMBA_SETTINGS = ".numba_config.yaml"
 
 
 def _remember_unpickled() -> None:
-    """Let compiled code that makes its results run no Python, into which an interrupt could come.
+    """Keep compiled code from running Python, which can be interrupted, while it makes its result.
 
-    It asks a function of numba for the class of each array and named tuple. Where that one raises,
-    the result has a hole, and Python crashes. So Ctrl-C during a long kernel ended a notebook. As
-    `functools.cache` has it, which is written in C, nothing but the first question of a kernel for
-    each class can be interrupted.
+    It asks a function of numba for the class of each array and named tuple. If that function
+    raises, the result has a hole and Python crashes: Ctrl-C during a long kernel ended a notebook.
+    `functools.cache` is written in C. With it around the function, only the first question for each
+    class can be interrupted.
     """
     from numba.core import serialize  # noqa: PLC0415 - see above
 
@@ -301,10 +301,10 @@ def _remember_unpickled() -> None:
 
 
 def _fingerprint(kernel: Kernel) -> str:
-    """A hash of all that the compiled code of a kernel is made of, but the types of arguments.
+    """A hash of everything that a kernel is compiled from, except the types of its arguments.
 
-    Of the kernel and of all that it calls: names, code, defaults, and the values of what is
-    constant where code is compiled: globals, attributes of modules, free variables.
+    It covers, for the kernel and for all that it calls, the names, code and defaults, and the
+    values that are constants to the compiler: globals, attributes of modules, free variables.
     """
     digest = blake2b(repr(_versions()).encode(), digest_size=6)
     waiting, visited = [kernel.plain], {kernel.plain}
@@ -330,14 +330,14 @@ def _fingerprint(kernel: Kernel) -> str:
 
 @functools.cache
 def _versions() -> tuple[str, str]:
-    """Of numba and NumPy."""
+    """The versions of numba and NumPy."""
     from importlib.metadata import version  # noqa: PLC0415 - slow to import
 
     return version("numba"), version("numpy")
 
 
 def _names(code: CodeType) -> list[str]:
-    """Names of globals and attributes in a function, and in those that are written inside of it."""
+    """Names of globals and attributes in a function and in those that are nested in it."""
     names = dict.fromkeys(code.co_names)
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
@@ -346,7 +346,7 @@ def _names(code: CodeType) -> list[str]:
 
 
 def _described(code: CodeType) -> Iterator[str]:
-    """The code of a function, wherever it stands."""
+    """The code of a function as text, without its place in the file."""
     yield repr((code.co_name, code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount))
     yield repr((code.co_flags, code.co_code, getattr(code, "co_exceptiontable", b"")))
     yield repr((code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars))
@@ -358,7 +358,7 @@ def _described(code: CodeType) -> Iterator[str]:
 
 
 def _stated(value: object, names: Sequence[str]) -> str:
-    """A value as far as compiled code depends on it; of a module, attributes that are named."""
+    """A value as text, as far as compiled code depends on it; of a module, the named attributes."""
     match value:
         case tuple():
             members = ", ".join(_stated(member, names) for member in value)
@@ -380,12 +380,12 @@ def _stated(value: object, names: Sequence[str]) -> str:
     ):  # of NumPy, which is not imported here
         content = blake2b(value.tobytes(), digest_size=16).hexdigest()
         return f"{value.dtype} {getattr(value, 'shape', ())} {content}"
-    # A function, of which `_fingerprint` takes the code; or nothing that a kernel may use.
+    # A function, whose code `_fingerprint` adds, or something that no kernel may use.
     return f"{type(value).__qualname__} {getattr(value, '__qualname__', '')}"
 
 
 def _spelled(types: Iterable[Any]) -> str:
-    """Numba's types of arguments, the fields of named tuples too, in which numba sees no order."""
+    """Numba's types of arguments as text, with the fields of named tuples, which numba omits."""
     spelled = []
     for kind in types:
         members = _spelled(kind.types) if hasattr(kind, "types") else ""
@@ -395,14 +395,14 @@ def _spelled(types: Iterable[Any]) -> str:
 
 
 def _folder(kernel: Kernel) -> Path | None:
-    """Where compiled code of a kernel lies, if there is a folder that can be written."""
+    """Where compiled code of a kernel lies; None if no folder can be written."""
     source = Path(kernel.plain.__code__.co_filename)
     return _folder_beside(source.absolute().parent) if source.is_file() else None  # a prompt
 
 
 @functools.cache
 def _folder_beside(home: Path) -> Path | None:
-    # As numba names them: folders of one name do not meet.
+    # As numba names them, so that homes of the same name have folders of their own.
     name = f"{home.name}_{sha1(str(home).encode(), usedforsecurity=False).hexdigest()}"
     chosen = os.environ.get("NUMBA_CACHE_DIR")
     folders = [Path(chosen, name)] if chosen else []
@@ -423,13 +423,13 @@ def _folder_beside(home: Path) -> Path | None:
 
 
 def _stem(kernel: Kernel) -> str:
-    """How the names of all files of a kernel begin, whatever it is made of."""
+    """How the names of all files of a kernel begin, in every version."""
     module = Path(kernel.plain.__code__.co_filename).stem
     return re.sub("[<>]", "", f"{module}.{kernel.plain.__qualname__}-")
 
 
 def _tail(kernel: Kernel) -> str:
-    """What follows in names of files of this kernel."""
+    """What follows in the names of the files of this version of the kernel."""
     return f"{kernel.fingerprint}.{_PYTHON}."
 
 
@@ -437,7 +437,7 @@ _PYTHON = f"py{sys.version_info[0]}{sys.version_info[1]}{getattr(sys, 'abiflags'
 
 
 def _most_are_on_disk() -> bool:
-    """Whether there is code of most kernels; no run calls all of them."""
+    """Whether most kernels have code on disk; no run calls all of them."""
     names: dict[Path, list[str]] = {}
     there = 0
     for each in _kernels:
@@ -451,22 +451,22 @@ def _most_are_on_disk() -> bool:
 
 
 class _OnDisk:
-    """Compiled code of one kernel, as numba asks for it.
+    """The compiled code of one kernel on disk, with the methods that numba calls.
 
-    A file is a hash of the rest and what numba wants back, pickled. Numba's own way, an index
-    beside numbered files, is not taken: it has named tuples by their names alone, and two processes
-    that write at once may leave an index that points to the code of other types.
+    A file holds a hash of the rest, then what numba wants back, pickled. Numba's own index beside
+    numbered files is not used: it knows named tuples by their names alone, and two processes that
+    write at once may leave an index that points to the code of other types.
     """
 
     def __init__(self, kernel: Kernel, folder: Path) -> None:
         self.cache_path = str(folder)
         self._folder = folder
         self._stem, self._tail = _stem(kernel), _tail(kernel)
-        # Several functions of one name may be made by the same lines.
+        # The same lines may make several functions of one name.
         self._alone = "<locals>" not in kernel.plain.__qualname__
 
     def load_overload(self, signature: Any, target: Any) -> Any:
-        """What was kept for the types of arguments, or None."""
+        """The code that was kept for these types of arguments, or None."""
         with Uninterrupted():
             return self._loaded(signature, target)
 
@@ -474,8 +474,8 @@ class _OnDisk:
         from numba.core.compiler import CompileResult  # noqa: PLC0415 - see above
         from numba.core.runtime.nrt import rtsys  # noqa: PLC0415 - see above
 
-        # Compiled code needs numba's runtime. `target.refresh()`, which brings all that numba can
-        # compile as well, takes a quarter of a second, and whoever compiles calls it himself.
+        # Compiled code needs numba's runtime. `target.refresh()` also loads all that numba can
+        # compile, which takes a quarter of a second; compiling calls it itself.
         rtsys.initialize(target)
         try:
             content = self._file(signature, target.codegen()).read_bytes()
@@ -506,7 +506,7 @@ class _OnDisk:
             self._remove_others()
 
     def _remove_others(self) -> None:
-        """Remove what earlier versions of the kernel left, those of this Python alone.
+        """Remove the files that earlier versions of the kernel left, for this Python alone.
 
         A process that is about to read one of them finds nothing, and compiles.
         """
@@ -537,7 +537,7 @@ def kernels() -> Sequence[Kernel]:
 def kernel(function: F) -> F:
     """Make a function a kernel.
 
-    It may use NumPy, numbers, and other kernels; numbers must not rely on wrapping around.
+    It may use NumPy, numbers and other kernels. Its numbers must not rely on wrapping around.
 
     Example:
         >>> import numpy as np
@@ -558,8 +558,8 @@ def kernel(function: F) -> F:
 def kernel_of_alike(function: F) -> F:
     """Make a function a kernel whose arguments have the same types whenever Python calls it.
 
-    Nobody looks at them again after the first call, which of some ten arrays costs as much as to
-    hand them over. Arrays have to be contiguous, or they are misread: those that others bring go
+    After the first call the types are not looked at again, which for some ten arrays would cost as
+    much as passing them. Arrays have to be contiguous, or they are misread: those from outside go
     through `array_types.for_kernels` first.
     """
     new_kernel = kernel(function)

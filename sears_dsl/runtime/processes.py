@@ -1,17 +1,17 @@
 """Work in several processes: children that answer questions over pipes.
 
-In: what makes a child ready, then questions. Out: a future for each from a `Process`, answers in
-order from several `Children`. Always holds: a child never imports the caller's main module (a
-script needs no ``if __name__ == "__main__"``); it ends when its input ends, so also when the caller
-is killed; Ctrl-C at a terminal does not reach it, so that the caller alone tells of it and ends it;
-a child that dies is an error, not a wait; what it raises is raised here as it was there, or has its
-text where it cannot be brought here.
+In: a function that makes a child ready, then questions. Out: a future for each question to a
+`Process`, or answers in order from several `Children`. Always holds: a child never imports the
+caller's main module, so a script needs no ``if __name__ == "__main__"``. It ends when its input
+ends, which is also when the caller is killed. Ctrl-C at a terminal does not reach it; the caller
+alone reports it and ends the child. A child that dies is an error and never a hang. What a child
+raises is raised here as it was there, or as an error with its text if it cannot be pickled.
 
-A child is a plain Python process, where linear algebra has one thread, since they share the cores.
-It costs a start of some seconds, in which nobody waits, and what it loads. Where what answers is
-here already and this process `can_fork`, a child is a fork of it instead, and costs some
-hundredths of a second: it has all that is here, and shares its memory until one of both writes
-there. All children cost a copy of questions and answers.
+A child is a plain Python process, whose linear algebra uses one thread, since children share the
+cores. It starts within some seconds, during which nobody waits, and loads what it needs. If the
+function that answers is here already and this process `can_fork`, a child is a fork instead, which
+costs some hundredths of a second: it has all that is here, and shares its memory until one of the
+two writes there. All children cost a copy of questions and answers.
 """
 
 from __future__ import annotations
@@ -45,15 +45,15 @@ from sears_dsl.runtime.interrupts import Uninterrupted
 Question = TypeVar("Question")
 Answer = TypeVar("Answer")
 
-# Questions that a process has at once: one that it is at, and one so that it need not wait.
+# Questions that a process has at once: one that it works on, and one so that it need not wait.
 _AHEAD = 2
 _ALONE = "define them in a module that can be imported, or run with one job"
 
-#: How the names of threads begin that hold nothing which a fork would wait for.
+#: The names of threads that hold nothing which a fork would wait for begin like this.
 HARMLESS = "sears_dsl "
-# Libraries whose own threads, which a fork does not have, are waited for when they are used there.
+# Libraries that would wait in a fork for their own threads, which it does not have.
 _THREADED = ("torch", "tensorflow", "jax")
-# What this process has open, by number.
+# What this process has open, by descriptor.
 _DESCRIPTORS = "/proc/self/fd"
 
 _ONE_THREAD = dict.fromkeys(
@@ -72,11 +72,11 @@ _ONE_THREAD = dict.fromkeys(
 def usable_cores(
     *, groups: Path = Path("/sys/fs/cgroup"), membership: Path = Path("/proc/self/cgroup")
 ) -> int:
-    """How many cores this process may keep busy, at least 1: how many processes are worth it.
+    """How many cores this process may keep busy, at least 1; more processes are not worth it.
 
-    That is less than the machine has where the process is bound to some of them, or where it is in
-    a container with a quota, which no other count of Python's sees: Linux shows it among the
-    control ``groups``, of either version, and in the ``membership`` of this process.
+    That is less than the machine has if the process is bound to some cores, or is in a container
+    with a quota. Python's own counts do not see a quota; Linux shows it among the control
+    ``groups`` of either version, where ``membership`` says to which groups this process belongs.
     """
     if hasattr(os, "sched_getaffinity"):
         cores = len(os.sched_getaffinity(0))
@@ -88,8 +88,8 @@ def usable_cores(
         lines = []
     for line in lines:
         _, controllers, path = (*line.split(":", 2), "", "")[:3]
-        # All kinds of groups are in one tree (version 2), or those for the processor in one of
-        # many. In a container the path may be the host's; then only the root is there.
+        # All kinds of groups are in one tree (version 2), or those for the processor are in one of
+        # several (version 1). In a container the path may be the host's; then only the root exists.
         if controllers and "cpu" not in controllers.split(","):
             continue
         parts = [part for part in path.split("/") if part not in ("", "..")]
@@ -102,7 +102,7 @@ def usable_cores(
 
 
 def _quota(group: Path) -> float | None:
-    """To how many cores' time a control group is held, if it is."""
+    """How many cores' time a control group may use; None if it has no quota."""
     files = [("cpu.max",), ("cpu.cfs_quota_us", "cpu.cfs_period_us")]
     for names in files:
         with suppress(OSError, ValueError):  # not there, or without a limit: "max 100000"
@@ -113,12 +113,12 @@ def _quota(group: Path) -> float | None:
 
 
 def can_fork() -> bool:
-    """Whether a fork of this process can work on.
+    """Whether a fork of this process would be able to work.
 
-    A fork has the thread that forked and no other. What others held when it began is held there for
-    ever, so there must be none but those that wait for pipes and files, and the one that draws a
-    bar. Threads of NumPy's linear algebra and of Arrow take care of forks themselves. On macOS the
-    system's own libraries do not bear it.
+    A fork has the thread that forked and no other. Locks that others held stay locked there for
+    ever, so the only other threads may be those that wait for pipes and files, and the one that
+    draws a progress bar. Threads of NumPy's linear algebra and of Arrow take care of forks
+    themselves. On macOS the system's own libraries do not survive a fork.
     """
     harmless = {thread.ident for thread in threading.enumerate() if _is_harmless(thread)}
     return (
@@ -138,7 +138,7 @@ def _is_harmless(thread: threading.Thread) -> bool:
 
 
 class _Outcome(NamedTuple):
-    """What came of a question, as it leaves a process: it can be read whatever is in it."""
+    """What came of a question, as it leaves a process; it can be unpickled whatever it holds."""
 
     succeeded: bool  # whether there is an answer
     content: bytes  # the answer or the error, pickled; empty for an error that cannot be
@@ -146,7 +146,7 @@ class _Outcome(NamedTuple):
 
     @classmethod
     def of(cls, work: Callable[[], Any]) -> _Outcome:
-        """Do some work; whatever it raises, an exit too, is its outcome."""
+        """Do some work; whatever it raises, even an exit, is its outcome."""
         try:
             return cls(True, pickle.dumps(work(), pickle.HIGHEST_PROTOCOL))
         except BaseException as error:
@@ -156,13 +156,13 @@ class _Outcome(NamedTuple):
     def failure(cls, error: BaseException) -> _Outcome:
         """An error as an outcome."""
         text = type(error).__name__
-        with suppress(Exception):  # whatever an object raises that cannot be shown
+        with suppress(Exception):  # an object that cannot be shown may raise anything
             text = f"{text}: {error}"
         if not isinstance(error, SearsError):
             trace = "".join(traceback.format_exception(error))
             error.add_note(f"It was raised in another process:\n{trace}")
         content = b""
-        # Whatever an object raises that is not to be pickled, or not to be made again.
+        # An object that cannot be pickled, or made again, may raise anything.
         with suppress(Exception):
             pickled = pickle.dumps(error, pickle.HIGHEST_PROTOCOL)
             if type(pickle.loads(pickled)) is type(error):  # noqa: S301 - written a line before
@@ -170,9 +170,9 @@ class _Outcome(NamedTuple):
         return cls(False, content if isinstance(error, Exception) else b"", text)
 
     def error(self, process: str, kind: type[SearsError]) -> Exception:
-        """The error: itself, or where that cannot be one of a kind with its text."""
+        """The error itself, or one of this ``kind`` with its text if it cannot be unpickled."""
         if self.content:
-            with suppress(Exception):  # whatever an object raises that cannot be made again
+            with suppress(Exception):  # an object that cannot be made again may raise anything
                 error: Exception = pickle.loads(self.content)  # noqa: S301 - of our own process
                 return error
         return kind(f"{process} failed: {self.text}", help="see whether one job works")
@@ -181,10 +181,10 @@ class _Outcome(NamedTuple):
 class Process(Generic[Question, Answer]):
     """A process that answers questions, in their order.
 
-    What it answers by is made there by ``ready``, so what that is made of must be picklable and
-    come from modules other than the main one. Where the ``answerer`` is here already a fork answers
-    by it, if there can be one. An ``error`` is raised where it dies, or where what it raised cannot
-    be brought here.
+    It calls ``ready``, which returns the function that answers. So ``ready`` must be picklable and
+    come from a module other than the main one. If there is an ``answerer`` and this process can
+    fork, a fork answers with that instead. An ``error`` is raised if the process dies, or if what
+    it raised cannot be unpickled here.
     """
 
     def __init__(
@@ -197,7 +197,7 @@ class Process(Generic[Question, Answer]):
     ) -> None:
         try:
             first = pickle.dumps(ready, pickle.HIGHEST_PROTOCOL)
-        except Exception as reason:  # whatever an object raises that is not to be pickled
+        except Exception as reason:  # an object that cannot be pickled may raise anything
             raise SearsError(
                 f"the work cannot be sent to another process: {reason}", help=_ALONE
             ) from reason
@@ -228,7 +228,7 @@ class Process(Generic[Question, Answer]):
 
     @property
     def is_ready(self) -> bool:
-        """Whether it can answer."""
+        """Whether it can answer; what kept it from becoming ready is raised."""
         if not self._ready.done():
             return False
         self._ready.result()
@@ -236,7 +236,7 @@ class Process(Generic[Question, Answer]):
 
     @property
     def has_room(self) -> bool:
-        """Whether it is ready, and has so little to do that it can be given more."""
+        """Whether it is ready and has little enough to do to be given more."""
         return self.is_ready and self.waiting < _AHEAD
 
     @property
@@ -258,7 +258,7 @@ class Process(Generic[Question, Answer]):
         return future
 
     def end(self) -> None:
-        """End it, whatever it is at."""
+        """End it, whatever it is doing."""
         if self._ended:
             return
         self._ended = True
@@ -268,25 +268,25 @@ class Process(Generic[Question, Answer]):
         self._thread.join()
         for pipe in (self._child.stdin, self._child.stdout):
             if pipe is not None:
-                with suppress(OSError):  # questions that were not yet written, to nobody
+                with suppress(OSError):  # questions that nobody is left to read
                     pipe.close()
 
     def _send(self, message: bytes) -> None:
         pipe = self._child.stdin
         if pipe is None:
             return
-        with suppress(OSError):  # it died, which the futures tell
+        with suppress(OSError):  # it died, which the futures report
             pipe.write(message)
             pipe.flush()
 
     def _converse(self, first: bytes) -> None:
-        """Tell it what it is, then fill the futures in the order of their questions."""
-        self._send(first)  # takes as long as it starts
+        """Send it its first message, then fill the futures in the order of their questions."""
+        self._send(first)  # may take as long as the process takes to start
         self._started.set()
         while (future := self._queue.get()) is not None:
             try:
                 outcome: _Outcome = _received(self._child.stdout)
-            except Exception:  # it died, at any place of an answer
+            except Exception:  # it died, perhaps in the middle of an answer
                 future.set_exception(self._died())
                 continue
             if not outcome.succeeded:
@@ -294,7 +294,7 @@ class Process(Generic[Question, Answer]):
                 continue
             try:
                 future.set_result(pickle.loads(outcome.content))  # noqa: S301 - see `_received`
-            except Exception as error:  # whatever an object raises that cannot be made again
+            except Exception as error:  # an object that cannot be made again may raise anything
                 future.set_exception(error)
 
     def _died(self) -> SearsError:
@@ -305,10 +305,10 @@ class Process(Generic[Question, Answer]):
 
 
 class Children:
-    """Processes that answer; they end with this object or this process.
+    """Processes that answer questions; they end with this object or this process.
 
-    Each calls a ``package.module:function`` once with the arguments; what it gives back answers the
-    questions. What is raised where one fails or dies says what they were ``doing``: "tags".
+    Each calls a ``package.module:function`` once with the arguments, and what that returns answers
+    the questions. The error for one that fails or dies says what they were ``doing``: "tags".
 
     Example:
         >>> children = Children("operator:itemgetter", (1,), jobs=2, error=SearsError, doing="is")
@@ -340,7 +340,7 @@ class Children:
         return all(child.is_ready for child in self._children)
 
     def ask(self, questions: Sequence[Any]) -> list[Any]:
-        """The answer to each question; where a child fails or dies all are ended."""
+        """The answer to each question; if a child fails or dies, all are ended."""
         return list(self.ask_each(questions))
 
     def ask_each(self, questions: Iterable[Any]) -> Iterator[Any]:
@@ -349,7 +349,7 @@ class Children:
         try:
             drawn = iter(questions)
             while True:
-                # None is drawn ahead: whoever gives questions may look at the clock at each.
+                # No question is drawn ahead, since the caller may look at the clock for each.
                 free = (child for child in self._children if not child.waiting)
                 pending.extend(child.ask(each) for child, each in zip(free, drawn, strict=False))
                 if not pending:
@@ -382,11 +382,11 @@ class Children:
 
 
 class Compiler:
-    """A process that compiles what most runs call into a folder, which can be written.
+    """A process that compiles the kernels that most runs call into a folder that can be written.
 
-    Of all processes that want the code in a folder one compiles and the others wait for it; where
-    it ends before it is done another one goes on from there, since each kernel is kept when it is
-    compiled. It ends with the process that wanted it. Costs a core for the minute that it takes.
+    Of all processes that want code in a folder, one compiles and the others wait for it. If it ends
+    too early, another one goes on from there, since each kernel is kept as soon as it is compiled.
+    It ends with the process that started it. Costs a core for the minute that it takes.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -396,9 +396,9 @@ class Compiler:
         )  # fmt: skip
 
     def is_done(self, *, wait: bool) -> bool:
-        """Whether everything is compiled; the process has ended then.
+        """Whether everything is compiled; if so, the process has been ended.
 
-        It is done, too, where it could not compile or died: whoever tries it then learns why.
+        It is also done if it died or could not compile; whoever compiles then learns why.
         """
         try:
             if wait:
@@ -412,19 +412,19 @@ class Compiler:
 
 
 def compiled(folder: str) -> Callable[[None], None]:
-    """In the process: compile what most runs call, when nobody else is compiling it.
+    """In the child: compile the kernels that most runs call, once nobody else is compiling them.
 
-    The kernels for very many rules are left to runs that have so many: others would wait for them.
+    The kernels for very many rules are left to runs that need them, so that no others have to wait.
     """
     while (lock_file := take_lock(Path(folder, "compiling.lock"))) is None:
         sleep(0.1)
     with lock_file:
         import_module("sears_dsl.engine.warming").compile_usual()
-    return lambda question: question  # whoever asks wants to know that it is done
+    return lambda question: question  # an answer says that everything is compiled
 
 
 def _called(name: str, arguments: Sequence[Any]) -> Any:
-    """In a child: a function by its module and name, called."""
+    """In a child: call a function by its module and name."""
     module, function = name.split(":")
     return getattr(import_module(module), function)(*arguments)
 
@@ -445,23 +445,23 @@ def _start_child() -> subprocess.Popen[bytes]:
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         env=environment,
-        process_group=0,  # it could not even ignore an interrupt while Python starts
+        process_group=0,  # while Python starts, the child cannot even ignore an interrupt
     )
 
 
 class _Fork:
-    """A fork of this process, with pipes; has what is used of a `subprocess.Popen`."""
+    """A fork of this process with pipes, and with what is used here of a `subprocess.Popen`."""
 
     def __init__(self, answer: Callable[[Any], Any]) -> None:
-        # An error of a handler that ran as Python itself prepares a fork would be dropped, after
-        # that nobody would know the fork, and in the fork it would be answered a second time.
-        # Blocking does not help where other threads take signals, such as those of NumPy's linear
+        # Python drops what a signal handler raises while a fork is being prepared. Raised after
+        # that, it would leave a fork that nobody knows, and the fork would handle the signal again.
+        # Blocking signals does not help if other threads take them, such as those of NumPy's linear
         # algebra.
         with Uninterrupted(signal.valid_signals()) as block:
             asked, asking = os.pipe()
             answered, answering = os.pipe()
             try:
-                # Python warns of all threads that it sees, also where `can_fork` knows them.
+                # Python warns of all threads that it sees, even of those that `can_fork` allows.
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore", DeprecationWarning)
                     self._process = os.fork()
@@ -491,7 +491,7 @@ class _Fork:
 def _be_fork(
     asked: int, answering: int, answer: Callable[[Any], Any], handled: Iterable[int]
 ) -> NoReturn:
-    """Be the fork: let go of all that is the parent's, then answer until it is gone."""
+    """In the fork: let go of all that is the parent's, then answer until the parent is gone."""
     try:
         gc.freeze()  # nothing of the parent's is finalized here
         os.setpgid(0, 0)
@@ -499,13 +499,13 @@ def _be_fork(
             signal.signal(number, signal.SIG_DFL)
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         signal.set_wakeup_fd(-1)
-        # Pipes of other children, which would not end with the parent, and files that it has
-        # locked; their numbers stay taken, since objects that are nobody's any more know them.
+        # Let go of the pipes of other children, which would not end with the parent, and of files
+        # that it has locked. Their numbers stay taken, since inherited objects still hold them.
         nowhere = os.open(os.devnull, os.O_RDWR)
         for name in os.listdir(_DESCRIPTORS):
             if int(name) not in (2, asked, answering, nowhere):
                 os.dup2(nowhere, int(name))
-        # Whatever prints does not come between the answers, nor what the parent has yet to write.
+        # What is printed, or what the parent has yet to write, must not get between the answers.
         os.dup2(2, 1)
         sys.stdout = sys.stderr = open(  # noqa: SIM115 - as long as the process
             2, "w", buffering=1, errors="backslashreplace", closefd=False
@@ -526,15 +526,15 @@ def _tell(answers: BinaryIO, outcome: _Outcome) -> None:
 
 
 def serve() -> None:
-    """Be a plain process: become ready, then answer until the parent is gone."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is told by the parent, once
-    # Whatever prints does not come between the answers.
+    """In a plain child: become ready, then answer until the parent is gone."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent reports Ctrl-C, once
+    # What is printed must not get between the answers.
     questions, answers = sys.stdin.buffer, os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     with suppress(BrokenPipeError):
         try:
             ready = _received(questions)
-        except Exception as error:  # whatever an object raises that cannot be made again
+        except Exception as error:  # an object that cannot be made again may raise anything
             what = f"the work cannot be made in another process: {error}"
             _tell(answers, _Outcome.failure(SearsError(what, help=_ALONE)))
         else:
@@ -545,7 +545,7 @@ def serve() -> None:
 def _answer_all(
     questions: BinaryIO, answers: BinaryIO, ready: Callable[[], Callable[[Any], Any]]
 ) -> NoReturn:
-    """Answer questions; what cannot become ready says so, at once and to each question."""
+    """Answer questions; if ``ready`` fails, say so, at once and to each question."""
     waiting: SimpleQueue[Any] = SimpleQueue()
     threading.Thread(target=_read, args=(questions, waiting), daemon=True).start()
     answer: Callable[[Any], Any] | None = None
@@ -562,7 +562,7 @@ def _answer_all(
 
 
 def _read(questions: BinaryIO, waiting: SimpleQueue[Any]) -> NoReturn:
-    """Take questions while another is worked on; without a parent there is nothing left to do."""
+    """Take questions while another is worked on; end the process when the parent is gone."""
     with suppress(EOFError, OSError, pickle.UnpicklingError):
         while True:
             waiting.put(_received(questions))
