@@ -1,10 +1,10 @@
 """The rule language: syntax tree, parser, printer, checker, rulesets and their differences.
 
-In: the text of a `.sear` file. `loader` reads it with what it imports: `parsing` tells whether it
-holds rules at all and makes of each line a node of the tree (`rule`; `words` says what may stand
-bare), and `check`, which counts by `measure` and has tags from `tagsets`, says what is wrong with a
-rule. `check_drawn` is entered where something is drawn or generated, `notations` where somebody
-asks for warnings. Out: a `ruleset.Ruleset`, which resolves names of sets, prints itself (`printer`,
-which makes the ids, too) and compares with another version (`diff`). What rules do to text is the
+In: the text of a `.sear` file. `loader` reads it and the files that it imports. `parsing` tells
+whether a file holds rules at all, and turns each line into a node of the tree (`rule`); `words`
+says which words may stand bare. `check` finds errors in a rule, with counts from `measure` and tags
+from `tagsets`; `check_drawn` checks what is drawn or generated. `notations` runs when somebody asks
+for warnings. Out: a `ruleset.Ruleset`, which resolves names of sets and prints itself (`printer`,
+which also makes the ids); `diff` compares it with another version. What rules do to text is the
 business of `engine`.
 """

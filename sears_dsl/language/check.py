@@ -1,9 +1,9 @@
-"""Rules → what is wrong with what they mean.
+"""Rules → findings about their names and their meaning.
 
-In: a rule (parsed or built) and its `RuleScope`. Out: `Diagnostic`s, all of them at once, with the
-places of the tree; whoever knows the file adds path and source line. What is wrong with a test on
-one token (a tag, an attribute, a set, a pattern, a negation) is a `Problem`, since its place is
-that of whatever holds it. Always holds: a rule without findings can be compiled, but for what only
+In: a rule (parsed or built) and its `RuleScope`. Out: all `Diagnostic`s at once, with places from
+the tree; the caller, who knows the file, adds path and source line. An error in a test on one token
+(a tag, an attribute, a set, a pattern, a negation) is a `Problem`, which has no place: whatever
+holds the test has one. Always holds: a rule without findings can be compiled, except for what only
 the tokenizer or the inflection tables know. Codes E2 are about names, E3 about meaning;
 grammar/README.md explains each. Costs a walk over the rule; each distinct pattern is compiled once.
 """
@@ -61,7 +61,7 @@ def check_rule(rule: syntax.Rule, scope: syntax.RuleScope) -> list[Diagnostic]:
 
 
 def _is_plain(rule: syntax.Rule) -> bool:
-    """Whether the rule replaces some bare literals by other text, which is always right."""
+    """Whether the rule only replaces literals by other text, which is always right."""
     if not rule.antecedent or rule.left or rule.right or rule.metadata.rate is not None:
         return False
     words = []
@@ -247,7 +247,7 @@ class _Checker:
             hint = "make one element required; an insertion is written `<> -> text / left __ right`"
             self._add("E308", "an antecedent that can match no token at all", rule.span, hint)
         if measure.is_unchanged(rule, self._scope.options.case):
-            # A choice that is copied back is how positional references are taught: no error.
+            # Copying a choice back is how positional references are taught, so it is no error.
             choice = any(isinstance(element.body, syntax.Group) for element in rule.antecedent)
             self._add(
                 "W605" if choice else "E301",
@@ -276,7 +276,7 @@ _CALLED_OTHERWISE = {
 
 
 def _other_function(name: str, target: int | str) -> str:
-    """What to write where there is no function of a name; `as` is one of words."""
+    """What to write instead of a function that does not exist; `as` is a function of words."""
     other = _CALLED_OTHERWISE.get(name.lower())
     if other is not None:
         return f"it is called {code(f'${target}.{other}')}"
@@ -407,7 +407,7 @@ def _contradictions(tests: Iterable[syntax.AttributeTest]) -> Iterator[Problem]:
 
 
 def _tags_like(value: str, tags: frozenset[str]) -> str:
-    """Advice for what is not a tag: the tags that a pattern in its place means, or the nearest."""
+    """Advice for what is not a tag: the tags that it fits as a pattern, or the nearest one."""
     inner = value.strip("/^$")
     pattern = inner if value.startswith("/") else inner.replace("*", ".*")
     if pattern != value and re.fullmatch(r"[A-Z]+(?:\.[*+?])?", pattern):

@@ -1,11 +1,11 @@
-"""What is drawn, looked up or generated → what is wrong with it: noise, drawn sets, templates.
+"""Noise, drawn sets and templates → findings about what is drawn, looked up or generated.
 
-In: rules that write noise or members of sets, and templates; nothing else need come here. E325
-(`<unit>` beside something), E327 (a function that needs one token, or a whole unit), E330 (a member
-that is to be written and has no text), W619 (a share of one instance), W620 (noise before rules
-that read). Always holds: a template without errors has a label, finds its sets, and writes at most
-a million sentences, those of a file at most five million together. What needs the table of
-look-alikes is told when a rule is compiled.
+In: rules that write noise or members of sets, and templates; other rules need not come here. Out:
+E325 (`<unit>` beside something), E327 (a function that needs one token, or a whole unit), E330 (a
+member that is to be written and has no text), W619 (a share of one instance), W620 (noise before
+rules that read). Always holds: a template without errors has a label, its sets exist, and it writes
+at most a million sentences, and all templates of a file at most five million. What needs the table
+of look-alikes is reported when a rule is compiled.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from sears_dsl.language.words import code, nearest
 MOST_SENTENCES = 1_000_000
 """How many sentences a template may stand for."""
 MOST_OF_FILE = 5_000_000
-"""And all templates of a file: what draws some of the sentences numbers all of them."""
+"""The same for all templates of a file, since drawing some sentences numbers all of them."""
 _LOOKED_UP = {"neighbor", "paraphrase"}
 
 
@@ -66,7 +66,7 @@ def _named_before(name: str, template: syntax.Template, known: Sequence[str]) ->
 
 
 def _unknown(slot: syntax.Slot, scope: syntax.RuleScope) -> Diagnostic:
-    """A slot of a set that is not there: `{DEGREE.capp}` is a set with no such function."""
+    """The error for a slot without a set; `{DEGREE.capp}` has a set, but no such function."""
     sets = scope.set_names()
     if slot.reference.module in sets:
         what = f"`.{slot.reference.name}` is not a function"
@@ -76,7 +76,7 @@ def _unknown(slot: syntax.Slot, scope: syntax.RuleScope) -> Diagnostic:
 
 
 def _lookups(part: syntax.Slot | syntax.SlotCopy) -> Iterator[Diagnostic]:
-    """Functions that look a word or a text up, which a template has not got."""
+    """Errors for functions that look up a word or a text, which a template does not have."""
     for function in part.functions:
         if isinstance(function, syntax.Noise) and function.kind in _LOOKED_UP:
             anything = "movie" if function.kind == "neighbor" else "<unit>"
@@ -117,7 +117,7 @@ def sentence_findings(ruleset: Ruleset) -> Iterator[Diagnostic]:
 
 
 def drawn_findings(rule: syntax.Rule, scope: syntax.RuleScope) -> Iterator[Diagnostic]:
-    """Members of drawn sets that have no text, of sets among them too."""
+    """Members of drawn sets that have no text, including members of sets among them."""
     for piece in rule.consequent:
         if isinstance(piece, syntax.Drawn):
             reference = syntax.SetReference(piece.name, piece.module)
@@ -127,7 +127,7 @@ def drawn_findings(rule: syntax.Rule, scope: syntax.RuleScope) -> Iterator[Diagn
 def textless(
     members: Sequence[syntax.Test], reference: syntax.SetReference, span: Span | None
 ) -> Iterator[Diagnostic]:
-    """E330, where a set is written of which a member has no text."""
+    """E330: a set is written, and one of its members has no text."""
     test = next((each for each in members if not isinstance(each, syntax.Literal)), None)
     if test is not None:
         message = (
@@ -173,7 +173,7 @@ def chain_findings(rulesets: Sequence[syntax.RuleSource]) -> list[Diagnostic]:
 
 
 def _reads_anything(rule: syntax.Rule) -> bool:
-    """Whether a rule is about any token, or about shapes of words that noise leaves as they are."""
+    """Whether a rule reads no words or tags: it is about any tokens or whole units."""
     elements = (*rule.left, *rule.antecedent, *rule.right)
     return all(isinstance(element.body, syntax.Wildcard | syntax.WholeUnit) for element in elements)
 
@@ -206,7 +206,7 @@ def _functions(rule: syntax.Rule, piece: syntax.Reference) -> Iterator[Diagnosti
 
 
 def _most_tokens(rule: syntax.Rule, target: int | str) -> int:
-    """Most tokens that a reference can stand for; 1 where there is nothing of that name."""
+    """Most tokens that a reference can stand for; 1 if it refers to nothing."""
     if target == 0:
         return sum(map(longest, rule.antecedent))
     if isinstance(target, int):
@@ -215,7 +215,7 @@ def _most_tokens(rule: syntax.Rule, target: int | str) -> int:
 
 
 def _stands_in_one_place(rule: syntax.Rule) -> bool:
-    """Whether a rule that draws nothing else can have one instance in a unit at most."""
+    """Whether a rule that draws nothing but its instances can have at most one in a unit."""
     drawn = syntax.Rule(rule.antecedent, rule.consequent)
     if draws(drawn):
         return False

@@ -1,7 +1,7 @@
 """What changed between two versions of a ruleset, rule by rule and template by template.
 
-Always holds: every rule and template of either version is in exactly one of added, removed,
-changed, renamed or unchanged; it is found again by its id, else by its canonical text.
+Always holds: every rule and template of either version is exactly one of added, removed, changed,
+renamed or unchanged. It is found in the other version by its id, else by its canonical text.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from sears_dsl.language.ruleset import Ruleset, references_in, sets_of
 from sears_dsl.language.words import print_share
 
 Compared: TypeAlias = Rule | Template
-"""What is found again in another version."""
+"""What is looked for in the other version."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,10 +91,10 @@ def _compared(before: Mapping[str, Compared], after: Mapping[str, Compared]) -> 
 
 
 def readings(ruleset: Ruleset) -> Iterator[dict[str, str]]:
-    r"""Of each rule what decides beside its text what it does, and is not so by default.
+    r"""For each rule, what besides its text decides what it does, where that is not the default.
 
     That is options of its file, its rate and seed, and the sets that it names, imported ones too,
-    each by a hash of its members. A run says how long a unit is and where words are looked up.
+    each by a hash of its members. The unit and the vectors are left to the run.
 
     Example:
         >>> from sears_dsl.language.loader import parse
@@ -130,7 +130,7 @@ def readings(ruleset: Ruleset) -> Iterator[dict[str, str]]:
 
 
 def read_otherwise(old: Mapping[str, str], new: Mapping[str, str]) -> str:
-    """How a rule was read before, in words, where that differs; of both what `readings` gives.
+    """In words, how a rule was read before, where that differs; both come from `readings`.
 
     Example:
         >>> read_otherwise({"set WH": "aa"}, {"set WH": "bb", "option case": "exact"})
@@ -148,7 +148,7 @@ def read_otherwise(old: Mapping[str, str], new: Mapping[str, str]) -> str:
 
 
 def print_body(node: Compared) -> str:
-    """The text that a rule or a template is told from others by: without id and metadata."""
+    """The text by which a rule or a template is compared: without id and metadata."""
     if isinstance(node, Template):
         return f"template {print_template(node)}"
     return print_rule(node)

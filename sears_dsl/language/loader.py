@@ -1,10 +1,10 @@
 """A `.sear` file → a `Ruleset`, with imports read and everything checked: `parse` and `load`.
 
-Always holds: what a broken line would have defined does not cause further findings; an imported
-file is a regular file of at most 16 MiB below the folder of the first one (unless the caller allows
-more), and its lines are shown only if it reads as rules. What stops nobody and no check meets by
-the way is looked for when somebody asks for the warnings. Costs some 20 µs a plain spelling rule
-and 150 µs any other; each file is read once, however many imports lead to it.
+Always holds: a name that a broken line would have defined causes no further findings. An imported
+file is a regular file of at most 16 MiB, below the folder of the first one unless the caller allows
+others, and its lines are shown only if it reads as rules. Warnings that no check meets by the way
+are looked for when somebody asks for them. Costs some 20 µs a plain spelling rule and 150 µs any
+other; each file is read once, however many imports lead to it.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def read_file(path: Path, shown: str) -> str | Diagnostic:
         return Diagnostic(number, message, path=shown, help=advice)
 
     try:
-        # Asked before it is opened: opening a pipe waits for somebody to write into it.
+        # The kind is checked first, since opening a pipe waits for somebody to write into it.
         mode = path.stat().st_mode
         if not stat.S_ISREG(mode):
             kind = "a folder" if stat.S_ISDIR(mode) else "not a regular file"
@@ -79,8 +79,8 @@ def read_file(path: Path, shown: str) -> str | Diagnostic:
 class _Assembly:
     """What one file says, collected statement by statement. It is the `RuleScope` of checks.
 
-    Imported files have to be in ``folder``, unless it is None; ``importing`` led here, outermost
-    first; ``imported`` are those of the whole load by their real path, None where one has errors.
+    Imported files have to be in ``folder``, unless it is None. ``importing`` are the files that led
+    here, outermost first. ``imported`` are all files read so far by real path, None for a bad one.
     """
 
     def __init__(
@@ -120,7 +120,7 @@ class _Assembly:
         self._statements()
         self.options = self._read_options()
         self._check_sets()
-        # A line that is broken says nothing reliable: what it means is not looked at.
+        # A broken line says nothing reliable, so its meaning is not checked.
         broken = {finding.span.line for finding in self._parsed.findings if finding.span}
         whole = [rule for rule in self._rules if rule.span and rule.span.line not in broken]
         sound = []
@@ -161,7 +161,7 @@ class _Assembly:
     # ------------------------------------------------------------ scope of the rules
 
     def members(self, reference: syntax.SetReference) -> tuple[syntax.Test, ...]:
-        """The members as written; whoever checks asks only whether there is such a set."""
+        """The members as written; checks only ask whether there is such a set."""
         if reference.module is None:
             if reference.name in self._broken:
                 return (syntax.Wildcard(),)
@@ -284,7 +284,7 @@ class _Assembly:
     def _imported(
         self, node: syntax.ImportLine, path: Path, chain: tuple[Path, ...]
     ) -> Ruleset | None:
-        """The file that is imported, or None after it was reported."""
+        """The imported file; None if it cannot be used, which is reported."""
         try:
             target = path.resolve()
         except (OSError, RuntimeError, ValueError):  # a circle of links, a zero byte
@@ -318,7 +318,7 @@ class _Assembly:
                 self._files[target] = inner.ruleset()
             except RuleSyntaxError as error:
                 self._files[target] = None
-                # Of a long way to an error its two ends are told, not each step.
+                # Of a chain of imports that leads to an error, only the two ends are reported.
                 self._elsewhere.extend(each for each in error.diagnostics if each.code != "E404")
         ruleset = self._files[target]
         if ruleset is None:
@@ -350,7 +350,7 @@ class _Assembly:
     def _check_duplicates(self, rules: Iterable[syntax.Rule]) -> None:
         bodies: dict[object, syntax.Rule] = {}
         for rule in rules:
-            # Other noise of the same words is another rule, where it has an id of its own.
+            # The same words with other noise are another rule, if it has an id of its own.
             noise = (rule.metadata.rate, rule.metadata.seed) if rule.name else (None, None)
             body = (rule.antecedent, rule.consequent, rule.left, rule.right, noise)
             if body in bodies:
@@ -368,7 +368,7 @@ class _Assembly:
 
 
 def _sizes(ruleset: Ruleset) -> Iterator[Diagnostic]:
-    """Sets that would cost more than rules may; of a file the first one."""
+    """The first set of a file that is nested too deeply, else the first that is too large."""
     spans = {definition.name: definition.span for definition in ruleset.sets}
     for name, depth in ruleset.set_depths.items():
         if depth > DEEPEST:
@@ -384,7 +384,7 @@ def _sizes(ruleset: Ruleset) -> Iterator[Diagnostic]:
 
 
 def _texts(ruleset: Ruleset) -> Iterator[Diagnostic]:
-    """Members of sets that are written and have no text; more sentences than there may be."""
+    """Members that have no text in sets that are written, and too many sentences of templates."""
     for rule in filter(draws, ruleset.rules):
         yield from drawn_findings(rule, ruleset)
     if ruleset.templates:
@@ -392,7 +392,7 @@ def _texts(ruleset: Ruleset) -> Iterator[Diagnostic]:
 
 
 def _options_of_imports(ruleset: Ruleset) -> Iterator[Diagnostic]:
-    """What is imported is read under the options of this file: told where that matters."""
+    """Findings where it matters that imported sets are read under the options of this file."""
     used = sorted(_used_sets(ruleset), key=str)
     for each in ruleset.imports:
         nodes = (entry.node for entry in each.ruleset.layout)
@@ -417,7 +417,7 @@ def _options_of_imports(ruleset: Ruleset) -> Iterator[Diagnostic]:
 
 
 def _commented_rules(lines: Sequence[str]) -> Iterator[Diagnostic]:
-    """W625: what in a file without rules looks like one behind a hash."""
+    """W625: a comment that looks like a rule, in a file without rules."""
     for number, line in enumerate(lines, start=1):
         if _RULE_IN_COMMENT.match(line):
             hint = 'take the hash away; a rule about the hash quotes it: `"#" -> number`'
@@ -484,7 +484,7 @@ def _used_sets(ruleset: Ruleset) -> set[syntax.SetReference]:
 def _notations(
     sets: Iterable[syntax.SetDefinition], rules: Iterable[syntax.Rule], options: syntax.Options
 ) -> Iterator[Diagnostic]:
-    """What is read as plain words and means something in the notation of other tools."""
+    """Warnings about plain words that mean something in the notation of other tools."""
     for definition in sets:
         yield from set_notation_warnings(definition, options.tagset)
     for rule in rules:
@@ -494,7 +494,7 @@ def _notations(
 def _warnings(
     ruleset: Ruleset, findings: Sequence[Diagnostic], text: str
 ) -> tuple[Diagnostic, ...]:
-    """The warnings of a file without errors, of which some were met when it was read."""
+    """The warnings of a file without errors: those that reading it met, and all others."""
     lines = _lines(text)
     advice = (*_notations(ruleset.sets, ruleset.rules, ruleset.options), *_usage(ruleset, lines))
     warnings = [*findings, *(_placed(each, lines, ruleset.path) for each in advice)]
@@ -519,8 +519,8 @@ def parse(text: str, *, path: str = "<rules>", allow_imports_outside: bool = Fal
     """Read the text of a rule file.
 
     Args:
-        text: its lines.
-        path: where they come from; imports are looked for beside it where that is a file.
+        text: the lines of the file.
+        path: where they come from; imports are looked for beside it if that is a file.
         allow_imports_outside: whether imports may lead out of the folder of that file.
 
     Raises:

@@ -1,4 +1,4 @@
-"""What can be told of a rule without any text: lengths, variants, tags, sameness, what it draws.
+"""What a rule says without any text: lengths, variants, tags, what it changes, what it draws.
 
 Counts are exact for tokens as written (a word that the tokenizer splits counts as one here).
 """
@@ -80,7 +80,7 @@ def _expansions(element: syntax.Element) -> int:
 
 
 def most_tags(elements: Sequence[syntax.Element]) -> Counter[str]:
-    """For each tag, how many tokens bare tags of these elements can match at most."""
+    """For each tag, the most tokens that bare tags in these elements can match."""
     total: Counter[str] = Counter()
     for element in elements:
         body = element.body
@@ -96,9 +96,9 @@ def most_tags(elements: Sequence[syntax.Element]) -> Counter[str]:
 
 
 def is_unchanged(rule: syntax.Rule, case: syntax.CaseOption) -> bool:
-    """Whether the consequent only writes again what the antecedent matched.
+    """Whether the consequent only repeats what the antecedent matched.
 
-    Casing that a rule may even out (``"iPhone"i -> iPhone``) counts as a change, and so does
+    A casing that the rule may change (``"iPhone"i -> iPhone``) counts as a change, and so does
     glue.
     """
     elements = [
@@ -161,9 +161,9 @@ def draws(rule: syntax.Rule) -> bool:
 
 
 def draws_text(rule: syntax.Rule) -> bool:
-    """Whether what a rule writes in an instance depends on where in which unit that is.
+    """Whether what a rule writes in an instance depends on its unit and its place there.
 
-    Neighbours do not: they are those of a word, wherever it stands.
+    Neighbours do not: a word has the same ones wherever it stands.
     """
     return _draws_members(rule) or bool(noise_in(rule) - {"neighbor"}) or is_unit(rule)
 
@@ -173,7 +173,7 @@ def _draws_members(rule: syntax.Rule) -> bool:
 
 
 def writes_the_same_words(rule: syntax.Rule) -> bool:
-    r"""Whether a rule writes the words that it found, in other characters or another case.
+    r"""Whether a rule writes the words that it matched, in other characters or another case.
 
     Example:
         >>> from sears_dsl.language.loader import parse
@@ -192,7 +192,7 @@ def writes_the_same_words(rule: syntax.Rule) -> bool:
 
 
 def _is_cased(piece: syntax.Piece, element: syntax.Element | None, place: int) -> bool:
-    """Whether a piece writes what an element found, or the whole of it, as the same word."""
+    """Whether a piece writes what an element, or the antecedent, matched as the same words."""
     if isinstance(piece, syntax.Text):
         return (
             element is not None

@@ -1,10 +1,10 @@
-r"""What a rule writes in the notation of another tool, which is read as plain words here.
+r"""Warnings about the notation of other tools, which is read as plain words here.
 
 In: a rule or set without errors. Out: warnings. `.*`, `x+`, `'film'`, `// note`, `\1`, `noun` and
-their like are good literals, so the parser takes them; whoever wrote them most likely meant
-something else, and so did who replaces ``n't`` and leaves the ``ca`` of *can't*. Always holds: what
-is in quotes is never warned of, so that quoting is the answer where the word is meant. Costs a few
-patterns a literal.
+the like are valid literals, so the parser takes them, but their author most likely meant something
+else. So did the author of a rule that replaces ``n't`` and leaves the ``ca`` of *can't*. Always
+holds: quoted text is never taken for such notation, so whoever means the word quotes it. Costs a
+few pattern matches a literal.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-# Names of tags that are not words of English text: `part`, `to`, `in`, `aux`, `cc` may be meant.
+# Names of tags that are no English words; `part`, `to`, `in`, `aux`, `cc` may be meant as words.
 _LOWER_TAGS = _words(
     """noun verb adj adv adp det pron propn cconj sconj conj intj punct nn nns nnp nnps vb vbd vbg
     vbn vbp vbz jj jjr jjs prp prp$ wp wp$ wdt wrb rbr rbs pdt dt"""
@@ -36,7 +36,7 @@ _STARTS = re.compile(r"\^(?=[^\W_])")
 _ENDS = re.compile(r"(?<=[^\W_])\$$")
 _REPEATED = re.compile(r"([^\W\d_]{2,}|_)([+*])")
 _ANYTHING = re.compile(r"[^\W_]*\.[*+][^\W_]*|\*[^\W\d_]{2,}")
-# Marks that quote elsewhere, and what may close each.
+# Marks that quote in other notations, and what may close each.
 _CLOSING = {"“": "”“", "„": "“”", "«": "»", "»": "«", "‘": "’", "'": "'’"}
 _DOUBLE = "“”„«»"
 _CLITICS = _words("s re m ll ve d t em til tis twas cause bout n all")
@@ -65,7 +65,7 @@ def notation_warnings(
 
 
 def _halves(rule: syntax.Rule) -> Iterator[Diagnostic]:
-    """W624: ``n't`` is replaced, and of *can't* the word before it, ``ca``, may stay."""
+    """W624: ``n't`` is replaced, but the word before it, such as ``ca`` in *can't*, may stay."""
     targets = {piece.target for piece in rule.consequent if isinstance(piece, syntax.Reference)}
     tags = {piece.tag for piece in rule.consequent if isinstance(piece, syntax.TagCopy)}
     texts = [piece.text for piece in rule.consequent if isinstance(piece, syntax.Text)]
@@ -100,7 +100,7 @@ def _is_one(body: object, words: Collection[str]) -> bool:
 def set_notation_warnings(
     definition: syntax.SetDefinition, tagset: syntax.TagsetOption = "ud2"
 ) -> Iterator[Diagnostic]:
-    """The same of the members of a set."""
+    """The same for the members of a set."""
     for member in definition.members:
         yield from _test(member, definition.span, tagset)
 
@@ -129,7 +129,7 @@ def _sequence(
 
 
 def _among(literal: syntax.Literal, before: object, after: object) -> Iterator[Problem]:
-    """Words that mean something else by what stands beside them."""
+    """Problems of words that look like notation because of what stands beside them."""
     text = literal.text
     between = before is not None and after is not None
     word_after = after is not None and not (
@@ -176,7 +176,7 @@ def _may_be_joined(before: object, after: object) -> bool:
     """Whether two elements are tests that somebody may mean for one token."""
     tests = (syntax.AttributeTest, syntax.Conjunction, syntax.Regex)
     mixed = isinstance(before, tests) or isinstance(after, tests)
-    # "Nouns & adjectives" stand in texts, a noun & a verb hardly.
+    # Texts have "nouns & adjectives", but hardly a noun & a verb.
     tags = {each.name for each in (before, after) if isinstance(each, syntax.Tag)}
     two_tags = len(tags) == 2 and not tags <= _NOMINAL
     return (
@@ -187,9 +187,9 @@ def _may_be_joined(before: object, after: object) -> bool:
 
 
 def _carets(rule: syntax.Rule) -> Iterator[Diagnostic]:
-    """`^` at the start of a rule or of its left context, and then `$` at its end, too.
+    """`^` at the start of the left context or of the antecedent, and then also `$` at its end.
 
-    A dollar alone is a token of prices.
+    A dollar without a caret is a token of prices.
     """
     for elements in (rule.left, rule.antecedent):
         bodies = [element.body for element in elements]
@@ -282,7 +282,7 @@ def _as_pattern(text: str) -> str:
 
 
 def _pattern(text: str) -> str:
-    """A regular expression as an element; an example where it is none."""
+    """A regular expression as an element; an example if it is not a valid one."""
     fitting = text and not any(map(str.isspace, text)) and pattern_error(text) is None
     return code(print_test(syntax.Regex(text if fitting else "un.*")))
 
@@ -290,9 +290,9 @@ def _pattern(text: str) -> str:
 def _quotation_marks(
     words: Sequence[tuple[object, Span | None]], span: Span | None
 ) -> Iterator[Diagnostic]:
-    """`'film'` and `“the film”`: marks glued to words that quote elsewhere, and are text here.
+    """`'film'` and `“the film”`: marks glued to words, which quote elsewhere and are text here.
 
-    Marks that stand alone are tokens of a text. A single mark counts only where one closes.
+    Marks that stand alone are tokens of a text. A single mark counts only if another one closes it.
     """
     bare = [
         (body.text, place or span)
@@ -435,9 +435,9 @@ def _text(
 
 
 def _spaced(text: str, place: int, rule: syntax.Rule) -> bool:
-    """Whether a mark is copied from the antecedent, or a test wants the space before it.
+    """Whether the space before a mark is meant: a test has it, or the antecedent has the mark.
 
-    So does tokenized text, and in the notation of the paper, where a mark ends the consequent.
+    It is also meant if the only mark ends the consequent, as in tokenized text and in the paper.
     """
     others = (p for n, p in enumerate(rule.consequent) if n != place and isinstance(p, syntax.Text))
     if place + 1 == len(rule.consequent) and not any(_MARKS.fullmatch(p.text) for p in others):

@@ -1,8 +1,8 @@
 """Syntax tree → canonical text, and the ids that are made of it.
 
-Always holds: a bare literal is printed bare only where the parser would read it as that literal,
-else quoted; notation that the language cannot express is refused with `UsageError`. Costs linear
-time, about 5 µs a plain rule.
+Always holds: a literal is printed bare only where the parser would read it back as that literal,
+and quoted elsewhere. What the language has no notation for is refused with `UsageError`. Costs
+linear time, about 5 µs a plain rule.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ def rule_id(rule: syntax.Rule) -> str:
 
 
 def rule_called(text: str, rule_id: str) -> str:
-    """What reports call a rule: what it writes for what, and its id where that says more.
+    """The name of a rule in reports: its two sides, and its id if that says more.
 
-    Where it stands and what surrounds it is left out, and so is an id that is made of the text.
+    The context is left out, and so is an id that is a hash of the text.
 
     Example:
         >>> rule_called("movie -> film / a __ !NOUN", "film")
@@ -60,8 +60,8 @@ def rule_called(text: str, rule_id: str) -> str:
 def rule_ids(rules: Sequence[syntax.Rule]) -> tuple[str, ...]:
     """The ids of the rules of a file; different rules have different ones.
 
-    Ten digits of a hash meet by chance once in a file of a million rules. Then the later rule has
-    twenty, so that no id depends on what follows it.
+    In a file of a million rules, ten digits of two hashes are the same by chance once. The later
+    rule then has twenty digits, so that no id depends on what follows it.
     """
     names = {rule.name for rule in rules if rule.name is not None}
     texts: dict[str, str] = {}
@@ -88,7 +88,7 @@ def print_rule(rule: syntax.Rule) -> str:
     line = _line(rule)
     word = _KEYWORD.match(line)
     if word and (begins_statement(line) or _lost_a_colon(rule)):
-        # The same element, but no keyword any more.
+        # With a quantifier it is the same element, but not a keyword any more.
         return f"{word[0]}{{1}}{line[word.end() :]}"
     return line
 
@@ -103,7 +103,7 @@ def _line(rule: syntax.Rule) -> str:
 
 
 def _lost_a_colon(rule: syntax.Rule) -> bool:
-    """Whether the parser takes the rule for one with an id whose colon was forgotten."""
+    """Whether the parser would take the rule for one whose id has lost its colon."""
     first, *rest = rule.antecedent
     if first.body != syntax.Literal("rule") or len(rest) != 1:
         return first.body == syntax.Literal("rule") and len(rest) > 1
@@ -124,7 +124,7 @@ def _sequence(elements: Sequence[syntax.Element], place: WordPlace) -> str:
 
 
 def _glues(previous: syntax.Element, element: syntax.Element, text: str) -> bool:
-    """Whether the element can be written without a space before it. It loses nothing."""
+    """Whether the element can be written without a space before it, with the same meaning."""
     if not element.glued or element.name or not isinstance(element.body, syntax.Literal):
         return False
     before = previous.body
@@ -317,7 +317,7 @@ def _label(label: str) -> str:
 
 
 def effect_lines(metadata: syntax.Metadata) -> list[str]:
-    """The lines that decide what a rule does beside its own: ``expect``, ``rate``, ``seed``."""
+    """The lines besides its own that decide what a rule does: ``expect``, ``rate``, ``seed``."""
     return [text for key, text in _metadata(metadata) if key in {"expect", "rate", "seed"}]
 
 
@@ -415,9 +415,9 @@ def _with_comment(line: str, comment: str) -> str:
 
 
 def distinct_ids(rulesets: Sequence[syntax.RuleSource]) -> tuple[str, ...]:
-    """The ids of all rules; where two are the same, with the name of their ruleset.
+    """The ids of all rules; ids that several rules have get the name of their ruleset.
 
-    Rulesets of one name are told apart by their paths, and what is given twice by a number.
+    Rulesets of one name are told apart by their paths, and ids that are still equal by a number.
     """
     plain = Counter(name for ruleset in rulesets for name in ruleset.rule_ids)
     named = [
@@ -436,7 +436,7 @@ def distinct_ids(rulesets: Sequence[syntax.RuleSource]) -> tuple[str, ...]:
 
 
 def _distinct_names(rulesets: Sequence[syntax.RuleSource]) -> list[str]:
-    """The name of each ruleset; where several have it, as much of their paths as tells them apart.
+    """The name of each ruleset; if several share it, as much of their paths as tells them apart.
 
     The same path twice stays the same.
     """

@@ -32,7 +32,7 @@ OPTION_VALUES: dict[str, tuple[str, ...]] = {
     "repair": get_args(RepairOption),
     "unit": get_args(UnitOption),
 }
-"""The values of options that have a list of them."""
+"""The values of each option that has a fixed list of them."""
 
 INFLECTIONS = ("VB", "VBD", "VBG", "VBN", "VBZ", "NN", "NNS", "JJR", "JJS")
 """Functions that inflect one token."""
@@ -41,10 +41,10 @@ CASINGS = ("lower", "upper", "cap", "uncap")
 """Functions that change how words are cased."""
 
 NAMED_FUNCTIONS = (*CASINGS, *INFLECTIONS)
-"""Functions that a name says all of: casing and inflection."""
+"""Functions that the tree holds by their names alone: casing and inflection."""
 
 TYPING_KINDS = ("swap", "drop", "double", "key")
-"""Slips of the keyboard; ``typo`` is one of them, drawn."""
+"""Slips of the keyboard; ``typo`` draws one of them."""
 
 NOISE_KINDS = ("homoglyph", *TYPING_KINDS, "typo", "neighbor", "paraphrase")
 """Functions that write noise; see `Noise`."""
@@ -174,7 +174,7 @@ class Noise:
 
     kind: str  # one of `NOISE_KINDS`
     places: int = 1  # how many places of each instance it changes
-    # Instead, how many of the characters of a unit, in millionths; None: not a share
+    # Instead, the share of a unit's characters that it changes, in millionths; None: not a share
     share: int | None = None
 
 
@@ -249,9 +249,9 @@ class RuleTest:
 class Metadata:
     """What is written under a rule or a template.
 
-    ``expect`` is None where the file does not say; ``label`` is what a template's sentences are.
-    ``rate`` is the share of its instances that a rule rewrites, in millionths; None: `apply` says
-    by its scope which. ``seed`` is added to that of the run.
+    ``expect`` is None if the file does not say. ``label`` is the label of a template's sentences.
+    ``rate`` is the share of its instances that a rule rewrites, in millionths; if it is None, the
+    scope of `apply` says which. ``seed`` is added to that of the run.
     """
 
     expect: Expectation | None = None
@@ -291,12 +291,12 @@ class Rule:
 
     @property
     def expectation(self) -> Expectation:
-        """What a model should do on what the rule writes; that its answer stays, by default."""
+        """What a model should do on the rewritten row; by default its answer stays."""
         return self.metadata.expect or LABEL_STAYS
 
     @property
     def keeps_label(self) -> bool:
-        """Whether what the rule writes should have the label of the row."""
+        """Whether the rewritten row should keep its label."""
         return self.expectation.kind == "same"
 
 
@@ -305,7 +305,7 @@ class Slot:
     """``{NAME}``, ``{who:NAME.cap}``, ``{w.DEGREE?}``: one member of a set, every one in turn."""
 
     reference: SetReference
-    name: str | None = None  # by which a `SlotCopy` finds it; None for none
+    name: str | None = None  # by which a `SlotCopy` finds it, if it has one
     optional: bool = False  # whether it may be empty, which is its first choice
     functions: tuple[str | Noise, ...] = ()  # of casing, inflection and characters, left to right
     span: Span | None = field(default=None, compare=False)
@@ -313,7 +313,7 @@ class Slot:
 
 @dataclass(frozen=True, slots=True)
 class SlotCopy:
-    """``{$who}``, ``{$who.upper}``: what the slot of that name has in this sentence."""
+    """``{$who}``, ``{$who.upper}``: what the slot of that name holds in this sentence."""
 
     name: str
     functions: tuple[str | Noise, ...] = ()
@@ -332,7 +332,7 @@ class Template:
 
     @property
     def slots(self) -> tuple[Slot, ...]:
-        """The slots, from left to right; copies are none."""
+        """The slots, from left to right, without copies."""
         return tuple(part for part in self.parts if isinstance(part, Slot))
 
 
@@ -421,7 +421,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class ParsedFile:
-    """What a file says, and what is wrong with how it says it."""
+    """The statements of a file, and what is wrong with its syntax."""
 
     entries: tuple[Entry, ...]
     trailing: tuple[str, ...] = ()  # comments and blank lines after the last one

@@ -1,10 +1,10 @@
 """`Ruleset`: header, options, imports, sets and rules together, and what names of sets stand for.
 
-`loader` reads one from a file. Always holds: `parse(ruleset.format())` has the same rules;
-`members` resolves names where they were written: inside ``@c.OUT`` the member ``!@INNER`` is
-``!@c.INNER`` (the reference engine follows names by itself); no member is itself a set; each file
-and set is looked at once, however many ways lead there; nothing here recurses along references.
-`from_rules` costs nothing per rule.
+`loader` reads one from a file. Always holds: `parse(ruleset.format())` has the same rules.
+`members` resolves a name in the file where it was written: inside ``@c.OUT`` the member ``!@INNER``
+is ``!@c.INNER`` (the reference engine follows names by itself). No member is itself a set. Each
+file and set is looked at once, however many ways lead there, and nothing here recurses along
+references. `from_rules` costs nothing per rule.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from sears_dsl.tagging.tagger import Tagger
 
 _MOST_SHOWN = 200
-# In a line that stands for a ruleset: so many rules, each cut to so many characters.
+# The repr of a ruleset shows this many rules, each cut to this many characters.
 _MOST_NAMED = 3
 _LONGEST_NAMED = 48
 
@@ -75,11 +75,11 @@ class Ruleset:
         options: how literals and tags are read.
         sets: sets of tests on one token, defined here.
         imports: sets of other files.
-        templates: sentences to generate; rules are passed by there, and templates where rules run.
+        templates: sentences to generate; generating skips rules, and applying rules skips these.
         name: from ``ruleset name version``; a ruleset with a name is a published one.
         version: likewise.
         path: where it came from; ``<rules>`` for text.
-        advise: what looks for the warnings of the file that it was read from.
+        advise: a function that finds the warnings of the file that it was read from.
         layout: the statements as they lie in the file, for `format`; empty if there is no file.
         trailing: comments after the last statement.
     """
@@ -109,7 +109,7 @@ class Ruleset:
     ) -> Ruleset:
         r"""A ruleset of rules that were built as objects. They are not checked.
 
-        It has no sets: some rules of a ruleset that has are taken by `filter`.
+        It has no sets. Use `filter` to take some rules of a ruleset that has sets.
 
         Example:
             >>> from sears_dsl.language.rule import Element, Literal, Rule, Text
@@ -128,7 +128,7 @@ class Ruleset:
         return iter(self.rules)
 
     def __contains__(self, rule: object) -> bool:
-        """Whether a rule, or the rule of an id, is here."""
+        """Whether a rule, or a rule with this id, is here."""
         return rule in (self.rule_ids if isinstance(rule, str) else self.rules)
 
     @overload
@@ -136,9 +136,9 @@ class Ruleset:
     @overload
     def __getitem__(self, place: slice | list[int] | list[str]) -> Ruleset: ...
     def __getitem__(self, place: int | str | slice | list[int] | list[str]) -> Rule | Ruleset:
-        r"""A rule by its number, from 0, or its id; by a slice or a list of them a ruleset.
+        r"""The rule with a number, from 0, or an id; for a slice or a list of them, a ruleset.
 
-        It has the same options and sets, and its rules in the order of the list, each once.
+        That has the same options and sets, and its rules in the order of the list, each once.
 
         Raises:
             IndexError: there is no such number.
@@ -167,10 +167,10 @@ class Ruleset:
         return self.rules[self.rule_ids.index(place)]
 
     def filter(self, wanted: Callable[[Rule], object]) -> Ruleset:
-        r"""The rules of which something is true, under the same options and sets.
+        r"""The rules that a function picks, under the same options and sets.
 
         Args:
-            wanted: is given each rule.
+            wanted: called with each rule; true for those to keep.
 
         Example:
             >>> from sears_dsl.language.loader import parse
@@ -190,7 +190,7 @@ class Ruleset:
 
         Raises:
             UsageError: they are read under different options, or a name means different things in
-                them. Functions that take rules take them in a list.
+                them. Functions that take rules accept both in a list.
 
         Example:
             >>> from sears_dsl.language.loader import parse
@@ -231,7 +231,7 @@ class Ruleset:
         return {each.name: each.ruleset for each in self.imports}
 
     def _with(self, rules: Iterable[Rule]) -> Ruleset:
-        """Other rules under the same options and sets; comments go with the rules they are of."""
+        """Other rules under the same options and sets; each keeps its comments."""
         others = tuple(rules)
         known = set(others)
         layout = tuple(
@@ -289,7 +289,7 @@ class Ruleset:
 
     @cached_property
     def warnings(self) -> tuple[Diagnostic, ...]:
-        """Findings that do not stop anybody; they are looked for when they are first asked for."""
+        """Findings that stop nothing; they are looked for when they are first asked for."""
         return () if self.advise is None else self.advise()
 
     @cached_property
@@ -314,7 +314,7 @@ class Ruleset:
 
     @cached_property
     def set_depths(self) -> dict[str, int]:
-        """How deep each set of a file without circles contains sets; 1 for one that has none."""
+        """How deeply sets are nested in each set of a file without circles; 1 if there are none."""
         sets = {definition.name: definition for definition in self.sets}
         elsewhere = {each.name: each.ruleset.set_depths for each in self.imports}
         depths: dict[str, int] = {}
@@ -327,7 +327,7 @@ class Ruleset:
 
     @cached_property
     def set_sizes(self) -> dict[str, int]:
-        """For how many tests each set of a file stands, the sets under negations written out."""
+        """How many tests each set of a file stands for, with sets under negations written out."""
         sizes: dict[str, int] = {}
 
         def size_of(reference: SetReference) -> int:
@@ -348,7 +348,7 @@ class Ruleset:
     def members(self, reference: SetReference) -> tuple[Test, ...]:
         r"""The members of a set, own or imported, and of the sets among them.
 
-        A set that is left, under a negation, is named as this file sees it, whatever file it was
+        A set that remains, under a negation, is named as seen from this file, whatever file it was
         written in: ``c.WH``, or ``c.words.WH`` through two imports.
 
         Raises:
@@ -411,7 +411,7 @@ class Ruleset:
     def _laid_out(self) -> Sequence[Entry]:
         """The layout, with the header, options and sets that this ruleset has.
 
-        They are those of the layout unless the ruleset was made from another one; lines that stay
+        They differ from the layout only if the ruleset was made from another one. Lines that stay
         keep their comments.
         """
         nodes = [entry.node for entry in self.layout if not isinstance(entry.node, Rule | Template)]
@@ -430,7 +430,7 @@ class Ruleset:
         return [*entries, *rules]
 
     def _statements(self, *, stated: Container[str] = ()) -> Iterable[Statement]:
-        """What this ruleset says in order; defaults of options only where they are ``stated``."""
+        """The statements of this ruleset in order; default options only if they are ``stated``."""
         nowhere = Span(1, 1, 1)
         if self.name is not None:
             yield HeaderLine(self.name, self.version or "0", nowhere)
@@ -477,16 +477,16 @@ def _cannot_join(one: Ruleset, other: Ruleset, why: str) -> UsageError:
 
 
 def _kind(node: Statement) -> tuple[type[Statement], str]:
-    """What a statement defines; versions and headers have no name of their own."""
+    """The kind and name of what a statement defines; versions and headers have no name."""
     name = node.name if isinstance(node, ImportLine | OptionLine | SetDefinition) else ""
     return type(node), name
 
 
 DEEPEST = 100
-"""How deep sets may contain sets, through imports too."""
+"""How deeply sets may contain sets, through imports too."""
 
 LARGEST = 1_000_000
-"""How many tests a set may stand for, sets under its negations written out."""
+"""How many tests a set may stand for, with sets under its negations written out."""
 
 
 def home(file: Ruleset, module: str | None) -> Ruleset:
@@ -500,7 +500,7 @@ def home(file: Ruleset, module: str | None) -> Ruleset:
 
 
 def _qualified(test: Test, module: str | None) -> Test:
-    """A test of the file that is imported as ``module``, with its names as the importer's."""
+    """A test of the file that is imported as ``module``, with names as the importer sees them."""
     if module is None:
         return test
     if isinstance(test, SetReference):
@@ -519,7 +519,7 @@ def _qualified(test: Test, module: str | None) -> Test:
 
 
 def sets_of(rule: Rule) -> Iterator[SetReference]:
-    """The sets that a rule names, under negations and in what it writes too."""
+    """The sets that a rule names, including those under negations and in the consequent."""
     elements = (*rule.left, *rule.antecedent, *rule.right)
     yield from references_in(element.body for element in elements)
     for piece in rule.consequent:
@@ -528,12 +528,12 @@ def sets_of(rule: Rule) -> Iterator[SetReference]:
 
 
 def references_in(tests: Iterable[object]) -> Iterator[SetReference]:
-    """The sets that tests, groups or anchors refer to, under negations too."""
+    """The sets that tests, groups or anchors refer to, including those under negations."""
     return (test for test in leaves_in(tests) if isinstance(test, SetReference))
 
 
 def leaves_in(bodies: Iterable[object]) -> Iterator[object]:
-    """The tests, anchors and the like in these, in groups and under negations."""
+    """The tests, anchors and the like in these bodies, inside groups and negations too."""
     for body in bodies:
         if isinstance(body, Negation):
             yield from leaves_in((body.operand,))
@@ -545,9 +545,9 @@ def leaves_in(bodies: Iterable[object]) -> Iterator[object]:
 
 
 def ordered(sets: Mapping[str, SetDefinition]) -> tuple[list[str], list[list[str]]]:
-    """The names, each after those that it contains, and the circles that a walk meets on the way.
+    """The names, each after those that its set contains, and the circles that are met on the way.
 
-    A circle is the way from a set of this file back to itself.
+    A circle is a path from a set of this file back to itself.
     """
     order: dict[str, None] = {}
     circles: list[list[str]] = []

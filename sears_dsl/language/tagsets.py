@@ -1,8 +1,8 @@
-"""Which tags there are, under each `option tagset`, and what stands for a tag that is not there.
+"""The tags of each `option tagset`, and what replaces a tag of the other one.
 
-A bare tag in a rule is coarse or fine; the two vocabularies share only `SYM`, which is the coarse
+A bare tag in a rule is coarse or fine. The two vocabularies share only `SYM`, which is the coarse
 one when written bare. Under ``ud2`` coarse tags are those of the tagger (UPOS). Under
-``sears2018`` the coarse tag is taken from the fine one by the table of the tagger that the paper
+``sears2018`` the coarse tag is derived from the fine one by the table of the tagger that the paper
 used (spaCy 1.9), so that the paper's rules fire as printed there.
 """
 
@@ -31,7 +31,7 @@ FINE = _tags(
 """The fine tags: Penn's, with those that OntoNotes and spaCy add."""
 
 BARE_FINE = frozenset(tag for tag in FINE if tag[:2].isalpha())
-"""Those that are read as tags where they stand bare in a rule; `.` and `$` are words there."""
+"""The fine tags that are read as tags when they stand bare in a rule; `.` and `$` are words."""
 
 WHITESPACE_TAGS = frozenset({"SPACE", "_SP"})
 """Tags of white space, which is not a token here."""
@@ -40,7 +40,7 @@ MOVED: dict[TagsetOption, dict[str, str]] = {
     "ud2": {"CONJ": "CCONJ"},
     "sears2018": {"AUX": "VERB", "CCONJ": "CONJ", "SCONJ": "ADP"},
 }
-"""Coarse tags of the other tagset and what stands for them in this one."""
+"""Coarse tags of the other tagset and what replaces them in this one."""
 
 
 def _table(text: str) -> dict[str, str]:

@@ -1,11 +1,11 @@
 """How single words and amounts are written: which stand bare, how text is quoted, what 25% is.
 
 In: a run of characters without white space and the place where it stands. Out: None, or the
-objection to reading it as a literal. The parser reports the objection; the printer quotes where
-there is one, so the two never disagree. Always holds: a word without an objection is read back
-as the same single literal in that place; a share is more than 0% and at most 100%, with at most
-four decimals, so that it is a whole number of millionths. Costs a few pattern matches a word; plain
-words of letters take one.
+objection to reading it as a literal. The parser reports the objection, and the printer quotes words
+that have one, so the two never disagree. Always holds: a word without an objection is read back as
+the same single literal in that place. A share is more than 0% and at most 100%, with at most four
+decimals, so it is a whole number of millionths. Costs a few pattern matches a word, and one for a
+plain word of letters.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _PIECE = re.compile(r"[\w$]+")
 _CAPTURE = re.compile(r"[A-Za-z][A-Za-z0-9_]*:")
 _ATTRIBUTE = re.compile(r"[A-Za-z]+!?=")
 _REFERENCE = re.compile(r"\$[A-Za-z0-9]")
-# What the one-letter tag or the wildcard would be read from, with something glued to it.
+# What would be read as the one-letter tag or the wildcard with something glued to it.
 _TAG_OR_WILDCARD = re.compile(r"[X_](?:['’?{|)]|\$\w)")
 _OPERATOR_START = {
     "!": "negates what follows",
@@ -65,18 +65,18 @@ _NOTATIONS = {
     "</s>": "an anchor",
     "<unit>": "a whole unit",
 }
-# White space that looks like a space, and characters that cannot be seen.
+# Characters that cannot be seen, besides white space and controls.
 _INVISIBLE = frozenset("\u00ad\u200b\u2060\ufeff\u200e\u200f\u202a\u202b\u202c\u202d\u202e")
 _ESCAPED = re.compile("[\x7f-\x9f\u00ad\u200b\u200e\u200f\u2028-\u202e\u2060\ufeff]")
 
-#: A quoted text, where it ends on its line.
+#: A quoted text that ends on its line.
 QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"')
 
 KEYWORDS = frozenset(("sear", "ruleset", "import", "option", "set", "rule"))
-"""Words that begin a statement where the rest of the line looks like it."""
+"""Words that begin a statement if the rest of the line looks like one."""
 
-# What the grammar takes for a statement although it has an arrow: its terminals SEAR, RULESET,
-# IMPORT, OPTION, SET and RULE_HEAD (tests hold them equal).
+# What the grammar takes for another statement although it has an arrow: its terminals SEAR,
+# RULESET, IMPORT, OPTION, SET and RULE_HEAD (tests hold them equal).
 _STATEMENT = re.compile(
     r"sear[ \t]+[0-9]\S*[ \t]*(?:[ \t]#|$)|"
     r"ruleset[ \t]+(?!->[ \t])\S+[ \t]+[0-9]\S*[ \t]*(?:[ \t]#|$)|"
@@ -93,7 +93,7 @@ def begins_statement(line: str) -> bool:
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
-    """``did you mean X?`` with the nearest known word, or a list of what there is.
+    """``did you mean X?`` with the nearest known word, or a list of all known words.
 
     Example:
         >>> nearest("NUON", ["NOUN", "VERB"])
@@ -118,7 +118,7 @@ def quote(text: str) -> str:
 
 
 def code(text: str) -> str:
-    """The text as it is marked in a line of help: between backquotes, more where it has some.
+    """The text as code in a line of help: between backquotes, more of them if it has some.
 
     Example:
         >>> code("a -> b"), code("`")
@@ -132,7 +132,7 @@ def code(text: str) -> str:
 
 
 def as_text(text: str) -> str:
-    """Help for whoever means the text itself, and not what is read from it."""
+    """Help for an author who means the text itself, and not what it is read as."""
     return f"to mean the text itself, quote it: {code(quote(text))}"
 
 
@@ -154,7 +154,7 @@ def strange_character(text: str) -> tuple[int, str] | None:
 
 
 def tag_like(word: str) -> str | None:
-    """The first run of two or more capitals that stands as a word of its own in this one.
+    """The first run of two or more capitals that is a separate piece of the word.
 
     Example:
         >>> tag_like("CD-ROM"), tag_like("NOUN"), tag_like("U.S."), tag_like("TVs")
@@ -168,7 +168,7 @@ def tag_like(word: str) -> str | None:
 
 
 def is_bare_punctuation(literal: Literal) -> bool:
-    """Whether a literal is ASCII punctuation without quotes, which operators could be part of."""
+    """Whether a literal is unquoted ASCII punctuation, which may contain operators."""
     return not literal.quoted and _PUNCTUATION.fullmatch(literal.text) is not None
 
 
@@ -209,7 +209,7 @@ def objection(text: str, place: WordPlace) -> Objection | None:
     return _mixed(text, place, either)
 
 
-# Of the names of inflections: `VBDD` is one with a slip of the pen, `NET` is none.
+# How similar a name must be to that of an inflection: `VBDD` is a slip of the pen, `NET` is not.
 _NEAR = 0.7
 
 
@@ -232,7 +232,7 @@ def _beside_tag(text: str, tag: str, place: WordPlace, either: str) -> str:
 
 
 def _notation(text: str) -> str | None:
-    """What of the antecedent's notation this word is, if it is."""
+    """Which notation of the antecedent this word is, if any."""
     if text in _NOTATIONS:
         return _NOTATIONS[text]
     if text[0] in "@!" and text[1:2].isalpha():
@@ -267,7 +267,7 @@ def _punctuation(text: str, place: WordPlace, either: str) -> Objection | None:
 
 
 def _mixed(text: str, place: WordPlace, either: str) -> Objection | None:
-    """A word with letters, digits or symbols: operators and notations must not hide in it."""
+    """The objection to a word of letters, digits or symbols in which an operator may hide."""
     first = text[0]
     inner = next((character for character in text if character in "()[]{}|?"), None)
     if inner:
@@ -307,7 +307,7 @@ _SHARE = re.compile(r"([0-9]{1,3})(?:\.([0-9]{1,4}))?%", re.ASCII)
 
 
 def read_share(text: str) -> int | None:
-    """A share in millionths; None where the text is none."""
+    """A share in millionths; None if the text is not a share."""
     match = _SHARE.fullmatch(text)
     if match is None:
         return None
@@ -323,7 +323,7 @@ def print_share(share: int) -> str:
 
 
 def read_places(text: str) -> int | None:
-    """A number of places from 1 on; None where the text is none."""
+    """A number of places, at least 1; None if the text is not such a number."""
     return int(text) if _PLACES.fullmatch(text) else None
 
 

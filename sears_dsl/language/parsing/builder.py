@@ -1,10 +1,10 @@
 """Parse trees of single lines → nodes of the syntax tree.
 
-A tree is anything with `data` and `children`; leaves are strings with a `type` and positions. What
-quoted strings and functions say is read here, for metadata and templates too. Always holds: nesting
-deeper than 20 is reported before it is followed; whatever is reported, a node comes out; what
-belongs into an antecedent only is reported in a consequent, with what to write instead; whether
-there is such a function is not asked here.
+A tree is anything with `data` and `children`; leaves are strings with a `type` and positions.
+Quoted strings and functions are read here, for metadata and templates too. Always holds: nesting
+deeper than 20 is reported before it is followed. A node comes out whatever is reported. Notation of
+antecedents is reported in a consequent, with what to write instead. Whether a function of a rule
+exists is not checked here.
 """
 
 from __future__ import annotations
@@ -38,20 +38,20 @@ Report: TypeAlias = Callable[[str, str, Place, str], None]
 """Called with code, message, where it is, and help."""
 
 Reads: TypeAlias = Callable[[str], bool]
-"""Whether a line is read without an error; what help suggests has to be."""
+"""Whether a line is read without an error, as everything that help suggests has to be."""
 
 _WITHOUT_AMOUNT = (*syntax.NAMED_FUNCTIONS, "neighbor", "paraphrase")
 _SHOWN = "$1.*"
 
 
 def _amount(node: Node) -> Node | None:
-    """The last function of a piece, where it has an amount."""
+    """The last function of a piece, if it has an amount."""
     last = getattr(node, "children", [None])[-1]
     return last if getattr(last, "type", "") == "FUNCTION" and last[-1] == ")" else None
 
 
 def _target(text: str) -> int | str:
-    # Numbers past six digits name no element; kept short so that no conversion is costly.
+    # Numbers past six digits name no element; cutting them keeps the conversion cheap.
     return int(text[:6]) if text.isdigit() else text
 
 
@@ -82,7 +82,7 @@ class Builder:
         self._report(code, message, (place.start_pos, place.end_pos), hint)
 
     def _object(self, leaf: Node, place: WordPlace) -> None:
-        """Report a word that cannot stand bare; what stands around it may say more than it."""
+        """Report a word that cannot stand bare; the text around it may say more about why."""
         text, start = str(leaf), leaf.start_pos
         problem = objection(text, place)
         if problem is None:
@@ -165,7 +165,7 @@ class Builder:
         return body
 
     def rule(self, node: Node) -> syntax.Rule:
-        """The node of a rule line; metadata is added by whoever reads the lines after it."""
+        """The node of a rule line; the caller adds the metadata of the lines after it."""
         children = list(node.children)
         name = None
         if getattr(children[0], "type", "") == "RULE_HEAD":
@@ -251,7 +251,7 @@ class Builder:
         return read_function(str(leaf[1:]), leaf.start_pos + 1, self._report, shown=_SHOWN)
 
     def _beside_amount(self, leaf: Node, after: Node) -> None:
-        """Report `(25)%`, which is an amount and text."""
+        """Report `(25)%`, which would be an amount and text."""
         if str(after.children[0])[:1] == "%":
             name = leaf[1:].partition("(")[0]
             place = leaf.start_pos + len(name) + 1, after.meta.end_pos
@@ -415,8 +415,8 @@ def _template_parts(
 ) -> tuple[str | syntax.Slot | syntax.SlotCopy, ...]:
     """The parts of a template, ``"This {CATEGORY} movie is {DEGREE?} {GOOD}."``.
 
-    Always holds: ``{{`` and ``}}`` are braces; what is not a slot is reported with its place, and
-    the rest is read; whether there is such a set is not asked here.
+    Always holds: ``{{`` and ``}}`` are braces. What is not a slot is reported with its place, and
+    the rest is read. Whether a set exists is not checked here.
     """
     parts: list[str | syntax.Slot | syntax.SlotCopy] = []
     text = ""
@@ -476,7 +476,7 @@ def _slot_functions(
 
 
 def _slot_function(written: str, start: int, report: Report) -> Iterator[str | syntax.Noise]:
-    """A function of a slot, unless there is none of its name."""
+    """The function of a slot; none, and a report, if there is no function of its name."""
     name = written.partition("(")[0]
     if name in syntax.FUNCTIONS:
         yield read_function(written, start, report, shown="{NAME.*}")
@@ -489,7 +489,7 @@ def _slot_function(written: str, start: int, report: Report) -> Iterator[str | s
 
 
 def decode(quoted: str, start: int, report: Report) -> str:
-    """The text of a quoted literal (without suffix ``i``); reports escapes that JSON has not."""
+    """The text of a quoted literal (without suffix ``i``); reports escapes that are not JSON's."""
     place = start, start + len(quoted)
     try:
         text = json.loads(quoted, strict=False)
@@ -514,7 +514,7 @@ def plain_string(leaf: Node, report: Report) -> str:
 
 
 def read_function(written: str, start: int, report: Report, *, shown: str) -> str | syntax.Noise:
-    """The function that is written; help writes a call as ``shown``, with ``*`` for it."""
+    """The function as written; help shows calls like ``shown``, with the call for its ``*``."""
     name, _, amount = written.rstrip(")").partition("(")
     if amount and name in _WITHOUT_AMOUNT:
         plain, other = code(shown.replace("*", name)), code(shown.replace("*", "swap(2)"))
@@ -533,7 +533,7 @@ def read_function(written: str, start: int, report: Report, *, shown: str) -> st
 
 
 def no_amount(what: str, name: str, place: Place, report: Report, *, shown: str) -> None:
-    """Report what stands for an amount and is none."""
+    """Report what stands in the place of an amount and is none."""
     places, share = (shown.replace("*", f"{name}({amount})") for amount in ("2", "25%"))
     hint = f"a whole number of places, {code(places)}, or a share of the characters, {code(share)}"
     report("E121", f"{what} is not an amount", place, hint)

@@ -1,8 +1,8 @@
-"""What went wrong in a line that the grammar refuses, told so that it can be mended.
+"""What went wrong in a line that the grammar refuses, and how to mend it.
 
-Always holds: every refusal gets an explanation; the first that fits is taken, from the most
+Always holds: every refusal gets an explanation, which is the first that fits, from the most
 particular to the most general. What is between backquotes in a line of help can be typed as it
-stands: a suggestion made of the user's words is only given where the parser reads it.
+stands: a suggestion made of the user's words is given only if the parser accepts it.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def explain(
 
 
 def _blank_quoted(line: str) -> str:
-    """The line with what is in quotes, and its comment, made blank; length kept."""
+    """The line with quoted text and its comment blanked out, of the same length."""
     bare = QUOTED.sub(lambda match: "x" * len(match[0]), line)
     comment = re.search(r"(?:^|(?<=[ \t]))#", bare)
     if comment:
@@ -82,7 +82,7 @@ def _typed(text: str, reads: Reads, otherwise: str) -> str:
 
 
 def _keyword(line: str, bare: str, position: int, reads: Reads) -> Finding | None:
-    """A header statement that is not complete, or one that is reserved."""
+    """A statement with a keyword that is incomplete, or that stands in the wrong place."""
     first = re.match(r"[A-Za-z]+", line)
     word = first[0] if first else ""
     rule_like = _ARROW.search(bare) is not None
@@ -117,7 +117,7 @@ def _keyword(line: str, bare: str, position: int, reads: Reads) -> Finding | Non
 
 
 def _completed(line: str, reads: Reads) -> str:
-    """Advice with the sign or the quotes that most likely lack in a header statement."""
+    """Advice with the sign or the quotes that a header statement most likely lacks."""
     parts = line.split(maxsplit=2)
     if len(parts) < 3:
         return ""
@@ -135,7 +135,7 @@ def _completed(line: str, reads: Reads) -> str:
         members = [each.strip() for each in listed if each.strip()]
         if len(members) == 1:
             members = members[0].split()
-        # Of several words a member is text, as in the slots of a template.
+        # A member of several words is text, as in the slots of a template.
         quoted = (
             quote(each) if len(each.split()) > 1 and '"' not in each else each for each in members
         )
@@ -214,19 +214,19 @@ def _function_call(line: str, bare: str, position: int) -> Finding | None:
 
 
 def _word_around(line: str, position: int) -> tuple[int, int]:
-    """Where the word that begins before a position, or at it, begins and ends."""
+    """The start and the end of the word that holds a position or begins there."""
     start = max(line.rfind(" ", 0, position), line.rfind("\t", 0, position)) + 1
     return start, start + len(re.split(r"[ \t]", line[start:], maxsplit=1)[0])
 
 
 def _arrow_place(bare: str) -> int:
-    """Where the arrow is; behind the line where there is none."""
+    """Where the arrow is; the end of the line if there is none."""
     arrow = _ARROW.search(bare)
     return len(bare) if arrow is None else arrow.start()
 
 
 def _local(line: str, bare: str, position: int, reads: Reads) -> Finding | None:
-    """What the character that stopped the parser says by itself."""
+    """What is wrong, as told by the character that stopped the parser."""
     rest = bare[position:]
     right = position > _arrow_place(bare)
     here = position, position + 1
@@ -302,7 +302,7 @@ def _enclosed(line: str, start: int, end: int) -> str:
 def _structure(
     line: str, bare: str, position: int, expected: frozenset[str], reads: Reads
 ) -> Finding | None:
-    """What the grammar could have taken says what is open."""
+    """What is still open, as told by the terminals that the grammar would have accepted."""
     opened = _unclosed(bare, position)
     rest = bare[position:].strip()
     here, to_the_end = (position, position + 1), (position, len(line))
@@ -521,7 +521,7 @@ def _spacy_test(match: re.Match[str]) -> tuple[str, str, str]:
 
 
 def _unreadable_amount(line: str, position: int) -> Finding | None:
-    """What is wrong where the grammar stops at the parenthesis behind a function, as in ``2 %``."""
+    """What is wrong if the grammar stops at the parenthesis of an amount, as in ``(2 %)``."""
     function = _NOISE_BEFORE.search(line[:position])
     amount = _PARENTHESIS.match(line, position)
     if function is None or amount is None:

@@ -1,12 +1,12 @@
 """Rule text → syntax tree, line by line, with every error collected. The only user of lark.
 
 Indented lines become the `Metadata` of the statement above them. Always holds: any text gives a
-result; an error in a line hides nothing of the other lines; a key of metadata but `test` counts
-once; a line over 20,000 characters is refused before it is looked at. A file that is something else
-(csv, a file of secrets that is imported) gets one finding, which shows none of its lines; one of
-which half of the lines have an arrow or begin with a keyword is read as rules, whatever is wrong
-with them. Costs linear time: some 8,000 lines a second through the grammar, nine times that for the
-plainest ones (words of letters on both sides, tests without escapes), which skip it.
+result. An error in a line hides nothing of the other lines. A key of metadata other than `test`
+counts once. A line over 20,000 characters is refused before it is looked at. A file that is
+something else (csv, a file of secrets that is imported) gets one finding, which shows none of its
+lines. If half of the lines have an arrow or begin with a keyword, they are read as rules, whatever
+is wrong with them. Costs linear time: some 8,000 lines a second through the grammar, nine times as
+many of the plainest (words of letters on both sides, tests without escapes), which skip it.
 """
 
 from __future__ import annotations
@@ -57,8 +57,8 @@ ORDER = (
 def no_rules(text: str, path: str, *, imported: bool = False) -> Diagnostic | None:
     """The finding that a file does not hold rules, or None.
 
-    Of a file named by hand, of no data format, nearly all of many lines have to say so; of one
-    that is imported, or has the name of a data file, most.
+    A file that a person named is refused only if it has many lines and nearly all are no rules. If
+    it is imported, or has the name of a data file, it is enough that most are no rules.
     """
     likely = total = 0
     for line in text.split("\n"):
@@ -118,7 +118,7 @@ def parse_lines(text: str, *, path: str = "<rules>", fast: bool = True) -> synta
 
 
 class _LineParser:
-    """Goes through the lines; keeps the statement that metadata would belong to."""
+    """Goes through the lines, and keeps the statement that metadata would belong to."""
 
     def __init__(self, text: str, path: str, fast: bool) -> None:
         self._lines = [line.removesuffix("\r") for line in text.split("\n")]
@@ -129,7 +129,7 @@ class _LineParser:
         self._leading: list[str] = []
         self._fields: list[Field] = []
         self._metadata: list[syntax.MetadataEntry] = []
-        # Whether an indented line has something above it: a rule, or a line that failed.
+        # What stands above an indented line: nothing, a statement, a rule, or a failure.
         self._above = "nothing"
 
     def parse(self) -> syntax.ParsedFile:
@@ -164,7 +164,7 @@ class _LineParser:
             self._metadata_line(line, number)
 
     def _acceptable(self, line: str, number: int) -> bool:
-        """Whether the line may be looked at; reports why not."""
+        """Whether the line may be parsed; reports why not."""
         if len(line) > LONGEST_LINE:
             hint = f"lines have at most {LONGEST_LINE:,}; keep long lists in several sets"
             self._report(number, "E114", f"a line of {len(line):,} characters", (0, 1), hint)
@@ -172,7 +172,7 @@ class _LineParser:
             return False
         if line.isascii() and line.isprintable():
             return True
-        # Inside quotes and comments all but controls may stand.
+        # Quoted text and comments may hold anything but controls.
         outside = QUOTED.sub(lambda match: _keep_controls(match[0]), line)
         comment = re.search(r"(?:^|[ \t])#", outside)
         if comment:
@@ -248,7 +248,7 @@ class _LineParser:
         self._fields, self._metadata = [], []
 
     def _check_key(self, field: Field, node: syntax.Rule | syntax.Template) -> None:
-        """Report what stands under a rule and is of a template, or the other way round."""
+        """Report a key of templates under a rule, or one of rules under a template."""
         if isinstance(node, syntax.Rule) and field.key == "label":
             hint = "what a rule does to the label is written `expect: label NAME`"
         elif isinstance(node, syntax.Template) and field.key in {"expect", "rate", "seed"}:
@@ -267,7 +267,7 @@ class _LineParser:
 
     @staticmethod
     def _plain_rule(line: str, number: int) -> syntax.Rule | None:
-        # A line that begins with `rule` may have lost its colon: the grammar's business.
+        # A line that begins with `rule` may have lost its colon, so the grammar has to read it.
         match = _PLAIN_RULE.fullmatch(line)
         if match is None or "X" in (words := line.split(" ")) or words[0] == "rule":
             return None
@@ -314,7 +314,7 @@ class _LineParser:
     def _report(
         self, line: int, code: str, message: str, place: Place, hint: str, *, offset: int = 0
     ) -> None:
-        """Add a finding; places are counted behind so many characters of the line."""
+        """Add a finding; its place is counted from ``offset`` on."""
         start, end = place
         span = Span(line, start + offset + 1, max(end, start + 1) + offset + 1)
         source = self._lines[line - 1]
@@ -322,7 +322,7 @@ class _LineParser:
 
 
 class _AnySets:
-    """A scope in which every set is there; for lines that are looked at alone."""
+    """A scope in which every set exists, for lines that are checked alone."""
 
     options = syntax.Options()
 
@@ -334,7 +334,7 @@ class _AnySets:
 
 
 def _reads(line: str) -> bool:
-    """Whether a statement is read without an error; for what help suggests."""
+    """Whether a statement is read without an error, which decides whether help suggests it."""
     codes: list[str] = []
     try:
         tree = _grammar().parse(line, start="statement")
@@ -481,7 +481,7 @@ def _number(key: str, values: list[Node], report: Report) -> int | None:
 def _collect(
     fields: Iterable[Field], misplaced: Callable[[Field, str, str, str], None]
 ) -> syntax.Metadata:
-    """The metadata of a rule from its fields; one whose key is given twice is misplaced."""
+    """The metadata of a rule from its fields; a key that is given twice is reported."""
     values: dict[str, Any] = {}
     tests: list[syntax.RuleTest] = []
     for field in fields:
@@ -491,4 +491,4 @@ def _collect(
             misplaced(field, "E316", f"`{field.key}` is given twice", "keep one of them")
         else:
             values[field.key] = field.value
-    return syntax.Metadata(**values, tests=tuple(tests))  # the keys are its fields, but for tests
+    return syntax.Metadata(**values, tests=tuple(tests))  # the keys are its fields except tests
