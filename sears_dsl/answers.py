@@ -201,7 +201,7 @@ def answers_equal(
     if comparison == "exact":
         return prediction in golds
     if comparison.startswith("within:"):
-        return any(_near(prediction, each, comparison) for each in golds)
+        return any(_is_near(prediction, each, comparison) for each in golds)
     if comparison in ("set", "entities"):
         own: str | None = written_answer(prediction, comparison)
         return any(own == written_answer(each, comparison) for each in golds)
@@ -220,7 +220,7 @@ def is_right(answer: str, labels: Sequence[str], *, comparison: Comparison = "ex
     return answer != REFUSED and answers_equal(answer, labels, comparison=comparison)
 
 
-def _near(prediction: str, gold: str, comparison: Comparison) -> bool:
+def _is_near(prediction: str, gold: str, comparison: Comparison) -> bool:
     amount, right, tolerance = _number(prediction), _number(gold), _WITHIN.fullmatch(comparison)
     if amount is None or right is None or tolerance is None:
         return False

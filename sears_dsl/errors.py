@@ -18,7 +18,7 @@ from typing import Literal
 Severity = Literal["error", "warning"]
 
 # Characters that control a terminal, that break or reverse lines, or that no encoding can write.
-_DRIVES = re.compile(
+_UNPRINTABLE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]"
 )
 #: Half of a surrogate pair. JSON may hold one alone, but no file and no scanner accepts it.
@@ -95,7 +95,7 @@ class Diagnostic:
             first, *rest = self.help.splitlines()
             lines.append(f"{margin} = help: {first}")
             lines.extend(f"{margin}         {line}" for line in rest)
-        return _shown("\n".join(lines))
+        return _escaped("\n".join(lines))
 
 
 def _window(source: str, span: Span) -> tuple[str, str]:
@@ -123,12 +123,12 @@ def _columns(text: str) -> int:
     return cell_len(text)
 
 
-def _shown(text: str) -> str:
+def _escaped(text: str) -> str:
     """The text with escapes for characters that would control a terminal or reverse its lines.
 
     Messages quote files, and files come from strangers.
     """
-    return _DRIVES.sub(lambda match: f"\\x{ord(match[0]):02x}", text)
+    return _UNPRINTABLE.sub(lambda match: f"\\x{ord(match[0]):02x}", text)
 
 
 def readable(text: str) -> str:
@@ -188,7 +188,7 @@ class SearsError(Exception):
 
     def render(self) -> str:
         """The error as it is printed by the command line."""
-        return _shown(f"{self.message}\n  = help: {self.help}" if self.help else self.message)
+        return _escaped(f"{self.message}\n  = help: {self.help}" if self.help else self.message)
 
     def __str__(self) -> str:
         return self.render()

@@ -59,9 +59,9 @@ def shown_picture(path: str, *, side: int = _SIDE) -> bytes:
     image = decoded_picture(path)
     scale = side / max(image.size)
     size = tuple(max(1, round(length * scale)) for length in image.size)
-    way = Image.Resampling.NEAREST if scale > 1 else Image.Resampling.LANCZOS
+    resampling = Image.Resampling.NEAREST if scale > 1 else Image.Resampling.LANCZOS
     output = BytesIO()
-    image.resize((size[0], size[1]), way).save(output, "PNG")
+    image.resize((size[0], size[1]), resampling).save(output, "PNG")
     return output.getvalue()
 
 

@@ -83,7 +83,7 @@ def _student(freedom: int, confidence: float) -> float:
     low, high = 0.0, pi / 2
     for _ in range(80):
         middle = (low + high) / 2
-        if _within(freedom, middle) < confidence:
+        if _central_probability(freedom, middle) < confidence:
             low = middle
         else:
             high = middle
@@ -101,7 +101,7 @@ def _student_expanded(freedom: int, z: float) -> float:
     return z + float(sum(term / freedom**power for power, term in enumerate(terms, 1)))
 
 
-def _within(freedom: int, angle: float) -> float:
+def _central_probability(freedom: int, angle: float) -> float:
     """P(|T| ≤ √freedom·tan(angle)): a finite series (Abramowitz and Stegun 26.7.3 and 26.7.4)."""
     odd = freedom % 2
     term = cos(angle) if odd else 1.0
@@ -227,7 +227,7 @@ def fisher_exact(
         >>> round(float(fisher_exact(8, 10, 1, 10)), 4)
         0.0055
     """
-    return _of_tables(_fisher, some, trials, others, other_trials)
+    return _table_p_values(_fisher, some, trials, others, other_trials)
 
 
 def excess_exact(
@@ -243,10 +243,10 @@ def excess_exact(
         >>> round(float(excess_exact(3, 4, 10, 100)), 4), float(excess_exact(3, 4, 0, 0))
         (0.0058, 1.0)
     """
-    return _of_tables(_excess, some, trials, others, other_trials)
+    return _table_p_values(_excess, some, trials, others, other_trials)
 
 
-def _of_tables(
+def _table_p_values(
     p_value: Callable[[int, int, int, int], float],
     some: ArrayLike,
     trials: ArrayLike,

@@ -159,7 +159,7 @@ def chain_findings(rulesets: Sequence[syntax.RuleSource]) -> list[Diagnostic]:
     for ruleset in rulesets:
         for name, rule in zip(ruleset.rule_ids, ruleset.rules, strict=True):
             changes_characters = noise_in(rule) - _LOOKED_UP
-            if noise is not None and not _reads_anything(rule):
+            if noise is not None and not _takes_any_token(rule):
                 message = f"rule {name} comes after rules that change characters"
                 advice = (
                     "it puts noise on noise; for one kind alone take a file with its rule"
@@ -172,7 +172,7 @@ def chain_findings(rulesets: Sequence[syntax.RuleSource]) -> list[Diagnostic]:
     return []
 
 
-def _reads_anything(rule: syntax.Rule) -> bool:
+def _takes_any_token(rule: syntax.Rule) -> bool:
     """Whether a rule reads no words or tags: it is about any tokens or whole units."""
     elements = (*rule.left, *rule.antecedent, *rule.right)
     return all(isinstance(element.body, syntax.Wildcard | syntax.WholeUnit) for element in elements)

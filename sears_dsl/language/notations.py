@@ -215,11 +215,11 @@ def _test(
     test: syntax.Test, span: Span | None, tagset: syntax.TagsetOption
 ) -> Iterator[Diagnostic]:
     if isinstance(test, syntax.Literal):
-        yield from _composed(test.text, "literal", span)
+        yield from _decomposed(test.text, "literal", span)
         if not test.quoted:
             yield from _placed(_word(test.text, tagset), span)
     elif isinstance(test, syntax.Regex):
-        yield from _composed(test.pattern, "pattern", span)
+        yield from _decomposed(test.pattern, "pattern", span)
     elif isinstance(test, syntax.AttributeTest):
         yield from _value(test, span)
     elif isinstance(test, syntax.Conjunction):
@@ -234,7 +234,7 @@ def _test(
 
 
 def _value(test: syntax.AttributeTest, span: Span | None) -> Iterator[Diagnostic]:
-    yield from _composed(test.value, "value", span)
+    yield from _decomposed(test.value, "value", span)
     if test.attribute in {"text", "lower", "lemma"} and _PATTERN.fullmatch(test.value):
         message = f"{test.attribute}={test.value} compares with these very characters"
         advice = (
@@ -329,7 +329,7 @@ def _opens(text: str) -> bool:
     return text[0] in _DOUBLE or (len(text) > 3 and text[1:].lower() not in _CLITICS)
 
 
-def _composed(text: str, what: str, span: Span | None) -> Iterator[Diagnostic]:
+def _decomposed(text: str, what: str, span: Span | None) -> Iterator[Diagnostic]:
     normal = unicodedata.normalize("NFC", text)
     if normal != text:
         yield Diagnostic(
@@ -348,7 +348,7 @@ def _consequent(rule: syntax.Rule) -> Iterator[Diagnostic]:
     for place, piece in enumerate(rule.consequent):
         if isinstance(piece, syntax.Text):
             span = piece.span or rule.span
-            yield from _composed(piece.text, "text", span)
+            yield from _decomposed(piece.text, "text", span)
             if not piece.quoted:
                 yield from _placed(_text(piece, previous, place, rule, names), span)
                 if piece.text in names - targets:

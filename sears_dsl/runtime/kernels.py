@@ -7,10 +7,10 @@ threads may make the first call. This module is the only user of numba, which it
 kernel is first compiled.
 
 Compiled code lies on disk, one file for a kernel and the types of its arguments. The name of a file
-holds a hash of everything that the code was compiled from (`_fingerprint`, `_spelled`), so code of
-another version is never used. A file is written whole or not at all, and replaces those that
-earlier versions of its kernel left. Reading such a file runs what is in it, so it is read only from
-a folder into which nobody else can put one (`is_private`).
+holds a hash of everything that the code was compiled from (`_fingerprint`, `_text_of_types`), so
+code of another version is never used. A file is written whole or not at all, and replaces those
+that earlier versions of its kernel left. Reading such a file runs what is in it, so it is read only
+from a folder into which nobody else can put one (`is_private`).
 
 Costs: reading compiled kernels from disk takes a third of a second; compiling them for the first
 time takes a minute or more. The plain functions finish ten rows sooner. So callers announce how
@@ -69,7 +69,7 @@ class _Decision:
         self.compiled = chosen == "always"
         self.open = chosen == "auto"
         self.announced = 0
-        self.look_at = ENOUGH  # the number of announced steps at which to look at the disk
+        self.next_look = ENOUGH  # the number of announced steps at which to look at the disk
         self.has_folder = True
         self.compiler: Compiler | None = None
         self.deciding = threading.Lock()
@@ -79,21 +79,21 @@ class _Decision:
         """Decide anew, with this many steps more."""
         self.announced += steps
         if self.compiler is not None:
-            there = self.compiler.is_done(wait=steps > ENOUGH_TO_COMPILE)
-        elif self.announced <= self.look_at:
+            decided = self.compiler.is_done(wait=steps > ENOUGH_TO_COMPILE)
+        elif self.announced <= self.next_look:
             return
         else:
-            self.look_at = self.announced + ENOUGH
-            there = steps > ENOUGH_TO_COMPILE or _most_are_on_disk()
-            folder = None if there else _folder_beside(Path(__file__).absolute().parent)
+            self.next_look = self.announced + ENOUGH
+            decided = steps > ENOUGH_TO_COMPILE or _most_are_on_disk()
+            folder = None if decided else _folder_beside(Path(__file__).absolute().parent)
             if folder is not None:
                 from sears_dsl.runtime.processes import Compiler  # noqa: PLC0415 - rarely needed
 
                 self.compiler = Compiler(folder)
                 self.say()
-            elif not there:  # without a folder no process can leave code for another
-                there = self.announced > ENOUGH_TO_COMPILE
-        if there:
+            elif not decided:  # without a folder no process can leave code for another
+                decided = self.announced > ENOUGH_TO_COMPILE
+        if decided:
             self.compiled, self.open = True, False
 
     def say(self) -> None:
@@ -316,8 +316,8 @@ def _fingerprint(kernel: Kernel) -> str:
         defaults = [function.__defaults__, *(function.__kwdefaults__ or {}).items()]
         digest.update(repr((function.__module__, function.__qualname__)).encode())
         for text in (
-            *_described(code),
-            *(_stated(one, names) for one in (*defaults, *cells, *values)),
+            *_text_of_code(code),
+            *(_text_of_value(one, names) for one in (*defaults, *cells, *values)),
         ):
             digest.update(text.encode() + b"\0")
         for value in (*cells, *values):
@@ -345,26 +345,26 @@ def _names(code: CodeType) -> list[str]:
     return list(names)
 
 
-def _described(code: CodeType) -> Iterator[str]:
+def _text_of_code(code: CodeType) -> Iterator[str]:
     """The code of a function as text, without its place in the file."""
     yield repr((code.co_name, code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount))
     yield repr((code.co_flags, code.co_code, getattr(code, "co_exceptiontable", b"")))
     yield repr((code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars))
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
-            yield from _described(constant)
+            yield from _text_of_code(constant)
         else:
-            yield _stated(constant, ())
+            yield _text_of_value(constant, ())
 
 
-def _stated(value: object, names: Sequence[str]) -> str:
+def _text_of_value(value: object, names: Sequence[str]) -> str:
     """A value as text, as far as compiled code depends on it; of a module, the named attributes."""
     match value:
         case tuple():
-            members = ", ".join(_stated(member, names) for member in value)
-            return f"{_stated(type(value), names)}({members})"
+            members = ", ".join(_text_of_value(member, names) for member in value)
+            return f"{_text_of_value(type(value), names)}({members})"
         case frozenset():
-            return f"{{{', '.join(sorted(_stated(member, names) for member in value))}}}"
+            return f"{{{', '.join(sorted(_text_of_value(member, names) for member in value))}}}"
         case type():
             fields = getattr(value, "_fields", ()), getattr(value, "_field_defaults", {})
             return f"{value.__module__}.{value.__qualname__} {fields}"
@@ -373,7 +373,7 @@ def _stated(value: object, names: Sequence[str]) -> str:
         case ModuleType():
             known = {name: vars(value)[name] for name in names if name in vars(value)}
             plain = {name: one for name, one in known.items() if not isinstance(one, ModuleType)}
-            stated = ", ".join(f"{name}={_stated(one, ())}" for name, one in plain.items())
+            stated = ", ".join(f"{name}={_text_of_value(one, ())}" for name, one in plain.items())
             return f"{value.__name__}({stated})"
     if hasattr(value, "dtype") and hasattr(
         value, "tobytes"
@@ -384,14 +384,14 @@ def _stated(value: object, names: Sequence[str]) -> str:
     return f"{type(value).__qualname__} {getattr(value, '__qualname__', '')}"
 
 
-def _spelled(types: Iterable[Any]) -> str:
+def _text_of_types(types: Iterable[Any]) -> str:
     """Numba's types of arguments as text, with the fields of named tuples, which numba omits."""
-    spelled = []
+    texts = []
     for kind in types:
-        members = _spelled(kind.types) if hasattr(kind, "types") else ""
+        members = _text_of_types(kind.types) if hasattr(kind, "types") else ""
         named = getattr(kind, "instance_class", None)
-        spelled.append(f"{kind} {'' if named is None else _stated(named, ())} {members}")
-    return f"({'; '.join(spelled)})"
+        texts.append(f"{kind} {'' if named is None else _text_of_value(named, ())} {members}")
+    return f"({'; '.join(texts)})"
 
 
 def _folder(kernel: Kernel) -> Path | None:
@@ -517,7 +517,7 @@ class _OnDisk:
                     (self._folder / name).unlink()
 
     def _file(self, signature: Any, codegen: Any) -> Path:
-        types = _spelled(getattr(signature, "args", signature))
+        types = _text_of_types(getattr(signature, "args", signature))
         key = blake2b(repr((types, codegen.magic_tuple())).encode(), digest_size=8).hexdigest()
         return self._folder / f"{self._stem}{self._tail}{key}.nbc"
 

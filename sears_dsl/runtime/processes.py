@@ -47,7 +47,7 @@ Answer = TypeVar("Answer")
 
 # Questions that a process has at once: one that it works on, and one so that it need not wait.
 _AHEAD = 2
-_ALONE = "define them in a module that can be imported, or run with one job"
+_PICKLING_HELP = "define them in a module that can be imported, or run with one job"
 
 #: The names of threads that hold nothing which a fork would wait for begin like this.
 HARMLESS = "sears_dsl "
@@ -199,7 +199,7 @@ class Process(Generic[Question, Answer]):
             first = pickle.dumps(ready, pickle.HIGHEST_PROTOCOL)
         except Exception as reason:  # an object that cannot be pickled may raise anything
             raise SearsError(
-                f"the work cannot be sent to another process: {reason}", help=_ALONE
+                f"the work cannot be sent to another process: {reason}", help=_PICKLING_HELP
             ) from reason
         self._error = error
         self._name = name
@@ -285,7 +285,7 @@ class Process(Generic[Question, Answer]):
         self._started.set()
         while (future := self._queue.get()) is not None:
             try:
-                outcome: _Outcome = _received(self._child.stdout)
+                outcome: _Outcome = _receive(self._child.stdout)
             except Exception:  # it died, perhaps in the middle of an answer
                 future.set_exception(self._died())
                 continue
@@ -293,7 +293,7 @@ class Process(Generic[Question, Answer]):
                 future.set_exception(outcome.error(self._name, self._error))
                 continue
             try:
-                future.set_result(pickle.loads(outcome.content))  # noqa: S301 - see `_received`
+                future.set_result(pickle.loads(outcome.content))  # noqa: S301 - see `_receive`
             except Exception as error:  # an object that cannot be made again may raise anything
                 future.set_exception(error)
 
@@ -331,7 +331,7 @@ class Children:
         self._children: list[Process[Any, Any]] = []
         self._end = weakref.finalize(self, _end, self._children, os.getpid())
         for _ in range(jobs):  # one by one: an interrupt must not lose any
-            ready_there = partial(_called, ready, tuple(arguments))
+            ready_there = partial(_call, ready, tuple(arguments))
             self._children.append(Process(ready_there, error=error, name=self._name))
 
     @property
@@ -423,7 +423,7 @@ def compiled(folder: str) -> Callable[[None], None]:
     return lambda question: question  # an answer says that everything is compiled
 
 
-def _called(name: str, arguments: Sequence[Any]) -> Any:
+def _call(name: str, arguments: Sequence[Any]) -> Any:
     """In a child: call a function by its module and name."""
     module, function = name.split(":")
     return getattr(import_module(module), function)(*arguments)
@@ -466,7 +466,7 @@ class _Fork:
                     warnings.simplefilter("ignore", DeprecationWarning)
                     self._process = os.fork()
                 if not self._process:
-                    _be_fork(asked, answering, answer, block.handlers)
+                    _run_fork(asked, answering, answer, block.handlers)
             except OSError:
                 os.close(asking)
                 os.close(answered)
@@ -488,7 +488,7 @@ class _Fork:
             os.waitpid(self._process, 0)
 
 
-def _be_fork(
+def _run_fork(
     asked: int, answering: int, answer: Callable[[Any], Any], handled: Iterable[int]
 ) -> NoReturn:
     """In the fork: let go of all that is the parent's, then answer until the parent is gone."""
@@ -516,7 +516,7 @@ def _be_fork(
         os._exit(1)
 
 
-def _received(pipe: Any) -> Any:
+def _receive(pipe: Any) -> Any:
     return pickle.load(pipe)  # noqa: S301 - written by our own process
 
 
@@ -533,10 +533,10 @@ def serve() -> None:
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     with suppress(BrokenPipeError):
         try:
-            ready = _received(questions)
+            ready = _receive(questions)
         except Exception as error:  # an object that cannot be made again may raise anything
             what = f"the work cannot be made in another process: {error}"
-            _tell(answers, _Outcome.failure(SearsError(what, help=_ALONE)))
+            _tell(answers, _Outcome.failure(SearsError(what, help=_PICKLING_HELP)))
         else:
             _answer_all(questions, answers, ready)
     os._exit(1)  # at once, and without another try to write
@@ -552,18 +552,18 @@ def _answer_all(
     try:
         answer = ready()
         gc.freeze()  # what answers lives as long as the process
-        begun = _Outcome.of(lambda: None)
+        readiness = _Outcome.of(lambda: None)
     except BaseException as error:  # told to the parent, who raises it
-        begun = _Outcome.failure(error)
-    _tell(answers, begun)
+        readiness = _Outcome.failure(error)
+    _tell(answers, readiness)
     while True:
         question = waiting.get()
-        _tell(answers, begun if answer is None else _Outcome.of(partial(answer, question)))
+        _tell(answers, readiness if answer is None else _Outcome.of(partial(answer, question)))
 
 
 def _read(questions: BinaryIO, waiting: SimpleQueue[Any]) -> NoReturn:
     """Take questions while another is worked on; end the process when the parent is gone."""
     with suppress(EOFError, OSError, pickle.UnpicklingError):
         while True:
-            waiting.put(_received(questions))
+            waiting.put(_receive(questions))
     os._exit(1)

@@ -81,7 +81,7 @@ class Builder:
         place: Node = getattr(node, "meta", node)
         self._report(code, message, (place.start_pos, place.end_pos), hint)
 
-    def _object(self, leaf: Node, place: WordPlace) -> None:
+    def _report_objection(self, leaf: Node, place: WordPlace) -> None:
         """Report a word that cannot stand bare; the text around it may say more about why."""
         text, start = str(leaf), leaf.start_pos
         problem = objection(text, place)
@@ -326,7 +326,7 @@ class Builder:
     ) -> syntax.Test | syntax.Anchor | syntax.WholeUnit | syntax.Group:
         kind = getattr(node, "type", None) or str(node.data)
         if kind in {"WORD", "CLITIC", "PUNCTUATION", "GROUP_PUNCTUATION"}:
-            self._object(node, place)
+            self._report_objection(node, place)
             return syntax.Literal(str(node))
         if kind == "TAG":
             return syntax.Tag(str(node))

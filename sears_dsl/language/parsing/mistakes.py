@@ -60,7 +60,7 @@ def explain(
         _keyword(line, bare, position, reads)
         or _arrow(line, bare, position, reads)
         or _function_call(line, bare, position)
-        or _borrowed(line, position, reads, arrow=_arrow_place(bare))
+        or _foreign_notation(line, position, reads, arrow=_arrow_place(bare))
         or _local(line, bare, position, reads)
         or _structure(line, bare, position, expected, reads)
         or _fallback(line, position)
@@ -76,7 +76,7 @@ def _blank_quoted(line: str) -> str:
     return bare
 
 
-def _typed(text: str, reads: Reads, otherwise: str) -> str:
+def _advice_to_write(text: str, reads: Reads, otherwise: str) -> str:
     """``write `text` `` if it is read, else the other advice."""
     return f"write {code(text)}" if reads(text) else otherwise
 
@@ -90,7 +90,7 @@ def _keyword(line: str, bare: str, position: int, reads: Reads) -> Finding | Non
         mended = re.sub(r"^template\s+(\S+)\s+:\s*", r"template \1: ", line.rstrip())
         mended = re.sub(r"'(.*)'$", r'"\1"', mended)
         example = 'write `template fine: "This movie is fun."`, with nothing behind the text'
-        advice = example if mended == line else _typed(mended, reads, example)
+        advice = example if mended == line else _advice_to_write(mended, reads, example)
         return Finding("E122", "a template is quoted text", (0, 8), advice)
     if word == "label" and not rule_like:
         advice = "write `  label: NAME` under it, indented by two spaces"
@@ -160,7 +160,7 @@ def _arrow(line: str, bare: str, position: int, reads: Reads) -> Finding | None:
             wrong = "without a space on both sides" if apart else "is not the arrow of a rule"
             mended = f"{line[: other.start()].rstrip()} -> {line[other.end() :].lstrip()}"
             advice = "the arrow is -> with a space on both sides: `movie -> film`"
-            advice = _typed(mended, reads, advice)
+            advice = _advice_to_write(mended, reads, advice)
             return Finding("E103", f"`{other[0]}` {wrong}", other.span(), advice)
         return None
     empty = not bare[: arrows[0]].strip()
@@ -170,7 +170,7 @@ def _arrow(line: str, bare: str, position: int, reads: Reads) -> Finding | None:
         return Finding("E110", "nothing before the arrow", (place, place + 2), advice)
     if not bare[arrows[0] + 2 :].strip():
         deletion = f"{line[: arrows[0]].rstrip()} -> <>"
-        advice = _typed(deletion, reads, "a deletion is written `really -> <>`")
+        advice = _advice_to_write(deletion, reads, "a deletion is written `really -> <>`")
         behind = line[arrows[0] + 2 :].split()
         if behind and len(behind[0]) > 1:
             advice = f"a hash begins a comment; {as_text(behind[0])}\n{advice}"
@@ -447,7 +447,7 @@ _SPACY_NAMES = {"ORTH": "text", "TEXT": "text", "LOWER": "lower", "LEMMA": "lemm
                 "TAG": "tag"}  # fmt: skip
 
 
-def _borrowed(line: str, position: int, reads: Reads, *, arrow: int) -> Finding | None:
+def _foreign_notation(line: str, position: int, reads: Reads, *, arrow: int) -> Finding | None:
     """What stopped the parser at ``position``, if it is notation of another tool.
 
     ``arrow`` is where the consequent begins.
