@@ -239,8 +239,8 @@ def carried_back(
 ) -> str:
     """The answer to a rewritten text as an answer to its original.
 
-    Only entities have a place, and are changed. One that the rewrite left alone gets its place in
-    the original. One that overlaps new text covers all of the text that was replaced. Edits are
+    Only entities have a place in the text. One that the rewrite left alone gets its place in the
+    original. One that overlaps new text covers all of the text that was replaced. Edits are
     (start, end, old, new) in characters of the original; without them the words are aligned.
 
     Example:

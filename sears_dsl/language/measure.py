@@ -226,7 +226,7 @@ def looks_up(rule: syntax.Rule, kind: str) -> bool:
 
 
 def causes_left_alone(rules: Iterable[syntax.Rule]) -> str:
-    r"""Why rules may write nothing where they match, by the functions that they have.
+    r"""Why rules with these functions may write nothing where they match.
 
     Example:
         >>> from sears_dsl.language.loader import parse

@@ -227,7 +227,7 @@ def _consequent(pieces: Sequence[syntax.Piece]) -> str:
 def _piece(
     piece: syntax.Piece, written: str, before: syntax.Piece | None, after: syntax.Piece | None
 ) -> str:
-    """One piece; ``before`` and ``after`` are its neighbours where they are glued to it."""
+    """One piece; ``before`` and ``after`` are its neighbours, if they are glued to it."""
     if isinstance(piece, syntax.Text):
         bare = not piece.quoted and _stands_bare(piece.text, written, before, after)
         return piece.text if bare else quote(piece.text)

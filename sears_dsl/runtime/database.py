@@ -35,7 +35,7 @@ _SECONDS_TO_WAIT = 60.0
 
 
 class Database(Closing, ABC):
-    """A kind of file, which is made with its folder if it does not exist; None: in memory."""
+    """Base of our kinds of files. A missing file is made, with its folder; None is in memory."""
 
     tables: ClassVar[str]  # the statements that make its tables
     # Increased whenever the tables or their contents change; other versions are refused.
@@ -60,7 +60,7 @@ class Database(Closing, ABC):
 
     @contextmanager
     def using(self, action: str) -> Iterator[sqlite3.Connection]:
-        """The open file, for one thread at a time; its errors are raised as `unusable` ones."""
+        """The open file, for one thread at a time; its errors are raised as `unusable` has them."""
         with self._lock:
             try:
                 yield self._open()

@@ -50,7 +50,7 @@ class Folder:
     """
 
     written: str  # as the user named it
-    # The same for other processes: the absolute path, or the URI.
+    # How other processes find it: by the absolute path, or the URI.
     root: str = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -125,7 +125,7 @@ class Folder:
         )
 
     def parts(self) -> list[FolderFile]:
-        """The files that hold rows: all but hidden ones and those of engines (``_SUCCESS``)."""
+        """The files that hold rows: all but hidden ones and marks of engines (``_SUCCESS``)."""
         parts = [
             file
             for file in self.files()

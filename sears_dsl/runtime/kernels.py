@@ -170,7 +170,7 @@ class Kernel:
         self._dispatcher: Any = None
         self._was_called = False
         self._is_alike = False  # whether its arguments always have the same types
-        self._code: Any = None  # for these types
+        self._code: Any = None  # the compiled code for these types
 
     def __call__(self, *arguments: Any) -> Any:
         """The result of the function."""
@@ -397,7 +397,7 @@ def _text_of_types(types: Iterable[Any]) -> str:
 def _folder(kernel: Kernel) -> Path | None:
     """Where compiled code of a kernel lies; None if no folder can be written."""
     source = Path(kernel.plain.__code__.co_filename)
-    return _folder_beside(source.absolute().parent) if source.is_file() else None  # a prompt
+    return _folder_beside(source.absolute().parent) if source.is_file() else None  # at a prompt
 
 
 @functools.cache

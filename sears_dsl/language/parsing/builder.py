@@ -476,7 +476,7 @@ def _slot_functions(
 
 
 def _slot_function(written: str, start: int, report: Report) -> Iterator[str | syntax.Noise]:
-    """The function of a slot; none, and a report, if there is no function of its name."""
+    """The function of a slot, or nothing if none has its name, which is reported."""
     name = written.partition("(")[0]
     if name in syntax.FUNCTIONS:
         yield read_function(written, start, report, shown="{NAME.*}")
@@ -514,7 +514,7 @@ def plain_string(leaf: Node, report: Report) -> str:
 
 
 def read_function(written: str, start: int, report: Report, *, shown: str) -> str | syntax.Noise:
-    """The function as written; help shows calls like ``shown``, with the call for its ``*``."""
+    """The function that is written; help shows calls as ``shown`` with the call for its ``*``."""
     name, _, amount = written.rstrip(")").partition("(")
     if amount and name in _WITHOUT_AMOUNT:
         plain, other = code(shown.replace("*", name)), code(shown.replace("*", "swap(2)"))
@@ -533,7 +533,7 @@ def read_function(written: str, start: int, report: Report, *, shown: str) -> st
 
 
 def no_amount(what: str, name: str, place: Place, report: Report, *, shown: str) -> None:
-    """Report what stands in the place of an amount and is none."""
+    """Report text that stands in the place of an amount and is not one."""
     places, share = (shown.replace("*", f"{name}({amount})") for amount in ("2", "25%"))
     hint = f"a whole number of places, {code(places)}, or a share of the characters, {code(share)}"
     report("E121", f"{what} is not an amount", place, hint)

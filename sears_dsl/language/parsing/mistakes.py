@@ -77,7 +77,7 @@ def _blank_quoted(line: str) -> str:
 
 
 def _advice_to_write(text: str, reads: Reads, otherwise: str) -> str:
-    """``write `text` `` if it is read, else the other advice."""
+    """``write `text` `` if the parser accepts the text, else the other advice."""
     return f"write {code(text)}" if reads(text) else otherwise
 
 
@@ -280,7 +280,7 @@ def _choice(word: str, reads: Reads) -> str:
 
 
 def _bounds(line: str, position: int, end: int) -> str:
-    """The quantifier that was meant by what stands in braces."""
+    """Advice with the quantifier that the text in braces most likely means."""
     numbers = re.fullmatch(r"\{\s*(\d?)\s*(,?)\s*(\d?)\s*\}", line[position:end])
     marks = re.search(r"(?<!\S)[!#-/:-@\[-`|~]+$", line[:position])
     quantifier = "{1,3}"

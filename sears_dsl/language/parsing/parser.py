@@ -82,7 +82,7 @@ def no_rules(text: str, path: str, *, imported: bool = False) -> Diagnostic | No
     return Diagnostic("E407", message, path=path, help=advice)
 
 
-#: Characters of a line, at most.
+#: The most characters that a line may have.
 LONGEST_LINE = 20_000
 _HARMLESS = re.compile("[^\x00-\x08\x0a-\x1f\x7f-\x9f\ud800-\udfff]")
 _COMMENT_LINE = re.compile(r"[ \t]*#")
@@ -380,7 +380,7 @@ class Field:
 
 
 def _build_field(tree: Node, line: int, report: Report, *, offset: int = 0) -> Field | None:
-    """The field of a metadata line, or None where it was reported instead.
+    """The field of a metadata line, or None if it was reported instead.
 
     ``offset`` is the indentation: positions in the tree are counted after it.
     """
@@ -460,7 +460,7 @@ def _number(key: str, values: list[Node], report: Report) -> int | None:
     if key == "rate":
         share = read_share(text)
         if share is None:
-            # Who writes 0.25 means a quarter.
+            # An author who writes 0.25 means a quarter.
             of_one = re.fullmatch(r"0?\.[0-9]{1,2}", text)
             meant = f"{text.rstrip('%').strip()}%"
             if of_one:
