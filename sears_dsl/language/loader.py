@@ -353,8 +353,8 @@ class _Assembly:
             # The same words with other noise are another rule, if it has an id of its own.
             noise = (rule.metadata.rate, rule.metadata.seed) if rule.name else (None, None)
             body = (rule.antecedent, rule.consequent, rule.left, rule.right, noise)
-            if body in bodies:
-                first = bodies[body]
+            first = bodies.setdefault(body, rule)
+            if first is not rule:
                 if rule.name is None and first.name is None:
                     code, message = "E311", "the same rule twice"
                 else:
@@ -364,7 +364,6 @@ class _Assembly:
                 if code == "E311" and rule.metadata != first.metadata:
                     hint += "\nwhere both are meant, name each: `rule ID: ANTECEDENT -> CONSEQUENT`"
                 self._add(code, message, rule.span, hint)
-            bodies.setdefault(body, rule)
 
 
 def _sizes(ruleset: Ruleset) -> Iterator[Diagnostic]:

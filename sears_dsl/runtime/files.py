@@ -279,9 +279,9 @@ def write_atomically(path: Path, content: bytes, *, replacing: bytes | None = No
             )
         os.replace(temporary, place)
         sync_folder(place.parent)
+    except IsADirectoryError as error:
+        raise DataError(f"{path} is a folder", help="name a file") from error
     except OSError as error:
-        if isinstance(error, IsADirectoryError):
-            raise DataError(f"{path} is a folder", help="name a file") from error
         raise DataError(
             f"{path} could not be written: {error.strerror}",
             help="make room or choose another place; what was there before is untouched",

@@ -96,9 +96,6 @@ class Folder:
     def __getstate__(self) -> dict[str, Any]:
         return {"written": self.written, "root": self.root}  # Arrow's file systems stay here
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-
     @contextmanager
     def _naming_errors(self, name: str, doing: str) -> Iterator[None]:
         """Raise errors of a file system as `DataError`, with the name of the file."""
