@@ -463,8 +463,9 @@ class Matcher:
             tiers = np.array(list(map(self._prefilter.tier, texts)))
         else:
             with self._lock:
-                if isinstance(self._tagger, CuttingTagger):
-                    cut = self._tagger.cut(texts, again=again)
+                tagger = self._tagger
+                if tagger is not None and isinstance(tagger, CuttingTagger):
+                    cut = tagger.cut(texts, again=again)
                 tiers = self._prefilter.tiers(texts, cut=cut)
         for tier in (TOKENS, TAGS):
             rows = np.flatnonzero(tiers == tier)
