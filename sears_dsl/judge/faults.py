@@ -168,9 +168,7 @@ class _Passage:
             forms = forms_of(after)
             if _only(forms, "NNS") or (word != "this" and _only(forms, "NNS", "VBZ")):
                 yield "determiner and noun"
-        elif word == "much" and "NNS" in tags_of(after) and _lacks(after, "NN", "RB", "JJ"):
-            yield "determiner and noun"
-        elif (
+        elif (word == "much" and "NNS" in tags_of(after) and _lacks(after, "NN", "RB", "JJ")) or (
             word in _SEVERAL
             and (further in _ENDS or english().classes(further))
             and _only(forms_of(after), "NN")
