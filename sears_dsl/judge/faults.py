@@ -168,12 +168,12 @@ class _Passage:
             forms = forms_of(after)
             if _only(forms, "NNS") or (word != "this" and _only(forms, "NNS", "VBZ")):
                 yield "determiner and noun"
-        elif (word == "much" and "NNS" in tags_of(after) and _lacks(after, "NN", "RB", "JJ")) or (
-            word in _SEVERAL
-            and (further in _ENDS or english().classes(further))
-            and _only(forms_of(after), "NN")
-        ):
+        elif word == "much" and "NNS" in tags_of(after) and _lacks(after, "NN", "RB", "JJ"):
             yield "determiner and noun"
+        elif word in _SEVERAL:
+            is_last = further in _ENDS or english().classes(further)
+            if is_last and _only(forms_of(after), "NN"):
+                yield "determiner and noun"
 
     def subject(self, at: int) -> Iterator[str]:
         """The verb beside a pronoun agrees with it."""
