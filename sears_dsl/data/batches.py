@@ -1,13 +1,12 @@
-"""Rows in batches, as columns: what readers give and writers take; and text files, a row a line.
+"""Batches of rows as columns, which readers give and writers take; and plain text, a row a line.
 
-In: a path, and how to read it; columns. Out: `Batch`es, and parts of new files. Always holds: all
-columns of a batch are equally long; the first batch of a file is always there, with no rows where
-the file has none; of a text format, a file's prologue, the rows of all batches as they stand
-(`source`) and its epilogue joined are the text of the file, so that a row which nothing changed is
-written back as it stood, its line end included. Bounded in rows and in characters. Columns that
-know more about themselves (`Repeated`, `JsonColumn`) are sequences of their very values to whoever
-knows nothing of it; a row that ten rules rewrite is quoted once, not ten times. Rows that did not
-change are copied together, never taken apart and put together.
+In: a path and `ReadOptions`, or columns. Out: `Batch`es, or parts of new files. Always holds: all
+columns of a batch are equally long. A file has a first batch even if it has no rows. The prologue
+of a file in a text format, the `source` of all its batches and its epilogue, joined, are its text;
+so a row without a change is written back as it stood, its line end included. Such rows are copied
+together and not parsed again. A batch is bounded in rows and in characters. Columns that know more
+about themselves (`Repeated`, `JsonColumn`) look like plain sequences of their values; a writer that
+knows them saves work: it quotes a row that ten rules rewrite once, not ten times.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ DRAW = "draw"
 #: Row in the batch → column → new value.
 Changes: TypeAlias = Mapping[int, Mapping[str, Any]]
 
-# How the bounds of a batch grow, and so many batches after the first they have grown enough.
+# From one batch to the next, bounds grow by this factor, until so many batches have followed.
 _GROWTH, _GROWN = 1.25, 40
 _MARK = "\ufeff".encode()
 
@@ -46,11 +45,10 @@ class Batch:
     # Column name → the values of the rows; files without types give strings.
     columns: Mapping[str, Sequence[Any]]
     source: Any = None  # what the format that read the batch needs to write it back unchanged
-    # Text column → for each row, which of the batch's distinct texts it shares (the paragraphs of
-    # SQuAD, asked by many questions); columns without are not shared.
+    # Text column → for each row the number of its text, if rows share texts, as the questions on a
+    # paragraph of SQuAD do; in other columns each row has a text of its own.
     groups: Mapping[str, Sequence[int]] = field(default_factory=dict)
-    # So many rows of the batch, one after another, are the same row of the dataset: row ``i`` is of
-    # draw ``i % copies``
+    # How many consecutive rows stand for one row of the dataset: row ``i`` is draw ``i % copies``.
     copies: int = 1
 
     def row_number(self, index: int) -> int:
@@ -62,25 +60,25 @@ class Batch:
 class ReadOptions:
     """How a file is read.
 
-    Batches begin small and grow by a quarter, so that the first rows are written soon, and none
-    takes longer than all before it took; where they are cut depends on the file alone.
+    Batches begin small and grow by a quarter, so that the first rows are written soon and no batch
+    takes longer than all before it. Where they are cut depends on the file alone.
     """
 
     encoding: str = "utf-8"  # of text formats
-    # What bytes mean that are not such text: ``strict`` (an error), ``replace`` (U+FFFD) or
-    # ``ignore``.
+    # What becomes of bytes that are no text in that encoding: ``strict`` (an error), ``replace``
+    # (U+FFFD) or ``ignore``.
     errors: str = "strict"
-    # Whether csv and tsv begin with the names of the columns; without, they are "1", "2", ….
+    # Whether csv and tsv begin with the names of the columns; else these are "1", "2", ….
     header: bool = True
     rows: int = 10_000  # most rows of a batch
-    # A batch ends when it has about so many; lines come in mebibytes at most.
+    # A batch ends when it has about so many; lines are read by at most a mebibyte.
     characters: int = 1 << 20
-    first_rows: int = 200  # the same of the first batch
+    first_rows: int = 200  # the same for the first batch
     first_characters: int = 1 << 15
     limit: int | None = None  # read so many rows and no more; None for all
 
     def bounds(self, number: int) -> tuple[int, int]:
-        """Most rows of a batch, and from how many characters on it ends, by its number from 0.
+        """The most rows of a batch, counted from 0, and the number of characters that end it.
 
         Example:
             >>> ReadOptions().bounds(0), ReadOptions().bounds(99)
@@ -105,7 +103,7 @@ class Frame:
 class Reader:
     """A file being read. ``epilogue`` is known when `batches` has ended.
 
-    The form is what the first rows tell of the format, if they tell more of it.
+    ``form`` is the exact format where only the first row tells it, as the delimiter of a csv.
     """
 
     form: Format | None = None
@@ -119,7 +117,7 @@ class Reader:
 
 
 class Format(Protocol):
-    """A file format: reading, and writing in parts that are made apart and assembled in order."""
+    """A file format: reads a file, and writes one in parts, which are assembled in order."""
 
     name: str
     binary: bool
@@ -133,14 +131,14 @@ class Format(Protocol):
     def patch(
         self, batch: Batch, changes: Changes, dropped: AbstractSet[int], encoding: str
     ) -> bytes:
-        """The rows of a batch that this format read, changed, as a part."""
+        """The rows of a batch that this format read, some changed or dropped, as a part."""
 
     def assemble(self, parts: Iterable[bytes], output: BinaryIO, frame: Frame) -> None:
         """Write a file of parts."""
 
 
 class Repeated(Sequence[Any]):
-    """A column whose ``values`` repeat: for each row there is the place of its own among them.
+    """A column whose values repeat: row ``i`` has ``values[places[i]]``.
 
     Example:
         >>> list(Repeated(["a", "b"], [1, 0, 1]))
@@ -164,7 +162,7 @@ class Repeated(Sequence[Any]):
 
 
 def is_missing(value: object) -> bool:
-    """Whether a cell holds nothing, as a null of JSON or what numpy calls not a number."""
+    """Whether a cell holds nothing: None (a null of JSON) or NaN."""
     return value is None or (isinstance(value, float) and value != value)  # noqa: PLR0124
 
 
@@ -201,7 +199,7 @@ class LazyColumns(Mapping[str, Sequence[Any]]):
 def columns_named(
     columns: Mapping[str, Sequence[Any]], names: Iterable[str]
 ) -> Mapping[str, Sequence[Any]]:
-    """Those of the columns that are named; names that there are not are passed over."""
+    """The columns with these names; names without a column are skipped."""
     present = [name for name in columns if name in set(names)]
     if isinstance(columns, LazyColumns):
         return columns.named(present)
@@ -209,23 +207,22 @@ def columns_named(
 
 
 class JsonColumn(Sequence[Any]):
-    """A column that knows its values as JSON without making them first."""
+    """A column that can give its values as JSON without making the values first."""
 
     @abstractmethod
     def json_texts(self) -> list[str]:
-        """Each value as JSON; its members are what these texts decode to."""
+        """Each value as JSON; the members of the column are these texts decoded."""
 
     def objects(self) -> tuple[Sequence[int], Mapping[str, Any]] | None:
-        """The values as lists of objects, where they are that: offsets, and the fields flat.
+        """The values as lists of objects: offsets and flat fields; None if there is only JSON.
 
-        Fields are lists of texts or arrays of numbers. Tables hold them as such; None where there
-        is only JSON.
+        A field is a list of texts or an array of numbers. Arrow tables hold values in this form.
         """
         return None
 
 
 def cells(column: Sequence[Any], text_of: Callable[[Any], str]) -> list[str]:
-    """The text of each value of a column; of values that repeat, each is made once."""
+    """The text of each value of a column; the text of a repeated value is made once."""
     if isinstance(column, Repeated):
         texts = list(map(text_of, column.values))
         return list(map(texts.__getitem__, column.places))
@@ -246,7 +243,7 @@ def encoded(text: str, encoding: str) -> bytes:
 
 
 def lone_return(place: str) -> DataError:
-    """The error for a carriage return that ends no line, as all of them did on old Macs."""
+    """The error for a carriage return without a line feed, which ended lines on old Macs."""
     return DataError(
         f"{place}: a carriage return without a line feed",
         help="lines end with a line feed; of a file of old Macs make one with "
@@ -308,7 +305,7 @@ class TextFormat:
 
 
 class SourceRows:
-    r"""The rows of a batch as they stand in the file, in UTF-8; without ends, every line is one.
+    r"""The rows of a batch as they stand in the file, in UTF-8; without ``ends``, a row a line.
 
     Example:
         >>> SourceRows(b"one\ntwo\n").bounds(1)
@@ -321,42 +318,42 @@ class SourceRows:
 
     @property
     def ends(self) -> NDArray[np.integer[Any]]:
-        """Where each row ends."""
+        """One past the last byte of each row."""
         if self._ends is None:
             self._ends = line_ends(self.content)
         return self._ends
 
     @classmethod
     def of(cls, sources: Iterable[str]) -> SourceRows:
-        """Rows that are texts already."""
+        """Rows given as texts."""
         pieces = [encoded(source, "utf-8") for source in sources]
         return cls(b"".join(pieces), np.cumsum(list(map(len, pieces)), dtype=np.int64))
 
     @classmethod
     def until(cls, content: bytes, ends: NDArray[np.integer[Any]]) -> SourceRows:
-        """Rows without what stands after the last of them."""
+        """The rows that end at ``ends``, without the content after the last of them."""
         return cls(content[: int(ends[-1]) if len(ends) else 0], ends)
 
     def __len__(self) -> int:
         return len(self.ends)
 
     def bounds(self, row: int) -> tuple[int, int]:
-        """Where a row begins and ends, with what stands before and after it."""
+        """The first byte of a row and one past its last, with blank lines, commas and line end."""
         return int(self.ends[row - 1]) if row else 0, int(self.ends[row])
 
 
 class LineReader(Reader):
-    """A reader over lines; subclasses say what they mean."""
+    """A reader over lines; subclasses say what the lines mean."""
 
     def __init__(self, path: str, options: ReadOptions) -> None:
         self.source = TextSource(path, encoding=options.encoding, errors=options.errors)
         self.name = self.source.name
         self.encoding = self.source.encoding
         self.options = options
-        self.lines = 0  # in all chunks that were given so far
+        self.lines = 0  # in all chunks so far
 
     def chunks(self) -> Iterator[bytes]:
-        """Whole lines within the bounds of a batch, the byte order mark moved to the prologue."""
+        """Whole lines within the bounds of a batch; a byte order mark moves to the prologue."""
         number = 0
         limit = self.options.limit
         first = True
@@ -364,11 +361,11 @@ class LineReader(Reader):
             mean = max(1, block.size // block.count)
             while block.count:
                 most, characters = self.options.bounds(number)
-                if characters < self.options.characters:  # more than a mebibyte are no lines
+                if characters < self.options.characters:  # a block has about a mebibyte
                     most = max(1, min(most, characters // mean))
                 if limit is None:  # a small rest would cost nearly what a whole batch costs
                     most = -(-block.count // -(-block.count // most))
-                else:  # what stands beyond the limit may be anything
+                else:  # lines far beyond the limit are not looked at: they may be invalid
                     most = min(most, limit + 1)
                 self.lines += min(most, block.count)
                 content = block.take(most)
@@ -382,9 +379,9 @@ class LineReader(Reader):
 
 
 class PlainText(TextFormat):
-    """A row a line, one column named ``text``; line ends are not part of the text.
+    """A row a line, in one column named ``text``; line ends are not part of the text.
 
-    New rows are written as their text and a line feed: of records, the rewritten text alone.
+    A new row is written as its text and a line feed; a record, as its rewritten text alone.
     """
 
     name = "txt"
@@ -394,7 +391,7 @@ class PlainText(TextFormat):
         return _PlainReader(path, options)
 
     def encode(self, columns: Mapping[str, Sequence[Any]], encoding: str) -> bytes:
-        """The column ``rewritten`` or else the only column, a line each."""
+        """The column ``rewritten``, or else the only column, as one line a row."""
         if "rewritten" not in columns and len(columns) != 1:
             raise DataError(
                 f"plain text holds one column, not {len(columns)} ({', '.join(columns)})",
@@ -440,7 +437,7 @@ class _PlainReader(LineReader):
 
 
 def plain_value(value: Any) -> Any:
-    """What stands in JSON for a value that it has no form for."""
+    """The JSON form of a value that the json module cannot write itself."""
     if isinstance(value, (datetime.date, datetime.time)):
         return value.isoformat()
     if isinstance(value, decimal.Decimal):

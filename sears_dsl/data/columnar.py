@@ -66,7 +66,7 @@ def taken(values: Any, places: Sequence[int]) -> Any:
 
 
 class RecordBatchColumns(batches.LazyColumns):
-    """The columns of a record batch, which alone goes along where they are pickled."""
+    """The columns of a record batch; a pickle of them holds the record batch alone."""
 
     def __init__(self, record_batch: Any) -> None:
         super().__init__(record_batch.schema.names)
@@ -80,7 +80,7 @@ class RecordBatchColumns(batches.LazyColumns):
         return RecordBatchColumns(self.record_batch.select(names))
 
     def at(self, places: Sequence[int], added: Mapping[str, Any]) -> RecordBatchColumns:
-        """The rows at some places, with columns of numbers behind their own."""
+        """The rows at some places, with the columns of numbers ``added`` after their own."""
         arrow = require_pyarrow()
         rows = taken(self.record_batch, places)
         schema = rows.schema
@@ -91,7 +91,7 @@ class RecordBatchColumns(batches.LazyColumns):
         return RecordBatchColumns(arrow.RecordBatch.from_arrays(arrays, schema=schema))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Arrow's own form leaves out the rows around a slice, its pickle does not.
+        # Arrow's stream form holds the rows of a slice alone; its pickle also those around it.
         return _unpickled, (_part(self.record_batch),)
 
 
@@ -142,7 +142,7 @@ class Columnar:
     def typed(
         self, columns: Mapping[str, Sequence[Any]], names: Iterable[str]
     ) -> Mapping[str, Sequence[Any]]:
-        """Columns of which some have got a type, by all of their values."""
+        """The columns, those with these names as Arrow values, typed by all of their values."""
         if isinstance(columns, RecordBatchColumns):
             return columns
         arrow = require_pyarrow()
@@ -183,9 +183,9 @@ class Columnar:
         return _part(record_batch)
 
     def assemble(self, parts: Iterable[bytes], output: BinaryIO, frame: batches.Frame) -> None:
-        """One file of all parts; columns that changed their type are widened.
+        """Write one file of all parts; a column whose type differs between parts is widened.
 
-        A column of which nothing is known, since there are no values, holds text.
+        In a file of new rows, a column without any value holds text.
         """
         arrow = require_pyarrow()
         if isinstance(parts, Iterator):  # they are gone through twice
@@ -295,7 +295,7 @@ class _ColumnarReader(batches.Reader):
         return reader.schema, (reader.get_batch(number) for number in numbers)
 
     def _bounded(self, record_batch: Any, number: int) -> Iterator[Any]:
-        """Rows as pieces, of which the first has this number."""
+        """The pieces of a record batch within the bounds; the first makes batch ``number``."""
         rows = record_batch.num_rows
         mean = record_batch.nbytes / max(1, rows)
         at = 0

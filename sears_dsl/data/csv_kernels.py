@@ -1,11 +1,12 @@
 """Csv a batch at a time: kernels find fields and write lines, as the csv module does row by row.
 
 In: whole lines in UTF-8, or columns of texts. Out: columns that become texts when they are asked
-for, or lines. Always holds: the rows are those of the csv module; what it would refuse is left to
-it, and says so. Texts go between Python and kernels as pickles, since nothing else makes a list of
-texts, or takes one, in a single call. Reading costs a third of a nanosecond a byte, and some 80 ns
-for each text that Python gets; memory for the bytes, as much for their marks, and four bytes a
-field. Of writing, a third goes into the pickle, and a third into looking for quotes and copying.
+for, or lines. Always holds: the rows are those of the csv module; content that it would refuse is
+left to it, so that it reports the error. Texts pass between Python and kernels as pickles, since
+nothing else makes or reads a list of texts in one call. Reading takes a third of a nanosecond a
+byte, and some 80 ns for each text that Python gets; memory for the bytes, as much for their marks,
+and four bytes a field. A third of the time of writing goes into the pickle, and a third into
+looking for quotes and copying.
 """
 
 from __future__ import annotations
@@ -24,33 +25,33 @@ from sears_dsl.runtime.array_types import Int32Array, Int64Array, Integer, UInt8
 from sears_dsl.runtime.kernels import compiles, kernel
 
 _QUOTE, _COMMA, _RETURN, _LINE_FEED = map(ord, '",\r\n')
-# A list of texts as a pickle: its mark; of each text a code, four bytes that say how long it is,
-# and its UTF-8; what makes a list of them, and what ends it. Python's own begins with an empty list
-# (three bytes with the protocol), to which a text is appended, or all after a mark.
+# The codes of a pickled list of texts. One that is made here has a mark; for each text a code, its
+# length in four bytes and its UTF-8; then the codes for a list and for the end. One of Python's
+# begins with the protocol and an empty list (three bytes), to which texts are appended.
 _MARK, _TEXT, _LIST, _STOP, _APPEND, _APPEND_ALL, _EMPTY_LIST = map(ord, "(Xl.ae]")
 _HEAD = 5
 _BEFORE_LIST = 3
 _HALF_A_PAIR = re.compile(rb"\xed[\xa0-\xbf]")
-# Places in bytes are numbers without a sign: none is looked at from behind, and to slice an array
+# Places in bytes are unsigned, so that numba need not check for negative ones. To slice an array
 # for each field would cost more than the field.
 _FIRST, _ONE = np.uint64(0), np.uint64(1)
-# So many bytes are looked at, and copied, at once.
+# How many bytes are searched or copied at once.
 _WORD = 8
 _BYTES_OF_BLOCK = 128
 _BLOCK, _TWO_WORDS = np.uint64(_BYTES_OF_BLOCK), np.uint64(2 * _WORD)
-# From a place on: which bytes of a block belong to a text that has as many less than a block.
+# From place n on: which bytes of a block belong to a text that is n bytes shorter than a block.
 _INSIDE = np.arange(2 * _BYTES_OF_BLOCK) < _BYTES_OF_BLOCK
-# Behind all texts, so that a block can be read from any place in them; with what ends the list.
+# A last text, so that a block can be read from any place in the others; its size, up to the end.
 _ROOM = " " * _BYTES_OF_BLOCK
 _ROOM_SIZE = _HEAD + _BYTES_OF_BLOCK + len("e.")
 _NEXT_WORD = np.uint64(_WORD)
-# Of eight bytes those with one mark, and those with the other.
+# Masks of each of the two marks (see `mark_ends`) in eight bytes.
 _ENDS, _QUOTES = np.uint64(0x0101010101010101), np.uint64(0x0202020202020202)
 _HALF, _QUARTER, _COUNT = np.uint64(32), np.uint64(16), np.uint64(15)
 
 
 class FieldColumns(LazyColumns):
-    r"""Columns of csv, made of its bytes, the rows as they stand, when they are asked for.
+    r"""Columns of csv, each made from the bytes of the rows when it is asked for.
 
     Example:
         >>> columns = FieldColumns.of(b'1,"a ""b"" c"\n2,d\n', ["id", "text"])
@@ -68,7 +69,7 @@ class FieldColumns(LazyColumns):
 
     @classmethod
     def of(cls, content: bytes, names: Sequence[str]) -> FieldColumns | None:
-        """The columns of rows that end in whole lines; None where one is not as it should be."""
+        """The columns of the whole rows in ``content``; None where one is not as it should be."""
         data = np.frombuffer(content, np.uint8)
         marks = np.empty(len(data) + _WORD, np.uint8)
         mark_ends(data, marks)
@@ -89,7 +90,7 @@ class FieldColumns(LazyColumns):
         content, column = self.source.content, self._of_file.index(name)
         if compiles():
             return column_of(content, self._ends, len(self._of_file), column)
-        # In another process, which has not got its kernels yet.
+        # Another process, which has no compiled kernels yet, may ask for a column.
         rows = csv.reader(StringIO(content.decode(), newline="\n"), strict=True)
         return [row[column] for row in rows if row]
 
@@ -98,7 +99,7 @@ class FieldColumns(LazyColumns):
 
 
 def column_of(content: bytes, ends: Int32Array, width: int, column: int) -> list[str]:
-    """A column, from 0, of rows of csv, whose fields end as `find_fields` tells it."""
+    """The texts of a column, counted from 0; ``ends`` and ``width`` are those of `find_fields`."""
     data = np.frombuffer(content, np.uint8)
     longer = content if len(content) > _WORD else content + bytes(2 * _WORD)
     words = words_of(np.frombuffer(longer, np.uint8))
@@ -109,12 +110,12 @@ def column_of(content: bytes, ends: Int32Array, width: int, column: int) -> list
 
 
 def words_of(data: UInt8Array) -> UInt64Array:
-    """The eight bytes from each place on, as numbers, of nine bytes or more; none is copied."""
+    """For each place, the eight bytes from there on as one number; a view of nine bytes or more."""
     return np.ndarray((len(data) - _WORD + 1,), np.uint64, data, strides=(1,))
 
 
 class _Pieces(list[bytes]):
-    """What a pickler writes: all texts in one piece, but for very long ones."""
+    """A file for a pickler, as a list of what it writes: one piece, but for very long texts."""
 
     write = list.append
 
@@ -125,7 +126,7 @@ class _TextPickler(pickle.Pickler):
         self.fast = True  # a text that comes again is written again
 
     def reducer_override(self, value: object) -> Any:
-        """What is not of a type of Python's own is not text."""
+        """Refuse objects of other types than Python's own, which are no texts."""
         raise pickle.PicklingError
 
 
@@ -151,7 +152,7 @@ def quoted_lines(columns: Sequence[Sequence[Any]]) -> bytes | None:
     if not find_texts(pickled, counts, bounds, held):
         return None
     places: Int64Array = np.arange(bounds.shape[1])
-    most = 2 * len(pickled)  # the quotes of a text, and what follows on it, are fewer than its head
+    most = 2 * len(pickled)  # the quotes around a text, and its end, take less than its head
     if any(isinstance(column, Repeated) for column in columns):
         of_rows = [getattr(column, "places", range(len(column))) for column in columns]
         firsts = np.cumsum(counts) - counts
@@ -166,7 +167,7 @@ def quoted_lines(columns: Sequence[Sequence[Any]]) -> bytes | None:
 
 @kernel
 def mark_ends(data: UInt8Array, marks: UInt8Array) -> Any:
-    """Mark what ends a field: 1 without quotes, 2 in quotes, 3 behind the last byte."""
+    """Mark the bytes that end a field: 1 a plain one, 2 a quoted one, 3 (behind all bytes) both."""
     for place in range(len(data)):
         code = data[place]
         ends = (code == _COMMA) | (code == _LINE_FEED) | (code == _RETURN)
@@ -187,11 +188,11 @@ def unmarked(marks: np.uint64) -> Any:
 
 @kernel
 def find_fields(data: UInt8Array, words: UInt64Array, width: Integer, ends: Int32Array) -> Any:
-    """Where the fields of whole rows of csv end; ``~end`` of a field with a quote that is doubled.
+    """Write where the fields of whole rows of csv end; ``~end`` for one with a doubled quote.
 
-    ``words`` are the marks (see `mark_ends`) of eight bytes each, from every byte on. There is room
-    for as many ends as there can be. Returned is how many there are, those of a row that has no end
-    left out; -1 where a row has not so many fields as the width, or is no csv.
+    ``words`` has for each byte the marks (see `mark_ends`) of the eight bytes from there on, and
+    ``ends`` has room for all ends that there can be. Returns how many there are, without those of a
+    last row that is not whole; -1 where a row is no csv, or has not ``width`` fields.
     """
     length = np.uint64(len(data))
     at = _FIRST
@@ -254,7 +255,10 @@ def pickle_column(  # noqa: PLR0917 - what there is, then what is made of it
     pickled: UInt8Array,
     pickled_words: UInt64Array,
 ) -> Any:
-    """A column of csv as a pickled list of texts; how many bytes it has. For words see `moved`."""
+    """Write a column of csv as a pickled list of texts; returns its size in bytes.
+
+    ``words`` and ``pickled_words`` are views as `words_of` gives them.
+    """
     length = np.uint64(len(data))
     pickled[0] = _MARK
     size = _ONE
@@ -303,10 +307,10 @@ def pickle_column(  # noqa: PLR0917 - what there is, then what is made of it
 def moved(
     source: UInt8Array, start: np.uint64, end: np.uint64, target: UInt8Array, at: np.uint64
 ) -> Any:
-    """Copy bytes to some place of others, a block at a time; one past the last there.
+    """Copy bytes to ``at`` in another array, a block at a time; returns one past the last there.
 
-    What stands behind the copy, up to a block, is read and written over as well: how long a text is
-    no processor foresees, and to be wrong costs as much as to copy a block.
+    Up to a block behind the copy is read and overwritten as well. A processor cannot predict how
+    long a text is, and a wrong prediction costs as much as to copy a block.
     """
     past = at + end - start
     while at < past:
@@ -321,11 +325,11 @@ def moved(
 def find_texts(
     pickled: UInt8Array, counts: Int64Array, bounds: Int64Array, held: UInt8Array
 ) -> Any:
-    """Where the texts of pickled lists of so many begin and end; whether there is nothing else.
+    """Write where the texts of pickled lists begin and end; returns whether there is nothing else.
 
-    ``held`` says of each whether it has a quote (2), or something else for which it is quoted (1):
-    to look for them here costs little, while the processor waits for where the next text begins.
-    The lists stand in a list, in which something follows on them.
+    The lists have ``counts`` texts, and stand in one list with a last text behind them. ``held``
+    gets 2 for a text with a quote, 1 for one with something else that needs quotes, else 0. The
+    search costs little here, while the processor waits for the place of the next text.
     """
     at = _BEFORE_LIST
     text = 0
@@ -357,13 +361,13 @@ def find_texts(
             held[text] = 2 if quotes else others
             at += length
             text += 1
-    at = after_marks(pickled, at)  # a tuple of texts ends after them
+    at = after_marks(pickled, at)  # behind texts in a tuple stands the code that makes it
     return pickled[at] == _TEXT and len(pickled) - at == _ROOM_SIZE
 
 
 @kernel
 def after_marks(pickled: UInt8Array, at: Integer) -> Any:
-    """The first place from one on that does not belong to how a list is made."""
+    """The first place from ``at`` on that has no code for making a list."""
     while pickled[at] in (_MARK, _APPEND, _APPEND_ALL):
         at += 1
     return at
@@ -379,7 +383,7 @@ def write_lines(  # noqa: PLR0917 - what there is, then what is made of it
     lines: UInt8Array,
     line_words: UInt64Array,
 ) -> Any:
-    """Texts (see `find_texts`) as rows of csv; how many bytes of the room for lines they take.
+    """Write texts (see `find_texts`) as rows of csv; returns how many bytes of ``lines`` they take.
 
     ``places`` (columns, rows) are the numbers of the texts; for words see `words_of`.
     """
@@ -390,7 +394,7 @@ def write_lines(  # noqa: PLR0917 - what there is, then what is made of it
             text = places[column, row]
             start, end = np.uint64(bounds[0, text]), np.uint64(bounds[1, text])
             quotes = held[text] > 1
-            # Without a branch, which would be taken wrongly as often as not.
+            # Without a branch, which would be mispredicted as often as not.
             quoted = (held[text] > 0) | ((columns == 1) & (start == end))
             lines[size] = _QUOTE
             size += np.uint64(quoted)

@@ -2,12 +2,11 @@
 
 In: the lines of a file. Out: `Batch`es of text columns, and parts of new files. Always holds: a
 row without a change is written as it stood, its quoting and line end included; in a changed row
-only the changed fields are written anew. What parts the columns of a csv is told by its first line:
-commas or, where no comma stands between the names, semicolons, tabs or vertical bars, as
-spreadsheets write in many languages. A row that does not fit its file is a `DataError` with
-its line. Python's csv module reads rows one by one, and says what is wrong with one; where kernels
-are compiled they read and write csv a batch at a time (`csv_kernels`). Costs a microsecond a row
-and column by the csv module.
+only the changed fields are written anew. The first line of a csv tells its delimiter: a comma or,
+where none stands between the names, a semicolon, tab or vertical bar, which spreadsheets write in
+many languages. A row that does not fit its file is a `DataError` with its line. Python's csv module
+reads rows one by one, at a microsecond a row and column, and reports invalid ones; compiled kernels
+(`csv_kernels`) read and write csv a batch at a time.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ from sears_dsl.runtime.kernels import compiles, expect
 # A longer field is most likely a quote that is never closed; larger values break some C compilers.
 _LONGEST_FIELD = 1 << 27
 _EMPTY = '""'
-# What else stands between two names of a first line that has no comma.
+# How another delimiter stands between two names, in a first line without a comma.
 _BETWEEN = {
     "\t": re.compile(r"\t"),
     ";": re.compile(r"[^\s;]\s?;(?:\s?;)*\s?[^\s;]"),
@@ -39,7 +38,7 @@ _BETWEEN = {
 }
 _QUOTED = r'"(?:[^"]|"")*"'
 _FIRST_ROW = re.compile(rf'[\r\n]*((?:{_QUOTED}|[^"\r\n])*)')
-# Spreadsheets take it from a first line, which is no row: ``sep=;``.
+# Spreadsheets take the delimiter from a line before the header: ``sep=;``.
 _SAYS_WHAT_PARTS = re.compile(r"sep=([,;|\t])\r?\n")
 _PARTS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
 _NO_HEADER = (
@@ -48,7 +47,7 @@ _NO_HEADER = (
 _LONE_RETURN = re.compile(r"\r(?!\n|$)")
 _OPEN_FIELD = "unexpected end of data"  # as the csv module says it
 _FIELD = {each: re.compile(rf"{_QUOTED}|[^{re.escape(each)}\r\n]*") for each in ",;|\t"}
-# Bytes that take the csv module as long as a kernel in plain Python takes for a step.
+# Bytes that the csv module reads in the time of one step of a kernel in plain Python.
 _BYTES_A_STEP = 800
 
 
@@ -88,7 +87,7 @@ class Delimited(batches.TextFormat):
     def header(self, names: Sequence[str]) -> str:
         """The names of the columns."""
         line = self.fields(names)
-        # Read again without quotes, names could be taken for others.
+        # Without quotes, the names could be split at another delimiter when they are read.
         if self.quoting and _parting(line) != self.delimiter:
             line = self.delimiter.join('"' + name.replace('"', '""') + '"' for name in names)
         return f"{line}\n"
@@ -96,7 +95,7 @@ class Delimited(batches.TextFormat):
     def encode(self, columns: Mapping[str, Sequence[Any]], encoding: str) -> bytes:
         """A line a row."""
         if self.quoting and self.delimiter == "," and compiles():
-            # Most columns are texts already; to see that costs as much as to write them.
+            # Most columns are texts already; to check that first costs as much as to write them.
             lines = quoted_lines(list(columns.values()))
             if lines is None:
                 lines = quoted_lines(list(map(_texts, columns.values())))
@@ -112,7 +111,7 @@ class Delimited(batches.TextFormat):
         """Texts as they stand in lines."""
         if isinstance(texts, Repeated):
             return Repeated(self._column(texts.values), texts.places)
-        # No call for each text, which would take half as long again.
+        # One call for all texts: a call for each would take half as long again.
         return _quoted(texts, self.delimiter) if self.quoting else list(map(self.field, texts))
 
     def replaced(self, source: str, names: Sequence[str], new: Mapping[str, Any]) -> str:
@@ -139,7 +138,7 @@ class Delimited(batches.TextFormat):
         return text
 
     def _field_spans(self, text: str) -> list[tuple[int, int]]:
-        """Where the fields of a row stand; the strict reader has accepted it before."""
+        """The places of the fields of a row that the strict reader has accepted."""
         spans = []
         at = 0
         pattern = _FIELD[self.delimiter]
@@ -152,7 +151,7 @@ class Delimited(batches.TextFormat):
             at = end + 1
 
 
-#: A csv by what parts its columns.
+#: The csv formats by their delimiters.
 CSV = {
     delimiter: Delimited(name, delimiter, quoting=True)
     for delimiter, name in (
@@ -165,7 +164,7 @@ CSV = {
 
 
 def _parting(content: str) -> str:
-    """What parts the columns of a csv, by its first row."""
+    """The delimiter of a csv, by its first row."""
     row = _FIRST_ROW.match(content)
     names = re.sub(_QUOTED, '""', row[1]) if row else ""
     parting = (each for each, between in _BETWEEN.items() if between.search(names))
@@ -175,8 +174,8 @@ def _parting(content: str) -> str:
 class _DelimitedReader(batches.LineReader):
     """Rows of fields, a chunk of lines at a time.
 
-    A row that goes on in the next chunk is read with that, as are blank lines, which are part of
-    what stands before the next row.
+    A row that goes on in the next chunk is read with that chunk. So are the blank lines at the end
+    of a chunk, since they belong to the row after them.
     """
 
     form: Delimited
@@ -187,10 +186,10 @@ class _DelimitedReader(batches.LineReader):
             csv.field_size_limit(_LONGEST_FIELD)
         self.form = form
         self._width = 0  # not known before the first row
-        self._line = 0  # lines before those that are read one by one
+        self._line = 0  # lines before those that `_one_by_one` reads
 
     def batches(self) -> Iterator[Batch]:
-        """Batches of whole rows, about as many as the options say."""
+        """Batches of whole rows, about as large as the options say."""
         first, limit = 0, self.options.limit
         names, content, of_file = self._header()
         chunks = chain([content] if content else [], of_file, [b""])
@@ -204,7 +203,7 @@ class _DelimitedReader(batches.LineReader):
             if source.content:
                 yield Batch(first, len(source), columns, source)
                 first += len(source)
-            # One long row is not looked through again with each of the chunks that it takes.
+            # Wait for twice as much, so that a long row is not searched again with every chunk.
             least = 0 if source.content else 2 * len(content)
             content = content[len(source.content) :]
         if not first:
@@ -213,7 +212,7 @@ class _DelimitedReader(batches.LineReader):
             self.epilogue = content.decode()
 
     def _header(self) -> tuple[list[str], bytes, Iterator[bytes]]:
-        """The names of the columns, what was read after them, and the chunks that follow."""
+        """The names of the columns, the content read after them, and the chunks that follow."""
         chunks = self.chunks()
         content = b""
         while True:
@@ -239,7 +238,7 @@ class _DelimitedReader(batches.LineReader):
         return names, content[len(header) :], chunks
 
     def _parted(self, content: bytes) -> bytes:
-        """Look at what parts the columns; what stands before the names goes to the prologue."""
+        """Find the delimiter; a line ``sep=…`` goes from the content to the prologue."""
         text = content.decode()
         says = _SAYS_WHAT_PARTS.match(text)
         if says:
@@ -266,7 +265,7 @@ class _DelimitedReader(batches.LineReader):
     def _rows(
         self, names: Sequence[str], content: bytes, *, last: bool, most: int | None
     ) -> tuple[Mapping[str, Sequence[str]], SourceRows]:
-        """The rows that end in some lines, at most so many, as columns and as they stand."""
+        """The whole rows in some lines, at most ``most``, as columns and as they stand."""
         at_once = self.form is CSV[","] and names and most is None and not last
         if at_once and len(content) < _LONGEST_FIELD:
             expect(len(content) // _BYTES_A_STEP)
@@ -280,7 +279,7 @@ class _DelimitedReader(batches.LineReader):
     def _one_by_one(
         self, content: bytes, *, last: bool, most: int | None
     ) -> tuple[list[list[str]], SourceRows]:
-        """The same, row by row; more lines may follow unless these are the last."""
+        """The whole rows in some lines, read row by row; ``last``: no more lines follow."""
         lines = StringIO(content.decode(), newline="\n")
         delimiter = self.form.delimiter
         reader = csv.reader(lines, delimiter=delimiter, strict=True)
@@ -315,7 +314,7 @@ class _DelimitedReader(batches.LineReader):
         width = self._width or len(row)
         if len(row) != width:
             delimiter = self.form.delimiter
-            # In backticks, since functions of Python take no format.
+            # Commands in backticks, since functions of Python take no option.
             others = " or ".join(
                 f"`sears … --format {each.name}`"
                 for each in CSV.values()
@@ -343,7 +342,7 @@ class _DelimitedReader(batches.LineReader):
 
 
 def _quoted(texts: Sequence[str], delimiter: str) -> list[str]:
-    """Texts, in quotes where they hold what would end them."""
+    """Texts, in quotes where they hold a quote, a delimiter or a line end."""
     return [
         '"' + text.replace('"', '""') + '"'
         if '"' in text or delimiter in text or "\n" in text or "\r" in text
@@ -363,7 +362,7 @@ def _texts(column: Sequence[Any]) -> Sequence[str]:
 
 def _cell(value: Any) -> str:
     if isinstance(value, str):
-        return str.__str__(value)  # of a class of its own
+        return str.__str__(value)  # a plain text, even of a subclass
     if value is None:
         return ""
     if isinstance(value, (list, dict, tuple, bool)):

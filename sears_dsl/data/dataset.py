@@ -1,9 +1,8 @@
 """Datasets: from the name of a file to batches of rows with known columns and ids.
 
-In: a path and what the user says about it. Out: a `Dataset` whose first batch has been looked at.
-Always holds: a column that is used exists; ids that come from a column are distinct. Costs one
-batch, and 12 bytes a row where ids are checked; nothing a row where they count on, as numbers of
-rows do.
+In: a path and what the user says about it. Out: a `Dataset` whose first batch has been read. Always
+holds: a column that is used exists; ids that come from a column are distinct. Costs the memory of
+one batch, and 12 bytes a row to check ids. Ids that count up, as row numbers do, cost nothing.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ from sears_dsl.data.squad import Squad
 from sears_dsl.errors import DataError, UsageError
 from sears_dsl.runtime.files import is_file, is_there, write_atomically
 
-_EVERY: tuple[Format, ...] = (
+_ALL_FORMATS: tuple[Format, ...] = (
     *CSV.values(),
     Delimited("tsv", "\t", quoting=False),
     JsonLines(),
@@ -41,12 +40,12 @@ _EVERY: tuple[Format, ...] = (
     PlainText(),
     Squad(),
 )
-_FORMATS: Mapping[str, Format] = {form.name: form for form in _EVERY}
+_FORMATS: Mapping[str, Format] = {form.name: form for form in _ALL_FORMATS}
 FORMAT_NAMES = tuple(_FORMATS)
 _ALIASES = {"ndjson": "jsonl", "feather": "arrow", "ipc": "arrow", "text": "txt", "tab": "tsv"}
 _USUAL_TEXT_COLUMNS = ("text", "sentence", "question", "review")
 _ID_COLUMN = "id"
-# A name with so many is most likely a text.
+# A column name with so many spaces is most likely a text, in a file without a header.
 _SPACES = 3
 _MOST_DIGITS = 18
 
@@ -67,7 +66,7 @@ def format_named(name: str) -> Format:
 
 
 def format_of(path: str, explicit: str | None = None, *, reading: bool = True) -> Format:
-    """The format of a file by its name; of ``-``, plain text unless it is said.
+    """The format of a file by its name; ``-`` is plain text unless ``explicit`` names another.
 
     A ``.json`` file that is to be read and begins with an object is taken for SQuAD.
 
@@ -109,7 +108,7 @@ def format_of(path: str, explicit: str | None = None, *, reading: bool = True) -
 
 
 def parted_as(form: Format, name: str) -> Format:
-    """The format of a file with the rows of another: a csv is parted as that one is.
+    """The format itself, except that plain csv takes the delimiter of the csv format ``name``.
 
     Example:
         >>> parted_as(format_named("csv"), "csv-semicolon").name
@@ -119,14 +118,14 @@ def parted_as(form: Format, name: str) -> Format:
 
 
 def is_stream(path: str) -> bool:
-    """Standard output, a device or a pipe: whatever cannot be replaced as a whole."""
+    """Whether a path is standard output, a device or a pipe, which cannot be replaced whole."""
     if path == streams.STANDARD_STREAM:
         return True
     return os.path.exists(path) and not stat.S_ISREG(os.stat(path).st_mode)
 
 
 class Dataset:
-    r"""A file that is being read; of JSON lines the ``names`` are those of the first batch.
+    r"""A file being read. ``names`` are its columns; of JSON lines, those of the first batch.
 
     DataError: it cannot be read, or is not what its format says. UsageError: options do not fit it.
 
@@ -149,7 +148,7 @@ class Dataset:
         self._reader = self.format.read(path, options or ReadOptions())
         self._batches = self._reader.batches()
         self.first = next(self._batches)
-        # Of a csv the first line says what parts it.
+        # The first line of a csv tells its delimiter.
         self.format = self._reader.form or self.format
         self.names: tuple[str, ...] = tuple(self.first.columns)
 
@@ -160,12 +159,12 @@ class Dataset:
 
     @property
     def encoding(self) -> str:
-        """The encoding of the text as it is."""
+        """The encoding of the file's text."""
         return self._reader.encoding
 
     @property
     def around(self) -> tuple[str, str]:
-        """What stands before and after the rows; complete when the batches have been read."""
+        """The text before and after the rows; complete when all batches have been read."""
         return self._reader.prologue, self._reader.epilogue
 
     def batches(self) -> Iterator[Batch]:
@@ -173,7 +172,7 @@ class Dataset:
         return chain([self.first], self._batches)
 
     def check_unchanged(self) -> None:
-        """Refuse what was read of a file that somebody was writing."""
+        """Raise a DataError if the file changed while it was read."""
         if streams.input_state(self.path) != self._before:
             raise DataError(
                 f"{self.path} changed while it was read",
@@ -183,10 +182,10 @@ class Dataset:
     def format_to_write(
         self, path: str, explicit: str | None = None, *, chained: bool, draws: int = 1
     ) -> Format:
-        """The format of an output, as it was named or as its path tells.
+        """The format of an output, by its ``explicit`` name or by its path.
 
-        Into it go these rows, ``chained``, with a column for the draw where there are several; or
-        records of them.
+        If ``chained``, these rows go into it, with a column for the draw where there are several;
+        else records of their rewrites. UsageError: the format cannot hold them.
         """
         stream, squad = is_stream(path), self.format.name == "squad"
         form_name = explicit
@@ -242,15 +241,15 @@ def require_column(names: Sequence[str], column: str, *, where: str) -> str:
 
 
 def _listed(names: Sequence[str]) -> str:
-    """Names of columns; of one with blanks at its edges they are shown."""
+    """Names of columns, joined; a name with blanks at its edges is quoted."""
     return ", ".join(name if name == name.strip() else repr(name) for name in names)
 
 
 def default_column(batch: Batch, *, where: str, label: str | None = None) -> str:
-    """The column to rewrite where the user names none; not that of labels.
+    """The column to rewrite where the user names none; never that of labels.
 
-    The only column of text (not all numbers, not the ids), or the only one of those named text,
-    sentence, question and review.
+    It is the only column named text, sentence, question or review, or else the only column of text
+    (not the ids, and not all numbers).
     """
     names = [name for name in batch.columns if name not in (_ID_COLUMN, label)]
     usual = [name for name in names if name in _USUAL_TEXT_COLUMNS]
@@ -283,7 +282,7 @@ def row_ids(batch: Batch, column: str | None, *, where: str = "the dataset") -> 
     if column is None:
         return [str(batch.row_number(row)) for row in range(batch.rows)]
     values = batch.columns.get(column, [None] * batch.rows)
-    if None in values or "" in values or any(map(ne, values, values)):  # unequal: not a number
+    if None in values or "" in values or any(map(ne, values, values)):  # NaN differs from itself
         index = next(i for i, each in enumerate(values) if each in (None, "") or ne(each, each))
         raise DataError(
             f"{where}: row {batch.row_number(index)} has no {column}",
@@ -295,9 +294,9 @@ def row_ids(batch: Batch, column: str | None, *, where: str = "the dataset") -> 
 def write_columns(
     columns: Mapping[str, Sequence[Any]], path: Path, form: Format | None = None
 ) -> None:
-    """Write a file of new rows, whole or not at all, of the format that its name says.
+    """Write a file of new rows, whole or not at all.
 
-    Compressed where the name says so.
+    The file's name says the format, unless ``form`` is given, and the compression.
     """
     form = form or format_of(str(path), reading=False)
     content = BytesIO()
@@ -311,10 +310,10 @@ def write_columns(
 
 
 class IdLedger:
-    """All ids seen so far: numbers that count on from the first row, then 64-bit hashes in runs.
+    """All ids so far: numbers that count up from the first row, then sorted runs of 64-bit hashes.
 
-    Two different ids of a million rows are taken for the same with a chance under 1 in 10 million,
-    of a billion with one of 2.7%; within a batch ids are compared in full.
+    The chance that two different ids are taken for the same is under 1 in 10 million for a million
+    rows, and 2.7% for a billion. Within a batch, ids are compared in full.
 
     Example:
         >>> ledger = IdLedger("a.csv")
@@ -333,7 +332,7 @@ class IdLedger:
         self._runs: list[tuple[NDArray[np.int64], NDArray[np.uint32]]] = []
 
     def add(self, ids: Sequence[str], *, first: int) -> None:
-        """Enter the ids of rows that follow ``first`` others."""
+        """Enter the ids of rows that follow ``first`` others; a DataError if one comes again."""
         if not self._runs and first == len(self._counted) and self._counts_on(ids):
             return
         if self._counted:
@@ -358,7 +357,7 @@ class IdLedger:
             self._merge(run)
 
     def _counts_on(self, ids: Sequence[str]) -> bool:
-        """Whether the ids are the numbers that follow those of all rows so far; these are kept."""
+        """Whether the ids go on counting from those of all rows so far; if so, enter them."""
         begin = self._counted.stop if self._counted else _number(ids[0] if ids else "")
         if begin < 0 or ids != list(map(str, range(begin, begin + len(ids)))):
             return False
@@ -366,7 +365,7 @@ class IdLedger:
         return True
 
     def _merge(self, run: tuple[NDArray[np.int64], NDArray[np.uint32]]) -> None:
-        """Join runs of like length, so that there are few and each id is moved seldom."""
+        """Join runs of similar length, so that there are few runs and each id is moved rarely."""
         while self._runs and len(self._runs[-1][0]) <= len(run[0]) < self._LONGEST_RUN:
             known, rows = self._runs.pop()
             hashes = np.concatenate([known, run[0]])
@@ -375,7 +374,7 @@ class IdLedger:
         self._runs.append(run)
 
     def _fail(self, ids: Sequence[str], first: int, earlier: int, later: int) -> None:
-        # Of the earlier one only its hash is left, if it stood in another batch.
+        # Only the hash is left of an id in an earlier batch.
         most_likely = "" if earlier >= first else "most likely "
         raise DataError(
             f"{self._where}: rows {earlier + 1} and {later + 1} {most_likely}have the same id "
@@ -385,6 +384,6 @@ class IdLedger:
 
 
 def _number(name: str) -> int:
-    """The whole number that an id is written as; -1 where it is none."""
+    """The number whose plain decimal form an id is; -1 for any other id."""
     is_number = name.isascii() and name.isdigit() and len(name) <= _MOST_DIGITS
     return int(name) if is_number and (name[0] != "0" or len(name) == 1) else -1

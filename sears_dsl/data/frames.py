@@ -1,10 +1,10 @@
 """Datasets in memory: lists, pandas, Hugging Face datasets, Arrow tables.
 
-In: what the user has. Out: a `Frame` that gives batches and makes results of the same kind.
-Always holds: what the user gave is not changed; row order, index, types and other columns stay.
-pandas, pyarrow and datasets are recognized by their types and never imported for the asking, other
-tables by the stream of columns that they offer.
-Costs the columns that are looked at, as Python values, a batch at a time.
+In: the user's data. Out: a `MemoryFrame`, which gives batches and makes results of the same kind.
+Always holds: the user's data is not changed; row order, index, types and other columns stay. Types
+of pandas, pyarrow and datasets are recognized without importing these packages, other tables by the
+Arrow stream of columns that they offer. Costs the columns that are looked at, as Python values, a
+batch at a time.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class NewRows(NamedTuple):
 
     columns: Mapping[str, list[Any]]  # the values
     rows: Sequence[int]  # for each the row of the dataset that it comes from
-    sources: Mapping[str, str]  # columns that hold values of a column of the dataset, and which
+    sources: Mapping[str, str]  # new column → the column of the dataset whose values it holds
 
 
 class Copies(NamedTuple):
@@ -65,7 +65,7 @@ class MemoryFrame(ABC):
 
 
 def memory_frame(data: object) -> MemoryFrame:
-    """Recognize a dataset.
+    """The frame for a dataset, by its type; a DataError if it is not a dataset.
 
     Arrays of numpy, generators and other iterables of rows are read as lists; tables that offer
     Arrow's stream of columns (polars, for one) as tables of Arrow.
@@ -208,11 +208,11 @@ class _PandasFrame(MemoryFrame):
         return frame.iloc[[row for row in range(len(frame)) if row not in dropped]]
 
     def extended(self, copies: Copies) -> Any:
-        """Copies keep the index of their rows; one that only counts the rows goes on counting."""
+        """Copies keep the index of their rows; an index that only counts rows goes on counting."""
         pandas = sys.modules["pandas"]
         frame = self._frame
         whole = pandas.concat([frame, frame.iloc[list(copies.rows)]])
-        # Draws of a row are that row several times, not rows that came after the others.
+        # Draws of a row are that row again, not rows after the others.
         if type(frame.index) is pandas.RangeIndex and DRAW not in copies.added:
             step = frame.index.step
             stop = frame.index.start + step * len(whole)
@@ -235,7 +235,7 @@ class _PandasSeries(_PandasFrame):
 
 
 def _present(series: Any) -> list[Any]:
-    """The values of a series; those that are missing are not a number, of whatever type it is."""
+    """The values of a series, with NaN for missing ones, whatever its type."""
     values: list[Any] = series.tolist()
     for place in np.flatnonzero(series.isna()).tolist():
         values[place] = np.nan
@@ -243,7 +243,7 @@ def _present(series: Any) -> list[Any]:
 
 
 def _series(series: Any, new: Mapping[int, Any]) -> Any:
-    """A series with the new values that are not missing; categories that are new are added."""
+    """The series with those new values that are not missing; new categories are added."""
     pandas = sys.modules["pandas"]
     values = series.tolist()
     for row, value in new.items():
@@ -277,7 +277,7 @@ class _ArrowTable(MemoryFrame):
         ]
 
     def result(self, table: Any) -> Any:
-        """A table of Arrow as what was given."""
+        """An Arrow table as data of the kind that the user gave."""
         return table
 
     def records(self, records: NewRows) -> Any:
@@ -340,7 +340,7 @@ class _ArrowBatch(_ArrowTable):
 
 
 class _Streamed(_ArrowTable):
-    """A table that offers its columns as Arrow does; of polars, results are of polars again."""
+    """A table that offers Arrow's stream of columns; results for polars are polars frames again."""
 
     def __init__(self, data: Any) -> None:
         arrow = require_pyarrow()

@@ -2,10 +2,10 @@
 
 In: the text of a file. Out: `Batch`es of objects as columns, and parts of new files. Always holds:
 an object without a change is written as it stood; of a changed one only the changed values are
-written anew, so that numbers, spacing, escapes and the order of keys stay. Values are decoded by
-Python's json module alone. Costs one decoding of each row; an array is decoded row by row, never as
-a whole. Lines that all have their keys as the first one has them are decoded column by column where
-kernels are compiled, which find the values: no object is made of each.
+written anew, so that numbers, spacing, escapes and the order of keys stay. Only Python's json
+module decodes values. Costs one decoding of each row; an array is decoded row by row, never as a
+whole. Where all lines have their keys as the first has them, compiled kernels find the values, and
+these are decoded column by column, without an object for each row.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from sears_dsl.runtime.array_types import Int32Array, Int64Array, Integer, UInt8
 from sears_dsl.runtime.files import parse_json
 from sears_dsl.runtime.kernels import compiles, expect, kernel
 
-# `json.loads` without its looks for what hardly any line has: white space before the object.
+# As `json.loads`, but without looking for white space before the object: hardly any line has it.
 _DECODE = json.JSONDecoder().raw_decode
 _ASCII_TEXT = json.JSONEncoder(default=batches.plain_value).encode
 _SPACE = " \t\r\n"
 _LINE_FEED = "\n"
-# Bytes that are read in so much time as a kernel in plain Python takes for a step.
+# Bytes that are read in the time of one step of a kernel in plain Python.
 _BYTES_A_STEP = 800
 _LINE_ENDS = ("\n", "\r\n", "")
 
@@ -48,10 +48,10 @@ def _objects(rows: list[dict[str, Any]]) -> dict[str, list[Any]]:
 
 
 def _at_once(text: str, count: int) -> list[dict[str, Any]] | None:
-    """The object of each of so many lines; None where it takes a look at each to tell what it is.
+    """The objects of ``count`` lines; None where the lines have to be looked at one by one.
 
-    Between the lines stands a number that nobody can guess: where it is every other value, no line
-    has more or less than one value.
+    The lines are decoded as one array, with a number between them that nobody can guess. If that
+    number is every other value, each line has exactly one value.
     """
     mark = secrets.randbits(64)
     between = f",{mark},"
@@ -78,7 +78,7 @@ def _objects_written(columns: Mapping[str, Sequence[Any]], around: str) -> Itera
 
 
 def _value_places(text: str) -> dict[str, tuple[int, int]]:
-    """Where the values of a JSON object stand: of a key that comes again, the last one."""
+    """Where the values of a JSON object stand; for a key that comes again, the last value."""
     places: dict[str, tuple[int, int]] = {}
     at = text.index("{")
     while text[at] != "}":
@@ -123,7 +123,7 @@ class JsonLines(_JsonFormat):
 
 class _JsonLinesReader(batches.LineReader):
     def batches(self) -> Iterator[Batch]:
-        """Batches; blank lines are part of what stands before the row after them."""
+        """Batches; in the source of a row stand the blank lines before it."""
         first = line = 0
         blank = b""
         limit = self.options.limit
@@ -145,7 +145,7 @@ class _JsonLinesReader(batches.LineReader):
         self.epilogue = blank.decode()
 
     def _columns(self, content: bytes) -> dict[str, list[Any]] | None:
-        """The columns of lines that are objects all; None where one may be something else."""
+        """The columns of lines that are all objects; None where one may be something else."""
         expect(len(content) // _BYTES_A_STEP)
         columns = columns_of_lines(content) if compiles() else None
         if columns is None:
@@ -157,7 +157,7 @@ class _JsonLinesReader(batches.LineReader):
     def _one_by_one(
         self, content: bytes, before: int, most: int | None
     ) -> tuple[dict[str, list[Any]], SourceRows, bytes]:
-        """The columns of at most so many rows, these as they stand, and blank lines after them."""
+        """The columns of at most ``most`` rows, the rows as they stand, the blank lines after."""
         rows: list[dict[str, Any]] = []
         ends: list[int] = []
         end_of_blank = 0
@@ -224,7 +224,7 @@ class JsonArray(_JsonFormat):
 def assemble_array(
     parts: Iterable[bytes], output: BinaryIO, frame: batches.Frame, new: tuple[str, str]
 ) -> None:
-    """Parts whose rows begin with commas, between prologue and epilogue."""
+    """Write parts whose rows begin with commas, between prologue and epilogue."""
     around = frame.around or (lambda: new)
     output.write(encoded(around()[0], frame.encoding))
     first = True
@@ -238,7 +238,7 @@ def assemble_array(
 
 
 class JsonReader(batches.Reader):
-    """A JSON file that is read from one value to the next; its ends are kept as they are."""
+    """A JSON file, read one value at a time; the text around its rows is kept as it is."""
 
     def __init__(self, path: str, options: batches.ReadOptions) -> None:
         source = TextSource(path, encoding=options.encoding, errors=options.errors)
@@ -285,7 +285,7 @@ _AFTER_SPACE = ord(" ")
 
 
 def columns_of_lines(content: bytes) -> dict[str, list[Any]] | None:
-    r"""The columns of lines of objects whose keys stand in all of them as in the first, else None.
+    r"""The columns of lines of objects; None unless all have their keys as the first has them.
 
     Example:
         >>> columns_of_lines(b'{"n": 1, "text": "a"}\n{"n": [2], "text": null}\n')
@@ -333,10 +333,10 @@ def columns_of_lines(content: bytes) -> dict[str, list[Any]] | None:
 def find_values(
     data: UInt8Array, pieces: UInt8Array, piece_ends: Int64Array, bounds: Int32Array
 ) -> Any:
-    """How many lines are objects, one a line, if values are what they seem to be.
+    """Find the values of lines; returns how many lines have all pieces, up to one that has not.
 
-    ``pieces`` stand before, between and behind the values of each, and end at ``piece_ends``;
-    ``bounds`` (lines, 2 for a value) get the beginning and end of the values.
+    ``pieces`` stand before, between and behind the values of a line, and end at ``piece_ends``.
+    ``bounds``, (lines, 2 for a value), gets where the values begin and end; they are not checked.
     """
     length = len(data)
     at = 0
@@ -363,7 +363,7 @@ def find_values(
 
 @kernel
 def end_of_value(data: UInt8Array, at: Integer) -> Any:
-    """Where the value ends that begins at a place, if there is one."""
+    """Where the value that begins at ``at`` ends, if there is one."""
     length = len(data)
     depth = 0
     while at < length:
@@ -399,7 +399,7 @@ def end_of_value(data: UInt8Array, at: Integer) -> Any:
 
 @kernel
 def join_values(data: UInt8Array, bounds: Int32Array, joined: UInt8Array) -> Any:
-    """Values as a JSON array; how many bytes it has."""
+    """Write values as a JSON array; returns its size in bytes."""
     size = 0
     for line in range(len(bounds)):
         joined[size] = _COMMA if line else _OPEN

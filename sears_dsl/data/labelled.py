@@ -1,13 +1,13 @@
-"""A labelled dataset, read whole: the rows that a model is asked about, and what is right.
+"""A labelled dataset, read whole: the rows that a model is asked about, and the right answers.
 
 In: a file or rows in memory, the column that rules rewrite, the column of labels. Out:
 `LabelledRows`. Always holds: rows are in the order of the data; a row's columns are text, in the
 order of the data; `digest` depends on the texts and labels alone, not on the file's name, format or
 order of columns. Costs the memory of the rows: discovery looks at all of them at once.
 
-Of pairs of texts, rules rewrite one column, ``premise``; either, ``premise,hypothesis``, and each
-pair is there twice, once for each column that a rewrite may change; or both as one text,
-``premise+hypothesis``, of which the model gets its parts back.
+In pairs of texts, rules rewrite one column (``premise``), either (``premise,hypothesis``) or both
+as one text (``premise+hypothesis``). In the second case each pair is there twice, once for each
+column that a rewrite may change; in the third, the model gets the parts of the text again.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from sears_dsl.pictures import BETWEEN_CHOICES, need_pictures, picture_problem
 BETWEEN_PARTS = "\n\n"
 
 _NOTHING = Protection()
-# Rows with unreadable pictures: of so many the reason is told, of so many more the number.
+# Of rows with unreadable pictures, so many are listed with the reason, so many more by number.
 _TOLD = 5
 _NUMBERED = 100
 _LABEL_SHOWN = 40
@@ -47,22 +47,22 @@ class LabelledRows:
     """Rows with what a model should say of them."""
 
     rows: tuple[Mapping[str, str], ...]  # column → text, for each row
-    column: str  # the column that rules rewrite; as it was written, where there are several
+    column: str  # the column that rules rewrite; several as the user wrote them (``a,b``)
     # For each row the answers that count as right (one label; of SQuAD several answers); None where
     # the data has no labels, so that the model's own answer counts.
     labels: tuple[tuple[str, ...], ...] | None
     path: str  # as the user named the file
-    # For each its number in the file, from 1, where not all are there.
+    # For each row its number in the file, from 1; None where all rows are there.
     numbers: tuple[int, ...] | None = None
     # What has to stay in the texts that rules rewrite; None where nothing has to.
     guards: Guards | None = None
-    # For each row the columns whose text rules rewrite, several as one text; None where that is
-    # ``column`` in all.
+    # For each row the columns whose text rules rewrite, several as one text; None where it is
+    # ``column`` in all rows.
     rewritten_columns: tuple[tuple[str, ...], ...] | None = None
     image: str | None = None  # the column of pictures, paths that rules leave alone; None for none
-    # The column of what an answer is chosen from, with `BETWEEN_CHOICES` between; None for none.
+    # The column of the choices for an answer, joined by `BETWEEN_CHOICES`; None for none.
     choices: str | None = None
-    folder: str = ""  # where the paths of pictures begin, which is not part of the data
+    folder: str = ""  # what the paths of pictures begin with; it is not part of the data
     notes: tuple[str, ...] = ()  # what a reader has to know, such as rows that were left out
 
     def number(self, place: int) -> int:
@@ -70,7 +70,7 @@ class LabelledRows:
         return place + 1 if self.numbers is None else self.numbers[place]
 
     def sampled(self, count: int, *, seed: int = 0) -> LabelledRows:
-        """So many rows drawn at random, each label with its share; all where there are fewer.
+        """``count`` rows drawn at random, each label with its share; all rows if there are fewer.
 
         Example:
             >>> rows = tuple({"text": str(number)} for number in range(100))
@@ -113,12 +113,12 @@ class LabelledRows:
         return None if self.image is None else self.rows[place][self.image]
 
     def choices_at(self, place: int) -> tuple[str, ...]:
-        """What the answer to a row is chosen from; none where nothing says."""
+        """The choices for the answer to a row; empty if there are none."""
         text = "" if self.choices is None else self.rows[place][self.choices]
         return tuple(filter(None, text.split(BETWEEN_CHOICES)))
 
     def beside(self, place: int) -> tuple[tuple[str, str], ...]:
-        """The other texts that the model reads with that of a row, each with its column."""
+        """The other texts of a row that the model reads, each with its column."""
         shown = {*self.columns_at(place), self.image, self.choices}
         return tuple((name, text) for name, text in self.rows[place].items() if name not in shown)
 
@@ -127,7 +127,7 @@ class LabelledRows:
         return (self.column,) if self.rewritten_columns is None else self.rewritten_columns[place]
 
     def require_characters(self) -> None:
-        """Say which text holds half a character: no file can hold what comes of it."""
+        """Raise a DataError for a text with half a character: no file can hold its rewrites."""
         for place, row in enumerate(self.rows):
             for column, text in row.items():
                 half = HALF_CHARACTER.search(text)
@@ -148,7 +148,7 @@ class LabelledRows:
         ]
 
     def rewritten(self, places: Sequence[int], texts: Sequence[str]) -> list[dict[str, str]]:
-        """Rows at some places with other texts, as a model reads them; one may come again."""
+        """Rows at some places with other texts, as a model reads them; a place may come again."""
         rows = []
         for place, text in zip(places, texts, strict=True):
             names = self.columns_at(place)
@@ -195,16 +195,16 @@ def read_labelled(
     format_name: str | None = None,
     options: ReadOptions | None = None,
 ) -> LabelledRows:
-    r"""Read labelled rows; that rules rewrite what is protected is a `UsageError`.
+    r"""Read labelled rows; a `UsageError` if rules would rewrite a protected column.
 
     The source is a file, or rows in memory, as `open_rows` takes them. Rules rewrite the
     ``column``: ``a,b`` for either of two, ``a+b`` for both; None for the only one that can be
-    meant. The model also reads the columns ``also``, such as the context of a question, the
-    pictures of ``image``, paths from the folder of the file on (a row whose picture cannot be read
-    is left out, and `LabelledRows.notes` says so, as it does of equal rows with different labels),
-    and ``choices``, what the answer is chosen from: a list, or text with ``|`` between. A row of a
-    SQuAD file is a question with its own copy of the context: its own answers have to stay there,
-    as ``sears apply`` has it.
+    meant. The model also reads the columns ``also``, such as the context of a question; the
+    ``choices`` for an answer, a list or text with ``|`` between; and the pictures of ``image``,
+    paths that start in the folder of the file. A row whose picture cannot be read is left out;
+    `LabelledRows.notes` tells of these, and of equal rows with different labels. A row of a SQuAD
+    file is a question with its own copy of the context; its answers have to stay there, as they do
+    in ``sears apply``.
 
     Example:
         >>> import tempfile, pathlib
@@ -275,7 +275,7 @@ def read_labelled(
     return data if image is None else _with_readable_pictures(data, image)
 
 
-# Answers that are the same or are not: people answer a question each in their own words.
+# Otherwise different answers may both be right: people answer a question in their own words.
 _COMPARED_WHOLE = ("exact", "set", "entities")
 
 
@@ -305,7 +305,7 @@ def _contradictions(
 
 
 def _shortened(label: str) -> str:
-    """A label, of which nobody expects that it is a whole text."""
+    """A label for a message, cut if it is long."""
     return label if len(label) <= _LABEL_SHOWN else f"{label[:_LABEL_SHOWN]}…"
 
 
@@ -338,7 +338,7 @@ def _with_readable_pictures(data: LabelledRows, image: str) -> LabelledRows:
 def column_sets(column: str, names: Sequence[str]) -> tuple[tuple[str, ...], ...]:
     """The columns that rules rewrite: ``a,b`` are either of two, ``a+b`` both as one text.
 
-    A column that is called so itself is meant.
+    If a column has the whole string as its name, that column is meant.
 
     Example:
         >>> column_sets("a,b", ["a", "b"]), column_sets("a+b", ["a", "b"])
@@ -362,7 +362,7 @@ def _of_several(
     protection: Protection,
     path: str,
 ) -> LabelledRows:
-    """Each row as often as there are sets of columns, so that a rewrite changes one of them."""
+    """Each row once for each set of columns, so that a rewrite changes one of the sets."""
     guards: list[Guard] = []
     own_cells: list[Mapping[str, Any]] = []
     for number, row in enumerate(rows, start=1):
@@ -408,7 +408,8 @@ def _joined_guard(
 def read_texts(source: object, *, column: str | None = None, like: str | None = None) -> list[str]:
     r"""Read texts, such as unlabelled rows of the same kind.
 
-    Where no column is named, that of ``like`` is meant, else the only one that can be.
+    Where no column is named, ``like`` is meant if there is such a column, else the only one that
+    can be.
 
     Example:
         >>> import tempfile, pathlib
@@ -443,7 +444,7 @@ def _text(batch: Batch, column: str, index: int, where: str) -> str:
 
 
 def _choices(batch: Batch, column: str, index: int, where: str) -> str:
-    """What an answer is chosen from, as one text."""
+    """The choices for an answer, as one text."""
     value = _value(batch, column, index)
     if hasattr(value, "tolist"):
         value = value.tolist()
@@ -457,8 +458,8 @@ def label_alternatives(
 ) -> tuple[str, ...]:
     """The labels that count as right: a scalar is one; a list holds several, as SQuAD's answers.
 
-    Of a set, of entities and of numbers the whole value is one; of what ten people answered about a
-    picture (``vqa``) those count that three gave.
+    A set, entities or a number is one label as a whole. Of the answers that ten people gave about a
+    picture (``vqa``), those count that three gave.
 
     Example:
         >>> label_alternatives(1, "row 1"), label_alternatives([{"text": "red"}], "row 2")

@@ -1,10 +1,10 @@
 """What has to stay intact in a text: protected values, and spans that follow the text.
 
-In: the columns that a person names, and the rows. Out: a `Guard` for each text, all of them
-`Guards`. Always holds: this is the one place that says which characters of a text no rule may
-change, for files, frames, audits and trainings alike; a row whose spans are not where they say is
-protected as a whole, since nobody knows what they mean; a value that its text lacks protects
-nothing, and is counted. Costs a look at each value, and a search for each text.
+In: the columns that a person names, and the rows. Out: a `Guard` for each text, and `Guards` for a
+table. Always holds: this module alone says which characters of a text no rule may change, for
+files, frames, audits and training; a row with a span that is not where the row says is protected as
+a whole, since nobody knows what the span means; a value that its text lacks protects nothing, and
+is counted. Costs a look at each value, and a search of each text.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ class Guard:
     misplaced: str = ""  # which span is not where the row says; empty where all are
 
     def stays_in(self, text: str) -> bool:
-        """Whether a rewording, made by no rule, holds all that must stay, as often as it stood.
+        """Whether a rewording that no rule made has all that must stay, as often as the text.
 
-        Of a row with a misplaced span nothing does, since nobody knows what must stay.
+        Never for a row with a misplaced span, since nobody knows what must stay in it.
         """
         if self.misplaced:
             return False
@@ -66,8 +66,8 @@ class Protection:
         "'blue' is not in the text"
     """
 
-    # Columns of values. Of texts (or lists of texts) every place where the value occurs in the
-    # rewritten text is protected; of spans these spans.
+    # Columns of values. A text, or each text of a list, is protected wherever it occurs in the text
+    # that rules rewrite; spans are protected as such.
     columns: tuple[str, ...] = ()
     # Columns that point into a text and are carried along to the rewritten text.
     spans: tuple[SpanColumn, ...] = ()
@@ -82,12 +82,12 @@ class Protection:
 
     @property
     def needed(self) -> tuple[str, ...]:
-        """Every column that is looked at."""
+        """Every column that has to be read."""
         names = (name for spec in self.spans for name in spec.columns)
         return tuple(dict.fromkeys([*self.columns, *names]))
 
     def of_format(self, format_name: str) -> Protection:
-        """The same for files of a format, whose own columns may point into a text."""
+        """The same with the columns that point into a text in every file of a format (SQuAD)."""
         if format_name != "squad":
             return self
         own = (spec for spec in SQUAD_SPANS if spec not in self.spans)
@@ -96,7 +96,7 @@ class Protection:
     def check(
         self, names: Sequence[str], *, column: str, also: Sequence[str] = (), where: str
     ) -> None:
-        """Refuse columns that are not there, or mean nothing."""
+        """Raise an error for a column that does not exist or cannot be used so."""
         for name in (*self.needed, *(spec.text_column for spec in self.spans)):
             require_column(names, name, where=where)
         if column in self.columns:
@@ -114,10 +114,10 @@ class Protection:
             )
 
     def protected(self, cells: Mapping[str, Any], *, column: str, text: str) -> Guard:
-        """What the protected columns say of one text; a value of no known form is a `DataError`.
+        """What the protected columns protect in one text; a value of unknown form is a `DataError`.
 
-        Spans of a column of ``spans`` are taken as they are: whether they stand in the text is for
-        those who carry them along to see.
+        Spans in a column of ``spans`` are not compared with the text here: that is done where they
+        are carried along.
         """
         spans: list[tuple[int, int]] = []
         absent = misplaced = ""
@@ -161,7 +161,7 @@ def _in_column(column: str, error: DataError) -> DataError:
 
 
 def _protected_by(value: Any, column: str, text: str) -> tuple[Spans, str, str]:
-    """What one value protects; what of it the text does not contain, and what is misplaced."""
+    """The places that one value protects, which part the text lacks, and which is misplaced."""
     if hasattr(value, "tolist"):
         value = value.tolist()
     if value is None or value != value:  # noqa: PLR0124 - not a number is missing
@@ -206,7 +206,7 @@ class Guards:
         protection: Protection,
         where: str,
     ) -> Guards:
-        """Of all rows of a table, with those columns at least that are `Protection.needed`."""
+        """Guards of all rows of a table, which has at least the columns `Protection.needed`."""
         guards: list[Guard] = []
         cells: list[Mapping[str, Any]] = []
         for row, text in enumerate(texts):
@@ -226,11 +226,11 @@ class Guards:
 
     @property
     def points(self) -> bool:
-        """Whether a column points into the texts, and is to be moved with them."""
+        """Whether a column points into the texts and has to be moved with them."""
         return any(spec.text_column == self.column for spec in self.protection.spans)
 
     def part(self, places: Iterable[int]) -> Guards:
-        """Of some rows, in the order given."""
+        """The guards of some rows, in the order given."""
         chosen = list(places)
         rows, cells = self.rows, self.cells
         return Guards(
@@ -241,7 +241,7 @@ class Guards:
         )
 
     def moved(self, row: int, carry: span_columns.CharacterMap) -> dict[str, Any]:
-        """The new values of the span columns of a row whose characters were carried."""
+        """The new values of a row's span columns; ``carry`` says where its characters went."""
         new: dict[str, Any] = {}
         for spec in self.protection.spans:
             if spec.text_column == self.column:
@@ -253,7 +253,7 @@ class Guards:
 
     @cached_property
     def notes(self) -> tuple[str, ...]:
-        """What a person has to know of values that are not in their text: sentences."""
+        """Sentences for a person about values and spans that are not in their texts."""
         notes = []
         for kind, consequence in (
             ("absent", "a protected value that its text does not contain"),

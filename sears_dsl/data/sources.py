@@ -1,9 +1,9 @@
 """Rows from wherever they are: a file by its name, or a dataset in memory.
 
-In: what a person has; a folder stands for all of its files, in the order of their names. Out: a
-`RowSource`, the same to whoever reads it. Always holds: rows are in the order of the data; what was
-given is not changed; the first batch has been looked at, so that columns are known. Costs what
-reading costs; nothing is copied that is not looked at.
+In: a path or an object; a folder stands for all of its files, in the order of their names. Out: a
+`RowSource`, the interface that all readers of rows use. Always holds: rows are in the order of the
+data; the data is not changed; the first batch has been read, so that the columns are known. Costs
+what reading costs; only what is looked at is copied.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class RowSource(Protocol):
 
 
 class MemoryRows:
-    """A dataset in memory as a `RowSource`, so many rows of it and no more."""
+    """A dataset in memory as a `RowSource`, at most ``limit`` rows of it."""
 
     path = IN_MEMORY
     format_name = "jsonl"
@@ -69,7 +69,7 @@ class MemoryRows:
 class FolderRows:
     r"""The files of a folder, one after another, as a `RowSource`; a limit counts the rows of all.
 
-    None at all, or one that lacks a column of the first, is a `DataError`.
+    A folder without files is a `DataError`, and so is a file that lacks a column of the first.
 
     Example:
         >>> import tempfile
@@ -131,9 +131,9 @@ def open_rows(
 ) -> RowSource:
     """The rows of a file, of a folder of files, or of a dataset in memory.
 
-    That is a list of texts, of dictionaries or of pairs, whose columns have the names of ``pair``;
-    a data frame of pandas or polars, a Hugging Face dataset, a table of Arrow, an array or a
-    generator. A format is that of a file, and of the options only the limit counts for others.
+    In memory it is a list of texts, of dictionaries or of pairs (whose columns ``pair`` names), a
+    data frame of pandas or polars, a Hugging Face dataset, a table of Arrow, an array or a
+    generator. It takes no format, and of the options only the limit.
 
     Example:
         >>> open_rows([("A fun film.", "positive")]).names
@@ -158,7 +158,7 @@ def open_rows(
 
 
 def frame_of(data: object, *, pair: tuple[str, str] = ("text", "label")) -> MemoryFrame:
-    """A dataset in memory, or a file read as a list, of which results of the same kind are made.
+    """A dataset in memory, or a file read as a list, as a frame that makes results of that kind.
 
     Example:
         >>> from sears_dsl.data.frames import Copies
@@ -176,7 +176,7 @@ def frame_of(data: object, *, pair: tuple[str, str] = ("text", "label")) -> Memo
 
 
 def _named(data: object, pair: tuple[str, str]) -> object:
-    """A list of pairs as a list of dictionaries; everything else as it is."""
+    """A list of pairs as a list of dictionaries; all other data as it is."""
     if not isinstance(data, list | tuple):
         return data
     if not data:

@@ -1,7 +1,7 @@
 """Columns that point into a text: answers, entities. Read as character spans, written back moved.
 
-In: the values of one row. Out: spans, and after a rewrite the new values. Always holds: what the
-caller gave is never changed in place; a span that carries its text must find it at its place.
+In: the values of one row. Out: spans, and after a rewrite the new values. Always holds: the
+caller's values are never changed in place; the text of a span that has one must stand at its place.
 These forms are known, and each is written back in the form that it had:
 
     [[3, 8], [12, 15]]                                      pairs of start and end
@@ -170,7 +170,7 @@ def _of_row(spec: SpanColumn, row: Mapping[str, Any]) -> tuple[Any, list[_SpanPl
 
 
 def row_spans(spec: SpanColumn, row: Mapping[str, Any]) -> list[tuple[int, int]]:
-    """The spans of one row, but for those before the text (-1: nowhere)."""
+    """The spans of one row, without those that start at -1 (nowhere)."""
     spans = (place.span() for place in _of_row(spec, row)[1])
     return [(start, end) for start, end in spans if start >= 0]
 
@@ -178,10 +178,10 @@ def row_spans(spec: SpanColumn, row: Mapping[str, Any]) -> list[tuple[int, int]]
 def placed_spans(
     spec: SpanColumn, row: Mapping[str, Any], text: str
 ) -> tuple[list[tuple[int, int]], str, str]:
-    """The spans of one row that stand in its text; which one is nowhere, and which misplaced.
+    """The spans of one row that stand in its text, and why others do not: two sentences.
 
-    The latter two say why the first span before the text (-1: nowhere) does not stand there, and
-    why the first other one; they are empty where there is none.
+    The first tells of the first span that starts at -1 (nowhere), the second of the first other
+    span that is misplaced. A sentence is empty where there is no such span.
 
     Example:
         >>> placed_spans(SpanColumn("text", "spans"), {"spans": [[0, 2], [5, 9]]}, "is red")
@@ -203,7 +203,7 @@ def placed_spans(
 def standing_spans(
     spec: SpanColumn, row: Mapping[str, Any], text: str
 ) -> list[tuple[int, int]] | str:
-    """The spans of one row, or which of them does not stand in the text as the row says.
+    """The spans of one row, or why one does not stand in the text as the row says.
 
     Example:
         >>> spec = SpanColumn.parse("text=start+answer")

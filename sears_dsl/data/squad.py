@@ -27,7 +27,7 @@ SQUAD_SPANS = (SpanColumn("context", "answers"), SpanColumn("context", "plausibl
 
 @dataclass(frozen=True, slots=True)
 class _Article:
-    """An article: its source up to and with it, what it means, and how many rows it has."""
+    """An article: its source with the comma before it, its value, and how many rows it has."""
 
     source: str
     value: dict[str, Any]
@@ -54,7 +54,7 @@ class Squad:
     def patch(
         self, batch: Batch, changes: Changes, dropped: AbstractSet[int], encoding: str
     ) -> bytes:
-        """The articles of a batch; paragraphs and articles that lost all questions go too."""
+        """The articles of a batch, without paragraphs and articles that lost all questions."""
         pieces = []
         row = 0
         for article in batch.source:
@@ -69,12 +69,12 @@ class Squad:
         return encoded("".join(pieces), encoding)
 
     def assemble(self, parts: Iterable[bytes], output: BinaryIO, frame: Frame) -> None:
-        """A SQuAD file of all parts."""
+        """Write a SQuAD file of all parts."""
         assemble_array(parts, output, frame, ('{"data": [', "]}\n"))
 
 
 def _written(source: str, value: Mapping[str, Any]) -> str:
-    """An article as JSON, in the manner of its source, with the comma before it."""
+    """An article as JSON, in the style of its source, with the comma before it."""
     separators = (", ", ": ") if '": ' in source else (",", ":")
     before = source[: source.index("{")]
     return before + json.dumps(value, ensure_ascii=source.isascii(), separators=separators)
@@ -156,7 +156,7 @@ class _SquadReader(JsonReader):
             self.epilogue = "]}\n"
 
     def _pass_members(self, until: str | None) -> None:
-        """Pass the members of the outer object, up to the value of one or to its end."""
+        """Move past the members of the outer object, to the value of ``until`` or to the end."""
         cursor = self._cursor
         while True:
             name = cursor.value()

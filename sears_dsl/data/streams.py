@@ -3,9 +3,9 @@ r"""Files as streams of text: compression, encodings, lines and JSON values, nev
 In: a path (or ``-``). Out: text in blocks, in blocks of whole lines, or as JSON values with their
 source. Always holds: the blocks of a file joined are its whole text, the byte order mark included;
 a line ends at ``\n`` and nowhere else and keeps its end; a damaged file is a `DataError` that names
-the place. Costs one block (1 MiB) and the longest line. Compression works on a thread of its own,
-which it lets run: a few items wait and no more, what it raises is raised here, and it outlives no
-use.
+the place. Costs the memory of one block (1 MiB) and the longest line. Compressing and decompressing
+have a thread of their own. At most a few blocks wait for it or for the caller; its errors are
+raised in the caller, and it ends with the stream.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _MOST_JOINS = 200  # of a hundredth of a second
 
 
 def drawn_ahead(items: Iterator[T]) -> Iterator[T]:
-    """Items, each drawn while those before it are used."""
+    """The items, drawn by another thread while the caller uses those before them."""
     drawn: Queue[tuple[T] | BaseException | None] = Queue(_MOST_WAITING)
     left = threading.Event()
 
@@ -52,7 +52,7 @@ def drawn_ahead(items: Iterator[T]) -> Iterator[T]:
                 drawn.put((item,))
                 if left.is_set():
                     break
-        except BaseException as error:  # raised where it is waited for
+        except BaseException as error:  # raised in the thread that waits for items
             last = error
         drawn.put(last)
 
@@ -65,7 +65,7 @@ def drawn_ahead(items: Iterator[T]) -> Iterator[T]:
             raise message
     finally:
         left.set()
-        for _ in range(_MOST_JOINS):  # it may wait for a pipe that nobody writes to
+        for _ in range(_MOST_JOINS):  # the thread may wait for a pipe that nobody writes to
             with suppress(Empty):
                 drawn.get_nowait()
             thread.join(0.01)
@@ -75,9 +75,9 @@ def drawn_ahead(items: Iterator[T]) -> Iterator[T]:
 
 @contextmanager
 def written_behind(stream: BinaryIO) -> Iterator[BinaryIO]:
-    """A stream whose bytes another thread writes to ``stream``; all are written at the end.
+    """A write-only stream whose bytes another thread writes to ``stream``.
 
-    It can be written to and nothing else.
+    When the block ends, all of them are written.
     """
     waiting: Queue[bytes | None] = Queue(_MOST_WAITING)
     errors: list[BaseException] = []
@@ -87,7 +87,7 @@ def written_behind(stream: BinaryIO) -> Iterator[BinaryIO]:
             if not errors:
                 try:
                     stream.write(content)
-                except BaseException as error:  # raised where more is written, or at the end
+                except BaseException as error:  # raised at the next write, or at the end
                     errors.append(error)
 
     def write(content: bytes) -> int:
@@ -112,7 +112,7 @@ COMPRESSIONS = (".gz", ".bz2", ".xz", ".zst")
 _PACKED = dict(zip(COMPRESSIONS, (b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"(\xb5/\xfd"), strict=True))
 _OPENERS: Mapping[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 _BLOCK = 1 << 20
-_PIECE = 1 << 16  # is decoded within the caches of a processor, in half the time
+_PIECE = 1 << 16  # fits the caches of a processor, so that decoding takes half the time
 _LINE_FEED = ord("\n")
 _FEW = 1 << 9
 _JSON_LOOKAHEAD = 16
@@ -132,7 +132,7 @@ def compression_of(path: str) -> str:
 
 
 def no_such_file(path: str) -> DataError:
-    """What to say of a file that is not there, with the nearest name in its folder."""
+    """The error for a file that does not exist, with the nearest name in its folder."""
     folder = Path(path).parent
     # A folder that cannot be listed has no names to propose.
     with suppress(OSError):
@@ -147,7 +147,7 @@ def no_such_file(path: str) -> DataError:
 
 
 def state_of(path: str | Path) -> FileState:
-    """What tells whether somebody else wrote a file in the meantime."""
+    """The state of a file, which differs if somebody else has written it meanwhile."""
     try:
         status = os.stat(path)
     except OSError:
@@ -156,7 +156,7 @@ def state_of(path: str | Path) -> FileState:
 
 
 def input_state(path: str) -> FileState:
-    """What tells whether an input was changed while it was read; pipes always are."""
+    """The state of an input, to see if it changed while it was read; None for streams."""
     return state_of(path) if os.path.isfile(path) else None
 
 
@@ -202,7 +202,7 @@ def _zstandard() -> Any:
 
 
 def _zstd_blocks(file: BinaryIO) -> Iterator[bytes]:
-    """Frame by frame, since the package's own reader takes a truncated file for a complete one."""
+    """Decompress frame by frame: the package's reader takes a truncated file for a complete one."""
     zstandard = _zstandard()
     decompressor = zstandard.ZstdDecompressor()
     frame = None
@@ -225,8 +225,8 @@ def _zstd_blocks(file: BinaryIO) -> Iterator[bytes]:
 def compressed(file: BinaryIO, path: str) -> Iterator[BinaryIO]:
     """A stream into ``file``, compressed as the name of ``path`` says; ``file`` is left open.
 
-    The same content gives the same bytes: no time and no name is written. Compressing has a thread
-    of its own, as decompressing has.
+    The same content gives the same bytes: no time and no name is written. Another thread does the
+    compressing.
     """
     compression = compression_of(path)
     if not compression:
@@ -244,10 +244,10 @@ def compressed(file: BinaryIO, path: str) -> Iterator[BinaryIO]:
 
 
 class TextSource:
-    """The text of a file, whose ``name`` is for messages.
+    """The text of a file; messages call it by its ``name``.
 
-    The ``encoding`` is the codec in use; a UTF-16 or UTF-32 file with a byte order mark names its
-    byte order here. The mark itself is the first character of the text.
+    ``encoding`` is the codec in use, which for UTF-16 and UTF-32 names the byte order, as the byte
+    order mark tells it. The mark itself is the first character of the text.
     """
 
     def __init__(self, path: str, *, encoding: str = "utf-8", errors: str = "strict") -> None:
@@ -260,10 +260,10 @@ class TextSource:
         self._errors = errors
         self._first = next(self._bytes, b"")
         self.encoding = _codec(encoding, self._first)
-        self._line = 1  # which line of the file follows on the blocks of lines
+        self._line = 1  # the number of the line after the blocks of lines so far
 
     def blocks(self) -> Iterator[str]:
-        """The text in blocks of about a mebibyte; can be read once, as this or in lines."""
+        """The text in blocks of about a mebibyte; can be read once, in blocks or in lines."""
         return (text for _, text in self._decoded() if text)
 
     def line_blocks(self) -> Iterator[LineBlock]:
@@ -291,9 +291,9 @@ class TextSource:
             ) from error
 
     def _decoded(self, *, texts: bool = True) -> Iterator[tuple[bytes, str]]:
-        """The blocks of the file, each with its text if wanted; a cut character is in the next.
+        """The blocks of the file, each with its text; a cut character goes to the next text.
 
-        Without texts it is UTF-8, of which only what is not ASCII has to be looked at.
+        Without ``texts``, the blocks are checked to be UTF-8; pure ASCII needs no decoder for that.
         """
         decoder = codecs.getincrementaldecoder(self.encoding)(self._errors)
         fed = 0
@@ -342,7 +342,7 @@ class TextSource:
 
 
 class LineBlock:
-    r"""Whole lines in UTF-8, taken some at a time: the first of them begins before the block.
+    r"""Whole lines in UTF-8, to be taken some at a time; ``begun`` is the first line's beginning.
 
     Example:
         >>> lines = LineBlock(b"on", memoryview(b"e\ntwo\nthree"))
@@ -359,7 +359,7 @@ class LineBlock:
         self.count = int(np.count_nonzero(self._feeds)) + (not self._feeds[-1])
 
     def take(self, count: int) -> bytes:
-        """So many of the lines that are left, or all where there are not more."""
+        """The next ``count`` lines, or all that are left if these are fewer."""
         begin, end = self._at, len(self._block)
         if count < self.count:
             end = begin + _end_of_line(self._feeds[begin:], count)
@@ -371,7 +371,7 @@ class LineBlock:
 
 
 def _end_of_line(feeds: NDArray[np.bool_], number: int) -> int:
-    """Where the line of a number from 1 ends; to look for all ends costs thirty times as much."""
+    """Where a line, counted from 1, ends; finding the ends of all takes thirty times as long."""
     begin, end = 0, len(feeds)
     while end - begin > _FEW:
         middle = (begin + end) // 2
@@ -384,12 +384,12 @@ def _end_of_line(feeds: NDArray[np.bool_], number: int) -> int:
 
 
 def line_feeds(content: bytes) -> int:
-    """How many there are; `bytes.count` takes seven times as long."""
+    """The number of line feeds; `bytes.count` takes seven times as long."""
     return int(np.count_nonzero(np.frombuffer(content, np.uint8) == _LINE_FEED))
 
 
 def line_ends(content: bytes) -> NDArray[np.int64]:
-    r"""Behind which bytes a line ends; the last one may have no end of its own.
+    r"""One past the last byte of each line; the last line may have no line feed.
 
     Example:
         >>> line_ends(b"one\n\ntwo").tolist()
@@ -400,7 +400,7 @@ def line_ends(content: bytes) -> NDArray[np.int64]:
 
 
 def _as_utf8(encoding: str) -> str:
-    """What to do about a file in another encoding; commands take one for rows, few functions do."""
+    """Advice for a file in another encoding; commands have an option for it, few functions do."""
     return (
         f"save it as UTF-8 (a spreadsheet: as CSV UTF-8; or iconv -f {encoding} -t utf-8 FILE > NEW"
         f"); the option `--encoding {encoding}` reads rows as they are"
@@ -425,7 +425,7 @@ def _codec(encoding: str, first: bytes) -> str:
 
 
 class JsonCursor:
-    """A position in JSON text that is read as it is needed.
+    """A position in JSON text, of which blocks are read as they are needed.
 
     `cut` gives all text since the last cut, so that the cuts of a file joined are its text.
     """
@@ -440,7 +440,7 @@ class JsonCursor:
         self._decode = json.JSONDecoder().raw_decode
 
     def _more(self, atleast: int = 1) -> bool:
-        """Append at least so many characters; False where the text ends before any."""
+        """Read on by ``atleast`` characters, or up to the end; False if there are none."""
         pieces = []
         length = 0
         while length < atleast and (block := next(self._blocks, "")):
@@ -463,7 +463,7 @@ class JsonCursor:
                 return ""
 
     def take(self, *characters: str) -> str:
-        """Pass one of these characters."""
+        """Move past the next character, which must be one of these; returns it."""
         present = self.peek()
         if present not in characters or not present:
             expected = " or ".join(f"`{character}`" for character in characters)
@@ -472,7 +472,7 @@ class JsonCursor:
         return present
 
     def value(self) -> Any:
-        """Pass and decode one value."""
+        """Decode the next value and move past it."""
         self.peek()
         while True:
             try:
@@ -481,7 +481,7 @@ class JsonCursor:
                 open_end = error.msg.startswith("Unterminated") or (
                     error.pos >= len(self._text) - _JSON_LOOKAHEAD
                 )
-                # Doubling what is held keeps the work linear in the length of the value.
+                # Doubling the text makes the work linear in the length of the value.
                 if open_end and self._more(len(self._text) - self._at):
                     continue
                 self.fail(error.msg, error.pos)
@@ -506,7 +506,7 @@ class JsonCursor:
         return self.cut()
 
     def fail(self, message: str, position: int | None = None) -> NoReturn:
-        """Raise a DataError for the present (or the given) position."""
+        """Raise a DataError for the current (or the given) position."""
         at = self._at if position is None else position
         line = self._line + self._text.count("\n", self._cut, at)
         raise DataError(f"{self.name}, line {line}: invalid JSON: {message}")

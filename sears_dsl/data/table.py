@@ -67,13 +67,13 @@ class Table:
         ]
 
     def with_pictures(self, column: str) -> Table:
-        """This table with whole paths in a column, where they began in the file's folder."""
+        """This table with absolute paths in a column of paths that start in the file's folder."""
         folder = (Path(self.path).parent if is_file(self.path) else Path()).resolve()
         paths = [str(folder / each) for each in self.texts(column)]
         return Table({**self.columns, column: paths}, self.path, self.format)
 
     def extended(self, rows: Sequence[int], changed: Mapping[str, Sequence[Any]]) -> Table:
-        """This table and, after its rows, changed copies of some, one maybe more than once."""
+        """This table with changed copies of ``rows`` after its own; a row may be copied twice."""
         columns = {
             name: [*values, *changed.get(name, [values[row] for row in rows])]
             for name, values in self.columns.items()
