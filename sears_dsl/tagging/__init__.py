@@ -1,7 +1,7 @@
 """Text → tokens, tags and lemmas, with character offsets; tagged texts on disk.
 
-In: rows of text. `tagger` makes one of a name: `fast` (the default), `spacy_tagger`, or `pinned`
-for tests; `cache` keeps what a slow one gave. Out: `tokens.Tokens`, flat arrays over many rows,
+In: rows of text. `tagger` makes a tagger by its name: `fast` (the default), `spacy_tagger`, or
+`pinned` for tests; `cache` stores what a slow one gave. Out: `tokens.Tokens`, flat arrays of rows,
 which `engine` reads with contractions `separated`; `inflection` gives lemmas and forms of single
 words.
 """

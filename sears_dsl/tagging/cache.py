@@ -1,12 +1,12 @@
 """Tagged texts on disk, so that the same text is tagged once.
 
-Always holds: the key is a hash of the text with the tagger's name and version, so another tagger or
-a newer one finds nothing of the old one's; the file holds places and tags, no text; what is read
-back is checked, and a file that is damaged or of another version is refused, never misread. Several
-processes may read and write at once, and one that is killed leaves a readable file (SQLite with a
-write-ahead log). A cache that cannot be used is an error: nothing is lost, and going on without it
-is the caller's choice. Costs about 12 bytes a token and 60 a text on disk and a microsecond a token
-to read. The file is bounded: beyond `max_bytes` the texts that were stored longest ago make room.
+Always holds: the key is a hash of the text with the tagger's name and version, so a tagger finds
+nothing that another one, or an older version, stored; the file holds places and tags, no text; what
+is read back is checked, and a file that is damaged or of another version is refused, never misread.
+Several processes may read and write at once, and one that is killed leaves a readable file (SQLite
+with a write-ahead log). A cache that cannot be used is an error: nothing is lost, and the caller
+may go on without it. Costs about 12 bytes a token and 60 a text on disk, and a microsecond a token
+to read. Beyond `max_bytes`, the texts that were stored longest ago are deleted.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ FILE_NAME = "tags.sqlite3"
 _CELL = np.dtype("<i4")
 _TOKEN_BYTES = 3 * _CELL.itemsize
 _TEXTS_A_TRANSACTION = 10_000
-# Tagged and stored before the next are: what is lost when a process is killed.
+# So much is tagged before it is stored; no more is lost when a process is killed.
 _CHARACTERS_A_STEP = 1_000_000
 
 
@@ -145,13 +145,13 @@ class TagCache(Closing):
     def __init__(self, path: Path | None = None, *, max_bytes: int = 4 << 30) -> None:
         self._max_bytes = max_bytes
         self.path = _folder(path) / FILE_NAME
-        # The meaning of numbers, good for the connection that it was read from.
+        # Tag pairs by their numbers, valid for the connection that they were read from.
         self._pairs: dict[int, tuple[str, str]] = {}
         self._pairs_of: sqlite3.Connection | None = None
         self._file = CacheFile(self.path)
 
     def in_front_of(self, tagger: Tagger) -> CachedTagger:
-        """A tagger that remembers here what it tagged."""
+        """A tagger that stores here what it tags."""
         return CachedTagger(tagger, self)
 
     def get_many(
@@ -310,7 +310,7 @@ class CachedTagger:
         self.cache = cache
         self.name = tagger.name
         self.language = tagger.language
-        # What is not worth keeping.
+        # The output of these is not worth storing.
         self.tokenize, self.split, self.sentences = tagger.tokenize, tagger.split, tagger.sentences
 
     @property
@@ -319,7 +319,7 @@ class CachedTagger:
         return self.tagger.version
 
     def tag(self, texts: Sequence[str]) -> Tokens:
-        """The tokens of each text with their tags, out of the cache where they are there."""
+        """The tokens of each text with their tags, from the cache if they are there."""
         name, version = self.name, self.version
         present, known = self.cache.get_many(name, version, texts)
         if present.all():
@@ -330,7 +330,7 @@ class CachedTagger:
         for group in text_groups(distinct, characters=_CHARACTERS_A_STEP):
             part = self.tagger.tag(group)
             if list(part.texts) != list(group):
-                # A text with pinned tags, for one: what it gives cannot be kept under its name.
+                # Pinned tags, for one: the tokens of another text cannot be stored for this one.
                 raise TaggerError(
                     f"the tagger {name} gave other texts than it was asked for",
                     help="use it without a cache",

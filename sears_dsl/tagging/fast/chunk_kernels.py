@@ -2,13 +2,13 @@
 
 In: code points of rows that are joined by line breaks; the tokenizer's tables as arrays. Out: where
 chunks start, and their numbers; where the tokens of new ones end; the columns of a `Cut`. Always
-holds: chunks are what `str.split` gives, whatever rows were looked at before; one is cut exactly as
-`cutting.Cutter` does, or left to it; where a table is full a kernel returns how far it came, and is
-called again. Left are chunks with other characters than those of `Marks.classes`, with what may be
-a URL (a dot, and letters or three dots), and with tokens that the second pass may join. The infixes
-and the longer affixes of spaCy's English are written out here; tests hold them to the patterns.
-Costs a few nanoseconds a character, and some ten in a chunk that is new; of a row that is looked at
-again, a character that changed.
+holds: chunks are what `str.split` gives, whatever rows were looked at before; a chunk is cut
+exactly as `cutting.Cutter` does, or left to it; where a table is full, a kernel returns how far it
+came, and is called again. Left to it are chunks with other characters than `Marks.classes` has,
+those that may be a URL (a dot, and letters or three dots), and those with tokens that the second
+pass may join. The infixes and the longer affixes of spaCy's English are written out here; tests
+hold them to the patterns. Costs a few nanoseconds a character, some ten in a new chunk; in a row
+that comes again, only changed characters count.
 """
 
 from __future__ import annotations
@@ -88,13 +88,13 @@ def find_chunks(  # noqa: PLR0915, PLR0917 - one loop: calls would cost more
     old: ChunkedRows,
     was: Integer,
 ) -> Any:
-    """Write the chunks of rows from ``row`` on, where those of the rows before are there.
+    """Write the chunks of rows from ``row`` on; those of the rows before are there.
 
-    What a row shares at its start and its end with one of the old rows, in the same order but some
-    gone, has the chunks that it had there: up to the last one that starts within, and from the
-    first one behind white space. ``was`` is the first that the row can be. Gives back the row that
-    it came to, which is one of them only where the table is full, and which of the old ones this
-    can be.
+    Where a row begins or ends like the old row that it was, it has the chunks of that: up to the
+    last one that starts within the same beginning, and from the first one behind white space in the
+    same end. Old rows stand in the same order; some may be gone. ``was`` is the first old row that
+    the row can be. Returns the row that it came to, which is one of the rows only if the table is
+    full, and the first old row that this can be.
     """
     text, starts, numbers = chunked.codes, chunked.starts, chunked.numbers
     codes, offsets, slots = chunks.codes, chunks.offsets, chunks.slots
@@ -153,10 +153,10 @@ def find_chunks(  # noqa: PLR0915, PLR0917 - one loop: calls would cost more
 
 
 class Marks(NamedTuple):
-    """The tables of the tokenizer as `describe` sees them."""
+    """The tables of the tokenizer as arrays, for `describe`."""
 
     classes: UInt8Array  # uint8: what affixes do with a character, bits by code point
-    # `Table` of the tokens that the second pass looks for, special cases and units
+    # the tokens that the second pass looks for, special cases and units
     strings: WordTable
     kinds: UInt8Array  # uint8: what a string is, bits SPECIAL and UNIT
     offsets: Int32Array  # int32: of each string: its tokens among ends, if it is a special case
@@ -359,7 +359,7 @@ def _cut(  # noqa: PLR0915, PLR0917 - one loop
     entries: Int32Array,
     entry: Integer,
 ) -> Any:
-    """Write the ends of the tokens of a chunk, counted from its start; gives the next free entry.
+    """Write the ends of the tokens of a chunk, counted from its start; returns the next free entry.
 
     -1 where the chunk is left to `cutting.Cutter`.
     """
@@ -470,7 +470,7 @@ def describe(  # noqa: PLR0917
     entries: Int32Array,
     entry: Integer,
 ) -> Any:
-    """Cut the chunks from the first new one on; gives the next free entry.
+    """Cut the chunks from the first new one on; returns the next free entry.
 
     ``known``, (chunks, 2), gets the first entry and the number of tokens of each, -1 where the
     chunk is left to `cutting.Cutter`; ``entries``, (entries, 2), the ends of tokens, and has room
@@ -492,9 +492,9 @@ def describe(  # noqa: PLR0917
 def number_words(
     chunks: WordTable, first: Integer, known: Int32Array, entries: Int32Array, words: WordTable
 ) -> Any:
-    """Number the texts of the tokens of chunks from the first new one on, as `describe` wrote them.
+    """Number the words of chunks, from the first new one on, whose tokens `describe` wrote.
 
-    Gives the chunk that it came to: where the table of words is full, one to go on with.
+    Returns the chunk that it came to, which is one of the chunks only if the table is full.
     """
     for number in range(first, int(chunks.used[STRINGS])):
         start = int(chunks.offsets[number])
@@ -521,7 +521,7 @@ def collect(  # noqa: PLR0917
     row_offsets: Int32Array,
     columns: Int32Array,
 ) -> None:
-    """Write the tokens of rows from their chunks, of which `describe` wrote what is known.
+    """Write the tokens of rows, from their chunks and what `describe` wrote of these.
 
     ``chunk_starts`` and ``row_starts`` are places in the joined text; ``row_offsets``, (rows + 1,),
     and ``columns``, (3, tokens): starts and ends in the row, words, are written.

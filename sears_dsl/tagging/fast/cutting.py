@@ -5,11 +5,11 @@ and leave out nothing. White space is in no token. Lone surrogates are read as U
 
 A chunk is cut in two passes. The first takes prefixes and suffixes off, until what is left is a
 special case or has neither; then infixes cut it, unless it is a URL. The second looks for runs of
-tokens that special cases would be if affixes alone had cut them, and puts those special cases in
-their place. It works on rows: tokens of two chunks with one space between them may look like a
-special case too. Such a run replaces nothing, but keeps others, which overlap it, from doing so. So
-a chunk on its own is cut as it is in every row, except where the second pass changes it. Costs some
-5 to 20 microseconds a chunk.
+tokens that affixes alone make of a special case, and puts the special case in their place. It works
+on rows: tokens of two chunks with one space between them may look like a special case too. Such a
+run is not replaced, but it keeps runs that overlap it from being replaced. So a chunk on its own is
+cut as it is in every row, except where the second pass changes it. Costs some 5 to 20 microseconds
+a chunk.
 
 A file of rules has this module's format and the hash of its own content, so a damaged one or one of
 another version is an error and never a wrong token. It is read in two milliseconds; the regular
@@ -30,7 +30,7 @@ from pathlib import Path
 
 from sears_dsl.errors import TaggerError, readable
 
-#: To be raised whenever the file's fields or their meaning change.
+#: The version of the file, to be raised whenever its fields or their meaning change.
 FORMAT = 1
 #: The languages that ship with the package, and what they are called.
 LANGUAGES = {"en": "english", "pt": "portuguese"}
@@ -71,26 +71,26 @@ class Patterns:
 
     @classmethod
     def of(cls, fields: Mapping[str, str]) -> Patterns:
-        """Those in a file."""
+        """The patterns in a file."""
         return cls(fields["prefix"], fields["suffix"], fields["infix"], fields["url"])
 
 
 @dataclass(frozen=True)
 class TokenizerTables:
-    """What a tokenizer of spaCy's kind is told about its language."""
+    """What a tokenizer of spaCy's kind has to know about its language."""
 
     version: str
     language: str
     source: str
     patterns: Patterns
-    # The same for plain strings, compiled much sooner: sets name plain characters only. Plain are
-    # ASCII and plain_marks
+    # The same for plain strings, which compile much faster: sets name plain characters only. Plain
+    # are ASCII and plain_marks.
     plain_patterns: Patterns
     plain_marks: str  # other characters that are common in text
-    # Strings that have tokens of their own; these make up the string
+    # Special cases: strings with fixed tokens, which joined are the string.
     specials: Mapping[str, tuple[str, ...]]
-    # Of those special strings that an affix would cut: the tokens that affixes alone make of them,
-    # which a second pass puts together again
+    # For special cases that an affix would cut: the tokens that affixes alone make of them, in
+    # whose place the second pass puts the special case.
     joined: Mapping[str, tuple[str, ...]]
     units: tuple[str, ...]  # what is cut off after a digit
     # Single characters by what affixes do with them, see `training.tokenizer_tables`; none where
@@ -152,7 +152,7 @@ def shipped_tables(language: str) -> TokenizerTables:
 
 
 def hash_of_tables(content: bytes) -> str:
-    """What the first line of a file of tables says of its other lines."""
+    """The hash of the lines of a file of tables, which its first line states."""
     return blake2b(content, digest_size=8).hexdigest()
 
 
@@ -167,7 +167,7 @@ def _broken(path: Path, what: str) -> TaggerError:
 
 
 class Cutter:
-    """Cuts by tables."""
+    """Cuts chunks and rows by tables."""
 
     def __init__(self, tables: TokenizerTables) -> None:
         self._tables = tables
@@ -202,7 +202,7 @@ class Cutter:
         return changed, changed != ends
 
     def _is_word_and_mark(self, word: str, mark: str) -> bool:
-        """Whether letters, the last a small one, and a closing mark are no special case."""
+        """Whether a closing mark is just cut off: behind a small letter, and no special case."""
         # A run that begins with the mark needs more behind it: alone it would change `xx.` as well.
         return (
             _is_word(word)
@@ -299,7 +299,7 @@ class Cutter:
             if tuple(words[place : place + len(tokens)]) == tokens
         ]
         covered: set[int] = set()
-        # The longest goes first, of equally long ones the leftmost; those that lose cover too.
+        # The longest goes first, of equally long ones the leftmost; runs that lose cover, too.
         for minus_length, place, special in sorted(runs):
             after = place - minus_length
             if (
@@ -317,7 +317,7 @@ def _is_word(chunk: str) -> bool:
 
 
 def cut_affixes(chunk: str, tables: TokenizerTables, specials: Mapping[str, object]) -> list[int]:
-    """The first pass: where the tokens of a chunk end, some or none of the special cases heeded."""
+    """The first pass: where the tokens of a chunk end, given the special cases that count."""
     patterns = tables.patterns_for(chunk)
     longest = tables.longest_special if specials else 0
     if _is_word(chunk) and chunk not in specials:
@@ -382,7 +382,7 @@ def _inside(part: str, patterns: Patterns) -> Iterable[int]:
 
 
 def _infixes(part: str, patterns: Patterns) -> Iterable[tuple[int, int]]:
-    """Places of what cuts a string; one at its start does not."""
+    """Places of the infixes that cut a string; one at its start does not."""
     if part.isascii() and part.isalnum():
         return  # no infix is a letter or a digit
     if "." in part and patterns.url_regex.match(part):  # no URL is without a dot

@@ -1,7 +1,7 @@
 """`FastTagger`: tokens and tags at more than a million a second, without spaCy.
 
 Rows of words are tagged from left to right, by an averaged perceptron and its `weights`. Always
-holds: what a row gets depends on that row alone, not on other rows, their order, or what was seen
+holds: the tags of a row depend on that row alone, not on other rows, their order, or what was seen
 before; the same version gives the same tokens and tags; scores are whole numbers, so that compiled
 code, plain Python and the independent twin (`plain_perceptron.py` of the tests) give the same tags;
 the first tag wins a tie.
@@ -9,13 +9,13 @@ the first tag wins a tie.
 What depends on a word alone is worked out once for each distinct word: its scores at its own place,
 its context (the word as its neighbours see it; rare words share one), its class (the tags that it
 may have). A token adds up rows of 48 scores, and looks up only what it shares with its neighbours
-and the tags before it. Words that never have but one tag are not scored at all. The coarse tag
+and the tags before it. Words that only ever have one tag are not scored at all. The coarse tag
 follows from word and fine tag alone, by the table of spaCy's small English model, so that rules
 mean the same with both taggers.
 
 Costs some tens of milliseconds to load, a third of a microsecond a token, some two for a new word,
-110 bytes for a word; a few rows are done by plain Python (`runtime.kernels`). Threads may share
-one: what it has learnt about words is looked at by one of them at a time.
+110 bytes for a word; plain Python does a few rows (`runtime.kernels`). Threads may share a tagger:
+a lock lets one at a time use what it has learnt about words.
 """
 
 from __future__ import annotations
@@ -73,12 +73,12 @@ from sears_dsl.tagging.fast.weights import (
 )
 from sears_dsl.tagging.tokens import ListedTokens, Tokens
 
-# What this module does with the tags; to be raised whenever that changes.
+# The version of what this module does with the tags; raise it whenever that changes.
 _ADAPTER = 1
 
 TagIds: TypeAlias = NDArray[np.uint8]
 
-#: Stands for a word of which the tag is not certain.
+#: Stands in place of the only tag of a word whose tag is not certain.
 UNCERTAIN = 255
 
 # Steps of plain Python that a token and a new word cost, for `expect`.
@@ -99,7 +99,7 @@ class KnownWords(NamedTuple):
 
 
 class TaggedRows(NamedTuple):
-    """Rows and their tags, for what is left of them when they are tagged again."""
+    """Rows and their tags, to be used again where the rows come again."""
 
     row_offsets: Int32Array  # (rows + 1,): tokens of row r are row_offsets[r]:row_offsets[r + 1]
     words: Int32Array  # (tokens,)
@@ -110,7 +110,7 @@ class TaggedRows(NamedTuple):
 
 @kernel
 def find(key: Integer, starts: Int32Array, keys: UInt32Array, shift: Integer) -> np.int64:
-    """The place of a key among sorted ones, -1 where it is not; starts are by its first bits."""
+    """The place of a key among sorted ones, or -1; ``starts`` says where each bucket begins."""
     bucket = key >> shift
     for place in range(starts[bucket], starts[bucket + 1]):
         if keys[place] == key:
@@ -157,7 +157,7 @@ def _describe_words(  # noqa: PLR0917 - arrays, in the order in which they are m
     codes: UInt32Array, offsets: Int64Array, first: int, last: int, kinds: UInt8Array,
     folded: UInt16Array, weights: TaggerTables, known: KnownWords,
 ) -> None:  # fmt: skip
-    """Work out what is to be known of the words from first up to last."""
+    """Fill in ``known`` for the words from ``first`` up to ``last``."""
     keys = np.zeros(FORM_KEYS + LOOKUPS, np.int64)
     held = np.zeros(FORM_KEYS + LOOKUPS, np.int64)
     scores = np.zeros(TAGS, np.int64)
@@ -208,12 +208,12 @@ def _tag_rows(  # noqa: PLR0915, PLR0917 - one loop: calls would cost more
 ) -> tuple[UInt8Array, UInt8Array]:  # fmt: skip
     """Tag every row from left to right: the fine and the coarse tag of each token.
 
-    All that a tag depends on are five words, the two tags before, the casing of the row, and which
-    half of a pair of quotation marks stands here. Where these are as they were in the row of
-    ``old`` that this one was, so is the tag: at the start up to two words before the first that
-    changed, and behind the last one as soon as two tags in turn are the old ones. The old rows
-    stand in the same order; some may be gone. The casing of each row is written, unless rows come
-    once.
+    A tag depends on five words, the two tags before, the casing of the row, and which half of a
+    pair of quotation marks stands here, and on nothing else. Where these are as in the row of
+    ``old`` that this row was, the tag is taken from there: at the start, up to two words before the
+    first that changed; behind the last that changed, as soon as two tags in turn are the old ones.
+    Old rows stand in the same order; some may be gone. ``casings``, which is empty if rows come
+    only once, gets the casing of each row.
     """
     fine = np.zeros(words.shape[0], np.uint8)
     coarse = np.zeros(words.shape[0], np.uint8)
@@ -352,8 +352,8 @@ class Perceptron:
         """The fine and the coarse tag of each token, as numbers in `fine` and in `coarse`.
 
         Tokens of row r are ``row_offsets[r]:row_offsets[r + 1]``, each a number in ``words``. With
-        ``again`` most of the rows was tagged just before, in this order, or will be soon: tags that
-        cannot have changed are kept. Only one thread at a time may ask for this.
+        ``again``, most of the rows were tagged just before, in this order, or will be soon, and
+        tags that cannot have changed are kept. Only one thread at a time may ask for this.
         """
         row_offsets, words_of_tokens = for_kernels(row_offsets), for_kernels(words_of_tokens)
         known = self._of(words, tokens=len(words_of_tokens))
@@ -457,7 +457,7 @@ class FastTagger:
         return self.cut(texts).tagged()
 
     def cut(self, texts: Sequence[str], *, again: bool = False) -> FastCut:
-        """Texts that are cut, to be told and tagged."""
+        """Texts that are cut, to be searched for words and tagged."""
         with self._alone:
             cut = self._tokenizer.tokenize(texts, again=again)
             return FastCut(self, texts, cut, self._tokenizer.words, again)
@@ -477,7 +477,7 @@ class FastTagger:
             return types.tokens(texts, cut, pair_ids)
 
     def _tagged(self, words: Words) -> SeenTypes:
-        """The tokens with tags of these words."""
+        """The types with tags over these words."""
         perceptron = self._perceptron
         if self._tagged_types is None or self._tagged_types.words is not words:
             pairs = [(coarse, fine) for fine in perceptron.fine for coarse in perceptron.coarse]
@@ -485,12 +485,12 @@ class FastTagger:
         return self._tagged_types
 
     def list_tokens(self, text: str) -> ListedTokens | None:
-        """What `tokenize` gives for one text; None where it has to be asked."""
+        """What `tokenize` gives for one text; None where `tokenize` has to be called."""
         with self._alone:
             return self._tokenizer.listed(text)
 
     def list_tagged(self, text: str) -> ListedTokens | None:
-        """What `tag` gives for one text; None where it has to be asked."""
+        """What `tag` gives for one text; None where `tag` has to be called."""
         with self._alone:
             row = self._tokenizer.row(text)
             if row is None:
@@ -537,7 +537,7 @@ class FastCut(NamedTuple):
     again: bool
 
     def with_words(self, words: Kinds) -> NDArray[np.bool_]:
-        """Whether each text has a token that is one of some words."""
+        """For each text, whether it has a token that is one of some words."""
         flags = self.tagger.words_of(self.words, words)[self.cut.words]
         before = np.append(0, np.cumsum(flags))[self.cut.row_offsets]
         has: NDArray[np.bool_] = before[1:] > before[:-1]

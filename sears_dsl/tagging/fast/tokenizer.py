@@ -1,12 +1,12 @@
 """Tokens at some millions a second: spaCy's, without spaCy.
 
 In: rows. Out: a `Cut`, arrays with the places of their tokens and the numbers of their words.
-Always holds: these are the tokens of spaCy's tokenizer of the language, white space left out; those
+Always holds: these are the tokens of spaCy's tokenizer of the language, without white space; those
 of a row depend on this row alone, whatever was seen before. A chunk between white space is cut once
 and then looked up. Where neighbours decide (`cutting` tells when), the chunk is cut in its row.
-What was learnt is forgotten when it passes a limit, and a new `Words` begins, so memory is bounded.
-Costs some 150 nanoseconds a token of fresh text, 100 of familiar text, on one core.
-Not to be used by two threads at once.
+Beyond a limit, all chunks are forgotten and a new `Words` begins, so memory is bounded. Costs some
+150 nanoseconds a token of fresh text, 100 of familiar text, on one core. Two threads must not use a
+tokenizer at the same time.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from sears_dsl.tagging.fast.cutting import Cutter, TokenizerTables, shipped_tabl
 from sears_dsl.tagging.fast.vocabulary import Cut, Words, code_points
 from sears_dsl.tagging.tokens import ListedTokens, TokenType
 
-# Characters that are looked at together; more of rows that come again, to be found as they were.
+# Characters of a block; only one block is remembered, so it is larger for rows that come again.
 _BLOCK = 1 << 20
 _BLOCK_AGAIN = 1 << 24
-# Rows with so few characters are put together from chunks by a dictionary: arrays cost more.
+# The chunks of rows with so few characters are looked up in a dictionary: arrays cost more.
 _FEW_CHARACTERS = 1000
-# Forget what was learnt beyond so many chunks or characters of them.
+# Forget all chunks beyond so many, or so many characters in them.
 _MOST_CHUNKS = 250_000
 _MOST_CHARACTERS = 8_000_000
 
@@ -40,13 +40,13 @@ class _ChunkMemory:
     def __init__(self) -> None:
         self.chunks = Words()
         self.words = Words()
-        self.described = 0  # chunks
+        self.described = 0  # how many chunks are
         self.entries_used = 0
         self.known = np.zeros((0, 2), np.int32)  # see chunk_kernels.describe
         self.entries = np.zeros((0, 2), np.int32)
         self.in_context = np.zeros(0, np.bool_)  # of each chunk: whether neighbours may matter
-        self.rows = chunk_kernels.NO_CHUNKS  # those that may come again
-        # Chunks of few rows whose neighbours do not matter: length and word of each token.
+        self.rows = chunk_kernels.NO_CHUNKS  # the last block of rows that may come again
+        # Chunks whose neighbours do not matter, for few rows: length and word of each token.
         self.tokens: dict[str, list[tuple[int, int]]] = {}
         self.token_characters = 0
 
@@ -63,9 +63,9 @@ class _ChunkMemory:
 class FastTokenizer:
     """Cuts rows as spaCy's tokenizer of the language does; English if no rules are given.
 
-    All chunks are forgotten beyond ``most_chunks`` of them, or ``most_characters`` in them; a batch
-    may go beyond it. The numbers of the last `Cut` are those of ``words``, which is another object
-    after that, and that happens only when `tokenize` or `split` begins.
+    All chunks are forgotten beyond ``most_chunks`` of them, or ``most_characters`` in them; one
+    batch may go beyond. ``words`` has the words of the last `Cut` by their numbers. It is another
+    object after chunks were forgotten, which happens only when `tokenize`, `row` or `split` begins.
     """
 
     def __init__(
@@ -91,8 +91,8 @@ class FastTokenizer:
     def tokenize(self, texts: Sequence[str], *, again: bool = False) -> Cut:
         """The tokens of each row.
 
-        With ``again`` most of the rows was asked for just before, in this order, or will be soon:
-        where one is as it was, its chunks are.
+        With ``again``, most of the rows were asked for just before, in this order, or will be soon:
+        the unchanged beginning and end of a row keep their chunks.
         """
         self._forget()
         if sum(map(len, texts)) <= _FEW_CHARACTERS:
@@ -235,7 +235,7 @@ class FastTokenizer:
     def _look_up(
         self, codes: Int32Array, row_starts: NDArray[np.int64], old: chunk_kernels.ChunkedRows
     ) -> chunk_kernels.ChunkedRows:
-        """The chunks of rows; all are described."""
+        """The chunks of rows; new chunks are described."""
         expect(len(codes) // 4)
         known = self._known
         room = len(codes) // 2 + 1
@@ -253,7 +253,7 @@ class FastTokenizer:
             if len(known.chunks) > known.described:
                 self._describe()
         except BaseException:
-            # Numbered but not described: nothing may be looked up in there any more.
+            # Chunks may be numbered but not described: the memory must not be used any more.
             self._known = _ChunkMemory()
             raise
         return chunked._replace(starts=starts[: offsets[-1]], numbers=numbers[: offsets[-1]])
@@ -315,9 +315,9 @@ class FastTokenizer:
         places: NDArray[np.int64],
         numbers: Int32Array,
     ) -> Cut:
-        """The tokens after chunks that neighbours may change are looked at in their rows.
+        """The tokens, those chunks that neighbours may change being cut in their rows.
 
-        In ``cut`` each chunk is cut as it is alone; ``rows`` and ``places`` say where those start.
+        In ``cut`` each chunk is cut on its own; ``rows`` and ``places`` say where those start.
         """
         known = self._known
         lengths = np.diff(known.chunks.offsets[: len(known.chunks) + 1])[numbers]
@@ -340,8 +340,8 @@ class FastTokenizer:
     def _changed(self, cut: Cut, changes: list[tuple[int, int, list[int], int, str]]) -> Cut:
         """The tokens with those of some chunks replaced.
 
-        Of each chunk, in order: its first token, how many it has, where those that it ought to have
-        end, its row, its text.
+        A change has, in order: the first token of the chunk, how many tokens it has, where its new
+        tokens end, its row and its text.
         """
         parts: list[NDArray[np.int32]] = []
         columns = np.array([cut.starts, cut.ends, cut.words])

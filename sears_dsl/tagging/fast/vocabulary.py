@@ -1,10 +1,10 @@
-"""Distinct words with numbers, and distinct tokens, which are told by these numbers and their tags.
+"""Distinct words with numbers, and distinct tokens, each known by its word's number and its tags.
 
 Words stand in an arena of code points, with a table to look them up in. Always holds: a number
 stands for one string as long as the object lives; strings are compared character by character,
 never by hash alone. Lone surrogates are code points like others. Costs four bytes a character,
-eight a string, and sixteen to thirty-two for its place in the table. Of tokens (`SeenTypes`) those
-are remembered that somebody asked for as objects.
+eight a string, and sixteen to thirty-two for its place in the table. Tokens (`SeenTypes`) that were
+asked for as objects are remembered.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ NUMBER_BITS = 31
 NUMBER_MASK = (1 << NUMBER_BITS) - 1
 
 _FEWEST_SLOTS = 256
-# So many tokens are looked up one by one: arrays cost more.
+# Up to so many tokens are looked up one by one: arrays cost more.
 _FEW_TOKENS = 200
 
 
 class WordTable(NamedTuple):
-    """What kernels see of `Words`."""
+    """The arrays of `Words`, for kernels."""
 
     codes: Int32Array  # int32: code points of all strings, one string after another
     offsets: Int64Array  # int64: where they start; string n ends where n + 1 starts
@@ -67,9 +67,9 @@ def look_up(  # noqa: PLR0917
     offsets: Int64Array,
     slots: Int64Array,
 ) -> Any:
-    """The number of text[start:end] in the table of the last three, or ~slot where it would stand.
+    """The number of text[start:end] in a table, or ~slot of the slot where it would stand.
 
-    They are given one by one, since a `WordTable` costs more to pass on than the look-up itself.
+    The table comes as three arrays, since to pass on a `WordTable` costs more than the look-up.
     """
     mask = len(slots) - 1
     at = (hashed ^ (hashed >> 15)) & mask
@@ -117,9 +117,9 @@ def intern(
 def _intern_all(
     text: Int32Array, bounds: Int64Array, first: Integer, table: WordTable, numbers: Int32Array
 ) -> Any:
-    """Write the numbers of strings k, text[bounds[k]:bounds[k + 1]], from some of them on.
+    """Write the numbers of the strings text[bounds[k]:bounds[k + 1]], from string ``first`` on.
 
-    Returns how many are done, which is fewer than all where there is no room.
+    Returns how many are done: fewer than all if there is no more room.
     """
     for place in range(first, len(numbers)):
         start, end = bounds[place], bounds[place + 1]
@@ -144,7 +144,7 @@ def _move(old: Int64Array, new: Int64Array) -> None:
             new[at] = slot
 
 
-# So many rows of those before are looked at for the one that a row was.
+# How many old rows are compared with a row, to find the one that it was.
 _NEAR = 64
 
 
@@ -158,10 +158,10 @@ def row_before(  # noqa: PLR0917
     between: Integer,
     first: Integer,
 ) -> Any:
-    """Which of the old rows, from the first one on, shares half of its values with a row.
+    """The first of the old rows, from ``first`` on, that shares half of its values with a row.
 
-    -1 if none does; and how many are the same at the start, and at the end. ``starts``, (rows +
-    1,), are where the old rows start; ``between`` two of them are so many values that are of none.
+    Returns its number, or -1, and how many values are the same at the start and at the end.
+    ``starts``, (rows + 1,), says where old rows start; ``between`` values separate two of them.
     """
     for row in range(first, min(first + _NEAR, len(starts) - 1)):
         begin = int(starts[row])
@@ -181,8 +181,8 @@ def row_before(  # noqa: PLR0917
 class Words:
     """Distinct strings, numbered in order of appearance.
 
-    String w is ``codes[offsets[w]:offsets[w + 1]]``, with room at the end of both: they are
-    replaced by larger arrays as strings are added, so ask for them anew.
+    String w is ``codes[offsets[w]:offsets[w + 1]]``. Both arrays have room at their ends, and are
+    replaced by larger ones as strings are added, so read the properties anew after that.
     """
 
     def __init__(self, strings: Iterable[str] = ()) -> None:
@@ -252,7 +252,7 @@ class Words:
         return [strings[word] for word in numbers]
 
     def make_room(self, characters: int) -> None:
-        """Have room for so many characters more, and at least for twice the strings."""
+        """Make room for so many more characters, and for at least twice as many strings."""
         table = self.table
         count, held = len(self), self.characters
         slots, offsets, codes = table.slots, table.offsets, table.codes
@@ -271,7 +271,7 @@ def code_points(text: str) -> NDArray[np.int32]:
     """The characters of a text as numbers."""
     if text.isascii():
         return np.frombuffer(text.encode("ascii"), np.uint8).astype(np.int32)
-    # A copy, which can be written to: kernels would be compiled once more for what cannot.
+    # A copy, which is writable: for a read-only array, kernels would be compiled once more.
     return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.int32).copy()
 
 
@@ -295,7 +295,7 @@ class Cut(NamedTuple):
 
 
 class Kinds:
-    """Which of the words are of a kind, as long as they keep their numbers."""
+    """Which of the words are of a kind, remembered as long as these keep their numbers."""
 
     def __init__(self, is_of_kind: Callable[[str], bool]) -> None:
         self._is_of_kind = is_of_kind
@@ -316,8 +316,7 @@ class Kinds:
 class SeenTypes:
     """The distinct tokens that were seen, as long as the words keep their numbers.
 
-    A type is told by its code: the number of its word times the pairs of tags, plus that of its
-    pair.
+    The code of a type is the number of its word times the number of pairs, plus that of its pair.
     """
 
     def __init__(
@@ -325,13 +324,13 @@ class SeenTypes:
     ) -> None:
         self.words = words
         self.pairs = pairs
-        self.name = object()  # to be held by those who remember codes, instead of all words
+        self.name = object()  # says whose the codes are, without holding all words
         self._alone = alone
         self._objects: dict[int, TokenType] = {}
         self._kinds: tuple[Container[str], Kinds] | None = None
 
     def type(self, code: int) -> TokenType:
-        """One of them as an object."""
+        """The type with a code, as an object."""
         member = self._objects.get(code)
         if member is None:
             word, pair = divmod(code, len(self.pairs))
@@ -340,7 +339,7 @@ class SeenTypes:
         return member
 
     def members(self, codes: list[int]) -> list[TokenType]:
-        """Some of them as objects; those that were asked for before cost a look-up."""
+        """The types with these codes, as objects; one that was asked for before costs a look-up."""
         known, pairs = self._objects, self.pairs
         new = [code for code in codes if code not in known]
         if new:
@@ -351,7 +350,7 @@ class SeenTypes:
         return list(map(known.__getitem__, codes))
 
     def parts(self, codes: NDArray[np.int64]) -> TokenTypes:
-        """Some of them by words and pairs of tags."""
+        """The types with these codes, as words and pairs of tags."""
         numbers, pair_of = np.divmod(codes, len(self.pairs))
         words, word_of = _number(numbers)
         pairs, pair_of = dense(pair_of, len(self.pairs))
@@ -361,14 +360,14 @@ class SeenTypes:
         return TokenTypes(texts, word_of, tags, pair_of)
 
     def has_word(self, codes: NDArray[np.int64], among: Container[str]) -> bool:
-        """Whether any of some has a text that is among these."""
+        """Whether the text of any type with these codes is among some texts."""
         with self._alone:
             if self._kinds is None or self._kinds[0] is not among:
                 self._kinds = among, Kinds(among.__contains__)
             return bool(self._kinds[1].of(self.words)[codes // len(self.pairs)].any())
 
     def tokens(self, texts: Sequence[str], cut: Cut, pair_ids: NDArray[np.int64] | None) -> Tokens:
-        """One batch; without tags where no pairs are given."""
+        """The tokens of a batch; untagged where no pairs are given."""
         codes = cut.words.astype(np.int64) * len(self.pairs)
         if pair_ids is not None:
             codes += pair_ids
@@ -391,7 +390,7 @@ class SeenTypes:
 
 
 class _CodedTypes(TokenTypes):
-    """Types of a batch, told by their codes: words and objects are made when they are asked for."""
+    """Types of a batch as codes; words and objects are made when they are asked for."""
 
     __slots__ = ("_codes", "_of")
 
@@ -445,7 +444,7 @@ def _number(codes: NDArray[np.int64]) -> tuple[NDArray[np.int64], Int32Array]:
 
 @kernel_of_alike
 def _number_codes(codes: NDArray[Any], slots: Int32Array) -> Any:
-    """Number codes in the order in which they first come, by a table of at least twice as many."""
+    """Number codes in the order in which they first come; slots are at least twice as many."""
     mask = np.int64(len(slots) - 1)
     distinct = np.empty(len(codes), np.int64)
     numbers = np.empty(len(codes), np.int32)

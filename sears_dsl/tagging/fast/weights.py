@@ -6,17 +6,17 @@ same compiled and plain (numbers stay below 2**62); a feature that a word does n
 
 A word is read with these changes: digits are 0, a curly apostrophe is a straight one, and letters
 are lower-cased but for the exact form and the shape. Case is known up to the Armenian alphabet,
-where tables of Python and Unicode no longer change; others are one kind of letter without case.
+where tables of Python and Unicode no longer change; all later letters are of one kind, uncased.
 
 Features that were tried and left out, since five lookups fewer cost 0.0005 of accuracy: the words
 on both sides together, the two to the left, the tag before with the word behind, and classes with
 one on each side or with the tag before. Costs a microsecond a distinct word, some ten nanoseconds a
 key of a token.
 
-What was loaded is what was written, since the file ends with the hash of the rest, which is checked
-before anything is read; nothing in the file is code. `training` writes it, and nothing else does. A
-row of weights is a run of (tag, weight) entries. Rows of features that are hashed come first, in
-the order of their keys, then those of small numbers: contexts and classes on each of four sides,
+The file of weights ends with the hash of the rest, which is checked before anything is read, so
+what is loaded is what was written; nothing in it is code. Only `training` writes it. A row of
+weights is a run of (tag, weight) entries. Rows of hashed features come first, in the order of their
+keys, then those of features that are small numbers: contexts and classes on each of four sides,
 pairs of tags, casings. Keys are stored as differences, the bytes of equal rank together, which a
 compressor shrinks to half. Costs some 40 ms to load and 30 MB in memory, once in a process.
 """
@@ -47,8 +47,8 @@ from sears_dsl.runtime.array_types import (
 )
 from sears_dsl.runtime.kernels import kernel
 
-#: Version of the features: weights are of use with those that they were learned for alone. A test
-#: fails where a feature changes and this number does not.
+#: Version of the features: weights fit only the features that they were learned for. A test fails
+#: if a feature changes and this number does not.
 FEATURES = 1
 
 MASK = 0xFFFFFFFF
@@ -64,7 +64,7 @@ CASINGS = 7
 #: suffix of three with the casing, number of characters with the shape.
 FORM_KEYS = 14
 
-#: Keys by which the lexicon is asked, one after the other: form, lower form, suffixes of four to
+#: Keys that are looked up in the lexicon, in this order: form, lower form, suffixes of four to
 #: one characters with the casing, shape.
 LOOKUPS = 7
 
@@ -138,7 +138,7 @@ def folded_case() -> UInt16Array:
 
 @kernel
 def mixed(first: Integer, second: Integer) -> Integer:
-    """Two numbers, below 2**32 and 2**60, as one of 31 bits that is hardly ever 0."""
+    """The 31-bit hash, hardly ever 0, of two numbers below 2**32 and 2**60."""
     mask = np.int64(MASK)
     high = np.int64(second) >> np.int64(32)
     value = np.int64(first) * np.int64(0x2C1B3C6D) + high * np.int64(0x3C6EF373)
@@ -203,8 +203,8 @@ def describe(  # noqa: PLR0915, PLR0917
                 first_is_capital = True
         if place < 4:
             keys[8 + place] = lower
-    # The first argument of `mixed` is always made an np.int64: it is compiled for each type anew,
-    # and to numba a number that is written in the code is of another type than one that is not.
+    # The first argument of `mixed` is always made an np.int64: numba compiles it anew for each
+    # type, and a number that is written in the code has a type of its own there.
     for place in range(min(length, 4)):
         keys[8 + place] = mixed(np.int64(9 + place), keys[8 + place])
     suffix = np.int64(0x811C9DC5)
@@ -268,9 +268,9 @@ def class_key(kind: Integer) -> Integer:
 
 @kernel
 def mark(codes: UInt32Array, start: Integer, end: Integer) -> Integer:
-    """What a word says of the next: 2 a sentence ends, 3 it opens or parts something, 1 neither.
+    """What a word tells the next: 2 a sentence ends, 3 it opens or separates something, 1 neither.
 
-    A straight quotation mark, of which only the row tells which half it is, has 4 more.
+    A straight quotation mark has 4 more: only the row tells which half of a pair it is.
     """
     if end - start > 3 or end == start:
         return 1
@@ -287,7 +287,7 @@ def mark(codes: UInt32Array, start: Integer, end: Integer) -> Integer:
 
 @kernel
 def row_casing(casings: UInt8Array, words: Int32Array, start: Integer, end: Integer) -> Integer:
-    """The casing of most words of a row: 0 lower alone, 1 as usual, 2 mostly capitals."""
+    """The casing of most words of a row: 0 all lower, 1 as usual, 2 mostly capitals."""
     lower = 0
     capital = 0
     for place in range(start, end):
@@ -416,7 +416,7 @@ class Weights:
 
 
 def load(path: Path | None = None) -> Weights:
-    """Read weights, the shipped ones if no file is named; what was read lately is the same object.
+    """Read weights, the shipped ones if no file is named; two recent files are kept in memory.
 
     TaggerError: the file is missing, damaged, of another format or for other features.
     """
@@ -439,7 +439,7 @@ def _load(place: Path, *_version: int) -> Weights:
         )
     try:
         return _read(content, place, digest)
-    # It agrees with the hash in it, which anybody can write.
+    # The hash is right, but anybody can write a file with a right one.
     except (KeyError, ValueError, TypeError, IndexError, zipfile.BadZipFile) as error:
         raise _unusable(f"{place} holds no weights of a tagger: {error}") from error
 
@@ -475,7 +475,7 @@ def _read(content: bytes, place: Path, digest: str) -> Weights:
 
 
 def bucketed(keys: UInt32Array) -> tuple[Int32Array, np.int64]:
-    """Where sorted keys, below 2**31, of each bucket begin, and the bits behind a bucket's."""
+    """Where each bucket of sorted keys (below 2**31) begins, and the bits behind a bucket's."""
     bits = max(4, len(keys).bit_length())
     shift = np.int64(31 - bits)
     counts = np.bincount(keys.astype(np.int64) >> shift, minlength=1 << bits)
