@@ -31,7 +31,7 @@ _QUOTE, _COMMA, _RETURN, _LINE_FEED = map(ord, '",\r\n')
 _MARK, _TEXT, _LIST, _STOP, _APPEND, _APPEND_ALL, _EMPTY_LIST = map(ord, "(Xl.ae]")
 _HEAD = 5
 _BEFORE_LIST = 3
-_HALF_A_PAIR = re.compile(rb"\xed[\xa0-\xbf]")
+_SURROGATE = re.compile(rb"\xed[\xa0-\xbf]")
 # Places in bytes are unsigned, so that numba need not check for negative ones. To slice an array
 # for each field would cost more than the field.
 _FIRST, _ONE = np.uint64(0), np.uint64(1)
@@ -42,8 +42,8 @@ _BLOCK, _TWO_WORDS = np.uint64(_BYTES_OF_BLOCK), np.uint64(2 * _WORD)
 # From place n on: which bytes of a block belong to a text that is n bytes shorter than a block.
 _INSIDE = np.arange(2 * _BYTES_OF_BLOCK) < _BYTES_OF_BLOCK
 # A last text, so that a block can be read from any place in the others; its size, up to the end.
-_ROOM = " " * _BYTES_OF_BLOCK
-_ROOM_SIZE = _HEAD + _BYTES_OF_BLOCK + len("e.")
+_PADDING = " " * _BYTES_OF_BLOCK
+_PADDING_SIZE = _HEAD + _BYTES_OF_BLOCK + len("e.")
 _NEXT_WORD = np.uint64(_WORD)
 # Masks of each of the two marks (see `mark_ends`) in eight bytes.
 _ENDS, _QUOTES = np.uint64(0x0101010101010101), np.uint64(0x0202020202020202)
@@ -142,14 +142,14 @@ def quoted_lines(columns: Sequence[Sequence[Any]]) -> bytes | None:
         texts.append(own if type(own) is list else list(own))
     pieces = _Pieces()
     try:
-        _TextPickler(pieces).dump([*texts, _ROOM])
+        _TextPickler(pieces).dump([*texts, _PADDING])
     except pickle.PicklingError:
         return None
     pickled = np.frombuffer(b"".join(pieces), np.uint8)
     counts = np.array(list(map(len, texts)), np.int64)
     bounds = np.empty((2, int(counts.sum())), np.int64)
-    held = np.empty(bounds.shape[1], np.uint8)
-    if not find_texts(pickled, counts, bounds, held):
+    needs = np.empty(bounds.shape[1], np.uint8)
+    if not find_texts(pickled, counts, bounds, needs):
         return None
     places: Int64Array = np.arange(bounds.shape[1])
     most = 2 * len(pickled)  # the quotes around a text, and its end, take less than its head
@@ -160,9 +160,9 @@ def quoted_lines(columns: Sequence[Sequence[Any]]) -> bytes | None:
         most = int((2 * (bounds[1] - bounds[0]) + len('"",'))[places].sum()) + 2 * _BYTES_OF_BLOCK
     places = places.reshape(len(columns), len(columns[0]) if columns else 0)
     room = np.empty(most, np.uint8)
-    size = write_lines(pickled, words_of(pickled), bounds, held, places, room, words_of(room))
+    size = write_lines(pickled, words_of(pickled), bounds, needs, places, room, words_of(room))
     lines = room[: int(size)].tobytes()
-    return None if b"\xed" in lines and _HALF_A_PAIR.search(lines) else lines
+    return None if b"\xed" in lines and _SURROGATE.search(lines) else lines
 
 
 @kernel
@@ -323,11 +323,11 @@ def moved(
 
 @kernel
 def find_texts(
-    pickled: UInt8Array, counts: Int64Array, bounds: Int64Array, held: UInt8Array
+    pickled: UInt8Array, counts: Int64Array, bounds: Int64Array, needs: UInt8Array
 ) -> Any:
     """Write where the texts of pickled lists begin and end; returns whether there is nothing else.
 
-    The lists have ``counts`` texts, and stand in one list with a last text behind them. ``held``
+    The lists have ``counts`` texts, and stand in one list with a last text behind them. ``needs``
     gets 2 for a text with a quote, 1 for one with something else that needs quotes, else 0. The
     search costs little here, while the processor waits for the place of the next text.
     """
@@ -358,11 +358,11 @@ def find_texts(
                     quotes |= (code == _QUOTE) & inside
                     others |= ((code == _COMMA) | (code == _LINE_FEED) | (code == _RETURN)) & inside
                 start += _BLOCK
-            held[text] = 2 if quotes else others
+            needs[text] = 2 if quotes else others
             at += length
             text += 1
     at = after_marks(pickled, at)  # behind texts in a tuple stands the code that makes it
-    return pickled[at] == _TEXT and len(pickled) - at == _ROOM_SIZE
+    return pickled[at] == _TEXT and len(pickled) - at == _PADDING_SIZE
 
 
 @kernel
@@ -378,7 +378,7 @@ def write_lines(  # noqa: PLR0917 - what there is, then what is made of it
     pickled: UInt8Array,
     words: UInt64Array,
     bounds: Int64Array,
-    held: UInt8Array,
+    needs: UInt8Array,
     places: Int64Array,
     lines: UInt8Array,
     line_words: UInt64Array,
@@ -393,9 +393,9 @@ def write_lines(  # noqa: PLR0917 - what there is, then what is made of it
         for column in range(columns):
             text = places[column, row]
             start, end = np.uint64(bounds[0, text]), np.uint64(bounds[1, text])
-            quotes = held[text] > 1
+            quotes = needs[text] > 1
             # Without a branch, which would be mispredicted as often as not.
-            quoted = (held[text] > 0) | ((columns == 1) & (start == end))
+            quoted = (needs[text] > 0) | ((columns == 1) & (start == end))
             lines[size] = _QUOTE
             size += np.uint64(quoted)
             if quotes:

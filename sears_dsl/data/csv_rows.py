@@ -31,7 +31,7 @@ from sears_dsl.runtime.kernels import compiles, expect
 _LONGEST_FIELD = 1 << 27
 _EMPTY = '""'
 # How another delimiter stands between two names, in a first line without a comma.
-_BETWEEN = {
+_BETWEEN_NAMES = {
     "\t": re.compile(r"\t"),
     ";": re.compile(r"[^\s;]\s?;(?:\s?;)*\s?[^\s;]"),
     "|": re.compile(r"[^\s|]\s?\|(?:\s?\|)*\s?[^\s|]"),
@@ -39,8 +39,8 @@ _BETWEEN = {
 _QUOTED = r'"(?:[^"]|"")*"'
 _FIRST_ROW = re.compile(rf'[\r\n]*((?:{_QUOTED}|[^"\r\n])*)')
 # Spreadsheets take the delimiter from a line before the header: ``sep=;``.
-_SAYS_WHAT_PARTS = re.compile(r"sep=([,;|\t])\r?\n")
-_PARTS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
+_DELIMITER_LINE = re.compile(r"sep=([,;|\t])\r?\n")
+_NAMES = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
 _NO_HEADER = (
     "put a line with the names of its columns first; the option `--no-header` calls them 1, 2, …"
 )
@@ -88,7 +88,7 @@ class Delimited(batches.TextFormat):
         """The names of the columns."""
         line = self.fields(names)
         # Without quotes, the names could be split at another delimiter when they are read.
-        if self.quoting and _parting(line) != self.delimiter:
+        if self.quoting and _delimiter_of(line) != self.delimiter:
             line = self.delimiter.join('"' + name.replace('"', '""') + '"' for name in names)
         return f"{line}\n"
 
@@ -163,12 +163,12 @@ CSV = {
 }
 
 
-def _parting(content: str) -> str:
+def _delimiter_of(content: str) -> str:
     """The delimiter of a csv, by its first row."""
     row = _FIRST_ROW.match(content)
     names = re.sub(_QUOTED, '""', row[1]) if row else ""
-    parting = (each for each, between in _BETWEEN.items() if between.search(names))
-    return "," if "," in names else next(parting, ",")
+    others = (each for each, between in _BETWEEN_NAMES.items() if between.search(names))
+    return "," if "," in names else next(others, ",")
 
 
 class _DelimitedReader(batches.LineReader):
@@ -219,7 +219,7 @@ class _DelimitedReader(batches.LineReader):
             chunk = next(chunks, b"")
             content += chunk
             if self.form is CSV[","] and self.options.header:
-                content = self._parted(content)
+                content = self._take_delimiter(content)
             rows, source = self._one_by_one(content, last=not chunk, most=1)
             if rows or not chunk:
                 break
@@ -237,14 +237,14 @@ class _DelimitedReader(batches.LineReader):
         self.prologue += header.decode()
         return names, content[len(header) :], chunks
 
-    def _parted(self, content: bytes) -> bytes:
+    def _take_delimiter(self, content: bytes) -> bytes:
         """Find the delimiter; a line ``sep=…`` goes from the content to the prologue."""
         text = content.decode()
-        says = _SAYS_WHAT_PARTS.match(text)
-        if says:
-            self.prologue += says[0]
-            text = text[says.end() :]
-        self.form = CSV[says[1] if says else _parting(text)]
+        line = _DELIMITER_LINE.match(text)
+        if line:
+            self.prologue += line[0]
+            text = text[line.end() :]
+        self.form = CSV[line[1] if line else _delimiter_of(text)]
         return text.encode()
 
     def _check_names(self, names: Sequence[str]) -> None:
@@ -323,7 +323,7 @@ class _DelimitedReader(batches.LineReader):
             raise DataError(
                 f"{self.name}, line {self._line + before + 1}: {len(row)} fields in a file of "
                 f"{width} columns",
-                help=f"{_PARTS[delimiter]} part its columns, and a field that holds one is quoted; "
+                help=f"{_NAMES[delimiter]} part its columns, and a field that holds one is quoted; "
                 f"if something else parts them: {others}; if the first line is a row: "
                 f"{_NO_HEADER}"
                 if self.form.quoting

@@ -179,7 +179,7 @@ class _PandasFrame(MemoryFrame):
     def batches(self) -> Iterator[Batch]:
         for first in range(0, max(1, len(self._frame)), _ROWS):
             part = self._frame.iloc[first : first + _ROWS]
-            columns = {name: _present(part[label]) for name, label in self._labels.items()}
+            columns = {name: _values_of(part[label]) for name, label in self._labels.items()}
             yield Batch(first, len(part), columns)
 
     def records(self, records: NewRows) -> Any:
@@ -234,7 +234,7 @@ class _PandasSeries(_PandasFrame):
         return super().rewritten(changes, dropped)["text"].rename(self._name)
 
 
-def _present(series: Any) -> list[Any]:
+def _values_of(series: Any) -> list[Any]:
     """The values of a series, with NaN for missing ones, whatever its type."""
     values: list[Any] = series.tolist()
     for place in np.flatnonzero(series.isna()).tolist():

@@ -37,8 +37,8 @@ BETWEEN_PARTS = "\n\n"
 
 _NOTHING = Protection()
 # Of rows with unreadable pictures, so many are listed with the reason, so many more by number.
-_TOLD = 5
-_NUMBERED = 100
+_REASONS = 5
+_NUMBERS = 100
 _LABEL_SHOWN = 40
 
 
@@ -267,10 +267,10 @@ def read_labelled(
         if name not in needed and name.lower() in ("label", "labels"):
             note = f"the column {name!r} is not read: it was not named as that of the labels"
             notes = (*notes, note)
-    bare = [data.number(place) for place, text in enumerate(data.texts) if not text]
-    if bare:
-        rows_have = counted(len(bare), "row has", "rows have")
-        notes = (*notes, f"{rows_have} an empty text, such as row {bare[0]:,}")
+    empty = [data.number(place) for place, text in enumerate(data.texts) if not text]
+    if empty:
+        rows_have = counted(len(empty), "row has", "rows have")
+        notes = (*notes, f"{rows_have} an empty text, such as row {empty[0]:,}")
     data = replace(data, image=image, choices=choices, folder=folder, notes=notes)
     return data if image is None else _with_readable_pictures(data, image)
 
@@ -313,26 +313,26 @@ def _with_readable_pictures(data: LabelledRows, image: str) -> LabelledRows:
     """The rows whose pictures can be read; notes tell of the others."""
     need_pictures()
     problems = {path: picture_problem(path) for path in dict.fromkeys(r[image] for r in data.rows)}
-    there = [place for place, row in enumerate(data.rows) if not problems[row[image]]]
-    if len(there) == len(data.rows):
+    readable = [place for place, row in enumerate(data.rows) if not problems[row[image]]]
+    if len(readable) == len(data.rows):
         return data
-    lacking = {data.number(place): data.rows[place][image] for place in range(len(data.rows))
+    unreadable = {data.number(place): data.rows[place][image] for place in range(len(data.rows))
                if problems[data.rows[place][image]]}  # fmt: skip
-    lines = [f"row {number}, {path}: {problems[path]}" for number, path in lacking.items()]
-    if not there:
+    lines = [f"row {number}, {path}: {problems[path]}" for number, path in unreadable.items()]
+    if not readable:
         raise DataError(
             f"{data.path}: no picture of the column {image} can be read; {lines[0]}",
             help="paths are from the folder of the file of rows",
         )
-    some = "; ".join(lines[:_TOLD])
-    others = [str(number) for number in lacking][_TOLD : _TOLD + _NUMBERED]
+    some = "; ".join(lines[:_REASONS])
+    others = [str(number) for number in unreadable][_REASONS : _REASONS + _NUMBERS]
     if others:
         some += f"; {'row' if len(others) == 1 else 'rows'} {', '.join(others)}"
-    if len(lines) > _TOLD + _NUMBERED:
-        some += f"; and {len(lines) - _TOLD - _NUMBERED:,} more"
+    if len(lines) > _REASONS + _NUMBERS:
+        some += f"; and {len(lines) - _REASONS - _NUMBERS:,} more"
     rows = counted(len(lines), "row is", "rows are")
     note = f"{rows} left out, since the picture cannot be read: {some}"
-    return replace(data.part(there), notes=(*data.notes, note))
+    return replace(data.part(readable), notes=(*data.notes, note))
 
 
 def column_sets(column: str, names: Sequence[str]) -> tuple[tuple[str, ...], ...]:

@@ -94,10 +94,10 @@ class _SpanPlace:
         return start, _position(self.holder[self.end_key])
 
     def move(self, start: int, end: int) -> None:
-        text_file = isinstance(self.holder[self.start_key], str)
-        self.holder[self.start_key] = str(start) if text_file else start
+        as_text = isinstance(self.holder[self.start_key], str)
+        self.holder[self.start_key] = str(start) if as_text else start
         if self.text is None:
-            self.holder[self.end_key] = str(end) if text_file else end
+            self.holder[self.end_key] = str(end) if as_text else end
 
 
 def _position(value: Any) -> int:

@@ -43,14 +43,14 @@ _MOST_JOINS = 200  # of a hundredth of a second
 def drawn_ahead(items: Iterator[T]) -> Iterator[T]:
     """The items, drawn by another thread while the caller uses those before them."""
     drawn: Queue[tuple[T] | BaseException | None] = Queue(_MOST_WAITING)
-    left = threading.Event()
+    abandoned = threading.Event()
 
     def draw() -> None:
         last: BaseException | None = None
         try:
             for item in items:
                 drawn.put((item,))
-                if left.is_set():
+                if abandoned.is_set():
                     break
         except BaseException as error:  # raised in the thread that waits for items
             last = error
@@ -64,7 +64,7 @@ def drawn_ahead(items: Iterator[T]) -> Iterator[T]:
         if message is not None:
             raise message
     finally:
-        left.set()
+        abandoned.set()
         for _ in range(_MOST_JOINS):  # the thread may wait for a pipe that nobody writes to
             with suppress(Empty):
                 drawn.get_nowait()
@@ -478,11 +478,11 @@ class JsonCursor:
             try:
                 value, end = self._decode(self._text, self._at)
             except json.JSONDecodeError as error:
-                open_end = error.msg.startswith("Unterminated") or (
+                incomplete = error.msg.startswith("Unterminated") or (
                     error.pos >= len(self._text) - _JSON_LOOKAHEAD
                 )
                 # Doubling the text makes the work linear in the length of the value.
-                if open_end and self._more(len(self._text) - self._at):
+                if incomplete and self._more(len(self._text) - self._at):
                     continue
                 self.fail(error.msg, error.pos)
             except (ValueError, RecursionError) as error:

@@ -345,7 +345,7 @@ class Tokens:
             return batches[0]
         words: dict[str, int] = {}
         pairs: dict[tuple[str, str], int] = {}
-        word_ids, pair_ids = [_NOTHING], [_NOTHING]
+        word_ids, pair_ids = [_NO_IDS], [_NO_IDS]
         counts = [_NO_OFFSETS]
         for batch in batches:
             theirs = batch.types
@@ -384,7 +384,7 @@ class Tokens:
         )
 
 
-_NOTHING = np.zeros(0, np.int64)
+_NO_IDS = np.zeros(0, np.int64)
 _NO_OFFSETS = np.zeros(0, np.int32)
 
 

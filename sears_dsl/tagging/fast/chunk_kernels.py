@@ -208,7 +208,7 @@ def _class(code: Integer, marks: Marks) -> Any:
 
 
 @kernel
-def _kind(codes: Int32Array, start: Integer, end: Integer, marks: Marks) -> Any:
+def _number_of(codes: Int32Array, start: Integer, end: Integer, marks: Marks) -> Any:
     """Number of a string of the tables, or -1."""
     if end - start > marks.longest or end <= start:
         return -1
@@ -221,7 +221,7 @@ def _kind(codes: Int32Array, start: Integer, end: Integer, marks: Marks) -> Any:
 @kernel
 def _special(codes: Int32Array, start: Integer, end: Integer, marks: Marks) -> Any:
     """Number of a special case, or -1."""
-    number = _kind(codes, start, end, marks)
+    number = _number_of(codes, start, end, marks)
     return number if number >= 0 and marks.kinds[number] & SPECIAL else -1
 
 
@@ -278,7 +278,7 @@ def _suffix(codes: Int32Array, low: Integer, high: Integer, digits: Integer, mar
         while first > low and high - first < marks.longest and not _is_digit(int(codes[first - 1])):
             first -= 1
         if first > low and _is_digit(int(codes[first - 1])):
-            number = _kind(codes, first, high, marks)
+            number = _number_of(codes, first, high, marks)
             if number >= 0 and marks.kinds[number] & UNIT:
                 return first
     if code in (_SMALL_S, _LARGE_S) and before in (_QUOTE, _APOSTROPHE):
@@ -450,7 +450,7 @@ def _may_be_joined(  # noqa: PLR0917
     low = start
     for entry in range(first, after):
         high = start + int(entries[entry, END])
-        number = _kind(codes, low, high, marks)
+        number = _number_of(codes, low, high, marks)
         if number >= len(marks.pairs):
             number = -1
         if left >= 0 and number >= 0 and marks.pairs[left, number]:

@@ -338,8 +338,8 @@ class Perceptron:
         self._lock = Lock()
         self._words: Words | None = None
         self._described = 0
-        self._known = _room(0)
-        self._tagged = _NOTHING
+        self._known = _empty_tables(0)
+        self._tagged = _NO_ROWS
 
     def tag(
         self,
@@ -359,7 +359,7 @@ class Perceptron:
         known = self._of(words, tokens=len(words_of_tokens))
         if not again:
             plain: tuple[TagIds, TagIds] = _tag_rows(
-                row_offsets, words_of_tokens, self._tables.scores, known, _NOTHING, _NOTHING.casings
+                row_offsets, words_of_tokens, self._tables.scores, known, _NO_ROWS, _NO_ROWS.casings
             )
             return plain
         casings = np.zeros(len(row_offsets) - 1, np.int8)
@@ -373,8 +373,8 @@ class Perceptron:
         """What is known of these words, worked out for those that are new."""
         with self._lock:
             if self._words is not words:
-                self._words, self._described, self._known = words, 0, _room(0)
-                self._tagged = _NOTHING
+                self._words, self._described, self._known = words, 0, _empty_tables(0)
+                self._tagged = _NO_ROWS
             first, last = self._described, len(words)
             expect(tokens * _STEPS_OF_TOKEN + (last - first) * _STEPS_OF_WORD)
             if last > len(self._known.contexts):
@@ -396,7 +396,7 @@ class Perceptron:
             return self._known
 
 
-def _room(words: int) -> KnownWords:
+def _empty_tables(words: int) -> KnownWords:
     """Tables for this many words, empty."""
     return KnownWords(
         scores=np.zeros((words, TAGS), np.int16),
@@ -409,7 +409,7 @@ def _room(words: int) -> KnownWords:
     )
 
 
-_NOTHING = TaggedRows(
+_NO_ROWS = TaggedRows(
     np.zeros(1, np.int32),
     np.zeros(0, np.int32),
     np.zeros(0, np.uint8),
@@ -433,9 +433,9 @@ class FastTagger:
     def __init__(self, *, perceptron: Perceptron | None = None, language: str = "en") -> None:
         self.language = language
         self._custom_perceptron = perceptron
-        self._alone: AbstractContextManager[bool] = RLock()
+        self._lock: AbstractContextManager[bool] = RLock()
         self._tokenizer = FastTokenizer(shipped_tables(language))
-        self._types = SeenTypes(self._tokenizer.words, [("", "")], self._alone)
+        self._types = SeenTypes(self._tokenizer.words, [("", "")], self._lock)
         self._tagged_types: SeenTypes | None = None
 
     @property
@@ -458,7 +458,7 @@ class FastTagger:
 
     def cut(self, texts: Sequence[str], *, again: bool = False) -> FastCut:
         """Texts that are cut, to be searched for words and tagged."""
-        with self._alone:
+        with self._lock:
             cut = self._tokenizer.tokenize(texts, again=again)
             return FastCut(self, texts, cut, self._tokenizer.words, again)
 
@@ -466,10 +466,10 @@ class FastTagger:
         self, texts: Sequence[str], cut: Cut, words: Words, *, tagged: bool, again: bool = False
     ) -> Tokens:
         """The tokens of texts that were cut."""
-        with self._alone:
+        with self._lock:
             if not tagged:
                 if self._types.words is not words:
-                    self._types = SeenTypes(words, self._types.pairs, self._alone)
+                    self._types = SeenTypes(words, self._types.pairs, self._lock)
                 return self._types.tokens(texts, cut, None)
             perceptron, types = self._perceptron, self._tagged(words)
             fine, coarse = perceptron.tag(cut.row_offsets, cut.words, words, again=again)
@@ -481,17 +481,17 @@ class FastTagger:
         perceptron = self._perceptron
         if self._tagged_types is None or self._tagged_types.words is not words:
             pairs = [(coarse, fine) for fine in perceptron.fine for coarse in perceptron.coarse]
-            self._tagged_types = SeenTypes(words, pairs, self._alone)
+            self._tagged_types = SeenTypes(words, pairs, self._lock)
         return self._tagged_types
 
     def list_tokens(self, text: str) -> ListedTokens | None:
         """What `tokenize` gives for one text; None where `tokenize` has to be called."""
-        with self._alone:
+        with self._lock:
             return self._tokenizer.listed(text)
 
     def list_tagged(self, text: str) -> ListedTokens | None:
         """What `tag` gives for one text; None where `tag` has to be called."""
-        with self._alone:
+        with self._lock:
             row = self._tokenizer.row(text)
             if row is None:
                 return None
@@ -508,17 +508,17 @@ class FastTagger:
 
     def split(self, words: str) -> tuple[str, ...]:
         """The tokens of a word of a rule."""
-        with self._alone:
+        with self._lock:
             return self._tokenizer.split(words)
 
     def words_of(self, words: Words, kinds: Kinds) -> NDArray[np.bool_]:
         """For each of the words whether it is of a kind."""
-        with self._alone:
+        with self._lock:
             return kinds.of(words)
 
     def sentences(self, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
         """The sentences of each text."""
-        with self._alone:
+        with self._lock:
             return sentence_bounds(texts, self._tokenizer)
 
     @cached_property

@@ -325,7 +325,7 @@ class SeenTypes:
         self.words = words
         self.pairs = pairs
         self.name = object()  # says whose the codes are, without holding all words
-        self._alone = alone
+        self._lock = alone
         self._objects: dict[int, TokenType] = {}
         self._kinds: tuple[Container[str], Kinds] | None = None
 
@@ -334,7 +334,7 @@ class SeenTypes:
         member = self._objects.get(code)
         if member is None:
             word, pair = divmod(code, len(self.pairs))
-            with self._alone:
+            with self._lock:
                 member = self._objects[code] = TokenType(self.words.text(word), *self.pairs[pair])
         return member
 
@@ -343,7 +343,7 @@ class SeenTypes:
         known, pairs = self._objects, self.pairs
         new = [code for code in codes if code not in known]
         if new:
-            with self._alone:
+            with self._lock:
                 words = self.words.texts([code // len(pairs) for code in new])
             for code, text in zip(new, words, strict=True):
                 known[code] = TokenType(text, *pairs[code % len(pairs)])
@@ -354,14 +354,14 @@ class SeenTypes:
         numbers, pair_of = np.divmod(codes, len(self.pairs))
         words, word_of = _number(numbers)
         pairs, pair_of = dense(pair_of, len(self.pairs))
-        with self._alone:
+        with self._lock:
             texts = self.words.texts(words.tolist())
         tags = list(map(self.pairs.__getitem__, pairs.tolist()))
         return TokenTypes(texts, word_of, tags, pair_of)
 
     def has_word(self, codes: NDArray[np.int64], among: Container[str]) -> bool:
         """Whether the text of any type with these codes is among some texts."""
-        with self._alone:
+        with self._lock:
             if self._kinds is None or self._kinds[0] is not among:
                 self._kinds = among, Kinds(among.__contains__)
             return bool(self._kinds[1].of(self.words)[codes // len(self.pairs)].any())
