@@ -78,7 +78,7 @@ class ReadOptions:
     limit: int | None = None  # read so many rows and no more; None for all
 
     def bounds(self, number: int) -> tuple[int, int]:
-        """The most rows of a batch, counted from 0, and the number of characters that end it.
+        """The most rows of batch ``number``, from 0, and how many characters end it.
 
         Example:
             >>> ReadOptions().bounds(0), ReadOptions().bounds(99)

@@ -314,7 +314,7 @@ class _DelimitedReader(batches.LineReader):
         width = self._width or len(row)
         if len(row) != width:
             delimiter = self.form.delimiter
-            # Commands in backticks, since functions of Python take no option.
+            # Commands in backticks: the functions of Python have no such option.
             others = " or ".join(
                 f"`sears … --format {each.name}`"
                 for each in CSV.values()

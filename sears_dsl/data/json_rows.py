@@ -123,7 +123,7 @@ class JsonLines(_JsonFormat):
 
 class _JsonLinesReader(batches.LineReader):
     def batches(self) -> Iterator[Batch]:
-        """Batches; in the source of a row stand the blank lines before it."""
+        """Batches; the source of a row includes the blank lines before it."""
         first = line = 0
         blank = b""
         limit = self.options.limit

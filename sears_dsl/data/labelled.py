@@ -7,7 +7,7 @@ order of columns. Costs the memory of the rows: discovery looks at all of them a
 
 In pairs of texts, rules rewrite one column (``premise``), either (``premise,hypothesis``) or both
 as one text (``premise+hypothesis``). In the second case each pair is there twice, once for each
-column that a rewrite may change; in the third, the model gets the parts of the text again.
+column that a rewrite may change; in the third, the model gets the two parts separately.
 """
 
 from __future__ import annotations
@@ -275,7 +275,7 @@ def read_labelled(
     return data if image is None else _with_readable_pictures(data, image)
 
 
-# Otherwise different answers may both be right: people answer a question in their own words.
+# By other comparisons, different answers may both be right: people use words of their own.
 _COMPARED_WHOLE = ("exact", "set", "entities")
 
 

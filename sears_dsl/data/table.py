@@ -73,7 +73,7 @@ class Table:
         return Table({**self.columns, column: paths}, self.path, self.format)
 
     def extended(self, rows: Sequence[int], changed: Mapping[str, Sequence[Any]]) -> Table:
-        """This table with changed copies of ``rows`` after its own; a row may be copied twice."""
+        """This table with changed copies of ``rows`` after it; a row may come more than once."""
         columns = {
             name: [*values, *changed.get(name, [values[row] for row in rows])]
             for name, values in self.columns.items()

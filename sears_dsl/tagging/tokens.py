@@ -3,9 +3,9 @@
 Always holds: `row_offsets` has n + 1 entries and never falls; token k of row r stands at
 `texts[r][starts[k]:ends[k]]`; tokens of a row are in order and do not overlap; white space is in no
 token. `types[type_ids[k]]` is the (text, coarse tag, fine tag) of token k. Each distinct triple is
-there once, and so are words and pairs of tags (`TokenTypes`), so that work which depends on one of
-them alone is done once. Tags are empty strings where a tokenizer ran without a tagger. Costs 12
-bytes a token, plus the distinct words and 8 bytes a triple.
+there once, so that work which depends on the triple alone is done once, and work on its word or its
+tags alone once for each of these (`TokenTypes`). Tags are empty strings where a tokenizer ran
+without a tagger. Costs 12 bytes a token, plus the distinct words and 8 bytes a triple.
 
 Rules read tokens with contractions in capitals `separated`: ``DON'T`` becomes two tokens, as
 ``don't`` is. Only the words of a closed list are cut, at the places where the tokenizer cuts their

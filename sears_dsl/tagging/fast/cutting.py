@@ -202,7 +202,7 @@ class Cutter:
         return changed, changed != ends
 
     def _is_word_and_mark(self, word: str, mark: str) -> bool:
-        """Whether a closing mark is just cut off: behind a small letter, and no special case."""
+        """Whether plain letters, the last one small, and a closing mark are no special case."""
         # A run that begins with the mark needs more behind it: alone it would change `xx.` as well.
         return (
             _is_word(word)
