@@ -1,4 +1,4 @@
-r"""A dataset with all of its columns in memory: what augmentation adds rows to.
+"""A dataset with all of its columns in memory: what augmentation adds rows to.
 
 In: a file or rows in memory. Out: a `Table`. Always holds: all columns are equally long; a key that
 a JSON row lacks is null there; values keep their types.
@@ -84,7 +84,7 @@ class Table:
 def read_table(
     source: object, *, format_name: str | None = None, options: ReadOptions | None = None
 ) -> Table:
-    r"""Read rows whole, from a file or from memory, as `open_rows` takes them."""
+    """Read rows whole, from a file or from memory, as `open_rows` takes them."""
     dataset = open_rows(source, format_name=format_name, options=options)
     columns: dict[str, list[Any]] = {name: [] for name in dataset.names}
     rows = 0
