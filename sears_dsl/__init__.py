@@ -5,15 +5,15 @@
     >>> [rewrite.text for rewrite in ruleset.compile().apply(["What color is it?"])]
     ['Which color is it?']
 
-Importing the package loads none of its heavy parts; each public name brings its module with it
-when it is first used.
+Importing the package loads nothing heavy: the first use of a public name imports the module that
+defines it.
 """
 
 from __future__ import annotations
 
 from importlib import import_module
 
-TYPE_CHECKING = False  # `typing` alone takes most of what importing this takes
+TYPE_CHECKING = False  # importing `typing` would take most of the time
 if TYPE_CHECKING:
     from sears_dsl.api.applying import apply, apply_folder, arrow_rewriter
     from sears_dsl.api.auditing import AuditResult, AuditsResult, GridResult, audit
@@ -146,7 +146,7 @@ def __getattr__(name: str) -> object:
     if module.startswith(f"{__name__}.api."):
         from sears_dsl.runtime.interrupts import import_whole  # noqa: PLC0415 - as asked for
 
-        import_whole("numpy")  # which they all use
+        import_whole("numpy")  # which every one of them uses
     value = getattr(import_module(module), name)
     globals()[name] = value
     return value

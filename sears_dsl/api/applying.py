@@ -1,4 +1,4 @@
-"""``sears.apply`` and its kin: rules over a dataset, a folder of files, batches of Arrow."""
+"""``sears.apply`` and its variants: rules over a dataset, a folder of files or Arrow batches."""
 
 from __future__ import annotations
 
@@ -58,11 +58,11 @@ def apply(
         dataset: a list of texts or of dictionaries, a pandas DataFrame or Series, a Hugging Face
             Dataset, a pyarrow Table, a polars DataFrame, or the path of a file.
         ruleset: a ruleset; a rule file, a folder or the name of a shipped ruleset; or several.
-        column: the text column or columns; None for the one that can be meant.
+        column: the text column or columns; None infers the column.
         mode: ``each`` gives a record for every row and rule that changed it (id, rule, original,
             rewritten, edits); ``chain`` gives the dataset with all rules applied in order.
         scope: rewrite the ``first`` instance of a rule in a unit, or ``all``.
-        unit: what a rule sees at once; None: what the rules ask for, else the ``text``.
+        unit: what a rule sees at once; None for what the rules ask for, else the ``text``.
         protect: columns whose content must stay intact.
         spans: columns of spans that follow their text: ``"TEXT=COLUMN"``, ``"TEXT=START:END"`` or
             ``"TEXT=START+SPANTEXT"``.
@@ -70,15 +70,15 @@ def apply(
             or stop with an ``error``.
         keep: other columns that the records carry, such as the label; ``all`` for all of them.
         id_column: the column of ids; None for ``id`` where there is one, else row numbers from 1.
-        share: about how many of the texts are rewritten, 0.1 or ``"10%"``; each decides for itself
-            by its number, so that what ``"10%"`` takes, ``"25%"`` takes too.
-        with_originals: mode chain: the rows as they were come first, then all rows once more as the
-            rules leave them, with ``~rewritten`` behind their ids.
-        draws: each row comes so many times, with other draws of what rules draw, and with a column
-            ``draw`` that numbers them from 0; a list of texts gives dictionaries then.
-        seed: of that number, and of what rules draw.
+        share: about which share of the texts to rewrite, 0.1 or ``"10%"``. Each text is drawn by
+            its content and the seed, so ``"25%"`` takes every text that ``"10%"`` takes.
+        with_originals: in mode chain, write the unchanged rows first, and then all rows as the
+            rules leave them, with ``~rewritten`` appended to their ids.
+        draws: how often to take each row, each time with new random draws. With more than one, a
+            column ``draw`` numbers them from 0, and a list of texts gives dictionaries.
+        seed: of the share, and of what rules draw at random.
         vectors: where ``.neighbor`` looks words up: ``glove-6b-50d``, ``minilm``, or a file; None
-            for what the rules name.
+            for the vectors that the rules name.
         tagger: a tagger or its name; None for the default one.
 
     Returns:
@@ -122,7 +122,7 @@ def apply(
 
 
 Engine: TypeAlias = Literal["local", "ray"]
-"""Who works: this process, or workers of Ray."""
+"""What does the work: this process, or Ray workers."""
 
 
 def apply_folder(
@@ -154,18 +154,18 @@ def apply_folder(
 ) -> ApplyReport:
     """Apply rules to each file of a folder.
 
-    What `sears apply RULES FOLDER -o NEW-FOLDER` does: each file becomes one of the same name, byte
+    As with `sears apply RULES FOLDER -o NEW-FOLDER`, each file becomes one of the same name, byte
     for byte what `sears apply` makes of it alone.
 
     Args:
         source: the folder: a path, or a URI that Arrow knows, such as ``s3://bucket/reviews``.
         ruleset: as `apply` takes it.
         output: the folder to make, likewise.
-        engine: ``local``: this process, a file after another; ``ray``: workers of Ray.
-        address: of a cluster of Ray, ``HOST:PORT`` or ``auto``; None starts Ray on this machine.
-        workers: how many workers of Ray; None for as many as there are cores.
+        engine: ``local`` takes one file after another in this process; ``ray`` uses Ray workers.
+        address: the Ray cluster, ``HOST:PORT`` or ``auto``; None starts Ray on this machine.
+        workers: how many Ray workers; None for one per core.
         resume: go on with an interrupted run: files that are done stay.
-        column: as `apply` takes it, like what follows up to `seed`.
+        column: as in `apply`, like the arguments from here to `vectors`.
         mode: ``each`` or ``chain``.
         scope: ``first`` or ``all``.
         unit: ``text`` or ``sentence``.
@@ -175,17 +175,17 @@ def apply_folder(
         keep: columns that records carry.
         id_column: the column of ids.
         output_format: of the files; None for that of the source.
-        share: of the texts.
+        share: of the texts to rewrite.
         with_originals: whether the rows as they were come first in each file.
-        draws: of each row.
-        seed: of what is drawn.
+        draws: how often to take each row.
+        seed: of everything drawn at random.
         vectors: for ``.neighbor``.
-        tagger: its name: workers make their own.
-        on_progress: called after every file, in their order.
+        tagger: the name of a tagger; each worker makes its own.
+        on_progress: called after every file, in order.
 
     Raises:
-        DataError: files that could not be done, with their names; the others are.
-        UsageError: the output is there; no cluster at the address; what names no folder.
+        DataError: some files failed; the error names them, and the others are written.
+        UsageError: the output exists, the address has no cluster, or a name is not a folder's.
 
     Example:
         >>> import pathlib, tempfile
@@ -235,11 +235,11 @@ def arrow_rewriter(
     vectors: str | None = None,
     tagger: str = DEFAULT_TAGGER,
 ) -> ArrowRewriter:
-    """Rules as a function of Arrow batches, for Spark, Ray Data and other engines.
+    """Make rules a function of Arrow batches, for Spark, Ray Data and other engines.
 
-    Its ``batches`` is what Spark's ``mapInArrow`` wants, its ``schema`` says what comes out, and
-    itself it is what Ray's ``map_batches`` wants with ``batch_format="pyarrow"``. It can be
-    pickled; each process compiles the rules once.
+    Pass its ``batches`` to Spark's ``mapInArrow``, with its ``schema`` as that of the output, or
+    the object itself to Ray's ``map_batches`` with ``batch_format="pyarrow"``. It can be pickled;
+    each process compiles the rules once.
 
     Args:
         ruleset: as `apply` takes it.
@@ -247,17 +247,17 @@ def arrow_rewriter(
         mode: ``each`` gives a record for every row and rule that changed it; ``chain`` every row
             once, with all rules applied in order.
         scope: rewrite the ``first`` instance of a rule in a unit, or ``all``.
-        unit: what a rule sees at once; None: what the rules ask for, else the ``text``.
+        unit: what a rule sees at once; None for what the rules ask for, else the ``text``.
         protect: columns whose content must stay intact.
         spans: columns of spans that follow their text, as `apply` takes them.
         on_touched: where a rule would touch a span, ``keep`` the row without the rule, ``drop`` it,
             or stop with an ``error``.
-        keep: mode each: other columns that the records carry; ``all`` for all of them.
+        keep: in mode each, other columns that the records carry; ``all`` for all of them.
         id_column: the column of ids; None for ``id``. Mode each needs one.
-        share: about how many of the texts are rewritten; each decides for itself by its number.
-        seed: of that number, and of what rules draw.
+        share: about which share of the texts to rewrite, as `apply` takes it.
+        seed: of the share, and of what rules draw at random.
         vectors: for ``.neighbor``, as `apply` takes them.
-        tagger: its name.
+        tagger: the name of a tagger.
 
     Raises:
         RuleSyntaxError: rules with errors.
@@ -292,7 +292,7 @@ def arrow_rewriter(
 
 
 def _folder(value: object, argument: str) -> str:
-    """The name of a folder, a path or a URI."""
+    """Return a folder's path or URI as text."""
     if isinstance(value, str | Path):
         return str(value)
     raise UsageError(

@@ -1,9 +1,9 @@
-"""What a person gives to a function, as what the packages below work with.
+"""Converts the arguments of the API's functions into what the packages below work with.
 
-In: models, datasets, rules and taggers of any kind that is known. Out: a `CachedPredictor`,
-`LabelledRows`, `Ruleset`s, a `Tagger`. Always holds: what was given is not changed; anything of
-another kind is an error that says what to give; errors speak of arguments, not of options of a
-command. Costs the loading of a model that is named, and reading the rows.
+In: models, datasets, rules and taggers of any known kind. Out: a `CachedPredictor`, `LabelledRows`,
+`Ruleset`s, a `Tagger`. Always holds: arguments are not changed; one of an unknown kind is an error
+that says what to give; errors name arguments, not command-line options. Costs the loading of a
+model that is given by name, and reading the rows.
 """
 
 from __future__ import annotations
@@ -38,16 +38,16 @@ AnyOracle: TypeAlias = Callable[[Sequence[Mapping[str, str]]], Sequence[bool]] |
 """A function of rewrites or sentences, ``module:function``, or the journal of a reviewer."""
 
 OnProgress: TypeAlias = Callable[[str, int, int | None], object]
-"""Called with a stage, how many are done and how many there are; None where nobody knows."""
+"""Called with a stage, the number done, and the total, which is None if it is unknown."""
 
-# Options whose arguments are called otherwise.
+# Options whose arguments have another name.
 _ARGUMENTS = {"column": "text", "compare": "comparison", "paraphrases": "paraphraser",
               "pivot": "pivots", "span": "spans", "slice": "slices", "gate": "gates"}  # fmt: skip
 _PACKAGE = __name__.partition(".")[0] + "."
-# A command in backticks is one to type in a shell; it stays.
+# A command in backticks is one to type in a shell: leave it as it is.
 _COMMAND = re.compile(r"`sears [^`]*`")
 _KEEP = re.compile(r"--keep (\w[^\s:]*)((?: --keep \w\S*)*)")
-# An option, with what is given to it where that cannot be a word of the sentence.
+# An option, with its value where that cannot be a word of the sentence.
 _OPTION = re.compile(
     r"--([a-z][a-z-]*)\b(?: ([\d.]*\d%?|[A-Z]{2,}|[a-z][\w.]*:[\w.]+|none|judge|meaning|pivot"
     r"|set|text|sentence|chain|skip|replace|csv|tsv|jsonl)(?![\w=]))?"
@@ -56,7 +56,7 @@ _OPTION = re.compile(
 
 @contextmanager
 def in_python(**arguments: str) -> Iterator[None]:
-    """A block whose errors name arguments where a command names options, here by other names.
+    """Make errors of a block name arguments, not options; ``arguments`` overrides some names.
 
     Example:
         >>> with in_python():
@@ -80,13 +80,13 @@ def in_python(**arguments: str) -> Iterator[None]:
         if texts == (error.message, error.help):
             raise
         in_python_words = type(error)(texts[0], help=texts[1])
-        # What else an error of somebody's own holds.
+        # Keep whatever else the error holds.
         vars(in_python_words).update(vars(error) | vars(in_python_words))
         raise in_python_words from error.__cause__
 
 
 def _translated(text: str, names: Mapping[str, str]) -> str:
-    """A message with the options of a command as arguments."""
+    """Return a message with its command-line options written as Python arguments."""
     commands = _COMMAND.findall(text)
     parts = _COMMAND.split(text)
     for place, part in enumerate(parts):
@@ -99,14 +99,14 @@ def _translated(text: str, names: Mapping[str, str]) -> str:
 
 
 def _given(value: str | None) -> str:
-    """What a message has behind an option, as it is written in Python."""
+    """Return the value that follows an option in a message, as Python writes it."""
     if value is None or value.isupper() or value.isdecimal():
         return value or ""
     return "None" if value == "none" else repr(value)
 
 
 def remark(sentence: str) -> None:
-    """Warn of what a person should know and what stops nobody."""
+    """Emit a `UserWarning` that points at the user's line."""
     level, frame = 1, sys._getframe()
     # The first frame that is not ours is the user's.
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(_PACKAGE):
@@ -115,13 +115,13 @@ def remark(sentence: str) -> None:
 
 
 def names_of_columns(**arguments: object) -> None:
-    """Refuse what names no column, with the argument that it was given as."""
+    """Refuse values that are not column names; the error names the argument."""
     for argument, value in arguments.items():
         several = isinstance(value, list | tuple)
         names = value if isinstance(value, list | tuple) else (value,)
         for name in names:
             if name is not None and not isinstance(name, str):
-                # Columns of a data frame without names are called by their numbers.
+                # A data frame without column names numbers its columns.
                 right = repr(str(name)) if type(name) is int else "'name'"
                 raise UsageError(
                     f"{argument}={value!r:.60} names no column",
@@ -131,14 +131,14 @@ def names_of_columns(**arguments: object) -> None:
 
 
 def names_of(names: Any) -> tuple[str, ...]:
-    """Names, of columns or files, that may be given as one, as several or not at all."""
+    """Return a tuple of names, which may be given as one name, as several or as None."""
     if isinstance(names, str) or not isinstance(names, Iterable):
         return () if names is None else (names,)
     return tuple(names)
 
 
 def whole_numbers(least: int | None, **arguments: object) -> None:
-    """Refuse all but None and whole numbers from the least one on; the error names the argument."""
+    """Refuse all but None and whole numbers from ``least`` up; the error names the argument."""
     for argument, value in arguments.items():
         if value is None:
             continue
@@ -168,7 +168,7 @@ def one_of(choices: Sequence[str], **arguments: object) -> None:
 
 
 def read_once(data: object) -> object:
-    """A generator as a list, since rows are read more than once; everything else as it is."""
+    """Return a generator as a list, since rows are read more than once; else the data as it is."""
     return list(data) if isinstance(data, Iterator) else data
 
 
@@ -187,7 +187,7 @@ def labelled_rows(
     sample: int | None = None,
     seed: int = 0,
 ) -> LabelledRows:
-    """The rows that a model is asked about, with what is right; options of `discover`."""
+    """Read the rows that a model is asked about, with their labels; options as in `discover`."""
     from sears_dsl.answers import check_comparison
     from sears_dsl.data.batches import ReadOptions
     from sears_dsl.data.labelled import read_labelled
@@ -206,7 +206,7 @@ def labelled_rows(
 
 
 def protection_of(protect: Sequence[str], spans: Sequence[str]) -> Protection:
-    """What has to stay intact in the texts that rules rewrite; arguments as `apply` has them."""
+    """Return what rules must leave intact in the texts; arguments as in `apply`."""
     from sears_dsl.data.protection import Protection
 
     columns, pointing = names_of(protect), names_of(spans)
@@ -215,7 +215,7 @@ def protection_of(protect: Sequence[str], spans: Sequence[str]) -> Protection:
 
 
 def used_label(data: object, label: str | None) -> str | None:
-    """The column of labels: the one that is named, or the second of pairs."""
+    """Return the column of labels: the named one, or ``label`` for pairs (text, label)."""
     if label is not None or not isinstance(data, list | tuple) or not data:
         return label
     from sears_dsl.data.sources import is_pair
@@ -226,7 +226,7 @@ def used_label(data: object, label: str | None) -> str | None:
 def predictor_of(
     model: object, *, batch_size: int | None = None, comparison: Comparison = "exact"
 ) -> CachedPredictor:
-    """A model, given or named, that remembers what it said; of several the vote, by comparison."""
+    """Return a model, given or named, that caches its answers; several vote, by comparison."""
     from sears_dsl.models.cached import CachedPredictor
     from sears_dsl.models.loading import load_predictor
 
@@ -237,7 +237,7 @@ def predictor_of(
 
 
 def rulesets_of(rules: object) -> list[Ruleset]:
-    """Rulesets, loaded where they are named."""
+    """Return rulesets, loading those that are given by name."""
     from sears_dsl.catalogue import load_rulesets
     from sears_dsl.language.rule import Rule
     from sears_dsl.language.ruleset import Ruleset
@@ -268,7 +268,7 @@ def rulesets_of(rules: object) -> list[Ruleset]:
 
 
 def rulesets_together(rules: object, *, unit: Unit | None, vectors: bool = False) -> list[Ruleset]:
-    """Rulesets that one run can have; an error says all that is in the way, and what goes without.
+    """Return rulesets that can run together; an error names every obstacle, and what still runs.
 
     Raises:
         RuleSyntaxError: they want different units, or look up what is not installed.
@@ -286,7 +286,7 @@ def rulesets_together(rules: object, *, unit: Unit | None, vectors: bool = False
 
 
 def origins_of(rules: object, rulesets: Sequence[Ruleset]) -> tuple[list[Path], dict[str, str]]:
-    """Where rules were found: files, beside which a manifest may lie; name → SHA-256 of rows."""
+    """Return the files of rules, which may have manifests, and search → SHA-256 of its rows."""
     files = [Path(each.path) for each in rulesets if Path(each.path).is_file()]
     sources = rules if isinstance(rules, list | tuple) else [rules]
     searches = (getattr(each, "discovery", None) for each in sources)
@@ -295,7 +295,7 @@ def origins_of(rules: object, rulesets: Sequence[Ruleset]) -> tuple[list[Path], 
 
 
 def tagger_of(tagger: object, rulesets: Sequence[Ruleset] | None = None) -> Tagger:
-    """A tagger, given or named; where neither, one that the rules were validated with."""
+    """Return the given or named tagger; for None, one that the rules were validated with."""
     from sears_dsl.batch.provenance import tagger_findings, tagger_for
     from sears_dsl.tagging.tagger import as_tagger
 
@@ -308,7 +308,7 @@ def tagger_of(tagger: object, rulesets: Sequence[Ruleset] | None = None) -> Tagg
 def matcher_of(
     rulesets: Sequence[Ruleset], *, tagger: Tagger | str | None, seed: int = 0
 ) -> Matcher:
-    """Rules, compiled for the tagger that `tagger_of` gives."""
+    """Compile rules for the tagger that `tagger_of` returns."""
     from sears_dsl.paraphrasing.rewording import compile_with_sources
 
     chosen = tagger_of(tagger, rulesets)
@@ -316,7 +316,7 @@ def matcher_of(
 
 
 def shown(on_progress: OnProgress | None) -> OnStage:
-    """What tells how far a stage is, or nothing."""
+    """Return a function that reports progress, if anybody listens."""
 
     def show(stage: str, done: int, total: int | None) -> None:
         if on_progress is not None:

@@ -1,4 +1,4 @@
-"""``sears.audit``: what rules do to a model, or to several side by side; audits given to others."""
+"""``sears.audit``: what rules do to a model, or to several side by side."""
 
 from __future__ import annotations
 
@@ -55,12 +55,12 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 
 AS_FOUND = "as found"
-"""Of an audit where nobody chooses: the scorer that scored the rules when they were found."""
+"""The default scorer of an audit: the one that scored the rules when they were found."""
 
 
 @dataclass(eq=False, repr=False)
 class AuditResult(RulesetsResult):
-    """What rules do to a model: all that was counted and judged, in a document."""
+    """What rules do to a model; ``document`` has all counts and judgements."""
 
     document: AuditDocument
     rulesets: tuple[Ruleset, ...]
@@ -77,7 +77,7 @@ class AuditResult(RulesetsResult):
 
     @property
     def passed(self) -> bool:
-        """Whether no gate failed or was left unjudged: where the command exits 0."""
+        """Whether no gate failed or was left unjudged, so that the command exits 0."""
         return self.verdict.outcome not in ("failed", "not judged")
 
     @property
@@ -87,7 +87,7 @@ class AuditResult(RulesetsResult):
 
     @property
     def columns(self) -> Mapping[str, Sequence[Any]]:
-        """A row a rule."""
+        """One row per rule."""
         rules = self.rules
         failures = [each.judgement.failures for each in rules]
         meaning = [each.meaning for each in rules]
@@ -159,13 +159,13 @@ class AuditResult(RulesetsResult):
 
 @dataclass(eq=False, repr=False)
 class GridResult(DocumentResult):
-    """Three audits of the same rows and more, each held against the first, in a document."""
+    """Several audits of the same rows, each compared with the first; ``document`` has the grid."""
 
     document: GridDocument
 
     @property
     def rules(self) -> tuple[GridRule, ...]:
-        """Each rule with a cell a model."""
+        """Each rule with one cell per model."""
         return self.document.rules
 
     @property
@@ -175,7 +175,7 @@ class GridResult(DocumentResult):
 
     @property
     def columns(self) -> Mapping[str, Sequence[Any]]:
-        """A row a rule and model; rates are of the rows on which the audit tested the rule."""
+        """One row per rule and model; rates are of the rows on which the audit tested the rule."""
         return self._columns(self.rules)
 
     @property
@@ -209,7 +209,7 @@ class GridResult(DocumentResult):
 
     @property
     def summary(self) -> str:
-        """Of each model after the first how many rules are better and worse."""
+        """For each model after the first, how many rules are better and how many worse."""
         return "; ".join(self.document.summary)
 
     def plot(self, axes: Axes | None = None) -> Axes:
@@ -222,7 +222,7 @@ class GridResult(DocumentResult):
         axes.imshow(percent, cmap="Reds", vmin=0, vmax=100, aspect="auto")
         for row, of_rule in enumerate(percent):
             for column, value in enumerate(of_rule):
-                # What is not known is said, and light on dark as dark on light can be read.
+                # An unknown rate is a dash; the text is white on dark cells, so that it is legible.
                 label = "–" if rates[row][column] is None else f"{value:.1f}"
                 axes.text(column, row, label, ha="center", va="center",
                           color="white" if value > 60 else "black")  # fmt: skip
@@ -234,7 +234,7 @@ class GridResult(DocumentResult):
 
 
 class AuditsResult(GridResult):
-    """One audit of several models: a grid of models and rules, and the audits by their names."""
+    """One audit of several models: a grid of models and rules, and the audits by name."""
 
     def __init__(self, audits: Mapping[str, AuditResult]) -> None:
         from sears_dsl.auditing.comparison import grid
@@ -244,7 +244,7 @@ class AuditsResult(GridResult):
 
     @property
     def passed(self) -> bool:
-        """Whether every model passed its gates: where the command exits 0."""
+        """Whether every model passed its gates, so that the command exits 0."""
         return all(each.passed for each in self.audits.values())
 
     def to_markdown(self) -> str:
@@ -266,7 +266,7 @@ AnyAudit: TypeAlias = AuditResult | str | Path
 
 
 class _OneOrSeveral(Protocol[P]):
-    """An audit of one model; of several, where they are given."""
+    """The type of `audit`: its result depends on whether one model or several are given."""
 
     @overload
     def __call__(  # type: ignore[overload-overlap]
@@ -281,7 +281,7 @@ class _OneOrSeveral(Protocol[P]):
 
 
 def _one_or_several(function: Callable[P, AuditResult | AuditsResult]) -> _OneOrSeveral[P]:
-    """The function, of which a type checker knows what comes back."""
+    """Return the function, typed so that a type checker knows which result it returns."""
     return function  # type: ignore[return-value]
 
 
@@ -329,68 +329,68 @@ def audit(
 ) -> AuditResult | AuditsResult:
     """Measure what rules do to a model, and judge it.
 
-    What `sears audit` does, with its defaults.
+    Does what `sears audit` does, with the same defaults.
 
     Args:
         model: as `discover` takes it; a list or a dictionary of models by name for an audit of each
-            and their grid, where rules, rows and scores are worked out once.
+            and their grid, which computes rewrites and scores only once.
         data: labelled rows, as `discover` takes them; None for the sentences of the templates.
         rules: a ruleset, a rule file, a folder, the name of a shipped ruleset, a result that has
             rules, or several of these. The model is asked about the sentences of templates too.
-        text: the column that rules rewrite; None for the one that can be meant.
+        text: the column that rules rewrite; None infers it.
         label: the column of labels; None where there is none.
         also: further columns that the model reads.
         image: a column of paths of pictures, from the folder of the data; the model reads it.
-        choices: a column of what the answer is chosen from; the model reads it.
+        choices: a column of the answers to choose from; the model reads it.
         protect: columns whose content stays intact in the rewritten text.
         spans: columns of spans that follow it, as `discover` takes them.
-        max_flip_rate: limit of every rule that expects ``same``: 0.05 or "5%".
-        max_miss_rate: limit of every rule that expects ``flip`` or ``label``.
-        max_rows_flipped: limit of all rules together that expect ``same``.
-        gates: limits of some rules, such as ``"tag:negation=2%"``; or tolerances, such as
-            ``"robust:tag:negation=5%"`` or, of one template, ``"robust:template:ID=5%"``; or least
+        max_flip_rate: the limit for each rule that expects ``same``: 0.05 or "5%".
+        max_miss_rate: the limit for each rule that expects ``flip`` or ``label``.
+        max_rows_flipped: the limit for all rules together that expect ``same``.
+        gates: limits for some rules, such as ``"tag:negation=2%"``; tolerances, such as
+            ``"robust:tag:negation=5%"`` or, for one template, ``"robust:template:ID=5%"``; or least
             shares and accuracies, ``"local:all=80%"``, ``"mean:all=70%"``,
             ``"above-constant:all=10%"``.
-        tolerance: τ: judge semantic robustness; accuracy on what the rules make of the rows may
-            fall by this much.
-        draws: how often the noise of rules that draw is drawn anew; the result says mean and worst
-            of the draws, and robustness is about all of them.
-        rates: such as ``"5%,10%,25%"``: rules that draw are measured at these rates too, and the
-            document's ``rates`` says for each the accuracy on all rows over the rate.
-        oracle: what rejects rewrites before the model is asked: a function of a list of rewrites,
-            dictionaries from column to text, that says of each whether it is kept;
+        tolerance: how much accuracy may fall on the rewritten rows (τ of semantic robustness);
+            None does not judge robustness.
+        draws: how often to redraw the noise of rules that draw at random; the result has the mean
+            and the worst of the draws, and robustness covers all of them.
+        rates: further rates for rules that draw, such as ``"5%,10%,25%"``; the document's ``rates``
+            has for each rule the accuracy on all rows at each rate.
+        oracle: rejects rewrites before the model is asked: a function that takes a list of them,
+            dictionaries from column to text, and says for each whether to keep it;
             ``module:function``; or the journal of a reviewer.
-        judge_by: when a rule fails: its rate is above the limit, there is evidence that it is, or
-            there is no proof that it is not.
+        judge_by: a rule fails if its ``rate`` is above the limit, if there is ``evidence`` that it
+            is, or if there is no ``proof`` that it is not.
         min_support: with fewer rows to test on, a rule is not judged.
         require_support: whether a rule that cannot be judged fails.
-        slices: columns of the data to show results by, or what is computed of them, such as
+        slices: columns of the data to group results by, or values computed from them, such as
             ``words(context)``, ``first-word(question)``, ``agreement(answers)``,
             ``grade(context)``; ``words(answer)`` is of the model's own answers.
-        scorer: what says whether meaning is kept; None leaves that out. ``as found`` is the one
-            that scored the rules when they were found, by the manifest beside their file, with its
-            τ; and the judge where there is none.
-        tau: S from which on texts count as equivalent; None for the scorer's own.
+        scorer: says whether meaning is kept; None leaves that out. ``as found`` is the scorer, with
+            its τ, that the manifest beside the rule file names, or the judge if there is no
+            manifest.
+        tau: the S from which texts count as equivalent; None for the scorer's own.
         pivots: languages to translate through.
         device: ``cpu`` or ``cuda``.
-        jobs: processes that score; None for as many as cores, eight at most.
-        score_at_most: rewrites of a rule that are scored, drawn at random.
-        sure_from: confidence from which on the model counts as sure.
-        examples: how many to keep of each rule.
+        jobs: processes that score; None for one per core, eight at most.
+        score_at_most: most rewrites of a rule to score, drawn at random.
+        sure_from: the confidence from which the model counts as sure.
+        examples: how many examples to keep of each rule.
         scope: rewrite the ``first`` instance in a unit, or ``all``.
-        unit: what a rule sees at once; None: what the rules ask for, else the ``text``.
-        seed: of what is drawn.
+        unit: what a rule sees at once; None for what the rules ask for, else the ``text``.
+        seed: of everything drawn at random.
         comparison: how an answer is compared with the label, as `sears_dsl.answers` has them.
-        limit: read so many rows, the first ones.
-        batch_size: rows in a call of the model.
+        limit: read only so many rows, the first ones.
+        batch_size: rows per call of the model.
         tagger: a tagger or its name; None for the one that validated the rules, where known.
-        on_progress: told how far each stage is.
+        on_progress: called with the progress of each stage.
 
     Returns:
-        Of one model its audit; of several the grid, with the audits in it.
+        The audit of one model; for several, the grid with their audits.
 
     Raises:
-        UsageError: arguments that mean nothing, or an extra that is not installed.
+        UsageError: invalid arguments, or an extra that is not installed.
         RuleSyntaxError: rules with errors.
         DataError: rows that cannot be read.
         ModelError: the model fails.
@@ -483,7 +483,7 @@ def audit(
         with scorer_of_audit(
             choice, own, folder=None, language=matcher.tagger.language, show=show, note=remark
         ) as measure:
-            chosen_so = AuditChoices(
+            audit_choices = AuditChoices(
                 label=used_label(data, label), also=also, comparison=comparison,
                 scope=scope, unit=unit, tau=choice.tau, score_at_most=score_at_most, seed=seed,
                 sure_from=sure_from, examples=examples, tolerance=_rate("tolerance", tolerance),
@@ -493,7 +493,7 @@ def audit(
                 name: AuditResult(
                     audit_rules(
                         rulesets, rows, predictor, matcher=matcher, scorer=measure,
-                        oracle=rejecting, gates=demanded, choices=chosen_so, columns=columns,
+                        oracle=rejecting, gates=demanded, choices=audit_choices, columns=columns,
                         sentences=sentences, on_stage=show,
                     ),
                     tuple(rulesets),
@@ -512,7 +512,7 @@ def audit(
 
 
 def audit_document(source: object) -> AuditDocument:
-    """What stands behind an audit, however it is given."""
+    """Return the document of an audit, however the audit is given."""
     from sears_dsl.auditing.document import AuditDocument, read_audit
 
     if isinstance(source, AuditResult):
@@ -530,7 +530,7 @@ def audit_document(source: object) -> AuditDocument:
 def named_audits(
     audits: AnyAudit | Sequence[AnyAudit] | Mapping[str, AnyAudit],
 ) -> dict[str, AuditDocument]:
-    """Audits by their names: those given, those of folders, else their numbers."""
+    """Return name → audit; the names are given, or those of folders, or else numbers."""
     from sears_dsl.auditing.document import read_audits
 
     if isinstance(audits, Mapping):
@@ -550,7 +550,7 @@ def _named(scorer: AnyScorer | None) -> AnyScorer:
 
 
 def _rate(argument: str, value: object) -> float | None:
-    """A share between 0 and 1, or in per cent."""
+    """Read a share between 0 and 1, or in per cent."""
     from sears_dsl.auditing.gates import read_rate
 
     if value is None:

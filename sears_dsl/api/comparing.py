@@ -1,4 +1,4 @@
-"""``sears.compare``: audits side by side; ``sears.predict_errors``: what they tell of errors."""
+"""``sears.compare``: audits side by side; ``sears.predict_errors``: what predicts errors."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False, repr=False)
 class ComparisonResult(DocumentResult):
-    """Two audits of the same rows side by side; its document has all that was counted."""
+    """Two audits of the same rows side by side; ``document`` has all counts."""
 
     document: ComparisonDocument
 
@@ -36,7 +36,7 @@ class ComparisonResult(DocumentResult):
 
     @property
     def columns(self) -> Mapping[str, Sequence[Any]]:
-        """A row a rule; rows are those that both models have right."""
+        """One row per rule, counted on the texts that both models have right."""
         return self._columns(self.rules)
 
     @property
@@ -66,7 +66,7 @@ class ComparisonResult(DocumentResult):
 
     @property
     def summary(self) -> str:
-        """How many rules are better and worse, and what became of accuracy."""
+        """How many rules are better and worse, and how accuracy changed."""
         return "; ".join(self.document.summary)
 
     def plot(self, axes: Axes | None = None) -> Axes:
@@ -93,22 +93,22 @@ def compare(
     before: AnyAudit, after: AnyAudit, third: AnyAudit, /, *more: AnyAudit
 ) -> GridResult: ...
 def compare(before: AnyAudit, after: AnyAudit, *more: AnyAudit) -> ComparisonResult | GridResult:
-    """Set audits of the same rows side by side: models, or versions of one.
+    """Compare audits of the same rows: of several models, or of versions of one.
 
-    What `sears compare` does: each rule is compared on the rows that both models have right, by
-    McNemar's exact test. With more audits all are held against the first.
+    As in `sears compare`, each rule is compared by McNemar's exact test on the rows that both
+    models have right. With more than two audits, each is compared with the first.
 
     Args:
         before: an audit, the folder that `sears audit` wrote, or the audit.json in it.
         after: likewise.
-        more: likewise, for a grid of models and rules. There audits are called by their folders,
-            or by their number, such as ``audit 2``, where not all are folders.
+        more: likewise, for a grid of models and rules. There audits are named by their folders,
+            or by their number, such as ``audit 2``, if not all are folders.
 
     Returns:
-        Of two audits a comparison; of more a grid.
+        A comparison of two audits; a grid of more.
 
     Raises:
-        UsageError: audits that cannot be compared, or something else than audits.
+        UsageError: audits that cannot be compared, or arguments that are not audits.
         DataError: a file that is not an audit.
 
     Example:
@@ -134,18 +134,18 @@ def compare(before: AnyAudit, after: AnyAudit, *more: AnyAudit) -> ComparisonRes
 
 @dataclass(eq=False, repr=False)
 class ErrorsResult(DocumentResult):
-    """What predicts that a model fails; its document has all that was learned."""
+    """What predicts that a model fails; ``document`` has all that was learned."""
 
     document: ErrorsDocument
 
     @property
     def features(self) -> tuple[FeatureRecord, ...]:
-        """What is known of the answers, worth most first."""
+        """The features of the answers, the most important first."""
         return self.document.features
 
     @property
     def columns(self) -> Mapping[str, Sequence[Any]]:
-        """A row a feature; importance is what micro F1 loses where it is shuffled."""
+        """One row per feature; its importance is what micro F1 loses if it is shuffled."""
         features = self.features
         return {
             "feature": [each.name for each in features],
@@ -158,7 +158,7 @@ class ErrorsResult(DocumentResult):
 
     @property
     def summary(self) -> str:
-        """How well errors are told, and by what."""
+        """How well errors are predicted, and by which features."""
         return self.document.conclusion
 
     def plot(self, axes: Axes | None = None) -> Axes:
@@ -190,15 +190,15 @@ def predict_errors(
 ) -> ErrorsResult:
     """Learn what predicts that a model fails, and how well it does.
 
-    What `sears errors` does, with its defaults.
+    Does what `sears errors` does, with the same defaults.
 
     Args:
         audits: an audit, the folder that `sears audit` wrote, several of these of the same rows,
             or a mapping from names to them.
-        data: the rows that were audited; None where nothing is to be known of their texts.
-        features: further features: columns of the data, or what is computed of them, such as
+        data: the rows that were audited; None to use nothing of their texts.
+        features: further features: columns of the data, or values computed from them, such as
             ``agreement(answers)``.
-        seed: of the folds and of what is shuffled.
+        seed: of the folds and of the shuffling.
 
     Raises:
         UsageError: audits of other rows, too few answers or only one kind of them, or scikit-learn

@@ -54,7 +54,7 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False, repr=False)
 class DiscoveryResult(Result):
-    """Rules that a search found, with all that it counted, who took part, and the tagger."""
+    """The rules that a search found, with its counts, its participants and its tagger."""
 
     discovery: Discovery
     participants: Participants
@@ -75,7 +75,7 @@ class DiscoveryResult(Result):
 
     @property
     def columns(self) -> Mapping[str, Sequence[Any]]:
-        """A row a rule; what held-out rows say is None where there are none."""
+        """One row per rule; columns about held-out rows are None if there are none."""
         rules = self.rules
         examples = [each.examples[0] if each.examples else None for each in rules]
         held = [each.held_out for each in rules]
@@ -102,7 +102,7 @@ class DiscoveryResult(Result):
 
     @property
     def shown_columns(self) -> Mapping[str, Sequence[Any]]:
-        """What the command shows."""
+        """The columns that the command shows."""
         return shown_findings(self.rules, dict(self._of_models()))
 
     def _of_models(self) -> Iterator[tuple[str, Sequence[Any]]]:
@@ -159,8 +159,8 @@ class AdversaryResult(TableResult):
 
     Attributes:
         right: how many rows the model has right.
-        rows_flipped: of how many of them an adversary was found.
-        skipped: rows that there was no time to reword.
+        rows_flipped: for how many of them an adversary was found.
+        skipped: how many rows there was no time to reword.
         cut_short: the stages that the time budget cut short.
     """
 
@@ -172,7 +172,7 @@ class AdversaryResult(TableResult):
 
     @property
     def columns(self) -> Mapping[str, Sequence[Any]]:
-        """A row an adversary."""
+        """One row per adversary."""
         return self._columns
 
     @property
@@ -195,7 +195,7 @@ def _at_work(
     on_progress: OnProgress | None,
     confidence: bool = False,
 ) -> Iterator[tuple[CachedPredictor, Tagger, Parts]]:
-    """What a search works with."""
+    """Open what a search works with, and check the rows."""
     from sears_dsl.discovery.parts import check_rows, open_parts
 
     show = shown(on_progress)
@@ -257,61 +257,62 @@ def discover(
 ) -> DiscoveryResult:
     """Find the few rules that make a model fail most without changing the meaning.
 
-    What `sears discover` does, with its defaults; answers and paraphrases are kept in memory.
+    Does what `sears discover` does, with the same defaults, but keeps answers and paraphrases only in
+    memory.
 
     Args:
         model: a function of a list of texts that gives labels, an estimator or object with
             ``predict``, a text-classification pipeline of transformers, a specification such as
-            ``sklearn:model.joblib``, ``module:object``; or several of these, a list or by name.
+            ``sklearn:model.joblib``, ``module:object``; or a list or dictionary of several.
         data: labelled rows: a data frame of pandas or polars, a Hugging Face dataset, a list of
             dictionaries or of pairs (text, label), a table of Arrow, or the path of a file.
-        text: the column that rules rewrite; None for the one that can be meant.
-        label: the column of labels; None where there is none, so that the model's own answers
-            count. Of pairs it is the second of each.
+        text: the column that rules rewrite; None infers it.
+        label: the column of labels; None if there is none, and the model's own answers count as
+            right. For pairs it is the second element.
         also: further columns that the model reads, such as the context of a question.
         image: a column of paths of pictures, from the folder of the data; the model reads it.
-        choices: a column of what the answer is chosen from; the model reads it.
+        choices: a column of the answers to choose from; the model reads it.
         protect: columns whose content stays intact in the rewritten text.
-        spans: columns of spans that follow it, such as ``"context=answer_start+answer"``; what
-            would touch one is left out.
+        spans: columns of spans that follow it, such as ``"context=answer_start+answer"``; rewrites
+            that would touch one are left out.
         rules: most rules to select.
         delta: share of a rule's rows that may fall below τ.
-        tau: S from which on texts count as equivalent; None for the scorer's own.
-        minimum_flips: rules that flip fewer rows are left; None is 3, 2 of fewer than 200 rows
-            that are searched; of known rules 2, or 1 where fewer than ``rules`` flip enough.
-        minimum_frequency: share of rows that a rule's left side must be in.
-        propose_from: in the paper's order what rules generalize.
-        across: of several models rules that make ``any`` fail, that they share (``shared``), or
-            that tell them ``apart``.
+        tau: the S from which texts count as equivalent; None for the scorer's own.
+        minimum_flips: drop rules that flip fewer rows; None is 3, or 2 if fewer than 200 rows are
+            searched; for known rules 2, or 1 if fewer than ``rules`` of them flip enough.
+        minimum_frequency: share of rows in which a rule's antecedent must occur.
+        propose_from: in the paper's order, what rules are generalized from.
+        across: for several models, find rules that make ``any`` fail, that they share
+            (``shared``), or that tell them ``apart``.
         known: rules that people have read, which are tried first, as `audit` takes them.
-        readings: journals of ``sears vet``: what people said of their rewrites counts in the judge.
+        readings: journals of ``sears vet``, whose verdicts on rewrites count in the judge.
         with_shipped: whether the shipped rules are tried first, too.
         more_text: unlabelled rows of the same kind, on which rules are judged as well.
         max_questions: most questions to the model; None is 20 for each right row.
-        holdout: share of right rows that take no part, and say what the rules do; None is 0.3
+        holdout: share of right rows kept out of the search to measure its rules on; None is 0.3
             from a hundred right rows on, and 0 below.
         seed: of the holdout and the sample.
-        budget_seconds: time for the search; the best found until then comes back.
-        paper: the order and the settings of the paper (ACL 2018); what differs from the defaults
-            above counts.
-        scorer: what says whether meaning is kept: ``judge``, ``meaning``, ``pivot``, ``minilm``,
-            or a function of pairs (original, rewrite) that gives numbers from 0 to 1.
-        paraphraser: rewordings of your own in the place of translation models: a function of
-            sentences, a mapping, a file of pairs.
-        pivots: languages to translate through and back; none for the pair that packages carry.
+        budget_seconds: time for the search, which then returns the best found so far.
+        paper: use the order and the settings of the paper (ACL 2018), except where an argument
+            above differs from its default.
+        scorer: says whether meaning is kept: ``judge``, ``meaning``, ``pivot``, ``minilm``, or a
+            function of pairs (original, rewrite) that returns numbers from 0 to 1.
+        paraphraser: your own rewordings instead of translation models: a function of sentences,
+            a mapping, a file of pairs.
+        pivots: languages to translate through and back; empty for the one that comes with packages.
         beam: width of the search for paraphrases; None is 30.
         device: ``cpu`` or ``cuda``.
-        jobs: processes that translate; None for as many as cores, eight at most.
+        jobs: processes that translate; None for one per core, eight at most.
         comparison: how an answer is compared with the label, as `sears_dsl.answers` has them.
-        limit: read so many rows, the first ones.
-        sample: work with so many rows, drawn at random, each label with its share.
-        batch_size: rows in a call of the model.
+        limit: read only so many rows, the first ones.
+        sample: use only so many rows, drawn at random; each label keeps its share.
+        batch_size: rows per call of the model.
         tagger: a tagger or its name; None for the default.
-        on_progress: told how far each stage is: its name, how many are done, how many there are;
-            and, when known rules were tried, what the search ahead will take.
+        on_progress: called with each stage's name, the number done and the total, and, once known
+            rules were tried, with what the search ahead will take.
 
     Raises:
-        UsageError: arguments that mean nothing, or an extra that is not installed.
+        UsageError: invalid arguments, or an extra that is not installed.
         DataError: rows that cannot be read, or the model has none of them right.
         ModelError: the model fails.
 
@@ -347,9 +348,9 @@ def discover(
         "minimum_frequency": minimum_frequency, "propose_from": propose_from,
     }  # fmt: skip
     if paper:
-        usual = signature(discover).parameters
+        parameters = signature(discover).parameters
         own_choices = {
-            name: value for name, value in chosen.items() if value != usual[name].default
+            name: value for name, value in chosen.items() if value != parameters[name].default
         }
         papers = Settings.paper_choices(own_choices)
         chosen.update({name: papers[name] for name in chosen if name in papers})
@@ -432,45 +433,45 @@ def adversaries(
     tagger: Tagger | str | None = None,
     on_progress: OnProgress | None = None,
 ) -> AdversaryResult:
-    """Paraphrases that flip the model: of each row that it has right, the best.
+    """Find paraphrases that flip the model, the best for each row that it has right.
 
-    What `sears adversaries` does, with its defaults.
+    Does what `sears adversaries` does, with the same defaults.
 
     Args:
         model: as `discover` takes it.
         data: as `discover` takes it.
-        text: the column that is reworded; None for the one that can be meant.
+        text: the column that is reworded; None infers it.
         label: the column of labels; None where there is none.
         also: further columns that the model reads.
         image: a column of paths of pictures, from the folder of the data; the model reads it.
-        choices: a column of what the answer is chosen from; the model reads it.
+        choices: a column of the answers to choose from; the model reads it.
         protect: columns whose content stays intact in the rewritten text.
         spans: columns of spans that follow it, as `discover` takes them.
         top: most adversaries of a row.
-        unit: what is reworded at once. With ``sentence`` each sentence by itself, once; those that
-            hold what is protected stay.
-        avoid_important: reword without so many words of each row that the answer hangs on most,
-            found by leaving out one word at a time; the model has to say how sure it is.
-        every: with one of these two: also rewordings that do not flip, and those of rows that the
-            model has wrong.
-        tau: S from which on texts count as equivalent; None for the scorer's own.
+        unit: what is reworded at once. With ``sentence`` each sentence is reworded once by itself,
+            unless it holds something protected.
+        avoid_important: keep so many words out of the rewordings: those on which the answer depends
+            most when one word at a time is left out. The model has to say how sure it is.
+        every: with one of these two, also return rewordings that do not flip, and those of rows
+            that the model has wrong.
+        tau: the S from which texts count as equivalent; None for the scorer's own.
         seed: of the sample.
         budget_seconds: time for the search.
-        scorer: what says whether meaning is kept.
-        paraphraser: rewordings of your own in the place of translation models.
+        scorer: says whether meaning is kept.
+        paraphraser: your own rewordings instead of translation models.
         pivots: languages to translate through and back.
         beam: width of the search for paraphrases; None is 30.
         device: ``cpu`` or ``cuda``.
         jobs: processes that translate.
         comparison: how an answer is compared with the label.
-        limit: read so many rows, the first ones.
-        sample: work with so many rows, drawn at random.
-        batch_size: rows in a call of the model.
+        limit: read only so many rows, the first ones.
+        sample: use only so many rows, drawn at random.
+        batch_size: rows per call of the model.
         tagger: a tagger or its name.
-        on_progress: told how far each stage is.
+        on_progress: called with the progress of each stage.
 
     Raises:
-        UsageError: arguments that mean nothing, or an extra that is not installed.
+        UsageError: invalid arguments, or an extra that is not installed.
         DataError: rows that cannot be read, or the model has none of them right.
         ModelError: the model fails.
 
@@ -552,7 +553,7 @@ def _reworded_strategically(
     settings: StrategicSettings,
     show: OnStage,
 ) -> AdversaryResult:
-    """One rewording a row, sentence by sentence, without the words that the answer hangs on."""
+    """Return one rewording per row, without the words that the answer depends on most."""
     from sears_dsl.discovery.adversaries import reword, reworded_columns
     from sears_dsl.effects.flips import RightRows
 

@@ -32,7 +32,7 @@ class GenerationResult(TableResult):
 
     @cached_property
     def columns(self) -> Mapping[str, Sequence[str]]:
-        """A row a sentence: text, label, template, and a column for each slot."""
+        """One row per sentence: text, label, template, and a column for each slot."""
         return {name: list(column) for name, column in self.table.columns.items()}
 
     @property
@@ -48,7 +48,7 @@ class GenerationResult(TableResult):
         return f"{counted(len(self), 'sentence')} of {templates} ({labels})"
 
     def plot(self, axes: Axes | None = None) -> Axes:
-        """Which share of the sentences each template has."""
+        """The share of the sentences that come from each template."""
         shares = [each.written / max(1, len(self)) for each in self.templates]
         return draw_bars(
             axes,
@@ -67,23 +67,23 @@ def generate(
     seed: int = 0,
     oracle: AnyOracle | None = None,
 ) -> GenerationResult:
-    r"""The sentences that templates stand for.
+    r"""Generate the sentences of templates.
 
     Args:
-        rules: rulesets with templates, or files or names of them; rules are passed by.
+        rules: rulesets with templates, or files or names of them; their rules are ignored.
         limit: most sentences; None for all. A smaller limit gives the first of a larger one.
-        by: which sentences a limit leaves: as many of each ``template``, or each ``sentence`` with
-            the same chance.
+        by: which sentences a limit leaves: equally many of each ``template``, or each ``sentence``
+            with the same chance.
         seed: of that draw.
-        oracle: what rejects sentences: a function of a list of them, dictionaries from column to
-            text, that says of each whether it is kept; ``module:function``; or the journal of a
+        oracle: rejects sentences: a function that takes a list of them, dictionaries from column to
+            text, and says for each whether to keep it; ``module:function``; or the journal of a
             reviewer.
 
     Raises:
         UsageError: there is no template.
         RuleSyntaxError: findings in a file.
         ModelError: the oracle fails.
-        DataError: it rejects everything.
+        DataError: the oracle rejects everything.
 
     Example:
         >>> import sears_dsl as sears

@@ -46,9 +46,9 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False, repr=False)
 class RepairResult(RulesetsResult):
-    """What training on rewritten rows did: all that was measured, who took part, the choices.
+    """What training on rewritten rows did: the measurements, the participants, the settings.
 
-    The gate is what was demanded; None for nothing.
+    ``gate`` is what the repair had to reach; None for nothing.
     """
 
     repair: Repair
@@ -64,14 +64,14 @@ class RepairResult(RulesetsResult):
 
     @property
     def passed(self) -> bool:
-        """Whether what was demanded is there; True where nothing was."""
+        """Whether the repair passed its gate; True without one."""
         from sears_dsl.repair.report import judge_repair
 
         return self.gate is None or judge_repair(self.repair, self.gate).outcome == "passed"
 
     @property
     def columns(self) -> Mapping[str, Sequence[Any]]:
-        """A row an error, as in the paper's Table 6; shares, with their 95% intervals."""
+        """One row per error, as in the paper's Table 6: shares with their 95% intervals."""
         from sears_dsl.repair.report import ERRORS
 
         measured = [getattr(self.repair, key) for key in ERRORS]
@@ -83,7 +83,7 @@ class RepairResult(RulesetsResult):
 
     @property
     def summary(self) -> str:
-        """What to think of it."""
+        """The conclusion, in words."""
         from sears_dsl.repair.report import conclusion
 
         return conclusion(self.repair, self.gate)
@@ -116,7 +116,7 @@ class RepairResult(RulesetsResult):
 
 @dataclass(eq=False, repr=False)
 class AmountsResult(RulesetsResult):
-    """The errors of models that were trained on amounts of rewritten rows, with who took part."""
+    """The errors of models trained on several amounts of rewritten rows, and the participants."""
 
     amounts: Amounts
     participants: RepairParticipants
@@ -125,7 +125,7 @@ class AmountsResult(RulesetsResult):
 
     @property
     def columns(self) -> Mapping[str, Sequence[Any]]:
-        """A row an amount; errors are shares, with their 95% intervals."""
+        """One row per amount; errors are shares, with their 95% intervals."""
         errors = self.amounts.errors
         columns: dict[str, list[Any]] = {
             "amount": [each.amount for each in errors],
@@ -169,7 +169,7 @@ class AmountsResult(RulesetsResult):
 
 
 def _error_columns(name: str, estimates: Sequence[Estimate | None]) -> dict[str, list[Any]]:
-    """Errors and the ends of their intervals; None where there is none."""
+    """Return columns of errors and the ends of their intervals; None for a missing estimate."""
     return {
         name: [each and each.error for each in estimates],
         f"{name}_low": [each and each.interval[0] for each in estimates],
@@ -214,37 +214,37 @@ def augment(
 ) -> Any:
     """Add rewrites of its own rows to training data.
 
-    What `sears augment` does, with its defaults. The label of a new row is that of its source, or
-    what the rule's ``expect`` makes of it. The columns source_row (its id, else its number from 1,
-    of data frames too), source_rule and source_ruleset say of every row where it comes from.
+    Does what `sears augment` does, with the same defaults. A new row has the label of its source,
+    or the one that the rule's ``expect`` makes of it. The columns source_row (its id, else its
+    number from 1, even for data frames), source_rule and source_ruleset say where a row comes from.
 
     Args:
         data: rows, as `discover` takes them.
         rules: as `audit` takes them.
-        text: the column that rules rewrite; None for the one that can be meant.
+        text: the column that rules rewrite; None infers it.
         label: the column of labels; None where there is none.
         protect: columns whose content stays intact in the rewritten text.
         spans: columns of spans that follow it, such as ``"context=answer_start+answer"``; they move
-            along, and what would touch one is left out.
+            along, and rewrites that would touch one are left out.
         amount: new rows: ``"20%"`` of the rows, ``"2x"`` their number, ``500``, or ``"all"``.
-        balanced: whether the rules take turns where not all of their rewrites are added.
+        balanced: whether the rules take turns if not all of their rewrites are added.
         only_new: whether the old rows are left out.
         id_column: the column of ids; None for ``id`` where there is one.
-        seed: of the choice.
-        oracle: what rejects rewrites before they become rows: a function of a list of them,
-            dictionaries from column to text, that says of each whether it is kept;
+        seed: of the choice, and of what rules draw at random.
+        oracle: rejects rewrites before they become rows: a function that takes a list of them,
+            dictionaries from column to text, and says for each whether to keep it;
             ``module:function``; or the journal of a reviewer.
         scope: rewrite the ``first`` instance of a rule in a unit, or ``all``.
-        unit: what a rule sees at once; None: what the rules ask for, else the ``text``.
+        unit: what a rule sees at once; None for what the rules ask for, else the ``text``.
         tagger: a tagger or its name; None for the one that validated the rules, where known.
 
     Returns:
-        A dataset of the same kind; of texts, pairs and files a list of dictionaries. A data frame
-        keeps its index and its types; a new row stands under the index of its source, where the
-        index does more than count rows.
+        A dataset of the same kind; for texts, pairs and files a list of dictionaries. A data frame
+        keeps its index and its types; a new row gets the index of its source, unless the index
+        only counts rows.
 
     Raises:
-        UsageError: arguments that mean nothing.
+        UsageError: invalid arguments.
         RuleSyntaxError: rules with errors.
         DataError: rows that cannot be read, or no rule changes one.
 
@@ -316,23 +316,23 @@ def fix(
 ) -> RepairResult:
     """Train a model again on rewritten rows, and report what that repairs.
 
-    What `sears fix` does, with its defaults. For each seed a model is trained on the rows as they
-    are, one on the rows and their rewrites, and one on the rows and random copies of them. Reported
-    are the error on held-out rows, and the error on the sensitivity set: what the rules make of the
+    Does what `sears fix` does, with the same defaults. For each seed it trains a model on the rows
+    as they are, one on the rows and their rewrites, and one on the rows and random copies of them.
+    It reports the error on held-out rows, and the error on the sensitivity set: the rewrites of the
     held-out rows that the model has right.
 
     Args:
         training: the rows to train on, as `discover` takes them.
         held_out: labelled rows that neither training nor discovery has seen.
         rules: as `audit` takes them.
-        text: the column that rules rewrite; None for the one that can be meant.
-        label: the column of labels. Of pairs it is the second of each.
+        text: the column that rules rewrite; None infers it.
+        label: the column of labels. For pairs it is the second element.
         also: further columns of the held-out rows that the model reads.
         image: a column of paths of pictures, from the folder of the data; the model reads it.
-        choices: a column of what the answer is chosen from; the model reads it.
+        choices: a column of the answers to choose from; the model reads it.
         protect: columns whose content stays intact in the rewritten text.
         spans: columns of spans that follow it, as `discover` takes them.
-        train: a function of texts, labels and a seed that gives a model, or an estimator of
+        train: a function of texts, labels and a seed that returns a model, or an estimator of
             scikit-learn, which is fitted anew each time; None for the built-in model.
         amount: new rows, as `augment` takes it.
         balanced: whether the rules take turns.
@@ -341,18 +341,18 @@ def fix(
         control: whether to train on as many random copies of rows, too.
         oracle: what rejects rewrites before they become rows, as `augment` takes it.
         scope: rewrite the ``first`` instance of a rule in a unit, or ``all``.
-        unit: what a rule sees at once; None: what the rules ask for, else the ``text``.
+        unit: what a rule sees at once; None for what the rules ask for, else the ``text``.
         comparison: how an answer is compared with the label.
         min_fall: demand that the error on the sensitivity set falls by this share, beyond chance,
             and the validation error surely grows by at most ``margin``; None demands nothing.
-        margin: by so much the validation error may grow.
-        min_support: on fewer rows that rules change and the model has right nothing is passed.
-        same_rows: report on the very rows that the rules were found on.
+        margin: how much the validation error may grow.
+        min_support: the gate needs so many rows that rules change and the model has right.
+        same_rows: allow held-out rows that the rules were found on.
         tagger: a tagger or its name.
-        on_progress: told before each training.
+        on_progress: called before each training.
 
     Raises:
-        UsageError: arguments that mean nothing, or the rules were found on the held-out rows.
+        UsageError: invalid arguments, or the rules were found on the held-out rows.
         RuleSyntaxError: rules with errors.
         DataError: rows that cannot be read, or no rule changes one.
         ModelError: a training failed.
@@ -424,38 +424,38 @@ def fix_by_amount(
     tagger: Tagger | str | None = None,
     on_progress: OnProgress | None = None,
 ) -> AmountsResult:
-    """Train a model on amounts of rewritten rows, and report the errors of each.
+    """Train models on several amounts of rewritten rows, and report the errors of each.
 
-    What `sears fix --amounts` does, with its defaults. Errors are those on held-out rows, as they
-    are and with all rules applied in order.
+    Does what `sears fix --amounts` does, with the same defaults. Errors are those on held-out rows,
+    as they are and with all rules applied in order.
 
     Args:
         training: the rows to train on, as `discover` takes them.
         held_out: labelled rows that neither training nor discovery has seen.
         rules: as `audit` takes them; they keep the labels.
-        amounts: names, or these with commas between them: ``none``, ``half`` and ``full`` replace
-            so many of the rows; ``both`` has all rows as they are and all rewritten; ``vote`` is of
-            the models of the first three.
-        text: the column that rules rewrite; None for the one that can be meant.
-        label: the column of labels. Of pairs it is the second of each.
+        amounts: names, or one text of them with commas: ``none``, ``half`` and ``full`` replace so
+            many rows by rewrites; ``both`` has all rows as they are and all rewritten; ``vote``
+            is a vote of the models of the first three.
+        text: the column that rules rewrite; None infers it.
+        label: the column of labels. For pairs it is the second element.
         also: further columns of the held-out rows that the model reads.
         image: a column of paths of pictures, as `fix` takes it.
-        choices: a column of what the answer is chosen from.
+        choices: a column of the answers to choose from.
         protect: columns whose content stays intact in the rewritten text.
         spans: columns of spans that follow it, as `fix` takes them.
         train: as `fix` takes it.
         seeds: trainings of each amount.
         seed: of everything random.
         scope: rewrite the ``first`` instance of a rule in a unit, or ``all``.
-        unit: what a rule sees at once; None: what the rules ask for, else the ``text``.
+        unit: what a rule sees at once; None for what the rules ask for, else the ``text``.
         comparison: how an answer is compared with the label; it also says how models vote.
-        same_rows: report on the very rows that the rules were found on.
+        same_rows: allow held-out rows that the rules were found on.
         tagger: a tagger or its name.
-        on_progress: told before each training.
+        on_progress: called before each training.
 
     Raises:
-        UsageError: arguments that mean nothing, a rule that changes labels, or the rules were found
-            on the held-out rows.
+        UsageError: invalid arguments, a rule that changes labels, or the rules were found on the
+            held-out rows.
         RuleSyntaxError: rules with errors.
         DataError: rows that cannot be read, or no rule changes one.
         ModelError: a training failed.
@@ -515,7 +515,7 @@ def _experiment(
     on_progress: OnProgress | None,
     oracle: AnyOracle | None = None,
 ) -> Iterator[tuple[ExperimentInputs, dict[str, Any]]]:
-    """What is trained on and asked about; rulesets, notes and progress, for what trains."""
+    """Yield the inputs of a repair experiment, and further keyword arguments for it."""
     from sears_dsl.answers import check_comparison
     from sears_dsl.data.labelled import read_labelled
     from sears_dsl.data.table import read_table

@@ -1,10 +1,9 @@
-"""What results of functions share: a data frame, a table for notebooks, a plot, a sentence.
+"""What the API's results share: a data frame, a table for notebooks, a plot, a summary.
 
-In: columns, or the records of rules that were found or audited. Out: a pandas DataFrame, HTML, axes
-of matplotlib. Always holds: everything that comes from rules, rows and models is escaped in HTML;
-what notebooks show of rules is what the commands show, rates with their intervals, examples cut
-around what a rule changes, and `to_frame` has all numbers, one a column; pandas and matplotlib are
-imported when they are asked for.
+In: columns, or the records of rules that were found or audited. Out: a pandas DataFrame, HTML,
+matplotlib axes. Always holds: text from rules, rows and models is escaped in HTML. Notebooks show
+what the commands show: rates with intervals, and examples cut around the change. `to_frame` has all
+numbers, one per column. pandas and matplotlib are imported when they are needed.
 """
 
 from __future__ import annotations
@@ -36,16 +35,16 @@ _LONGEST_CELL = 400
 _LONGEST_NAME = 60
 _MOST_NAMED = 5
 _OF_FILES = (".html", ".htm", ".json", ".md", ".xml", ".csv", ".pdf")
-# Notebooks set text to the right otherwise.
+# Notebooks would align text to the right.
 _LEFT = '<td style="text-align:left">'
 
 
 class Result(ABC):
-    """Something that was found out, row by row.
+    """A result of the API, row by row.
 
-    Most have ``plot``, which draws on axes of matplotlib or, without any, on a new figure (a
-    `UsageError` where matplotlib is not installed), and ``save`` (a `DataError` where a file cannot
-    be written; a folder is made where it is not there).
+    Most have ``plot``, which draws on the given matplotlib axes or on a new figure (`UsageError` if
+    matplotlib is not installed), and ``save``, which makes missing folders (`DataError` if a file
+    cannot be written).
     """
 
     @property
@@ -56,7 +55,7 @@ class Result(ABC):
     @property
     @abstractmethod
     def summary(self) -> str:
-        """What was found out, in a sentence or two."""
+        """The result in a sentence or two."""
 
     def __len__(self) -> int:
         return len(next(iter(self.columns.values()), ()))
@@ -77,12 +76,12 @@ class Result(ABC):
 
     @property
     def shown_columns(self) -> Mapping[str, Sequence[Any]]:
-        """What of the columns a notebook shows, as a person reads it."""
+        """The columns that a notebook shows, formatted for people."""
         return self.columns
 
     @property
     def shown_below(self) -> str:
-        """What a notebook says below the table; nothing where that has all rows."""
+        """The text below a notebook's table; empty if the table has all rows."""
         return ""
 
     def _repr_html_(self) -> str:
@@ -102,13 +101,13 @@ class RulesetsResult(Result):
         """The rules in one ruleset.
 
         Raises:
-            UsageError: several rulesets that cannot stand in one; see `rulesets`.
+            UsageError: the rulesets cannot be combined; see `rulesets`.
         """
         return reduce(add, self.rulesets)
 
 
 def folder_to_write(folder: object) -> Path:
-    """The folder that a result of several files is saved in.
+    """Return the folder in which to save a result of several files.
 
     Raises:
         UsageError: it is no path, or the name of a single file.
@@ -139,7 +138,7 @@ class DocumentResult(Result):
     def save(self, folder: str | Path) -> None:
         """Write what the command writes with ``-o``: NAME.html, NAME.md and NAME.json.
 
-        They are called ``comparison`` of `sears compare`, and ``errors`` of `sears errors`.
+        NAME is ``comparison`` as for `sears compare`, or ``errors`` as for `sears errors`.
         """
         from sears_dsl.auditing.reports.files import write_three
 
@@ -147,7 +146,7 @@ class DocumentResult(Result):
 
 
 class TableResult(Result):
-    """A result that is its rows, and written as such."""
+    """A result that consists of its rows, and is saved as a table."""
 
     def save(self, path: str | Path) -> None:
         """Write the rows as a file: csv, tsv, jsonl, parquet or arrow, by its name.
@@ -162,7 +161,7 @@ class TableResult(Result):
 
 
 def html_table(columns: Mapping[str, Sequence[Any]], *, caption: str) -> str:
-    """Columns as an HTML table, text escaped and `Markup` not; of many rows the first ones.
+    """Return the first rows of columns as an HTML table; text is escaped, `Markup` is not.
 
     Example:
         >>> html_table({"rule": ["<b> -> c"]}, caption="1 rule").count("&lt;b&gt; -&gt; c")
@@ -183,7 +182,7 @@ def html_table(columns: Mapping[str, Sequence[Any]], *, caption: str) -> str:
 
 
 class Markup(str):
-    """HTML that stands in a table as it is."""
+    """HTML that `html_table` does not escape."""
 
     __slots__ = ()
 
@@ -198,7 +197,7 @@ def _cell(value: object) -> str:
 
 
 def drawn_name(name: str) -> str:
-    r"""A rule as the name of a bar: cut where it is long, and no formula.
+    r"""Return a rule as the label of a bar: cut if it is long, and not read as a formula.
 
     Example:
         >>> drawn_name("$1 -> $1.VBD")
@@ -208,12 +207,12 @@ def drawn_name(name: str) -> str:
 
 
 def short_name(name: str) -> str:
-    """A rule as one of several in a line: cut where it is long."""
+    """Return a rule's text, cut if it is long."""
     return name if len(name) <= _LONGEST_NAME else name[: _LONGEST_NAME - 1] + "…"
 
 
 def left_out(names: Sequence[str], verb: tuple[str, str]) -> str:
-    """A sentence on rules that a table leaves out; nothing where there are none.
+    """Return a sentence about the rules that a table leaves out; empty if there are none.
 
     Example:
         >>> left_out(["a -> b"], ("rule changes no row", "rules change no row"))
@@ -227,7 +226,7 @@ def left_out(names: Sequence[str], verb: tuple[str, str]) -> str:
 
 
 def new_axes(axes: Axes | None, *, lines: int) -> Axes:
-    """Where to draw: the axes, or those of a new figure that has room for so many names."""
+    """Return the given axes, or those of a new figure with room for ``lines`` names."""
     need_plots()
     if axes is not None:
         return axes
@@ -246,7 +245,7 @@ def draw_bars(
     *,
     title: str,
 ) -> Axes:
-    """Shares from 0 to 1 with their intervals, a bar each, the first one on top."""
+    """Draw a bar for each share from 0 to 1, with its interval, the first one on top."""
     axes = new_axes(axes, lines=len(names))
     pairs = list(zip(shares, intervals, strict=True))
     errors = [
@@ -263,14 +262,14 @@ def draw_bars(
     return axes
 
 
-# Characters around what a rule changes in an example.
+# Characters to keep around the change in an example.
 _AROUND = 50
 
 
 def shown_findings(
     rules: Sequence[FoundRule], of_models: Mapping[str, Sequence[Any]]
 ) -> dict[str, Sequence[Any]]:
-    """The columns of rules that a search found, with further ones of several models."""
+    """Return the shown columns of found rules, with further ones about several models."""
     held_out = [each.held_out for each in rules]
     return {
         "rule": [rule_called(each.text, each.id) for each in rules],
@@ -287,7 +286,7 @@ def shown_findings(
 
 
 def shown_audit(rules: Iterable[RuleRecord]) -> dict[str, Sequence[Any]]:
-    """The columns of audited rules that change a row, those that fail most first."""
+    """Return the shown columns of audited rules that change a row, those that fail most first."""
     from sears_dsl.auditing.reports.markdown import worst_first
 
     ordered = [each for each in worst_first(rules) if each.changed]
@@ -315,7 +314,7 @@ def _examples(rules: Iterable[FoundRule | RuleRecord]) -> Iterable[Markup]:
 
 
 def marked_example(original: str, rewritten: str) -> Markup:
-    """A text with what a rule changed in it marked, and cut to what stands around that.
+    """Return a text with its change marked, cut to the words around the change.
 
     Example:
         >>> marked_example("A <b> movie.", "A <b> film.")

@@ -1,4 +1,4 @@
-"""``sears.score`` and ``sears.paraphrase``: do texts mean the same, and what else does."""
+"""``sears.score`` and ``sears.paraphrase``: whether texts mean the same, and rewordings of them."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ if TYPE_CHECKING:
 
 @dataclass(eq=False, repr=False)
 class ScoreResult(TableResult):
-    """Pairs with how far each rewrite still means what its original means.
+    """Pairs with the score of how far each rewrite keeps the meaning of its original.
 
     Attributes:
         pairs: (original, rewrite).
         scores: float64 (pairs,): S, from 0 to 1, where 1 is the same text.
-        tau: S from which on texts count as equivalent; None where the scorer has none.
+        tau: the S from which texts count as equivalent; None if the scorer has none.
         scorer: its identity.
     """
 
@@ -88,19 +88,19 @@ def score(
     pivots: Sequence[str] = (),
     device: str = "cpu",
 ) -> ScoreResult:
-    """How far rewrites still mean what their originals mean.
+    """Score how far rewrites keep the meaning of their originals.
 
-    What `sears score` does, with its defaults.
+    Does what `sears score` does, with the same defaults.
 
     Args:
         pairs: a list of pairs (original, rewrite); or rows with two columns of text: a data frame,
             a Hugging Face dataset, a list of dictionaries, the path of a file.
-        original: the column of originals; None for the one that can be meant.
+        original: the column of originals; None infers it.
         rewrite: the column of rewrites; likewise.
         scorer: ``judge``, for rewrites that change a few words; ``meaning``, for whole sentences;
-            ``pivot``, ``minilm``, or a function of pairs that gives numbers from 0 to 1.
-        tau: S from which on texts count as equivalent; None for the scorer's own.
-        pivots: languages to translate through; none for the pair that packages carry.
+            ``pivot``, ``minilm``, or a function of pairs that returns numbers from 0 to 1.
+        tau: the S from which texts count as equivalent; None for the scorer's own.
+        pivots: languages to translate through; empty for the one that comes with packages.
         device: ``cpu`` or ``cuda``.
 
     Raises:
@@ -147,7 +147,7 @@ def score(
 
 @dataclass(eq=False, repr=False)
 class ParaphraseResult(TableResult):
-    """Texts with their paraphrases: a sequence that has for each text its own, best first."""
+    """The paraphrases of texts: a sequence with a list for each text, best first."""
 
     texts: Sequence[str]
     paraphrases: Sequence[Sequence[str]]
@@ -163,7 +163,7 @@ class ParaphraseResult(TableResult):
 
     @property
     def columns(self) -> Mapping[str, Sequence[Any]]:
-        """A row a paraphrase: original, paraphrase."""
+        """One row per paraphrase: original, paraphrase."""
         pairs = [
             (text, each)
             for text, of_text in zip(self.texts, self.paraphrases, strict=True)
@@ -195,21 +195,21 @@ def paraphrase(
     jobs: int | None = None,
     on_progress: OnProgress | None = None,
 ) -> ParaphraseResult:
-    """Other ways to say texts, by translating there and back: those that `discover` works with.
+    """Paraphrase texts by translating them there and back, as `discover` does.
 
     Args:
         texts: a list of texts, or rows with a column of them, as `discover` takes them.
-        text: that column; None for the one that can be meant.
-        most: paraphrases of a text; None for all that the search gives, a hundred at most.
+        text: that column; None infers it.
+        most: most paraphrases of a text; None for all that the search gives, at most a hundred.
         paraphraser: rewordings of your own, as `discover` takes them.
-        pivots: languages to translate through and back; none for the pair that packages carry.
+        pivots: languages to translate through and back; empty for the one that comes with packages.
         beam: width of the search; None is 30.
         device: ``cpu`` or ``cuda``.
         jobs: processes; None for as many as cores, eight at most.
-        on_progress: told how far it is.
+        on_progress: called with the progress.
 
     Raises:
-        UsageError: arguments that mean nothing, or an extra that is not installed.
+        UsageError: invalid arguments, or an extra that is not installed.
         DataError: rows that cannot be read.
 
     Example:

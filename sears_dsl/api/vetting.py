@@ -1,4 +1,4 @@
-"""``sears.vet``: people judge rules or templates on a page, while the notebook goes on."""
+"""``sears.vet``: a page on which people judge rules or templates while the notebook goes on."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ if TYPE_CHECKING:
 class VettingResult(Result, Closing):
     """A page on which people judge rules or templates, and what they decided so far.
 
-    It answers until `close`, or until the end of a ``with`` block. Every decision is in a journal
-    at once; `vet` of the same rules goes on where this one ended.
+    The page is served until `close` or the end of a ``with`` block. Every decision goes to a
+    journal at once; a later `vet` of the same rules goes on where this one ended.
 
     Attributes:
         place: the rules, and where decisions go.
         addresses: reviewer → the address of the page, with a secret in it: whoever has it can
             decide.
-        of_templates: whether templates are judged, and not rules.
+        of_templates: whether templates are judged instead of rules.
     """
 
     place: VettingPlace
@@ -68,12 +68,12 @@ class VettingResult(Result, Closing):
 
     @property
     def rules(self) -> tuple[ReviewOutcome, ...]:
-        """Of each rule what was decided, by whom."""
+        """What was decided about each rule, and by whom."""
         return self._outcomes("rules")
 
     @property
     def templates(self) -> tuple[ReviewOutcome, ...]:
-        """Of each template what was decided, by whom."""
+        """What was decided about each template, and by whom."""
         return self._outcomes("templates")
 
     def _outcomes(self, of: Judged) -> tuple[ReviewOutcome, ...]:
@@ -101,7 +101,7 @@ class VettingResult(Result, Closing):
 
     @property
     def columns(self) -> Mapping[str, Sequence[Any]]:
-        """A row a rule, or a template where templates are judged: outcome, who decided what."""
+        """One row per rule, or per template if those are judged: the outcome, who decided what."""
         from sears_dsl.language.printer import print_rule, print_template
 
         ruleset = self.place.ruleset
@@ -132,7 +132,7 @@ class VettingResult(Result, Closing):
         return f"{len(decided) - left:,} of {len(decided):,} {what} judged; page {self.address}"
 
     def save(self, path: str | Path | None = None) -> WrittenFiles:
-        """Write what `sears vetted -o` writes: the vetted ruleset, and beside it those left out.
+        """Write what `sears vetted -o` writes: the vetted ruleset, and those left out beside it.
 
         Args:
             path: of the vetted ruleset; None for ``NAME.vetted.sear`` beside the rules.
@@ -147,7 +147,7 @@ class VettingResult(Result, Closing):
         return write_vetted(self.place.ruleset, self._reviews(), target, tagger=self._tagger)
 
     def plot(self, axes: Axes | None = None) -> Axes:
-        """Of what was judged the share of its reviewers who want it, as it is or edited."""
+        """The share of reviewers who want each judged rule or template, as it is or edited."""
         from sears_dsl.statistics import wilson_interval
 
         texts = self.columns["template" if self.of_templates else "rule"]
@@ -166,7 +166,7 @@ class VettingResult(Result, Closing):
         )
 
     def close(self) -> None:
-        """End the page."""
+        """Stop serving the page."""
         self._opened.close()
 
     def _repr_html_(self) -> str:
@@ -210,43 +210,43 @@ def vet(
 ) -> VettingResult:
     """Open a page on this machine on which people judge rules, or read templates.
 
-    On that of rules they also write rules and pick adversaries.
+    On the page of rules they also write rules and pick adversaries.
 
-    What `sears vet` does, with its defaults, beside whatever else this process does.
+    Does what `sears vet` does, with the same defaults, while this process goes on.
 
     Args:
         model: as `discover` takes it; None for templates.
         data: labelled rows, as `discover` takes them; None for templates.
-        rules: a rule file, the name of a shipped ruleset, or rules that lie in a file: decisions
-            are kept beside it, and belong to its present content.
-        templates: whether its templates are judged, and not its rules; of a file without rules
-            they are meant.
-        text: the column that rules rewrite; None for the one that can be meant.
+        rules: a rule file, the name of a shipped ruleset, or rules that lie in a file. Decisions
+            are kept beside the file, and belong to its present content.
+        templates: whether the templates are judged instead of the rules, as they always are in a
+            file without rules.
+        text: the column that rules rewrite; None infers it.
         label: the column of labels; None where there is none.
         also: further columns that the model reads.
         image: a column of paths of pictures, from the folder of the data; the model reads it.
-        choices: a column of what the answer is chosen from; the model reads it.
+        choices: a column of the answers to choose from; the model reads it.
         protect: columns whose content stays intact in the rewritten text.
         spans: columns of spans that follow it, as `discover` takes them.
-        reviewers: who judges, each at an own address; none for the user's name.
+        reviewers: the names of those who judge, each with an address; empty for the user's name.
         output: the vetted ruleset; None for ``NAME.vetted.sear`` beside the rules.
-        journal: where decisions are kept, of one reviewer; None for a file beside the output.
-        most: most rules to accept; as many are shown, selected by what they add.
-        adversaries: a file of sentences to pick adversaries of, as `adversaries` saves it.
-        oracle: what rejects rewrites, which nobody is shown: a function of a list of them,
-            ``module:function``, or the journal of a reviewer. Of rules only.
-        scorer: S, which flips count by in the selection; None counts all alike.
+        journal: where the decisions of one reviewer are kept; None for a file beside the output.
+        most: most rules to accept; as many are shown, selected by what each adds.
+        adversaries: a file of sentences to pick adversaries from, as `adversaries` saves it.
+        oracle: rejects rewrites, which are then not shown: a function of a list of them,
+            ``module:function``, or the journal of a reviewer. For rules only.
+        scorer: gives S, by which flips count in the selection; None counts all alike.
         pivots: languages that the scorer translates through.
-        tau: S from which on a flip counts; None for the scorer's own.
+        tau: the S from which a flip counts; None for the scorer's own.
         port: of the page; None for the first free one from 8765.
         comparison: how an answer is compared with the label.
-        limit: read so many rows, the first ones.
-        batch_size: rows in a call of the model.
+        limit: read only so many rows, the first ones.
+        batch_size: rows per call of the model.
         tagger: a tagger or its name; None for the one that validated the rules, where known.
-        on_progress: told how far each stage is.
+        on_progress: called with the progress of each stage.
 
     Raises:
-        UsageError: rules that lie in no file, arguments that mean nothing, or an extra that is not
+        UsageError: rules that lie in no file, invalid arguments, or an extra that is not
             installed.
         RuleSyntaxError: rules with errors.
         DataError: rows or a journal that cannot be read.
@@ -295,7 +295,7 @@ def vet(
             measure = load_chosen_scorer(
                 scorer, pivots=names_of(pivots), tau=tau, language=ruleset.options.language
             )
-            _ = measure.tau  # one of the user's own may have none, and says so
+            _ = measure.tau  # raises if a scorer of the user's own has none
         chosen = tagger_of(tagger, [ruleset])
         show = shown(on_progress)
         sitting = None
@@ -326,19 +326,19 @@ def vet(
             )
             page, addresses = pages_of(place, sessions, tagger=chosen, listening=listening)
             opening.enter_context(background(page, listening))
-            # All went well: from now on the page holds what is open.
+            # All went well: from now on the result closes what is open.
             return VettingResult(
                 place, addresses, chosen, opening.pop_all(), of_templates=of_templates
             )
 
 
 def _in_a_file(rules: object) -> tuple[Ruleset, Path]:
-    """The one ruleset, as its file has it, and the folder in which what is written goes."""
+    """Return the ruleset as its file has it, and the folder in which to write."""
     from sears_dsl.catalogue import load
     from sears_dsl.language.ruleset import Ruleset
 
     if isinstance(rules, str | Path):
-        # A shipped ruleset lies where nobody writes.
+        # Nothing is written beside a shipped ruleset.
         ruleset = load(str(rules))
         return ruleset, Path(ruleset.path).parent if is_there(rules) else Path()
     saved = getattr(rules, "path", None)
