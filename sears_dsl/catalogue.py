@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from sears_dsl.engine.matches import Unit
 
 LEFT_OUT = ".left-out.sear"
-"""How the name of a file ends that holds what reviewers rejected."""
+"""The ending of files with the rules that reviewers rejected."""
 
 
 def shipped() -> dict[str, Path]:
@@ -117,7 +117,7 @@ def load(name: str | Path, *, allow_imports_outside: bool = False) -> Ruleset:
 
 
 def loaded_files(names: Sequence[str]) -> list[Path]:
-    """The rule files that are loaded where these are named; see `load_rulesets`."""
+    """Return the rule files that `load_rulesets` loads for these names."""
     own = set(map(Path, names))
     files = find_rule_files(names)
     return [file for file in files if file in own or not file.name.endswith(LEFT_OUT)]
@@ -126,16 +126,16 @@ def loaded_files(names: Sequence[str]) -> list[Path]:
 def load_rulesets(names: Iterable[str], *, allow_imports_outside: bool = False) -> list[Ruleset]:
     """Load what the names stand for; see `find_rule_files`.
 
-    Of a folder the files of rules that reviewers rejected are left; by their own name they are
-    loaded like any other. Imports stay below the folder of their file unless they may lead out of
-    it.
+    In a folder, files of rules that reviewers rejected are skipped; by their own name they are
+    loaded like any other. Imports stay below the folder of their file, unless they are allowed
+    outside.
     """
     files = loaded_files(list(names))
     return [load_file(file, allow_imports_outside=allow_imports_outside) for file in files]
 
 
 def names_without(names: Iterable[str], paths: Collection[str]) -> list[str]:
-    """The shortest names for the rule files that some names stand for, but for a few of them.
+    """Return the shortest names for the rule files of ``names`` without those at ``paths``.
 
     Example:
         >>> names_without(["noise", "paper/sentiment"], [str(shipped()["noise/paraphrase"])])
@@ -170,13 +170,13 @@ def require_together(
 ) -> None:
     """Refuse rulesets that cannot run together, with all that is in the way.
 
-    Where something is left without that, the advice is made of the names that were given and of
-    those that are left.
+    If some of them can run without the others, ``advice`` makes the error's help from the given
+    names and the names of those.
 
     Raises:
         RuleSyntaxError: they want different units, or look up what is not installed.
     """
-    # Both take longer to import than a rule file takes to be read.
+    # Importing either takes longer than reading a rule file.
     from sears_dsl.engine.compile.requirements import hindrances, reword  # noqa: PLC0415
     from sears_dsl.runtime.extras import has_discovery  # noqa: PLC0415
 

@@ -79,7 +79,7 @@ TAG_MEANINGS: dict[str, str] = {
     "$": "currency",
     "#": "number sign",
 }
-"""What each tag stands for, with words that have it."""
+"""What each tag stands for, with examples."""
 
 FUNCTION_MEANINGS: dict[str, str] = {
     "lower": "in lower case",
@@ -96,4 +96,4 @@ FUNCTION_MEANINGS: dict[str, str] = {
     "neighbor": "the word of the nearest meaning in a table of vectors",
     "paraphrase": "said in other words by a machine",
 }
-"""What becomes of the words that a function is given."""
+"""What each function does to the words that it is given."""

@@ -1,12 +1,11 @@
 """Runs the tests that rules carry in their file.
 
-In: a `Ruleset` and a tagger. Out: one `RuleTestResult` for each `test` line, in file order.
-A test is about its own rule alone, under scope ``first`` and the unit that the file asks for.
-Where the text pins its tags (``What/PRON/WP``) they are taken from there; the other texts are
-tagged in one batch, and only if there are any, so that a file of pinned tests needs no tagger
-installed. Of a rule whose vectors are not installed, or that wants a paraphraser that was not
-given, no test is run. Always holds: rules without tests are compiled too, so that a file of which a
-rule cannot be compiled is an error, and never one in which all is well.
+In: a `Ruleset` and a tagger. Out: one `RuleTestResult` for each `test` line, those of rules before
+those of templates. A test runs its own rule alone, under scope ``first`` and the unit that the file
+asks for. A text may pin its tags (``What/PRON/WP``); the other texts are tagged in one batch, so
+that a file of pinned tests needs no tagger installed. The tests of a rule are not run if its
+vectors are not installed, or if it wants a paraphraser and none was given. Always holds: rules
+without tests are compiled too, so that a file with a rule that cannot be compiled is an error.
 Costs two compilations and one pass over the texts, whatever the number of rules.
 """
 
@@ -33,15 +32,15 @@ Outcome: TypeAlias = Literal["ok", "missing", "noisy", "wrong", "not run"]
 
 @dataclass(frozen=True, slots=True)
 class RuleTestResult:
-    """What came of one test.
+    """The result of one test.
 
     Attributes:
         rule_id: the rule that carries the test.
         test: the test as written.
         outcome: ``ok``; ``missing`` (should fire, did not); ``noisy`` (should be silent, fired);
-            ``wrong`` (fired, but gave another text); ``not run`` (the rule looks words or texts up,
-            and what it looks them up in is not there).
-        actual: the text that the rule gave, None where it was silent.
+            ``wrong`` (fired, but gave another text); ``not run`` (the rule needs vectors or a
+            paraphraser that are not there).
+        actual: the text that the rule gave, None if it was silent.
     """
 
     rule_id: str
@@ -94,9 +93,9 @@ def run_tests(
 
 
 def _compile_others(ruleset: Ruleset, tested: Collection[int], tagger: Tagger | str | None) -> None:
-    """Compile the rules of which no test is run, so that one that is wrong does not pass.
+    """Compile the rules without a test that runs, so that a broken one does not pass.
 
-    Those are left out that look words up in a file that is not there.
+    Rules that look words up in a missing file are left out.
     """
     sources = stand_ins(ruleset)
     known = {"vectors": sources.vectors is not None, "paraphrases": True}
@@ -115,7 +114,7 @@ def _actual(
     tagger: Tagger | str | None,
     sources: Sources,
 ) -> dict[tuple[int, RuleTest], str]:
-    """What each rule writes of its tests, where it is not silent."""
+    """Return (rule, test) → what the rule writes, for the tests on which it is not silent."""
     if not cases:
         return {}
     rules = sorted({rule for rule, _ in cases})
@@ -133,7 +132,7 @@ def _actual(
 
 
 def _rewrites(matcher: Matcher, tokens: Tokens) -> Rewrites:
-    """What the rules make of the texts, by the unit that they ask for."""
+    """Rewrite the texts in the unit that the rules ask for."""
     if matcher.unit == "text":
         return matcher.rewrites(tokens, matcher.find(tokens))
     cut = SentenceUnits(tokens.texts, matcher.sentences(tokens.texts), None)
@@ -142,7 +141,7 @@ def _rewrites(matcher: Matcher, tokens: Tokens) -> Rewrites:
 
 
 def _template_results(ruleset: Ruleset) -> list[RuleTestResult]:
-    """Whether sentences are those of templates, with their labels."""
+    """Test whether templates have the sentences of their tests, and with these labels."""
     results = []
     for name, template in ruleset.named_templates:
         sentences = Sentences(template, ruleset)

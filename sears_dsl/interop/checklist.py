@@ -1,11 +1,11 @@
-"""Rules over texts, and templates, as a CheckList test suite: one test for each of them.
+"""Turns rules over texts, and templates, into a CheckList test suite with a test for each.
 
 In: rulesets and the texts to test on. Out: plain `RuleCases`, or the `TestSuite` of CheckList made
 of them. A rule that expects ``same`` becomes an invariance test (INV), ``flip`` a directional
 expectation (DIR), ``label NAME`` a minimum functionality test (MFT), and so does a template. Always
 holds: every test case is one row that the rule changes, in the order of the rows, or one sentence
-of the template; nothing is predicted here. Costs one run of the engine; CheckList is imported by
-`checklist_suite` alone.
+of the template; no model is asked here. Costs one run of the engine; only `checklist_suite` imports
+CheckList.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ TestKind: TypeAlias = Literal["INV", "DIR", "MFT"]
 """CheckList's kinds of tests: invariance, directional expectation, minimum functionality."""
 
 _KINDS: Mapping[str, TestKind] = {"same": "INV", "flip": "DIR", "label": "MFT"}
-# CheckList 0.0.11 shows its tables in the notebook, by modules that newer Jupyters have not.
+# CheckList 0.0.11 shows tables in notebooks through modules that newer Jupyter versions lack.
 _INSTALL = (
     "pip install 'setuptools<70' wheel 'notebook<7' 'ipython<9' && "
     "pip install --no-build-isolation checklist"
@@ -106,7 +106,7 @@ def rule_cases(
 def template_cases(
     rulesets: AnyRules, *, limit: int | None = None, oracle: Oracle | None = None
 ) -> list[RuleCases]:
-    r"""What each template tests: all of its sentences, or as many as a limit leaves it.
+    r"""What each template tests: all of its sentences, or those that a limit leaves it.
 
     Example:
         >>> from sears_dsl.language.loader import parse
@@ -151,10 +151,10 @@ def checklist_suite(
     threshold: float = 0.0,
     capability: str = "Robustness",
 ) -> Any:
-    """A CheckList ``TestSuite``: a test for each template and rule that changes a text.
+    """Make a CheckList ``TestSuite`` with a test for each template and rule that changes a text.
 
     Args:
-        rulesets: where the rules and templates stand.
+        rulesets: rulesets with the rules and templates.
         texts: the rows to test rules on.
         tagger: None for the default one.
         scope: rewrite the ``first`` instance of a rule in a row, or ``all``.
@@ -162,8 +162,8 @@ def checklist_suite(
         oracle: rejects rewrites and sentences; None keeps all.
         label_values: what the model's wrapper predicts for a label that a rule names, such as
             ``{"negative": 0}``; None where it predicts the names themselves.
-        threshold: how much the probability of the original label may fall for an invariance test
-            that CheckList still passes; 0 means that the label decides, as in `sears audit`.
+        threshold: how much the probability of the original label may fall in an invariance test
+            that still passes; 0 means that the label decides, as in `sears audit`.
         capability: the row of CheckList's table in which the tests stand.
 
     Returns:
@@ -177,7 +177,7 @@ def checklist_suite(
         DataError: it rejects everything.
     """
     of_rules = rule_cases(rulesets, texts, tagger=tagger, scope=scope, oracle=oracle)
-    # A rule may be called as a template is; a suite knows its tests by their names.
+    # A rule and a template may have the same name, and each test of a suite needs its own.
     rule_ids = {test.rule_id for test in of_rules}
     tests = [
         replace(test, rule_id=f"{test.rule_id} (template)") if test.rule_id in rule_ids else test
@@ -224,10 +224,10 @@ def _value(test: RuleCases, label_values: Mapping[str, object] | None) -> object
 
 
 def _another_label() -> Callable[..., bool]:
-    """CheckList's question about a pair, closed over nothing.
+    """Return CheckList's expectation that the label changes, a function without a closure.
 
-    It is made inside a function, so that a saved suite carries it along and can be read where
-    this package is not installed.
+    It is defined inside a function, so that a saved suite carries its code along and can be read
+    where this package is not installed.
     """
 
     def another(before: object, after: object, *_: object, **__: object) -> bool:

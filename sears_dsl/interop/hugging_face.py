@@ -1,8 +1,8 @@
-"""Rules for ``Dataset.map`` of Hugging Face's datasets, and flips as a metric like evaluate's.
+"""Rules for Hugging Face's ``Dataset.map``, and the flip rate as a metric like those of evaluate.
 
-In: batches of rows; labels and answers. Out: batches; numbers. Always holds: `RowRewriter` goes
-into processes of `map` and into its fingerprint, so that an unchanged one is read from its cache;
-neither package is imported. Costs one run of the engine a batch.
+In: batches of rows; labels and answers. Out: batches; numbers. Always holds: `RowRewriter` can be
+pickled, so that ``map`` can run it in several processes and finds the results of an unchanged one
+in its cache; neither package is imported. Costs one run of the engine per batch.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ CHANGED = "changed"
 
 
 class RowRewriter:
-    """All rules on each row, one after another: a function for ``dataset.map(…, batched=True)``.
+    """Applies all rules to each row in turn: a function for ``dataset.map(…, batched=True)``.
 
     Args:
         rules: a ruleset, a rule file, a folder or the name of a shipped ruleset.
         column: the column of texts; other columns stay as they are.
-        seed: of what rules draw.
+        seed: of what rules draw at random.
 
     Raises:
         RuleSyntaxError: a rule file with errors.
@@ -48,14 +48,14 @@ class RowRewriter:
         self._matcher: Matcher | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        """Without the compiled rules, which each process makes anew."""
+        """Leave out the compiled rules, which each process compiles anew."""
         return {**self.__dict__, "_matcher": None}
 
     def __call__(self, batch: Mapping[str, Sequence[Any]]) -> dict[str, list[Any]]:
-        """The texts of a batch after the rules, and whether each was changed.
+        """Return the texts of a batch after the rules, and whether each was changed.
 
         Raises:
-            DataError: no such column, or something else than texts in it.
+            DataError: the column is missing, or holds a value that is not text.
         """
         texts = batch.get(self._column)
         if texts is None:
@@ -82,7 +82,7 @@ class RowRewriter:
 
 
 class FlipRate:
-    """How often answers that were right are wrong after a rewrite; used as metrics of evaluate are.
+    """How often right answers are wrong after a rewrite; it has the methods of evaluate's metrics.
 
     Example:
         >>> metric = FlipRate()
@@ -98,13 +98,13 @@ class FlipRate:
         self._rows: list[tuple[Any, Any, Any]] = []
 
     def add(self, *, reference: Any, prediction: Any, rewritten: Any) -> None:
-        """One row: what is right, the answer to it, the answer to its rewrite."""
+        """Add one row: its label, the answer to it, and the answer to its rewrite."""
         self.add_batch(references=[reference], predictions=[prediction], rewritten=[rewritten])
 
     def add_batch(
         self, *, references: Sequence[Any], predictions: Sequence[Any], rewritten: Sequence[Any]
     ) -> None:
-        """Several rows.
+        """Add several rows.
 
         Raises:
             UsageError: lists of different lengths.
@@ -118,11 +118,11 @@ class FlipRate:
         self._rows += zip(references, predictions, rewritten, strict=True)
 
     def compute(self, **batch: Sequence[Any]) -> dict[str, float | int | None]:
-        """The rate over all rows that were added, and over those given here; then they are gone.
+        """Return the rate over the rows added before and those given here, and forget them all.
 
         Returns:
-            ``flip_rate`` (None of no right row), ``flips``, ``right``, and ``low`` and ``high`` of
-            Wilson's 95% interval.
+            ``flip_rate`` (None if no row is right), ``flips``, ``right``, and ``low`` and ``high``
+            of Wilson's 95% interval.
 
         Raises:
             UsageError: lists of different lengths, or others than `add_batch` takes.

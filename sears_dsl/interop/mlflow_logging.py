@@ -1,11 +1,11 @@
-"""An audit in MLflow: its numbers as metrics, its files as artifacts, of the run that is active.
+"""Logs an audit to a run of MLflow: its numbers as metrics, its files as artifacts.
 
     with mlflow.start_run():
         log_audit(sears.audit(model, rows, "rules.sear"))
 
-In: an audit. Out: what the tracking store holds then. Always holds: numbers are those of the audit;
-a rate of no row is not logged, never 0; nothing goes anywhere but to the store that MLflow was told
-to use. Costs a few requests to it.
+In: an audit. Out: metrics, parameters, a tag and artifacts in the tracking store. Always holds: the
+numbers are those of the audit; a rate of no row is not logged, rather than logged as 0; data goes
+only to the store that MLflow was told to use. Costs a few requests to it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from sears_dsl.runtime.extras import imported
 
 _INSTALL = "pip install mlflow-skinny"
 _ARTIFACTS = "sears"
-# What MLflow takes in the name of a metric, and how long a parameter may be.
+# What MLflow refuses in the name of a metric, and how long a parameter may be.
 _ODD = re.compile(r"[^\w\-./ ]")
 _LONGEST = 500
 
@@ -35,8 +35,8 @@ def log_audit(audit: AuditResult, *, prefix: str = "sears", run_id: str | None =
 
     Args:
         audit: what `sears.audit` gives, or `sears_dsl.api.auditing.AuditResult` of a document.
-        prefix: of the names.
-        run_id: the run; None for the active one, or a new one where there is none.
+        prefix: the prefix of all names.
+        run_id: the run; None for the active one, or a new one if there is none.
 
     Raises:
         UsageError: MLflow is not installed.

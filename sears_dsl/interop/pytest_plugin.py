@@ -1,12 +1,12 @@
-"""Tests of rule files, and gates of a project, as tests of pytest: ``pytest --sears``.
+"""Runs the tests of rule files, and the gates of a project, in pytest: ``pytest --sears``.
 
     a.sear       a test for each test line of its rules
     sears.toml   a test for each of its rules: the audit of the project, judged by its gates
 
 In: pytest's collection. Out: items. Always holds: without ``--sears`` (or ``sears = true`` in
 pytest's settings) nothing is collected, and nothing of sears is imported; the audit runs once, as
-`sears audit` in a process of its own, and only where one of its items runs; a rule that could not
-be judged, and a test that could not be run, is skipped with the reason. Costs what `sears test` and
+`sears audit` in a process of its own, and only if one of its items runs; a rule that could not be
+judged, or a test that could not be run, is skipped with the reason. Costs what `sears test` and
 `sears audit` cost.
 """
 
@@ -32,7 +32,7 @@ _SEARS = "from sears_dsl.cli import main; main()"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """The options."""
+    """Add the options."""
     description = "run the tests of .sear files, and the audit of sears.toml"
     parser.getgroup("sears").addoption("--sears", action="store_true", help=description)
     parser.addini("sears", description, type="bool", default=False)
@@ -40,7 +40,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
-    """Rule files, and the project file."""
+    """Collect rule files, and the project file."""
     if not (parent.config.getoption("sears") or parent.config.getini("sears")):
         return None
     if file_path.suffix == ".sear":
@@ -54,7 +54,7 @@ class RuleFile(pytest.File):
     """A file of rules."""
 
     def collect(self) -> Iterator[pytest.Item]:
-        """An item a test; all of them are run here, since that takes one pass."""
+        """Yield one item per test; all tests are run here, since that takes one pass."""
         from sears_dsl.errors import SearsError  # noqa: PLC0415 - only where there are rules
         from sears_dsl.language.loader import load  # noqa: PLC0415
         from sears_dsl.rule_tests import run_tests  # noqa: PLC0415
@@ -89,7 +89,7 @@ class RuleTestItem(_Item):
         self._result = result
 
     def runtest(self) -> None:
-        """Fails where the rule wrote something else."""
+        """Fail if the rule wrote something else."""
         result, test = self._result, self._result.test
         if result.outcome == "not run":
             pytest.skip("what the rule looks words up in is not installed")
@@ -104,7 +104,7 @@ class RuleTestItem(_Item):
             raise GateError(f"{result.outcome}: {test.text!r} should give {expected}, gave {wrote}")
 
     def reportinfo(self) -> tuple[Path, int | None, str]:
-        """Where it stands."""
+        """Its file and line."""
         span = self._result.test.span
         return self.path, None if span is None else span.line - 1, self.name
 
@@ -115,7 +115,7 @@ class ProjectAudit(pytest.File):
     _document: AuditDocument | None = None
 
     def collect(self) -> Iterator[pytest.Item]:
-        """An item a rule, and one for all together."""
+        """Yield one item per rule, and one for all rules together."""
         from sears_dsl.catalogue import load_rulesets  # noqa: PLC0415 - only where there is one
         from sears_dsl.errors import SearsError  # noqa: PLC0415
         from sears_dsl.project.file import read_project  # noqa: PLC0415
@@ -137,7 +137,7 @@ class ProjectAudit(pytest.File):
             yield GateItem.from_parent(self, name=_TOGETHER, audit=self)
 
     def document(self) -> AuditDocument:
-        """The audit, which is made when the first item asks; GateError where it could not be."""
+        """Return the audit, which the first call runs; GateError if it could not be run."""
         from sears_dsl.auditing.document import read_audit  # noqa: PLC0415
 
         if self._document is None:
@@ -162,7 +162,7 @@ class GateItem(_Item):
         self._audit = audit
 
     def runtest(self) -> None:
-        """Fails where a gate does."""
+        """Fail if a gate does."""
         document = self._audit.document()
         if self.name == _TOGETHER:
             outcome, reason = document.verdict.outcome, "\n".join(document.verdict.reasons)

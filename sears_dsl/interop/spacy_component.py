@@ -1,15 +1,15 @@
-"""Rules in a pipeline of spaCy: what they match as spans, what they make of a text as an extension.
+"""Rules in a spaCy pipeline: their matches as spans, their rewrites as an extension of the Doc.
 
     nlp = spacy.load("en_core_web_sm")
     nlp.add_pipe("sears", config={"rules": ["contractions/expand"]})
     doc = nlp("It isn't fun.")
-    doc.spans["sears"]      # a span a match, its label the id of the rule
-    doc._.sears             # a `Rewrite` a rule that changes the text
+    doc.spans["sears"]      # one span per match, labelled with the id of its rule
+    doc._.sears             # one `Rewrite` per rule that changes the text
 
-In: a Doc. Out: the same Doc. Always holds: the words and tags are those of the pipeline; where it
-has set no tags and the rules read some, that is an error, never a guess; the Doc's text stays as it
+In: a Doc. Out: the same Doc. Always holds: the words and tags are those of the pipeline; if it has
+set no tags and the rules read some, that is an error, never a guess; the Doc's text stays as it
 is. The package offers the component as an entry point, so that nothing has to be imported. Costs
-one compilation of the rules, and one run of the engine a Doc.
+one compilation of the rules, and one run of the engine per Doc.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _PLACE: Any = ("._.", NAME, None, None)
 
 
 class RuleComponent:
-    """The component, of rule files, folders or names of rulesets; `Language.add_pipe` makes it."""
+    """The component, which `make` makes from rule files, folders or names of rulesets."""
 
     def __init__(self, rules: list[str], *, scope: Scope) -> None:
         self._matcher = compile_rules(load_rulesets(rules))
@@ -40,7 +40,7 @@ class RuleComponent:
             Doc.set_extension(NAME, getter=_rewrites)
 
     def __call__(self, doc: Doc) -> Doc:
-        """Note what the rules match in a Doc and what they make of it."""
+        """Set the spans that the rules match in a Doc, and its rewrites."""
         tagged = doc.has_annotation("TAG")
         if self._matcher.needs_tags and not tagged:
             raise UsageError(
@@ -69,7 +69,7 @@ class RuleComponent:
 
 
 def _rewrites(doc: Doc) -> tuple[Rewrite, ...]:
-    """The rewrites of a Doc; those that came from another process or a file are bare lists."""
+    """Return the rewrites of a Doc; they are bare lists if it came from a process or a file."""
     return tuple(
         Rewrite(rule, row, original, text, tuple(Edit(*each) for each in edits))
         for rule, row, original, text, edits in doc.user_data.get(_PLACE, ())
@@ -77,7 +77,7 @@ def _rewrites(doc: Doc) -> tuple[Rewrite, ...]:
 
 
 def _span(doc: Doc, begin: int, end: int, label: str) -> Span:
-    """The tokens of spaCy that hold these characters."""
+    """Return the span of spaCy tokens that hold these characters."""
     span = doc.char_span(begin, end, label=label, alignment_mode="expand")
     if span is None:
         raise UsageError(f"no tokens at {begin}:{end}", help="this is a defect: please report it")
@@ -86,7 +86,7 @@ def _span(doc: Doc, begin: int, end: int, label: str) -> Span:
 
 @Language.factory(NAME, default_config={"rules": [], "scope": "all"})
 def make(nlp: Language, name: str, rules: list[str], scope: Scope) -> Any:
-    """What ``nlp.add_pipe("sears", config={"rules": […]})`` makes."""
+    """Make the component for ``nlp.add_pipe("sears", config={"rules": […]})``."""
     if not rules:
         raise UsageError(
             "the component has no rules",

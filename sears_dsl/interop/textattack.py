@@ -1,10 +1,9 @@
 """Rules as a TextAttack transformation, for its attacks and augmenters.
 
 In: rulesets. Out: a ``textattack.transformations.Transformation`` whose candidates are the rows
-that the rules write. Always holds: a candidate's text is exactly the engine's, its columns other
-than the rewritten one are untouched; TextAttack's index maps say which words stayed, so that
-its constraints work. Costs one tagged text for each call; TextAttack is imported by
-`rule_transformation` alone.
+that the rules write. Always holds: a candidate's text is exactly the engine's, and its other
+columns are untouched; TextAttack's index maps say which words stayed, so that its constraints
+work. Costs the tagging of one text per call; only `rule_transformation` imports TextAttack.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from sears_dsl.runtime.extras import imported
 from sears_dsl.tagging.tagger import Tagger
 
 WhichInstances: TypeAlias = Literal["first", "every"]
-"""One candidate a rule, at its ``first`` instance in the text, or one at ``every`` instance."""
+"""One candidate per rule, at its ``first`` instance in the text, or one at ``every`` instance."""
 
 _INSTALL = "pip install textattack"
 
@@ -36,18 +35,18 @@ _INSTALL = "pip install textattack"
 class WordAlignment:
     """Which words of a text became which of another."""
 
-    # int64 (old words,): the place of each old word in the new text; -1 where it went
+    # int64 (old words,): the place of each old word in the new text; -1 if it was deleted
     new_of: NDArray[np.int64]
-    changed: frozenset[int]  # places of new words that were written anew
-    # Places of old words that were replaced or went. Where words were only inserted it is the one
-    # before them, or the first word
+    changed: frozenset[int]  # places of new words that were inserted or replace others
+    # Places of old words that were replaced or deleted. For an insertion it is the word before it,
+    # or the first word
     touched: frozenset[int]
 
 
 def align_words(before: Sequence[str], after: Sequence[str]) -> WordAlignment:
     """Align the words of a text and of its rewrite.
 
-    Words that were replaced are paired in order; what is left over was inserted or deleted.
+    Replaced words are paired in order; those left over count as inserted or deleted.
 
     Example:
         >>> found = align_words(["What", "color", "is", "it"], ["Which", "color", "'s", "it"])
@@ -73,20 +72,20 @@ def align_words(before: Sequence[str], after: Sequence[str]) -> WordAlignment:
 def rule_transformation(
     rulesets: AnyRules, *, tagger: Tagger | None = None, instances: WhichInstances = "first"
 ) -> Any:
-    """A TextAttack ``Transformation`` that rewrites by rules.
+    """Make a TextAttack ``Transformation`` that rewrites by rules.
 
-    A candidate is offered if every word that it changes may be modified, as the constraints before
-    the transformation say (`RepeatModification` and the like). Greedy and beam search and
-    augmenters take it; TextAttack keeps its word-importance searches to swaps of single words. The
-    id of the rule is in ``attack_attrs["sears_rule"]`` of a candidate.
+    A candidate is offered only if the pre-transformation constraints (`RepeatModification` and the
+    like) let every word that it changes be modified. Greedy search, beam search and augmenters
+    accept it; TextAttack restricts its word-importance searches to swaps of single words. The id of
+    the rule is in ``attack_attrs["sears_rule"]`` of a candidate.
 
-    Rules after which the label should change (`expect: flip`, `expect: label`) make no candidates:
-    an attack succeeds where the model's label changes.
+    Rules after which the label should change (`expect: flip`, `expect: label`) make no candidates,
+    since an attack succeeds if the model's label changes.
 
     Args:
-        rulesets: where the rules stand.
+        rulesets: rulesets with the rules.
         tagger: None for the default one.
-        instances: one candidate a rule, at its ``first`` instance as in the paper, or one at
+        instances: one candidate per rule, at its ``first`` instance as in the paper, or one at
             ``every`` instance.
 
     Raises:
@@ -130,7 +129,7 @@ def rule_transformation(
 
 
 def _keeping_the_label(ruleset: Ruleset) -> Ruleset:
-    """The ruleset without rules after which the label should change."""
+    """Return the ruleset without the rules after which the label should change."""
     rules = tuple(rule for rule in ruleset.rules if rule.keeps_label)
     if len(rules) == len(ruleset.rules):
         return ruleset
@@ -199,7 +198,7 @@ def _history(current: Any, alignment: WordAlignment, rule_id: str) -> dict[str, 
         "previous_attacked_text": current,
         "newly_modified_indices": set(alignment.changed),
         "modified_indices": earlier_indices | alignment.changed,
-        # new_of[-1] is read for words that are gone, and overruled.
+        # For deleted words this reads new_of[-1], which `where` then replaces.
         "original_index_map": np.where(since_original < 0, -1, new_of[since_original]),
         "sears_rule": rule_id,
     }
