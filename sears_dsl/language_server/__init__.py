@@ -1,8 +1,7 @@
 """Checks and formats `.sear` files while they are written, in any editor that speaks LSP.
 
-What comes in: messages of an editor on standard input, which pygls reads; `protocol` adds that none
-stays unanswered. `server` answers, by `assistance`, which asks first the parser and the checker of
-`language` and then the compiler of `engine`; formatting is the printer's. What goes out: messages
-on standard output. No file is read but what a rule file imports and its sample, and none is
-written.
+In: messages of an editor on standard input, which pygls reads; `protocol` makes sure that each
+request is answered. `server` answers with the help of `assistance`, which asks the parser and the
+checker of `language` first and then the compiler of `engine`; the printer formats. Out: messages on
+standard output. The server reads only what a rule file imports and its sample, and writes no file.
 """

@@ -1,19 +1,19 @@
 """What an editor shows and offers while a rule file is written: findings, meanings, other names.
 
-In: the text as it stands in the editor, the file's name, lines and columns from 0. Out: the
-`Diagnostic`s of this file, the same as `sears check` gives (`find_all`), and `Action`s about them;
-Markdown for a place (`explained`), where what it names is defined (`definition`), what may be
-written there (`completions`), where another name of a set belongs (`renamed`). Always holds: what
-the parser finds comes before the compiler's findings and without loading a tagger; a fix is offered
-only where the finding is gone after it, and a test only where it passes; a statement with errors
-keeps nothing of the others from being known; imports are read as `parse` reads them. What stands in
-quotes, comments and regexes is not a name, but for the slots of templates; a rename that would
-change what the file means is refused; imported sets are renamed in the file that defines them.
+In: the text in the editor, the file's name, lines and columns from 0. Out: the `Diagnostic`s of
+this file, the same as `sears check` gives (`find_all`), and `Action`s about them; Markdown about a
+place (`explained`), where what it names is defined (`definition`), what may be written there
+(`completions`), the places that the rename of a set changes (`renamed`). Always holds: the parser's
+findings come before the compiler's and load no tagger. A fix is offered only if it removes its
+finding, and a test only if it passes. A statement with errors does not hide the others. Imports are
+read as `parse` reads them. Quotes, comments and regexes hold no names, except the slots of
+templates. A rename that would change what the file means is refused; an imported set is renamed in
+the file that defines it.
 
-A sample of text lies beside a rule file, ``a.sample.txt``, a row a line, of which the first
-thousand count; nothing else is read. Costs some tens of microseconds a rule to parse, once more for
-each fix that is tried; the first compilation loads the tagger; the effect of a rule costs its
-compilation and a run over the sample.
+A sample of text may lie beside a rule file, ``a.sample.txt``, with one row per line, of which the
+first thousand count; nothing else is read. Parsing costs some tens of microseconds per rule, and
+again for each fix that is tried. The first compilation loads the tagger. The effect of a rule costs
+its compilation and a run over the sample.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from sears_dsl.runtime.files import read_document
 from sears_dsl.tagging.tagger import Tagger
 
 SUFFIX = ".sample.txt"
-"""What the name of a sample ends in, in the place of ``.sear``."""
+"""The ending of a sample's name, instead of ``.sear``."""
 
 _MOST_ROWS = 1_000
 _MOST_BYTES = 1 << 20
@@ -47,7 +47,7 @@ _MOST_SHOWN = 3
 
 
 def read_in_part(text: str, path: str) -> Ruleset:
-    """The file without the statements that have errors, which keep nothing else from being read."""
+    """Parse the file without the statements that have errors, so that they do not hide the rest."""
     try:
         return parse(text, path=path)
     except RuleSyntaxError as error:
@@ -58,7 +58,7 @@ def read_in_part(text: str, path: str) -> Ruleset:
 
 
 def without_statement(text: str, line: int) -> str:
-    """A file without the statement on a line, from 0, and what is indented under it."""
+    """Return a file without the statement on a line, from 0, and what is indented under it."""
     lines = text.split("\n")
     lines[line] = ""
     for below in range(line + 1, len(lines)):
@@ -93,7 +93,7 @@ def effect(text: str, path: str, line: int, *, tagger: Tagger | None = None) -> 
         matcher = compile_rules([one], tagger=tagger, sources=stand_ins(one))
         changes = [(each.original, each.text) for each in matcher.apply(rows)]
     except (SearsError, OSError, UnicodeDecodeError):
-        return None  # what is wrong with the rule is shown as a finding; without a sample, nothing
+        return None  # a finding shows what is wrong with the rule; an unreadable sample is none
     return SampleEffect(file.name, len(rows), len(changes), tuple(changes[:_MOST_SHOWN]))
 
 
@@ -102,7 +102,7 @@ def effect(text: str, path: str, line: int, *, tagger: Tagger | None = None) -> 
 _DEFINED = re.compile(r"set[ \t]+([^\s=]+)[ \t]*=")
 _USED = re.compile(r"@([A-Za-z_][\w.]*)")
 _SLOT = re.compile(r"(?<!\{)(?:\{\{)*\{(?:\w+:)?([A-Za-z_][\w.]*)")
-# Quoted text, a regex, a comment: what may hold anything.
+# Quoted text, a regex, a comment: these hold no names.
 _OPAQUE = re.compile(r'"(?:\\.|[^"\\])*"|/(?:\\.|[^/\\ ])+/|#.*')
 _NAME = re.compile(r"[A-Za-z_]\w*")
 
@@ -130,16 +130,16 @@ def names(text: str) -> Iterator[tuple[str, NameSpan]]:
 def name_at(text: str, line: int, column: int) -> tuple[str, NameSpan] | None:
     """The name of a set at a place; None where there is none."""
     for name, place in names(text):
-        # The sign before a name belongs to it for whoever points there.
+        # Pointing at the sign before a name counts as pointing at the name.
         if place.line == line and place.start - 1 <= column <= place.end:
             return name, place
     return None
 
 
 def renamed(text: str, path: str, line: int, column: int, *, new: str) -> list[NameSpan]:
-    """The places that get a new name when the set at a place does.
+    """Return the places to change if the set at a place gets a new name.
 
-    UsageError: no set of this file stands there, or the name is none, or is taken.
+    UsageError: no set of this file stands there, or the new name is invalid or taken.
     """
     occurrence = name_at(text, line, column)
     own = None if occurrence is None else occurrence[0].partition(".")[0]
@@ -158,7 +158,7 @@ def renamed(text: str, path: str, line: int, column: int, *, new: str) -> list[N
     try:
         before = parse(text, path=path)
     except SearsError:
-        return places  # what is wrong already is shown
+        return places  # the file had errors before, and they are shown
     try:
         after = parse(with_name(text, places, new), path=path)
     except SearsError as error:
@@ -183,10 +183,10 @@ Findings = Sequence[Diagnostic]
 
 
 def find_all(text: str, path: str, *, tagger: Tagger | None = None) -> Iterator[Findings]:
-    """All findings known so far, each time there are more; imports are looked for beside ``path``.
+    """Yield all findings so far, each time there are more; imports are looked up beside ``path``.
 
-    After those of the parser: TaggerError where the default tagger is not installed, CompileError
-    where the rules are for another language than the tagger.
+    After the parser's findings it may raise TaggerError, if the default tagger is not installed, or
+    CompileError, if the rules are for another language than the tagger.
     """
     try:
         ruleset = parse(text, path=path)
@@ -214,18 +214,18 @@ _LONGEST_TITLE = 60
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """Something to do."""
+    """An edit that the editor offers."""
 
     title: str
-    place: NameSpan  # what is replaced; of an insertion an empty place
+    place: NameSpan  # what is replaced; empty for an insertion
     new: str
-    code: str | None = None  # of the finding that it mends; None where it mends none
+    code: str | None = None  # of the finding that it mends, if it mends one
 
 
 def actions(
     text: str, path: str, first: int, last: int, *, tagger: Tagger | None = None
 ) -> list[Action]:
-    """What may be done about some lines."""
+    """Return the actions for some lines: fixes of their findings, or else new tests."""
     return [*_fixes(text, path, first, last)] or [*_tests(text, path, first, tagger)]
 
 
@@ -249,7 +249,7 @@ def _fixes(text: str, path: str, first: int, last: int) -> Iterator[Action]:
 
 
 def _tests(text: str, path: str, line: int, tagger: Tagger | None) -> Iterator[Action]:
-    """A test of each of the first rows of the sample that the rule changes."""
+    """Yield a new test from each of the first rows of the sample that the rule changes."""
     sample_effect = effect(text, path, line, tagger=tagger)
     lines = text.split("\n")
     last = line + 1 == len(lines)  # without a line break behind it
@@ -288,7 +288,7 @@ _HOW_TO_WRITE = {
 FUNCTION_HELP = {
     name: meaning + _HOW_TO_WRITE.get(name, "") for name, meaning in FUNCTION_MEANINGS.items()
 }
-"""Of each function what becomes of a word, and what else its author has to know."""
+"""What each function does to a word, and what else its author has to know."""
 
 METADATA_HELP = {
     "expect": "what a model should do on the rewritten row: `same`, `flip` or `label NAME`",
@@ -302,12 +302,12 @@ METADATA_HELP = {
     "why": "why it is there",
     "test": '`test "in" => "out"`, or `=> none` where nothing is written',
 }
-"""Of each key what its line says."""
+"""What the line of each key says."""
 
 
 NameKind: TypeAlias = Literal["function", "set", "key", "tag"]
 
-# So many sentences of a template, and members of a set, are shown.
+# How many sentences of a template, and members of a set, are shown.
 _FEW_SENTENCES, _FEW_MEMBERS = 3, 8
 
 _FUNCTION = re.compile(r"\.([A-Za-z]+)(?:\([^()]*\))?")
@@ -348,7 +348,7 @@ class FilePlace:
 def explained(
     text: str, path: str, line: int, column: int, *, tagger: Tagger | None = None
 ) -> str | None:
-    """What is to be known about a place, its column in characters, in Markdown, or None."""
+    """Explain in Markdown what stands at a place, with its column in characters; or None."""
     source = line_of(text, line)
     function = _match_at(_FUNCTION, source, column)
     if function and function[1] in FUNCTION_HELP:
@@ -369,12 +369,12 @@ def explained(
 
 
 def line_of(text: str, line: int) -> str:
-    """A line, from 0; empty behind the last one."""
+    """Return a line, from 0; empty after the last one."""
     return next(islice(text.split("\n"), line, None), "")
 
 
 def _match_at(pattern: re.Pattern[str], source: str, column: int) -> re.Match[str] | None:
-    """What of a line matches at a column."""
+    """Return the match in a line that covers a column."""
     matches = (each for each in pattern.finditer(source) if each.start() <= column < each.end())
     return next(matches, None)
 
@@ -405,13 +405,13 @@ def _describe_set(name: str, ruleset: Ruleset) -> str | None:
 
 
 def _known(name: str, names: Iterable[str]) -> str | None:
-    """The name that is meant: behind the name of a set may stand functions."""
+    """Return the set that a reference names, which may have functions after the name."""
     known = [each for each in names if f"{name}.".startswith(f"{each}.")]
     return max(known, key=len, default=None)
 
 
 def _describe_template(line: int, ruleset: Ruleset) -> str | None:
-    """The number of a template's sentences, its label, the first of them."""
+    """Describe a template by the number of its sentences, its label and the first sentences."""
     here = (each for each in ruleset.templates if each.span and each.span.line == line + 1)
     template = next(here, None)
     if template is None:
@@ -429,7 +429,7 @@ def _describe_template(line: int, ruleset: Ruleset) -> str | None:
 def definition(text: str, path: str, line: int, column: int) -> FilePlace | None:
     """Where the set, the captured word or the imported file that a place names is defined.
 
-    None for anything else. Sets of the file are found while other lines of it have errors.
+    None for anything else. Sets of the file are found even if other lines have errors.
     """
     source = line_of(text, line)
     if reference := _match_at(_REFERENCE, source, column):
@@ -467,7 +467,7 @@ def _begins(node: syntax.SetDefinition, path: str) -> FilePlace | None:
 
 
 def completions(text: str, path: str, line: int, column: int) -> list[Completion]:
-    """What may be written at a place."""
+    """Return what may be written at a place."""
     before = line_of(text, line)[:column]
     if _INDENTED.fullmatch(before):
         return [Completion(key, "key", meaning) for key, meaning in METADATA_HELP.items()]
@@ -484,7 +484,7 @@ def completions(text: str, path: str, line: int, column: int) -> list[Completion
 
 
 def _sets(typed: str, text: str, path: str, line: int) -> Iterator[Completion]:
-    """The sets whose names go on what is typed; behind an import its own alone."""
+    """Yield the sets that may complete what is typed; after an import only its own."""
     ruleset = _ruleset(without_statement(text, line), path)
     module = typed.rpartition(".")[0]
     if ruleset is None:
@@ -504,7 +504,7 @@ def _sets(typed: str, text: str, path: str, line: int) -> Iterator[Completion]:
 
 
 def _ruleset(text: str, path: str) -> Ruleset | None:
-    """The file without the statements that have errors; None where that cannot be read either."""
+    """Return `read_in_part` of the file, or None if that fails too."""
     try:
         return read_in_part(text, path)
     except SearsError:

@@ -1,9 +1,10 @@
-"""How pygls talks with an editor, and what we add: no request stays without an answer.
+"""How pygls talks with an editor, with what we add to it: every request gets an answer.
 
-In: messages that pygls has cut out of a stream. Out: answers and news to the editor. Always holds:
-a message that makes no sense is answered with its own number, or told where it has none; a request
-before `initialize` or after `shutdown` is refused; a failure of ours is called so; the conversation
-goes on. Without this, pygls shows a notice for a request that it cannot read, and the editor waits.
+In: messages that pygls has cut out of a stream. Out: answers and notifications to the editor.
+Always holds: an invalid request is answered under its id, and an invalid notification is logged; a
+request before `initialize` or after `shutdown` is refused; a failure of ours is named as such; the
+conversation goes on. Without this, pygls only shows a notice for a request that it cannot read, and
+the editor waits.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ _Parameters = TypeVar("_Parameters")
 
 
 class _MessageError(Exception):
-    """A message that is not taken; ``news`` ask for nothing, so they are told and not answered."""
+    """A message that is refused; a notification (``news``) is logged instead of answered."""
 
     def __init__(
         self, answer: exceptions.JsonRpcException, *, identity: Any = None, news: bool = False
@@ -34,10 +35,10 @@ class _MessageError(Exception):
 
 
 class Protocol(LanguageServerProtocol):
-    """The protocol as pygls has it, without its silences."""
+    """The protocol of pygls, except that no request stays without an answer."""
 
     def structure_message(self, data: dict[str, Any]) -> Any:
-        """The message in an object of JSON; what is inside of one comes as it is."""
+        """Return the message in a JSON object; objects inside a message stay as they are."""
         try:
             return super().structure_message(data)
         except exceptions.JsonRpcException as error:
@@ -49,7 +50,7 @@ class Protocol(LanguageServerProtocol):
             raise _MessageError(answer, identity=identity, news=identity is None) from error
 
     def handle_message(self, message: Any) -> None:
-        """Hand a message to who takes it, as things stand."""
+        """Hand a message on, unless it is invalid at this point of the conversation."""
         if not hasattr(message, "jsonrpc"):
             raise _MessageError(
                 exceptions.JsonRpcParseError("this is not a message of JSON-RPC 2.0")
@@ -63,7 +64,7 @@ class Protocol(LanguageServerProtocol):
                 late = exceptions.JsonRpcInvalidRequest("the server was shut down")
                 raise _MessageError(late, identity=identity)
         elif self._workspace is None and method != types.EXIT:
-            return  # as the protocol wants it
+            return  # the protocol drops notifications that come too early
         if isinstance(message, types.DidChangeTextDocumentNotification) and any(
             isinstance(each, types.TextDocumentContentChangePartial)
             for each in message.params.content_changes
@@ -74,7 +75,7 @@ class Protocol(LanguageServerProtocol):
 
 
 class Conversation(LanguageServer):
-    """A server of pygls that tells what goes wrong."""
+    """A pygls server that reports what goes wrong."""
 
     protocol: Protocol
 
@@ -90,7 +91,7 @@ class Conversation(LanguageServer):
     def answer(
         self, method: str, handler: Callable[[_Parameters], object], options: object = None
     ) -> None:
-        """Have a function answer a method, or take news; a `UsageError` is the asker's mistake."""
+        """Have a function handle a method; its `UsageError` is reported as the asker's mistake."""
         is_request = types.METHOD_TO_TYPES[method][1] is not None
 
         def handle(params: _Parameters) -> object:
@@ -98,7 +99,7 @@ class Conversation(LanguageServer):
                 return handler(params)
             except UsageError as error:
                 raise exceptions.JsonRpcInvalidParams(f"{error.message} ({error.help})") from error
-            # Whatever a defect of ours raises: the editor's next message may go well.
+            # A defect of ours may raise anything, and the editor's next message may go well.
             except Exception as error:
                 ours = (
                     f"sears failed at {method}, which is its own mistake, and goes on: "
@@ -116,10 +117,10 @@ class Conversation(LanguageServer):
         self.window_log_message(types.LogMessageParams(type=kind, message=text))
 
     def report_server_error(self, error: Exception, source: type[Exception]) -> None:
-        """Tell whom it concerns that a message was not taken; pygls calls this."""
+        """Answer or log that a message was refused; pygls calls this."""
         if source is exceptions.FeatureRequestError:
             return  # answered already
-        if isinstance(error, exceptions.JsonRpcException):  # news that pygls itself could not take
+        if isinstance(error, exceptions.JsonRpcException):  # a notification that pygls refused
             self.log(f"this message makes no sense to sears: {error.message}")
             return
         if not isinstance(error, _MessageError):
@@ -137,7 +138,7 @@ def _converter() -> Converter:
 
 
 def _text(value: object, _: type[str]) -> str:
-    """A text; where one is due, pygls would take a number."""
+    """Return a text; pygls itself would accept a number in its place."""
     if not isinstance(value, str):
         raise TypeError(f"{value!r} is not text")
     return value

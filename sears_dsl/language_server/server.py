@@ -1,9 +1,9 @@
 """The language server: answers an editor's messages about open rule files.
 
-In: requests and news of an editor, as pygls reads them. Out: findings as the editor's diagnostics,
-the canonical text as an edit, what a place means, where it is defined, what may be written there.
-Always holds: the server works on what stands in the editor, never on the file; nothing is written
-to disk. Costs one parse of the file for each change.
+In: requests and notifications of an editor, as pygls reads them. Out: findings as the editor's
+diagnostics, the canonical text as an edit, what a place means, where it is defined, what may be
+written there. Always holds: the server works on the text in the editor, never on the file; nothing
+is written to disk. Costs one parse of the file for each change.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from sears_dsl.tagging.tagger import Tagger
 
 _SEVERITY = {"error": types.DiagnosticSeverity.Error, "warning": types.DiagnosticSeverity.Warning}
 _LARGEST = 128 << 20  # more than the largest rule file takes, escaped
-# Typed, they make the editor ask what may follow.
+# Typing one of these makes the editor ask what may follow.
 TRIGGERS = ("{", "@", ".", "=")
 _COMPLETION_KIND = {
     "function": types.CompletionItemKind.Function,
@@ -184,7 +184,7 @@ class RuleServer(Conversation):
         | types.PrepareRenameParams
         | types.RenameParams,
     ) -> _AskedPlace | None:
-        """None where no file is open."""
+        """Return the place that a request is about; None if its file is not open."""
         uri, position = params.text_document.uri, params.position
         text = self._text(uri)
         if text is None:
@@ -210,7 +210,7 @@ class RuleServer(Conversation):
         )
 
     def _range(self, place: assistance.NameSpan, text: str) -> types.Range:
-        """A place in the units that the editor counts in; behind the last line is the end."""
+        """Return a place in the units that the editor counts in; a line after the last is empty."""
         line = assistance.line_of(text, place.line)
         return types.Range(
             types.Position(place.line, self._units(line[: place.start])),
@@ -226,13 +226,13 @@ def _path(uri: str) -> str:
 
 
 class _Source:
-    """What an editor sends; a message that is too large is not read."""
+    """What an editor sends; it does not read messages that are too large."""
 
     def __init__(self, stream: BinaryIO) -> None:
         self.readline, self._read = stream.readline, stream.read
 
     def read(self, size: int) -> bytes:
-        """A message."""
+        """Read a message, unless it is too large."""
         if size > _LARGEST:
             what = f"an editor announced a message of {size:,} bytes"
             raise UsageError(what, help=f"the server takes {_LARGEST >> 20} MiB at most")
@@ -245,9 +245,9 @@ def serve(
     *,
     server: RuleServer | None = None,
 ) -> int:
-    """Talk with an editor until it says goodbye or goes away; 0 after a proper shutdown, else 1.
+    """Talk with an editor until it exits or goes away; 0 after a proper shutdown, else 1.
 
-    Messages come from standard input and go to standard output, which is closed at the goodbye.
+    Messages come from standard input and go to standard output, which is closed at the exit.
     """
     logging.getLogger("pygls").addHandler(logging.NullHandler())  # the editor is told all of it
     talk = server or RuleServer()

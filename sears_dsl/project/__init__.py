@@ -1,7 +1,7 @@
-"""The project file: what commands take where nobody tells them.
+"""The project file: defaults for the options of commands.
 
-`file` finds ``sears.toml``, or [tool.sears] of ``pyproject.toml``; `fields` says what may stand in
-it; `choices` makes of it the options of a command, each with its key; `consent` keeps what the user
-said may run; `proposal` is a first one, for ``sears init``. `sears_dsl.cli` puts the options in the
-place of those that were not given.
+`file` finds ``sears.toml``, or [tool.sears] in ``pyproject.toml``. `fields` says what may stand in
+it. `choices` derives the options of a command from it, each with its key. `consent` remembers what
+the user allowed to run. `proposal` writes a first file for ``sears init``. `sears_dsl.cli` takes
+from here the options that the command line does not give.
 """

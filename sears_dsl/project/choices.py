@@ -1,9 +1,9 @@
-"""The options of a command that a project file says.
+"""The options of a command that a project file supplies.
 
-In: a project, a command, the options that a person gave. Out: values for the others, each with the
-key that it stands under. Always holds: what a person gave wins; a path is as it would be written
-in the current folder; what is read is there, what is written lies in the folder of the file; a file
-names no tagger but an installed one. Costs a few looks at the disk.
+In: a project, a command, the options that the user gave. Out: values for the others, each with its
+key in the file. Always holds: what the user gave wins; paths are as one would write them in the
+current folder; what is read exists, and what is written lies in the folder of the file; the file
+can name only an installed tagger. Costs a few looks at the disk.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from sears_dsl.runtime.files import is_there
 
 _Named = TypeVar("_Named")
 
-# What commands take.
+# What each command takes from the project file.
 _TAKES = {
     "discover": {"model", "data", "text", "tagger"},
     "adversaries": {"model", "data", "tagger"},
@@ -41,19 +41,19 @@ _FILES = ("sklearn:", "hf:", "file:", "llm:")
 class ProjectChoice(NamedTuple):
     """A value for an option."""
 
-    # As it would be written on the command line, a list where it may be given repeatedly
+    # As it would be written on the command line; a list if the option may be repeated
     value: Any
     key: str  # where it stands in the project file
 
 
 Choices = Mapping[str, ProjectChoice]
-"""Options, such as ``--label``, and arguments, such as ``rules``, with what they are."""
+"""Options, such as ``--label``, and arguments, such as ``rules``, with their values."""
 
 
 def choices(project: Project, command: str, arguments: Mapping[str, Any]) -> Choices:
-    """What a command takes from the project, beside what the user gave: options, and ``rules``.
+    """Return the options and arguments that a command takes from the project.
 
-    A name that the project file defines stands for what it defines, so ``--data test`` brings the
+    A name that the project file defines stands for its definition, so ``--data test`` brings the
     file and the columns of ``[datasets.test]``.
     """
     return dict(_Choosing(project, command, arguments).choices())
@@ -61,7 +61,7 @@ def choices(project: Project, command: str, arguments: Mapping[str, Any]) -> Cho
 
 @dataclass(frozen=True)
 class _Choosing:
-    """The project file, asked for one command."""
+    """Collects what the project file supplies for one command."""
 
     project: Project
     command: str
@@ -117,7 +117,7 @@ class _Choosing:
                 yield _option(field), ProjectChoice(value, f"{key}.{field}")
 
     def _spec(self, name: str, model: Model) -> str:
-        """What a model of the file stands for, where somebody agreed to it."""
+        """Return the specification of a model of the file, if the user agreed to it."""
         key = self.project.key("models", name)
         if not agreed(self.project, model):
             raise UsageError(
@@ -144,7 +144,7 @@ class _Choosing:
     def _chosen(
         self, option: str, field: str, defined: Mapping[str, _Named]
     ) -> tuple[str, _Named] | None:
-        """What the user named, or the file does, or the only one that there is."""
+        """Return the entry that the user or the file names, or else the only one."""
         if option in self.arguments:
             name = self.arguments[option]
             return (name, defined[name]) if _stands_for(name, defined) else None
@@ -164,7 +164,7 @@ class _Choosing:
         return next(iter(defined.items()), None)
 
     def _rulesets(self) -> Iterator[tuple[str, ProjectChoice]]:
-        """The rules; names of rulesets among those that were given are filled in."""
+        """Yield the rules; names that the file defines are replaced by their rule files."""
         defined, names = self.project.fields.rulesets, self.arguments.get("rules", ())
         named = names or self._use("rules") or tuple(defined)
         if not named or (names and not any(_stands_for(name, defined) for name in names)):
@@ -179,7 +179,7 @@ class _Choosing:
         yield "rules", ProjectChoice(list(dict.fromkeys(rules)), key)
 
     def _text(self) -> Iterator[tuple[str, ProjectChoice]]:
-        """What rules are judged on beside the rows, and by whose readings."""
+        """Yield the text, beside the rows, and the readings that rules are judged by."""
         fields, key = self.project.fields, self.project.key
         if fields.text:
             texts = [_path(self.project, each, key("text")) for each in fields.text]
@@ -234,17 +234,17 @@ class _Choosing:
 
 
 def _stands_for(name: str, defined: Mapping[str, Any]) -> bool:
-    """Whether a name is one that the project file defines; a path that is there wins."""
+    """Whether the project file defines a name; an existing path of that name wins."""
     return name in defined and not is_there(name)
 
 
 def _rules(project: Project, name: str) -> str:
-    """A file or a folder of the project, or the name of a shipped ruleset."""
+    """Return the path of a file or folder of the project, or the name of a shipped ruleset."""
     return _from_here(project, name) if (project.folder / name).exists() else name
 
 
 def _spec(project: Project, spec: str, key: str) -> str:
-    """The model with a path from here; names of the hub and modules stay as they are."""
+    """Return a specification with its path from here; hub names and modules stay as they are."""
     for kind in _FILES:
         if spec.startswith(kind):
             path = spec.removeprefix(kind)
@@ -258,7 +258,7 @@ def _spec(project: Project, spec: str, key: str) -> str:
 
 
 def _path(project: Project, path: str, key: str) -> str:
-    """A path of the file as it is written in the current folder."""
+    """Return a path of the file, which has to exist, as one writes it in the current folder."""
     here = _from_here(project, path)
     if not Path(here).exists():
         raise UsageError(
@@ -269,7 +269,7 @@ def _path(project: Project, path: str, key: str) -> str:
 
 
 def _require_inside(project: Project, path: str, key: str, *, instead: str) -> None:
-    """What is written lies in the folder of the project file, after links."""
+    """Refuse to write outside the folder of the project file, after resolving links."""
     if not (project.folder / path).resolve().is_relative_to(project.folder.resolve()):
         raise UsageError(
             f"{_file(project)}: {key} is {path!r}, and a project file has nothing written outside "

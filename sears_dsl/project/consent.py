@@ -1,8 +1,8 @@
-"""What a project file names and only a person may have run: asked for once, and remembered.
+"""The user's consent to run what a project file names: asked for once, and remembered.
 
 In: a project and one of its models. Out: whether the user agreed to it. Always holds: consent is
-for one file in one place, one model as it is written, and the request map that it names, byte for
-byte; it lies among the user's own files, where no project comes to.
+for one file in one place, one model as it is written, and the bytes of the request map and the
+``llm:`` settings that it names; it is stored among the user's files, out of any project's reach.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _HARMLESS = ("file:", "hf:")
 
 
 def what_it_does(model: Model) -> str:
-    """What asking a model does beyond reading files of data; empty where it does nothing else.
+    """Say what asking a model does beyond reading files of data; empty if nothing else.
 
     Example:
         >>> what_it_does(Model(spec="reviews:predict"))
@@ -49,7 +49,7 @@ def _what_one_does(spec: str, request_map: str | None) -> str:
 
 
 def agreed(project: Project, model: Model) -> bool:
-    """Whether the user agreed to what a model does, or nothing has to be agreed to."""
+    """Whether the user agreed to what a model does, or there is nothing to agree to."""
     return not what_it_does(model) or _mark(project, model).is_file()
 
 

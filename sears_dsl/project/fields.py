@@ -34,19 +34,19 @@ class _TomlTable(BaseModel):
 
 
 def _listed(value: object) -> object:
-    """A text stands for a list of itself."""
+    """Accept one text in place of a list."""
     if isinstance(value, str):
         return (value,)
     return tuple(value) if isinstance(value, list) else value
 
 
 def _standing_for(key: str) -> BeforeValidator:
-    """A text stands for a table with this key alone."""
+    """Accept a text in place of a table with only this key."""
     return BeforeValidator(lambda value: {key: value} if isinstance(value, str) else value)
 
 
 def _rate(value: object) -> object:
-    """As commands take it: a text."""
+    """Return a number as text, as commands take it."""
     return str(value) if isinstance(value, int | float) and value is not True else value
 
 
@@ -109,7 +109,7 @@ class GateFields(_TomlTable):
 
 
 class UseOfCommand(_TomlTable):
-    """What commands take where nobody chooses."""
+    """The names that a command takes if the command line gives none."""
 
     model: str | None = None
     data: str | None = None
@@ -118,7 +118,7 @@ class UseOfCommand(_TomlTable):
 
 
 class Use(UseOfCommand):
-    """The same for all commands, and for some of them otherwise."""
+    """The names for all commands, and those for single commands, which win."""
 
     discover: UseOfCommand = UseOfCommand()
     adversaries: UseOfCommand = UseOfCommand()
@@ -135,8 +135,8 @@ class ProjectFields(_TomlTable):
     """All of a project file.
 
     ``text`` are unlabelled rows on which `discover` judges rules; ``readings`` are journals of
-    `vet` that count in its judge; ``audits`` is the folder that an
-    audit writes, ``baseline`` one that `compare` holds it against.
+    `vet` that count in its judge; ``audits`` is the folder that an audit writes, ``baseline`` the
+    one that `compare` compares it with.
     """
 
     models: dict[_Name, Annotated[Model, _standing_for("spec")]] = {}

@@ -2,7 +2,7 @@
 
 In: a folder. Out: `Project`, checked field by field, or None where there is no file. Always holds:
 reading it runs nothing, imports nothing and opens no path that it names; paths in it are relative
-to its folder; every mistake in it is told at once.
+to its folder; all mistakes in it are reported at once.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from sears_dsl.project.fields import ProjectFields
 
 FILE_NAME = "sears.toml"
-"""The name of a file that holds nothing else; `pyproject.toml` holds a table for us."""
+"""The name of a separate project file; the other place is a table in `pyproject.toml`."""
 
 _SHARED = "pyproject.toml"
 _MOST_BYTES = 1024 * 1024
@@ -33,7 +33,7 @@ class Project:
     """A project file."""
 
     path: Path
-    prefix: str  # the table that everything stands in, as it is written before a key
+    prefix: str  # what precedes each key in messages: ``tool.sears.`` or nothing
     fields: ProjectFields
 
     @property
@@ -42,7 +42,7 @@ class Project:
         return self.path.parent
 
     def key(self, *names: str) -> str:
-        """How a place in the file is called in messages: ``tool.sears.datasets.dev.file``."""
+        """Return a key as messages name it, such as ``tool.sears.datasets.dev.file``."""
         return self.prefix + ".".join(names)
 
 
@@ -71,7 +71,7 @@ def read_project(path: Path) -> Project:
 
 
 def _folders(start: Path) -> Iterator[Path]:
-    """The folder and those above it up to the root of its repository; alone where there is none.
+    """Yield the folder and those above it up to the root of its repository, or just the folder.
 
     Folders above a repository, or above a folder that is in none, are other people's: /tmp, /home.
     """
@@ -82,8 +82,8 @@ def _folders(start: Path) -> Iterator[Path]:
 
 
 def _own_table(path: Path) -> Any:
-    """[tool.sears] of a pyproject.toml; None where it says nothing to us."""
-    # Of others: their mistakes are told only where they hide something of ours.
+    """Return [tool.sears] of a pyproject.toml; None if there is none."""
+    # The file belongs to other tools: its mistakes matter only if it mentions sears.
     content = _content(path)
     if b"sears" not in content:
         return None
@@ -122,7 +122,7 @@ def _checked(path: Path, table: Any, *, prefix: str) -> Project:
 
 
 def _mistake(error: Any, prefix: str) -> tuple[str, str]:
-    """What is wrong in one place, and what to write instead."""
+    """Return what is wrong in one place, and what to write instead."""
     names = [str(name) for name in error["loc"]]
     key = prefix + ".".join(names) if names else prefix.rstrip(".") or "the file"
     if error["type"] == "unknown_key":

@@ -15,12 +15,12 @@ _TEXTS = ("text", "sentence", "question", "review", "comment", "content")
 _LABELS = ("label", "labels", "class", "category", "sentiment", "target", "answer", "gold", "y")
 _SUFFIXES = (".csv", ".tsv", ".jsonl", ".parquet", ".arrow")
 _FIRST = ("dev", "valid", "validation", "test")
-# Of so many different values there are hardly more in a column of labels.
+# A column of labels hardly has more distinct values than this.
 _MOST_LABELS = 100
 
 
 def likely_data(folder: Path) -> str:
-    """The file of rows in a folder that rules are most likely looked for on; empty if none."""
+    """The file in a folder that most likely holds the rows to search; empty if there is none."""
     files = [path for place in (folder, folder / "data") if place.is_dir()
              for path in sorted(place.iterdir()) if path.suffix in _SUFFIXES]  # fmt: skip
     files.sort(key=lambda path: path.stem.lower() not in _FIRST)
@@ -70,5 +70,5 @@ def project_text(
             lines += [
                 f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in entries.items()
             ]
-    # Texts are written in TOML as in JSON, but for one character.
+    # TOML writes texts as JSON does, except for one character.
     return "\n".join(lines).replace("\x7f", "\\u007f") + "\n"
