@@ -257,8 +257,7 @@ def discover(
 ) -> DiscoveryResult:
     """Find the few rules that make a model fail most without changing the meaning.
 
-    Does what `sears discover` does, with the same defaults, but keeps answers and paraphrases only in
-    memory.
+    Does what `sears discover` does, with the same defaults; answers and paraphrases stay in memory.
 
     Args:
         model: a function of a list of texts that gives labels, an estimator or object with

@@ -35,10 +35,10 @@ if TYPE_CHECKING:
     from sears_dsl.engine.matches import Unit
     from sears_dsl.language.ruleset import Ruleset
 
-# So many rules that fired, and so many silent ones or spans in the way, are in a summary.
+# How many rules that fired, and how many silent rules or reasons, a summary names.
 _MOST = 12
 _FEW = 3
-# Characters of a rule that has no name.
+# Characters of a rule's label in the summary.
 _LONGEST_NAME = 48
 _OF_RULE = ("rows", "edits", "unrenderable", "left_out")
 
@@ -183,7 +183,7 @@ def _applied(
     workers: Workers | None,
     progress: Callable[[ApplyProgress], object] | None = None,
 ) -> ApplyReport:
-    """Do it: a file, or a folder by workers."""
+    """Apply the rules to a file, or to a folder by workers."""
     if workers is None:
         from sears_dsl.batch.files import apply_file
 
@@ -194,7 +194,7 @@ def _applied(
 
 
 def _watched(request: ApplyRequest, workers: Workers | None) -> ApplyReport:
-    """The same, with a line that says how far it is."""
+    """Do what `_applied` does, with a line that shows the progress."""
     from rich.progress import Progress as Bar
     from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
 
@@ -238,7 +238,7 @@ def _as_dict(
 
 
 def _unit(rulesets: Sequence[Ruleset], counts: Unit) -> str:
-    """What rules saw at once, where files say something about it; else nothing."""
+    """Say which unit rules saw at once, if a rule file asks for one; else return nothing."""
     units = sorted({ruleset.options.unit for ruleset in rulesets if ruleset.options.unit})
     if not units:
         return ""
@@ -248,7 +248,7 @@ def _unit(rulesets: Sequence[Ruleset], counts: Unit) -> str:
 
 
 def _none_matches(report: ApplyReport, request: ApplyRequest) -> bool:
-    """Whether all rows stay as they are, and nothing but the rules can be why."""
+    """Whether all rows stay as they are, and only the rules can be the reason."""
     from sears_dsl.batch.plan import TextShare
 
     acted = any(of.rows or of.unrenderable or of.left_out for of in report.rules.values())
@@ -259,7 +259,7 @@ def _none_matches(report: ApplyReport, request: ApplyRequest) -> bool:
 def _print_report(
     report: ApplyReport, request: ApplyRequest, rulesets: Sequence[Ruleset], *, show: str, unit: str
 ) -> None:
-    """A summary on standard error, so that standard output holds the data alone."""
+    """Print a summary on standard error, so that standard output holds the data alone."""
     from sears_dsl.language.measure import causes_left_alone
 
     out = console(stderr=True)
@@ -309,7 +309,7 @@ def _print_report(
 
 
 def _print_left_alone(out: Console, report: ApplyReport, request: ApplyRequest) -> None:
-    """Say which rows are as they were, or not rewritten by all rules, and why."""
+    """Say which rows stayed as they were, or were not rewritten by all rules, and why."""
     tally = report.tally
     if tally.undone:
         out.print(
@@ -352,12 +352,12 @@ def _print_articles(out: Console, report: ApplyReport, rulesets: Sequence[Rulese
 
 
 def _upset_articles(report: ApplyReport, rulesets: Sequence[Ruleset]) -> list[str]:
-    """The rules of whose examples one has ``a`` in the place of ``an``, or the other way round."""
+    """Return the rules with an example that has ``a`` instead of ``an``, or the reverse."""
     from sears_dsl.engine.rewrite.placing import agreed
     from sears_dsl.language.measure import looks_up
     from sears_dsl.language.rule import NOISE_KINDS
 
-    # Slips of typing and the like are not to read well.
+    # Slips of typing and the like need not read well.
     written = {
         rule_id
         for ruleset in rulesets

@@ -1,7 +1,7 @@
-"""The ``sears`` command: its sub-commands, what they take from the project file, how errors leave.
+"""The ``sears`` command: its sub-commands, their options from the project file, and its errors.
 
-Always holds: what stands on the command line wins over the project file; an error in which a value
-of that file occurs says where it stands; where there is no project file nothing is different.
+Always holds: the command line wins over the project file; an error that mentions a value of that
+file says under which key it stands; without a project file nothing is different.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from sears_dsl.project.choices import Choices
     from sears_dsl.project.file import Project
 
-#: Commands by what they are for, in the order in which a person meets them: where each is, and what
-#: it does, so that `sears --help` imports none of them; without that it is not listed.
+#: Commands by purpose, in the order in which a user meets them: the place of each, and its line in
+#: `sears --help`, which so imports none of them. A command with an empty line is not listed.
 _GROUPS: dict[str, dict[str, tuple[str, str]]] = {
     "Write rules": {
         "check": ("rules.check:check_command", "Find all mistakes in rule files."),
@@ -74,13 +74,13 @@ _GROUPS: dict[str, dict[str, tuple[str, str]]] = {
 }
 _COMMANDS = {name: place for group in _GROUPS.values() for name, (place, _) in group.items()}
 
-# Arguments that hold rules, and how many of their words are rows.
+# Arguments that hold rules → how many of their words name rows.
 _RULES = {"rules": 0, "rules_and_input": 1, "rules_and_data": 1}
 _NAMES = ("--model", "--data", "--train")
 _FILLED = f"{__name__}.filled"
 _FILE_CHOICES = f"{__name__}.file_choices"
 
-#: Options that many commands share, under what they are about; a command's own come between.
+#: Sections of a command's help → the shared options in them; its own come under Options.
 _SECTIONS = {
     "Rows": (
         "data", "train", "column", "label", "also", "image", "choices", "compare", "protect",
@@ -106,12 +106,12 @@ _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
 class _ReaderGoneError(Exception):
-    """Nobody reads what is printed; click itself would end with the exit code of a failed gate."""
+    """Nobody reads the output any more; click would exit with the code of a failed gate."""
 
 
 @contextmanager
 def _printing() -> Iterator[None]:
-    """Errors of what is printed, which name no file, leave as ours."""
+    """Turn errors of printing, which name no file, into errors of ours."""
     try:
         yield
     except BrokenPipeError as error:
@@ -133,7 +133,7 @@ def _printing() -> Iterator[None]:
 
 
 def _print_nowhere() -> None:
-    """Leave nothing that Python would flush when it shuts down."""
+    """Discard what is still to be printed, which Python would flush when it shuts down."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
@@ -141,14 +141,14 @@ class ProjectArgument(click.Argument):
     """An argument that the project file may fill in."""
 
     def consume_value(self, ctx: click.Context, opts: Any) -> Any:
-        """What the project file makes of it, else what stands on the command line."""
+        """Return the value that the project file fills in, or else that of the command line."""
         filled = ctx.meta.get(_FILLED, {}).get(self.name)
         if filled is None:
             return super().consume_value(ctx, opts)
         return filled, ParameterSource.DEFAULT_MAP
 
     def process_value(self, ctx: click.Context, value: Any) -> Any:
-        """The value; where rules lack, it is said that a project file with none may have them."""
+        """Return the value; if rules are missing, the error says that the file may name them."""
         try:
             return super().process_value(ctx, value)
         except click.MissingParameter as error:
@@ -160,10 +160,10 @@ class ProjectArgument(click.Argument):
 
 
 class ProjectCommand(click.Command):
-    """A command whose options may stand in the project file, with headings where they are many."""
+    """A command whose options may stand in the project file; many options get headings."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """The values of the command line, and where there are none those of the project file."""
+        """Parse the command line, and take what it lacks from the project file."""
         from sears_dsl.cli.options.shared import TYPED
         from sears_dsl.project.file import find_project
 
@@ -195,7 +195,7 @@ class ProjectCommand(click.Command):
         with _telling_keys(ctx):
             ctx.meta[_FILLED] = _arguments(self, user_options, chosen)
             rest = super().parse_args(ctx, args)
-        # Names that the file defines, in the place of what they stand for.
+        # Replace names that the file defines by what they stand for.
         for name in _NAMES:
             if name in user_options and name in chosen and name in options:
                 ctx.params[options[name].name or ""] = chosen[name].value
@@ -211,7 +211,7 @@ class ProjectCommand(click.Command):
             return super().invoke(ctx)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The options by what they are about."""
+        """List the options by section."""
         options = [each for each in self.get_params(ctx) if isinstance(each, click.Option)]
         if len(options) < _MANY:
             super().format_options(ctx, formatter)
@@ -233,7 +233,7 @@ class ProjectCommand(click.Command):
 def _user_options(
     values: Mapping[str, Any], order: list[click.Parameter], project: Project
 ) -> dict[str, Any]:
-    """What the user gave, as options; arguments under ``rules`` and ``--data``."""
+    """Return option → what the user gave; rules and rows are ``rules`` and ``--data``."""
     user_options: dict[str, Any] = {}
     for parameter in order:
         name = parameter.name or ""
@@ -255,7 +255,7 @@ def _user_options(
 
 
 def _are_rules(word: str, project: Project) -> bool:
-    """Whether a word that stands alone names rules, and not rows."""
+    """Whether a word that stands alone names rules rather than rows."""
     return (
         word.endswith(".sear")
         or is_folder(word)
@@ -266,7 +266,7 @@ def _are_rules(word: str, project: Project) -> bool:
 def _arguments(
     command: click.Command, user_options: Mapping[str, Any], chosen: Choices
 ) -> dict[str, Any]:
-    """The arguments that the project file fills in, whole."""
+    """Return the complete values of the arguments that the project file fills in."""
     filled: dict[str, Any] = {}
     for argument in command.params:
         name = argument.name or ""
@@ -293,7 +293,7 @@ def _arguments(
 
 
 def _find_modules_of(project: Project, spec: str) -> None:
-    """Let modules that lie beside the project file be found, after those that are found already."""
+    """Let a model's module be imported from the project's folder, last on the path."""
     from sears_dsl.models.objects import is_object_name
 
     folder = str(project.folder)
@@ -303,7 +303,7 @@ def _find_modules_of(project: Project, spec: str) -> None:
 
 @contextmanager
 def _telling_keys(ctx: click.Context) -> Iterator[None]:
-    """Errors say of values that they name where in the project file these stand."""
+    """Make errors say under which keys of the project file the values stand that they mention."""
     try:
         yield
     except SearsError as error:
@@ -346,7 +346,7 @@ _CALLED_ELSEWHERE = {
 
 
 class _Commands(click.Group):
-    """All commands in their order, each imported when it is asked for."""
+    """All commands in order, each imported when it is asked for."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return [*_COMMANDS, *self.commands]
@@ -361,7 +361,7 @@ class _Commands(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """A name that is no command's is told with the nearest one that is."""
+        """Suggest the nearest command for an unknown name."""
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
@@ -374,7 +374,7 @@ class _Commands(click.Group):
             raise click.UsageError(message, ctx=error.ctx) from error
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """What each does, for which no command is imported."""
+        """List what each command does, without importing any."""
         widest = max(map(len, _COMMANDS))
         for title, group in _GROUPS.items():
             with formatter.section(title):
@@ -421,9 +421,9 @@ def sears() -> None:
 
 
 def run() -> int:
-    """Do what the arguments of this process say; gives back the exit code.
+    """Do what the arguments of this process say, and return the exit code.
 
-    Every error on purpose leaves as a message and exit code 2.
+    Every deliberate error becomes a message and exit code 2.
     """
     try:
         sears(prog_name="sears", standalone_mode=False)  # also where another program starts it

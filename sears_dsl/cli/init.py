@@ -84,7 +84,7 @@ def init_command(
     _write_new(path, text)
     project = read_project(path.absolute())
     for each in project.fields.models.values():
-        agree(project, each)  # who named it just now may have it run
+        agree(project, each)  # whoever named it just now agrees that it runs
     click.echo(f"written: {path}")
     what_next = "name a model in it: [models.main]"
     if model:

@@ -1,12 +1,11 @@
-"""Where ``sears`` begins and ends: what signals do.
+"""The entry point of ``sears``, and what signals do.
 
-Always holds: Ctrl-C, `kill` and a closed terminal end it in one line, from here on; while the
-commands are imported at once, later as an interrupt, which commands may answer. None comes into
-the middle of an import or of a kernel's result, and none is lost. Who presses twice interrupts
-once, since the second time would come into the middle of what a command does about the first; and
-so while Python shuts down; after some seconds either counts again. Signals that are ignored
-(`nohup`) stay so. What comes before, the start of Python, is not ours. So this module imports next
-to nothing, and `commands` everything.
+Always holds: from here on, Ctrl-C, `kill` and a closed terminal end the process with one line: at
+once while the commands are imported, later by an interrupt, which commands may handle. No interrupt
+arrives in the middle of an import or of a kernel's result, and none is lost. A second Ctrl-C is
+ignored for some seconds, since it would disturb what a command does about the first; so are signals
+while Python shuts down. Signals that are ignored (`nohup`) stay so. What happens while Python
+starts is not ours, so this module imports next to nothing, and `commands` everything.
 """
 
 from __future__ import annotations
@@ -28,19 +27,18 @@ if TYPE_CHECKING:
 # The exit code of `commands.run` after an interrupt.
 _INTERRUPTED = 128 + signal.SIGINT
 
-# Where an interrupt does harm: half of a module stays behind and is taken for the whole one, and
-# code that numba has compiled, when it makes its result, gives a hole where its caller expects a
-# value, which is a crash. An interrupt waits for the end of these, so many seconds at most, between
-# two looks.
+# Where an interrupt does harm: a module imported by half stays behind and is taken for the whole
+# one, and code that numba has compiled crashes if it is interrupted while it makes its result. An
+# interrupt waits for the end of these, _PATIENCE seconds at most, with a look every _PAUSE seconds.
 _IMPORTS = "<frozen importlib._bootstrap>"
 _RESULTS = "numba.core.serialize"
 _PATIENCE, _PAUSE, _NEVER = 5.0, 0.02, float("inf")
 
 
 def main() -> None:
-    """Run ``sears``, and end this process where the exit code is not 0.
+    """Run ``sears``, and end this process if the exit code is not 0.
 
-    Signals keep what they do while a command is at work, as nothing is to come after it.
+    The signal handlers are not restored, since nothing is to come after the command.
     """
     _open_closed_streams()
     handlers = _handlers()
@@ -53,8 +51,8 @@ def main() -> None:
         _set_handlers(dict.fromkeys(handlers, interrupts))
         code = run()
     except (Exception, KeyboardInterrupt):
-        # An interrupt before `run` listens, or C code that gives one on as an error of its own:
-        # numba raises SystemError where one comes while it reads a compiled function.
+        # An interrupt before `run` handles it, or one that C code turned into another error: numba
+        # raises SystemError if one arrives while it reads a compiled function.
         if not interrupts.received:
             raise
         _write_stopped()
@@ -70,31 +68,31 @@ def main() -> None:
 
 
 class _Interrupts:
-    """What signals do from the first line of a command on: the first one interrupts it."""
+    """The signal handler from the first line of a command on: the first signal interrupts it."""
 
     def __init__(self) -> None:
         self.received: list[int] = []
         self._over = False
-        self._latest = _NEVER  # when one that waits for the end of an import waits no more
-        self._deaf_until = -_NEVER  # since the last one is being answered
+        self._latest = _NEVER  # until when a signal waits for the end of an import
+        self._deaf_until = -_NEVER  # until then the last signal is being handled
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
-        """Interrupt the command, or do nothing."""
+        """Interrupt the command; or wait, do nothing, or exit after the command's end."""
         now = time.monotonic()
         if now < self._deaf_until:
             return
         if self._over:
-            os._exit(128 + number)  # some thread or other does not end
+            os._exit(128 + number)  # a thread does not end
         self._latest = min(self._latest, now + _PATIENCE)
         if now < self._latest and _is_delicate(frame):
-            start_new_thread(_send_again, (number,))  # `threading` may be at work, with its lock
+            start_new_thread(_send_again, (number,))  # `threading` may hold its lock
             return
         self._latest, self._deaf_until = _NEVER, now + _PATIENCE
         self.received.append(number)
         raise KeyboardInterrupt
 
     def dropped(self, unraisable: sys.UnraisableHookArgs) -> None:
-        """Interrupt again where Python drops it: nobody gets what a finalizer raises."""
+        """Send an interrupt again that Python drops because a finalizer raised it."""
         if self.received and issubclass(unraisable.exc_type, KeyboardInterrupt):
             self._deaf_until = -_NEVER
             start_new_thread(_send_again, (self.received.pop(),))
@@ -102,17 +100,17 @@ class _Interrupts:
             sys.__unraisablehook__(unraisable)
 
     def end(self) -> None:
-        """From now on nothing is interrupted."""
+        """Interrupt nothing from now on."""
         self._over, self._deaf_until = True, time.monotonic() + _PATIENCE
 
 
 def _open_closed_streams() -> None:
-    """Standard streams that the caller closed (`<&-`, `>&-`) fail when they are used.
+    """Open standard streams that the caller closed (`<&-`, `>&-`), so that using them fails.
 
     Python leaves None in their place, and the next file that is opened would get their number.
-    Each is opened the wrong way round, as libc does for programs with rights of their own; for
-    standard error, also one that takes no word (bash gives a script its file there), there is
-    nobody to tell.
+    Standard input and output are opened in the wrong direction, as libc does for setuid programs.
+    Standard error is discarded, also if it cannot be written to (bash gives a script its own file
+    there).
     """
     for name, flags, mode in (
         ("stdin", os.O_WRONLY, "r"),
@@ -129,9 +127,9 @@ def _open_closed_streams() -> None:
 
 
 def _handlers() -> dict[int, Any]:
-    """The signals that are to end this process, with what they do now."""
+    """Return the signals that are to end this process, with their present handlers."""
     if threading.current_thread() is not threading.main_thread():
-        return {}  # they are for the main thread to set
+        return {}  # only the main thread may set them
     names = [name for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
     handlers = {number: signal.getsignal(number) for number in (getattr(signal, n) for n in names)}
     return {number: one for number, one in handlers.items() if one is not signal.SIG_IGN}
@@ -160,7 +158,7 @@ def _send_again(number: int) -> None:
 
 
 def _stop(number: int, _: FrameType | None) -> NoReturn:
-    """End at once: an exception in the middle of an import may be taken for another one."""
+    """End at once: an exception in the middle of an import may be taken for an import error."""
     _write_stopped()
     os._exit(128 + number)
 

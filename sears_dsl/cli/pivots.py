@@ -37,7 +37,7 @@ def _all_models() -> list[ModelFiles]:
 
 
 def _offered() -> list[dict[str, Any]]:
-    """What installed packages offer; nothing of it is imported."""
+    """Return what installed packages offer, without importing it."""
     from importlib.metadata import entry_points
 
     from sears_dsl.paraphrasing.plugins import PARAPHRASERS, SCORERS

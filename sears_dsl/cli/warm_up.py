@@ -1,4 +1,4 @@
-"""``sears warm-up``: compiling the inner loops ahead; other commands say that they do it."""
+"""``sears warm-up``: compiles the inner loops ahead; other commands say when they do so."""
 
 from __future__ import annotations
 

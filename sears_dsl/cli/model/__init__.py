@@ -3,5 +3,5 @@
 In: rules or rows and a model, by options that `options` declares once. `discover` and `adversaries`
 find; `vet` and `vetted` let people judge; `audit`, `compare`, `errors` and `export` measure;
 `augment` and `fix` repair; `score` and `calibrate` are about S alone. Each calls one function of
-the library and prints what came of it; files are written by the library.
+the library, which writes the files, and prints the result.
 """

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class AdversariesOptions(SearchingOptions):
-    """What a person chose of rewordings."""
+    """The options of ``sears adversaries``."""
 
     unit: Unit
     avoid_important: int
@@ -104,7 +104,7 @@ def adversaries_command(output: Path, *, top: int, **options: Any) -> None:
 
 
 def _reword_strategically(output: Path, top: int, chosen: AdversariesOptions) -> None:
-    """One rewording a row, sentence by sentence, without the words that the answer hangs on."""
+    """Reword each row once, by sentences or without the words that the answer depends on."""
     from sears_dsl.data.dataset import format_of, write_columns
 
     if chosen.budget_seconds is not None or top > 1:

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class AuditOptions(AskingOptions, shared.EngineOptions):
-    """What a person chose of an audit."""
+    """The options of ``sears audit``."""
 
     model: str | tuple[str, ...]
     scorer: str
@@ -81,7 +81,7 @@ class AuditOptions(AskingOptions, shared.EngineOptions):
         return {name: str(each) for name, each in named_models(self.model).items()}
 
     def gates(self) -> Gates:
-        """What is demanded."""
+        """The limits that the audit is judged by."""
         from sears_dsl.auditing.gates import Gates, read_gate
 
         return shared.chosen_as(
@@ -91,7 +91,7 @@ class AuditOptions(AskingOptions, shared.EngineOptions):
         )  # fmt: skip
 
     def audit_choices(self, *, tau: float | None) -> AuditChoices:
-        """What decides the audit otherwise."""
+        """The other choices of the audit."""
         from sears_dsl.auditing.audit import AuditChoices
         from sears_dsl.auditing.running import read_rates
 
@@ -240,7 +240,7 @@ def audit_command(
             recipe = recipe_of(rulesets, tagger=tagger, seed=chosen.seed)
             matcher = RemoteMatcher(matcher, recipe, workers)
         documents = {}
-        # What is not there is told before any is asked; networks are loaded one after another.
+        # Report a missing model before any is asked; networks are loaded one after another.
         predictors = {
             spec: inputs.load(spec) if number else inputs.predictor
             for number, spec in enumerate(models.values())
@@ -271,7 +271,7 @@ def _stage_of(name: str, show: OnStage) -> OnStage:
 
 
 def _require_place_of(summary: Path | None, output: Path) -> None:
-    """Try the folder of a summary; one that the audit makes is tried with its output."""
+    """Check that a summary can be written; a folder that the audit makes is checked with -o."""
     if summary is None or (is_there(summary) and not is_file(summary)):
         return
     place = summary.absolute().parent
@@ -327,9 +327,9 @@ def _with_sentences(chosen: AuditOptions, sentences: Generated, output: Path) ->
 def chosen_scoring(
     rulesets: Sequence[Ruleset], options: Mapping[str, Any]
 ) -> tuple[PartsChoice, FoundScoring | None]:
-    """What scores: as the options say; as when the rules were found, where nobody chose.
+    """Return the scorer by the options, or by how the rules were found if none is given.
 
-    Beside it what the manifests beside the rules say, where that counts.
+    With it comes what the manifests beside the rules say, if that was used.
     """
     from sears_dsl.auditing.running import as_found
 
@@ -351,7 +351,7 @@ _STYLES = {"failed": "bold red", "passed": "green", "not judged": "yellow", "mea
 
 
 def _accuracy_by_template(document: AuditDocument) -> Table:
-    """Where no rule took part: what the model has right of each template, the lowest first."""
+    """Return a table, for audits without rules, of accuracy by template, the lowest first."""
     from sears_dsl.auditing.reports.markdown import interval, lowest_first
     from sears_dsl.auditing.template_answers import OF_SENTENCES
     from sears_dsl.generating.table import TEMPLATE
@@ -367,7 +367,7 @@ def _accuracy_by_template(document: AuditDocument) -> Table:
 
 
 def _table_of(records: Sequence[RuleRecord], *, examples: bool) -> Table:
-    """Rules with what they do to the model; columns that say the same of all rules are left out."""
+    """Return a table of what rules do to the model, without columns that are the same for all."""
     from rich.text import Text
 
     from sears_dsl.auditing.reports.markdown import interval
@@ -402,7 +402,7 @@ def _table_of(records: Sequence[RuleRecord], *, examples: bool) -> Table:
 
 
 def _print_audit(document: AuditDocument, output: Path) -> None:
-    """The decision and the rules, worst first."""
+    """Print the decision and the rules, worst first."""
     from rich.text import Text
 
     from sears_dsl.auditing.document import conclusion, lost_of

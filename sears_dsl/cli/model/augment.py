@@ -29,14 +29,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class AugmentOptions(AugmentationOptions, shared.EngineOptions):
-    """What a person chose of new rows."""
+    """The options of ``sears augment``."""
 
     output_format: str | None
     only_new: bool
     resume: bool
 
     def choices(self) -> AugmentationChoices:
-        """What decides them."""
+        """The choices that decide the new rows."""
         from sears_dsl.repair.augmented import Amount
         from sears_dsl.repair.running import AugmentationChoices
 
@@ -138,7 +138,7 @@ def _augment_folder(
 
 
 def _manifest_beside(output: Path) -> Path:
-    """NAME.manifest.json beside NAME.csv or NAME.csv.gz, as beside a ruleset; else nothing."""
+    """Return NAME.manifest.json beside NAME.csv or NAME.csv.gz, unless it is of something else."""
     from sears_dsl.data.streams import COMPRESSIONS
     from sears_dsl.runtime.files import parse_json
 

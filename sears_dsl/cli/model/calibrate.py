@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from sears_dsl.meaning.calibration import Calibration
     from sears_dsl.meaning.scorers import Scorer
 
-# Points of the curve that are printed; --json has all of them.
+# How many points of the curve are printed; --json has all of them.
 _POINTS = 10
 # Characters of a text that is named as an example.
 _SHOWN = 60
@@ -86,7 +86,7 @@ def calibrate_command(pairs: str, *, tau: float | None, **options: Any) -> None:
 
 
 def _shipped_tau(scorer: Scorer) -> float | None:
-    """The threshold that a scorer comes with; one of the user's own may have none."""
+    """Return the threshold that a scorer comes with; the user's own scorer may have none."""
     from sears_dsl.paraphrasing.plugins import OwnScorer
 
     return scorer.tau if not isinstance(scorer, OwnScorer) or scorer.has_tau else None

@@ -98,7 +98,7 @@ def _print_comparison(comparison: ComparisonDocument) -> None:
         out.print(f"and {len(compared) - _RULES_SHOWN:,} more rules, in the files", style="dim")
     for line in comparison.summary:
         out.print(line)
-    # Whoever changed rules wants to know why they are missing; rules without rows are many.
+    # Say why changed rules are missing; rules without rows are too many for that.
     missing = [
         f"{shorten(rule_called(each.rule, each.id), _NAME, placeholder='…')} ({each.note})"
         for each in comparison.rules
@@ -110,7 +110,7 @@ def _print_comparison(comparison: ComparisonDocument) -> None:
 
 
 def print_grid(grid: GridDocument) -> None:
-    """The failure rates, and what is certain about them."""
+    """Print the failure rates, and what is certain about them."""
     from rich.text import Text
 
     from sears_dsl.statistics import percent

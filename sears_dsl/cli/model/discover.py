@@ -30,7 +30,7 @@ _SOON = 5.0
 
 @dataclass(frozen=True, kw_only=True)
 class DiscoverOptions(SearchingOptions):
-    """What a person chose of a search."""
+    """The options of ``sears discover``."""
 
     paper: bool
     rules: int
@@ -50,7 +50,7 @@ class DiscoverOptions(SearchingOptions):
     as_json: bool
 
     def settings(self) -> Settings:
-        """What decides the search."""
+        """The settings of the search."""
         from sears_dsl.discovery.settings import Settings
 
         order = "paper" if self.paper else "meaning"
@@ -163,7 +163,7 @@ def discover_command(output: Path, **options: Any) -> None:
 
 
 class SearchScreen:
-    """What is shown, and asked, while a search is at work."""
+    """Shows the progress of a search, and asks whether to go on."""
 
     def __init__(
         self,
@@ -196,7 +196,7 @@ class SearchScreen:
                     click.echo(f"note: {path}: {note}", err=True)
 
     def known(self, known_flips: KnownFlips) -> None:
-        """Known flips as they come: soon some of them, and all before the search begins."""
+        """Show known flips as they come: some of them soon, and all before the search begins."""
         now = self._clock()
         if self._first_round is None:
             self._first_round = now
@@ -206,7 +206,7 @@ class SearchScreen:
             self._print_known(so_far=True)
 
     def estimate(self, right: RightRows) -> None:
-        """All known flips; what lies ahead, and whether to go on."""
+        """Show all known flips and what lies ahead, and ask whether to go on."""
         self._print_known(so_far=False)
         if self._chosen.quiet:
             return
@@ -240,7 +240,7 @@ class SearchScreen:
 
 
 def _as_in_paper(chosen: DiscoverOptions) -> DiscoverOptions:
-    """The paper's settings where nobody chose; what was chosen otherwise is said."""
+    """Return the paper's settings, except for the options that were given, which it names."""
     from sears_dsl.discovery.settings import Settings
 
     context = click.get_current_context()

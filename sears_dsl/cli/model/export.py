@@ -93,7 +93,7 @@ def _label_value(text: str) -> tuple[str, object]:
 
 
 def _save(suite: Any, output: Path) -> None:
-    """CheckList writes a file itself; what is in it gets its place when it is whole."""
+    """Let CheckList write a file beside the output, and move it there when it is whole."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "suite")
         suite.save(str(file))

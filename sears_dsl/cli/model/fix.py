@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class FixOptions(AugmentationOptions, DataOptions, Resuming):
-    """What a person chose of training again."""
+    """The options of ``sears fix``."""
 
     training: str
     data: str
@@ -61,11 +61,11 @@ class FixOptions(AugmentationOptions, DataOptions, Resuming):
     same_rows: bool
 
     def held_out(self, columns: TableColumns) -> LabelledRows:
-        """The rows that errors are measured on; all of them."""
+        """Read all rows that errors are measured on."""
         return replace(self, column=columns.text, label=columns.label, limit=None).rows()
 
     def settings(self) -> RepairSettings:
-        """What decides the trainings."""
+        """The settings of the trainings."""
         from sears_dsl.repair.augmented import Amount
         from sears_dsl.repair.experiment import RepairSettings
 
@@ -75,7 +75,7 @@ class FixOptions(AugmentationOptions, DataOptions, Resuming):
         )  # fmt: skip
 
     def amount_settings(self, amounts: str) -> AmountSettings:
-        """What decides them where several amounts of rewrites are compared."""
+        """The settings of the trainings, if several amounts of rewrites are compared."""
         from sears_dsl.repair.amounts import AmountSettings
 
         return chosen_as(
@@ -84,7 +84,7 @@ class FixOptions(AugmentationOptions, DataOptions, Resuming):
         )  # fmt: skip
 
     def gate(self) -> RepairGate | None:
-        """What the repaired model has to reach; None where nobody chose."""
+        """What the repaired model has to reach; None if no option says it."""
         from sears_dsl.repair.report import RepairGate
 
         if self.min_fall is None:
@@ -169,7 +169,7 @@ def fix_command(rules: tuple[str, ...], output: Path, **options: Any) -> None:
 
 
 def _fix_by_amount(rules: tuple[str, ...], output: Path, chosen: FixOptions, amounts: str) -> None:
-    """A row an amount of rewritten training data."""
+    """Train on each amount of rewritten data, and print one row per amount."""
     from sears_dsl.repair.amounts import write_amounts
     from sears_dsl.repair.running import amounts_of_noise
 
@@ -198,7 +198,7 @@ def _print_amounts(amounts: Amounts, participants: RepairParticipants, output: P
 
 
 def _check_fix(rules: tuple[str, ...], output: Path, chosen: FixOptions) -> None:
-    """Before an hour of work, not after it."""
+    """Refuse wrong options before an hour of work, not after it."""
     if output.suffix != ".json":
         raise click.UsageError(f"-o {output}: the report's name ends in .json")
     target = chosen.save_model
@@ -219,7 +219,7 @@ def _check_fix(rules: tuple[str, ...], output: Path, chosen: FixOptions) -> None
 def _experiment(
     rules: tuple[str, ...], output: Path, chosen: FixOptions
 ) -> Iterator[tuple[ExperimentInputs, dict[str, Any]]]:
-    """What is trained on and asked about; rulesets, notes and progress, for what trains."""
+    """Yield the inputs of a repair experiment, and further keyword arguments for it."""
     from sears_dsl.catalogue import find_rule_files
     from sears_dsl.models.cached import PredictionStore
     from sears_dsl.paraphrasing.rewording import compile_with_sources
@@ -274,7 +274,7 @@ def _trainer(
 
 
 def _keep(place: Path, target: Path) -> None:
-    """Move a trained model, a file or a folder, to where it was asked for."""
+    """Move a trained model, a file or a folder, to where the user wants it."""
     from sears_dsl.repair.trainers import MODEL
 
     try:
@@ -289,7 +289,7 @@ def _keep(place: Path, target: Path) -> None:
 def _print_repair(
     repair: Repair, output: Path, participants: RepairParticipants, gate: RepairGate | None
 ) -> None:
-    """The paper's Table 6."""
+    """Print the paper's Table 6."""
     from sears_dsl.repair.report import (
         MEASURED,
         conclusion,

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from sears_dsl.meaning.scorers import Scorer
 
 _STDOUT = "-"
-# Pairs that are scored before the next of them are written.
+# How many pairs are scored at a time, before their scores are written.
 _ROWS = 2_000
-# Those of ``sears calibrate`` as well.
+# Options that ``sears calibrate`` has as well.
 pairs_options = shared.with_options(
     scorer_option(
         "scorer_name",
@@ -102,7 +102,7 @@ def score_command(
 def _scored(
     dataset: Dataset, columns: PairColumns, scorer: Scorer, tau: float | None
 ) -> Iterator[dict[str, list[Any]]]:
-    """The columns of each batch with the new ones."""
+    """Yield the columns of each batch with the new ones."""
     from sears_dsl.cli.screen.discovery import foreign_notes
     from sears_dsl.judge.grammar import load_grammar
     from sears_dsl.meaning.judgements import pairs_of

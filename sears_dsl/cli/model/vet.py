@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class VetOptions(AskingOptions):
-    """What a person chose of a sitting."""
+    """The options of ``sears vet``."""
 
     model: str | None
     templates: bool
@@ -113,7 +113,7 @@ def vet_command(rules: str, **options: Any) -> None:
     from sears_dsl.vetting.running import Sitting, judges_templates, open_journals, place_of
     from sears_dsl.vetting.web.serving import listen
 
-    # A shipped ruleset lies where nobody writes.
+    # Nothing is written beside a shipped ruleset.
     folder = Path(ruleset.path).parent if is_there(rules) else Path()
     place = shared.chosen_as(place_of, vars(chosen), ruleset=ruleset, folder=folder)
     of_templates = judges_templates(place.ruleset, chosen.templates)

@@ -53,7 +53,7 @@ augmentation_options = shared.with_options(
 
 
 def refuse_overwriting(sources: Iterable[str], written: Iterable[Path]) -> None:
-    """What a command reads it does not write; names of shipped rulesets are not files."""
+    """Refuse to write what a command reads; names of shipped rulesets are not files."""
     read = list(sources)
     for path in written:
         if any(are_same(path, each) for each in read):
@@ -62,7 +62,7 @@ def refuse_overwriting(sources: Iterable[str], written: Iterable[Path]) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class AugmentationOptions(TextOptions):
-    """The options of both, under the names of their parameters."""
+    """The options of both commands, under the names of their parameters."""
 
     allow_imports_outside: bool
     amount: str
@@ -90,7 +90,7 @@ class AugmentationOptions(TextOptions):
         return columns_of(table, text=self.column, label=self.label, id_column=self.id_column)
 
     def oracle_for(self, rulesets: Sequence[Ruleset]) -> Oracle | None:
-        """What rejects rewrites; None where nobody chose."""
+        """Return what rejects rewrites; None if the user chose nothing."""
         from sears_dsl.vetting.journal_oracle import open_oracle
 
         return None if self.oracle is None else open_oracle(self.oracle, rulesets)

@@ -1,9 +1,9 @@
 """The options that commands about a model share: which model, which data, what rewords and scores.
 
-In: the words of a person, which click gives a command by their names. Out: one typed value of them
+In: the values of options, which click gives a command by name. Out: one typed object of them
 (`AskingOptions`, `SearchingOptions`), and what it names, opened. Nothing heavy is imported before
-the command runs, and no part. `scored_options` and `asking` are for commands that only ask the
-model; `model_options` and `workplace` for those that also reword sentences and score pairs.
+the command runs. `scored_options` and `asking` are for commands that only ask the model;
+`model_options` and `workplace` for those that also reword sentences and score pairs.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ paraphrases_option = click.option(
 def scorer_option(
     *names: str, default: str = DEFAULT_SCORER, none: bool = False, text: str
 ) -> Callable[[Any], Any]:
-    """The option ``--scorer``; of other names, its own and its parameter's."""
+    """The option ``--scorer``; ``names`` are another option name and that of its parameter."""
     return click.option(
         "--scorer", *names, default=default, metavar=f"[{'none|' if none else ''}{_OWN}]",
         help=text,
@@ -60,7 +60,7 @@ def scorer_option(
 
 
 def _comparison(context: click.Context, parameter: click.Parameter, value: str) -> str:
-    """A comparison of answers."""
+    """Check the name of a comparison of answers."""
     from sears_dsl.answers import check_comparison
 
     return check_comparison(value)
@@ -85,7 +85,7 @@ _MODELS = (
 
 
 def _just_one(_: click.Context, __: click.Parameter, value: tuple[str, ...]) -> str:
-    """One model; a second one would be left out unsaid."""
+    """Return the one model, and refuse several, of which click would take only the last."""
     if len(value) > 1:
         raise click.BadParameter(f"several models are searched as one: every:{','.join(value)}")
     return value[0]
@@ -100,7 +100,7 @@ _MODEL = click.option(
 def _one_or_several(
     context: click.Context, parameter: click.Parameter, value: tuple[str, ...]
 ) -> str | tuple[str, ...]:
-    """One model by itself, as other commands have it."""
+    """Return one model by itself, as other commands have it."""
     return value[0] if len(value) == 1 else value
 
 
@@ -234,7 +234,7 @@ class DataOptions(TextOptions):
     sample: int | None = None
 
     def look_for_data(self) -> None:
-        """Tell at once of a file that is not there."""
+        """Raise at once if the file is not there."""
         from sears_dsl.data.streams import STANDARD_STREAM, no_such_file
 
         path = self.data or STANDARD_STREAM
@@ -242,7 +242,7 @@ class DataOptions(TextOptions):
             raise no_such_file(path)
 
     def rows(self) -> LabelledRows:
-        """The rows that they name."""
+        """Read the rows that the options name."""
         from sears_dsl.data.labelled import read_labelled
 
         if self.data is None:
@@ -257,7 +257,7 @@ class DataOptions(TextOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class AskingOptions(DataOptions, Resuming):
-    """The options of a command that asks a model about rows, the model aside."""
+    """The options of a command that asks a model about rows, except the model."""
 
     batch_size: int | None
     request_map: str | None
@@ -272,7 +272,7 @@ class AskingOptions(DataOptions, Resuming):
     def loading(
         self, specs: Sequence[str], store: PredictionStore
     ) -> Callable[[str], CachedPredictor]:
-        """What loads each of some models; what they say is stored."""
+        """Return a function that loads one of the models, whose answers are stored."""
         from sears_dsl.models.loading import options_of_each
 
         names = ("batch_size", "request_map", "response_map", "timeout", "retries", "connections",
@@ -290,7 +290,7 @@ class AskingOptions(DataOptions, Resuming):
 
 
 def load_aside(spec: str, **options: Any) -> CachedPredictor:
-    """What `load_predictor` loads; what its code prints is no part of what the command prints."""
+    """Call `load_predictor`, and keep what the model's code prints off standard output."""
     from sears_dsl.models.loading import load_predictor
 
     with printing_aside():
@@ -315,10 +315,10 @@ class SearchingOptions(AskingOptions):
 
 
 def parts_choice(options: Mapping[str, Any]) -> PartsChoice:
-    """What the options of a command that decides by scores choose."""
+    """Return what the options of a command that rewords or scores choose."""
     from sears_dsl.discovery.parts import PartsChoice
 
-    # The default width was not chosen: it goes with paraphrases of one's own.
+    # A default width is not a choice, so it does not conflict with paraphrases of one's own.
     beam_source = click.get_current_context().get_parameter_source("beam")
     return shared.chosen_as(
         PartsChoice,
@@ -331,7 +331,7 @@ def parts_choice(options: Mapping[str, Any]) -> PartsChoice:
 
 
 def _readings(journals: Sequence[Path]) -> tuple[Reading, ...]:
-    """What readers said; only where they did is the code of vetting imported."""
+    """Return what readers said; the code of vetting is imported only if there are journals."""
     if not journals:
         return ()
     from sears_dsl.vetting.journal_oracle import read_readings
@@ -347,7 +347,7 @@ class RunInputs:
     predictor: CachedPredictor
     tagger: Tagger
     run: UnfinishedRun
-    # Loads another model, of a specification, whose answers lie beside those of the first.
+    # Loads another model by its specification; its answers lie beside those of the first.
     load: Callable[[str], CachedPredictor]
 
 
@@ -367,11 +367,11 @@ def asking(
     show: OnStage,
     goes_on: bool = False,
 ) -> Iterator[RunInputs]:
-    """Open the first of some models and its data; what it said stays until the run is done.
+    """Open the first of ``models`` and its data; its answers stay until the run is done.
 
-    Answers lie in a folder beside the output, as `unfinished_run` says. Where predictions are made
-    elsewhere a second start always goes on unasked: each round is one. The models are all that will
-    be loaded.
+    Answers lie in a folder beside the output, as `unfinished_run` says. If predictions are made
+    elsewhere, a second start always goes on unasked, since each round is one. ``models`` are all
+    that will be loaded.
     """
     from sears_dsl.models.cached import PredictionStore
     from sears_dsl.models.loading import kinds_of
@@ -402,7 +402,7 @@ def asking(
 
 
 def noting(*, quiet: bool) -> Callable[[str], None]:
-    """What tells a person something, unless the command is to be quiet."""
+    """Return a function that tells the user something, unless the command is to be quiet."""
 
     def note(sentence: str) -> None:
         if not quiet:
@@ -421,14 +421,14 @@ def tell_of_protection(data: LabelledRows, note: Callable[[str], None]) -> None:
 def workplace(
     output: Path, chosen: SearchingOptions, *, show: OnStage, confidence: bool = False
 ) -> Iterator[Workplace]:
-    """`asking`, and what rewords sentences and scores pairs; the model may have to be confident.
+    """Open what `asking` opens, and the parts; ``confidence``: the model has to give confidences.
 
     Raises:
         DataError: the output, a file, would lie in a folder that is not there.
     """
     from sears_dsl.discovery.parts import check_rows, open_parts
 
-    # Before an hour of work; a folder that nobody made is a slip of the keyboard.
+    # Check this before an hour of work; a folder that does not exist is a slip of the keyboard.
     if not is_there(output.absolute().parent):
         raise DataError(
             f"{output} cannot be written: there is no folder {output.parent}",

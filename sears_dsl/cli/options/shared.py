@@ -1,8 +1,8 @@
 """Options that several kinds of commands have, each declared once, and what they mean.
 
-Always holds: what a person names is the tagger, of what a file names only one that is installed;
-of who works on a folder, what does not go together is refused before anything starts, and nothing
-leaves this machine unless an address is named.
+Always holds: the user may name any tagger, but a file only one that is installed; options about
+workers that do not go together are refused before anything starts; nothing leaves this machine
+unless an address is named.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _Chosen = TypeVar("_Chosen")
 
 TYPED = f"{__name__}.typed"
-"""Under this a context knows the words that stand behind the command."""
+"""The key under which a context keeps the words after the command."""
 
 
 class FilePath(click.Path):
@@ -52,7 +52,7 @@ class FilePath(click.Path):
 
 
 def quietly(_context: click.Context, _option: click.Parameter, quiet: bool) -> bool:
-    """The callback of ``--quiet``: the compiler is not spoken of either."""
+    """The callback of ``--quiet``, which also silences the note about compiling."""
     from sears_dsl.runtime.kernels import when_compiling
 
     if quiet:
@@ -63,7 +63,7 @@ def quietly(_context: click.Context, _option: click.Parameter, quiet: bool) -> b
 def read_share(
     context: click.Context, parameter: click.Parameter, value: str | None
 ) -> float | None:
-    """A share between 0 and 1, or in per cent."""
+    """Read a share between 0 and 1, or in per cent."""
     if value is None:
         return None
     from sears_dsl.auditing.gates import read_rate
@@ -117,7 +117,7 @@ def json_option(text: str) -> Callable[[Any], Any]:
 
 
 def with_options(*options: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """What gives a command these options, in this order in its help."""
+    """Return a decorator that gives a command these options, in this order in its help."""
     return lambda command: reduce(lambda rest, option: option(rest), reversed(options), command)
 
 
@@ -133,13 +133,13 @@ reading_options = with_options(
 def chosen_as(
     kind: Callable[..., _Chosen], options: Mapping[str, Any], /, **others: Any
 ) -> _Chosen:
-    """What is made of options: others as they are, and all of its arguments that options name."""
+    """Call ``kind`` with ``others``, and with all options that are named like its parameters."""
     names = signature(kind).parameters.keys() & options.keys() - others.keys()
     return kind(**{name: options[name] for name in names}, **others)
 
 
 def chosen_reading(options: Mapping[str, Any], **others: Any) -> ReadOptions:
-    """How rows are read, by the options of a command; others are fields of `ReadOptions`."""
+    """Return how to read rows, by a command's options; ``others`` are fields of `ReadOptions`."""
     from sears_dsl.data.batches import ReadOptions
 
     header = not options["no_header"]
@@ -175,11 +175,11 @@ def chosen_workers(
     limit: int | None = None,
     jobs: int | None = None,
 ) -> Iterator[Workers | None]:
-    """Who works on a folder; None for a file.
+    """Yield the workers for a folder; None for a file.
 
-    Refused is what does not go together with a folder, or with several machines: an output that is
-    a stream, a limit of rows where the files are not one dataset together, jobs of one machine.
-    Where an interrupt ends the block it is said how to go on.
+    Refuses what does not go together with a folder, or with several machines: an output that is a
+    stream, a limit of rows (the files are not one dataset), jobs of one machine. If an interrupt
+    ends the block, it says how to go on.
     """
     from sears_dsl.clusters.parts import workers_of
     from sears_dsl.runtime.files import names_folder
@@ -212,7 +212,7 @@ def chosen_workers(
 
 
 def _say_what_is_kept(output: str) -> None:
-    """Say how to go on where parts of a file, or of a folder, are done."""
+    """Say how to go on, if parts of a file or of a folder are done."""
     from sears_dsl.batch.partial import kept_parts
     from sears_dsl.clusters.parts import RECORDS
     from sears_dsl.runtime.files import is_folder
@@ -220,14 +220,14 @@ def _say_what_is_kept(output: str) -> None:
     folder = kept_parts(output)
     if folder is not None or "://" in output or is_folder(Path(output, RECORDS)):
         where = output if folder is None else folder.name
-        with suppress(OSError):  # a terminal that was closed takes no more words
+        with suppress(OSError):  # the terminal may be closed
             click.echo(f"what is done so far is in {where}: --resume goes on", err=True)
 
 
 def chosen_tagger(rulesets: Sequence[Ruleset], named: str | None, *, quiet: bool) -> str:
     """The tagger that was named, or one that the rules were validated with, or the default one.
 
-    What is named ``fast`` is the fast tagger of the rules' language.
+    The name ``fast`` stands for the fast tagger of the rules' language.
     """
     from sears_dsl.batch.provenance import tagger_for, tagger_in_language
 
@@ -238,10 +238,10 @@ def chosen_tagger(rulesets: Sequence[Ruleset], named: str | None, *, quiet: bool
 
 
 def with_other_rules(names: Sequence[str], others: Sequence[str]) -> str:
-    """The advice to type the command again, with other rules in the place of these."""
+    """Return the advice to type the command again, with other rules in the place of these."""
     ctx = click.get_current_context()
     words = list(ctx.meta.get(TYPED, ()))
-    command = others  # alone where the rules stand in the project file
+    command = others  # only the names, if the rules stand in the project file
     if set(names) <= set(words):
         place = min(words.index(name) for name in names)
         for name in names:

@@ -1,9 +1,8 @@
 """A run that may be cut off: its folder beside the output, and what becomes of it.
 
-Always holds: what an earlier run found out is removed only when this one has come to its end or the
-user said ``--restart``; two processes never work for one output; a folder in which nothing was
-found out does not stay; whatever ends a run early (Ctrl-C, a closed terminal, an error) says how to
-go on.
+Always holds: the findings of an earlier run are removed only when this one has ended or the user
+said ``--restart``; two processes never work for one output; a folder without findings does not
+stay; whatever ends a run early (Ctrl-C, a closed terminal, an error) says how to go on.
 """
 
 from __future__ import annotations
@@ -30,14 +29,14 @@ resuming_options = with_options(
                  help="Begin anew, and remove what an interrupted run has kept."),
 )  # fmt: skip
 
-# What an interrupted run may have found out, and how many rows of it are worth no question: those
-# that a model was tried on.
+# Tables of an interrupted run's findings → how many rows are not worth a question: those that a
+# model was tried on.
 _TABLES = {"predictions": 16, "findings": 0}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Resuming:
-    """What a person wants done about an interrupted run, and whether she wants to hear of it."""
+    """What the user wants done about an interrupted run, and whether to be told of it."""
 
     resume: bool = False
     restart: bool = False
@@ -46,10 +45,10 @@ class Resuming:
 
 @dataclass
 class UnfinishedRun:
-    """A run that is at work."""
+    """A run in progress."""
 
     folder: Path
-    # Whether the folder stays when the run has come to its end, since there is more to do.
+    # Whether the folder stays when the run has ended, since there is more to do.
     keep: bool = False
 
 
@@ -57,12 +56,12 @@ class UnfinishedRun:
 def unfinished_run(
     output: Path, resuming: Resuming, *, goes_on: bool = False, keeps_models: bool = False
 ) -> Iterator[UnfinishedRun]:
-    """The folder of a run; it goes with the end of the block, and stays when that is cut off.
+    """Make the folder of a run; it is removed after the block, and stays if that is cut off.
 
-    It lies beside the output, a file or a folder. A second start goes on unasked where it
-    ``goes_on``. Trained models run code when they are read: where the folder keeps some, it goes on
-    only with what this user left in this place. Where nothing can be written, or another process is
-    at work, it is a `DataError`.
+    It lies beside the output, a file or a folder. With ``goes_on`` a second start goes on unasked.
+    Trained models run code when they are read: with ``keeps_models`` a run goes on only with what
+    this user left in this place. It is a `DataError` if nothing can be written, or if another
+    process is at work.
     """
     if resuming.resume and resuming.restart:
         raise click.UsageError("--resume goes on and --restart begins anew: give one of them")
@@ -87,7 +86,7 @@ def unfinished_run(
         try:
             yield run
         except BaseException as error:
-            # Answers of which none is right help no other run, unless it had more before.
+            # Answers that are all wrong help no other run, unless this one had others before.
             vain = isinstance(error, NothingRightError) and not (resuming.resume or goes_on)
             if vain or not _holds_findings(folder):
                 shutil.rmtree(folder, ignore_errors=True)
@@ -95,7 +94,7 @@ def unfinished_run(
                 isinstance(error, SearsError) and not goes_on
             ):
                 how = "the same command" if goes_on else "--resume"
-                # A terminal that was closed takes no more words.
+                # The terminal may be closed.
                 with suppress(OSError):
                     click.echo(
                         f"what was found out so far is in {folder.name}: {how} goes on", err=True
@@ -154,8 +153,8 @@ def _holds_findings(folder: Path) -> bool:
 
 
 def _has_rows(path: Path) -> bool:
-    # Without a log all of it is in the file itself: it is read as it stands then, since SQLite
-    # would make files beside it, for which a full disk has no room.
+    # Without a write-ahead log the file is complete. It is opened as immutable then, since SQLite
+    # would otherwise make files beside it, for which a full disk has no room.
     log = path.with_name(f"{path.name}-wal")
     as_it_stands = "" if is_there(log) and log.stat().st_size else "&immutable=1"
     try:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from sears_dsl.language.ruleset import Ruleset
 
-# Characters of an example in the list of rulesets.
+# Most characters of an example in the list of rulesets.
 _EXAMPLE = 80
 
 
@@ -95,7 +95,7 @@ def _print_rulesets(rulesets: dict[str, Ruleset]) -> None:
 
 
 def _example(ruleset: Ruleset) -> Text:
-    """What the first rule makes of the text of its first test; a sentence of a template."""
+    """Return the first test that rewrites a text, marked; else the first rule or template."""
     from rich.text import Text
 
     from sears_dsl.engine.matches import Edit

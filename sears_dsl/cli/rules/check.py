@@ -70,7 +70,7 @@ def check_command(rules: tuple[str, ...], **options: Any) -> None:
 def _compile_findings(rulesets: list[Ruleset], findings: list[Diagnostic]) -> str:
     """Add what only the compiler sees (words as the tokenizer splits them, inflections).
 
-    Of templates what only their sentences tell.
+    For templates it adds what only their sentences tell.
     """
     from sears_dsl.engine.compile.requirements import compiler_warnings, stand_ins
     from sears_dsl.engine.matcher import compile_rules

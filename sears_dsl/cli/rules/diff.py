@@ -66,7 +66,7 @@ def diff_command(old: str, new: str, *, data: str | None, **options: Any) -> Non
 
 @contextmanager
 def _version(name: str, allow_imports_outside: bool) -> Iterator[Ruleset]:
-    """The ruleset that a file name or ``revision:path`` stands for."""
+    """Yield the ruleset that a file name or ``revision:path`` stands for."""
     from sears_dsl.catalogue import find_rule_files
     from sears_dsl.language.loader import load
 
@@ -104,7 +104,7 @@ def _check_out(revision: str, path: str, folder: Path) -> Path:
     for name in names:
         if name == inner_path or name.endswith(".sear"):
             target = folder / name
-            # A repository that somebody made by hand may hold any names.
+            # A repository that was made by hand may hold any names.
             if not target.resolve().is_relative_to(folder.resolve()):
                 raise UsageError(
                     f"git revision {revision} holds a file that is named {name!r}",
@@ -117,7 +117,7 @@ def _check_out(revision: str, path: str, folder: Path) -> Path:
 
 def _git(*arguments: str) -> bytes:
     try:
-        # What a repository is configured to run or to fetch is left alone.
+        # Run and fetch nothing that the repository's configuration asks for.
         process = subprocess.run(  # noqa: S603 - the user's own git, fixed verbs
             ["git", "-c", "core.fsmonitor=false", *arguments],  # noqa: S607
             capture_output=True,
@@ -135,7 +135,7 @@ def _git(*arguments: str) -> bytes:
 def _row_differences(
     old: Ruleset, new: Ruleset, data: str, renamed: Mapping[str, str], options: Mapping[str, Any]
 ) -> list[dict[str, object]]:
-    """Rows that a rule of the two versions rewrites differently, by its id in the new one."""
+    """Return the rows that the versions rewrite differently, with the id of the rule in the new."""
     from sears_dsl.batch.provenance import tagger_in_language
     from sears_dsl.data.dataset import Dataset, default_column, require_column
     from sears_dsl.paraphrasing.rewording import compile_with_sources
@@ -210,13 +210,13 @@ def _written(node: Compared) -> dict[str, str | None]:
 
 
 def _shown(node: Compared) -> str:
-    """The same on a line."""
+    """Return the same on one line."""
     written = _written(node)
     return written.get("rule") or f"{written['template']} → {written['label']}"
 
 
 def _title(name: str, node: Compared) -> str:
-    """The id in front of a rule, where somebody chose one."""
+    """Return the rule with its id in front, if it was given one."""
     return "" if node.name is None else f"{name}: "
 
 

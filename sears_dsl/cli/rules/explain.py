@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from sears_dsl.tagging.tagger import Tagger
     from sears_dsl.tagging.tokens import Token, Tokens
 
-# So many rules are all explained; of more, those that did not begin to match are counted.
+# Up to so many rules are all explained; if there are more, those that did not begin to match are
+# only counted.
 _FEW = 10
 
 
@@ -66,7 +67,7 @@ def explain_command(rules: tuple[str, ...], *, rule_ids: tuple[str, ...], **opti
 
 
 def _tell_of_templates(sentence: str, rulesets: Sequence[Ruleset]) -> None:
-    """Which templates write the sentence, on standard error, where there are any."""
+    """Say on standard error which templates write the sentence, if there are templates."""
     from sears_dsl.generating.sentences import Sentences
 
     templates = [
@@ -120,7 +121,7 @@ def explained_in(
 def _of_ruleset(
     ruleset: Ruleset, row: Tokens, tagger: Tagger, rule_ids: Sequence[str]
 ) -> Iterator[tuple[Rule, Explanation]]:
-    """What each rule does in a row, sentence by sentence where its file is about sentences."""
+    """Explain each rule in a row, sentence by sentence if its file is about sentences."""
     from sears_dsl.engine.compile.requirements import sources_for
     from sears_dsl.engine.explain import explain, explain_sentences
     from sears_dsl.engine.sentence_units import SentenceUnits
@@ -148,7 +149,7 @@ def _of_ruleset(
 
 
 def print_explained(explained: Explained) -> None:
-    """The tokens with their tags, then the rules that fire, then those that nearly did."""
+    """Print the tokens with their tags, then the rules that fire, then those that nearly did."""
     out = console()
     grid = plain_table("", "token", "coarse", "fine")
     for position, token in enumerate(explained.tokens):
@@ -164,7 +165,7 @@ def print_explained(explained: Explained) -> None:
             out.print(f"  {each.reason}\n  {each.rewrite}")
 
     def closeness(pair: tuple[Rule, Explanation]) -> tuple[bool, int]:
-        """Rules that lack least come first, and last those that did not begin to match."""
+        """Sort rules that lack least first, and those that did not begin to match last."""
         return not _has_begun(*pair), pair[1].total - pair[1].furthest
 
     for rule, each in sorted(told_of, key=closeness):
@@ -176,8 +177,8 @@ def print_explained(explained: Explained) -> None:
 
 
 def _has_begun(rule: Rule, each: Explanation) -> bool:
-    """Whether more of it matched than its left, which often is true of any place: `!(the|a) __`.
+    """Whether more matched than the left context, which may match anywhere: `!(the|a) __`.
 
-    An insertion may have nothing else.
+    An insertion may have nothing but that context.
     """
     return each.progress > ((len(rule.left), bool(rule.left)) if rule.antecedent else (0, False))

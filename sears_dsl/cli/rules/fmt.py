@@ -68,7 +68,7 @@ def fmt_command(
 
 
 def _canonical(ruleset: Ruleset) -> str:
-    """The canonical form, which spaces may make longer than what is read."""
+    """Return the canonical form, which spaces may make longer than what can be read."""
     from sears_dsl.language.parsing.parser import LONGEST_LINE
 
     text = ruleset.format()

@@ -99,7 +99,7 @@ def test_command(rules: tuple[str, ...], *, tagger: str, **options: Any) -> None
 
 
 def _record(rulesets: list[Ruleset], name: str) -> None:
-    """Write down what was validated; a file without tests was not."""
+    """Record which files were validated; a file without tests was not."""
     from sears_dsl.batch.provenance import record_tagger
     from sears_dsl.tagging.tagger import load_tagger
 
@@ -110,7 +110,7 @@ def _record(rulesets: list[Ruleset], name: str) -> None:
 
 
 def _sources_for(rulesets: list[Ruleset]) -> Sources:
-    """A paraphraser where a rule asks for one and its models are installed."""
+    """Return a paraphraser, if a rule asks for one and its models are installed."""
     from sears_dsl.engine.noise.sources import NO_SOURCES
     from sears_dsl.paraphrasing.rewording import sources_of
     from sears_dsl.runtime.extras import has_discovery
@@ -125,7 +125,7 @@ def _shown_text(text: str | None, original: str) -> str:
 
 
 def _tagger_for(name: str, rulesets: list[Ruleset]) -> Tagger:
-    """The tagger asked for; where all tests pin their tags, no tagger has to be installed."""
+    """Return the tagger asked for; if all tests pin their tags, none has to be installed."""
     from sears_dsl.tagging.pinned import PinnedTagger, parse_pinned
     from sears_dsl.tagging.tagger import load_tagger
 

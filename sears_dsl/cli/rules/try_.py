@@ -61,7 +61,7 @@ def try_command(rule: str, texts: tuple[str, ...], *, tagger: str, as_json: bool
 
 
 def _lines(texts: Sequence[str]) -> Iterator[str]:
-    """The texts, and the lines of standard input in the place of ``-``."""
+    """Yield the texts, with the lines of standard input in the place of ``-``."""
     for text in texts:
         if text != "-":
             yield text
@@ -77,7 +77,7 @@ def _lines(texts: Sequence[str]) -> Iterator[str]:
 
 
 def _print_line(explained: Explained) -> None:
-    """A text in a line: what it becomes, or what is most nearly true of it and stops the rule."""
+    """Print on one line what a text becomes, or the reason why the closest rule does not fire."""
     fired = [each for each in explained.explanations if each.fired]
     if fired:
         from sears_dsl.engine.rewrite.rewrites import with_code_points

@@ -1,14 +1,14 @@
-"""What commands share when they print: marked changes, tables, JSON, and how far something is.
+"""What commands share when they print: marked changes, tables, JSON, and progress.
 
-On a terminal a change is red struck through and green; elsewhere it is marked as
-``[-old-]{+new+}``, so that nothing depends on colour.
+A change is marked as ``[-old-]{+new+}``, on a terminal also in red and green, so that nothing
+depends on colour.
 
-How far a command is (`stages`) is told on standard error: the lines go on while a model works and
-tells nothing; what a command prints in between (`Stages.aside`) is not drawn over; nothing is
-written after the end of the block. Costs a thread that sleeps.
+`stages` shows progress on standard error: its lines go on while a model works and reports nothing;
+what a command prints in between (`Stages.aside`) is not drawn over; nothing is written after the
+end of the block. Costs a thread that sleeps.
 
 Warnings and notes (`warn_of_tagger`, `tell_of_templates`, …) change neither output nor exit code;
-of compiling is spoken once in a run, and only where there is no compiled code on disk.
+compiling is mentioned once per run, and only if there is no compiled code on disk.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ NO_RULE_FIRES = (
     "no rule fires: is it the right column, and in the language of the rules? `sears explain RULES "
     "'a sentence'` tells why a rule is silent"
 )
-"""What is said where rules leave all rows as they are."""
+"""What commands say if rules leave all rows as they are."""
 
 # How much of a long sentence is shown before its first change, at most.
 _BEFORE = 40
@@ -53,7 +53,7 @@ def console(*, stderr: bool = False) -> Console:
     from rich.console import Console
 
     class Printer(Console):
-        """Leaves it to the command what is done when nobody reads on."""
+        """Leaves it to the command what to do when nobody reads on."""
 
         def on_broken_pipe(self) -> NoReturn:
             raise BrokenPipeError
@@ -69,7 +69,7 @@ def console(*, stderr: bool = False) -> Console:
 def plain_table(
     *heads: str, right: Iterable[int] = (), rows: Iterable[Iterable[str | Text]] = ()
 ) -> Table:
-    """A table without lines around it; these columns are set to the right."""
+    """Return a table without borders; the columns in ``right`` are aligned to the right."""
     from rich.table import Table
 
     table = Table(*heads, box=None, pad_edge=False)
@@ -81,17 +81,17 @@ def plain_table(
 
 
 def echo_json(value: object) -> None:
-    """One JSON document on standard output."""
+    """Print one JSON document on standard output."""
     click.echo(json.dumps(value, ensure_ascii=False, indent=2))
 
 
 def echo_document(content: str) -> None:
-    """JSON that is there already, laid out as `echo_json` does it."""
+    """Print a JSON text, laid out as `echo_json` does it."""
     echo_json(json.loads(content))
 
 
 class _Aside:
-    """Standard output while it is set aside; streams are of the whole process."""
+    """The state of `printing_aside`, which all threads share as they share the streams."""
 
     lock = threading.Lock()
     blocks = 0
@@ -101,9 +101,9 @@ class _Aside:
 
 @contextmanager
 def printing_aside() -> Iterator[None]:
-    """What is printed in this block, by other programs too, goes to standard error.
+    """Send what is printed in this block, even by other programs, to standard error.
 
-    Threads may be in it together: the last one to leave brings standard output back.
+    Several threads may be in it at once: the last one to leave restores standard output.
     """
     with _Aside.lock:
         if not _Aside.blocks:
@@ -136,14 +136,14 @@ def as_json_object(finding: Diagnostic) -> dict[str, object]:
 
 
 def rule_label(rule: Rule, rule_id: str) -> str:
-    """What a rule is called: its id where somebody chose one, else its text."""
+    """Return the id of a rule that has a name, else its text."""
     from sears_dsl.language.printer import print_rule
 
     return print_rule(rule) if rule.name is None else rule_id
 
 
 def rule_labels(rulesets: Iterable[Ruleset]) -> dict[str, str]:
-    """What each rule is called, by its id."""
+    """Return the id of each rule → its label."""
     return {
         rule_id: rule_label(rule, rule_id)
         for ruleset in rulesets
@@ -209,14 +209,14 @@ class _Stage:
 
 
 class Stages:
-    """What to call with the progress of a command; this one shows nothing."""
+    """A display to call with the progress of a command; this one shows nothing."""
 
     def __call__(self, name: str, done: int, total: int | None) -> None:
         """Show how many of a stage are done; `total` is None where nobody knows."""
 
     @contextmanager
     def aside(self) -> Iterator[None]:
-        """A block that prints, or asks, and is not drawn over."""
+        """Let a block print, or ask, without being drawn over."""
         yield
 
     def close(self) -> None:
@@ -225,7 +225,7 @@ class Stages:
 
 @contextmanager
 def stages(*, shown: bool, every: float = EVERY) -> Iterator[Stages]:
-    """What to call with the progress of a command; without a terminal, lines every some seconds."""
+    """Yield a display of progress: bars on a terminal, elsewhere a line every few seconds."""
     if not shown:
         show = Stages()
     elif sys.stderr.isatty():
@@ -283,7 +283,7 @@ class _StageBars(Stages):
         self._tasks: dict[str, Any] = {}
 
     def __call__(self, name: str, done: int, total: int | None) -> None:
-        # Not before: bars are drawn over a question that is asked first.
+        # Not earlier: bars would be drawn over a question that is asked first.
         if self._bar is None:
             self._bar = _new_bar()
             with Uninterrupted():
@@ -292,10 +292,10 @@ class _StageBars(Stages):
             self._tasks[name] = self._bar.add_task(name, total=total)
         for task in self._bar.tasks:
             if task.id == self._tasks[name]:
-                # Stages take turns where one asks another; the clock of the one that runs runs.
+                # Stages that ask one another take turns; only the clock of the running one runs.
                 task.stop_time = None
             elif task.stop_time is None:
-                # A stage that tells nothing but its beginning is over when another goes on.
+                # A stage that reports only its beginning is over when another one reports.
                 if not task.completed:
                     self._bar.update(task.id, total=task.total or 1, completed=task.total or 1)
                 self._bar.stop_task(task.id)
@@ -309,7 +309,7 @@ class _StageBars(Stages):
 
     def close(self) -> None:
         if self._bar is not None:
-            # With half of it a terminal would stay without its cursor.
+            # Stopped halfway, it would leave the terminal without its cursor.
             with Uninterrupted():
                 self._bar.stop()
         self._bar, self._tasks = None, {}
@@ -359,7 +359,7 @@ NAME_FOLDER = "set NUMBA_CACHE_DIR to one"
 
 
 def say_when_compiling() -> None:
-    """Let nobody wait for the compiler without knowing it."""
+    """Have a note printed when the compiler starts."""
     from sears_dsl.runtime.kernels import when_compiling
 
     when_compiling(_say)
@@ -375,12 +375,12 @@ def _say() -> None:
     )
     if compiles_beside():
         advice = f"{advice}; the work goes on meanwhile, slowly"
-    # Where a progress bar stands, it has taken the place of this stream, and makes room.
+    # A progress bar takes the place of this stream, and makes room for the line.
     sys.stderr.write(f"{COMPILING} ({advice})\n")
 
 
 def warn_of_tagger(rulesets: Sequence[Ruleset], name: str, *, quiet: bool) -> list[Diagnostic]:
-    """What is to be said about a tagger; it is said on standard error, unless it is to be quiet."""
+    """Return the warnings about a tagger, and print them on standard error, unless ``quiet``."""
     from sears_dsl.batch.provenance import tagger_findings
     from sears_dsl.tagging.tagger import load_tagger
 
@@ -388,7 +388,7 @@ def warn_of_tagger(rulesets: Sequence[Ruleset], name: str, *, quiet: bool) -> li
 
 
 def tell_of_paraphrases(rulesets: Sequence[Ruleset], *, quiet: bool) -> bool:
-    """Whether rules write paraphrases; what these cost is said before they are looked for."""
+    """Return whether rules write paraphrases; if so, say what these cost."""
     from sears_dsl.engine.compile.requirements import reword
 
     writes_paraphrases = reword(rulesets)
@@ -402,7 +402,7 @@ def tell_of_paraphrases(rulesets: Sequence[Ruleset], *, quiet: bool) -> bool:
 
 
 def tell_of_templates(rulesets: Sequence[Ruleset], *, quiet: bool) -> None:
-    """How many templates a command passes by, on standard error, unless it is to be quiet."""
+    """Say how many templates a command passes by, on standard error, unless ``quiet``."""
     count = sum(len(ruleset.templates) for ruleset in rulesets)
     if count and not quiet:
         templates = counted(count, "template was", "templates were")
@@ -412,7 +412,7 @@ def tell_of_templates(rulesets: Sequence[Ruleset], *, quiet: bool) -> None:
 
 
 def warn_of_chain(rulesets: Sequence[Ruleset], *, quiet: bool) -> list[Diagnostic]:
-    """What is to be said about the order of rules; on standard error, unless it is to be quiet."""
+    """Return the warnings about the order of rules, and print them, unless ``quiet``."""
     from sears_dsl.language.check_drawn import chain_findings
 
     return _printed(chain_findings(rulesets), quiet)

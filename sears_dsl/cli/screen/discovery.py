@@ -1,7 +1,7 @@
 """What `sears discover` shows: notes on the rows, known flips, what came out.
 
 Always holds: a run ends with rules, or with what was tried, what came closest and what would help,
-in numbers of this run; nothing is asked where nobody can answer.
+in the numbers of this run.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ if TYPE_CHECKING:
     from sears_dsl.discovery.result.found_rules import Discovery, FoundRule
 
 RewrittenExample: TypeAlias = tuple[str, str, str]
-"""A text, what became of it, and what is said after it."""
+"""A text, its rewrite, and what is printed after it."""
 
 _GAP = 2
-# Rules that a sentence names.
+# How many rules a sentence names.
 _NAMED = 3
-# What an example takes at least, and at most, beside its line; what a first cell keeps.
+# The least and the most width of an example beside its line; the least of a first cell.
 _LEAST_ROOM, _MOST_ROOM, _LEAST_FIRST = 40, 90, 20
 
 
@@ -47,7 +47,7 @@ def table_lines(
     width: int,
     right: Collection[int] = (),
 ) -> Iterator[Text]:
-    """The lines of a table, heads first; cells that lack at the end of a row are empty."""
+    """Yield the lines of a table, heads first; cells missing at the end of a row are empty."""
     from rich.cells import cell_len
     from rich.text import Text
 
@@ -89,7 +89,7 @@ def table_lines(
             yield Text(" " * _GAP).append_text(shown(example))
 
 
-# Screens that leave out rates.
+# Screens narrower than this leave out rates.
 _NARROW = 120
 _SHOWN = 10
 _CLOSEST = 3
@@ -97,7 +97,7 @@ _LONGEST_RULE = 60
 
 
 _FEW_WORDS, _MANY_WORDS = 1, 400
-# Of English rows some 2% to 7% do not look so; fewer than this say nothing.
+# Some 2% to 7% of English rows do not look English; a share below this says nothing.
 _FOREIGN = 0.1
 # A tag or an entity of HTML; a few of them say nothing either.
 _MARKUP = re.compile(r"</?[a-z][a-z0-9]*(?:\s[^<>]*)?/?>|&(?:[a-z]{2,8}|#\d+);", re.IGNORECASE)
@@ -106,7 +106,7 @@ _MARKUP = re.compile(r"</?[a-z][a-z0-9]*(?:\s[^<>]*)?/?>|&(?:[a-z]{2,8}|#\d+);",
 def foreign_notes(
     texts: Sequence[str], *, looks_english: Any, are_first: bool = False
 ) -> list[str]:
-    """Whether a tenth of the rows, or of the first ones, are not English, as a sentence or none."""
+    """Return a sentence if a tenth of the rows, or of the first ones, do not look English."""
     odd, some = sum(not looks_english(text) for text in texts), len(texts)
     rows = f"{odd:,} of {'the first ' if are_first else ''}{some:,} rows"
     what = f"{rows} do not look like English; scores are not calibrated for them"
@@ -114,7 +114,7 @@ def foreign_notes(
 
 
 def notes_on(texts: Sequence[str], *, looks_english: Any) -> list[str]:
-    """What is strange about rows, a sentence each."""
+    """Return a sentence on each thing that is strange about rows."""
     some = len(texts)
     words = [len(text.split()) for text in texts]
     short = sum(count <= _FEW_WORDS for count in words)
@@ -141,7 +141,7 @@ def notes_on(texts: Sequence[str], *, looks_english: Any) -> list[str]:
 
 
 def print_known(out: Console, known_flips: KnownFlips, *, so_far: bool = False) -> None:
-    """The known rules that flip rows, best first, and what that means."""
+    """Print the known rules that flip rows, best first, and what that means."""
     best = known_flips.best()
     rows = len(known_flips.right)
     acting = known_flips.acting
@@ -199,7 +199,7 @@ def _known_table(known_flips: KnownFlips, rules: Sequence[int], width: int) -> I
 
 
 def print_discovery(out: Console, discovery: Discovery, output: Path) -> None:
-    """The rules as the paper's Table 3 shows them, or why there are none; what was asked."""
+    """Print the rules as in the paper's Table 3, or why there are none; and what was asked."""
     funnel = discovery.funnel
     rows = funnel.rows - funnel.unasked
     out.print(
@@ -261,15 +261,15 @@ def _stages(discovery: Discovery) -> Iterator[str]:
 
 
 def _is_out_of_time(discovery: Discovery) -> bool:
-    """Whether no paraphrase was made for want of time: nothing else can be said of new rules."""
+    """Whether time ran out before any paraphrase, so that nothing is known of new rules."""
     funnel = discovery.funnel
     return discovery.budget_reached and not funnel.paraphrases and funnel.skipped > 0
 
 
 def _print_rules(discovery: Discovery, out: Console) -> None:
-    """A line a rule: flips on the rows that found it, and on those held out; how well it reads.
+    """Print one line per rule: its flips on searched and held-out rows, and how well it reads.
 
-    Its example, a row that it flips, stands beside it, or below where there is no room.
+    Its example, a row that it flips, stands beside it, or below if there is no room.
     """
     held_out, narrow = bool(discovery.funnel.held_out), out.width < _NARROW
     rate = ["flips"] if narrow else ["flips", "rate (95%)"]
@@ -313,7 +313,7 @@ def _rate(flips: int, rows: int, interval: tuple[float, float]) -> list[str]:
 
 
 def _print_sums(discovery: Discovery, out: Console) -> None:
-    """What the rules do together, and on which rows all of this was counted."""
+    """Print what the rules do together, and on which rows all of this was counted."""
     funnel = discovery.funnel
     known = any(each.source for each in discovery.rules)
     together = (
@@ -335,7 +335,7 @@ def _print_sums(discovery: Discovery, out: Console) -> None:
 
 
 def _questions(discovery: Discovery) -> str:
-    """How much the model was asked, and whether it was enough."""
+    """Say how many questions the model was asked, and whether there were enough."""
     funnel = discovery.funnel
     sentence = (
         f"the model was asked {counted(funnel.questions, 'question')}, "
@@ -366,7 +366,7 @@ def _nothing_new(discovery: Discovery) -> Iterator[str]:
 
 
 def _borne(discovery: Discovery) -> Iterator[str]:
-    """What a model has shown that nothing flips."""
+    """Say what is known about a model that nothing flips."""
     funnel = discovery.funnel
     if not _withstands(discovery):
         return
@@ -381,7 +381,7 @@ def _borne(discovery: Discovery) -> Iterator[str]:
 
 
 def _withstands(discovery: Discovery) -> bool:
-    """Whether rules that keep the meaning were asked about, all of them, and none flips a row."""
+    """Whether all rules that keep the meaning were asked about, and none flips a row."""
     funnel, known = discovery.funnel, discovery.known
     tried = funnel.keep_meaning + (funnel.known or 0)
     flipped = any(each.flips for each in discovery.closest) or (known and known.rows_flipped)
@@ -421,7 +421,7 @@ def _came_close(each: Closest, discovery: Discovery) -> str:
                 else "too few to judge it"
             )
             return f"{rule}: changes {counted(places, 'text')}, {why}"
-    # Rounded down: what fails by a hair is not told to have reached what is wanted.
+    # Rounded down, so that a rule that fails by a hair does not seem to reach what is wanted.
     low = rounded(floor(100 * each.judged.low + 1e-9) / 100 if each.judged else 0)
     clause = f"{flips}; " if each.asked else f"changes {counted(each.changed, 'row')}; "
     needed = rounded(1 - discovery.settings.delta)
@@ -488,8 +488,8 @@ def _helps(each: Closest, discovery: Discovery) -> Iterator[str]:
     elif each.lacks == "meaning" and each.judged is not None:
         delta = ceil(100 * (1 - each.judged.low)) / 100
         share = each.judged.accepted / max(1, each.judged.sampled)
-        # Beyond that most readers would turn the rule down; and one that cannot flip enough rows
-        # is not found with any δ.
+        # Otherwise most readers would turn the rule down, or it cannot flip enough rows with any
+        # δ.
         may_flip = each.flips if each.asked else each.changed
         if (
             2 * share > 1
