@@ -917,16 +917,17 @@ def test_pictures_for_the_readme(browser: Any, tmp_path: Path, update_golden: bo
         page.screenshot(path=folder / "vetting-read.png", animations="disabled")
         page.close()
 
-    (tmp_path / "words.sear").write_text("not -> ~n't\nfilm -> movie\n", "utf-8")
+    (tmp_path / "words.sear").write_text("so -> very\nfilm -> movie\n", "utf-8")
     server = start(tmp_path, "--reviewer", "ben", tagger="fast", label=None)
     sitting = opened(browser, server.pages["ben"], "ben", tmp_path, **look)
     page = sitting.page
+    page.click("#queue button:has-text('so -> ')")
     page.locator("input[name=only][value=all]").check(force=True)
-    for word, said in (("or", "differs"), ("but", "differs"), ("is", "same")):
-        example = page.locator("#examples li", has_text=re.compile(rf"\b{word} not"))
+    for text, said in (("It rained,", "differs"), ("It is in fact", "differs"), ("It was", "same")):
+        example = page.locator("#examples li", has_text=text)
         example.first.get_by_role("button", name=said).click()
         page.wait_for_selector("body:not([data-busy])")
-    sitting.shows("#narrowed", "not -> ~n't / AUX __")
+    sitting.shows("#narrowed", "so -> very / ")
     page.evaluate("window.scrollTo(0, document.querySelector('.actions').offsetTop - 20)")
     page.mouse.move(1, 1)
     page.wait_for_timeout(300)
