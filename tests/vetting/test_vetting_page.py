@@ -928,7 +928,8 @@ def test_pictures_for_the_readme(browser: Any, tmp_path: Path, update_golden: bo
         example.first.get_by_role("button", name=said).click()
         page.wait_for_selector("body:not([data-busy])")
     sitting.shows("#narrowed", "so -> very / ")
-    page.evaluate("window.scrollTo(0, document.querySelector('.actions').offsetTop - 20)")
+    place = "document.querySelector('#narrowed').getBoundingClientRect().top"
+    page.evaluate(f"window.scrollBy(0, {place} - 100)")
     page.mouse.move(1, 1)
     page.wait_for_timeout(300)
     page.screenshot(path=folder / "vetting-narrow.png", animations="disabled")
