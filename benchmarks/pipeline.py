@@ -78,7 +78,7 @@ class Given(Matcher):
     """A matcher whose rewrites are there already."""
 
     def __init__(self, matcher: Matcher, rewrites: Rewrites) -> None:
-        vars(self).update(vars(matcher))
+        vars(self).update(vars(matcher))  # its rules, compiled once
         self._rewrites = rewrites
 
     def apply(self, texts: Sequence[str], **_: Any) -> Rewrites:

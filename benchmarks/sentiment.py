@@ -190,6 +190,7 @@ def _row(
     funnel = found.funnel
     share = funnel.rows_flipped / funnel.right
     with_inverses = funnel.rows_flipped_with_inverses / funnel.right
+    without = funnel.pairs_without_stopping  # of the paper's order alone
     total = sum(seconds.values())
     asked = f"over {experiment} flipped with inverses, {MINUTES} minutes" if experiment else ""
     return (
@@ -201,7 +202,6 @@ def _row(
                 "paraphrases": funnel.paraphrases,
                 "candidates": funnel.candidates,
                 "pairs scored": funnel.pairs_scored,
-                "pairs without stopping": funnel.pairs_without_stopping or 0,
                 "passing": funnel.passing,
                 "rules": funnel.selected,
                 "rows flipped": round(share, 4),
@@ -209,6 +209,7 @@ def _row(
                 "seconds": round(total),
                 "peak MiB here": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024),
             }
+            | ({} if without is None else {"pairs without stopping": without})
             | {f"s {stage}": spent for stage, spent in seconds.items() if spent >= 1},
             at_least=asked or f"{MINUTES} minutes",
             aim=f"{PAPER_FLIPS} flipped" if experiment else "",
