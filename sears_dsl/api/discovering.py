@@ -118,7 +118,7 @@ class DiscoveryResult(Result):
         counts = self.discovery.funnel
         rules = counted(counts.selected, "rule flips", "rules flip")
         rows = f"{counts.rows_flipped:,} of {counts.searched:,} searched rows"
-        return f"{rules} {rows} that the model has right"
+        return f"{rules} {rows} that the model gets right"
 
     def plot(self, axes: Axes | None = None) -> Axes:
         """The flip rate of each rule with its 95% interval (Wilson)."""
@@ -158,7 +158,7 @@ class AdversaryResult(TableResult):
     Columns: row (from 1), original, adversary, score, label, prediction.
 
     Attributes:
-        right: how many rows the model has right.
+        right: how many rows the model gets right.
         rows_flipped: for how many of them an adversary was found.
         skipped: how many rows there was no time to reword.
         cut_short: the stages that the time budget cut short.
@@ -178,7 +178,7 @@ class AdversaryResult(TableResult):
     @property
     def summary(self) -> str:
         """How many rows can be reworded so that the model fails."""
-        rows = f"{self.rows_flipped:,} of {self.right:,} rows that the model has right"
+        rows = f"{self.rows_flipped:,} of {self.right:,} rows that the model gets right"
         sentence = f"{rows} can be reworded so that it fails"
         return f"{sentence}; the time budget cut the search short" if self.cut_short else sentence
 
@@ -432,7 +432,7 @@ def adversaries(
     tagger: Tagger | str | None = None,
     on_progress: OnProgress | None = None,
 ) -> AdversaryResult:
-    """Find paraphrases that flip the model, the best for each row that it has right.
+    """Find paraphrases that flip the model, the best for each row that it gets right.
 
     Does what `sears adversaries` does, with the same defaults.
 
@@ -482,7 +482,7 @@ def adversaries(
         ...     paraphraser={"A good movie.": ["A good film."]},
         ...     scorer=lambda pairs: [1.0 for _ in pairs], tau=0.5)
         >>> result.columns["adversary"], result.summary
-        (['A good film.'], '1 of 1 rows that the model has right can be reworded so that it fails')
+        (['A good film.'], '1 of 1 rows that the model gets right can be reworded so that it fails')
     """
     began = monotonic()
     need_discovery()

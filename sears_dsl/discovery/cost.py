@@ -41,9 +41,8 @@ class SearchEstimate:
     def __str__(self) -> str:
         """One line for people."""
         minutes = "a minute" if self.minutes < 1.5 else f"{ceil(self.minutes):,} minutes"
-        many = f"{self.questions:,} questions to the model"
-        ahead = f"{'at most' if self.limited else 'some'} {many}, about {minutes}"
-        return f"the search ahead: {ahead} on an idle machine"
+        many = f"{'at most' if self.limited else 'some'} {self.questions:,} questions"
+        return f"the search will take about {minutes} on an idle machine and ask the model {many}"
 
     def wants_an_answer(self, *, requests: int) -> bool:
         """Whether a person at a terminal is asked before the search goes on."""

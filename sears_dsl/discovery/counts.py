@@ -94,45 +94,43 @@ class Funnel:
     """How many there were after each stage, in the order of the stages."""
 
     rows: Annotated[int, "rows of the data"]
-    unasked: Annotated[
-        int, "rows that the model was not asked about, for want of time or questions"
-    ] = 0
-    right: Annotated[int, "rows that the model has right"]
+    unasked: Annotated[int, "rows not tried within the limits of time and questions"] = 0
+    right: Annotated[int, "rows that the model gets right"]
     held_out: Annotated[int, "of these held out"]  # they took no part in finding rules
     searched: Annotated[int, "of these searched"]  # the others, that rules were found on
     known: Annotated[int, "known rules that change a searched row"] = 0
-    skipped: Annotated[int, "rows not reworded, for want of time"]
-    too_long: Annotated[int, "rows too long to be reworded, or to be reworded whole"] = 0
+    skipped: Annotated[int, "rows not paraphrased for lack of time"]
+    too_long: Annotated[int, "rows too long to be paraphrased, in part or as a whole"] = 0
     paraphrases: Annotated[int, "paraphrases of the searched rows"]
     # With S ≥ τ; the paper's order alone
     adversaries: Annotated[int, "paraphrases that flip the model"] = 0
     rows_with_adversary: Annotated[int, "rows with such a paraphrase"] = 0
     candidates: Annotated[int, "candidate rules"]  # that paraphrases propose
     texts: Annotated[int, "texts on which they were judged"] = 0
-    judged: Annotated[int, "candidates that act in enough of these"] = 0
-    narrowed: Annotated[int, "candidates that pass in some contexts only"] = 0
+    judged: Annotated[int, "candidates that change enough of these"] = 0
+    narrowed: Annotated[int, "candidates that pass only in some contexts"] = 0
     # The model was asked about these, and about known rules
     keep_meaning: Annotated[int, "candidates that keep the meaning there"] = 0
     applications: Annotated[int, "changes of searched rows by candidates and known rules"]
     distinct_rewrites: Annotated[int, "different texts among these"]
     # For want of time or of questions
-    not_asked: Annotated[int, "rules not asked about to the end"] = 0
+    not_asked: Annotated[int, "rules not tried to the end"] = 0
     with_enough_flips: Annotated[int, "rules that flip enough rows"]
     pairs_scored: Annotated[int, "pairs that were scored"]  # of a text and its rewrite
     # The paper's order alone
     pairs_without_stopping: Annotated[
-        int | None, "pairs that there would have been without stopping early"
+        int | None, "pairs that would have been scored without stopping early"
     ] = None
     undecided: Annotated[int, "candidates not judged to the end"] = 0  # for want of time
     passing: Annotated[int, "rules that keep the meaning and flip enough rows"]
-    collapsed: Annotated[int, "of these left out, since another says the same"]
-    selected: Annotated[int, "rules that were selected"]
+    collapsed: Annotated[int, "of these left out because another says the same"]
+    selected: Annotated[int, "selected rules"]
     # With S ≥ τ, or a known rule at all
     rows_flipped: Annotated[int, "searched rows that they flip"]
     rows_flipped_with_inverses: Annotated[int, "the same, with their inverses"] = 0
     held_out_flipped: Annotated[int | None, "held-out rows that they flip"] = None
     questions: Annotated[int, "questions to the model"]  # distinct rows, all of them
-    question_limit: Annotated[int | None, "the most that were allowed"] = None
+    question_limit: Annotated[int | None, "limit of questions"] = None
 
 
 STAGES: dict[str, str] = {

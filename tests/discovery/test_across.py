@@ -106,7 +106,7 @@ def test_rules_are_told_by_model_and_chosen_by_what_is_to_be_known(
         assert "of two_models:two" in done.stderr
         report = (tmp_path / "found.md").read_text("utf-8")
         assert "of `two_models:two`" in report
-        assert "Rows are those that every model has right" in report
+        assert "The searched rows are those that every model gets right" in report
     assert chosen == {"good -> nice": ((84, 84), (36, 36)), "movie -> film": ((84, 0), (36, 0))}
     alone = call("discover", "--model", "two_models:one", *parts, "--across", "apart",
                  folder=tmp_path)  # fmt: skip

@@ -140,12 +140,12 @@ def screen(found: Discovery, width: int = 1000) -> str:
 def test_advice_follows_from_what_was_lacking() -> None:
     spent = run(World(paraphrase_seconds=10.0), seconds=1.0)
     assert not spent.rules
-    assert "536 rows not reworded" in screen(spent)
+    assert "536 rows not paraphrased" in screen(spent)
     assert "--resume with more --budget-seconds" in screen(spent)
     counts = replace(spent.funnel, skipped=0, not_asked=0, undecided=0)
     assert "more time: --resume" in screen(replace(spent, funnel=counts))
     for lacking in (run(World(), seconds=None, rows=6), run(World(keeps=False), seconds=None)):
-        assert "no new rule" in screen(lacking)
+        assert "no new rules were found" in screen(lacking)
         assert "more rows" in screen(lacking)
         assert "--budget-seconds" not in screen(lacking)
 

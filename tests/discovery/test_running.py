@@ -147,7 +147,7 @@ def test_predictions_made_elsewhere_take_as_many_rounds_as_the_docs_say(
 def test_a_time_budget_ends_a_slow_model_and_keeps_what_it_said(folder: Path) -> None:
     end = call(*command("--budget-seconds", "8", model="film_haters:slow"), folder=folder)
     assert end.returncode == 0, end.stderr
-    assert "the time budget cut short: " in end.stderr
+    assert "the time budget cut these stages short: " in end.stderr
     assert "what was found out is in found.sear.partial: --resume goes on" in end.stderr
-    assert "the model has " in end.stderr
+    assert "the model gets " in end.stderr
     assert (folder / "found.sear.partial" / "predictions.sqlite3").exists()

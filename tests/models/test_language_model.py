@@ -486,7 +486,7 @@ def test_a_search_says_what_a_paraphraser_will_cost_before_it_asks(
     done = call(*arguments, "--paraphrases", "llm:chat.json", folder=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "film -> movie" in (tmp_path / "found.sear").read_text("utf-8")
-    before, ahead, after = done.stderr.partition("the search ahead: at most ")
+    before, ahead, after = done.stderr.partition("the search will take about ")
     place = f"small at {endpoint.address}/chat/completions"
     assert place not in before
     assert f"\n  rewording: {place}: 30 questions, about " in ahead + after

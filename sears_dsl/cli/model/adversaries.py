@@ -92,14 +92,14 @@ def adversaries_command(output: Path, *, top: int, **options: Any) -> None:
         rows = len({each.row for each in search.adversaries})
         out = console(stderr=True)
         out.print(
-            f"{counted(rows, 'row')} of the {len(right):,} that the model has right can be "
+            f"{rows:,} of the {counted(len(right), 'row')} that the model gets right can be "
             f"reworded so that it fails; {counted(len(best), 'adversary', 'adversaries')} "
             f"written to {output}"
         )
         if skipped or cut_short:
             out.print(
-                f"the time budget cut short: {', '.join(cut_short)}; "
-                f"{counted(skipped, 'row')} not reworded"
+                f"the time budget cut these stages short: {', '.join(cut_short)}; "
+                f"{counted(skipped, 'row')} not paraphrased"
             )
 
 

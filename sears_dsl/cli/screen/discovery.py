@@ -122,20 +122,21 @@ def notes_on(texts: Sequence[str], *, looks_english: Any) -> list[str]:
     long = sum(count > _MANY_WORDS for count in words)
     notes = []
     if some > 1 and len(set(texts)) == 1:
-        notes.append("all rows say the same: what flips one flips all, and no rate means anything")
+        notes.append("all rows are the same text: what flips one flips all, and rates mean nothing")
     if 2 * short > some:
-        notes.append(f"{short:,} of {some:,} rows have one word: hardly a rule acts on them")
+        notes.append(
+            f"{short:,} of {some:,} rows have only one word, which hardly any rule changes"
+        )
     if long:
         notes.append(
-            f"{long:,} of {some:,} rows have more than {_MANY_WORDS} words: they are reworded "
-            "sentence by sentence, which takes long; rows of a sentence or two find more in less "
-            "time"
+            f"{long:,} of {some:,} rows have more than {_MANY_WORDS} words and are paraphrased "
+            "sentence by sentence, which is slow; rows of a sentence or two find more in less time"
         )
     notes += foreign_notes(texts, looks_english=looks_english)
     if marked and len(marked) >= _FOREIGN * some:
         notes.append(
-            f"{len(marked):,} of {some:,} rows have markup, such as {marked[0].group()}: a word "
-            "that it touches is another word to a rule; rows without it find more"
+            f"{len(marked):,} of {some:,} rows contain markup, such as {marked[0].group()}: rules "
+            "do not recognize a word that touches it; rows without markup find more"
         )
     return notes
 
@@ -152,34 +153,36 @@ def print_known(out: Console, known_flips: KnownFlips, *, so_far: bool = False) 
         return
     out.print(
         f"known rules {when}flip {known_flips.rows_flipped:,} of {counted(rows, 'searched row')}; "
-        f"{len(best):,} of the {acting:,} rules that change a row "
-        + ("flips one" if len(best) == 1 else "flip one")
-        + (f", the best {_SHOWN}:" if len(best) > _SHOWN else ":")
+        f"of the {counted(acting, 'rule that changes', 'rules that change')} a row, {len(best):,} "
+        + ("flips" if len(best) == 1 else "flip")
+        + " at least one"
+        + (f" (the best {_SHOWN} are shown):" if len(best) > _SHOWN else ":")
     )
     out.print(*_known_table(known_flips, best[:_SHOWN], out.width), sep="\n")
-    out.print("people have read these rules; whether they keep the meaning here comes later")
+    out.print("people have accepted these rules; the meaning in your rows is checked later")
     apart = [rule for rule in best if not known_flips.known.writable[rule]]
     if apart and not so_far:
         files = ", ".join(dict.fromkeys(known_flips.known.sources[rule] for rule in apart))
         out.print(
-            f"{len(apart):,} of them go by options of their files that a found file cannot have "
-            f"beside others, such as a unit: audit {files} too"
+            f"{len(apart):,} of them cannot be written to the output, since they need options of "
+            f"their own files, such as a unit: audit {files} as well"
         )
 
 
 def _no_known_flips(known_flips: KnownFlips, acting: int) -> str:
     if known_flips.not_asked:
         rules = counted(known_flips.not_asked, "known rule")
-        others = f"; none of the {acting:,} others flips one" if acting else ""
-        return f"{rules} that act here could not be asked about to the end{others}"
+        others = f"; none of the other {acting:,} flips a row" if acting else ""
+        return f"the model could not be asked about all rewrites of {rules}{others}"
     if not acting:
-        return (
-            f"none of {counted(len(known_flips.known.rules), 'known rule')} changes a searched row"
-        )
+        tried = len(known_flips.known.rules)
+        changes = counted(tried, "known rule changes", "known rules change")
+        return f"the {changes} no searched row"
     texts = len(set(known_flips.applications.rewrites.tolist()))
     return (
-        f"none of the {acting:,} known rules that change a row flips one: the model withstands all "
-        f"{texts:,} rewordings of {counted(len(known_flips.right), 'searched row')}"
+        f"{counted(acting, 'known rule changes', 'known rules change')} searched rows, but none "
+        f"flips one: the model withstands all {counted(texts, 'rewrite')} of "
+        f"{counted(len(known_flips.right), 'searched row')}"
     )
 
 
@@ -203,17 +206,16 @@ def print_discovery(out: Console, discovery: Discovery, output: Path) -> None:
     funnel = discovery.funnel
     rows = funnel.rows - funnel.unasked
     out.print(
-        f"the model has {funnel.right:,} of {counted(rows, 'row')} right: {funnel.searched:,} are "
-        f"searched, {funnel.held_out:,} held out"
+        f"the model gets {funnel.right:,} of {counted(rows, 'row')} right; {funnel.searched:,} of "
+        f"these are searched and {funnel.held_out:,} held out"
     )
     out.print(*_stages(discovery), sep="\n")
     if funnel.unasked:
-        why = "time" if "rows" in discovery.cut_short else "questions"
-        rows_are = counted(funnel.unasked, "row was", "rows were")
-        out.print(f"{rows_are} not asked about for want of {why}")
+        why = "time" if "rows" in discovery.cut_short else "the limit of questions"
+        out.print(f"{counted(funnel.unasked, 'row')} could not be tried within {why}")
     if funnel.too_long:
         rows_are = counted(funnel.too_long, "row was", "rows were")
-        out.print(f"{rows_are} too long to be reworded, or to be reworded whole")
+        out.print(f"{rows_are} too long to be paraphrased, in part or as a whole")
     if discovery.rules:
         _print_rules(discovery, out)
         _print_sums(discovery, out)
@@ -226,7 +228,7 @@ def print_discovery(out: Console, discovery: Discovery, output: Path) -> None:
         out.print(*_nothing_new(discovery), sep="\n")
     out.print(_questions(discovery))
     if discovery.budget_reached:
-        out.print(f"the time budget cut short: {', '.join(discovery.cut_short)}")
+        out.print(f"the time budget cut these stages short: {', '.join(discovery.cut_short)}")
     beside = f"{output.stem}.manifest.json, {output.stem}.md"
     out.print(f"written: {output}; beside it {beside}")
 
@@ -237,25 +239,25 @@ def _stages(discovery: Discovery) -> Iterator[str]:
     candidates = counted(funnel.candidates, "candidate rule")
     if discovery.settings.order == "paper":
         yield (
-            f"{funnel.rows_with_adversary:,} of these have an adversary; of {candidates} "
-            f"{funnel.passing:,} pass the filter"
+            f"{funnel.rows_with_adversary:,} of the searched rows have an adversary; "
+            f"{funnel.passing:,} of {candidates} pass the filter"
         )
         return
     paraphrases = counted(funnel.paraphrases, "paraphrase")
     if _is_out_of_time(discovery):
-        yield "the time was over before a row was reworded, so that no new rule was looked for"
+        yield "time ran out before any row was paraphrased, so no new rules were searched for"
         return
     if not funnel.candidates:
-        yield f"no rule comes of their {paraphrases}"
+        yield f"their {paraphrases} suggest no rule"
         return
     yield (
-        f"their {paraphrases} give {candidates}: {funnel.judged:,} act in enough text to be "
-        f"judged, and {funnel.keep_meaning:,} of these keep the meaning there"
+        f"their {paraphrases} suggest {candidates}; {funnel.judged:,} of these change enough text "
+        f"to be judged, and {funnel.keep_meaning:,} of those keep the meaning there"
     )
-    passing = f"{funnel.passing:,}" if funnel.passing else "none"
     one = funnel.passing <= 1
+    passing = counted(funnel.passing, "rule") if funnel.passing else "no rule"
     yield (
-        f"of known and new rules, {passing} {'keeps' if one else 'keep'} the meaning and "
+        f"{passing}, known or new, {'keeps' if one else 'keep'} the meaning and "
         f"{'flips' if one else 'flip'} enough rows"
     )
 
@@ -278,7 +280,8 @@ def _print_rules(discovery: Discovery, out: Console) -> None:
     heads += [f"of {name}" for name in discovery.models]
     rows, examples = [], []
     for each in discovery.rules:
-        cells = [_cut(each.text), each.source or "new"]
+        is_long = each.source and len(each.text) > _LONGEST_RULE
+        cells = [each.id if is_long else _cut(each.text), each.source or "new"]
         cells += _rate(each.flips, each.asked, each.interval)[: len(rate)]
         if each.judged is None:
             cells.append(rounded(each.at_tau / each.asked) if each.asked else "")
@@ -295,7 +298,7 @@ def _print_rules(discovery: Discovery, out: Console) -> None:
     out.print(*table_lines(heads, rows, examples, width=out.width), sep="\n")
     single = [each.id for each in discovery.rules if each.is_one_flip]
     if single:
-        out.print(f"one flip may be chance; more rows would say: {listed(single, _NAMED)}")
+        out.print(f"one flip may be chance; try more rows with {listed(single, _NAMED)}")
 
 
 def _example(rule: FoundRule) -> RewrittenExample | None:
@@ -323,15 +326,18 @@ def _print_sums(discovery: Discovery, out: Console) -> None:
     if funnel.held_out:
         flipped = funnel.held_out_flipped or 0
         together += (
-            f" and {flipped:,} of {funnel.held_out:,} held out "
+            f" and {flipped:,} of {funnel.held_out:,} held-out rows "
             f"({100 * flipped / funnel.held_out:.1f}%)"
         )
-    counting = "flips that keep the meaning" + (", and all flips of known rules" if known else "")
-    out.print(f"{together}, counting {counting}")
+    flips = "flips that keep the meaning" + (" and all flips of known rules" if known else "")
+    out.print(f"{together}; this counts {flips}")
     if not funnel.held_out:
         share = discovery.settings.holdout
         why = f"fewer than {HOLDOUT_FROM} right rows" if share is None else f"--holdout {share:g}"
-        out.print(f"no rows held out ({why}): the numbers are from the rows that found the rules")
+        out.print(
+            f"no rows were held out ({why}): the rules were found on the rows that these numbers "
+            "count"
+        )
 
 
 def _questions(discovery: Discovery) -> str:
@@ -339,13 +345,13 @@ def _questions(discovery: Discovery) -> str:
     funnel = discovery.funnel
     sentence = (
         f"the model was asked {counted(funnel.questions, 'question')}, "
-        f"{funnel.questions / max(1, funnel.right):.1f} for each row that it has right"
+        f"{funnel.questions / max(1, funnel.right):.1f} for each row that it gets right"
     )
     if discovery.question_limit_reached and funnel.question_limit is not None:
-        lost = counted(funnel.not_asked, "rule")
+        lost = counted(funnel.not_asked, "rule was", "rules were")
         sentence += (
-            f": the limit of {funnel.question_limit:,} was reached and {lost} not asked about to "
-            f"the end; --max-questions {2 * funnel.question_limit} asks about more"
+            f"; the limit of {funnel.question_limit:,} was reached before {lost} tried to the end "
+            f"(--max-questions {2 * funnel.question_limit} allows more)"
         )
     return sentence
 
@@ -353,12 +359,12 @@ def _questions(discovery: Discovery) -> str:
 def _nothing_new(discovery: Discovery) -> Iterator[str]:
     """What was tried, what came closest, and what would help."""
     known = [each for each in discovery.rules if each.source]
-    yield "no new rule" + (": all of these were known before" if known else "")
+    yield "no new rules" + ("; the rules above were known before" if known else " were found")
     if not known:
         yield from _borne(discovery)
     closest = discovery.closest[:_CLOSEST]
     if closest:
-        yield "closest:"
+        yield "closest to passing:"
         yield from (f"  {_came_close(each, discovery)}" for each in closest)
     help_ = list(dict.fromkeys(_what_helps(discovery)))
     yield "what would help:"
@@ -373,10 +379,10 @@ def _borne(discovery: Discovery) -> Iterator[str]:
     tried = funnel.keep_meaning + (funnel.known or 0)
     _, high = wilson_interval(0, funnel.searched)
     yield (
-        f"the model withstands all {funnel.distinct_rewrites:,} rewordings by "
-        f"{counted(tried, 'rule')} that keep the meaning: of rows like these "
-        f"{counted(funnel.searched, 'searched one')}, "
-        f"such rules flip fewer than {100 * float(high):.1f}% (95%)"
+        f"the model withstands all {counted(funnel.distinct_rewrites, 'rewrite')} by "
+        f"{counted(tried, 'rule')} that keep the meaning; with 95% confidence, such rules flip "
+        f"fewer than {100 * float(high):.1f}% of rows like the "
+        f"{counted(funnel.searched, 'searched one')}"
     )
 
 
@@ -390,11 +396,11 @@ def _withstands(discovery: Discovery) -> bool:
 
 def _came_close(each: Closest, discovery: Discovery) -> str:
     """A rule that was not found, and what it lacked."""
-    flips = f"flips {each.flips:,} of {counted(each.asked, 'row')}"
+    rows = counted(each.asked, "row")
     if each.asked < each.changed:
-        flips += f" asked about, of {each.changed:,} that it changes"
+        rows += f" tried (it changes {each.changed:,})"
     if each.judged is None:
-        proof = "was read by people before"
+        proof = "people accepted it before"
     else:
         proof = (
             f"{each.judged.accepted:,} of {each.judged.sampled:,} rewrites on text keep the meaning"
@@ -403,34 +409,33 @@ def _came_close(each: Closest, discovery: Discovery) -> str:
     match each.lacks:
         case "flips":
             least = discovery.least_flips(known=each.judged is None)
-            needed = counted(least, "flip")
-            return (
-                f"{rule}: {proof}, but it {flips}; {needed} {'is' if least == 1 else 'are'} needed"
-            )
+            needed = f"{counted(least, 'flip')} {'is' if least == 1 else 'are'} required"
+            return f"{rule}: {proof}, but it flips only {each.flips:,} of {rows}; {needed}"
         case "rate":
             return (
-                f"{rule}: {proof}, and it {flips} ({rounded(each.flips / each.asked)}): surely "
-                f"more rarely than rewordings of these rows do in general "
-                f"({rounded(discovery.base_rate)}), so that it is not a bug of its own"
+                f"{rule}: {proof}, but it flips only {each.flips:,} of {rows}, "
+                f"{rounded(each.flips / each.asked)}; rewordings in general flip clearly more of "
+                f"these rows ({rounded(discovery.base_rate)})"
             )
         case "text":
-            places = each.judged.places if each.judged else each.changed
-            why = (
-                "of which none was judged before the time was over"
-                if each.is_unjudged
-                else "too few to judge it"
-            )
-            return f"{rule}: changes {counted(places, 'text')}, {why}"
+            places = counted(each.judged.places if each.judged else each.changed, "text")
+            if each.is_unjudged:
+                return f"{rule}: changes {places}, but time ran out before any was judged"
+            return f"{rule}: changes only {places}, too few to judge it"
+    flips = (
+        f"flips {each.flips:,} of {rows}"
+        if each.asked
+        else f"changes {counted(each.changed, 'row')}"
+    )
+    if each.is_cut_short(discovery.settings.delta):
+        return f"{rule}: {flips}; {proof}, but time ran out before the others were judged"
     # Rounded down, so that a rule that fails by a hair does not seem to reach what is wanted.
     low = rounded(floor(100 * each.judged.low + 1e-9) / 100 if each.judged else 0)
-    clause = f"{flips}; " if each.asked else f"changes {counted(each.changed, 'row')}; "
-    needed = rounded(1 - discovery.settings.delta)
-    wanted = (
-        "it was not judged to the end"
-        if each.is_cut_short(discovery.settings.delta)
-        else f"{needed} are needed"
+    wanted = rounded(1 - discovery.settings.delta)
+    return (
+        f"{rule}: {flips}; {proof}, which only shows that readers accept at least {low} "
+        f"({wanted} is required)"
     )
-    return f"{rule}: {clause}{proof}, so that readers surely accept {low}; {wanted}"
 
 
 def _what_helps(discovery: Discovery) -> Iterator[str]:
@@ -438,20 +443,21 @@ def _what_helps(discovery: Discovery) -> Iterator[str]:
     funnel = discovery.funnel
     if _is_out_of_time(discovery):
         yield (
-            f"more time: {counted(funnel.skipped, 'row')} to reword, after loading what rewords "
-            "them; --resume with more --budget-seconds goes on from here"
+            f"more time to load the translation models and paraphrase "
+            f"{counted(funnel.skipped, 'row')}: --resume with more --budget-seconds continues this "
+            "search"
         )
         return
     if discovery.budget_reached:
         lost = (
-            (funnel.skipped, "row", "not reworded"),
-            (funnel.not_asked, "rule", "not asked about"),
+            (funnel.skipped, "row", "not paraphrased"),
+            (funnel.not_asked, "rule", "not tried"),
             (funnel.undecided, "rule", "not judged to the end"),
         )
         losses = "; ".join(f"{counted(count, what)} {how}" for count, what, how in lost if count)
         yield (
             f"more time{f' ({losses})' if losses else ''}: --resume with more --budget-seconds "
-            "goes on from here; fewer rows (--sample) need less"
+            "continues this search; fewer rows (--sample) need less"
         )
     if discovery.question_limit_reached and funnel.question_limit is not None:
         yield f"more questions: --max-questions {2 * funnel.question_limit}"
@@ -459,18 +465,22 @@ def _what_helps(discovery: Discovery) -> Iterator[str]:
         yield from _helps(each, discovery)
     if not funnel.candidates:
         yield (
-            "rows of a sentence or two, a wider --beam, or other --paraphrases where these are "
-            "yours: no paraphrase gave a rule"
+            "rows of a sentence or two, a wider --beam, or other paraphrases if these are your own "
+            "(--paraphrases)"
         )
     rows = funnel.rows - funnel.unasked
     yield (
-        f"more rows than these {rows:,}: a rule has to change several to show"
-        + (f"; --holdout 0 searches all {funnel.right:,} right ones" if funnel.held_out else "")
+        f"more rows than these {rows:,}: a rule shows only if it changes several of them"
+        + (
+            f"; --holdout 0 searches all {funnel.right:,} that the model gets right"
+            if funnel.held_out
+            else ""
+        )
     )
     if _withstands(discovery):
         yield (
-            "changes of other kinds: --known FILE tries rules of your own; `sears audit "
-            "noise/typing` measures slips of typing"
+            "other kinds of changes: --known FILE tries your own rules; `sears audit noise/typing` "
+            "measures typing errors"
         )
 
 
@@ -480,11 +490,11 @@ def _helps(each: Closest, discovery: Discovery) -> Iterator[str]:
     if each.lacks == "flips" and each.flips:
         rows = ceil((funnel.rows - funnel.unasked) * least / each.flips)
         yield (
-            f"about {rows:,} rows would show {least} flips of {rule} at its rate; "
-            f"--minimum-flips {each.flips} takes it as it is"
+            f"about {rows:,} rows, of which `{rule}` would flip {least} at this rate; or "
+            f"--minimum-flips {each.flips}, which lets it pass"
         )
     elif each.lacks == "text" and not each.is_unjudged:
-        yield f"--text FILE: unlabelled text like yours in which {rule} changes something"
+        yield f"--text FILE: unlabelled text like yours that `{rule}` changes"
     elif each.lacks == "meaning" and each.judged is not None:
         delta = ceil(100 * (1 - each.judged.low)) / 100
         share = each.judged.accepted / max(1, each.judged.sampled)
@@ -498,11 +508,11 @@ def _helps(each: Closest, discovery: Discovery) -> Iterator[str]:
             and not each.is_cut_short(discovery.settings.delta)
         ):
             yield (
-                f"--delta {delta:g} would let {rule} pass, though readers may refuse "
+                f"--delta {delta:g} lets `{rule}` pass, though readers may refuse "
                 f"{rounded(delta)} of its rewrites"
                 if each.asked
-                else f"--delta {delta:g} has the model asked about {rule} too: nobody knows "
-                f"whether it flips a row, and readers may refuse {rounded(delta)} of its rewrites"
+                else f"--delta {delta:g} tries `{rule}` on the model: it may flip no row, and "
+                f"readers may refuse {rounded(delta)} of its rewrites"
             )
 
 

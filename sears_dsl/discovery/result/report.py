@@ -190,30 +190,30 @@ def _report(discovery: Discovery, manifest: Manifest) -> str:
     """The discovery for people: what was found, from how many, and what was left out."""
     counts = discovery.funnel
     searched = counts.right - counts.held_out
-    known = " or by a known rule" if any(each.source for each in discovery.rules) else ""
+    known = " or the rule is a known one" if any(each.source for each in discovery.rules) else ""
     lines = [
         "# Rules that flip the model",
         "",
         f"{counted(counts.selected, 'rule flips', 'rules flip')} "
-        f"{counts.rows_flipped:,} of the {searched:,} rows that the "
-        f"model has right and the rules were found on "
-        f"({100 * counts.rows_flipped / max(1, searched):.1f}%), with S ≥ τ{known}.",
+        f"{counts.rows_flipped:,} of the {searched:,} searched rows "
+        f"({100 * counts.rows_flipped / max(1, searched):.1f}%): rows that the model gets right, "
+        f"on which the rules were found. A flip counts here if S ≥ τ{known}.",
     ]
     if counts.held_out:
         flipped = counts.held_out_flipped or 0
         lines += [
-            f"Of {counts.held_out:,} right rows that took no part {flipped:,} are flipped "
-            f"({100 * flipped / counts.held_out:.1f}%), with S ≥ τ{known}."
+            f"Of {counts.held_out:,} held-out rows, which took no part in the search, "
+            f"{flipped:,} are flipped ({100 * flipped / counts.held_out:.1f}%)."
         ]
     lines += [
         "",
         *_table(manifest),
         "",
-        "A flip is a row that the model has right before the rule and wrong after it; *with S ≥ τ* "
-        "is how many of the flips keep the meaning, as the score has it. Intervals are 95%, "
-        "Wilson's. q is the false-discovery rate at which the rule would count as flipping more "
-        f"than a paraphrase that keeps the meaning does ({rounded(manifest.base_rate)} of "
-        f"{manifest.base_rows:,} rows are flipped by one).",
+        "A flip is a row that the model gets right before the rule and wrong after it; *with "
+        "S ≥ τ* is how many of the flips keep the meaning, according to the score. Intervals are "
+        "95% (Wilson). q is the false-discovery rate at which the rule would count as flipping "
+        f"more rows than a paraphrase that keeps the meaning does ({rounded(manifest.base_rate)} "
+        f"of {manifest.base_rows:,} rows are flipped by one).",
         *_cautions(manifest),
         *_one_flip(discovery.rules),
         *_closest(discovery),
@@ -249,7 +249,7 @@ def _report(discovery: Discovery, manifest: Manifest) -> str:
     selected = {each.text for each in discovery.rules}
     stood_for = [each for each in discovery.collapsed if each[1] in selected]
     if stood_for:
-        lines += ["", "## Left out, since a selected rule says the same", ""]
+        lines += ["", "## Left out because a selected rule says the same", ""]
         lines += [f"- `{rule}`: {reason} `{into}`" for rule, into, reason in stood_for]
     return "\n".join(lines) + "\n"
 
@@ -307,8 +307,8 @@ def _cautions(manifest: Manifest) -> list[str]:
     """What the numbers are counted on, and what that means."""
     lines = [
         "",
-        "Numbers without *held out* are from the rows on which the rules were found and chosen, "
-        "and so a little too good.",
+        "Numbers that are not *held out* come from the rows on which the rules were found and "
+        "chosen, and are a little too good.",
     ]
     if manifest.models:
         lines[:0] = ["", _ACROSS[manifest.settings.across]]
@@ -317,10 +317,10 @@ def _cautions(manifest: Manifest) -> list[str]:
     if manifest.settings.order == "meaning":
         lines += [
             "",
-            "*Accepted on text*: how many of a rule's rewrites of much text have S ≥ τ, and what "
-            "share readers surely accept: one-sided, and less where nobody has read the change of "
-            "words before. Known rules were accepted by people, and are not judged. The model was "
-            "asked about rules after that.",
+            "*Accepted on text*: how many of the rule's rewrites of a lot of text have S ≥ τ; *at "
+            "least*: the share that readers accept at least, with a chance of four in five. It is "
+            "lower if nobody has read this change of words before. Known rules are not judged, "
+            "since people have accepted them. Only after that was the model asked.",
         ]
     return lines
 
@@ -333,20 +333,22 @@ def _one_flip(rules: Sequence[FoundRule]) -> list[str]:
     rests = "rests" if len(names) == 1 else "rest"
     return [
         "",
-        f"**One flip may be chance:** {', '.join(names)} {rests} on a single row. More rows say "
-        "whether the model fails there in general.",
+        f"**One flip may be chance:** {', '.join(names)} {rests} on a single row. More rows would "
+        "show whether the model fails there in general.",
     ]
 
 
 _ACROSS = {
-    "any": "Rows are those that every model has right, and a flip is one that any of them then has "
-    "wrong; the columns of the models say how many each. The rules flip as many rows as can be.",
-    "shared": "Rows are those that every model has right; the columns of the models say how many "
-    "of them each then has wrong. The rules are those that models share: as many rows and models "
-    "as can be, each rule by the share of the models that it flips.",
-    "apart": "Rows are those that every model has right; the columns of the models say how many "
-    "of them each then has wrong. The rules tell the models apart: as many rows as can be at which "
-    "one fails and another does not, less those the other way round.",
+    "any": "The searched rows are those that every model gets right. A flip is a row that any of "
+    "them then gets wrong; the columns of the models say how many rows each does. The rules were "
+    "selected to flip as many rows as possible.",
+    "shared": "The searched rows are those that every model gets right; the columns of the models "
+    "say how many of them each then gets wrong. The rules were selected to flip as many pairs of a "
+    "row and a model as possible, each weighted by the share of the models that its rule flips.",
+    "apart": "The searched rows are those that every model gets right; the columns of the models "
+    "say how many of them each then gets wrong. The rules were selected to tell the models apart: "
+    "to flip as many rows as possible for one model and not for another, less those the other way "
+    "round.",
 }
 
 
@@ -382,15 +384,15 @@ def _lack(each: Closest, discovery: Discovery) -> str:
     """What a rule that came close lacked."""
     match each.lacks:
         case "flips":
-            return "flips"
+            return "more flips"
         case "rate":
             base_rate = rounded(discovery.base_rate)
-            return f"more flips than rewordings give in general ({base_rate})"
+            return f"a higher rate of flips than rewordings have in general ({base_rate})"
         case "text":
-            return "time to judge it" if each.is_unjudged else "text in which it changes something"
+            return "time to judge it" if each.is_unjudged else "text that it changes"
     if each.is_cut_short(discovery.settings.delta):
         return "time to judge it to the end"
-    return "readers who surely accept it"
+    return "certainty that readers accept it"
 
 
 def _escaped(text: str) -> str:
