@@ -174,14 +174,14 @@ def _of_rows(total: int, rows: ArrayLike, correct: ArrayLike) -> tuple[Int64Arra
     places, good = np.asarray(rows, np.int64).ravel(), np.asarray(correct, np.bool_).ravel()
     if len(places) != len(good):
         raise UsageError(
-            f"there are {len(places):,} places for {len(good):,} answers",
-            help="give for each answer its row or its group, and whether it is right",
+            f"{len(places):,} rows or groups are given for {len(good):,} answers",
+            help="give one row or group for each answer, and whether the answer is right",
         )
     if len(places) and not 0 <= int(places.min()) <= int(places.max()) < total:
         raise UsageError(
-            f"rows or groups are numbered from {places.min()} to {places.max()}, and there are "
-            f"{total:,}",
-            help="count them from 0",
+            f"rows or groups are numbered from {places.min()} to {places.max()}, but there are "
+            f"only {total:,}",
+            help="number them from 0",
         )
     return np.bincount(places[good], minlength=total), np.bincount(places, minlength=total)
 

@@ -47,7 +47,7 @@ def decide(
         outcome: counts[outcome] for outcome in ("failed", "passed", "not judged", "measured")
     }
     if effects.rules and not effects.right.any() and not gates.any_limit:
-        why = "the model has no row right"
+        why = "the model gets no row right"
         return document.Verdict(outcome="not judged", reasons=(why,), counts=all_counts)
     if not gates.any_limit:
         return document.Verdict(outcome="measured", reasons=("no limit is set",), counts=all_counts)
@@ -378,8 +378,8 @@ def _notes(effects: Effects, gates: Gates, slices: Sequence[SliceResult]) -> Ite
     data = effects.data
     if not effects.labelled:
         yield (
-            "No column of labels was named: what the model says of an untouched row counts as "
-            "right, and nothing is said about accuracy."
+            "No label column was given: the model's answer to the original row counts as right, "
+            "and accuracy is not reported."
         )
     if not effects.right.any() and any(each.label != REFUSED for each in effects.answers):
         yield _nothing_right(effects)
@@ -388,10 +388,11 @@ def _notes(effects: Effects, gates: Gates, slices: Sequence[SliceResult]) -> Ite
     if refused or effects.refused:
         yield (
             f"The model refused {refused:,} of {len(effects.answers):,} rows, which count as "
-            f"wrong; {effects.refused:,} rewrites are left out since it refused them or their row."
+            f"wrong. {effects.refused:,} rewrites are left out because the model refused them or "
+            "their row."
         )
     if not effects.confident:
-        yield "The model gives no confidence, so how sure it is of its answers is not shown."
+        yield "The model reports no confidence, so none is shown."
     # A row occurs once for each column that a rule may rewrite, which is not a repetition.
     of_file = {
         data.number(place): tuple(sorted(row.items())) for place, row in enumerate(data.rows)
@@ -399,8 +400,8 @@ def _notes(effects: Effects, gates: Gates, slices: Sequence[SliceResult]) -> Ite
     repeated = len(of_file) - len(set(of_file.values()))
     if repeated:
         yield (
-            f"{repeated:,} of {len(of_file):,} rows repeat another row. Each counts, so the "
-            f"intervals are a little too narrow."
+            f"{repeated:,} of {len(of_file):,} rows repeat another row. Each of them counts, so "
+            "the intervals are slightly too narrow."
         )
     yield from _unknown_labels(effects)
     silent = [effect.name for effect in effects.rules if not len(effect)]
@@ -409,36 +410,36 @@ def _notes(effects: Effects, gates: Gates, slices: Sequence[SliceResult]) -> Ite
         rules = f"{len(silent):,} of {counted(len(effects.rules), 'rule')} {verb}"
         where = " that the model answers" if effects.refused else " of this data"
         if any(effect.rejected for effect in effects.rules if not len(effect)):
-            where += " in a way that the oracle keeps"
+            where += " in a way that the oracle accepts"
         yield f"{rules} no row{where}: {_some(silent)}."
     unrendered = [effect for effect in effects.rules if effect.unrenderable]
     if unrendered:
         instances = counted(sum(each.unrenderable for each in unrendered), "instance")
         causes = causes_left_alone(each.rule for each in unrendered)
-        yield f"Left alone: {instances}, since {causes}."
+        yield f"Left unchanged: {instances}, because {causes}."
     left_out = sum(effect.left_out for effect in effects.rules)
     if left_out:
-        yield f"{left_out:,} rewrites were left out, since they would touch a span."
+        yield f"{left_out:,} rewrites were left out because they would touch a span."
     if data.guards is not None:
         yield from data.guards.notes
     yield from (f"{sentence[:1].upper()}{sentence[1:]}." for sentence in data.notes)
     columns = len(set(data.rewritten_columns or ()))
     if columns > 1:
         yield (
-            f"Each row of the file is there {columns} times, once for each of the "
-            f"columns that a rule may rewrite: {data.column}."
+            f"Each row of the file appears {columns} times, once for each column that rules may "
+            f"rewrite: {data.column}."
         )
     if effects.rules and not gates.any_limit:
         yield (
-            "No limit is set, such as --max-flip-rate. A small q says that a rule surely fails on "
-            f"over {percent(gates.tolerated)} of its rows; a discovered one may change the meaning "
-            "in so many, so that flips there would be no mistakes."
+            "No limit is set (see --max-flip-rate). A small q is evidence that a rule fails on "
+            f"more than {percent(gates.tolerated)} of its rows. A discovered rule may change the "
+            "meaning of up to that share, and there a flip need not be a mistake."
         )
     worse = [each for each in slices if each.q_value is not None and each.q_value < CERTAIN]
     if worse:
         yield (
             f"{len(worse)} of {len(slices)} slices have a flip rate that clearly differs from "
-            f"that of the rest (q < {CERTAIN})."
+            f"the rest (q < {CERTAIN})."
         )
 
 
@@ -471,11 +472,11 @@ def _unknown_labels(effects: Effects) -> Iterator[str]:
         if label and len(effect) and effect.failed.all() and label not in known:
             yield (
                 f"{effect.name} expects the label {readable(label)!r}, which no row has and the "
-                f"model says of none."
+                "model never gives."
             )
 
 
-NOTHING_RIGHT = "The model has no row right."
+NOTHING_RIGHT = "The model gets no row right."
 
 
 def _nothing_right(effects: Effects) -> str:
@@ -483,7 +484,7 @@ def _nothing_right(effects: Effects) -> str:
     says = sorted({answer.label for answer in effects.answers} - {REFUSED})[:_NAMED]
     labels = sorted({label for of_row in effects.data.labels or () for label in of_row})[:_NAMED]
     return (
-        f"{NOTHING_RIGHT} It says {', '.join(map(repr, map(readable, says)))}; the "
+        f"{NOTHING_RIGHT} It answers {', '.join(map(repr, map(readable, says)))}; the "
         f"labels are {', '.join(map(repr, map(readable, labels)))}. Do they mean the same? "
         f"{WRITE_ALIKE}."
     )
@@ -503,8 +504,8 @@ def _worse_draws(
     if worse:
         rules = counted(len(worse), "rule passes", "rules pass")
         yield (
-            f"{rules} by the first draw and would fail by the worst one: {_some(worse)}. Limits "
-            "judge the first draw."
+            f"{rules} in the first draw but would fail in the worst one: {_some(worse)}. Limits "
+            "apply to the first draw."
         )
 
 
@@ -513,7 +514,7 @@ def _unasked(robust: Robustness | None, gates: Gates, choices: AuditChoices) -> 
     asked = [each.rate for each in gates.of_robustness if each.demand in ("robust", "invariant")]
     if robust is not None and choices.tolerance is None and robust.tolerance not in asked:
         tau = f"{100 * robust.tolerance:g}%"
-        yield f"No tolerance was chosen (--tolerance): robust means at the default τ = {tau}."
+        yield f"No tolerance was given (--tolerance); robustness is at the default τ = {tau}."
 
 
 def _unscored(effects: Effects, circumstances: Circumstances) -> Iterator[str]:
@@ -526,8 +527,8 @@ def _unscored(effects: Effects, circumstances: Circumstances) -> Iterator[str]:
     if same and circumstances.scorer is not None:
         rules = counted(len(same), "rule writes", "rules write")
         yield (
-            f"{rules} the same words in other characters or another case, of which a scorer can "
-            f"say nothing: {_some(same)}."
+            f"{rules} the same words in other characters or another case, so they are not scored: "
+            f"{_some(same)}."
         )
 
 
@@ -541,7 +542,7 @@ def _doubts(records: Sequence[document.RuleRecord]) -> Iterator[str]:
     if unsure:
         rules = counted(len(unsure), "rule keeps", "rules keep")
         yield (
-            f"{rules} the meaning of clearly fewer than {percent(document.EQUIVALENT)} of the "
-            f"rows, by the scorer: {_some(unsure)}. A flip on a row whose meaning changed may be a "
-            "right answer."
+            f"By the scorer, {rules} the meaning of clearly fewer than "
+            f"{percent(document.EQUIVALENT)} of the rows: {_some(unsure)}. Where the meaning "
+            "changed, a flip may be the right answer."
         )

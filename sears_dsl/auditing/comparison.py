@@ -26,12 +26,12 @@ from sears_dsl.language.printer import rule_called
 
 _Key = TypeVar("_Key")
 #: Rules that expect another answer do not count, since they change what is right.
-AGAINST_WORST = "accuracy against the worst rule that expects the same answer"
+AGAINST_WORST = "accuracy with the worst rewrites by rules that expect the same answer"
 # What is compared: a rule by its id, or an accuracy.
 _Test: TypeAlias = tuple[Literal["rule", "accuracy", "worst"], str]
 RateChange: TypeAlias = Literal["worse", "better", "no evidence", "not compared"]
 """How a rate changed; ``no evidence`` if the difference may be chance (p ≥ 0.05, Holm)."""
-NO_ROW = "no row was tested in both"
+NO_ROW = "no row was tested in both audits"
 """The note on a rule that has nothing to be compared on."""
 FIRST_ALONE, SECOND_ALONE = "only the first audit has it", "only the second audit has it"
 """The notes on a rule that one audit lacks."""
@@ -200,7 +200,7 @@ def compared_draws(audits: Sequence[documents.AuditDocument]) -> Iterator[str]:
     draws = [each.draws for each in audits]
     if max(draws) > 1:
         counts = ", ".join(map(str, draws))
-        yield f"draws of noise in each audit: {counts}; the first draw of each is what is compared"
+        yield f"draws of noise per audit: {counts}; only the first draw of each is compared"
 
 
 def _check(first: documents.AuditDocument, second: documents.AuditDocument) -> None:
@@ -293,7 +293,7 @@ def changes_in_words(outcomes: Sequence[RateChange]) -> str:
     return (
         f"{counted(len(outcomes), 'rule')}: "
         f"{outcomes.count('better')} better, {outcomes.count('worse')} worse, "
-        f"{outcomes.count('no evidence')} without evidence of a difference, "
+        f"{outcomes.count('no evidence')} with no evidence of a difference, "
         f"{outcomes.count('not compared')} not compared"
     )
 
@@ -305,7 +305,7 @@ def _summary(
     for name, paired in (("accuracy", accuracy), (AGAINST_WORST, worst)):
         if paired is not None:
             lines.append(
-                f"{name}: {paired.in_percent}, difference {paired.in_points} points, "
+                f"{name}: {paired.in_percent}, a difference of {paired.in_points} points, "
                 f"p = {paired.adjusted_p_value:.2g} (Holm)"
             )
     return lines
@@ -410,7 +410,7 @@ class GridDocument(documents.DocumentRecord):
 def grid(audits: Mapping[str, documents.AuditDocument]) -> GridDocument:
     """Set audits side by side, by the names of their columns, and compare them with the first."""
     if len(audits) < _LEAST:
-        raise UsageError("one audit is not a grid", help="name two audits or more")
+        raise UsageError("a grid needs more than one audit", help="name two audits or more")
     (_, first), *others = audits.items()
     pairs = [compare(first, other) for _, other in others]
     contrasts = _contrasts(pairs)
@@ -513,7 +513,7 @@ def _grid_summary(models: Sequence[GridModel], rules: Sequence[GridRule]) -> Ite
             for cell in (rule.cells[place] for rule in rules)
             if cell.against_first is not None
         ]
-        sentence = f"{model.name} against {first.name}, {changes_in_words(outcomes)}"
+        sentence = f"{model.name} against {first.name} on {changes_in_words(outcomes)}"
         contrast = model.accuracy_against_first
         if contrast is not None:
             paired = contrast.paired
@@ -531,7 +531,7 @@ def _changed_rules(names: Sequence[str], pairs: Sequence[ComparisonDocument]) ->
             if each.changed
         ]
         if changed:
-            yield f"changed in {name}, and not compared: {listed(changed, _FEW)}"
+            yield f"not compared, because changed in {name}: {listed(changed, _FEW)}"
 
 
 def _shared(models: Sequence[GridModel], rules: Sequence[GridRule]) -> Iterator[str]:
@@ -549,6 +549,6 @@ def _shared(models: Sequence[GridModel], rules: Sequence[GridRule]) -> Iterator[
         elif len(failing) == 1 and all(cell.failures is not None for cell in rule.cells):
             alone.setdefault(failing[0], []).append(rule_called(rule.rule, rule.id))
     if every:
-        yield f"every model fails at {listed(every, _FEW)}"
+        yield f"every model fails on {listed(every, _FEW)}"
     for name, rules_of_it in alone.items():
-        yield f"{name} alone fails at {listed(rules_of_it, _FEW)}"
+        yield f"only {name} fails on {listed(rules_of_it, _FEW)}"

@@ -310,8 +310,8 @@ def read_audit(path: Path) -> AuditDocument:
         first = error.errors()[0]
         place = ".".join(map(str, first["loc"])) or "the file"
         raise DataError(
-            f"{file} is not an audit of this version: {place}: {first['msg']}",
-            help="`sears audit` writes audit.json; run it again with this version of sears",
+            f"{file} is not an audit that this version reads: {place}: {first['msg']}",
+            help="run `sears audit` again with this version of sears; it writes audit.json",
         ) from error
 
 
@@ -331,7 +331,7 @@ def require_same_rows(
     """Raise an error unless both audits are of the same rows."""
     if other.data.sha256 != first.data.sha256:
         raise UsageError(
-            f"{called} of other rows: {first.data.rows:,} rows "
+            f"{called} of different rows: {first.data.rows:,} rows "
             f"{first.data.sha256[:12]}… and {other.data.rows:,} rows {other.data.sha256[:12]}…",
             help="audit the models on the same file, columns and labels",
         )
@@ -352,7 +352,7 @@ def conclusion(document: AuditDocument) -> str:
     if outcome == "failed":
         return f"The model fails: {_failures(document, judged)}{rest}."
     if outcome == "not judged":
-        return f"The model cannot be judged by these rows: {document.verdict.reasons[0]}."
+        return f"The model cannot be judged on these rows: {document.verdict.reasons[0]}."
     limited = any(each.judgement.limit is not None for each in document.rules)
     if outcome == "passed" and not limited and document.gates.rows_flipped is None:
         return f"The model passes: {_of_robustness(document, 'passed')}{rest}."
@@ -378,25 +378,26 @@ def _nothing_judged(document: AuditDocument) -> str:
     if not document.rules and document.together.accuracy is not None:
         right = document.together.accuracy.before
         sentences = "".join(
-            f", and {percent(each.pooled.rate)} of {each.pooled.total:,} sentences of templates"
+            f" and {percent(each.pooled.rate)} of {each.pooled.total:,} template sentences"
             for each in document.columns
             if each.column == OF_SENTENCES
         )
-        rows = f"{percent(right.rate)} of the rows right"
-        return f"No rule took part; the model has {rows}{sentences}."
+        rows = f"{percent(right.rate)} of the rows{sentences} right"
+        return f"No rule was tested; the model gets {rows}."
     lost = lost_of(document.rules)
     if lost and not any(each.changed for each in document.rules):
-        return f"Nothing can be said about the model: no rewrite is left, since {lost}."
+        return f"Nothing can be said about the model: no rewrite is left, because {lost}."
     also = f"; {lost}" if lost else ""
     if not most:
-        why = "no rule changes a row that the model has right"
+        why = " about the model: no rule changes a row that the model gets right"
         if "1" not in document.right_rows:
-            why = "it has no row right, as where answers and labels are written differently"
-        return f"Nothing can be said about the model: {why}{also}."
+            unlike = "as happens when answers and labels are spelled differently"
+            why = f": the model gets no row right, {unlike}"
+        return f"Nothing can be said{why}{also}."
     rows = counted(most, "row")
     return (
-        f"Too little was tested to judge the model: no rule changes more than {rows} that the "
-        f"model has right, and {document.gates.support} are needed{also}."
+        f"Too few rows were tested to judge the model: no rule changes more than {rows} that the "
+        f"model gets right, and {document.gates.support} are needed{also}."
     )
 
 
@@ -412,17 +413,17 @@ def _failures(document: AuditDocument, judged: Sequence[RuleRecord]) -> str:
     whole = document.together.flipped
     if failed:
         one = len(failed) == 1
-        doubt = f", though {'it' if one else 'each of them'} may be chance"
+        doubt = f", though {'this' if one else 'each of these'} may be chance"
         return (
             f"{_subject(failed, judged)} {_verb(judged, failed)} {_than(failed, one=one)}"
             f"{_worst(failed)}{'' if any(map(_clear, failed)) else doubt}"
         )
     if document.verdict.all_rules == "failed":
         return (
-            f"all rules together flip more rows than they may, {whole.count:,} of {whole.total:,} "
+            f"all rules together flip more rows than allowed: {whole.count:,} of {whole.total:,} "
             f"({percent(whole.rate)})"
         )
-    return _of_robustness(document, "failed") or "what was demanded could not be judged"
+    return _of_robustness(document, "failed") or "what is required could not be judged"
 
 
 def _of_robustness(document: AuditDocument, outcome: JudgementOutcome) -> str:
@@ -431,7 +432,7 @@ def _of_robustness(document: AuditDocument, outcome: JudgementOutcome) -> str:
     of_outcome = [each for each in gates if each.outcome == outcome]
     if not of_outcome:
         return ""
-    more = f", and {len(of_outcome) - 1} more alike" if len(of_outcome) > 1 else ""
+    more = f" (and {counted(len(of_outcome) - 1, 'more gate')})" if of_outcome[1:] else ""
     return f"{of_outcome[0].gate}: {of_outcome[0].reason}{more}"
 
 
@@ -449,7 +450,7 @@ def _verb(judged: Sequence[RuleRecord], subject: Sequence[RuleRecord]) -> str:
 def _than(records: Sequence[RuleRecord], *, one: bool) -> str:
     """The limit that these rules exceed, in words; `one` if the sentence is about one rule."""
     limits = {each.judgement.against for each in records}
-    own = "its" if one else "the"
+    own = "its" if one else "their"
     if len(limits) > 1:
         return f"more of {own} tested rows than allowed"
     return f"more than {percent(limits.pop())} of {own} tested rows"
@@ -458,5 +459,5 @@ def _than(records: Sequence[RuleRecord], *, one: bool) -> str:
 def _worst(records: Sequence[RuleRecord]) -> str:
     worst = max(records, key=lambda each: (each.judgement.failures.rate or 0.0, each.id))
     failures = worst.judgement.failures
-    share = f"{failures.count:,} of {failures.total:,}, {percent(failures.rate)}"
-    return f"{', most of all' if len(records) > 1 else ':'} {worst.name}, {share}"
+    share = f"{failures.count:,} of {failures.total:,} ({percent(failures.rate)})"
+    return f"{', above all' if len(records) > 1 else ':'} {worst.name} with {share}"

@@ -117,15 +117,15 @@ class ErrorsDocument(DocumentRecord):
         """The result in one sentence."""
         points = 100 * self.over_majority.mean
         scores = (
-            f"micro F1 {self.f1.mean:.3f} against {self.majority_f1.mean:.3f} of always saying "
-            f"“{self.majority}” ({points:+.1f} points, {100 * self.over_majority.low:+.1f} to "
+            f"micro F1 {self.f1.mean:.3f}, against {self.majority_f1.mean:.3f} for always saying "
+            f"“{self.majority}” ({points:+.1f} points, 95% {100 * self.over_majority.low:+.1f} to "
             f"{100 * self.over_majority.high:+.1f})"
         )
         if not self.foretold:
-            return f"Nothing that is known of an answer says whether it is wrong: {scores}."
+            return f"No feature of an answer predicts whether it is wrong: {scores}."
         telling = [each.name for each in self.features if each.importance.low > 0][:3]
-        by = f", most by {', '.join(telling)}" if telling else ""
-        return f"Wrong answers can be foreseen{by}: {scores}."
+        by = f", best by {', '.join(telling)}" if telling else ""
+        return f"Wrong answers can be predicted{by}: {scores}."
 
 
 FeatureKind: TypeAlias = Literal["number", "category"]
@@ -202,7 +202,7 @@ def instances(
 def same_rows(audits: Mapping[str, AuditDocument]) -> None:
     """Raise an error unless all audits are of the same rows."""
     if not audits:
-        raise UsageError("no audit is named", help="name folders that `sears audit` wrote")
+        raise UsageError("no audit is given", help="name folders that `sears audit` wrote")
     (first_name, first), *others = audits.items()
     for name, other in others:
         require_same_rows(first, other, called=f"{first_name} and {name} are audits")
@@ -321,13 +321,13 @@ def _check(answers: LearningRows) -> None:
         advice = "audit more rows or rules"
     elif fewer < LEAST_OF_A_CLASS:
         subject = "answer is" if fewer == 1 else "answers are"
-        problem = f"only {fewer} of {total:,} {subject} {name}: nothing can be learned of them"
-        advice = f"audit rows of which the model has at least {LEAST_OF_A_CLASS} {name}"
+        problem = f"only {fewer} of {total:,} {subject} {name}, which is too few to learn from"
+        advice = f"audit rows of which the model gets at least {LEAST_OF_A_CLASS} {name}"
     elif rows < FOLDS:
-        problem = f"the answers are to {rows} rows of the data: {FOLDS} folds need as many"
+        problem = f"the answers are to only {rows} rows, and {FOLDS} folds need {FOLDS}"
         advice = "audit more rows"
     elif not answers.features:
-        problem = "nothing that is known of the answers differs between them"
+        problem = "all answers have the same features, so there is nothing to learn from"
         advice = "name the audited file with --data, so that the texts are known"
     else:
         return
@@ -404,25 +404,25 @@ def predict_errors(
         of_rows = {name: _values(name, cells) for name, cells in slicings.items()}
     elif features:
         raise UsageError(
-            f"{features[0]} is a feature of rows, and the rows are not given",
+            f"{features[0]} is a feature of the rows, which are not given",
             help="name the audited file with --data",
         )
     else:
-        notes.append("Features of texts are left out: the audited file is not named (--data).")
+        notes.append("Features of texts are left out: the audited file is not given (--data).")
     answers = instances(audits, of_rows)
     learned = learn(answers, seed=seed)
     known = {each.name for each in answers.features}
     if "confidence" not in known:
-        notes.append("The model does not say how sure it is: confidence is not a feature.")
+        notes.append("The model reports no confidence, so confidence is not a feature.")
     if len(np.unique(answers.rows)) < len(answers.rows):
         notes.append(
-            "Several answers are to the same row; they stand in the same fold, so that no answer "
-            "is told by another to the same text."
+            "Several answers belong to the same row. They stay in one fold, so that no answer is "
+            "predicted from another to the same text."
         )
     if not first.labelled:
         notes.append(
-            "The data has no labels: an answer counts as wrong where it differs from that to the "
-            "untouched row, and untouched rows are left out."
+            "The data has no labels: an answer counts as wrong if it differs from the answer to "
+            "the original row, and original rows are left out."
         )
     return _document(audits, answers, learned, seed=seed, notes=notes, with_data=data is not None)
 
@@ -436,9 +436,9 @@ def _audited_rows(
     )  # fmt: skip
     if rows.digest != audit.data.sha256:
         raise DataError(
-            f"{rows.path} has other rows than were audited: SHA-256 {rows.digest[:12]}…, audited "
+            f"{rows.path} has other rows than the audit: SHA-256 {rows.digest[:12]}…, not "
             f"{audit.data.sha256[:12]}…",
-            help="name the file of the audits, as it was then",
+            help="name the file that was audited, unchanged since then",
         )
     return rows
 
@@ -460,8 +460,8 @@ def _values(name: str, cells: Sequence[object] | slices.Computed) -> Sequence[sl
     if isinstance(cells, slices.Computed):
         if cells.cells is None:
             raise UsageError(
-                f"{name} is not a feature of rows",
-                help=f"words({slices.ANSWER}) is among the features already",
+                f"{name} is not a feature of the rows",
+                help=f"leave it out: words({slices.ANSWER}) is a feature anyway",
             )
         return cells.values()
     numbers = all(each is None or isinstance(each, (int, float)) for each in cells)

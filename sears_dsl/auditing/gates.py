@@ -98,18 +98,18 @@ class Gates:
         rates += [gate.rate for gate in self.own]
         if not all(rate is None or 0 <= rate <= 1 for rate in rates) or self.support < 1:
             raise UsageError(
-                f"{self} demands what cannot be",
-                help="rates lie between 0 and 1, the support is at least 1",
+                f"{self} cannot be met by any model",
+                help="give rates between 0 and 1 and a support of at least 1",
             )
         if self.require_support and not self.any_limit:
             raise UsageError(
-                "support is required, and nothing is demanded: a rule is judged by a limit",
-                help="--require-support needs a limit, such as --max-flip-rate 5%",
+                "--require-support has no limit to judge rules by",
+                help="set a limit as well, such as --max-flip-rate 5%",
             )
         names = [gate.name for gate in self.own]
         twice = [each for each in names if names.count(each) > 1]
         if twice:
-            raise UsageError(f"the gate {twice[0]} is there twice", help="give it one rate")
+            raise UsageError(f"the gate {twice[0]} is given twice", help="give it one rate")
 
     @property
     def any_limit(self) -> bool:
@@ -159,12 +159,12 @@ class Gates:
             others = "template:ID, tag:NAME or all"
             if gate.demand == "failures":
                 known, what = of_failures, "rule"
-                others = "tag:NAME or severity:high; templates have robust:, mean: …"
+                others = "tag:NAME or severity:high; for templates, write robust:, mean: …"
             if gate.selector not in known:
                 near = difflib.get_close_matches(gate.selector, sorted(known), n=1)
                 guess = f"did you mean {near[0]}? " if near else ""
                 raise UsageError(
-                    f"the gate {gate.name} has no {what}",
+                    f"the gate {gate.name} matches no {what}",
                     help=f"{guess}a gate names a rule's id, {others}",
                 )
 
@@ -305,11 +305,11 @@ def judge_share(
     `changed` is the number of changed rows, and `lost` says why rewrites do not count.
     """
     if share.rate is None:
-        none_right = "the model has none of the rows that it changes right"
-        nothing = none_right if changed else lost or "it changes no row"
-        return "not judged", f"nothing to test on: {nothing}"
+        none_right = "the model gets none of the changed rows right"
+        nothing = none_right if changed else lost or "the rule changes no row"
+        return "not judged", f"nothing to test: {nothing}"
     if share.total < support:
-        rows = f"{share.total} {'row' if share.total == 1 else 'rows'} tested, {support} are needed"
+        rows = f"{share.total} {'row' if share.total == 1 else 'rows'} tested, {support} needed"
         few = f"too little support: {rows}; {share.count} of {share.total} fail"
         return "not judged", few
     if limit is None:
@@ -322,9 +322,10 @@ def judge_share(
         return "failed", f"{shown}, clearly above {most}"
     if judge_by == "proof":
         if share.high > limit:
-            return "failed", f"{shown}; it may be {percent(share.high)}, above {most}"
-        return "passed", f"{shown}, surely at most {most}"
+            high = percent(share.high)
+            return "failed", f"{shown}; the 95% interval reaches {high}, above {most}"
+        return "passed", f"{shown}; the 95% interval ends within {most}"
     if share.rate <= limit:
         return "passed", f"{shown}, at most {most}"
-    doubt = f"{shown}, above {most}, though it may be chance"
+    doubt = f"{shown}, above {most}, though this may be chance"
     return ("failed" if judge_by == "rate" else "passed"), doubt

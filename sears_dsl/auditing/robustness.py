@@ -343,19 +343,19 @@ def _joined(parts: Sequence[NDArray[Any]], kind: type[np.generic]) -> NDArray[An
 def judged_gate(gate: Gate, record: RobustnessRecord, gates: Gates) -> tuple[JudgementOutcome, str]:
     """Judge a gate by a record; returns the outcome, and the reason in a sentence."""
     if not record.rows:
-        return "not judged", "nothing to test on: no row is changed"
+        return "not judged", "nothing to test: no row is changed"
     if record.rows < gates.support:
-        counts = f"{_number_of(record)} take part, {gates.support} are needed"
+        counts = f"{_number_of(record)} tested, {gates.support} needed"
         return "not judged", f"too little support: {counts}"
     if gate.demand not in ("robust", "invariant"):
         return _at_least(gate, record, gates.judge_by)
     holds = accuracies.is_robust if gate.demand == "robust" else accuracies.is_invariant
-    may = "fall" if gate.demand == "robust" else "move"
-    words = f"{in_words(record)}; it may {may} by {100 * gate.rate:g}%"
+    change = "drop" if gate.demand == "robust" else "change"
+    words = f"{in_words(record)}; the largest {change} allowed is {100 * gate.rate:g} points"
     if holds(record, gate.rate, judge_by=gates.judge_by):
         return "passed", words
     if holds(record, gate.rate) and gates.judge_by == "proof":
-        words += ", and that it does not move further is not certain"
+        words += ", and the interval reaches beyond it"
     return "failed", words
 
 
@@ -366,29 +366,29 @@ def _at_least(
     local = record.local
     if gate.demand == "local":
         sentence = (
-            f"{local.count:,} of {_number_of(record)} are robust each by itself at τ = "
-            f"{100 * record.tolerance:g}%, {tenths(local.rate)} (95% {tenths(local.low)} to "
+            f"{local.count:,} of {_number_of(record)} are locally robust at τ = "
+            f"{100 * record.tolerance:g}%: {tenths(local.rate)} (95% {tenths(local.low)} to "
             f"{tenths(local.high)})"
         )
         value = {"rate": local.rate, "evidence": local.high, "proof": local.low}[judge_by]
     elif gate.demand == "mean":
         of = "template" if record.of_templates else "rule"
-        value, sentence = record.mean, f"accuracy is {tenths(record.mean)} in the mean over {of}s"
+        value, sentence = record.mean, f"mean accuracy over {of}s is {tenths(record.mean)}"
     elif gate.demand == "above-constant" and record.constant and record.after is not None:
         constant = record.constant
         value = record.after - constant.rate
         sentence = (
-            f"accuracy is {tenths(record.after)}, {100 * value:+.1f} points from the "
+            f"accuracy is {tenths(record.after)}, {100 * value:+.1f} points against the "
             f"{tenths(constant.rate)} of always answering {constant.answer!r}"
         )
     elif gate.demand == "above-constant":
-        return "not judged", "no constant answer is known: answers are free"
+        return "not judged", "there is no constant answer to compare with: answers are free text"
     else:
         value = record.after_corrected
-        sentence = f"accuracy is {tenths(value)} where a guess is worth 0"
+        sentence = f"accuracy corrected for guessing is {tenths(value)}"
     if value is None:
-        return "not judged", "what a guess is worth is not known: answers are free, or of one label"
-    reason = f"{sentence}; at least {100 * gate.rate:g}% is wanted"
+        return "not judged", "no correction for guessing: answers are free text or of one label"
+    reason = f"{sentence}; at least {100 * gate.rate:g}% is required"
     return ("passed" if value >= gate.rate - ROUNDING else "failed"), reason
 
 
@@ -396,15 +396,16 @@ def in_words(record: RobustnessRecord) -> str:
     """How the accuracy changes, as a sentence without its full stop."""
     if record.gap is None:
         return "no row is changed"
-    by = f"{points(record.gap)} points (95% {points(record.low)} to {points(record.high)})"
+    change = f"{points(record.gap)} points"
+    interval = f"95% {points(record.low)} to {points(record.high)}"
     if record.of_templates:
         return (
-            f"accuracy is {tenths(record.after)} on {_number_of(record)}, {by} from "
-            f"{tenths(record.before)}"
+            f"accuracy is {tenths(record.after)} on {_number_of(record)} ({change} against "
+            f"{tenths(record.before)}, {interval})"
         )
     return (
         f"accuracy goes from {tenths(record.before)} to {tenths(record.after)} on "
-        f"{_number_of(record)}, by {by}"
+        f"{_number_of(record)} ({change}, {interval})"
     )
 
 

@@ -51,7 +51,7 @@ def read_rates(written: str | Sequence[str]) -> tuple[int, ...]:
         if share is None:
             raise UsageError(
                 f"{name.strip()!r} is not a rate of noise",
-                help="write shares of more than 0% and at most 100%, as 5%,10%,25%",
+                help="give shares above 0% and up to 100%, such as 5%,10%,25%",
             )
         rates.add(share)
     return tuple(sorted(rates))
@@ -83,18 +83,19 @@ def as_found(
     first = recorded[0]
     name = re.split(r"[^a-z]", first.scorer)[0]
     if any((each.scorer, each.tau) != (first.scorer, first.tau) for each in recorded):
-        note(f"note: the rules were scored in different ways; {choice.scorer} scores them here")
+        note(f"note: the rules were found with different scorers; this audit uses {choice.scorer}")
     elif name in INSTEAD_OF:
         note(
-            f"note: the rules were scored by {name} ({first.manifest}), which there is not any "
-            f"more; {choice.scorer} scores them here. Find them anew, or choose --scorer "
-            f"{INSTEAD_OF[name]}, which does what it was for"
+            f"note: the rules were scored by {name} ({first.manifest}), which no longer exists; "
+            f"this audit uses {choice.scorer}. Discover the rules again, or give its replacement: "
+            f"--scorer {INSTEAD_OF[name]}"
         )
     elif name not in SCORER_NAMES:
         own = first.scorer.partition(" ")[0]
         note(
-            f"note: the rules were scored by {own} ({first.manifest}), which a file may not make "
-            f"sears import; {choice.scorer} scores them here. If it is yours: --scorer {own}"
+            f"note: the rules were scored by {own} ({first.manifest}), but sears imports no code "
+            f"that only a file names; this audit uses {choice.scorer}. If {own} is your code, give "
+            f"--scorer {own}"
         )
     else:
         tau = first.tau if choice.tau is None else choice.tau
@@ -105,7 +106,7 @@ def as_found(
 def recorded_otherwise(recorded: FoundScoring, scorer: Scorer) -> str:
     """The note on rules that are scored differently from when they were found."""
     return (
-        f"note: the rules were scored by {recorded.scorer} ({recorded.manifest}), and are now by "
+        f"note: the rules were scored by {recorded.scorer} ({recorded.manifest}); this audit uses "
         f"{scorer.identity}"
     )
 
@@ -151,15 +152,15 @@ def audit_rules(
     """
     if choices.rates and not any(map(draws, matcher.rules)):
         raise UsageError(
-            "no rule draws anything, so no rate changes what the rules do",
-            help="write rate: 10% under a rule, or leave out the rates",
+            "no rule draws at random, so rates would change nothing",
+            help="write `rate: 10%` under a rule, or leave out the rates",
         )
     # A search without labels counts the model's own answers as right.
     rows = {data.digest, replace(data, labels=None).digest}
     same = [Path(each.path).name for each in rulesets if found_on(Path(each.path)) in rows]
     if same:
-        origin = f"The rules of {', '.join(same)} were found on these very rows"
-        note = f"{origin}, so that the model looks worse here than on other rows"
+        origin = f"The rules of {', '.join(same)} were found on these same rows"
+        note = f"{origin}, so the model looks worse here than it would on other rows"
         data = replace(data, notes=(*data.notes, note))
     effects_of = partial(
         rule_effects, data=data, predictor=predictor, oracle=oracle, comparison=choices.comparison,
@@ -227,8 +228,8 @@ def sentences_of(
     templates = sum(len(ruleset.templates) for ruleset in rulesets)
     if templates and also:
         note(
-            f"note: {counted(templates, 'template is', 'templates are')} passed by: one column is "
-            f"written, and the model reads {', '.join(also)} too"
+            f"note: {counted(templates, 'template is', 'templates are')} skipped: templates fill "
+            f"one column, and the model also reads {', '.join(also)}"
         )
     if not templates or also:
         return None

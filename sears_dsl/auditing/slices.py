@@ -255,7 +255,7 @@ class Computed:
         if cells is None:
             if answers is None:
                 raise UsageError(
-                    f"{self.function}({ANSWER}) is about a model's answers, and there are none",
+                    f"{self.function}({ANSWER}) needs a model's answers, and there are none",
                     help="audit a model, or name a column in parentheses",
                 )
             cells = [None if each.label == REFUSED else each.label for each in answers]
@@ -285,13 +285,13 @@ def computed(name: str) -> tuple[str, str] | None:
         near = get_close_matches(function, _FUNCTIONS, n=1)
         guess = f"did you mean {near[0]}({column})? " if near else ""
         raise UsageError(
-            f"{name} names no column, and {function}(…) is not computed",
-            help=f"{guess}{', '.join(_FUNCTIONS)} of a column in parentheses are",
+            f"{name} is neither a column nor a known function of one",
+            help=f"{guess}the functions are {', '.join(_FUNCTIONS)}, as in words(COLUMN)",
         )
     if function == "agreement" and column == ANSWER:
         raise UsageError(
-            f"{name}: a model gives one answer, so nobody agrees with it",
-            help="agreement is of a column that holds several labels, as in agreement(answers)",
+            f"{name}: a model gives a single answer, so there is no agreement to measure",
+            help="name a column that holds several labels, as in agreement(answers)",
         )
     return function, column
 
@@ -339,7 +339,7 @@ def _text(cell: Any, where: str) -> str | None:
     if isinstance(cell, (int, float)):
         return str(cell)
     raise DataError(
-        f"{where}: a text is wanted, not {type(cell).__name__}",
+        f"{where}: expected a text, not {type(cell).__name__}",
         help="name a column of texts in parentheses",
     )
 

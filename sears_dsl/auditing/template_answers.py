@@ -111,8 +111,8 @@ def template_notes(
         listed = ", ".join(f"{name} {count:,}" for name, count in list(rejected.items())[:_NAMED])
         more = ", …" if len(rejected) > _NAMED else ""
         yield (
-            f"The oracle {oracle} rejected {sum(rejected.values()):,} of {whole:,} sentences of "
-            f"templates before the model was asked: {listed}{more}."
+            f"The oracle {oracle} rejected {sum(rejected.values()):,} of {whole:,} template "
+            f"sentences before the model was asked: {listed}{more}."
         )
     known = {label for of_row in effects.data.labels or () for label in of_row}
     if answers.before is not None:
@@ -123,7 +123,7 @@ def template_notes(
             there = ", ".join(map(repr, map(semantic.writable, sorted(known)[:_NAMED])))
             yield (
                 f"{', '.join(names[:_NAMED])}{more} {has} the label {semantic.writable(label)!r}, "
-                f"which no row of the data has: those have {there}."
+                f"but the rows of the data have only {there}."
             )
 
 
@@ -216,7 +216,7 @@ def with_templates(
         if any(map(gate.is_about, effects.rules)):
             both = (of_rules.outcome, outcome)
             outcome = next(each for each in _WORST_FIRST if each in both)
-            reason = f"{of_rules.reason}; of templates: {reason}"
+            reason = f"{of_rules.reason}; for templates: {reason}"
         return replace(of_rules, outcome=outcome, reason=reason)
 
     pairs = zip(gates.of_robustness, robustness.gates, strict=True)

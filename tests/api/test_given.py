@@ -133,10 +133,10 @@ def test_models_and_data_of_no_kind_are_told(
         ({"label": "label", "also": "absent"}, "no column 'absent'"),
         ({"tagger": 3}, "type int is not a tagger"),
         ({"max_flip_rate": "a lot"}, "max_flip_rate='a lot' is not a rate"),
-        ({"gates": ["tag:absent=1%"]}, "the gate tag:absent has no rule"),
+        ({"gates": ["tag:absent=1%"]}, "the gate tag:absent matches no rule"),
         ({"scorer": "absent"}, "there is no scorer 'absent'"),
         ({"scorer": lambda pairs: [1.0] * len(pairs)}, "tau="),
-        ({"gates": "tag:absent=1%"}, "the gate tag:absent has no rule"),
+        ({"gates": "tag:absent=1%"}, "the gate tag:absent matches no rule"),
         ({"rates": [0.05]}, "'0.05' is not a rate of noise"),
         ({"limit": -1}, "limit=-1"),
         ({"limit": "3"}, "limit='3'"),
@@ -221,13 +221,13 @@ def test_a_model_that_fails_is_told_with_its_own_words(rules: sears.Ruleset) -> 
 
 def test_where_nothing_is_right_it_is_told_what_the_model_says(rules: sears.Ruleset) -> None:
     """In a notebook too, whose table has no room for it."""
-    with pytest.warns(UserWarning, match="It says '0', '1'; the labels are 'bad', 'good'"):
+    with pytest.warns(UserWarning, match="It answers '0', '1'; the labels are 'bad', 'good'"):
         sears.audit(lambda texts: [int("good" in text) for text in texts], ROWS, rules, scorer=None)
 
 
 def test_of_several_models_it_is_told_which_has_nothing_right(rules: sears.Ruleset) -> None:
     models = {"mine": predict, "other": lambda texts: ["0"] * len(texts)}
-    with pytest.warns(UserWarning, match="^other: The model has no row right"):
+    with pytest.warns(UserWarning, match="^other: The model gets no row right"):
         sears.audit(models, ROWS, rules, scorer=None)
 
 

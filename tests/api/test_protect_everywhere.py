@@ -54,7 +54,7 @@ def test_an_audit_asks_about_no_rewrite_of_what_stays(rows: Path, options: tuple
     found = json.loads(Path("a/audit.json").read_text("utf-8"))
     film = next(rule for rule in found["rules"] if rule["id"] == "film")
     assert film["changed"] == FREE
-    left_out = f"{FREE} rewrites were left out, since they would touch a span."
+    left_out = f"{FREE} rewrites were left out because they would touch a span."
     assert (left_out in found["notes"]) == ("--protect" not in options)
     assert found["data"]["protect"] == (["answer"] if "--protect" in options else [])
     assert found["data"]["spans"] == ([SPANS] if "--span" in options else [])

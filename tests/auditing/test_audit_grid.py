@@ -56,7 +56,7 @@ def test_each_model_is_held_against_the_first_on_the_same_rows() -> None:
         "not compared"
     ] * 2
     assert found.worse
-    assert found.summary[0].startswith("b against a, 2 rules: 0 better, 1 worse")
+    assert found.summary[0].startswith("b against a on 2 rules: 0 better, 1 worse")
 
 
 def test_all_tests_of_a_grid_are_one_family() -> None:
@@ -81,7 +81,7 @@ def test_a_rule_that_one_audit_lacks_is_not_compared() -> None:
     assert cell.against_first.outcome == "not compared"
     other = audited(rows_of("k" * 40), rules=parse("rule other: movie -> show"))
     lacking = grid({"a": other, "b": flipping(SOME)})
-    assert not any("alone fails" in line for line in lacking.summary)
+    assert not any(line.startswith("only ") for line in lacking.summary)
 
 
 def test_a_rule_that_changed_under_its_id_is_named_with_what_changed() -> None:
@@ -97,16 +97,16 @@ def test_a_rule_that_changed_under_its_id_is_named_with_what_changed() -> None:
         "no evidence",
         "not compared",
     ]
-    told = "changed in c, and not compared: movie -> film (film) (option repair was off)"
+    told = "not compared, because changed in c: movie -> film (film) (option repair was off)"
     assert told in found.summary
     assert not any("changed in b" in line for line in found.summary)
 
 
 def test_rules_that_all_models_share_are_told_from_those_of_one() -> None:
     found = grid({"a": flipping(SOME), "b": flipping(ALL), "c": flipping({7})})
-    assert found.summary[-1] == "every model fails at movie -> film (film)"
+    assert found.summary[-1] == "every model fails on movie -> film (film)"
     found = grid({"a": flipping(set()), "b": flipping(ALL), "c": flipping(set())})
-    assert found.summary[-1] == "b alone fails at movie -> film (film)"
+    assert found.summary[-1] == "only b fails on movie -> film (film)"
 
 
 def test_what_the_gates_say_of_each_model_comes_first() -> None:
@@ -123,9 +123,9 @@ def test_what_the_gates_say_of_each_model_comes_first() -> None:
 
 
 def test_what_is_no_grid_is_told() -> None:
-    with pytest.raises(UsageError, match="one audit is not a grid"):
+    with pytest.raises(UsageError, match="a grid needs more than one audit"):
         grid({"a": flipping(SOME)})
-    with pytest.raises(UsageError, match="the audits are of other rows"):
+    with pytest.raises(UsageError, match="the audits are of different rows"):
         grid({"a": flipping(SOME), "b": flipping(SOME), "c": audited(rows_of("k" * 9))})
 
 
@@ -159,7 +159,7 @@ def test_how_sure_each_model_is_stands_by_rule_where_it_says_so() -> None:
     nobody = grid({"a": silent, "b": silent})
     assert nobody.confidences == ()
     for report in (grid_page(nobody), grid_markdown(nobody)):
-        assert "Not given: no model says how sure it is." in report
+        assert "Not given: no model reports its confidence." in report
 
 
 def test_the_command_writes_a_grid_of_more_than_two(tmp_path: Path) -> None:

@@ -60,7 +60,7 @@ def test_what_is_no_audit_is_told(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="could not be read"):
         read_audit(tmp_path)
     (tmp_path / "audit.json").write_text('{"format": "sears-audit", "version": 2}')
-    with pytest.raises(DataError, match="not an audit of this version"):
+    with pytest.raises(DataError, match="not an audit that this version reads"):
         read_audit(tmp_path)
 
 
@@ -76,14 +76,14 @@ def test_junit_is_read_by_a_parser_of_continuous_integration(document: AuditDocu
     ]  # fmt: skip
     # A skipped case says which rule it is and why nothing is said of it.
     assert "play -> show" in short["show"].result[0].text
-    assert "nothing to test on: it changes no row" in short["show"].result[0].text
+    assert "nothing to test: the rule changes no row" in short["show"].result[0].text
     cases = short
     assert (suite.tests, suite.failures, suite.skipped, suite.errors) == (5, 1, 1, 0)
     assert isinstance(cases["turn"].result[0], junitparser.Failure)
     assert "30 of 33 fail (91%), clearly above 10%" in cases["turn"].result[0].message
     assert "row 1: row 0 k movie -> row 0 k reel" in cases["turn"].result[0].text
     assert isinstance(cases["show"].result[0], junitparser.Skipped)
-    assert "it changes no row" in cases["show"].result[0].message
+    assert "the rule changes no row" in cases["show"].result[0].message
     assert cases["film"].is_passed
     assert cases["all rules"].is_passed
 
@@ -123,7 +123,7 @@ def test_a_model_that_has_no_row_right_is_told_why_that_may_be() -> None:
     data = LabelledRows(({"text": "0 k movie"},) * 25, "text", (("1",),) * 25, "a.csv")
     document = audited(data, gates=GATES)
     assert document.verdict.outcome == "not judged"
-    assert "The model has no row right. It says 'yes'; the labels are '1'." in document.notes[0]
+    assert "The model gets no row right. It answers 'yes'; the labels are '1'." in document.notes[0]
 
 
 def test_a_label_that_nobody_knows_is_told() -> None:
@@ -131,7 +131,7 @@ def test_a_label_that_nobody_knows_is_told() -> None:
     notes = audited(rows_of("k" * 25 + "w"), rules=rules).notes
     told = [each for each in notes if "expects the label" in each]
     assert len(told) == 1
-    assert "expects the label 'ye', which no row has and the model says of none." in told[0]
+    assert "expects the label 'ye', which no row has and the model never gives." in told[0]
 
 
 class Page(HTMLParser):
@@ -206,13 +206,13 @@ def test_pages_say_what_the_document_says(document: AuditDocument) -> None:
     assert "The model fails" in text
     assert "4 rules: 1 failed, 2 passed, 1 not judged" in text
     assert "movie -> reel (turn): 30 of 33 fail (91%), clearly above 10%" in text
-    assert "a rule that expects the same answer changes, 3 become wrong under some such" in text
+    assert "that the model gets right; 3 become wrong under at least one of these rules" in text
     assert "1 rule changed no row" in text
-    assert "flips it is sure of (≥ 90%)" in text
+    assert "flips with confidence ≥ 90%" in text
     assert "S not given" in text
     unsure = Page(audit_page(audited(rows_of("k" * 30), rules=RULES))).text
     assert "confidence not given" in unsure
-    assert "nothing was demanded" in unsure
+    assert "no limit is set" in unsure
 
 
 def test_every_row_of_the_table_leads_to_its_details(document: AuditDocument) -> None:
@@ -366,7 +366,7 @@ def test_a_rule_whose_set_or_options_changed_is_another_rule(
 
 
 def test_audits_of_other_rows_are_not_compared() -> None:
-    with pytest.raises(UsageError, match="other rows: 2 rows"):
+    with pytest.raises(UsageError, match="different rows: 2 rows"):
         compare(audited(rows_of("kk")), audited(rows_of("kf")))
     one = audited(rows_of("kk"))
     with pytest.raises(UsageError, match="differ in scope: first and all"):
@@ -419,20 +419,20 @@ def test_one_worse_rule_among_many_is_seen() -> None:
     [("k" * 30, Gates(), "No rule clearly flips more than 10% of its tested rows; 1 rule "
       "changed too few rows to be judged."),
      ("f" * 12 + "k" * 18, Gates(), "1 of 1 rule clearly flips more than 10% of its tested rows: "
-      "movie -> film (film), 12 of 30, 40%; 1 rule changed too few rows to be judged."),
+      "movie -> film (film) with 12 of 30 (40%); 1 rule changed too few rows to be judged."),
      ("k" * 30, Gates(flip_rate=0.05), "The model passes: no rule flips more than 5.0% of its "
       "tested rows; 1 rule changed too few rows to be judged."),
      ("f" * 2 + "k" * 28, Gates(flip_rate=0.05), "The model fails: 1 of 1 rule flips more than "
-      "5.0% of its tested rows: movie -> film (film), 2 of 30, 6.7%, though it may be chance; "
-      "1 rule changed too few rows to be judged."),
-     ("fff", Gates(flip_rate=0.05), "Too little was tested to judge the model: no rule changes "
-      "more than 3 rows that the model has right, and 20 are needed."),
-     ("w" * 30, Gates(flip_rate=0.05), "Nothing can be said about the model: it has no row "
-      "right, as where answers and labels are written differently."),
-     ("k" * 30, Gates(flip_rate=0.05, own=(Gate("show", 0.1),)), "The model cannot be judged by "
+      "5.0% of its tested rows: movie -> film (film) with 2 of 30 (6.7%), though this may be "
+      "chance; 1 rule changed too few rows to be judged."),
+     ("fff", Gates(flip_rate=0.05), "Too few rows were tested to judge the model: no rule changes "
+      "more than 3 rows that the model gets right, and 20 are needed."),
+     ("w" * 30, Gates(flip_rate=0.05), "Nothing can be said: the model gets no row right, as "
+      "happens when answers and labels are spelled differently."),
+     ("k" * 30, Gates(flip_rate=0.05, own=(Gate("show", 0.1),)), "The model cannot be judged on "
       "these rows: gate show: no rule was tested on enough rows to be judged."),
      ("f" * 12 + "k" * 18, Gates(rows_flipped=0.05), "The model fails: all rules together flip "
-      "more rows than they may, 12 of 30 (40%); 1 rule changed too few rows to be judged.")],
+      "more rows than allowed: 12 of 30 (40%); 1 rule changed too few rows to be judged.")],
 )  # fmt: skip
 def test_an_audit_ends_in_a_sentence(letters: str, gates: Gates, wanted: str) -> None:
     document = audited(rows_of(letters), gates=gates)
@@ -448,9 +448,9 @@ def test_an_audit_ends_in_a_sentence(letters: str, gates: Gates, wanted: str) ->
 def test_a_page_without_a_limit_counts_no_failures_of_it() -> None:
     unlimited = Page(audit_page(audited(rows_of("k" * 30), rules=RULES))).text
     assert "no limit is set" in unlimited
-    assert "rules fail their limit" not in unlimited
+    assert "rules exceed their limit" not in unlimited
     silent = Page(audit_page(audited(rows_of("k" * 30), rules=parse("play -> show")))).text
-    assert "Every rule in detail" not in silent
+    assert "Each rule in detail" not in silent
 
 
 def test_reports_call_rules_by_text_and_by_the_id_that_somebody_chose() -> None:
@@ -465,28 +465,30 @@ FLIPPING = parse("rule n: movie -> film\n  expect: flip\n")
 
 
 def test_a_rule_that_expects_another_answer_rewords_nothing_for_the_accuracy() -> None:
-    """Accuracy against the worst rule is about rules that expect the same answer, and says so."""
+    """Accuracy on the worst rewrites is of rules that expect the same answer, and says so."""
     plain = audited(rows_of("k" * 30), gates=Gates(rows_flipped=0.05))
-    assert "reworded at random by a rule, 100% (30 of 30) by the one that" in audit_markdown(plain)
+    told = "of each row and 100% (30 of 30) with the worst rewrite."
+    assert told in audit_markdown(plain)
     alone = audited(rows_of("k" * 30), rules=FLIPPING, gates=Gates(rows_flipped=0.05))
-    assert "against the worst rule" not in Page(audit_page(alone)).text
-    assert list(together_in_words(alone)) == ["Accuracy 100% (30 of 30)."]
+    assert "with the worst rewrites" not in Page(audit_page(alone)).text
+    assert list(together_in_words(alone)) == ["Accuracy is 100% (30 of 30)."]
     assert alone.verdict.all_rules_reason == (
-        "nothing to test on: no rule that expects the same answer changes a row"
+        "nothing to test: no rule that expects the same answer changes a row"
     )
     both = parse("rule s: movie -> film\nrule n: movie -> tape\n  expect: flip\n")
     mixed = audited(rows_of("k" * 24 + "f" * 6), rules=both)
-    told = [
-        "Of 30 rows that the model has right and a rule that expects the same answer changes, 6 "
-        "become wrong under some such rule (20%, 95% 9.5%–37%).",
-        "Accuracy 100% (30 of 30); 80% where each row is reworded at random by a rule that "
-        "expects the same answer, 80% (24 of 30) by the one that is worst for it.",
+    lines = [
+        "Rules that expect the same answer change 30 rows that the model gets right; 6 become "
+        "wrong under at least one of these rules (20%, 95% 9.5%–37%).",
+        "Accuracy is 100% (30 of 30). It is 80% with a random rewrite of each row and 80% "
+        "(24 of 30) with the worst rewrite, by rules that expect the same answer.",
     ]
-    assert list(together_in_words(mixed)) == told
-    assert all(line in audit_markdown(mixed) for line in told)
-    assert "worst rule that expects the same answer" in Page(audit_page(mixed)).text
+    assert list(together_in_words(mixed)) == lines
+    assert all(line in audit_markdown(mixed) for line in lines)
+    worst = "with the worst rewrites by rules that expect the same answer"
+    assert worst in Page(audit_page(mixed)).text
     assert compare(alone, alone).worst_accuracy is None
-    assert "worst rule that expects the same answer" in "".join(compare(mixed, mixed).summary)
+    assert worst in "".join(compare(mixed, mixed).summary)
     assert grid({"a": alone, "b": alone}).models[0].worst is None
 
 
@@ -494,12 +496,12 @@ def test_slices_have_their_accuracy_where_no_rule_changes_a_row() -> None:
     columns: dict[str, list[object]] = {"part": ["a", "b"] * 15}
     silent = audited(rows_of("kw" * 15), rules=parse("play -> show"), columns=columns)
     told = audit_markdown(silent)
-    assert "Accuracy by part, the lowest first" in told
+    assert "Accuracy by part, lowest first" in told
     assert "| part: b | 0 | 15 | 0.0%" in told or "| part: b | 0 | 15 | 0%" in told
 
 
 def test_what_is_left_alone_is_explained_by_what_the_rules_write() -> None:
     rules = parse("rule look: movie -> $1.VBG.homoglyph\nrule same: movie -> film")
-    [note] = [e for e in audited(rows_of("k" * 3), rules=rules).notes if "eft alone" in e]
+    [note] = [e for e in audited(rows_of("k" * 3), rules=rules).notes if "eft unchanged" in e]
     assert "no single inflected form fits" in note
     assert "neighbour" not in note

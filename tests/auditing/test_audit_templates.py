@@ -70,7 +70,7 @@ def test_without_data_and_templates_the_rows_are_asked_for(folder: Path) -> None
     done = call("audit", "phenomena/names", "--model", "lexicon_model:predict", "--also", "title",
                 folder=folder)  # fmt: skip
     assert done.returncode == 2
-    assert "only templates bring their own, of one column" in done.stderr
+    assert "only templates that fill a single column need none" in done.stderr
 
 
 TEMPLATES = """\
@@ -136,8 +136,8 @@ def test_templates_beside_data_fall_from_the_accuracy_on_its_rows(templates: Pat
     assert not (templates / "audit" / "sentences.csv").exists()
     page = (templates / "audit" / "audit.html").read_text("utf-8")
     assert "18 of 20 rows" in page
-    assert "and 12% of 34 sentences of templates" in page
-    assert "always the same answer [mean of templates]" in page
+    assert "and 12% of 34 template sentences" in page
+    assert "best constant answer [mean of templates]" in page
     assert "flipped" not in page.partition("<body")[2]
 
 
@@ -153,7 +153,7 @@ def test_templates_beside_data_have_their_accuracies_without_a_tolerance(templat
     assert (column["pooled"]["count"], column["mean"]) == (4, pytest.approx(1 / 3))
     assert (column["constant"]["answer"], column["constant"]["rate"]) == ("positive", 22 / 34)
     assert "not-bad   0 of 18" in done.stderr
-    assert "by template of sentences: accuracy 11.8% of all 34" in done.stderr
+    assert "by template of sentences: accuracy is 11.8% on all 34" in done.stderr
 
 
 def test_without_data_a_tolerance_asks_for_an_accuracy(templates: Path) -> None:
@@ -167,20 +167,21 @@ def test_without_data_a_tolerance_asks_for_an_accuracy(templates: Path) -> None:
     ("gate", "code", "told"),
     [
         ("robust:template:not-bad=10%", 1,
-         "robust:template:not-bad: too little support: 18 sentences take part, 20 are needed"),
+         "robust:template:not-bad: too little support: 18 sentences tested, 20 needed"),
         ("robust:tag:negation=10%", 1,
-         "robust:tag:negation: accuracy is 0.0% on 30 sentences, -90.0 points (95% -97.2 to -66.9) "
-         "from 90.0%; it may fall by 10%"),
+         "robust:tag:negation: accuracy is 0.0% on 30 sentences (-90.0 points against 90.0%, 95% "
+         "-97.2 to -66.9); the largest drop allowed is 10 points"),
         ("robust:tag:negation=90%", 0, "verdict: passed"),
         ("invariant:all=80%", 0, "verdict: passed"),
-        ("invariant:all=78%", 1, "it may move by 78%"),
+        ("invariant:all=78%", 1, "the largest change allowed is 78 points"),
         ("robust:template:not-baad=10%", 2, "did you mean template:not-bad?"),
-        ("mean:tag:negation=1%", 1, "accuracy is 0.0% in the mean over templates"),
-        ("local:all=100%", 1, "4 of 34 sentences are robust each by itself at τ = 5%"),
-        ("corrected:all=1%", 1, "accuracy is -76.5% where a guess is worth 0"),
-        ("above-constant:all=0%", 1, "points from the"),
-        ("template:not-bad=10%", 2, "templates have robust:, mean: …"),
-        ("robust:tag:negatoin=10%", 2, "the gate robust:tag:negatoin has no rule and no template"),
+        ("mean:tag:negation=1%", 1, "mean accuracy over templates is 0.0%"),
+        ("local:all=100%", 1, "4 of 34 sentences are locally robust at τ = 5%"),
+        ("corrected:all=1%", 1, "accuracy corrected for guessing is -76.5%"),
+        ("above-constant:all=0%", 1, "points against the"),
+        ("template:not-bad=10%", 2, "for templates, write robust:, mean: …"),
+        ("robust:tag:negatoin=10%", 2,
+         "the gate robust:tag:negatoin matches no rule and no template"),
     ],
 )  # fmt: skip
 def test_gates_by_template_and_by_phenomenon(
@@ -205,8 +206,8 @@ def test_a_gate_on_a_tag_of_rules_and_templates_holds_where_both_do(templates: P
     [gate] = audit["robustness"]["gates"]
     assert gate["outcome"] == "failed"
     assert gate["reason"].startswith("accuracy goes from 100.0% to 100.0% on 18 rows")
-    assert "; of templates: accuracy is 0.0% on 30 sentences" in gate["reason"]
-    assert "not robust, templates of tag:negation" in done.stderr
+    assert "; for templates: accuracy is 0.0% on 30 sentences" in gate["reason"]
+    assert "templates of tag:negation at τ = 10%: not robust" in done.stderr
 
 
 def test_the_grid_says_which_word_breaks_which_sentence(templates: Path) -> None:
@@ -234,7 +235,7 @@ def test_an_oracle_takes_sentences_out_before_the_model_is_asked(templates: Path
     )
     audit, _ = audited(templates, "--oracle", "film_oracle:no_play")
     assert audit["data"]["rows"] == 17
-    assert any("rejected 17 of 34 sentences of templates before the model was asked: not-good 6, "
+    assert any("rejected 17 of 34 template sentences before the model was asked: not-good 6, "
                "not-bad 9, praise 2." in note for note in audit["notes"])  # fmt: skip
     for name, told in (("nothing", "rejects all 34 sentences"), ("broken", "no such word")):
         done = call("audit", "negation.sear", "--model", "lexicon_model:predict", "--scorer",
@@ -257,8 +258,8 @@ def test_a_label_that_no_row_of_the_data_has_is_told(templates: Path) -> None:
     (templates / "negation.sear").write_text(text)
     audit, _ = audited(templates, *WITH_DATA)
     assert any(
-        note == "not-good has the label 'neg', which no row of the data has: those have "
-        "'negative', 'positive'." for note in audit["notes"]
+        note == "not-good has the label 'neg', but the rows of the data have only 'negative', "
+        "'positive'." for note in audit["notes"]
     )  # fmt: skip
 
 
@@ -294,14 +295,16 @@ def test_no_phenomenon_is_passed_by_a_model_that_always_says_the_same(folder: Pa
                 folder=folder,
             )  # fmt: skip
             assert done.returncode == 1, done.stderr
-            assert f"templates of tag:{name} at τ = 10%: accuracy is 50.0%" in done.stderr
+            told = f"templates of tag:{name} at τ = 10%: not robust; accuracy is 50.0%"
+            assert told in done.stderr
 
 
 def test_a_tag_of_one_label_is_told_with_the_answer_that_passes_it(templates: Path) -> None:
     _, done = audited(templates, "--tolerance", "10%")
     told = " ".join(done.stderr.split())
-    assert "templates of tag:plain at τ = 10%: accuracy is 100.0% on 4 sentences" in told
-    assert "from 100.0%; always answering 'positive' would score 100.0%" in told
+    told_of = "templates of tag:plain at τ = 10%: not judged; accuracy is 100.0% on 4 sentences"
+    assert told_of in told
+    assert "against 100.0%, 95% -49.0 to +0.0); always answering 'positive' would score" in told
     assert told.count("would score 100.0%") == 1
 
 
@@ -310,13 +313,14 @@ def test_a_gate_of_templates_that_holds_is_the_conclusion(templates: Path) -> No
     audit, done = audited(templates, "--gate", "robust:all=90%", "--gate", "invariant:all=95%")
     assert audit["robustness"]["tolerance"] == 0.9
     assert "at τ = 90%" in done.stderr
-    assert "not robust, all templates" not in done.stderr
+    assert "all templates at τ = 90%: " in done.stderr
+    assert "not robust" not in done.stderr.partition("all templates at τ")[2].splitlines()[0]
     assert "default" not in done.stderr
     told = " ".join(done.stderr.split())
     assert "The model passes: robust:all: accuracy is 11.8% on 34 sentences" in told
-    assert "it may fall by 90%, and 1 more alike." in told
+    assert "the largest drop allowed is 90 points (and 1 more gate)." in told
     _, done = audited(templates, "--gate", "mean:all=1%")
-    assert "not robust, all templates at τ = 5%" in done.stderr
-    assert "No tolerance was chosen (--tolerance): robust means at the default τ = 5%." in " ".join(
+    assert "all templates at τ = 5%: not robust" in done.stderr
+    assert "No tolerance was given (--tolerance); robustness is at the default τ = 5%." in " ".join(
         done.stderr.split()
     )

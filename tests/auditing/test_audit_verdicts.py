@@ -35,7 +35,7 @@ def test_few_rows_are_not_judged() -> None:
     assert outcome("kkkfffff", Gates(flip_rate=0.05, support=8)) == ("failed", "failed")
     few = audited(rows_of("kkkfffff"), gates=FIVE)
     assert few.rules[0].judgement.reason == (
-        "too little support: 8 rows tested, 20 are needed; 5 of 8 fail"
+        "too little support: 8 rows tested, 20 needed; 5 of 8 fail"
     )
     for judge_by in ("evidence", "proof"):
         gates = Gates(rows_flipped=0.05, judge_by=judge_by)  # type: ignore[arg-type]
@@ -80,7 +80,7 @@ def test_the_most_particular_limit_counts() -> None:
 
 
 def test_a_gate_that_gates_nothing_is_refused() -> None:
-    with pytest.raises(UsageError, match="the gate flim has no rule") as error:
+    with pytest.raises(UsageError, match="the gate flim matches no rule") as error:
         audited(rows_of("k"), gates=Gates(own=(Gate("flim", 0.1),)))
     assert "did you mean film" in error.value.help
 
@@ -104,7 +104,7 @@ def test_gates_hold_only_what_can_be() -> None:
         Gates(flip_rate=1.5)
     with pytest.raises(UsageError):
         Gates(support=0)
-    with pytest.raises(UsageError, match="the gate a is there twice"):
+    with pytest.raises(UsageError, match="the gate a is given twice"):
         Gates(own=(Gate("a", 0.0), Gate("a", 1.0)))
 
 
@@ -115,12 +115,12 @@ def test_all_rules_together_have_a_limit_of_their_own() -> None:
     failed = audited(data, rules=rules, gates=Gates(rows_flipped=0.05)).verdict
     assert failed.outcome == "failed"
     assert failed.reasons == (
-        "all rules together: 2 of 20 fail (10%), above 5.0%, though it may be chance",
+        "all rules together: 2 of 20 fail (10%), above 5.0%, though this may be chance",
     )
     # Of a rate that would be shown as its limit one figure more is shown.
     above = audited(data, rules=rules, gates=Gates(rows_flipped=0.0996)).verdict
     assert above.reasons == (
-        "all rules together: 2 of 20 fail (10.0%), above 10%, though it may be chance",
+        "all rules together: 2 of 20 fail (10.0%), above 10%, though this may be chance",
     )
     few = audited(rows_of("kkk"), rules=rules, gates=Gates(rows_flipped=0.05)).verdict
     assert few.outcome == "not judged"
@@ -152,7 +152,7 @@ def test_too_few_rows_for_all_rules_together_are_not_passed_by_a_rule_that_has_e
     assert verdict.all_rules == "not judged"
     assert verdict.outcome == "not judged"
     assert verdict.reasons == (
-        "all rules together: too little support: 3 rows tested, 20 are needed; 0 of 3 fail",
+        "all rules together: too little support: 3 rows tested, 20 needed; 0 of 3 fail",
     )
 
 
@@ -160,7 +160,7 @@ def test_rules_that_cannot_be_judged_fail_where_that_is_demanded() -> None:
     document = audited(rows_of("k" * 30), gates=Gates(flip_rate=0.05, require_support=True))
     assert document.verdict.outcome == "failed"
     assert document.verdict.reasons == (
-        "play -> show (show): nothing to test on: it changes no row",
+        "play -> show (show): nothing to test: the rule changes no row",
     )
     assert audited(rows_of("k" * 30), gates=FIVE).verdict.outcome == "passed"
 
@@ -182,5 +182,5 @@ def test_nothing_is_said_about_nothing() -> None:
     )
     assert found == (
         "not judged",
-        "nothing to test on: the model has none of the rows that it changes right",
+        "nothing to test: the model gets none of the changed rows right",
     )

@@ -83,7 +83,7 @@ def test_answer_in_parentheses_is_what_the_model_says() -> None:
 def test_a_refused_text_has_no_answer_to_measure() -> None:
     of_answers = Computed("words", "answer", None)
     assert of_answers.values([Answer(REFUSED), Answer("so be it")]) == [None, 3]
-    with pytest.raises(UsageError, match="about a model's answers, and there are none"):
+    with pytest.raises(UsageError, match="needs a model's answers, and there are none"):
         of_answers.values()
 
 
@@ -95,9 +95,9 @@ def test_a_column_that_looks_like_a_function_stays_a_column() -> None:
 @pytest.mark.parametrize(
     ("name", "error", "message"),
     [("wrods(q)", UsageError, r"did you mean words\(q\)"),
-     ("count(q)", UsageError, r"count\(…\) is not computed"),
+     ("count(q)", UsageError, r"count\(q\) is neither a column nor a known function"),
      ("words(question)", DataError, "has no column 'question'"),
-     ("agreement(answer)", UsageError, "gives one answer"),
+     ("agreement(answer)", UsageError, "gives a single answer"),
      ("words()", DataError, r"has no column 'words\(\)'")],
 )  # fmt: skip
 def test_a_name_that_means_nothing_is_told(name: str, error: type, message: str) -> None:
@@ -108,7 +108,7 @@ def test_a_name_that_means_nothing_is_told(name: str, error: type, message: str)
 def test_a_column_of_lists_has_no_words() -> None:
     found = read_slicings(ROWS, ["words(answers)"])["words(answers)"]
     assert isinstance(found, Computed)
-    with pytest.raises(DataError, match=r"words\(answers\): row 1: a text is wanted, not list"):
+    with pytest.raises(DataError, match=r"words\(answers\): row 1: expected a text, not list"):
         found.parts()
 
 

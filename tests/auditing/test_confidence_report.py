@@ -39,7 +39,7 @@ def test_a_model_that_does_not_say_how_sure_it_is_is_said_to_be_so() -> None:
     document = audited(rows_of("kf" * 10), rules=RULES)
     assert answer_confidences(document) == []
     for report in (audit_page(document), audit_markdown(document)):
-        assert "Not given: the model does not say how sure it is." in report
+        assert "Not given: the model reports no confidence." in report
     assert document.confidences == document.rules[0].confidences == ""
 
 

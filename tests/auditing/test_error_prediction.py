@@ -193,7 +193,7 @@ def test_what_the_rows_say_is_a_feature() -> None:
     assert found.features[0].name == "letter"
     assert {each.value: each.wrong.rate for each in found.features[0].parts}.keys() == {"k", "f"}
     assert found.foretold
-    assert "most by letter" in found.conclusion
+    assert "best by letter" in found.conclusion
     without = predict_errors({"a": planted()})
     assert without.features[0].name == "rule"
     assert any("--data" in note for note in without.notes)
@@ -223,13 +223,15 @@ def test_the_same_seed_gives_the_same_document_and_another_one_other_folds() -> 
 
 
 def test_rows_of_other_audits_are_refused() -> None:
-    with pytest.raises(UsageError, match=r"a and b are audits of other rows: 4 rows .* and 5 rows"):
+    with pytest.raises(
+        UsageError, match=r"a and b are audits of different rows: 4 rows .* and 5 rows"
+    ):
         instances({"a": audited(rows_of("kfgw")), "b": audited(rows_of("kfgwk"))})
-    with pytest.raises(DataError, match="has other rows than were audited"):
+    with pytest.raises(DataError, match="has other rows than the audit"):
         predict_errors({"a": planted()}, data=[{**row, "label": "no"} for row in ROWS])
-    with pytest.raises(UsageError, match="the rows are not given"):
+    with pytest.raises(UsageError, match="of the rows, which are not given"):
         predict_errors({"a": planted()}, features=["letter"])
-    with pytest.raises(UsageError, match=r"words\(answer\) is not a feature of rows"):
+    with pytest.raises(UsageError, match=r"words\(answer\) is not a feature of the rows"):
         predict_errors({"a": planted()}, data=ROWS, features=["words(answer)"])
 
 

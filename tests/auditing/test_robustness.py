@@ -227,11 +227,11 @@ def test_an_audit_by_template_shows_the_mean_over_templates_and_the_constant_ans
     [column] = document.columns
     assert (column.values, column.pooled.count, column.mean) == (6, 279, 0.5)
     told = audit_markdown(document)
-    assert "accuracy 59.6% of all 468 rows" in told
-    assert "50.0% in the mean over its 6 values" in told
+    assert "accuracy is 59.6% on all 468 rows" in told
+    assert "50.0% averaged over the 6 values" in told
     assert "always answering `negative` would score 76.9% and 66.7%." in told
-    assert "accuracy 59.6% of all 468 rows" in audit_page(document)
-    assert any("76.9% and 66.7%" in line for _, line in robustness_lines(document))
+    assert "accuracy is 59.6% on all 468 rows" in audit_page(document)
+    assert any("76.9% and 66.7%" in line for *_, line in robustness_lines(document))
 
 
 def test_columns_of_numbers_and_data_without_labels_have_no_mean_over_values() -> None:
@@ -310,8 +310,8 @@ def test_required_support_counts_for_robustness_too() -> None:
 @pytest.mark.parametrize(
     ("gates", "told"),
     [(("robust:tag:wrods=5%",), "did you mean tag:words"),
-     (("robust:severity:high=5%",), "the gate robust:severity:high has no rule"),
-     (("robust:film=5%", "robust:film=6%"), "the gate robust:film is there twice"),
+     (("robust:severity:high=5%",), "the gate robust:severity:high matches no rule"),
+     (("robust:film=5%", "robust:film=6%"), "the gate robust:film is given twice"),
      (("robust:=5%",), "is not a gate"), (("robust:film=500%",), "is not a gate")],
 )  # fmt: skip
 def test_gates_that_mean_nothing_are_told(gates: tuple[str, ...], told: str) -> None:
@@ -355,8 +355,8 @@ def test_reports_say_what_the_document_says() -> None:
         assert "90.0% [" not in told, "one label: nobody guesses"
     assert "<svg" in page
     assert "all rules: 75% at 0%, 100% at 90%" in page
-    assert re.search(r"not robust, all rules at τ = 10%: accuracy goes from 90.0% to 75.0%",
-                     "\n".join(map(", ".join, robustness_lines(document))))  # fmt: skip
+    assert re.search(r"all rules at τ = 10%: not robust; accuracy goes from 90.0% to 75.0%",
+                     "\n".join(map("".join, robustness_lines(document))))  # fmt: skip
     cases = [each.attrib["name"] for each in
              ElementTree.fromstring(junit_xml(document)).iter("testcase")]  # noqa: S314 # fmt: skip
     assert cases[-2:] == ["robust:all", "robust:tag:words"]

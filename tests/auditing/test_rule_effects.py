@@ -92,7 +92,7 @@ def test_what_a_model_refuses_is_no_flip_and_is_counted() -> None:
     assert (effects.right.sum(), effects.refused) == (29, 2)
     who = Circumstances(rulesets=(rules,), model="refusing", tagger="pinned")
     assert any(
-        note.startswith("The model refused 1 of 30 rows, which count as wrong; 2 rewrites are left")
+        note.startswith("The model refused 1 of 30 rows, which count as wrong. 2 rewrites are left")
         for note in audit(effects, circumstances=who).notes
     )
 
@@ -130,9 +130,9 @@ def test_an_audit_of_which_no_rewrite_is_left_says_who_refused_them() -> None:
     document = audit(refused, circumstances=who, gates=Gates(flip_rate=0.1))
     told = "the model refused 3 rewrites or their rows"
     assert conclusion(document) == (
-        f"Nothing can be said about the model: no rewrite is left, since {told}."
+        f"Nothing can be said about the model: no rewrite is left, because {told}."
     )
-    assert document.rules[0].judgement.reason == f"nothing to test on: {told}"
+    assert document.rules[0].judgement.reason == f"nothing to test: {told}"
     assert document.verdict.outcome == "not judged"
     assert told in audit_page(document).partition("changed no row")[2]
     # The one row of which the model refuses neither is too few; the others are told beside it.
@@ -142,8 +142,8 @@ def test_an_audit_of_which_no_rewrite_is_left_says_who_refused_them() -> None:
         CachedPredictor(Refusing(), on_error="skip"),
     )
     assert conclusion(audit(partly, circumstances=who)) == (
-        "Too little was tested to judge the model: no rule changes more than 1 row that the model "
-        "has right, and 20 are needed; the model refused 2 rewrites or their rows."
+        "Too few rows were tested to judge the model: no rule changes more than 1 row that the "
+        "model gets right, and 20 are needed; the model refused 2 rewrites or their rows."
     )
 
 
@@ -177,7 +177,7 @@ def test_without_labels_the_models_own_answers_count_and_accuracy_is_not_given()
     assert (film.flips.count, film.flips.total) == (2, 4)  # g changes its answer too
     assert document.together.accuracy is None
     assert all(each.accuracy is None for each in document.slices)
-    assert any("No column of labels" in note for note in document.notes)
+    assert any("No label column" in note for note in document.notes)
     assert all(each.label is None for each in film.examples)
 
 
@@ -196,7 +196,7 @@ def test_confidence_is_that_of_the_answers_and_not_given_without() -> None:
     assert surer.sure_flips == 1
     document = audited(rows_of("kkf"))
     assert document.rules[0].confidence is None
-    assert any("gives no confidence" in note for note in document.notes)
+    assert any("reports no confidence" in note for note in document.notes)
 
 
 class Lengths:
@@ -258,7 +258,7 @@ def test_no_scorer_is_asked_about_other_characters_of_the_same_words() -> None:
     who = Circumstances(rulesets=(rules,), model="m", tagger="t", scorer="lengths", tau=0.99)
     document = audit(effects, circumstances=who)
     assert [each.meaning is None for each in document.rules] == [True, True, False]
-    [doubt] = [each for each in document.notes if "may be a right answer" in each]
+    [doubt] = [each for each in document.notes if "may be the right answer" in each]
     assert "alike" not in doubt
     assert any(each.startswith("2 rules write the same words") for each in document.notes)
 

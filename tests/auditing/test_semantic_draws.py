@@ -70,7 +70,7 @@ def test_a_rule_that_another_draw_would_fail_is_named() -> None:
     assert first is not None
     assert drawn.worst is not None
     assert first < drawn.worst
-    told = f"1 rule passes by the first draw and would fail by the worst one: {drawn.id} ("
+    told = f"1 rule passes in the first draw but would fail in the worst one: {drawn.id} ("
     for limit, named in ((first, True), (drawn.worst, False)):
         found = sears.audit(
             predict, ROWS, rules, scorer=None, draws=5, seed=1, gates=[f"{drawn.id}={limit}"]
@@ -81,7 +81,7 @@ def test_a_rule_that_another_draw_would_fail_is_named() -> None:
 def test_a_comparison_says_which_draws_are_compared() -> None:
     rules = sears.parse(RULES)
     one, three = (sears.audit(predict, ROWS, rules, scorer=None, draws=draws) for draws in (1, 3))
-    said = "draws of noise in each audit: 1, 3; the first draw of each is what is compared"
+    said = "draws of noise per audit: 1, 3; only the first draw of each is compared"
     both = sears.compare(one, three).document
     assert said in both.summary
     assert all(each.failures.only_first == each.failures.only_second == 0 for each in both.rules)
@@ -102,7 +102,7 @@ def test_the_command_says_mean_and_worst(tmp_path: Path) -> None:
         "label", "--scorer", "none", "--draws", "3", "-o", "audit", folder=tmp_path,
     )  # fmt: skip
     [drawn] = json.loads((tmp_path / "audit" / "audit.json").read_text())["drawn"]
-    assert f"drawn over 3 draws: fails {100 * drawn['mean']:.1f}% of the rows" in done.stderr
+    assert f"drawn over 3 draws: fails on {100 * drawn['mean']:.1f}% of the rows" in done.stderr
     assert "## Over 3 draws" in (tmp_path / "audit" / "audit.md").read_text()
     assert "<h2>Over 3 draws</h2>" in (tmp_path / "audit" / "audit.html").read_text()
 
@@ -126,7 +126,7 @@ def test_accuracy_over_rates_is_of_all_rows_and_counted_again(tmp_path: Path) ->
     there = 100 * (40 - curve.points[2].changed) / 40
     assert f"{there:.3g}% at 15%" in page
     assert f"{there:.1f}%" in markdown
-    assert "## Accuracy over the rate of noise" in markdown
+    assert "## Accuracy by rate of noise" in markdown
     assert sears.audit(no_capitals, ROWS, rules, scorer=None).document.rates == ()
 
 
@@ -159,5 +159,5 @@ def test_rates_that_mean_nothing_are_refused() -> None:
     with pytest.raises(sears.UsageError, match="'0%' is not a rate of noise"):
         sears.audit(no_capitals, ROWS, sears.parse(RATED), scorer=None, rates="5%,0%")
     fixed = sears.parse("movie -> film")
-    with pytest.raises(sears.UsageError, match="no rule draws anything"):
+    with pytest.raises(sears.UsageError, match="no rule draws at random"):
         sears.audit(no_capitals, ROWS, fixed, scorer=None, rates=["5%"])

@@ -27,6 +27,8 @@ from sears_dsl.statistics import percent
 BINS = 10
 _BAR = 9
 _HALF = 110
+CONFIDENCE_TITLE = "Confidence in right and in wrong answers"
+_NO_CONFIDENCE = "Not given: the model reports no confidence."
 # A page of hundreds of histograms helps nobody.
 _MOST = 40
 
@@ -41,18 +43,20 @@ def histogram(values: Sequence[float]) -> list[int]:
 
 def confidence_section(document: AuditDocument) -> Iterator[str]:
     """Mirrored histograms of confidence, one for each rule, with their numbers."""
-    yield "<h2>How sure it is where it is right and where it is wrong</h2>"
+    yield f"<h2>{CONFIDENCE_TITLE}</h2>"
     splits = answer_confidences(document)
     if not splits:
-        yield '<p class="muted">Not given: the model does not say how sure it is.</p>'
+        yield f'<p class="muted">{_NO_CONFIDENCE}</p>'
         return
     yield (
-        '<p class="muted">Answers by confidence, 0 at the bottom and 1 at the top: wrong ones to '
-        "the left, right ones to the right, each side as a share of its own answers.</p>"
+        '<p class="muted">Answers by confidence, from 0 at the bottom to 1 at the top: wrong '
+        "answers on the left, right ones on the right. Each side shows shares of its own "
+        "answers.</p>"
     )
     sure_from = _sure_from(document)
-    heads = ("answers to", "wrong | right", ">right", ">mean", ">wrong", ">mean",
-             f">wrong and sure (≥ {percent(sure_from)})", "counts")  # fmt: skip
+    heads = ("answers to", "wrong | right", ">right", ">mean confidence", ">wrong",
+             ">mean confidence", f">wrong, confidence ≥ {percent(sure_from)}",
+             "counts")  # fmt: skip
     yield sheet.table(
         heads, [_row(each, sure_from) for each in splits[:_MOST]], caption="Confidence"
     )
@@ -76,7 +80,7 @@ def _row(each: AnswerConfidence, sure_from: float) -> str:
     return (
         f"<tr>{sheet.rule(each.name, each.id)}<td>{mirrored(wrong, right)}</td>"
         f"{sheet.numbers(*_numbers(each, sure_from))}"
-        f'<td><details class="small"><summary>by tenth</summary><ul class="facts-list">{counts}'
+        f'<td><details class="small"><summary>by range</summary><ul class="facts-list">{counts}'
         "</ul></details></td></tr>"
     )
 
@@ -119,13 +123,12 @@ def mirrored(wrong: Sequence[int], right: Sequence[int]) -> str:
 
 def confidence_markdown(document: AuditDocument) -> Iterator[str]:
     """Confidence as Markdown, with one line for each rule."""
-    title = "How sure it is where it is right and where it is wrong"
     splits = answer_confidences(document)
     sure_from = _sure_from(document)
     if not splits:
-        return tables.section(title, ["Not given: the model does not say how sure it is."])
-    heads = ("answers to", "right", "mean", "wrong", "mean",
-             f"wrong and sure (≥ {percent(sure_from)})")  # fmt: skip
+        return tables.section(CONFIDENCE_TITLE, [_NO_CONFIDENCE])
+    heads = ("answers to", "right", "mean confidence", "wrong", "mean confidence",
+             f"wrong, confidence ≥ {percent(sure_from)}")  # fmt: skip
     rows = (
         (
             f"{tables.code_cell(each.name)}<br>{tables.markdown_text(each.id)}"
@@ -135,7 +138,7 @@ def confidence_markdown(document: AuditDocument) -> Iterator[str]:
         )
         for each in splits[:_MOST]
     )
-    return tables.section(title, tables.markdown_table(heads, "lrrrrr", rows))
+    return tables.section(CONFIDENCE_TITLE, tables.markdown_table(heads, "lrrrrr", rows))
 
 
 # The most columns and rows in a comment on a pull request, and on the page.
@@ -194,10 +197,10 @@ def fillers_section(document: AuditDocument) -> str:
 
 def _reading(nowhere: str) -> str:
     return (
-        "Sentences that the model has right, by the word in a slot and by template: those with "
-        "the lowest share first, the stronger the shade the more are wrong. A cell is right of "
-        f"all; {nowhere} where the template has no such slot. A row that is low everywhere is a "
-        "word that the model does not know; a column, a sentence that it does not read."
+        "Sentences that the model gets right, by the word in a slot and by template, lowest share "
+        "first; a stronger shade means more wrong answers. Each cell gives right / all sentences; "
+        f"{nowhere} means that the template has no such slot. A row that is low throughout is a "
+        "word that the model does not know, such a column a sentence that it misreads."
     )
 
 

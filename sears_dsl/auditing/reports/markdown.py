@@ -43,10 +43,10 @@ def audit_markdown(document: AuditDocument) -> str:
         "## How to read this",
         "",
         *(f"- {tables.markdown_text(note)}" for note in document.notes),
-        "- A rule is tested on the rows that it changes and that the model has right; with fewer "
-        f"than {document.gates.support} such rows it is not judged. Intervals are Wilson's, 95%. q "
-        "is the false-discovery rate over all rules (exact binomial tests, Benjamini and "
-        "Hochberg).",
+        "- A rule is tested on the rows that it changes and that the model gets right; with fewer "
+        f"than {document.gates.support} such rows it is not judged. Intervals are 95% Wilson "
+        "intervals. q is the false-discovery rate over all rules (exact binomial tests, Benjamini "
+        "and Hochberg).",
         f"- Model: {tables.code_cell(document.model)}. Data: {document.data.rows:,} rows, SHA-256 "
         f"`{document.data.sha256}`. Scorer: {document.scorer or 'none, S is not given'}. Tagger: "
         f"{tables.code_cell(document.tagger)}.",
@@ -80,7 +80,7 @@ def audit_summary(document: AuditDocument) -> str:
         "",
     ]
     if shown:
-        lines += ["| rule | verdict | fails | rate (95%) |", "|---|---|---:|---:|"]
+        lines += ["| rule | verdict | failures | rate (95%) |", "|---|---|---:|---:|"]
         for each in shown:
             failures = each.judgement.failures
             lines.append(
@@ -92,7 +92,7 @@ def audit_summary(document: AuditDocument) -> str:
     if document.rules:
         lines += [
             f"{counted(counts['failed'], 'rule')} failed, {counts['passed']:,} passed, "
-            f"{counts['not judged']:,} were not judged, {counts['measured']:,} had no limit.",
+            f"{counts['not judged']:,} not judged, {counts['measured']:,} without a limit.",
             "",
         ]
     failed = [each.examples[0] for each in shown if each.examples and each.examples[0].failed]
@@ -105,7 +105,7 @@ def audit_summary(document: AuditDocument) -> str:
 
 
 def _rules(records: Sequence[RuleRecord]) -> Iterator[str]:
-    heads = ("rule", "expects", "verdict", "fails", "95%", "q", "flips", "confidence",
+    heads = ("rule", "expects", "verdict", "failures", "95%", "q", "flips", "change in confidence",
              "meaning kept", "example")  # fmt: skip
     rows = map(_rule, records[:_RULES_SHOWN])
     yield from tables.section("Rules", tables.markdown_table(heads, "lllrrrrrrl", rows))
@@ -137,23 +137,25 @@ def together_in_words(document: AuditDocument) -> Iterator[str]:
     flipped, accuracy = whole.flipped, whole.accuracy
     if flipped.total:
         yield (
-            f"Of {counted(flipped.total, 'row')} that the model has right and a rule{keeping} "
-            f"changes, {flipped.count:,} become wrong under some such rule ({_rated(flipped)})."
+            f"Rules{keeping} change {counted(flipped.total, 'row')} that the model gets right; "
+            f"{flipped.count:,} become wrong under at least one of these rules "
+            f"({_rated(flipped)})."
         )
     if accuracy is not None:
-        line = f"Accuracy {number(accuracy.before)}"
+        line = f"Accuracy is {number(accuracy.before)}"
         if whole.changed:
             line += (
-                f"; {percent(accuracy.mean)} where each row is reworded at random by a rule"
-                f"{keeping}, {number(accuracy.worst)} by the one that is worst for it"
+                f". It is {percent(accuracy.mean)} with a random rewrite of each row and "
+                f"{number(accuracy.worst)} with the worst rewrite"
             )
+            line += f", by rules{keeping}" if keeping else ""
         yield f"{line}."
 
 
 def expecting_same(document: AuditDocument) -> str:
-    """What to add to "a rule" if only some of the rules count in numbers over all rules."""
+    """What to add to "rules" if only some of the rules count in numbers over all rules."""
     same = all(each.expect == "same" for each in document.rules)
-    return "" if same else " that expects the same answer"
+    return "" if same else " that expect the same answer"
 
 
 def worst_first(rules: Iterable[RuleRecord]) -> list[RuleRecord]:
@@ -194,7 +196,7 @@ def _slices(slices: tuple[SliceResult, ...]) -> Iterator[str]:
     if not known:
         yield from _parts(slices)
         return
-    heads = ("slice", "rows", "accuracy", "against the worst rule", "flipped", "q")
+    heads = ("slice", "rows", "accuracy", "accuracy, worst rewrites", "flipped", "q")
     rows = (
         (
             f"{tables.markdown_text(each.slicing)}: {tables.markdown_text(each.value)}",
@@ -228,7 +230,7 @@ def _parts(slices: tuple[SliceResult, ...]) -> Iterator[str]:
         for each, right in lowest_first(slices)
     )
     table = tables.markdown_table(("part", "right", "of", "accuracy (95%)"), "lrrr", rows)
-    return tables.section("Accuracy by part, the lowest first", table)
+    return tables.section("Accuracy by part, lowest first", table)
 
 
 def _overlap(document: AuditDocument) -> Iterator[str]:

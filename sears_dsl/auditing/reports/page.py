@@ -28,8 +28,8 @@ _SIGNS = {"failed": "✕", "passed": "✓", "not judged": "?", "measured": "•"
 _TITLES = {
     "failed": "The model fails",
     "passed": "The model passes",
-    "not judged": "Too little was tested to judge the model",
-    "measured": "Measured; nothing was demanded",
+    "not judged": "Too few rows were tested to judge the model",
+    "measured": "Measured; no limit is set",
 }
 _REASONS = 6
 _NAMES = 3
@@ -69,9 +69,10 @@ def _rules(document: documents.AuditDocument) -> Iterator[str]:
     yield _summary(document)
     yield "<h2>Rules</h2>"
     yield (
-        '<p class="muted">The dot is the share of tested rows on which the model does not do '
-        "as the rule expects; the line is its 95% interval, the dashed mark the limit. A rule "
-        "is tested on the rows that it changes and that the model has right.</p>"
+        '<p class="muted">The dot is the failure rate: the share of tested rows on which the '
+        "model does not do what the rule expects. The line is its 95% interval, the dashed mark "
+        "the limit. A rule is tested on the rows that it changes and that the model gets "
+        "right.</p>"
     )
     yield _rule_table(document)
     yield _silent(document)
@@ -81,7 +82,7 @@ def _details_and_slices(document: documents.AuditDocument) -> Iterator[str]:
     """A card for each rule with its numbers and examples; then confidences, and rows by part."""
     records = _shown(document)
     left_out = sum(1 for each in document.rules if each.changed) - len(records)
-    yield "<h2>Every rule in detail</h2>" if records else ""
+    yield "<h2>Each rule in detail</h2>" if records else ""
     yield "".join(_card(record, place, document) for place, record in enumerate(records)) + (
         f"<p>{left_out:,} more rules are in audit.json.</p>" if left_out else ""
     )
@@ -113,8 +114,8 @@ def _tiles(document: documents.AuditDocument) -> Iterator[tuple[str, str, str]]:
         before, worst = whole.accuracy.before, whole.accuracy.worst
         yield (
             f"{percent(before.rate)} → {percent(worst.rate)}",
-            f"accuracy, and against the worst rule{keeping} for each row",
-            f"{before.count:,} and {worst.count:,} of {before.total:,} rows",
+            f"accuracy, originally and with the worst rewrites{keeping and f' by rules{keeping}'}",
+            f"{before.count:,} → {worst.count:,} of {before.total:,} rows",
         )
     elif whole.accuracy is not None:
         yield percent(whole.accuracy.before.rate), "accuracy", _with_interval(whole.accuracy.before)
@@ -122,7 +123,7 @@ def _tiles(document: documents.AuditDocument) -> Iterator[tuple[str, str, str]]:
     if flipped.total:
         yield (
             percent(flipped.rate),
-            f"of the right rows that a rule{keeping} changes become wrong under some such rule",
+            f"of the right rows that rules{keeping} change become wrong under at least one of them",
             _with_interval(flipped),
         )
     counts = document.verdict.counts
@@ -130,16 +131,16 @@ def _tiles(document: documents.AuditDocument) -> Iterator[tuple[str, str, str]]:
     unlimited = document.verdict.outcome == "measured"
     yield (
         f"{counts['measured' if unlimited else 'failed']} of {len(document.rules):,}",
-        "rules are measured; no limit is set" if unlimited else "rules fail their limit",
+        "rules measured; no limit is set" if unlimited else "rules exceed their limit",
         f"{counts['not judged']} changed too few rows to be judged",
     )
-    sure = "flips that the model is sure of"
+    sure = "flips with high confidence"
     known = [each.confidence for each in document.rules if each.confidence is not None]
     if known:
-        from_there = f"confidence of at least {percent(known[0].sure_from)} before and after"
+        from_there = f"at least {percent(known[0].sure_from)} before and after the rewrite"
         yield f"{sum(each.sure_flips for each in known):,}", sure, f"{from_there}, over all rules"
     else:
-        yield "not given", sure, "it gives no confidence"
+        yield "not given", sure, "the model reports no confidence"
 
 
 def _tiles_without_rules(document: documents.AuditDocument) -> Iterator[tuple[str, str, str]]:
@@ -148,12 +149,12 @@ def _tiles_without_rules(document: documents.AuditDocument) -> Iterator[tuple[st
     if accuracy is not None:
         yield percent(accuracy.before.rate), "accuracy", _with_interval(accuracy.before)
     for column in document.columns:
-        label = f"accuracy in the mean over {column.values:,} values of {column.column}"
-        yield percent(column.mean), label, "each counts alike, however many rows it has"
+        label = f"mean accuracy over {column.values:,} values of {column.column}"
+        yield percent(column.mean), label, "each value counts the same, whatever its number of rows"
         if column.constant is not None:
             constant = column.constant
-            beside = f"{percent(constant.mean)} in that mean: a model that knows nothing"
-            yield percent(constant.rate), f"for always answering “{constant.answer}”", beside
+            beside = f"{percent(constant.mean)} as a mean over values"
+            yield percent(constant.rate), f"by always answering “{constant.answer}”", beside
 
 
 def _with_interval(share: Share) -> str:
@@ -166,18 +167,18 @@ def _summary(document: documents.AuditDocument) -> str:
     whole = document.together
     same = sum(each.expect == "same" and each.changed > 0 for each in document.rules)
     sentences = [
-        f"Rules that reword a row so that the answer should stay the same: {same:,} of "
-        f"{len(document.rules):,}. Together they change {counted(whole.changed, 'row')}.",
+        f"{same:,} of {counted(len(document.rules), 'rule')} rewrite rows so that the answer "
+        f"should stay the same. Together they change {counted(whole.changed, 'row')}.",
         *markdown.together_in_words(document),
     ]
     if whole.gained:
-        sentences.append(f"{whole.gained:,} wrong rows become right under some rewording.")
+        sentences.append(f"{whole.gained:,} wrong rows become right under at least one rule.")
     worst = [each for each in document.rules if each.expect == "same" and each.flips.count]
     if worst:
         most = max(worst, key=lambda each: each.flips.count)
         sentences.append(
-            f"Most flips, {most.flips.count:,} of {most.flips.total:,}, come from the rule "
-            f"“{most.rule}”."
+            f"The rule “{most.name}” flips the most rows: {most.flips.count:,} of "
+            f"{most.flips.total:,}."
         )
     words = "".join(f"<p>{escaped(each)}</p>" for each in sentences)
     card = f'<div class="card"><h3>In words</h3>{words}</div>'
@@ -186,9 +187,9 @@ def _summary(document: documents.AuditDocument) -> str:
     accuracy = whole.accuracy
     chart = sheet.bars(
         [
-            ("before", accuracy.before.rate or 0.0, accuracy.before),
-            ("reworded at random", accuracy.mean, None),
-            ("worst rewording", accuracy.worst.rate or 0.0, accuracy.worst),
+            ("original rows", accuracy.before.rate or 0.0, accuracy.before),
+            ("random rewrites", accuracy.mean, None),
+            ("worst rewrites", accuracy.worst.rate or 0.0, accuracy.worst),
         ]
     )
     beside = f'<div class="card"><h3>Accuracy</h3>{chart}</div>'
@@ -216,8 +217,8 @@ def _slices(document: documents.AuditDocument) -> Iterator[str]:
         return
     yield "<h2>Where it fails</h2>"
     yield (
-        '<p class="muted">The same numbers for parts of the rows. q says whether a part flips more '
-        "or less often than the rest beyond chance, over all parts looked at.</p>"
+        '<p class="muted">The same numbers by part of the data. A small q is evidence that a part '
+        "flips more or less often than the rest, corrected for the number of parts.</p>"
     )
     known = [each.flipped for each in document.slices]
     limit = document.gates.rows_flipped
@@ -228,7 +229,7 @@ def _slices(document: documents.AuditDocument) -> Iterator[str]:
     for slicing, parts in groupby(document.slices, key=lambda each: each.slicing):
         name, axis = escaped(slicing), sheet.axis(scale)
         heads = (name, f"rows flipped by any rule, 95% interval{axis}", ">flipped", ">rate", ">q",
-                 ">rows", ">accuracy", ">worst rewording")  # fmt: skip
+                 ">rows", ">accuracy", ">accuracy, worst rewrites")  # fmt: skip
         rows = [_slice(each, scale, limit, overall) for each in parts]
         yield f"<h3>By {name}</h3>"
         yield sheet.table(heads, rows, caption=f"By {slicing}")
@@ -240,8 +241,8 @@ def _parts(document: documents.AuditDocument) -> Iterator[str]:
     if not known:
         return
     yield "<h2>Accuracy by part</h2>"
-    yield '<p class="muted">The dot is the share of rows that the model has right; the line is its '
-    yield "95% interval.</p>"
+    yield '<p class="muted">The dot is the share of rows that the model gets right; the line is '
+    yield "its 95% interval.</p>"
     whole = sheet.Scale(1.0)
     for slicing, parts in groupby(known, key=lambda each: each[0].slicing):
         name, axis = escaped(slicing), sheet.axis(whole)
@@ -304,10 +305,10 @@ def _overlap(document: documents.AuditDocument) -> str:
     )
     return (
         "<h2>Rules that flip the same rows</h2>"
-        '<p class="muted">Rows that two rules both flip: rules that share most of their flips show '
-        "one weakness, rules that share none show two.</p>"
+        '<p class="muted">How many rows each pair of rules flips. Rules that share most of their '
+        "flips point to one weakness, rules that share none to two.</p>"
         f'<div class="card split"><div>{matrix}</div><div><ol class="facts-list small">{names}</ol>'
-        f'<h3>Pairs that share most</h3><ul class="facts-list small">{pairs}</ul></div></div>'
+        f'<h3>Pairs that share the most</h3><ul class="facts-list small">{pairs}</ul></div></div>'
     )
 
 
@@ -316,24 +317,25 @@ def _reading(document: documents.AuditDocument) -> str:
     how = {
         "rate": "its failure rate is above its limit",
         "evidence": f"there is evidence that it fails more often than its limit (q < {CERTAIN})",
-        "proof": "the interval of its failure rate reaches above its limit",
+        "proof": "the 95% interval of its failure rate reaches above its limit",
     }[gates.judge_by]
     of_rules = (
-        f"A rule fails when {how}, and always when q < {CERTAIN}. With "
-        f"fewer than {gates.support} rows to test on it is not judged.",
-        "A rule that expects “same” fails a row by turning a right answer wrong; “flip” by leaving "
-        "the answer as it was; “label” by any other answer, tested on all rows that it changes.",
-        "Intervals are Wilson's, at 95%. p is the exact binomial probability of so many failures "
-        "if the model failed exactly as often as the limit allows; q controls the share of false "
-        "discoveries over all rules (Benjamini and Hochberg).",
-        "S says how far a rewrite keeps the meaning, from 0 to 1; from τ on two texts count as "
+        f"A rule fails if {how}, and always if q < {CERTAIN}. A rule tested on fewer than "
+        f"{gates.support} rows is not judged.",
+        "The model fails on a row, if the rule expects “same”, by turning its right answer wrong; "
+        "if “flip”, by keeping its answer; if “label”, by giving any other answer, where every row "
+        "that the rule changes is tested.",
+        "Intervals are 95% Wilson intervals. p is the exact binomial probability of at least this "
+        "many failures if the model failed exactly as often as the limit allows. q controls the "
+        "false-discovery rate over all rules (Benjamini and Hochberg).",
+        "S, from 0 to 1, says how well a rewrite keeps the meaning; from τ on, two texts count as "
         "equivalent."
         if document.scorer
-        else "Meaning was not scored: S is not given.",
+        else "Meaning was not scored, so S is not given.",
     )
     notes = [
         *document.notes,
-        *(of_rules if document.rules else ("Intervals of shares are Wilson's, at 95%.",)),
+        *(of_rules if document.rules else ("Intervals of shares are 95% Wilson intervals.",)),
     ]
     return f'<h2>How to read this</h2><ul class="facts-list">{sheet.items(notes)}</ul>'
 
@@ -382,8 +384,8 @@ def _table(numbered: Sequence[tuple[int, documents.RuleRecord]], support: int, t
     enough = [each for each in shares if each.total >= support]
     scale = sheet.scale_for(enough or shares, [each.judgement.limit for _, each in numbered])
     rows = [_row(record, place, scale) for place, record in numbered]
-    heads = ("rule", "verdict", f"failure rate, 95% interval{sheet.axis(scale)}", ">fails",
-             ">rate", ">q", ">meaning kept", ">sure flips")  # fmt: skip
+    heads = ("rule", "verdict", f"failure rate, 95% interval{sheet.axis(scale)}", ">failures",
+             ">rate", ">q", ">meaning kept", ">flips, high confidence")  # fmt: skip
     return sheet.table(heads, rows, caption=title)
 
 
@@ -457,7 +459,7 @@ def _card(record: documents.RuleRecord, place: int, document: documents.AuditDoc
     severity = [f"severity {record.severity}"] if record.severity else []
     about = " · ".join((record.id, f"expects {record.expect}", *severity, *record.tags))
     reason = f"{judgement.reason[:1].upper()}{judgement.reason[1:]}."
-    examples = '<p class="muted">None were kept.</p>'
+    examples = '<p class="muted">No examples were kept.</p>'
     if record.examples:
         examples = f'<ul class="examples">{"".join(map(_example, record.examples))}</ul>'
     return (
@@ -467,29 +469,29 @@ def _card(record: documents.RuleRecord, place: int, document: documents.AuditDoc
         f"{sheet.chip(judgement.outcome)}</summary><div>"
         f'<p class="small muted">{escaped(about)}</p>{why}'
         f"<p>{escaped(reason)}</p>{_numbers(record, document)}"
-        f"<h3>Rows</h3>{examples}</div></details>"
+        f"<h3>Examples</h3>{examples}</div></details>"
     )
 
 
 def _numbers(record: documents.RuleRecord, document: documents.AuditDocument) -> str:
     judgement = record.judgement
     entries = [
-        ("rows it changes", f"{record.changed:,}"),
-        ("of these right before", f"{record.right:,}"),
+        ("rows changed", f"{record.changed:,}"),
+        ("of these, right before", f"{record.right:,}"),
         ("failure rate", sheet.rate_with_interval(judgement.failures)),
         ("limit", "none" if judgement.limit is None else percent(judgement.limit)),
         (f"p, against {percent(judgement.against)}", _probability(judgement.p_value)),
         ("q, over all rules", _probability(judgement.q_value)),
         ("flips", f"{record.flips.count:,} of {record.flips.total:,}"),
-        ("flips that no other rule makes", f"{record.flips_alone:,}"),
+        ("flips by no other rule", f"{record.flips_alone:,}"),
         ("wrong before, right after", f"{record.gained:,}" if document.labelled else "not given"),
     ]
     if document.labelled:
         right_after = record.right - record.flips.count + record.gained
         entries += [
-            ("accuracy on its rows", f"{percent(record.right / record.changed)} → "
+            ("accuracy on changed rows", f"{percent(record.right / record.changed)} → "
              f"{percent(right_after / record.changed)}"),
-            ("p of that change (McNemar)", _probability(record.accuracy_p_value)),
+            ("p of this difference (McNemar)", _probability(record.accuracy_p_value)),
         ]  # fmt: skip
     entries += _confidence(record.confidence)
     entries += _meaning(record.meaning, document.tau)
@@ -506,9 +508,9 @@ def _confidence(confidence: documents.Confidence | None) -> list[tuple[str, str]
         change += f' <span class="muted">({low:+.3f} to {high:+.3f})</span>'
     return [
         ("mean confidence", f"{confidence.before:.2f} → {confidence.after:.2f}"),
-        ("mean change of confidence", change),
-        ("where the answer stays", unchanged),
-        (f"flips it is sure of (≥ {percent(confidence.sure_from)})", f"{confidence.sure_flips:,}"),
+        ("mean change in confidence", change),
+        ("the same, where the answer stays", unchanged),
+        (f"flips with confidence ≥ {percent(confidence.sure_from)}", f"{confidence.sure_flips:,}"),
     ]
 
 

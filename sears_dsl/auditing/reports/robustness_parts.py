@@ -129,21 +129,21 @@ NumberCell: TypeAlias = tuple[str, str]
 _TAUS = (0.0, 0.05, 0.1, 0.2, 0.5)
 # audit.json has all of them.
 _SHOWN = 60
-_DRAWS_HEADS = ("rule", "mean", "worst", "each draw", "rows that fail in any draw (95%)")
+_DRAWS_HEADS = ("rule", "mean", "worst", "each draw", "rows that fail in at least one draw (95%)")
 _DRAWS_READING = (
-    "The share of tested rows on which the model does not do as the rule expects, with its noise "
-    "drawn anew each time. The other tables are of the first draw; semantic robustness is of all."
+    "The share of tested rows on which the model does not do what the rule expects, with the noise "
+    "drawn anew each time. The other tables show the first draw, semantic robustness all draws."
 )
-_RATES_TITLE = "Accuracy over the rate of noise"
+_RATES_TITLE = "Accuracy by rate of noise"
 _RATES_READING = (
-    "The accuracy on all rows with each rule that draws at several rates, that is shares of its "
-    "instances, and its 95% interval; 0% is the untouched data. A row that the rule does not "
-    "change counts as it is, one that it changes as the rule expects. What a lower rate changes a "
-    "higher one changes too, and all rates are of the first draw."
+    "The accuracy on all rows, with its 95% interval, after each rule that draws at random. A rate "
+    "is the share of a rule's instances that are rewritten; 0% is the original data. A row that "
+    "the rule does not change counts with its original answer; a changed row counts by what the "
+    "rule expects. A higher rate changes all that a lower one does; all rates use the first draw."
 )
 _HEADS = (
     "rules", "verdict", "rows", "p", "p′", "gap (95%)", "smallest τ", "pooled [mean of rules]",
-    "locally robust rows (95%)", "always the same answer [mean of rules]",
+    "locally robust rows (95%)", "best constant answer [mean of rules]",
 )  # fmt: skip
 
 
@@ -299,12 +299,12 @@ def robustness_section(document: AuditDocument) -> str:
         ]
         if drawn:
             parts += [
-                "<h3>Rows that are locally robust, over the tolerance</h3>",
+                "<h3>Locally robust rows by tolerance</h3>",
                 '<div class="card">',
                 step_curves(curves, mark=robustness.tolerance) if curves else "",
                 "</div>",
                 sheet.table(
-                    ("rules", *(f">{100 * tau:g}%" for tau in _TAUS), ">all rows at"),
+                    ("rules", *(f">{100 * tau:g}%" for tau in _TAUS), ">all rows from"),
                     [
                         f'<tr><td class="code">{escaped(_name(each, document))}</td>'
                         f"{sheet.numbers(*_at_taus(each), tenths(each.smallest_tau_everywhere))}"
@@ -323,36 +323,39 @@ def robustness_section(document: AuditDocument) -> str:
     return "".join(parts)
 
 
-def robustness_lines(document: AuditDocument) -> Iterator[tuple[str, str]]:
-    """Lines for the terminal: verdict and sentence, for all rules or templates and each tag."""
+def robustness_lines(document: AuditDocument) -> Iterator[tuple[str, str, str]]:
+    """Lines for the terminal, of all rules or templates and each tag.
+
+    Yields what a line is about, the verdict and the numbers.
+    """
     robustness = document.robustness
     for record in () if robustness is None else robustness.records:
         if not record.of_one:
-            name = _name(record, document)
-            sentence = f"{name} at τ = {100 * record.tolerance:g}%: {in_words(record)}"
+            name = f"{_name(record, document)} at τ = {100 * record.tolerance:g}%: "
+            sentence = f"; {in_words(record)}"
             if record.rows and not record.of_templates:
                 sentence += (
-                    f"; smallest τ {tenths(record.smallest_tau)}; locally robust "
-                    f"{record.local.count:,} of {record.rows:,} rows"
+                    f"; smallest τ {tenths(record.smallest_tau)}; {record.local.count:,} of "
+                    f"{record.rows:,} rows are locally robust"
                 )
             constant = record.constant
             if constant is not None and constant.rate == 1:
                 sentence += f"; always answering {constant.answer!r} would score 100.0%"
-            yield record.verdict, sentence
+            yield name, record.verdict, sentence
     for each in document.drawn:
         sentence = (
-            f"{each.id} over {document.draws} draws: fails {tenths(each.mean)} of the rows in "
-            f"the mean, {tenths(each.worst)} in the worst draw; {each.any_draw.count:,} of "
-            f"{each.any_draw.total:,} rows in any"
+            f"fails on {tenths(each.mean)} of the rows on average and on {tenths(each.worst)} in "
+            f"the worst draw; {each.any_draw.count:,} of {each.any_draw.total:,} rows fail in at "
+            "least one draw"
         )
-        yield "", sentence
+        yield f"{each.id} over {document.draws} draws: ", "", sentence
     for curve in document.rates:
         over = ", ".join(
             f"{tenths(each.accuracy.rate)} at {100 * each.rate:g}%" for each in curve.points
         )
-        yield "", f"{curve.id} over the rate of noise: accuracy {over}"
+        yield f"{curve.id} by rate of noise: ", "", f"accuracy {over}"
     for column in document.columns:
-        yield "", f"by {column.column}: {_column(column, repr)}"
+        yield f"by {column.column}: ", "", _column(column, repr)
 
 
 def _name(record: RobustnessRecord, document: AuditDocument) -> str:
@@ -391,9 +394,9 @@ def _corrected(rate: float | None) -> str:
 
 def _column(column: ColumnAccuracy, quoted: Quoted) -> str:
     words = (
-        f"accuracy {tenths(column.pooled.rate)} of all {column.pooled.total:,} rows "
-        f"(95% {tenths(column.pooled.low)}–{tenths(column.pooled.high)}), "
-        f"{tenths(column.mean)} in the mean over its {column.values:,} values"
+        f"accuracy is {tenths(column.pooled.rate)} on all {column.pooled.total:,} rows "
+        f"(95% {tenths(column.pooled.low)}–{tenths(column.pooled.high)}) and "
+        f"{tenths(column.mean)} averaged over the {column.values:,} values"
     )
     if column.constant is not None:
         words += (
@@ -409,39 +412,40 @@ def _reading(document: AuditDocument) -> Iterator[str]:
         return
     how = {
         "rate": "by the observed gap",
-        "evidence": "and fails only where the whole interval of the gap is beyond τ",
-        "proof": "and holds only where the whole interval of the gap is within τ",
+        "evidence": "and fails only if the whole interval of the gap is beyond τ",
+        "proof": "and holds only if the whole interval of the gap is within τ",
     }[document.gates.judge_by]
-    tolerant = f"Robust is p′ ≥ p - τ, bounded invariant also p′ ≤ p + τ, {how}."
+    tolerant = f"Robust means p′ ≥ p - τ, bounded invariant also p′ ≤ p + τ, {how}."
     if any(record.of_templates for record in robustness.records):
         yield (
-            "Of templates p is the accuracy on all rows of the data, or 100% where there is no "
-            "data, so that τ says which accuracy is asked for; p′ is the accuracy on their "
-            f"sentences. {tolerant} Their intervals are Newcombe's for shares of different rows; "
-            "sentences of one template are much alike, and an interval speaks of such sentences."
+            "For templates, p is the accuracy on all rows of the data, or 100% if there is no "
+            "data, so that τ sets the accuracy required; p′ is the accuracy on the template "
+            f"sentences. {tolerant} Intervals are Newcombe's for shares of different rows. "
+            "Sentences of one template are much alike, so an interval holds for such sentences "
+            "only."
         )
     templates_alone = _templates_alone(robustness.records)
     if not templates_alone:
         yield (
-            "p is the accuracy on the rows that the rules change, right and wrong ones, p′ on what "
-            "the rules make of them: the mean over rows of the mean over their rewrites, judged by "
-            f"what each rule expects. {tolerant} Intervals of the gap come from a paired bootstrap "
-            "over rows."
+            "p is the accuracy on the rows that the rules change, whether right or wrong before. "
+            "p′ is the accuracy on their rewrites: the mean over rows of the mean over rewrites, "
+            f"judged by what each rule expects. {tolerant} Intervals of the gap come from a paired "
+            "bootstrap over rows."
         )
     if robustness.labels is not None and robustness.labels > 1:
         one, of = ("sentences", "templates") if templates_alone else ("rows", "rules")
         yield (
-            f"In brackets beside p and p′ the same accuracy with 0 for a guess among "
-            f"{robustness.labels} labels and 1 for perfection. The last column is what the best "
-            f"constant answer would score, over {one} and in the mean over {of}."
+            "The brackets beside p and p′ give the same accuracy on a scale from 0, a guess among "
+            f"{robustness.labels} labels, to 1, all right. The last column is what the best "
+            f"constant answer would score over {one}, and as a mean over {of}."
         )
     whole = robustness.records[0]
     if whole.rows and not templates_alone:
         local = whole.local
         yield (
-            f"A row is locally robust where the mean over its rewrites is at least p - τ: "
+            "A row is locally robust if the mean over its rewrites is at least p - τ: "
             f"{local.count:,} of {local.total:,} rows ({tenths(local.rate)}) for all rules "
-            f"together. Globally robust would be all of them; that holds from τ = "
+            "together. The model is globally robust if all of them are, which holds from τ = "
             f"{tenths(whole.smallest_tau_everywhere)} on."
         )
 

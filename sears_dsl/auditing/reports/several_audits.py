@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from sears_dsl.auditing import comparison as comparisons
 from sears_dsl.auditing.failures import ErrorsDocument, OverFolds
 from sears_dsl.auditing.reports import sheet
+from sears_dsl.auditing.reports.answer_parts import CONFIDENCE_TITLE
 from sears_dsl.auditing.reports.markdown import interval, number
 from sears_dsl.auditing.reports.markdown_tables import code_cell, markdown_table, markdown_text
 from sears_dsl.auditing.reports.sheet import escaped
@@ -32,14 +33,14 @@ def comparison_markdown(comparison: comparisons.ComparisonDocument) -> str:
         "",
         *(f"- {line}" for line in comparison.summary),
         "",
-        "| rule | rows | fails before | after | difference in points (95%) | p (Holm) | |",
+        "| rule | rows | failure rate before | after | points (95%) | p (Holm) | outcome |",
         "|---|---:|---:|---:|---:|---:|---|",
         *map(_line, comparison.rules),
         "",
-        "Each rule is compared on the rows that both audits tested, by McNemar's exact test; p is "
-        "after Holm, over all rules and the accuracies: where it is below 5% the difference is "
-        "called better or worse, which is a mistake in at most one of twenty comparisons. The "
-        "interval is that of Bonett and Price for paired shares.",
+        "Each rule is compared on the rows that both audits tested, by McNemar's exact test. p is "
+        "Holm-corrected over all rules and the accuracies; below 5%, the difference counts as "
+        "better or worse, which is a mistake in at most one of twenty comparisons. The interval "
+        "is that of Bonett and Price for paired shares.",
     ]
     return "\n".join(lines) + "\n"
 
@@ -68,13 +69,13 @@ def comparison_page(comparison: comparisons.ComparisonDocument) -> str:
     accuracies = (
         ("accuracy", comparison.accuracy),
         (comparisons.AGAINST_WORST, comparison.worst_accuracy),
-        ("rows flipped by any rule, of those both have right", comparison.rows_flipped),
+        ("rows flipped by any rule, of those that both get right", comparison.rows_flipped),
     )
     known = [each.failures for each in comparison.rules if each.failures.rows >= _FEW_ROWS]
     scale = sheet.reach_of(end for each in known for end in (each.low, each.high))
     axis = sheet.comparison_axis(scale)
-    heads = ("rule", "", f"difference of failure rates, 95% interval{axis}", ">points", ">before",
-             ">after", ">p (Holm)", ">rows")  # fmt: skip
+    heads = ("rule", "outcome", f"difference in failure rate, 95% interval{axis}", ">points",
+             ">before", ">after", ">p (Holm)", ">rows")  # fmt: skip
     return _page(
         "Comparison",
         comparison,
@@ -83,9 +84,9 @@ def comparison_page(comparison: comparisons.ComparisonDocument) -> str:
         sections=(
             sheet.tiles(_tile(name, paired) for name, paired in accuracies if paired is not None),
             "<h2>Rules</h2>",
-            '<p class="muted">Left of the middle the second audit fails less. Each rule is '
-            "compared on the rows that both audits tested, by McNemar's exact test; p is after "
-            "Holm, over all rules and the accuracies.</p>",
+            '<p class="muted">Left of the middle, the second audit fails less. Each rule is '
+            "compared on the rows that both audits tested, by McNemar's exact test; p is "
+            "Holm-corrected over all rules and the accuracies.</p>",
             sheet.table(heads, [_row(each, scale) for each in comparison.rules], caption="Rules"),
         ),
     )
@@ -181,16 +182,16 @@ def grid_markdown(document: comparisons.GridDocument) -> str:
 
 
 _READING = (
-    "Cells are the share of tested rows on which a model does not do as the rule expects, with its "
-    "number of rows; those of accuracy are of rows that are right. ▲ is more failures than the "
-    "first, ▼ fewer, on the rows that both were tested on (McNemar's exact test, p < 5% after Holm "
-    "over all cells)."
+    "A cell is the failure rate of a model: the share of tested rows on which it does not do what "
+    "the rule expects, with the number of rows. In the lines of accuracy it is the share of right "
+    "rows. ▲ means worse than the first model, ▼ better, on the rows that both were tested on "
+    "(McNemar's exact test, p < 5%, Holm-corrected over all cells)."
 )
 
 
 def _grid_title(document: comparisons.GridDocument) -> str:
     if document.worse:
-        return "Some are worse than the first"
+        return "Some models are worse than the first"
     outcomes = {
         cell.against_first.outcome
         for rule in document.rules
@@ -198,7 +199,7 @@ def _grid_title(document: comparisons.GridDocument) -> str:
         if cell.against_first is not None
     }
     if "better" in outcomes:
-        return "Some are better than the first"
+        return "Some models are better than the first"
     return "No evidence of a difference"
 
 
@@ -239,7 +240,7 @@ def grid_page(document: comparisons.GridDocument) -> str:
             _contrasts(document),
             "<h2>Models</h2>",
             _models(document.models),
-            "<h2>How sure each is where it is right and where it is wrong</h2>",
+            f"<h2>{CONFIDENCE_TITLE}</h2>",
             _confidences(document),
         ),
     )
@@ -296,7 +297,7 @@ def _square(cell: comparisons.Cell, column: int, y: int) -> str:
 
 def _contrasts(document: comparisons.GridDocument) -> str:
     """A line for each rule and model after the first."""
-    heads = ("rule", "model", "", ">first", ">this one", ">difference, points (95%)",
+    heads = ("rule", "model", "outcome", ">first model", ">this model", ">points (95%)",
              ">p (Holm)", ">q", ">rows")  # fmt: skip
     lines = [(name, [contrast for _, contrast in cells]) for name, cells in _accuracies(document)]
     lines += [(rule.rule, [cell.against_first for cell in rule.cells]) for rule in document.rules]
@@ -323,7 +324,7 @@ def _contrast(what: str, model: str, contrast: comparisons.Contrast) -> str:
     )
 
 
-_NOT_GIVEN = "Not given: no model says how sure it is."
+_NOT_GIVEN = "Not given: no model reports its confidence."
 
 
 def _confidences(document: comparisons.GridDocument) -> str:
@@ -346,12 +347,12 @@ def _sure(cell: comparisons.MeanConfidence | None) -> str:
 
 
 def _confidence_lines(document: comparisons.GridDocument) -> Iterator[str]:
-    yield "## How sure each is where it is right and where it is wrong"
+    yield f"## {CONFIDENCE_TITLE}"
     yield ""
     if not document.confidences:
         yield _NOT_GIVEN
         return
-    yield "Mean confidence of wrong, then of right answers, with their number."
+    yield "Mean confidence in wrong, then in right answers, with the number of answers."
     yield ""
     names = [markdown_text(each.name) for each in document.models]
     yield from markdown_table(
@@ -365,7 +366,7 @@ def _confidence_lines(document: comparisons.GridDocument) -> Iterator[str]:
 
 
 def _models(models: Sequence[comparisons.GridModel]) -> str:
-    heads = ("name", "model", "verdict", ">accuracy", ">against the worst rule",
+    heads = ("name", "model", "verdict", ">accuracy", ">accuracy, worst rewrites",
              ">rows flipped by any rule")  # fmt: skip
     rows = [
         f"<tr><td>{escaped(each.name)}</td><td><code>{escaped(each.model)}</code></td>"
@@ -380,7 +381,7 @@ def _models(models: Sequence[comparisons.GridModel]) -> str:
 def errors_markdown(document: ErrorsDocument) -> str:
     """What predicts errors, as Markdown, most important first."""
     lines = [
-        f"# Errors: {'can be foreseen' if document.foretold else 'cannot be foreseen'}",
+        f"# Errors: {'predictable' if document.foretold else 'not predictable'}",
         "",
         f"**{markdown_text(document.conclusion)}**",
         "",
@@ -396,7 +397,7 @@ def errors_markdown(document: ErrorsDocument) -> str:
         "",
         "## What predicts an error",
         "",
-        "| feature | micro F1 lost where it is shuffled, points | 95% | known for |",
+        "| feature | points of micro F1 lost if shuffled | 95% | answers with a value |",
         "|---|---:|---:|---:|",
         *(
             f"| {code_cell(each.name)} | {100 * each.importance.mean:+.2f} "
@@ -428,8 +429,8 @@ def errors_page(document: ErrorsDocument) -> str:
         end for each in document.features for end in (each.importance.low, each.importance.high)
     )
     axis = sheet.comparison_axis(reach)
-    heads = ("feature", f"micro F1 lost where it is shuffled, points{axis}", ">points",
-             ">95% interval", ">known for")  # fmt: skip
+    heads = ("feature", f"points of micro F1 lost if shuffled{axis}", ">points",
+             ">95% interval", ">answers with a value")  # fmt: skip
     rows = [
         f"<tr>{sheet.rule(each.name)}<td>"
         + sheet.signed_bar((lost.mean, lost.low, lost.high), reach,
@@ -441,7 +442,7 @@ def errors_page(document: ErrorsDocument) -> str:
         for lost in [each.importance]
     ]  # fmt: skip
     about = f"{document.wrong.total:,} answers to {document.data.rows:,} rows"
-    outcome = f"Errors can{'' if document.foretold else 'not'} be foreseen"
+    outcome = f"Errors can{'' if document.foretold else 'not'} be predicted"
     versions = ", ".join(f"{name} {number}" for name, number in document.versions.items())
     body = "\n".join(
         (
@@ -449,9 +450,9 @@ def errors_page(document: ErrorsDocument) -> str:
             sheet.verdict("measured", "•", outcome, f"<p>{escaped(document.conclusion)}</p>"),
             sheet.tiles(_error_tiles(document)),
             "<h2>What predicts an error</h2>",
-            '<p class="muted">What micro F1 loses where the values of a feature are shuffled among '
-            "the answers that are judged; the line is its 95% interval over the folds. Features "
-            "that say the same share what they are worth.</p>",
+            '<p class="muted">How much micro F1 drops if the values of a feature are shuffled '
+            "among the held-out answers; the line is the 95% interval over the folds. Features "
+            "that carry the same information share their worth.</p>",
             sheet.table(heads, rows, caption="What predicts an error"),
             "<h2>Wrong answers by feature</h2>",
             *_by_feature(document),
@@ -471,7 +472,7 @@ def _between(value: OverFolds) -> str:
 def _error_tiles(document: ErrorsDocument) -> Sequence[tuple[str, str, str]]:
     majority, f1, over = document.majority_f1, document.f1, document.over_majority
     return (
-        (f"{majority.mean:.3f} → {f1.mean:.3f}", "micro F1, majority class and learned",
+        (f"{majority.mean:.3f} → {f1.mean:.3f}", "micro F1: majority class → learned",
          f"± {majority.deviation:.3f} and ± {f1.deviation:.3f} over {len(f1.folds)} folds"),
         (f"{100 * over.mean:+.1f}", "points over the majority class",
          f"95% {100 * over.low:+.1f} to {100 * over.high:+.1f}"),
@@ -517,11 +518,11 @@ def _notes(document: ErrorsDocument) -> list[str]:
     return [
         *document.notes,
         f"Gradient boosting (scikit-learn, histograms) learns from {folds - 1} of {folds} folds "
-        "and judges the other; the folds are of rows of the data, shuffled with the seed. Micro F1 "
-        "of two classes is the share of answers that are told rightly.",
-        "An answer is wrong where the model does not do as the rule expects, and on an untouched "
-        "row where it is not the label.",
-        "Intervals over folds are Student's with the variance of Nadeau and Bengio, since folds "
-        "share what they learn from; those of shares are Wilson's, at 95%.",
-        "What tells an error need not cause it.",
+        "and is judged on the other; folds are made of rows, shuffled with the seed. Micro F1 of "
+        "two classes is the share of answers that are classified correctly.",
+        "An answer to a rewrite is wrong if the model does not do what the rule expects; an answer "
+        "to an original row, if it is not the label.",
+        "Intervals over folds are Student's with the variance of Nadeau and Bengio, because folds "
+        "share training answers; those of shares are Wilson's, at 95%.",
+        "A feature that predicts errors need not cause them.",
     ]

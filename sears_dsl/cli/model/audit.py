@@ -195,7 +195,7 @@ def audit_command(
 
     gates, note = chosen.gates(), noting(quiet=chosen.quiet)
     if chosen.tolerance is not None and not gates.any_limit:
-        note("note: a tolerance is reported, and no gate: that is --gate robust:all=RATE")
+        note("note: --tolerance only reports robustness; --gate robust:all=RATE demands it")
     models = chosen.models()
     if chosen.scorer != "none":
         need_discovery(otherwise=", or leave the score out: --scorer none")
@@ -203,8 +203,8 @@ def audit_command(
     own_rows = any(ruleset.templates for ruleset in rulesets) and not chosen.also
     if chosen.data is None and not own_rows:
         raise click.UsageError(
-            "Missing option '--data': name the labelled rows; only templates bring their own, of "
-            "one column"
+            "Missing option '--data': name the labelled rows; only templates that fill a single "
+            "column need none"
         )
     tagger = shared.chosen_tagger(rulesets, chosen.tagger, quiet=chosen.quiet)
     chosen = replace(chosen, tagger=tagger)
@@ -261,7 +261,8 @@ def audit_command(
             document = next(iter(documents.values()))
             echo_document((document if grid is None else grid).model_dump_json())
         elif not chosen.quiet:
-            _print(documents, grid, output)
+            with show.aside():
+                _print(documents, grid, output)
     if any(each.verdict.outcome in ("failed", "not judged") for each in documents.values()):
         sys.exit(1)
 
@@ -376,7 +377,7 @@ def _table_of(records: Sequence[RuleRecord], *, examples: bool) -> Table:
 
     scored = any(each.meaning for each in records)
     changing = any(each.expect != "same" for each in records)
-    heads = ("rule", *(("expects",) if changing else ()), "verdict", "fails", "rate (95%)", "q",
+    heads = ("rule", *(("expects",) if changing else ()), "verdict", "failures", "rate (95%)", "q",
              *(("meaning kept",) if scored else ()),
              *(("example",) if examples else ()))  # fmt: skip
     table = plain_table(*heads)
@@ -408,6 +409,7 @@ def _print_audit(document: AuditDocument, output: Path) -> None:
     from sears_dsl.auditing.document import conclusion, lost_of
     from sears_dsl.auditing.reports.markdown import together_in_words, worst_first
     from sears_dsl.auditing.reports.robustness_parts import robustness_lines
+    from sears_dsl.cli.model.compare import print_more_rules
 
     out = console(stderr=True)
     records = [each for each in worst_first(document.rules) if each.changed]
@@ -420,20 +422,21 @@ def _print_audit(document: AuditDocument, output: Path) -> None:
     elif not (document.data.protect or document.data.spans):
         out.print(NO_RULE_FIRES)
     else:
-        out.print("no row is changed: no rule fires, or what is protected keeps them out")
+        out.print("no row is changed: no rule fires, or protected text keeps them from firing")
     if len(records) > _RULES_SHOWN:
-        out.print(f"and {len(records) - _RULES_SHOWN:,} more rules, in the files", style="dim")
+        print_more_rules(out, len(records) - _RULES_SHOWN)
     if document.rules:
         for line in together_in_words(document):
             out.print(line)
-    for verdict, sentence in robustness_lines(document):
+    for name, verdict, numbers in robustness_lines(document):
         style = {"not robust": "bold red", "not judged": "yellow", "": ""}.get(verdict, "green")
-        out.print(Text.assemble((f"{verdict}, " if verdict else "", style), sentence))
+        out.print(Text.assemble(name, (verdict, style), numbers))
     for note in document.notes:
-        out.print(note, style="dim")
-    outcome = document.verdict.outcome
+        out.print(f"note: {note}", style="dim")
+    outcome, sentence = document.verdict.outcome, conclusion(document)
     out.print(f"verdict: {outcome}", style=_STYLES[outcome])
-    for reason in document.verdict.reasons:
-        out.print(f"  {reason}")
-    out.print(conclusion(document), style="bold")
+    out.print(sentence, style="bold")
+    for reason in document.verdict.reasons if outcome != "measured" else ():
+        if reason not in sentence:
+            out.print(f"  {reason}")
     out.print(f"written: {output}/audit.html, audit.md, audit.json, junit.xml")

@@ -60,7 +60,7 @@ def errors_command(audits: tuple[Path, ...], *, output: Path | None, **options: 
 
 def _print_errors(document: ErrorsDocument, output: Path | None) -> None:
     out = console(stderr=True)
-    table = plain_table("feature", "micro F1 lost, points (95%)", "known for")
+    table = plain_table("feature", "points of F1 lost (95%)", "answers with a value")
     for each in document.features:
         worth = each.importance
         table.add_row(
@@ -70,7 +70,7 @@ def _print_errors(document: ErrorsDocument, output: Path | None) -> None:
         )
     out.print(table)
     for note in document.notes:
-        out.print(note, style="dim")
+        out.print(f"note: {note}", style="dim")
     out.print(document.conclusion, style="bold")
     if output is not None:
         out.print(f"written: {output}/errors.html, errors.md, errors.json")
