@@ -62,10 +62,10 @@ class AmountSettings:
             raise UsageError(f"{self.seeds} seeds train nothing", help="give 1 or more")
         unknown = [each for each in self.amounts if each not in NOISE_AMOUNTS]
         if unknown or not self.amounts or len(set(self.amounts)) < len(self.amounts):
-            wrong = f"{unknown[0]!r} is none" if unknown else "each is to be named once"
+            wrong = f"{unknown[0]!r} is not an amount" if unknown else "name each amount once"
             raise UsageError(
                 f"--amounts {','.join(self.amounts)}: {wrong}",
-                help=f"name some of {', '.join(NOISE_AMOUNTS)}, with commas between them",
+                help=f"give one or more of {', '.join(NOISE_AMOUNTS)}, separated by commas",
             )
 
     @property
@@ -119,8 +119,8 @@ class RewrittenTable:
         for rule_id, rule in zip(matcher.rule_ids, matcher.rules, strict=True):
             if not rule.keeps_label:
                 raise UsageError(
-                    f"the rule {rule_id} changes the label, and amounts are of rules that keep it",
-                    help="leave it out, or leave out --amounts",
+                    f"the rule {rule_id} changes the label, but amounts need rules that keep it",
+                    help="leave out the rule or --amounts",
                 )
         texts = table.texts(columns.text)
         guards = guards_of(table, settings.protection, column=columns.text)
@@ -175,7 +175,7 @@ def measure_amounts(
     held_out, matcher = inputs.held_out, inputs.matcher
     if held_out.labels is None:
         raise UsageError(
-            "an error needs labels to be measured against", help="name their column with --label"
+            "errors cannot be measured without labels", help="name their column with --label"
         )
     rewritten = RewrittenTable.of(
         inputs.training, matcher, columns=inputs.columns, settings=settings
@@ -233,8 +233,8 @@ def _error(
 
 
 #: The column headings of `amount_rows`.
-MEASURED = ("trained on", "rows", "rewritten", "error as they are", "error rewritten")
-_OVER_SEEDS = ("trained on", "as they are", "rewritten")
+MEASURED = ("trained on", "rows", "rewritten", "error, original rows", "error, rewritten rows")
+_OVER_SEEDS = ("trained on", "original rows", "rewritten rows")
 
 
 def amount_rows(amounts: Amounts) -> list[tuple[str, ...]]:
@@ -260,25 +260,26 @@ def _markdown(amounts: Amounts, settings: AmountSettings, participants: RepairPa
         "# Errors by amount of rewritten training data",
         "",
         f"The rules change {amounts.rewritten:,} of {amounts.training_rows:,} training rows and "
-        f"{amounts.held_out_rewritten:,} of {amounts.held_out_rows:,} held-out rows. Means of "
-        f"{settings.seeds} trainings of each amount, with 95% intervals for other rows.",
+        f"{amounts.held_out_rewritten:,} of {amounts.held_out_rows:,} held-out rows. Errors are "
+        f"means over {settings.seeds} trainings of each amount, with 95% intervals for other "
+        "rows.",
         "",
         table_row(MEASURED),
         "|---|---:|---:|---:|---:|",
         *map(table_row, amount_rows(amounts)),
         "",
-        "- error as they are: on the held-out rows as they are.",
-        "- error rewritten: on the held-out rows with all rules applied in order.",
-        "- none, half, full: so many of the training rows are replaced by what the rules make of "
-        "them; each text decides for itself whether it is in the half.",
-        "- both: all rows as they are and all rows rewritten: twice the rows, so not directly to "
-        "be compared.",
-        "- vote: the models of none, half and full of the same seed answer together.",
+        "- error, original rows: on the held-out rows as they are.",
+        "- error, rewritten rows: on the held-out rows with all rules applied in order.",
+        "- none, half, full: this part of the training rows is replaced by rewrites; for half, "
+        "each text is drawn by itself.",
+        "- both: all original and all rewritten rows, so twice as many: do not compare it with the "
+        "others directly.",
+        "- vote: the models of none, half and full with the same seed answer together.",
         *(f"\n**{note}**" for note in participants.notes),
         "",
         "## Over seeds",
         "",
-        "The mean over other seeds would lie in these intervals (Student's t).",
+        "The error of each seed, and the 95% interval of their mean for other seeds (Student's t).",
         "",
         table_row(_OVER_SEEDS),
         "|---|---|---|",

@@ -85,7 +85,7 @@ class Expansion:
             return
         if self.left_out:
             reason = next(iter(self.left_out))
-            raise DataError(f"no rewrite of a row of {path} has a label that is known: {reason}")
+            raise DataError(f"no rewrite of {path} has a known label: {reason}")
         raise nothing_changes(path)
 
 
@@ -93,8 +93,7 @@ def nothing_changes(path: str) -> DataError:
     """Return the error for rules that change no row of a file."""
     return DataError(
         f"no rule changes a row of {path}",
-        help="is it the right column? `sears explain RULES 'a sentence'` tells why a rule does not "
-        "fire",
+        help="check the column; `sears explain RULES 'a sentence'` says why a rule does not fire",
     )
 
 
@@ -102,8 +101,8 @@ def require_rules(rulesets: Sequence[Ruleset]) -> None:
     """Raise an error if there are only templates, which rewrite no row."""
     if any(each.templates for each in rulesets) and not any(each.rules for each in rulesets):
         raise UsageError(
-            "templates rewrite no rows, and there is no rule beside them",
-            help="train on their sentences as well: `sears generate RULES -o sentences.csv`",
+            "the files have templates but no rules, and templates rewrite no rows",
+            help="to train on their sentences: `sears generate RULES -o sentences.csv`",
         )
 
 
@@ -176,8 +175,8 @@ def expand_table(
     sets = column_sets(column, tuple(table.columns))
     if any(len(names) > 1 for names in sets):
         raise UsageError(
-            f"{column}: a new row has one rewritten text",
-            help="have either of them rewritten: " + column.replace("+", ","),
+            f"{column}: a new row can have only one rewritten column",
+            help="rewrite one of the columns at a time: " + column.replace("+", ","),
         )
     parts = {
         name: expand(
@@ -242,7 +241,7 @@ def _check(
             continue
         if known is None:
             raise UsageError(
-                f"the rule {name} changes the label, and it is not said which column holds labels",
+                f"the rule {name} changes the label, but no label column is given",
                 help="name it with --label",
             )
         if each.kind == "label" and each.label not in known:
@@ -252,7 +251,7 @@ def _check(
             )
 
 
-_FORMS = "write 20% (of the rows), 2x (their number), 500 (new rows) or all"
+_FORMS = "write a share (20%), a multiple (2x), a number of new rows (500) or all"
 _AMOUNT = re.compile(r"(\d+(?:\.\d+)?)(%|x)?")
 
 
@@ -470,8 +469,8 @@ def _with_provenance(
     taken = [name for name in PROVENANCE if name in table.columns]
     if taken:
         raise DataError(
-            f"{table.path} has a column {taken[0]!r} already, which says where a row comes from",
-            help="rename or drop it; if the data is augmented already, begin with the original",
+            f"{table.path} already has a column {taken[0]!r}, which is to name a row's origin",
+            help="rename or drop it; if the data is augmented already, start from the original",
         )
     batch = Batch(0, len(table), table.columns)
     names = row_ids(batch, id_column, where=table.path)

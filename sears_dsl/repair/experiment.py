@@ -117,7 +117,7 @@ def repair(
     training, held_out, columns = inputs.training, inputs.held_out, inputs.columns
     if held_out.labels is None or columns.label is None:
         raise UsageError(
-            "an error needs labels to be measured against", help="name their column with --label"
+            "errors cannot be measured without labels", help="name their column with --label"
         )
     labels = training.labels(columns.label, comparison=settings.comparison)
     known = list(dict.fromkeys(filter(None, labels)))
@@ -260,9 +260,9 @@ def _check_labels(held_out: LabelledRows, known: Sequence[str], path: str) -> No
     labels = {label for of_row in held_out.labels or () for label in of_row}
     if not labels & set(known):
         raise DataError(
-            f"{held_out.path} and {path} have no label in common: {_some(labels)}, and "
+            f"{held_out.path} and {path} have no label in common: {_some(labels)} and "
             f"{_some(known)}",
-            help="do they mean the same? Write them alike",
+            help="if they mean the same, write them alike in both files",
         )
 
 

@@ -57,9 +57,9 @@ class Outcomes:
     def __post_init__(self) -> None:
         if self.wrong.shape != self.counted.shape or self.wrong.shape[1:] != self.rows.shape:
             raise UsageError(
-                f"outcomes of shape {self.wrong.shape}, counts of {self.counted.shape} and rows of "
-                f"{self.rows.shape} do not belong together",
-                help="give (seeds, items), (seeds, items) and (items,)",
+                f"the shapes of wrong {self.wrong.shape}, counted {self.counted.shape} and rows "
+                f"{self.rows.shape} do not match",
+                help="give the shapes (seeds, items), (seeds, items) and (items,)",
             )
 
     @cached_property
@@ -129,8 +129,8 @@ def change(before: Outcomes, after: Outcomes) -> ErrorChange:
     """How the error changed between two kinds of models, for the same seeds and items."""
     if before.wrong.shape != after.wrong.shape or (before.rows != after.rows).any():
         raise UsageError(
-            "before and after are not about the same seeds and items",
-            help="compare outcomes of the same items in the same order",
+            "before and after are outcomes of different seeds or items",
+            help="give outcomes of the same items, in the same order",
         )
     error, left = (_share(*(each.sum() for each in one.sums)) for one in (before, after))
     if error is None or left is None:

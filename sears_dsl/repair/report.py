@@ -23,7 +23,7 @@ from typing import Any, Literal, TypeAlias
 from sears_dsl import __version__
 from sears_dsl.auditing.reports.markdown_tables import code_cell, table_row
 from sears_dsl.auditing.robustness import tenths
-from sears_dsl.errors import UsageError
+from sears_dsl.errors import UsageError, counted
 from sears_dsl.repair.experiment import Measured, Repair, RepairSettings
 from sears_dsl.repair.measurement import ErrorChange, Estimate
 from sears_dsl.runtime.files import write_atomically
@@ -52,8 +52,8 @@ class RepairGate:
     def __post_init__(self) -> None:
         if not (0 <= self.fall <= 1 and 0 <= self.margin <= 1 and self.support >= 1):
             raise UsageError(
-                f"{self} demands what cannot be",
-                help="fall and margin lie between 0 and 1, the support is at least 1",
+                f"{self} has impossible values",
+                help="give fall and margin between 0 and 1, and a support of at least 1",
             )
 
 
@@ -84,30 +84,31 @@ def _judged_fall(repair: Repair, gate: RepairGate) -> Iterator[tuple[RepairOutco
     error, rows = "the error on the sensitivity set", _sensitive_rows(repair)
     change = repair.sensitivity.change
     if rows < gate.support:
-        yield _NOT_JUDGED, f"{error} rests on {_rows(rows)}, {gate.support} are needed"
+        yield _NOT_JUDGED, f"{error} rests on {_rows(rows)}; {gate.support} are needed"
     elif change.fall is None or change.interval is None:
-        yield _NOT_JUDGED, "no rule flips the model before, so there is no error that could fall"
+        yield _NOT_JUDGED, "no rule flips the original model, so there is no error to reduce"
     elif change.fall < gate.fall - ROUNDING:
-        yield _FAILED, f"{error} falls by {tenths(change.fall)}, less than {tenths(gate.fall)}"
+        falls = f"{error} falls by {tenths(change.fall)}"
+        yield _FAILED, f"{falls}, less than the {tenths(gate.fall)} required"
     elif change.interval[1] >= 0:
         falls = f"{error} falls by {tenths(change.fall)}"
-        yield _NOT_JUDGED, f"{falls}, but that may be chance: {_points(change)}"
+        yield _NOT_JUDGED, f"{falls}, but this may be chance: {_points(change)}"
 
 
 def _judged_validation(
     change: ErrorChange, repair: Repair, gate: RepairGate
 ) -> Iterator[tuple[RepairOutcome, str]]:
     if change.difference is None or change.interval is None:
-        yield _NOT_JUDGED, "there is no validation error"
+        yield _NOT_JUDGED, "no validation error was measured"
     elif change.difference > gate.margin + ROUNDING:
-        points = f"{_point(change.difference)} points, more than {_point(gate.margin)}"
+        points = f"{_point(change.difference)} points, more than the {_point(gate.margin)} allowed"
         yield _FAILED, f"the validation error grows by {points}"
     elif change.interval[1] > gate.margin + ROUNDING:
         yield (
             _NOT_JUDGED,
-            f"{repair.held_out_rows:,} held-out rows do not tell whether the validation error "
-            f"grows by more than {_point(gate.margin)} points: it may, by "
-            f"{_point(change.interval[1])}",
+            f"{repair.held_out_rows:,} held-out rows are too few to tell whether the validation "
+            f"error grows by more than {_point(gate.margin)} points: up to "
+            f"{_point(change.interval[1])} is possible",
         )
 
 
@@ -118,9 +119,9 @@ def conclusion(repair: Repair, gate: RepairGate | None = None) -> str:
     before, after, change = measured.original.error, measured.augmented.error, measured.change
     rows = _sensitive_rows(repair)
     if before is None or after is None or change.interval is None:
-        return "Nothing can be said: the rules change no held-out row that the model has right."
+        return "Nothing can be said: the rules change no held-out row that the model gets right."
     if repair.shared and repair.shared == repair.held_out_rows:
-        return "Nothing can be said: all held-out rows are training rows; take rows of their own."
+        return "Nothing can be said: all held-out rows are also training rows; use other rows."
     if not before and not after:
         return f"There was nothing to repair: no rule flips the model on any of {_rows(rows)}."
     low, high = change.interval
@@ -130,8 +131,8 @@ def conclusion(repair: Repair, gate: RepairGate | None = None) -> str:
     if low > 0:
         return f"The repair did harm: {went}; {_validation(repair, margin)}."
     about = f"{went}, {_points(change)}"
-    few = f"{_rows(rows)} are too few to tell" if low <= -before else "that may be chance"
-    return f"No evidence that it helped: {about}; {few}."
+    few = f"{_rows(rows)} are too few to tell" if low <= -before else "this may be chance"
+    return f"No evidence that the repair helped: {about}; {few}."
 
 
 def _beside(repair: Repair) -> str:
@@ -139,7 +140,7 @@ def _beside(repair: Repair) -> str:
     control, after = repair.sensitivity.control, repair.sensitivity.augmented.error
     if control is None or control.error is None or after is None or control.error > after:
         return ""
-    return f", but so it did with random copies of rows instead (to {tenths(control.error)})"
+    return f", but random copies of rows did as much (to {tenths(control.error)})"
 
 
 def _validation(repair: Repair, margin: float) -> str:
@@ -148,12 +149,12 @@ def _validation(repair: Repair, margin: float) -> str:
         return "the validation error is not known"
     low, high = change.interval
     if low > 0:
-        return f"but the validation error grew, by {_points(change)}"
+        return f"but the validation error grew by {_points(change)}"
     if high <= margin + ROUNDING:
-        return f"the validation error does not grow by more than {_point(max(high, 0.0))} points"
+        return f"the validation error grows by at most {_point(max(high, 0.0))} points"
     return (
-        f"{repair.held_out_rows:,} held-out rows do not tell whether the validation error grew, it "
-        f"may have by {_point(high)} points"
+        f"{repair.held_out_rows:,} held-out rows are too few to tell whether the validation error "
+        f"grew: up to {_point(high)} points is possible"
     )
 
 
@@ -189,17 +190,17 @@ ERRORS = {
     "validation": ("validation error", "the held-out rows as they are"),
     "sensitivity": (
         "error on the sensitivity set",
-        "rewrites of the held-out rows that the model has right, so how often a rule flips it",
+        "rewrites of the held-out rows that the model gets right, so how often a rule flips it",
     ),
     "same_rows": (
         "on the same rows for all",
-        "rewrites of the held-out rows that the original model has right",
+        "rewrites of the held-out rows that the original model gets right",
     ),
     "untouched": (
         "these rows as they are",
-        "what another training moves by itself, with no rule about",
+        "the same rows before any rule, so how much another training changes by itself",
     ),
-    "rewritten": ("on all rewrites", "rewrites of held-out rows, right or not"),
+    "rewritten": ("on all rewrites", "rewrites of all held-out rows, right or wrong before"),
 }
 
 
@@ -288,20 +289,23 @@ def repair_notes(repair: Repair, participants: RepairParticipants) -> list[str]:
     notes = list(participants.notes)
     if repair.wanted is not None and repair.added < repair.wanted:
         notes.append(
-            f"{repair.wanted:,} new rows were asked for; the rules make no more than "
-            f"{repair.added:,}."
+            f"{repair.wanted:,} new rows were requested, but the rules make only {repair.added:,}."
         )
     if repair.shared:
-        rows = "row is a training row" if repair.shared == 1 else "rows are training rows"
-        notes.append(f"{repair.shared:,} held-out {rows} too, so errors look too small.")
+        rows = counted(
+            repair.shared, "held-out row is also a training row",
+            "held-out rows are also training rows",
+        )  # fmt: skip
+        notes.append(f"{rows}, so errors look smaller than they are.")
     notes += [
-        f"Rewrites left out: {count:,}; {reason}." for reason, count in repair.left_out.items()
+        f"{counted(count, 'rewrite')} left out: {reason}."
+        for reason, count in repair.left_out.items()
     ]
     return notes
 
 
 def verdict_lines(repair: Repair, gate: RepairGate | None) -> list[str]:
-    """The verdict and its reasons as lines; none if nothing is demanded."""
+    """The verdict and its reasons as lines; none if nothing is required."""
     if gate is None:
         return []
     verdict = judge_repair(repair, gate)
@@ -321,23 +325,23 @@ def _markdown(
         "",
         *(f"- {line}" for line in verdict_lines(repair, gate)),
         *([""] if gate is not None else []),
-        f"{repair.added:,} rewrites were added to {repair.training_rows:,} training rows. Means of "
-        f"{settings.seeds} trainings of each kind, with 95% intervals.",
+        f"{repair.added:,} rewrites were added to {repair.training_rows:,} training rows. Errors "
+        f"are means over {settings.seeds} trainings of each kind, with 95% intervals.",
         "",
         table_row(MEASURED),
         "|---|---:|---:|---:|---:|---:|",
         *map(table_row, measured_rows(repair)),
         "",
         *(f"- {name}: {what}." for name, what in ERRORS.values()),
-        "- control: as many random copies of training rows instead of rewrites.",
+        "- control: training with as many random copies of training rows instead of rewrites.",
         "",
-        f"The rules change {repair.rewritten_rows:,} of {repair.held_out_rows:,} held-out rows "
-        f"into {repair.rewrites:,} texts.",
+        f"The rules turn {repair.rewritten_rows:,} of {repair.held_out_rows:,} held-out rows "
+        f"into {repair.rewrites:,} rewrites.",
         *(f"\n**{note}**" for note in repair_notes(repair, participants)),
         "",
         "## Over seeds",
         "",
-        "The mean over other seeds would lie in these intervals (Student's t).",
+        "The error of each seed, and the 95% interval of their mean for other seeds (Student's t).",
         "",
         "| | original | augmented |",
         "|---|---|---|",
@@ -350,7 +354,7 @@ def _markdown(
         "",
         "Errors are those on the sensitivity set.",
         "",
-        "| rule | new rows | texts | original | augmented |",
+        "| rule | new rows | held-out rewrites | original | augmented |",
         "|---|---:|---:|---:|---:|",
         *(
             table_row((code_cell(each.text), f"{each.added:,}", f"{each.original.counted:.0f}",
@@ -368,7 +372,7 @@ def error_cell(estimate: Estimate) -> str:
     if estimate.error is None:
         return "no rows"
     low, high = estimate.interval
-    return f"{tenths(estimate.error)} ({tenths(low)} to {tenths(high)})"
+    return f"{tenths(estimate.error)} ({tenths(low)}–{tenths(high)})"
 
 
 def seeds_cell(estimate: Estimate) -> str:
@@ -377,7 +381,7 @@ def seeds_cell(estimate: Estimate) -> str:
     if estimate.over_seeds is None:
         return each
     low, high = estimate.over_seeds
-    return f"{each} ({tenths(low)} to {tenths(high)})"
+    return f"{each} ({tenths(low)}–{tenths(high)})"
 
 
 def _difference(change: ErrorChange) -> str:

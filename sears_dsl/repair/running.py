@@ -67,11 +67,11 @@ def check_origin(
     if not allowed:
         raise UsageError(
             f"the rules of {same[0][0]} were found on the rows of {held_out.path}",
-            help="report on other rows: split the data before `sears discover`, or give "
-            "--same-rows, and the report says so",
+            help="measure on other rows, split off before `sears discover`; or give --same-rows, "
+            "and the report will say so",
         )
     names = ", ".join(name for _, name in same)
-    return (f"The rules of {names} were found on the very rows of this report.",)
+    return (f"The rules of {names} were found on the same rows that this report measures on.",)
 
 
 def _found_on(file: Path) -> str | None:
@@ -84,7 +84,7 @@ def _found_on(file: Path) -> str | None:
     return read_manifest(manifest_path(file)).data.sha256
 
 
-_SEEDLESS = "The train command takes no {seed}, so trainings may differ by chance or not at all."
+_SEEDLESS = "The train command takes no {seed}, so trainings differ by chance or not at all."
 # Settings that no answer depends on, so they may change when an interrupted run goes on.
 _FREE = ("seeds", "control", "comparison")
 
@@ -130,7 +130,7 @@ def augment_table(
     labels = None if columns.label is None else table.labels(columns.label)
     notes = [note for each in guards for note in each.notes]
     if bare := (labels or []).count(""):
-        notes.append(f"{counted(bare, 'row has', 'rows have')} no label, nor have its rewrites")
+        notes.append(f"{counted(bare, 'row has', 'rows have')} no label, nor do their rewrites")
     expansion = augmented_rows.expand_table(
         matcher, table, column=columns.text, protection=choices.protection, labels=labels,
         oracle=oracle, scope=choices.scope, unit=choices.unit,
@@ -208,9 +208,9 @@ def amounts_of_noise(
     """
     if inputs.oracle is not None:
         raise UsageError(
-            "an oracle judges what one rule makes of a row; amounts of rewritten data apply all "
-            "rules to it",
-            help="leave out --oracle, or --amounts",
+            "--amounts applies all rules to a row, but an oracle judges the rewrite of a single "
+            "rule",
+            help="leave out --oracle or --amounts",
         )
     participants = _participants(inputs, rulesets, settings.protection, notes=notes)
     task = _task(participants, settings, ("amounts", "seeds", "comparison"), experiment="amounts")

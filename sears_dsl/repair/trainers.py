@@ -159,7 +159,7 @@ class BuiltInTrainer:
         if "" in labels:
             raise DataError(
                 f"{table.path}: row {labels.index('') + 1} has no {self._label}",
-                help="leave rows without a label out: the model would learn to say nothing",
+                help="leave out rows without a label: the model would learn to give none",
             )
         from sklearn.feature_extraction.text import TfidfVectorizer  # noqa: PLC0415
         from sklearn.linear_model import SGDClassifier  # noqa: PLC0415
@@ -190,8 +190,8 @@ class BuiltInTrainer:
             model.fit(texts, labels)
         except ValueError as error:
             raise DataError(
-                f"{table.path}: no model can be made of its rows: {error}",
-                help="they need texts with words and at least two labels",
+                f"{table.path}: no model can be trained on its rows: {error}",
+                help="the rows need texts with words and at least two labels",
             ) from error
         path = place / MODEL
         write_atomically(path, pickle.dumps(model))
@@ -218,9 +218,9 @@ class GivenTrainer:
         fits = hasattr(train, "fit") and hasattr(train, "get_params")
         if isinstance(train, type) or not (fits or callable(train)):
             raise UsageError(
-                f"an object of type {type(train).__name__} trains nothing",
-                help="give a function of texts, labels and a seed that returns a model, or an "
-                "estimator of scikit-learn",
+                f"an object of type {type(train).__name__} cannot train a model",
+                help="give a function of texts, labels and a seed that returns a model, or a "
+                "scikit-learn estimator",
             )
         self._train: Any = _fitting(train) if fits else train
         self._text = text
@@ -233,7 +233,7 @@ class GivenTrainer:
         """Train a model; nothing is written."""
         labels = table.labels(self._label, comparison=self._comparison)
         inputs = self._inputs(table)
-        advice = "it is called with a list of texts, a list of labels and a seed"
+        advice = "the function gets a list of texts, a list of labels and a seed"
         with somebody_elses_code(self.identity, help=advice, passing=()):
             model = self._train(inputs, labels, seed)
         return load_predictor(model, comparison=self._comparison)
@@ -283,7 +283,7 @@ class CommandTrainer:
             self._arguments = shlex.split(command)
         except ValueError as error:
             raise UsageError(
-                f"the train command cannot be read: {error}", help=f"it is: {command}"
+                f"the train command cannot be parsed: {error}", help=f"it is: {command}"
             ) from error
         self._require(command, "the train command", ("train", "model"), _KNOWN)
         self._require(spec, "the model", ("model",), ("model",))
@@ -309,9 +309,9 @@ class CommandTrainer:
             self._run(arguments, place / "output.txt")
             if not any(place.glob(f"{MODEL}*")):
                 raise ModelError(
-                    f"the train command ended well and left no model: {shlex.join(arguments)}",
-                    help=f"it writes the model to the path that it is given for {{model}}; what it "
-                    f"said is in {place / 'output.txt'}",
+                    f"the train command succeeded but wrote no model: {shlex.join(arguments)}",
+                    help="it has to write the model to the path given as {model}; its output is in "
+                    f"{place / 'output.txt'}",
                 )
         model = self._load(_filled(self._spec, values))
         # Written only now, because a model that cannot be loaded has to be trained again.
@@ -325,14 +325,14 @@ class CommandTrainer:
         except OSError as error:
             raise ModelError(
                 f"the train command cannot be run: {error.strerror}: {command}",
-                help="there is no shell: name a program, and no pipes or variables",
+                help="it runs without a shell: name a program, without pipes or variables",
             ) from error
         if code:
             lines = output.read_text("utf-8", "replace").splitlines()[-_LINES_SHOWN:]
             excerpt = "".join(f"\n  {line}" for line in lines)
             raise ModelError(
-                f"the train command ended with code {code}: {command}{excerpt}",
-                help=f"all that it said is in {output}; --resume keeps the trainings before it",
+                f"the train command failed with exit code {code}: {command}{excerpt}",
+                help=f"its whole output is in {output}; --resume keeps the trainings done so far",
             )
 
     @staticmethod
@@ -342,13 +342,13 @@ class CommandTrainer:
             if name not in placeholders:
                 raise UsageError(
                     f"{what} lacks {{{name}}}: {template}",
-                    help="for example --command 'python train.py {train} {model} {seed}' "
+                    help="write, for example, --command 'python train.py {train} {model} {seed}' "
                     "--model 'sklearn:{model}'",
                 )
         for name in placeholders:
             if name not in known:
                 raise UsageError(
-                    f"{what} has {{{name}}}, which nothing stands for",
+                    f"{what} has an unknown placeholder, {{{name}}}",
                     help="use " + ", ".join(f"{{{each}}}" for each in known),
                 )
 

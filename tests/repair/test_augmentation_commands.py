@@ -94,7 +94,7 @@ def test_a_rule_without_a_name_is_told_by_its_text(folder: Path) -> None:
 def test_augmented_data_has_the_old_rows_the_new_ones_and_a_manifest(folder: Path) -> None:
     done = augment("-o", "out.csv", "--amount", "25%", "--seed", "3")
     assert done.exit_code == 0, done.output
-    assert "8 new rows beside 32" in done.output
+    assert "8 new rows added to 32" in done.output
     with (folder / "train.csv").open(newline="", encoding="utf-8") as file:
         old = list(csv.DictReader(file))
     with (folder / "out.csv").open(newline="", encoding="utf-8") as file:
@@ -140,7 +140,7 @@ def test_the_manifest_is_called_as_that_of_rules_and_replaces_no_other(folder: P
         manifest.write_bytes(before)
     done = augment("-o", "rules.csv")
     assert isinstance(done.exception, click.UsageError)
-    assert "tells of something else" in str(done.exception)
+    assert "is not the manifest of an augmentation" in str(done.exception)
     assert manifest.read_bytes() == before
     assert not (folder / "rules.csv").exists()
 
@@ -181,7 +181,7 @@ def test_new_rows_alone_in_another_format(folder: Path) -> None:
 def test_less_than_was_wanted_is_said(folder: Path) -> None:
     done = augment("-o", "out.csv", "--amount", "2x")
     assert done.exit_code == 0
-    assert "64 were asked for; the rules make no more" in done.output
+    assert "64 were requested, but the rules make no more" in done.output
 
 
 @pytest.mark.parametrize(
@@ -254,8 +254,8 @@ def test_what_makes_a_report_doubtful_stands_in_it(folder: Path) -> None:
     done = fix("--seeds", "1", "--no-control", "--amount", "5x")
     assert done.exit_code == 0, done.output
     for told in (
-        "160 new rows were asked for; the rules make no more than 16",
-        "1 held-out row is a training row too",
+        "160 new rows were requested, but the rules make only 16",
+        "1 held-out row is also a training row",
     ):
         assert told in done.output
         assert told in (folder / "fix.md").read_text("utf-8")
@@ -273,7 +273,7 @@ def test_a_gate_on_few_rows_is_not_passed(folder: Path) -> None:
     assert "verdict: not judged" in done.output
     record = json.loads((folder / "fix.json").read_text("utf-8"))
     assert record["verdict"]["outcome"] == "not judged"
-    assert "rows, 20 are needed" in record["verdict"]["reasons"][0]
+    assert "rows; 20 are needed" in record["verdict"]["reasons"][0]
     assert record["gate"] == {"fall": 0.0, "margin": 1.0, "support": 20}
     told = " ".join(done.output.split())
     assert record["conclusion"] in told
@@ -339,11 +339,11 @@ def test_options_that_do_not_go_together_are_told_before_any_work(
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (("--train", "train.json", "-o", "train.json"), "train.json is read by this command"),
-        (("--train", "train.json", "-o", "gone/../train.json"), "train.json is read by this"),
-        (("--save-model", "held-out.csv"), "held-out.csv is read by this command"),
-        (("--save-model", "missing/model"), "lies in a folder that is not there"),
-        (("--save-model", "."), "is a folder already"),
+        (("--train", "train.json", "-o", "train.json"), "train.json is an input of this command"),
+        (("--train", "train.json", "-o", "gone/../train.json"), "train.json is an input of this"),
+        (("--save-model", "held-out.csv"), "held-out.csv is an input of this command"),
+        (("--save-model", "missing/model"), "is in a folder that does not exist"),
+        (("--save-model", "."), "is already a folder"),
     ],
 )
 def test_what_fix_reads_is_not_written_and_places_are_looked_at_first(
@@ -400,7 +400,9 @@ def test_rules_are_not_reported_on_the_rows_that_they_were_found_on(
     assert "were found on the rows of held-out.csv" in str(refused.exception)
     allowed = fix("--seeds", "1", "--same-rows")
     assert allowed.exit_code == 0, allowed.output
-    assert "very rows" in (folder / "fix.md").read_text("utf-8")
+    assert "found on the same rows that this report measures on" in (folder / "fix.md").read_text(
+        "utf-8"
+    )
 
 
 def test_vetted_rules_are_still_known_by_the_rows_that_they_were_found_on(folder: Path) -> None:

@@ -101,7 +101,7 @@ def test_a_row_without_a_label_is_no_class_of_its_own(tmp_path: Path) -> None:
 def test_a_command_that_leaves_no_model_is_told_and_run_again(folder: Path) -> None:
     whole = (folder / "train it.py").read_text("utf-8")
     (folder / "train it.py").write_text("import sys\nprint('dry run')\n", "utf-8")
-    with pytest.raises(ModelError, match="ended well and left no model"):
+    with pytest.raises(ModelError, match="succeeded but wrote no model"):
         trainer().train(ROWS, seed=7, place=folder / "place")
     (folder / "train it.py").write_text(whole, "utf-8")
     assert trainer().train(ROWS, seed=7, place=folder / "place").predict(GOOD) == ["1", "1"]
@@ -165,7 +165,7 @@ def test_nothing_in_a_command_is_left_to_a_shell(folder: Path) -> None:
         ("train {model}", "sklearn:{model}", "lacks {train}"),
         ("train {train} {model} {out}", "sklearn:{model}", "{out}"),
         ("train {train} {model}", "my_module:predict", "lacks {model}"),
-        ("train '{train} {model}", "sklearn:{model}", "cannot be read"),
+        ("train '{train} {model}", "sklearn:{model}", "cannot be parsed"),
     ],
 )
 def test_templates_that_cannot_work_are_refused_before_any_training(

@@ -78,7 +78,7 @@ def augment_command(rules_and_data: tuple[str, ...], written: str, **options: An
 
     *rules, data = rules_and_data
     if not rules:
-        raise click.UsageError("name the rules and then the data: sears augment RULES... DATA -o …")
+        raise click.UsageError("name rules and then data: sears augment RULES... DATA -o FILE")
     chosen = AugmentOptions(**options)
     with shared.chosen_workers(chosen, data, output=written, limit=chosen.limit) as workers:
         if workers is not None:
@@ -103,7 +103,7 @@ def augment_command(rules_and_data: tuple[str, ...], written: str, **options: An
         echo_json(record)
     elif not chosen.quiet:
         labels = rule_labels(recipe.rulesets)
-        _print_augmented(augmentation, record, f"{output}; beside it {manifest.name}", labels)
+        _print_augmented(augmentation, record, f"{output}, {manifest.name}", labels)
 
 
 def _augment_folder(
@@ -152,7 +152,7 @@ def _manifest_beside(output: Path) -> Path:
         known = None
     if not isinstance(known, dict) or known.get("format") != "sears-augmentation":
         raise click.UsageError(
-            f"{manifest} is there already and tells of something else: give the output another name"
+            f"{manifest} exists and is not the manifest of an augmentation: give -o another name"
         )
     return manifest
 
@@ -167,11 +167,11 @@ def _print_augmented(
     if len(data.of_rule) > len(most):
         out.print(f"… and {counted(len(data.of_rule) - len(most), 'more rule')}")
     out.print(
-        f"{counted(data.added, 'new row')} beside {len(data.table) - data.added:,}, "
-        f"{data.relabelled:,} of them with another label"
+        f"{counted(data.added, 'new row')} added to {len(data.table) - data.added:,}; "
+        f"{data.relabelled:,} of the new rows have another label than their source"
     )
     if data.limit is not None and data.added < data.limit:
-        out.print(f"{data.limit:,} were asked for; the rules make no more of these rows")
+        out.print(f"{data.limit:,} were requested, but the rules make no more from these rows")
     for reason, count in record["left_out"].items():
         out.print(f"{counted(count, 'rewrite')} left out: {reason}")
     for note in record["notes"]:

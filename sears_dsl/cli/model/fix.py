@@ -175,7 +175,8 @@ def _fix_by_amount(rules: tuple[str, ...], output: Path, chosen: FixOptions, amo
 
     for switch, value in (("min-fall", chosen.min_fall), ("save-model", chosen.save_model)):
         if value is not None:
-            raise click.UsageError(f"--amounts trains several models: leave out --{switch}")
+            raise click.UsageError(f"--{switch} does not go with --amounts, which trains several "
+                                   "models")  # fmt: skip
     settings = chosen.amount_settings(amounts)
     with _experiment(rules, output, chosen) as (inputs, known):
         errors, participants = amounts_of_noise(inputs, settings=settings, **known)
@@ -193,26 +194,28 @@ def _print_amounts(amounts: Amounts, participants: RepairParticipants, output: P
     rows = amount_rows(amounts)
     out.print(plain_table(*MEASURED, right=range(1, len(MEASURED)), rows=rows))
     for note in participants.notes:
-        out.print(note)
-    out.print(f"written: {output}; beside it {output.with_suffix('.md').name}")
+        out.print(f"note: {note}", style="dim")
+    out.print(f"written: {output}, {output.with_suffix('.md').name}")
 
 
 def _check_fix(rules: tuple[str, ...], output: Path, chosen: FixOptions) -> None:
     """Refuse wrong options before an hour of work, not after it."""
     if output.suffix != ".json":
-        raise click.UsageError(f"-o {output}: the report's name ends in .json")
+        raise click.UsageError(f"-o {output}: the report's name has to end in .json")
     target = chosen.save_model
     sources = (*rules, chosen.training, chosen.data)
     refuse_overwriting(sources, filter(None, (output, output.with_suffix(".md"), target)))
     if target is not None and (target.is_dir() or not target.absolute().parent.is_dir()):
-        what = "is a folder already" if target.is_dir() else "lies in a folder that is not there"
-        raise click.UsageError(f"--save-model {target} {what}: name a new place")
+        what = "is already a folder" if target.is_dir() else "is in a folder that does not exist"
+        raise click.UsageError(f"--save-model {target} {what}: name another place")
     if chosen.label is None:
-        raise click.UsageError("--label: name the column of labels; errors are measured against it")
+        raise click.UsageError(
+            "Missing option '--label': name the column of labels that errors are measured against"
+        )
     if (chosen.command is None) != (chosen.model is None):
-        raise click.UsageError("--command and --model go together: how to train, and what to ask")
+        raise click.UsageError("--command and --model go together: one trains, the other is asked")
     if chosen.command is None and chosen.also:
-        raise click.UsageError("--also is for a --command: the built-in model reads one column")
+        raise click.UsageError("--also needs a --command: the built-in model reads one column")
 
 
 @contextmanager
@@ -282,7 +285,7 @@ def _keep(place: Path, target: Path) -> None:
     except OSError as error:
         raise DataError(
             f"the repaired model could not be moved to {target}: {error.strerror or error}",
-            help=f"it is in {place / MODEL}",
+            help=f"it is still in {place / MODEL}",
         ) from error
 
 
@@ -303,11 +306,15 @@ def _print_repair(
         f"{counted(repair.added, 'rewrite')} added to {repair.training_rows:,} training rows; the "
         f"rules change {repair.rewritten_rows:,} of {repair.held_out_rows:,} held-out rows"
     )
-    rows = measured_rows(repair)
-    out.print(plain_table(*MEASURED, right=range(1, len(MEASURED)), rows=rows))
+    # A terminal has no room for the relative change, which the report has.
+    heads, *rows = ((*row[:3], row[5], row[3]) for row in (MEASURED, *measured_rows(repair)))
+    out.print(plain_table(*heads, right=range(1, len(heads)), rows=rows))
     for note in repair_notes(repair, participants):
-        out.print(note)
-    for line in verdict_lines(repair, gate):
-        out.print(line)
+        out.print(f"note: {note}", style="dim")
+    verdict, *reasons = verdict_lines(repair, gate) or [""]
+    if verdict:
+        out.print(verdict)
     out.print(conclusion(repair, gate), style="bold")
-    out.print(f"written: {output}; beside it {output.with_suffix('.md').name}")
+    for reason in reasons:
+        out.print(f"  {reason}")
+    out.print(f"written: {output}, {output.with_suffix('.md').name}")

@@ -57,7 +57,7 @@ def refuse_overwriting(sources: Iterable[str], written: Iterable[Path]) -> None:
     read = list(sources)
     for path in written:
         if any(are_same(path, each) for each in read):
-            raise click.UsageError(f"{path} is read by this command: write to another file")
+            raise click.UsageError(f"{path} is an input of this command: write to another file")
 
 
 @dataclass(frozen=True, kw_only=True)
