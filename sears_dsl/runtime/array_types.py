@@ -112,8 +112,11 @@ class Growing:
         return self._room[: self._count]
 
     def extend(self, entries: Any) -> None:
-        """Append entries."""
+        """Append entries; the first ones are not copied, so nobody may write to them later."""
         count = self._count + len(entries)
-        self._room = with_room(self._room, count)
-        self._room[self._count : count] = entries
+        if self._count:
+            self._room = with_room(self._room, count)
+            self._room[self._count : count] = entries
+        else:
+            self._room = np.require(entries, self._room.dtype, ["C", "W"])
         self._count = count

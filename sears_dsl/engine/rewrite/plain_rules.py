@@ -280,4 +280,4 @@ def _format(  # noqa: PLR0917 - arrays in the order in which they are made
         if complete:
             formats += 1
             offsets[formats] = at
-    return has, slots[: offsets[formats]].copy(), offsets[: formats + 1].copy()
+    return has, slots[: offsets[formats]], offsets[: formats + 1]

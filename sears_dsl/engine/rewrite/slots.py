@@ -286,4 +286,4 @@ def _describe_slots(  # noqa: PLR0917 - arrays in the order in which they are ma
                 more = more or kinds[word] & _ENDS_REACHING != 0
         reaching[match] = more
         offsets[match + 1] = place
-    return values[:place].copy(), offsets, reaching, parted
+    return values[:place], offsets, reaching, parted
