@@ -43,7 +43,7 @@ from sears_dsl.meaning.calibration import (
     operating_curve,
 )
 from sears_dsl.meaning.pivot_score import PivotScorer
-from sears_dsl.meaning.scorers import Scorer, load_scorer, shipped
+from sears_dsl.meaning.scorers import Scorer, load_scorer, shipped_numbers
 from sears_dsl.meaning.sentence_encoder import EmbeddingScorer, MiniLM
 from sears_dsl.runtime.array_types import Floats
 
@@ -148,7 +148,7 @@ def substituted(seen: Scores) -> list[Row]:
                 "rewrites": len(numbers),
                 **{
                     f"share ≥ τ, {scorer}": round(
-                        float((values[numbers] >= shipped(scorer).tau).mean()), 2
+                        float((values[numbers] >= shipped_numbers(scorer).tau).mean()), 2
                     )
                     for scorer, values in scores.items()
                 },

@@ -19,7 +19,7 @@ from functools import partial
 
 import sears_dsl as sears
 from benchmarks.record import Row, data_file, write_record
-from sears_dsl.catalogue import shipped
+from sears_dsl.catalogue import shipped_rulesets
 from sears_dsl.engine.matcher import Matcher
 
 ROWS = 1_000  # of a batch
@@ -81,8 +81,12 @@ def measured(name: str, matcher: Matcher, texts: Sequence[str]) -> Row:
 
 def main() -> None:
     """Run and record."""
-    names = [name for name in shipped() if not name.startswith(("noise/", "paper/", "rejected/"))]
-    rulesets = [sears.load(shipped()[name]) for name in names]
+    names = [
+        name
+        for name in shipped_rulesets()
+        if not name.startswith(("noise/", "paper/", "rejected/"))
+    ]
+    rulesets = [sears.load(shipped_rulesets()[name]) for name in names]
     matcher = sears.compile_rules(rulesets, tagger=sears.load_tagger("fast"))
     sets = {"reviews": reviews(), "encyclopedia sentences": encyclopedia(matcher)}
     for texts in sets.values():

@@ -21,7 +21,7 @@ import numpy as np
 
 from benchmarks.record import Row, data_file, write_record
 from benchmarks.small_reader import Question, read_squad, train
-from sears_dsl.catalogue import shipped
+from sears_dsl.catalogue import shipped_rulesets
 from sears_dsl.cli.screen.console import console
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.discovery.algorithm import discover
@@ -106,7 +106,7 @@ def _sample(questions: list[Question]) -> LabelledRows:
 
 
 def _paper_rules(right: RightRows, tagger: Tagger) -> list[Row]:
-    matcher = compile_rules([load(shipped()["paper/comprehension"])], tagger=tagger)
+    matcher = compile_rules([load(shipped_rulesets()["paper/comprehension"])], tagger=tagger)
     rewrites = matcher.apply(right.texts)
     rows = []
     for rule, name in enumerate(matcher.rule_ids):

@@ -33,7 +33,7 @@ import sears_dsl as sears
 from benchmarks.public_sentences import sentences
 from benchmarks.record import Row, data_file, write_record
 from benchmarks.spacy_way import Workload
-from sears_dsl.catalogue import shipped
+from sears_dsl.catalogue import shipped_rulesets
 from sears_dsl.tagging.cache import CachedTagger, TagCache
 
 REPEATS = 5  # of runs that take some tenths of a second
@@ -80,8 +80,12 @@ def main() -> None:
     """Run and record."""
     texts = sentences()
     warm = texts[:50]
-    names = [name for name in shipped() if not name.startswith(("noise/", "paper/", "rejected/"))]
-    rulesets = {name: sears.load(shipped()[name]) for name in names}
+    names = [
+        name
+        for name in shipped_rulesets()
+        if not name.startswith(("noise/", "paper/", "rejected/"))
+    ]
+    rulesets = {name: sears.load(shipped_rulesets()[name]) for name in names}
     plain = sears.load_tagger("spacy")
     tokens = len(plain.tokenize(texts).type_ids)
     rows = [Row("text", {"rows": len(texts), "tokens": tokens})]

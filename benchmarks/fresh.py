@@ -33,7 +33,7 @@ from benchmarks.record import Row, data_file, write_record
 from benchmarks.spacy_way import Workload
 from sears_dsl.batch.files import ApplyRequest, apply_file
 from sears_dsl.batch.workers import RulesetRecipe
-from sears_dsl.catalogue import shipped
+from sears_dsl.catalogue import shipped_rulesets
 from sears_dsl.tagging.fast.fast_tagger import FastTagger
 
 MOST = 200_000  # book sentences
@@ -123,8 +123,12 @@ class _Check:
 def main() -> None:
     """Run and record."""
     texts, warm = _texts()
-    names = [name for name in shipped() if not name.startswith(("noise/", "paper/", "rejected/"))]
-    rulesets = {name: sears.load(shipped()[name]) for name in names}
+    names = [
+        name
+        for name in shipped_rulesets()
+        if not name.startswith(("noise/", "paper/", "rejected/"))
+    ]
+    rulesets = {name: sears.load(shipped_rulesets()[name]) for name in names}
     fast = FastTagger()
     tokens = len(fast.tokenize(texts).starts)
     rows = [Row("text", {"rows": len(texts), "tokens": tokens})]

@@ -23,7 +23,7 @@ from platformdirs import user_cache_path
 
 from benchmarks.record import data_file
 from benchmarks.small_reader import Question
-from sears_dsl.catalogue import shipped
+from sears_dsl.catalogue import shipped_rulesets
 from sears_dsl.engine.matcher import compile_rules
 from sears_dsl.engine.noise.sources import Sources
 from sears_dsl.language.loader import load
@@ -153,7 +153,7 @@ def noisy(
         paraphrases: of sentences.
         decoys: so many other spans of as many words as an answer stay as they were too.
     """
-    whole = load(shipped()[NOISES[noise]])
+    whole = load(shipped_rulesets()[NOISES[noise]])
     ruleset = Ruleset.from_rules(whole.rules[:1], name=whole.name, options=whole.options)
     sources = Sources(paraphrases=BestParaphrases(paraphrases))
     matcher = compile_rules([ruleset], tagger=load_tagger(), sources=sources)

@@ -21,7 +21,7 @@ from pathlib import Path
 
 import sears_dsl as sears
 from benchmarks.record import Row, write_record
-from sears_dsl.catalogue import shipped
+from sears_dsl.catalogue import shipped_rulesets
 from sears_dsl.engine.matcher import Matcher, compile_rules
 
 SAMPLE = Path(sears.__file__).parent / "discovery" / "filtering" / "english_text.txt.gz"
@@ -55,8 +55,12 @@ def _measured(matcher: Matcher, seen: list[str], texts: list[str]) -> dict[str, 
 
 
 def _here() -> dict[str, dict[str, float | str]]:
-    names = [name for name in shipped() if not name.startswith(("noise/", "paper/", "rejected/"))]
-    every = compile_rules([sears.load(shipped()[name]) for name in names])
+    names = [
+        name
+        for name in shipped_rulesets()
+        if not name.startswith(("noise/", "paper/", "rejected/"))
+    ]
+    every = compile_rules([sears.load(shipped_rulesets()[name]) for name in names])
     word = compile_rules([sears.parse("movie -> film")])
     texts = _texts()
     found = [f"A movie: {text}" for text in texts]

@@ -33,7 +33,7 @@ from sears_dsl.batch.mode_each import rewrite_each
 from sears_dsl.batch.partial import PartialOutput
 from sears_dsl.batch.plan import Plan
 from sears_dsl.batch.workers import RulesetRecipe
-from sears_dsl.catalogue import shipped
+from sears_dsl.catalogue import shipped_rulesets
 from sears_dsl.data.batches import Batch
 from sears_dsl.data.dataset import Dataset, format_named
 from sears_dsl.engine.compile.prefilter import NOTHING, TAGS, Prefilter
@@ -179,9 +179,9 @@ def main() -> None:
     parser.add_argument("--rows", type=int, default=60_000)
     parser.add_argument("--theme", default="", help="rulesets whose names begin so; all without")
     options = parser.parse_args()
-    names = [name for name in shipped() if name.startswith(options.theme)]
+    names = [name for name in shipped_rulesets() if name.startswith(options.theme)]
     names = [name for name in names if not name.startswith(("noise/", "paper/", "rejected/"))]
-    rulesets = tuple(sears.load(shipped()[name]) for name in names)
+    rulesets = tuple(sears.load(shipped_rulesets()[name]) for name in names)
     lines = data_file("throughput/classic_books.txt").read_text("utf-8").splitlines()
     lines = [line.strip() for line in lines if line.strip()]
     warm, lines = lines[-WARMING:], lines[: options.rows]

@@ -35,7 +35,7 @@ from pathlib import Path
 
 from benchmarks.public_sentences import sentences
 from benchmarks.record import Row, write_record
-from sears_dsl.catalogue import shipped
+from sears_dsl.catalogue import shipped_rulesets
 
 ROWS = 200_000
 AT_LEAST = 1.7
@@ -47,7 +47,7 @@ SEARS = str(Path(sys.executable).with_name("sears"))
 
 def themes() -> list[str]:
     """Of rules that need nothing else; noise asks for vectors and models."""
-    names = {name.split("/")[0] for name in shipped()}
+    names = {name.split("/")[0] for name in shipped_rulesets()}
     return sorted(names - {"noise", "paper", "rejected"})
 
 

@@ -36,7 +36,7 @@ from numpy.typing import NDArray
 
 from benchmarks.fasttext_like import FastTextLike, read_labelled, train
 from benchmarks.record import Row, data_file, write_record
-from sears_dsl.catalogue import shipped
+from sears_dsl.catalogue import shipped_rulesets
 from sears_dsl.cli.screen.console import console
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.defaults import PAPER_TAU
@@ -279,7 +279,9 @@ def _paper_rules(
         for text, label, said in zip(data.texts, labels, model.predict(data.texts), strict=True)
         if said == label
     ]
-    rulesets = [load(shipped()[name]) for name in ("paper/sentiment", "paper/sentiment-subject")]
+    rulesets = [
+        load(shipped_rulesets()[name]) for name in ("paper/sentiment", "paper/sentiment-subject")
+    ]
     matcher = compile_rules(rulesets, tagger=tagger)
     rewrites = matcher.apply([text for text, _ in right])
     rows = []

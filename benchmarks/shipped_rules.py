@@ -16,7 +16,7 @@ from benchmarks.firing import Agreement, Firing, firings
 from benchmarks.given_words import mapped_coarse
 from benchmarks.gold import GoldSentence, gold_tokens
 from sears_dsl.batch.provenance import reads_tags
-from sears_dsl.catalogue import load_rulesets, shipped
+from sears_dsl.catalogue import load_rulesets, shipped_rulesets
 from sears_dsl.engine.matcher import Matcher, compile_rules
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.tagging.tagger import load_tagger
@@ -32,7 +32,7 @@ class Rules:
     """The shipped rules, compiled once, and what is known of each."""
 
     def __init__(self) -> None:
-        names = [name for name in shipped() if not name.startswith("noise/")]
+        names = [name for name in shipped_rulesets() if not name.startswith("noise/")]
         self.rulesets: dict[str, Ruleset] = {name: load_rulesets([name])[0] for name in names}
         rulesets = list(self.rulesets.values())
         self.matcher: Matcher = compile_rules(rulesets, tagger=load_tagger("spacy"))

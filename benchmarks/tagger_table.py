@@ -15,7 +15,7 @@ import numpy as np
 from benchmarks.firing import Agreement
 from benchmarks.shipped_rules import Rules
 from sears_dsl.batch.provenance import TABLE
-from sears_dsl.catalogue import shipped
+from sears_dsl.catalogue import shipped_rulesets
 from sears_dsl.rule_tests import run_tests
 from sears_dsl.runtime.files import resource_folder, write_atomically
 from sears_dsl.tagging.tagger import identity_of, load_tagger
@@ -67,7 +67,7 @@ def write_table(
                 "recall": round(scores.recall, 3),
             }
         entries[ruleset] = {
-            "sha256": sha256(shipped()[ruleset].read_bytes()).hexdigest(),
+            "sha256": sha256(shipped_rulesets()[ruleset].read_bytes()).hexdigest(),
             "validated_with": [identities[name] for name in failing if not failing[name][ruleset]],
             "evidence": evidence,
         }

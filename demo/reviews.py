@@ -26,8 +26,8 @@ from rich.console import Console
 from rich.text import Text
 
 import sears_dsl as sears
-from sears_dsl.catalogue import shipped
-from sears_dsl.cli.screen.console import console, excerpt, marked
+from sears_dsl.catalogue import shipped_rulesets
+from sears_dsl.cli.screen.console import console, excerpt, mark_changes
 from sears_dsl.runtime.files import write_atomically
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -95,7 +95,7 @@ def main() -> None:
     sentences = read_sentences(fetch(ROOT / ".cache"))
     loaded = {
         name: sears.load(file)
-        for name, file in shipped().items()
+        for name, file in shipped_rulesets().items()
         if name.partition("/")[0] not in LEFT_OUT
     }
     # Templates have sentences of their own and change none of these.
@@ -155,7 +155,7 @@ def show(
         for place, k in enumerate(ranked):
             line = f"{len(by_rule[k]):>7,}  {matcher.rule_ids[k]}"
             examples = by_rule[k][:2]
-            whole = (marked(each.original, each.edits).plain for each in examples)
+            whole = (mark_changes(each.original, each.edits).plain for each in examples)
             report += [line, *(f"         {text}" for text in whole)]
             if place < top:
                 out.print(Text(line))

@@ -25,7 +25,7 @@ from docs_site.links import for_site
 from docs_site.page import Page
 from docs_site.python import FOLDER as PYTHON
 from docs_site.python import python_pages
-from sears_dsl.catalogue import shipped
+from sears_dsl.catalogue import shipped_rulesets
 from sears_dsl.cli.commands import sears
 from sears_dsl.runtime.files import resource_folder
 
@@ -69,7 +69,7 @@ def _filled(entry: Any, pages: dict[str, list[Page]]) -> Any:
         return entry
     [(title, content)] = entry.items()
     if content == "rules":
-        rules = [{name: f"rules/{name.replace('/', '-')}.md"} for name in shipped()]
+        rules = [{name: f"rules/{name.replace('/', '-')}.md"} for name in shipped_rulesets()]
         return {title: ["rules/README.md", *rules]}
     if content in _PLACES:
         overview, *rest = pages[content]

@@ -28,7 +28,7 @@ LEFT_OUT = ".left-out.sear"
 """The ending of files with the rules that reviewers rejected."""
 
 
-def shipped() -> dict[str, Path]:
+def shipped_rulesets() -> dict[str, Path]:
     """The shipped rulesets: name (``theme/file``) → file, sorted by name."""
     folder = resource_folder("rulesets")
     files = sorted(folder.rglob("*.sear"))
@@ -68,7 +68,7 @@ def _files_of(name: str) -> Iterator[Path]:
             )
         yield from files
         return
-    known = shipped()
+    known = shipped_rulesets()
     chosen = [file for key, file in known.items() if key == name or key.startswith(f"{name}/")]
     if not chosen:
         themes = {key.split("/")[0] for key in known}
@@ -138,7 +138,8 @@ def names_without(names: Iterable[str], paths: Collection[str]) -> list[str]:
     """Return the shortest names for the rule files of ``names`` without those at ``paths``.
 
     Example:
-        >>> names_without(["noise", "paper/sentiment"], [str(shipped()["noise/paraphrase"])])
+        >>> paraphrases = str(shipped_rulesets()["noise/paraphrase"])
+        >>> names_without(["noise", "paper/sentiment"], [paraphrases])
         ['noise/look-alikes', 'noise/neighbors', 'noise/typing', 'paper/sentiment']
     """
     left_out = {Path(path).resolve() for path in paths}
@@ -156,7 +157,7 @@ def _parts_without(name: str, left_out: Set[Path]) -> list[str]:
         inside = [each for each in parts if each.suffix == ".sear" or any(each.rglob("*.sear"))]
         names = [str(each) for each in inside if not each.name.endswith(LEFT_OUT)]
     else:
-        names = [key for key in shipped() if key.startswith(f"{name}/")]
+        names = [key for key in shipped_rulesets() if key.startswith(f"{name}/")]
     return [part for each in names for part in _parts_without(each, left_out)]
 
 
@@ -177,10 +178,10 @@ def require_together(
         RuleSyntaxError: they want different units, or look up what is not installed.
     """
     # Importing either takes longer than reading a rule file.
-    from sears_dsl.engine.compile.requirements import hindrances, reword  # noqa: PLC0415
+    from sears_dsl.engine.compile.requirements import any_paraphrases, hindrances  # noqa: PLC0415
     from sears_dsl.runtime.extras import has_discovery  # noqa: PLC0415
 
-    paraphrases = not reword(rulesets) or has_discovery()
+    paraphrases = not any_paraphrases(rulesets) or has_discovery()
     findings, paths = hindrances(rulesets, unit=unit, vectors=vectors, paraphrases=paraphrases)
     if findings:
         others = names_without(names, paths)

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from sears_dsl.catalogue import shipped
+from sears_dsl.catalogue import shipped_rulesets
 from sears_dsl.language.loader import load
 from sears_dsl.language.rule import Rule
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.rule_tests import run_tests
 from sears_dsl.tagging.tagger import Tagger, load_tagger
 
-FILES = sorted(shipped().items())
+FILES = sorted(shipped_rulesets().items())
 NAMES = [name for name, _ in FILES]
 PATHS = [path for _, path in FILES]
 

@@ -22,7 +22,7 @@ from hashlib import blake2b, sha256
 from pathlib import Path
 
 from demo.reviews import ROOT, fetch
-from sears_dsl.catalogue import shipped
+from sears_dsl.catalogue import shipped_rulesets
 from sears_dsl.cli.screen.console import console
 from sears_dsl.discovery.filtering.text_filter import SAMPLE_HEADING
 from sears_dsl.language.loader import load
@@ -76,7 +76,7 @@ def snippets(archive: Path, name: str) -> Iterator[str]:
 
 def tests_of_rulesets() -> Iterator[str]:
     """What the tests of the shipped rulesets are about, where they pin no tags."""
-    for path in shipped().values():
+    for path in shipped_rulesets().values():
         for rule in load(path).rules:
             for test in rule.metadata.tests:
                 if not _PINNED.search(test.text):

@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from sears_dsl.api.applying import apply
-from sears_dsl.catalogue import load, shipped
+from sears_dsl.catalogue import load, shipped_rulesets
 from sears_dsl.tagging.fast.fast_tagger import FastTagger
 from sears_dsl.tagging.fast.sentences import sentence_bounds
 from sears_dsl.tagging.fast.tokenizer import FastTokenizer
@@ -189,7 +189,7 @@ def plain_english(books: Path, squad: Path, treebank: Path, *, count: int | None
 def ruled(texts: Sequence[str], *, most: int) -> list[Judgement]:
     """Rewrites of shipped rules, so many of each rule at most."""
     found = []
-    for name, file in shipped().items():
+    for name, file in shipped_rulesets().items():
         if name.split("/")[0] in _NOT_ACCEPTED:
             continue
         counts: Counter[str] = Counter()

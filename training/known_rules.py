@@ -32,7 +32,7 @@ from scipy.optimize import minimize
 from scipy.special import betainc, betaln
 
 from benchmarks.judged_rewrites import READ
-from sears_dsl.catalogue import shipped
+from sears_dsl.catalogue import shipped_rulesets
 from sears_dsl.discovery.known_rules import NOT_ACCEPTED, READERS_VERSION, believed
 from sears_dsl.language.loader import load
 from sears_dsl.language.printer import print_rule
@@ -154,7 +154,7 @@ def known_rules() -> dict[str, Rule]:
     """The shipped rules that keep the meaning, by their ids."""
     return {
         name: rule
-        for source, path in shipped().items()
+        for source, path in shipped_rulesets().items()
         if not source.startswith(NOT_ACCEPTED)
         for ruleset in [load(path)]
         for name, rule in zip(ruleset.rule_ids, ruleset.rules, strict=True)

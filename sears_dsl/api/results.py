@@ -321,14 +321,14 @@ def marked_example(original: str, rewritten: str) -> Markup:
         'A &lt;b&gt; <del>movie</del><ins>film</ins>.'
     """
     from sears_dsl.engine.matches import Edit
-    from sears_dsl.engine.rewrite.rewrites import common_ends, marked
+    from sears_dsl.engine.rewrite.rewrites import common_ends, marked_html
 
     first, last = common_ends(original, rewritten)
     start = original.rfind(" ", 0, max(0, first - _AROUND)) + 1
     stop = original.find(" ", len(original) - last + _AROUND)
     cut = 0 if stop < 0 else len(original) - stop
     old, new = original[start : len(original) - cut], rewritten[start : len(rewritten) - cut]
-    text = marked(old, [Edit(0, len(old), old, new)])
+    text = marked_html(old, [Edit(0, len(old), old, new)])
     return Markup(f"{'…' if start else ''}{text}{'…' if cut else ''}")
 
 

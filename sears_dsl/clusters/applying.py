@@ -33,7 +33,7 @@ from sears_dsl.data.batches import ReadOptions
 from sears_dsl.data.dataset import format_of, parted_as, write_columns
 from sears_dsl.data.table import read_table
 from sears_dsl.effects.oracle import Oracle
-from sears_dsl.engine.compile.requirements import reword
+from sears_dsl.engine.compile.requirements import any_paraphrases
 from sears_dsl.engine.matcher import Matcher
 from sears_dsl.engine.matches import Scope, Unit
 from sears_dsl.engine.rewrite.rewrites import RewriteColumns, Rewrites
@@ -69,7 +69,7 @@ def recipe_of(
     rulesets: Sequence[Ruleset], *, tagger: str, seed: int = 0, vectors: str | None = None
 ) -> RulesetRecipe:
     """How workers make a matcher; if rules write paraphrases, with the models for these."""
-    kind = RewordingRecipe if reword(rulesets) else RulesetRecipe
+    kind = RewordingRecipe if any_paraphrases(rulesets) else RulesetRecipe
     return kind(tuple(rulesets), tagger=tagger, seed=seed, vectors=vectors)
 
 

@@ -42,7 +42,7 @@ from sears_dsl.meaning.scorers import Scorer
 from sears_dsl.models.cached import CachedPredictor
 from sears_dsl.models.predictor import Answer
 from sears_dsl.paraphrasing.remembered import ParaphraseSource, remembered_paraphrases_without
-from sears_dsl.paraphrasing.rewording import words_of
+from sears_dsl.paraphrasing.rewording import lower_words
 from sears_dsl.runtime.database import RunJournal
 from sears_dsl.tagging.tagger import Tagger
 
@@ -470,7 +470,7 @@ def _best(
     Also the best S for each sentence whose paraphrases all fall below τ.
     """
     candidates = [
-        [text for text in texts if words_of(text) != words_of(sentence)][:_SENTENCE_LOOKS]
+        [text for text in texts if lower_words(text) != lower_words(sentence)][:_SENTENCE_LOOKS]
         for (sentence, _), texts in zip(pairs, paraphrases, strict=True)
     ]
     chosen: list[tuple[str, float] | None] = [None] * len(pairs)

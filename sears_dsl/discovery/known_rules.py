@@ -14,7 +14,7 @@ from functools import cache, cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from sears_dsl.catalogue import loaded_files, shipped
+from sears_dsl.catalogue import loaded_files, shipped_rulesets
 from sears_dsl.data.protection import Guards
 from sears_dsl.discovery.ruleset_text import is_writable
 from sears_dsl.effects.applications import Applications, applications_of, apply_candidates
@@ -106,7 +106,7 @@ def load_known(
     nine of ten rewrites is below four in five (`believed`). Named by their ruleset, they are loaded
     like any file. In a folder, files of rules that reviewers rejected are left out.
     """
-    names = {path.resolve(): name for name, path in shipped().items()}
+    names = {path.resolve(): name for name, path in shipped_rulesets().items()}
     named = {path.resolve(): names.get(path.resolve(), str(path)) for path in loaded_files(files)}
     accepted = {path: name for path, name in names.items() if not name.startswith(NOT_ACCEPTED)}
     by_name = {}

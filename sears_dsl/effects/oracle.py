@@ -23,7 +23,7 @@ import numpy as np
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.engine.rewrite.rewrites import Rewrites
 from sears_dsl.errors import DataError, ModelError, UsageError
-from sears_dsl.models.objects import listed, object_name, somebody_elses_code
+from sears_dsl.models.objects import object_name, python_values, somebody_elses_code
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ class FunctionOracle:
         items = [{"original": each.original, "rule": each.rule, **each.row} for each in candidates]
         advice = "it is called with a list of dictionaries from column to text"
         with somebody_elses_code(f"the oracle {self.identity}", help=advice, passing=()):
-            answers = listed(self._function(items))
+            answers = python_values(self._function(items))
 
         def failure(gave: str) -> ModelError:
             advice = f"give one true or false for each of them, here {len(items):,}"

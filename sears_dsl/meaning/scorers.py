@@ -88,7 +88,7 @@ def spread_of(scorer: Scorer) -> Callable[[Sequence[Pair]], NDArray[np.float64]]
 
 
 @dataclass(frozen=True, slots=True)
-class Shipped:
+class ShippedNumbers:
     """The numbers that a scorer is shipped with."""
 
     tau: float
@@ -96,7 +96,7 @@ class Shipped:
     provenance: Mapping[str, Any]
 
 
-def shipped(name: str) -> Shipped:
+def shipped_numbers(name: str) -> ShippedNumbers:
     """The shipped numbers of a scorer."""
     if name not in SCORER_NAMES:
         former = INSTEAD_OF.get(name)
@@ -111,7 +111,7 @@ def shipped(name: str) -> Shipped:
     try:
         entry = parse_json(path.read_text("utf-8"))
         numbers = entry if name in _FITTED_ANEW else entry[name]
-        return Shipped(numbers["tau"], numbers["provenance"])
+        return ShippedNumbers(numbers["tau"], numbers["provenance"])
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ModelError(
             f"{path} has no numbers of the scorer {name} that this version can read: {error!r}",
@@ -144,7 +144,7 @@ def load_scorer(
         >>> load_scorer("minilm").name
         'minilm'
     """
-    numbers = shipped(name)
+    numbers = shipped_numbers(name)
     if readings:
         require_judge(name)
     threshold = numbers.tau if tau is None else tau
@@ -194,7 +194,7 @@ def unfitted(name: str, pivots: Sequence[str], *, tau: float | None = None) -> s
 
     It is empty where the numbers fit, or none is used, as with a threshold of one's own.
     """
-    fitted_with = shipped(name).provenance["models"]
+    fitted_with = shipped_numbers(name).provenance["models"]
     asks_none = not translates(name) or tau is not None
     if asks_none or all(pivot in fitted_with for pivot in pivots):
         return ""

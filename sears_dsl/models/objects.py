@@ -67,7 +67,7 @@ def object_name(value: object) -> str:
     return f"{named.__module__}:{named.__qualname__}"
 
 
-def listed(value: object) -> object:
+def python_values(value: object) -> object:
     """What a function gave, as Python values: arrays and tensors as lists, generators read."""
     convert = getattr(value, "tolist", None)
     if callable(convert):

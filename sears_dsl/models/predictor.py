@@ -18,7 +18,7 @@ from typing import Any, Literal, NamedTuple, Protocol, TypeAlias, runtime_checka
 
 from sears_dsl.answers import COMPARISON_FORMS, Comparison, written_answer
 from sears_dsl.errors import ModelError, counted
-from sears_dsl.models.objects import listed, somebody_elses_code
+from sears_dsl.models.objects import python_values, somebody_elses_code
 
 #: Column → text, what a model is asked about.
 Row: TypeAlias = Mapping[str, str]
@@ -106,7 +106,7 @@ def ask_answers(
     with somebody_elses_code(model, help=advice, about=f"\n  {_batch(rows)}", passing=ModelError):
         # Generators run the model while they are read, so they are read here.
         answered = call()
-        predictions = listed(answered)
+        predictions = python_values(answered)
     is_table = getattr(answered, "ndim", 1) > 1
     if comparison == "set" and is_table and not _holds_names(predictions):
         raise ModelError(
@@ -121,7 +121,7 @@ def answers_of(
     model: str, rows: Sequence[Row], predictions: object, *, comparison: Comparison = "exact"
 ) -> list[Answer]:
     """The answers to rows, checked, from what a model gave for them: labels or pairs."""
-    values = listed(predictions)
+    values = python_values(predictions)
     if not isinstance(values, Sequence) or isinstance(values, str | bytes):
         raise ModelError(
             f"{model} gave {_kind(values)} for {counted(len(rows), 'row')}, not a list of labels",

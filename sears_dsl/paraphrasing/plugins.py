@@ -31,13 +31,13 @@ from sears_dsl.data.dataset import Dataset
 from sears_dsl.defaults import INSTEAD_OF, SCORER_NAMES
 from sears_dsl.errors import DataError, ModelError, UsageError, counted
 from sears_dsl.meaning.judgements import pair_columns, pairs_of
-from sears_dsl.meaning.scorers import Pair, Scorer, load_scorer, shipped
+from sears_dsl.meaning.scorers import Pair, Scorer, load_scorer, shipped_numbers
 from sears_dsl.models.objects import (
     describe_error,
     is_object_name,
-    listed,
     load_object,
     object_name,
+    python_values,
     somebody_elses_code,
 )
 from sears_dsl.models.predictor import quoted
@@ -180,7 +180,7 @@ class OwnParaphraser:
     def paraphrase(self, sentences: Sequence[str]) -> list[list[str]]:
         """The paraphrases of each sentence; the sentence itself and blank texts are left out."""
         with somebody_elses_code(self.name, help=_FOR_EVERY_TEXT):
-            answers = listed(self._function(list(sentences)))
+            answers = python_values(self._function(list(sentences)))
         if isinstance(answers, Mapping | str | bytes) or not isinstance(answers, Sequence):
             raise _wrong(f"{self.name} gave {_kind(answers)} for {_sentences(sentences)}")
         if len(answers) != len(sentences):
@@ -192,7 +192,7 @@ class OwnParaphraser:
 
     def _texts(self, sentence: str, answer: object) -> Iterable[str]:
         with somebody_elses_code(self.name, help=_FOR_EVERY_TEXT):
-            paraphrases = listed(answer)
+            paraphrases = python_values(answer)
         if isinstance(paraphrases, Mapping | str | bytes) or not isinstance(paraphrases, Iterable):
             raise _wrong(f"{self.name} gave {_kind(paraphrases)} for {quoted(sentence)}")
         for each in paraphrases:
@@ -294,7 +294,7 @@ def _listed_pairs(dataset: Dataset) -> Iterable[tuple[Pair, float]]:
     name = (originals or others)[0]
     for batch in dataset.batches():
         for index, original in enumerate(batch.columns[name]):
-            texts = listed(batch.columns[_LISTS][index])
+            texts = python_values(batch.columns[_LISTS][index])
             if not isinstance(original, str) or not (
                 isinstance(texts, list) and all(isinstance(each, str) for each in texts)
             ):
@@ -327,7 +327,7 @@ def as_scorer(scorer: AnyScorer, *, tau: float | None = None) -> Scorer:
         if scorer in SCORER_NAMES:
             return load_scorer(scorer, tau=tau)
         if scorer in INSTEAD_OF:
-            shipped(scorer)  # says which one to choose instead
+            shipped_numbers(scorer)  # says which one to choose instead
         value, identity = _load_named(scorer, SCORERS, "scorer")
         return OwnScorer(value, name=scorer, identity=identity, tau=tau)
     own = type(scorer).__module__.partition(".")[0] == _PACKAGE
@@ -418,7 +418,7 @@ class OwnScorer:
         if not pairs:
             return []
         with somebody_elses_code(self.name, help=_FOR_EVERY_TEXT):
-            answers = listed(function(list(pairs)))
+            answers = python_values(function(list(pairs)))
         subject = f"{counted(len(pairs), 'pair')}, the first {_pair(pairs[0])}"
         if isinstance(answers, Mapping | str | bytes) or not isinstance(answers, Sequence):
             raise self._wrong_kind(f"{self.name} gave {_kind(answers)} for {subject}")

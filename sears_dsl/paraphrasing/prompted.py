@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from sears_dsl.answers import REFUSED
 from sears_dsl.errors import UsageError
-from sears_dsl.meaning.scorers import Scorer, load_scorer, shipped
+from sears_dsl.meaning.scorers import Scorer, load_scorer, shipped_numbers
 from sears_dsl.models.cached import CachedPredictor
 from sears_dsl.models.loading import language_model
 from sears_dsl.models.predictor import Row
@@ -144,7 +144,7 @@ class SecondOpinion(PromptedPart):
                 help="give the second opinion settings of its own, without prompt and labels",
             )
         self._first = first
-        self.tau = shipped(_JUDGE).tau if tau is None else tau
+        self.tau = shipped_numbers(_JUDGE).tau if tau is None else tau
 
     def rows_for(self, sentences: Sequence[str]) -> list[Row]:
         """As many pairs as a search judges; only those that the judge accepts are asked about."""

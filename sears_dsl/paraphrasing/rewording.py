@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from sears_dsl.batch.workers import RulesetRecipe
-from sears_dsl.engine.compile.requirements import reword
+from sears_dsl.engine.compile.requirements import any_paraphrases
 from sears_dsl.engine.matcher import Matcher, compile_rules
 from sears_dsl.engine.noise.sources import NO_SOURCES, Sources, Vectors
 from sears_dsl.engine.noise.vectors import load_vectors
@@ -58,14 +58,17 @@ class BestParaphrases:
         """Each text's best paraphrase that differs from it in a word; None if none does."""
         paraphrases = self._source.paraphrase(texts)
         return [
-            next((each for each in map(_text, among) if words_of(each) != words_of(text)), None)
+            next(
+                (each for each in map(_text, among) if lower_words(each) != lower_words(text)),
+                None,
+            )
             for text, among in zip(texts, paraphrases, strict=True)
         ]
 
 
 def sources_of(rulesets: Iterable[Ruleset], vectors: Vectors | None = None) -> Sources:
     """The vectors and paraphrases that a run of these rulesets needs; loads no model yet."""
-    paraphrases = BestParaphrases() if reword(rulesets) else None
+    paraphrases = BestParaphrases() if any_paraphrases(rulesets) else None
     if vectors is None and paraphrases is None:
         return NO_SOURCES
     return Sources(vectors=vectors, paraphrases=paraphrases)
@@ -96,6 +99,6 @@ def _text(paraphrase: object) -> str:
     return paraphrase if isinstance(paraphrase, str) else str(getattr(paraphrase, "text", ""))
 
 
-def words_of(text: str) -> list[str]:
+def lower_words(text: str) -> list[str]:
     """The words of a text in lower case: a paraphrase has to differ from its text in one."""
     return re.findall(r"\w+", text.lower())

@@ -134,7 +134,7 @@ class _Member:
 
         scorer = self.scorer if self._scores_by_pivots else None
         # The threshold of a scorer that does not translate is none for the search.
-        tau = scorers.shipped("pivot").tau if scorer is None else scorer.tau
+        tau = scorers.shipped_numbers("pivot").tau if scorer is None else scorer.tau
         # What the search finds is scored again where it matters: where it flips the model.
         return Paraphraser(
             self.pivots, beam=self._recipe.beam, tau=tau, exact=False, scorer=self.translator

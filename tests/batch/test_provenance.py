@@ -24,7 +24,7 @@ from sears_dsl.batch.provenance import (
     validated_with,
     validating_taggers,
 )
-from sears_dsl.catalogue import load_rulesets, manifest_path, shipped
+from sears_dsl.catalogue import load_rulesets, manifest_path, shipped_rulesets
 from sears_dsl.cli.apply import apply_command
 from sears_dsl.cli.model.augment import augment_command
 from sears_dsl.cli.options.shared import chosen_tagger
@@ -123,7 +123,7 @@ def agree_with_the_engine(ruleset: Ruleset) -> int:
     return compared
 
 
-@pytest.mark.parametrize("name", shipped())
+@pytest.mark.parametrize("name", shipped_rulesets())
 def test_the_rules_that_read_tags_are_those_that_the_engine_tags_for(name: str) -> None:
     [ruleset] = load_rulesets([name])
     assert agree_with_the_engine(ruleset) >= len(ruleset.rules) / 2  # of templates alone none
@@ -163,7 +163,7 @@ def test_a_torn_manifest_is_an_error_that_names_it(folder: Path) -> None:
 
 
 def test_every_shipped_ruleset_that_reads_tags_tells_its_taggers() -> None:
-    for name, path in shipped().items():
+    for name, path in shipped_rulesets().items():
         ruleset = load(path)
         if any(reads_tags(rule, ruleset) for rule in ruleset.rules):
             assert validated_with(ruleset), f"{name} is not in rulesets/{TABLE}"
@@ -171,14 +171,14 @@ def test_every_shipped_ruleset_that_reads_tags_tells_its_taggers() -> None:
 
 def test_the_table_of_shipped_rulesets_is_about_the_rules_as_they_are() -> None:
     table = json.loads((resource_folder("rulesets") / TABLE).read_text("utf-8"))
-    files = shipped()
+    files = shipped_rulesets()
     for name, entry in table["rulesets"].items():
         digest = sha256(files[name].read_bytes()).hexdigest()
         assert entry["sha256"] == digest, "run python -m benchmarks.taggers --table"
 
 
 def test_shipped_rules_say_nothing_about_the_tagger_of_the_package() -> None:
-    rulesets = load_rulesets(shipped())
+    rulesets = load_rulesets(shipped_rulesets())
     findings = tagger_findings(rulesets, lambda: load_tagger("fast"))
     assert findings == [], "run python -m benchmarks.taggers --table"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sears_dsl.catalogue import shipped
+from sears_dsl.catalogue import shipped_rulesets
 from sears_dsl.discovery.ruleset_text import EmittedRule, emit, is_writable, upsets_articles
 from sears_dsl.effects.applications import MINED
 from sears_dsl.engine.matcher import compile_rules
@@ -66,7 +66,7 @@ def test_new_rules_alone_are_written_with_exact_case() -> None:
 
 @pytest.mark.parametrize("theme", ["contractions", "synonyms/reviews", "discourse", "questions"])
 def test_known_and_new_rules_do_in_one_file_what_they_did_in_theirs(theme: str) -> None:
-    known = [load(path) for name, path in shipped().items() if name.startswith(theme)]
+    known = [load(path) for name, path in shipped_rulesets().items() if name.startswith(theme)]
     new = parse(MINED_TEXT)
     _, text = emitted(*known, new=new)
     assert "option" not in text

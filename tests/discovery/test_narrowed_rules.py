@@ -15,8 +15,8 @@ from sears_dsl.discovery.filtering.narrowing import (
     ACCEPTED,
     NOT_JUDGED,
     REFUSED,
-    Narrowed,
-    narrowed,
+    NarrowedRule,
+    narrow,
     sites_of,
 )
 from sears_dsl.errors import UsageError
@@ -38,13 +38,13 @@ TAGGER = PinnedTagger(
 JUDGEMENT = {"+": ACCEPTED, "-": REFUSED, " ": NOT_JUDGED}
 
 
-def narrow(rules: str, rows: list[tuple[str, str]], **options: object) -> list[tuple[str, str]]:
+def narrowed(rules: str, rows: list[tuple[str, str]], **options: object) -> list[tuple[str, str]]:
     """What comes out, and where it acts; the rows are (judgement, text)."""
     ruleset = parse(rules)
     tokens = TAGGER.tag([text for _, text in rows])
     sites = sites_of(ruleset.compile(tagger=TAGGER), tokens)
     verdicts = np.array([JUDGEMENT[rows[row][0]] for row in sites.rows.tolist()])
-    found = narrowed(
+    found = narrow(
         ruleset.rules[0], tokens, sites, verdicts, tagger=TAGGER, options=ruleset.options,
         **options,  # type: ignore[arg-type]
     )  # fmt: skip
@@ -57,27 +57,27 @@ def narrow(rules: str, rows: list[tuple[str, str]], **options: object) -> list[t
 def test_one_place_that_differs_proposes_where_it_acts_most() -> None:
     rows = [(" ", "it is not well"), (" ", "it was not so"), (" ", "it can not"),
             ("-", "soggy and not well"), (" ", "is not so"), (" ", "still not well")]  # fmt: skip
-    assert narrow("not -> ~n't", rows)[0] == ("not -> ~n't / AUX __", "xxx.x.")
+    assert narrowed("not -> ~n't", rows)[0] == ("not -> ~n't / AUX __", "xxx.x.")
 
 
 def test_a_fine_tag_where_the_coarse_one_does_not_tell() -> None:
     rows = [("+", "it is not well"), ("+", "he is not"), ("-", "it can not"), ("-", "it will not"),
             (" ", "she is not"), (" ", "she can not")]  # fmt: skip
-    assert narrow("not -> ~n't", rows)[0] == ("not -> ~n't / VBZ __", "xx..x.")
+    assert narrowed("not -> ~n't", rows)[0] == ("not -> ~n't / VBZ __", "xx..x.")
     rows += [("+", "he was not"), ("+", "still not")]
-    assert narrow("not -> ~n't", rows)[0] == ("not -> ~n't / !MD __", "xx..x.xx")
+    assert narrowed("not -> ~n't", rows)[0] == ("not -> ~n't / !MD __", "xx..x.xx")
 
 
 def test_a_context_that_is_there_becomes_finer() -> None:
     rows = [("+", "it is not well"), ("+", "he was not"), ("-", "it can not"), ("-", "it will not")]
-    found = narrow("not -> ~n't / AUX __", rows)
+    found = narrowed("not -> ~n't / AUX __", rows)
     assert found[0] == ("not -> ~n't / [pos=AUX & tag!=MD] __", "xx..")
 
 
 def test_a_word_that_is_matched_is_narrowed_and_copies_go_by_number() -> None:
     rows = [("+", "so much"), ("+", "so much I like"), ("-", "very much"), ("-", "still much"),
             (" ", "so much so"), ("-", "very much so")]  # fmt: skip
-    found = narrow("ADV much -> too ADV much", rows, negations=False)
+    found = narrowed("ADV much -> too ADV much", rows, negations=False)
     assert found[0] == ("[pos=ADV & lower=so] much -> too $1 much", "xx..x.")
 
 
@@ -95,7 +95,7 @@ def test_the_changed_word_itself_tells_by_its_tag() -> None:
     rules = parse("option case = exact\nlike -> as")
     sites = sites_of(rules.compile(tagger=tagger), tokens)
     verdicts = np.array([ACCEPTED, REFUSED, ACCEPTED, REFUSED])
-    [first, *_] = narrowed(
+    [first, *_] = narrow(
         rules.rules[0], tokens, sites, verdicts, tagger=tagger, options=rules.options
     )
     assert print_rule(first.rule) == "[text=like & pos=ADP] -> as"
@@ -104,26 +104,26 @@ def test_the_changed_word_itself_tells_by_its_tag() -> None:
 def test_words_are_quoted_where_they_mean_something_else() -> None:
     rows = [("+", "set not"), ("+", "set not well"), ("-", "I not"), ("-", "so not"),
             ("-", "(NOUN not")]  # fmt: skip
-    for text, _ in narrow("not -> never", rows, most=9):
+    for text, _ in narrowed("not -> never", rows, most=9):
         assert print_rule(parse(text).rules[0]) == text
 
 
 def test_a_share_of_what_is_judged_may_be_refused() -> None:
     rows = [("+", "it is not")] * 9 + [("-", "it is not"), ("-", "and not"), ("-", "and not")]
-    assert not any(text.endswith("AUX __") for text, _ in narrow("not -> ~n't", rows))
-    assert narrow("not -> ~n't", rows, delta=0.1)[0][0] == "not -> ~n't / AUX __"
+    assert not any(text.endswith("AUX __") for text, _ in narrowed("not -> ~n't", rows))
+    assert narrowed("not -> ~n't", rows, delta=0.1)[0][0] == "not -> ~n't / AUX __"
 
 
 def test_too_few_judged_places_choose_nothing() -> None:
     rows = [("+", "it is not"), ("+", "it was not"), ("-", "and not"), ("-", "and not")]
-    found = narrow("not -> ~n't", rows, least=3, negations=False)
+    found = narrowed("not -> ~n't", rows, least=3, negations=False)
     assert found == []
 
 
 def test_nothing_is_proposed_where_nothing_was_refused_or_nothing_tells_apart() -> None:
-    assert narrow("not -> ~n't", [("+", "it is not"), (" ", "and not")]) == []
-    assert narrow("not -> ~n't", [("+", "it is not"), ("-", "it is not")]) == []
-    assert narrow("not -> ~n't", [("-", "is not"), ("-", "is not")]) == []
+    assert narrowed("not -> ~n't", [("+", "it is not"), (" ", "and not")]) == []
+    assert narrowed("not -> ~n't", [("+", "it is not"), ("-", "it is not")]) == []
+    assert narrowed("not -> ~n't", [("-", "is not"), ("-", "is not")]) == []
 
 
 def test_there_is_a_verdict_a_place() -> None:
@@ -131,7 +131,7 @@ def test_there_is_a_verdict_a_place() -> None:
     tokens = TAGGER.tag(["it is not"])
     sites = sites_of(rules.compile(tagger=TAGGER), tokens)
     with pytest.raises(UsageError, match="1 places and 2 verdicts"):
-        narrowed(rules.rules[0], tokens, sites, np.array([0, 1]), tagger=TAGGER)
+        narrow(rules.rules[0], tokens, sites, np.array([0, 1]), tagger=TAGGER)
 
 
 def test_no_torch_is_loaded() -> None:
@@ -166,7 +166,7 @@ def test_a_narrowed_rule_acts_where_it_says_and_nowhere_else(
     tokens = TAGGER.tag(texts)
     sites = sites_of(ruleset.compile(tagger=TAGGER), tokens)
     verdicts = np.array(known[: len(sites.rows)], np.int64)
-    found = narrowed(
+    found = narrow(
         ruleset.rules[0], tokens, sites, verdicts, tagger=TAGGER, options=ruleset.options,
         delta=delta, negations=negations, most=50,
     )  # fmt: skip
@@ -191,7 +191,7 @@ def _instances(ruleset: Ruleset, tokens: Tokens) -> set[tuple[int, int, int]]:
     return found
 
 
-def _is_within_delta(each: Narrowed, verdicts: NDArray[np.int64], delta: float) -> None:
+def _is_within_delta(each: NarrowedRule, verdicts: NDArray[np.int64], delta: float) -> None:
     refused = int((verdicts[each.holds] == REFUSED).sum())
     accepted = int((verdicts[each.holds] == ACCEPTED).sum())
     assert refused <= delta * (refused + accepted) + 1e-9

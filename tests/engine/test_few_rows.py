@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import sears_dsl
-from sears_dsl.catalogue import shipped
+from sears_dsl.catalogue import shipped_rulesets
 from sears_dsl.engine.matcher import compile_rules
 from sears_dsl.language.loader import load, parse
 
@@ -18,8 +18,8 @@ SAMPLE = Path(sears_dsl.__file__).parent / "discovery" / "filtering" / "english_
 
 @pytest.mark.parametrize("scope", ["first", "all"])
 def test_one_by_one_is_as_all_at_once(scope: str) -> None:
-    names = [name for name in shipped() if not name.startswith(("noise/", "paper/"))]
-    matcher = compile_rules([load(shipped()[name]) for name in names])
+    names = [name for name in shipped_rulesets() if not name.startswith(("noise/", "paper/"))]
+    matcher = compile_rules([load(shipped_rulesets()[name]) for name in names])
     texts = gzip.decompress(SAMPLE.read_bytes()).decode().splitlines()[:1600:16]
     texts += [
         "",

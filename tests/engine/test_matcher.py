@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import LAW
 
-from sears_dsl.catalogue import shipped
+from sears_dsl.catalogue import shipped_rulesets
 from sears_dsl.engine.matcher import Matcher, compile_rules
 from sears_dsl.engine.matches import Rewrite, Scope, TokenRange
 from sears_dsl.errors import CompileError, RuleSyntaxError, UsageError
@@ -127,7 +127,7 @@ REVIEWS = (
 @pytest.mark.parametrize("scope", ["first", "all"])
 def test_a_chain_of_shipped_rules_is_one_after_another(scope: Scope) -> None:
     themes = ("contractions/", "discourse/", "synonyms/reviews")
-    rulesets = [load(path) for name, path in shipped().items() if name.startswith(themes)]
+    rulesets = [load(path) for name, path in shipped_rulesets().items() if name.startswith(themes)]
     matcher = compile_rules(rulesets, tagger=FastTagger())
     naive = compile_rules(rulesets, tagger=FastTagger())
     # The second time most is known from the first.
@@ -160,8 +160,8 @@ _ROWS = st.lists(
 def _shipped_rules() -> tuple[Matcher, Matcher]:
     """All that keep the meaning, compiled for chains, and for one rule after another."""
     left_out = ("noise/", "paper/", "rejected/")
-    names = [name for name in shipped() if not name.startswith(left_out)]
-    rulesets = [load(shipped()[name]) for name in names]
+    names = [name for name in shipped_rulesets() if not name.startswith(left_out)]
+    rulesets = [load(shipped_rulesets()[name]) for name in names]
     chain, single = (compile_rules(rulesets, tagger=FastTagger()) for _ in range(2))
     return chain, single
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sears_dsl.engine.matches import Edit
-from sears_dsl.engine.rewrite.rewrites import marked, narrowed, pieces
+from sears_dsl.engine.rewrite.rewrites import marked_html, narrow_edit, pieces
 
 words = st.text("ab c", max_size=12)
 
@@ -19,7 +19,7 @@ def applied(text: str, edit: Edit) -> str:
 @given(words, words, words, words)
 def test_a_narrowed_edit_makes_the_same_text(before: str, old: str, new: str, after: str) -> None:
     text, edit = before + old + after, Edit(len(before), len(before + old), old, new)
-    small = narrowed(edit)
+    small = narrow_edit(edit)
     assert applied(text, small) == applied(text, edit)
     assert text[small.start : small.end] == small.old
     assert len(small.old) <= len(old)
@@ -35,7 +35,7 @@ def test_kept_and_removed_pieces_are_the_text(before: str, old: str, new: str, a
     edit = Edit(len(before), len(before + old), old, new)
     found = list(pieces(text, [edit]))
     told = "".join(each.text for each in found if each.kind != "new")
-    small = narrowed(edit)
+    small = narrow_edit(edit)
     if small.old.strip() or not small.new.strip():
         assert told == text
     else:  # the blank that comes with an inserted word stands beside it
@@ -64,4 +64,4 @@ def test_kept_and_removed_pieces_are_the_text(before: str, old: str, new: str, a
      ("a  b", Edit(1, 2, " ", ""), "a<del> </del> b")],
 )  # fmt: skip
 def test_marks_leave_out_the_blank_beside_the_change(text: str, edit: Edit, wanted: str) -> None:
-    assert marked(text, [edit]) == wanted
+    assert marked_html(text, [edit]) == wanted

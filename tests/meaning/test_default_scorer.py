@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from sears_dsl.cli.commands import sears
 from sears_dsl.defaults import DEFAULT_SCORER, SCORER_NAMES
 from sears_dsl.errors import UsageError
-from sears_dsl.meaning.scorers import load_scorer, shipped, unfitted
+from sears_dsl.meaning.scorers import load_scorer, shipped_numbers, unfitted
 from sears_dsl.paraphrasing.team import Recipe, Team
 
 pytestmark = pytest.mark.long
@@ -66,7 +66,7 @@ def test_calibrate_fits_a_threshold_to_judgements(judged: str) -> None:
     done = CliRunner().invoke(sears, ["calibrate", judged, "--scorer", "meaning", "--json"])
     assert done.exit_code == 0, done.output
     found = json.loads(done.stdout)
-    assert found["shipped_tau"] == shipped("meaning").tau
+    assert found["shipped_tau"] == shipped_numbers("meaning").tau
     assert found["pairs"] == len(PAIRS)
     assert 0.5 < found["area"]["value"] <= 1
 
@@ -90,17 +90,19 @@ def test_the_scorer_without_a_name_is_the_default() -> None:
 
 def test_shipped_numbers_say_where_they_come_from() -> None:
     for name in SCORER_NAMES:
-        numbers = shipped(name)
+        numbers = shipped_numbers(name)
         assert 0 < numbers.tau < 1
         assert numbers.provenance["date"]
         assert numbers.provenance["command"].startswith("python -m ")
     for name in ("pivot", "minilm"):
-        assert shipped(name).provenance["criterion"] == "minimum entropy of the induced splits"
-        for each in shipped(name).provenance["sets"]:
+        assert (
+            shipped_numbers(name).provenance["criterion"] == "minimum entropy of the induced splits"
+        )
+        for each in shipped_numbers(name).provenance["sets"]:
             assert 0 < each["equivalent"] < each["pairs"]
             assert len(each["sha256"]) == 64
     with pytest.raises(UsageError, match="no scorer 'bleu'"):
-        shipped("bleu")
+        shipped_numbers("bleu")
 
 
 @pytest.mark.parametrize(
@@ -113,7 +115,7 @@ def test_all_commands_know_all_scorers(command: str) -> None:
 
 
 def test_the_search_goes_as_far_as_the_run_asks() -> None:
-    own = shipped("pivot").tau
+    own = shipped_numbers("pivot").tau
     for scorer, chosen, tau in (("pivot", None, own), ("pivot", 1e-6, 1e-6), ("minilm", 0.5, own)):
         search = Team(Recipe(scorer=scorer, tau=chosen)).loaded.search
         assert search is not None

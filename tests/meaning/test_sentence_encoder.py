@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from sears_dsl.errors import ModelError
 from sears_dsl.judge.encoder import Bert
-from sears_dsl.meaning.scorers import load_scorer, shipped
+from sears_dsl.meaning.scorers import load_scorer, shipped_numbers
 from sears_dsl.meaning.sentence_encoder import EmbeddingScorer, MiniLM
 from sears_dsl.translation.model_files import carried_encoder
 
@@ -36,7 +36,7 @@ def test_cosines_under_zero_count_as_zero() -> None:
 
 def test_a_threshold_of_ones_own_is_kept() -> None:
     encoder()
-    assert load_scorer("minilm").tau == shipped("minilm").tau
+    assert load_scorer("minilm").tau == shipped_numbers("minilm").tau
     assert load_scorer("minilm", tau=0.25).tau == 0.25
 
 

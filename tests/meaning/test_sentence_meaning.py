@@ -15,7 +15,7 @@ from sears_dsl.judge.encoder import NUMBERS
 from sears_dsl.judge.evidence import SeenChanges
 from sears_dsl.judge.surface import SURFACE
 from sears_dsl.meaning import sentence_meaning
-from sears_dsl.meaning.scorers import load_scorer, shipped
+from sears_dsl.meaning.scorers import load_scorer, shipped_numbers
 from sears_dsl.meaning.sentence_meaning import (
     FEW,
     OF_SENTENCES,
@@ -134,7 +134,7 @@ def test_more_evidence_never_raises_a_score(scorer: SentenceMeaning) -> None:
 
 
 def test_the_shipped_numbers_say_where_they_come_from() -> None:
-    numbers = shipped("meaning")
+    numbers = shipped_numbers("meaning")
     assert numbers.provenance["command"].startswith("python -m training.judge")
     assert {"STS-B train", "PAWS half 0"} <= set(numbers.provenance["sets"])
     for figures in numbers.provenance["figures"].values():

@@ -20,7 +20,7 @@ import pytest
 from free_port import free_port
 
 import sears_dsl as sears
-from sears_dsl.catalogue import load_rulesets, shipped
+from sears_dsl.catalogue import load_rulesets, shipped_rulesets
 from sears_dsl.language.loader import load
 from sears_dsl.tagging.pinned import parse_pinned
 
@@ -953,7 +953,7 @@ def fill_with_shipped_sentences(folder: Path) -> None:
         "rule it-is: it is -> it's\n"
         "rule very-to-really: very -> really / __ ADJ\n", "utf-8",
     )  # fmt: skip
-    tests = [test.text for ruleset in load_rulesets(shipped())
+    tests = [test.text for ruleset in load_rulesets(shipped_rulesets())
              for rule in ruleset.rules for test in rule.metadata.tests]  # fmt: skip
     plain = [found[0] if (found := parse_pinned(text)) else text for text in tests]
     with (folder / "words.csv").open("w", newline="", encoding="utf-8") as file:

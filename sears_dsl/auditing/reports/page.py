@@ -19,7 +19,7 @@ from sears_dsl.auditing.reports.robustness_parts import noise_sections, robustne
 from sears_dsl.auditing.reports.sheet import escaped
 from sears_dsl.auditing.slices import SliceResult
 from sears_dsl.engine.matches import Edit
-from sears_dsl.engine.rewrite.rewrites import marked
+from sears_dsl.engine.rewrite.rewrites import marked_html
 from sears_dsl.errors import counted, listed, printable
 from sears_dsl.pictures import picture_address
 from sears_dsl.statistics import Share, percent
@@ -538,7 +538,7 @@ def _example(each: documents.Example) -> str:
     meta.append("fails" if each.failed else "as expected")
     return (
         f'<li>{_picture(each)}<span class="text">'
-        f"{printable(marked(each.original, edits))}</span>"
+        f"{printable(marked_html(each.original, edits))}</span>"
         f'<span class="answers">{before}<span class="to">→</span>{after}</span>'
         f'{_choices(each)}<span class="meta">{escaped(" · ".join(meta))}</span></li>'
     )

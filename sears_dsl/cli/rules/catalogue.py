@@ -30,17 +30,17 @@ def rules_command(
     names: tuple[str, ...], *, as_json: bool, pages: Path | None, allow_imports_outside: bool
 ) -> None:
     """List the shipped rulesets; with NAMES, show the rules in them."""
-    from sears_dsl.catalogue import find_rule_files, shipped
+    from sears_dsl.catalogue import find_rule_files, shipped_rulesets
     from sears_dsl.language.loader import load
 
     if names:
-        known = {file: name for name, file in shipped().items()}
+        known = {file: name for name, file in shipped_rulesets().items()}
         rulesets = {
             known.get(file, str(file)): load(file, allow_imports_outside=allow_imports_outside)
             for file in find_rule_files(names)
         }
     else:
-        rulesets = {name: load(file) for name, file in shipped().items()}
+        rulesets = {name: load(file) for name, file in shipped_rulesets().items()}
     if pages is not None:
         _write_pages(rulesets, pages)
     elif as_json:

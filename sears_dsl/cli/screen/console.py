@@ -151,7 +151,7 @@ def rule_labels(rulesets: Iterable[Ruleset]) -> dict[str, str]:
     }
 
 
-def marked(original: str, edits: Sequence[Edit]) -> Text:
+def mark_changes(original: str, edits: Sequence[Edit]) -> Text:
     """The sentence with each change marked; only the words that differ."""
     from rich.text import Text
 
@@ -171,8 +171,8 @@ def marked(original: str, edits: Sequence[Edit]) -> Text:
 
 
 def excerpt(original: str, edits: Sequence[Edit], *, width: int) -> Text:
-    """`marked`, cut to a width so that the first change is in it."""
-    line = marked(original, edits)
+    """`mark_changes`, cut to a width so that the first change is in it."""
+    line = mark_changes(original, edits)
     marks = (line.plain.find(mark) for mark in ("[-", "{+"))
     change = min((place for place in marks if place >= 0), default=0)
     # Where there is little room, what was changed takes it.
@@ -389,9 +389,9 @@ def warn_of_tagger(rulesets: Sequence[Ruleset], name: str, *, quiet: bool) -> li
 
 def tell_of_paraphrases(rulesets: Sequence[Ruleset], *, quiet: bool) -> bool:
     """Return whether rules write paraphrases; if so, say what these cost."""
-    from sears_dsl.engine.compile.requirements import reword
+    from sears_dsl.engine.compile.requirements import any_paraphrases
 
-    writes_paraphrases = reword(rulesets)
+    writes_paraphrases = any_paraphrases(rulesets)
     if writes_paraphrases and not quiet:
         click.echo(
             "paraphrases: each distinct text is translated and back by models, some sentences a "

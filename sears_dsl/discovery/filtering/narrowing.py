@@ -89,7 +89,7 @@ class Sites(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Narrowed:
+class NarrowedRule:
     """A rule under a condition, the condition's bits, and bool (sites,): where it still acts."""
 
     rule: Rule
@@ -103,7 +103,7 @@ def sites_of(matcher: Matcher, tokens: Tokens) -> Sites:
     return Sites(matches.rows, matches.starts, matches.ends)
 
 
-def narrowed(
+def narrow(
     rule: Rule,
     tokens: Tokens,
     sites: Sites,
@@ -115,7 +115,7 @@ def narrowed(
     least: int = 1,
     negations: bool = True,
     most: int = 3,
-) -> list[Narrowed]:
+) -> list[NarrowedRule]:
     """The rule under the shortest conditions that keep accepted places and exclude refused ones.
 
     Of the judged places at which a narrowed rule acts, a share of ``delta`` may be refused. A
@@ -133,7 +133,7 @@ def narrowed(
         )
     if not (known == REFUSED).any():
         return []
-    forms: dict[str, tuple[float, Narrowed]] = {}
+    forms: dict[str, tuple[float, NarrowedRule]] = {}
     naming_a_site = log2(2 * len(known))
     for place in _places(rule, tokens, sites, options, tagger):
         for kind in place.kinds:
@@ -148,7 +148,7 @@ def narrowed(
                 length = bits + wrong * (naming_a_site if delta else _AT_ITS_WORD)
                 text = print_rule(new)
                 if text not in forms or length < forms[text][0]:
-                    forms[text] = (length, Narrowed(new, bits, holds))
+                    forms[text] = (length, NarrowedRule(new, bits, holds))
     unnarrowed = int((known == REFUSED).sum()) * naming_a_site
     return _shortest(forms, most, unnarrowed)
 
@@ -169,15 +169,15 @@ def _keeps(judged: int, refused: int, delta: float) -> bool:
 
 
 def _shortest(
-    forms: dict[str, tuple[float, Narrowed]], most: int, unnarrowed: float
-) -> list[Narrowed]:
+    forms: dict[str, tuple[float, NarrowedRule]], most: int, unnarrowed: float
+) -> list[NarrowedRule]:
     """The shortest descriptions, each longer one acting at more places.
 
     A longer one has to be shorter than no condition at all with a list of the refused places: one
     that excepts the one refused word has learned nothing.
     """
     order = sorted(forms, key=lambda text: (forms[text][0], -forms[text][1].holds.sum(), text))
-    chosen: list[Narrowed] = []
+    chosen: list[NarrowedRule] = []
     acts = 0
     for text in order:
         length, each = forms[text]

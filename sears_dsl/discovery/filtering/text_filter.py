@@ -36,7 +36,7 @@ from numpy.typing import NDArray
 
 from sears_dsl.discovery.candidates import CandidateRule, Candidates
 from sears_dsl.discovery.counts import LEAST, TextVerdict
-from sears_dsl.discovery.filtering.narrowing import Sites, narrowed
+from sears_dsl.discovery.filtering.narrowing import Sites, narrow
 from sears_dsl.effects.applications import mined_options
 from sears_dsl.effects.asked_model import OnStage
 from sears_dsl.effects.lots import lots
@@ -502,7 +502,7 @@ class _RuleJudge:
             if len(trial.scores) < len(trial.pairs):
                 continue
             at = places.of_rule(number)
-            forms = narrowed(
+            forms = narrow(
                 rule, corpus.tokens, Sites(places.rows[at], places.starts[at], places.ends[at]),
                 trial.answers, tagger=corpus.tagger, delta=self.delta / 2, least=_LEAST_BESIDE,
                 negations=False,

@@ -269,7 +269,7 @@ def _placed(finding: Diagnostic, rule: Rule, ruleset: RuleSource) -> Diagnostic:
 # ---------------------------------------------------------------- what a run has to provide
 
 
-def reword(rulesets: Iterable[RuleSource]) -> bool:
+def any_paraphrases(rulesets: Iterable[RuleSource]) -> bool:
     """Whether any rule of some rulesets writes paraphrases."""
     return any(looks_up(rule, "paraphrase") for ruleset in rulesets for rule in ruleset.rules)
 

@@ -334,7 +334,7 @@ class Rewrites(Sequence[Rewrite]):
         """A table for notebooks that marks what was removed and inserted."""
         rows = "".join(
             f"<tr><td>{rewrite.row}</td><td>{html.escape(self._name(rewrite.rule))}</td>"
-            f"<td>{marked(rewrite.original, rewrite.edits)}</td></tr>"
+            f"<td>{marked_html(rewrite.original, rewrite.edits)}</td></tr>"
             for rewrite in self[:_MOST_SHOWN]
         )
         more = len(self) - _MOST_SHOWN
@@ -406,15 +406,15 @@ def change(old: str, new: str) -> Iterator[ShownPiece]:
     yield from _pieces_of("note", code_points(old, new))
 
 
-def narrowed(edit: Edit) -> Edit:
+def narrow_edit(edit: Edit) -> Edit:
     """The edit without the whole words, blanks and marks at its ends that it does not change.
 
     Example:
-        >>> narrowed(Edit(0, 16, "What color is it", "Which color is it"))
+        >>> narrow_edit(Edit(0, 16, "What color is it", "Which color is it"))
         Edit(start=0, end=4, old='What', new='Which')
-        >>> narrowed(Edit(5, 11, " movie", " film"))
+        >>> narrow_edit(Edit(5, 11, " movie", " film"))
         Edit(start=6, end=11, old='movie', new='film')
-        >>> narrowed(Edit(0, 6, "great,", "big,"))
+        >>> narrow_edit(Edit(0, 6, "great,", "big,"))
         Edit(start=0, end=5, old='great', new='big')
     """
     old, new = _words(edit.old), _words(edit.new)
@@ -435,7 +435,7 @@ def pieces(original: str, edits: Sequence[Edit]) -> Iterator[ShownPiece]:
         [('same', 'a '), ('old', 'really'), ('same', ' '), ('same', 'good film')]
     """
     position = 0
-    for start, _, old, new in map(narrowed, edits):
+    for start, _, old, new in map(narrow_edit, edits):
         yield from _pieces_of("same", original[position:start])
         if old.strip() and new.strip():
             yield from change(old, new)
@@ -492,11 +492,11 @@ def _common(left: Iterable[object], right: Iterable[object]) -> int:
     return count
 
 
-def marked(original: str, edits: Sequence[Edit]) -> str:
+def marked_html(original: str, edits: Sequence[Edit]) -> str:
     """The row as HTML with ``<del>`` and ``<ins>`` around what changed, and look-alikes noted.
 
     Example:
-        >>> marked("a < movie", [Edit(4, 9, "movie", "film")])
+        >>> marked_html("a < movie", [Edit(4, 9, "movie", "film")])
         'a &lt; <del>movie</del><ins>film</ins>'
     """
     marks = {"same": "{}", "old": "<del>{}</del>", "new": "<ins>{}</ins>",

@@ -351,7 +351,7 @@ class Session(Deciding):
             "original": choice.original,
             "label": choice.label,
             "adversaries": [
-                asdict(each) | {"pieces": list(workbench.marked(choice.original, each.text))}
+                asdict(each) | {"pieces": list(workbench.change_pieces(choice.original, each.text))}
                 for each in choice.adversaries
             ],
             "picked": pick is not None,

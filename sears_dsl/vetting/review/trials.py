@@ -190,7 +190,7 @@ def proposals(
     sites = narrowing.Sites(*(column[acts] for column in sites))
     meant = {None: narrowing.NOT_JUDGED, True: narrowing.ACCEPTED, False: narrowing.REFUSED}
     verdicts = np.array([meant[marks.get(of_row[row])] for row in sites.rows.tolist()], np.int64)
-    narrower = narrowing.narrowed(
+    narrower = narrowing.narrow(
         written, bench.tokens, sites, verdicts, tagger=bench.tagger, options=bench.ruleset.options
     )
     same = sum(marked.values())

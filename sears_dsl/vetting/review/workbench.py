@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from sears_dsl.meaning.scorers import Scorer
 
 
-def marked(original: str, rewritten: str) -> tuple[ShownPiece, ...]:
+def change_pieces(original: str, rewritten: str) -> tuple[ShownPiece, ...]:
     """The pieces that show the change between two texts, in whole words."""
     pieces: list[ShownPiece] = []
     before = after = ""
@@ -332,7 +332,7 @@ class Workbench:
             number=self.data.number(row),
             original=original,
             rewritten=rewritten,
-            pieces=marked(original, rewritten),
+            pieces=change_pieces(original, rewritten),
             labels=(self.before[row],) if self.data.labels is None else self.data.labels[row],
             before=self.before[row],
             after=effects.answers[rewrite],
