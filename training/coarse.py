@@ -14,7 +14,7 @@ import numpy as np
 
 from sears_dsl.errors import TaggerError
 from sears_dsl.tagging.fast.weights import folded_case, kinds_of_characters, spelling_key
-from sears_dsl.tagging.spacy_tagger import remembered
+from sears_dsl.tagging.spacy_tagger import needs_no_context
 
 __all__ = ["COARSE", "CoarseTable", "coarse_table", "ruler_answers"]
 
@@ -56,7 +56,7 @@ def ruler_answers(fine: Sequence[str], *, model: str) -> Answers:
 
     nlp = spacy.load(model, exclude=["parser", "ner", "lemmatizer"])
     ruler: Any = nlp.get_pipe("attribute_ruler")
-    if not remembered(ruler.patterns) or any(
+    if not needs_no_context(ruler.patterns) or any(
         {"ORTH", "TEXT"} & pattern.keys() for pattern in _first_tokens(ruler.patterns)
     ):
         raise TaggerError(

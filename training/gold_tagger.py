@@ -30,7 +30,7 @@ import numpy as np
 from sears_dsl.errors import SearsError
 from sears_dsl.runtime.kernels import ENOUGH, expect
 from sears_dsl.tagging.fast.fast_tagger import Perceptron
-from sears_dsl.tagging.fast.weights import TAGS, Stored, load
+from sears_dsl.tagging.fast.weights import TAGS, StoredWeights, load
 from training.coarse import COARSE, CoarseTable
 from training.packing import pack
 from training.perceptron import learn, pack_examples
@@ -60,7 +60,9 @@ def fine_tags(sentences: Sequence[Sentence]) -> tuple[str, ...]:
     return (*COARSE, *kept, *["X"] * (TAGS - len(COARSE) - len(kept)))
 
 
-def train(treebanks: Sequence[Sequence[Sentence]], options: Settings, **about: Any) -> Stored:
+def train(
+    treebanks: Sequence[Sequence[Sentence]], options: Settings, **about: Any
+) -> StoredWeights:
     """Learn from treebanks, the first of which decides about words that they disagree on."""
     fine = fine_tags([sentence for treebank in treebanks for sentence in treebank])
     number = {tag: fine.index(tag) for tag in fine}
@@ -109,7 +111,9 @@ def _disputed(decides: Sequence[Sentence], other: Sequence[Sentence]) -> set[str
     }
 
 
-def accuracy(stored: Stored, sentences: Sequence[Sentence], folder: Path) -> tuple[int, int, int]:
+def accuracy(
+    stored: StoredWeights, sentences: Sequence[Sentence], folder: Path
+) -> tuple[int, int, int]:
     """Right fine tags, right coarse tags, words."""
     path = folder / ".gold_tagger.npz"
     try:

@@ -47,19 +47,19 @@ from benchmarks.judged_pairs import FURTHER, MADE, load_set
 from benchmarks.judged_rewrites import FILE, READ, JudgedRewrite, read_judged_rewrites
 from sears_dsl.judge.changes import changes_of
 from sears_dsl.judge.encoder import (
-    ALONE,
     NUMBERS,
+    STATIC,
     Encoder,
     Place,
     PlaceVectors,
     places_of,
-    turned,
+    turn_angles,
 )
 from sears_dsl.judge.estimate import LikelihoodEstimate, load_likelihood_estimate
 from sears_dsl.judge.evidence import (
     Content,
     Curves,
-    SeenChanges,
+    EncodedChanges,
     content_columns,
     named,
     replaced_words,
@@ -289,7 +289,7 @@ def read(
     pairs = [(one.original, one.rewrite) for one in judgements]
     # Phrases without context are words of content for the most part.
     replaced = replaced_words(pairs, changes) if context else np.ones(len(flat), bool)
-    return Read(judgements, counts, seen, turned(flat, seen), replaced)
+    return Read(judgements, counts, seen, turn_angles(flat, seen), replaced)
 
 
 def read_networks(name: str, pairs: Sequence[tuple[str, str]], models: Models) -> dict[str, Floats]:
@@ -376,16 +376,16 @@ def weighed(name: str, of: Read, odds: Floats, models: Models) -> Weighed:
     judgements = [of.judgements[row] for row in rows.tolist()]
     pairs = [(one.original, one.rewrite) for one in judgements]
     changes = [changes_of(*pair) for pair in pairs]
-    alone = [models.encoder.alone(each) for each in changes]
-    cheap = np.hstack([surface_evidence(pairs), support_evidence(pairs), np.array(alone)])
-    seen = SeenChanges(odds, of.angles, of.counts, of.replaced, of.seen.numbers)
+    static = [models.encoder.static_numbers(each) for each in changes]
+    cheap = np.hstack([surface_evidence(pairs), support_evidence(pairs), np.array(static)])
+    seen = EncodedChanges(odds, of.angles, of.counts, of.replaced, of.seen.numbers)
     content = content_columns(seen)
     if name in GRADED | GRADED_ALONE:
         changes_of_all = [changes_of(one.original, one.rewrite) for one in of.judgements]
         content.update(sentence_columns(changes_of_all, seen))
         content[OF_SENTENCES[0]] = numbers_replaced(changes_of_all)
     columns = {
-        **{key: cheap[:, at] for at, key in enumerate((*SURFACE, *SUPPORT, *ALONE))},
+        **{key: cheap[:, at] for at, key in enumerate((*SURFACE, *SUPPORT, *STATIC))},
         **{key: values[rows] for key, values in content.items()},
         **({} if name in GRADED_ALONE else read_networks(name, pairs, models)),
     }
@@ -584,7 +584,7 @@ def fit_all(sets: Mapping[str, Weighed]) -> tuple[Curves, Curves]:
     """Cheap and full curves, calibrated."""
     evidence, share, kinds, weights, judgements = gathered(sets, FITTED)
     full = fit_curves(evidence, share, kinds, weights, helps=(*SUPPORT, *LIKELIER))
-    quick = {name: evidence[name] for name in (*SURFACE, *SUPPORT, *ALONE)}
+    quick = {name: evidence[name] for name in (*SURFACE, *SUPPORT, *STATIC)}
     cheap = fit_curves(quick, share, kinds, weights, helps=SUPPORT)
     sources = [one.source for one in judgements]
     names = np.concatenate([np.full((~sets[name].held_out).sum(), name) for name in FITTED])

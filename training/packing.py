@@ -1,8 +1,8 @@
 """From learned weights to a small file: rounded to a byte, small ones dropped.
 
-In: `Learned`. Out: `Stored`. Always holds: a weight that is kept differs from the learned one by
-half a unit at most, unless it lies beyond 127 units and is cut there; weights under the threshold
-are dropped, which changes no score by more than the threshold each. Costs a second.
+In: `Learned`. Out: `StoredWeights`. Always holds: a weight that is kept differs from the learned
+one by half a unit at most, unless it lies beyond 127 units and is cut there; weights under the
+threshold are dropped, which changes no score by more than the threshold each. Costs a second.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from sears_dsl.tagging.fast.weights import Stored
+from sears_dsl.tagging.fast.weights import StoredWeights
 from training.coarse import CoarseTable
 from training.perceptron import Learned
 
@@ -30,7 +30,7 @@ def pack(
     least: float,
     about: Mapping[str, Any],
     coarse: CoarseTable,
-) -> Stored:
+) -> StoredWeights:
     """Round and drop.
 
     Args:
@@ -45,7 +45,7 @@ def pack(
     sizes = np.bincount(rows, minlength=len(learned.weights)).astype(np.uint8)
     used = sizes > 0
     used[hashed:] = True
-    return Stored(
+    return StoredWeights(
         about=dict(about),
         lexicon_keys=learned.lexicon.keys,
         lexicon_contexts=learned.lexicon.contexts,

@@ -22,15 +22,15 @@ from sears_dsl.judge.evidence import Content
 from sears_dsl.runtime.array_types import UInt32Array
 from sears_dsl.runtime.files import write_atomically
 from sears_dsl.tagging.fast import weights
-from sears_dsl.tagging.fast.weights import Stored
+from sears_dsl.tagging.fast.weights import StoredWeights
 
 __all__ = ["content_bytes", "save", "write_grammar_file"]
 
 
-def save(stored: Stored, path: Path) -> str:
+def save(stored: StoredWeights, path: Path) -> str:
     """Write weights of the tagger to a file; gives back their hash."""
     versions = {"format": weights.FORMAT, "features": weights.FEATURES}
-    arrays = {name: getattr(stored, name) for name in Stored.__slots__} | {
+    arrays = {name: getattr(stored, name) for name in StoredWeights.__slots__} | {
         "about": _as_array(_as_json(versions | stored.about))
     }
     packed = {

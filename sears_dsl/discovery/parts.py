@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from sears_dsl.defaults import DEFAULT_SCORER, ENGLISH_SCORERS, SCORER_NAMES
 from sears_dsl.effects.asked_model import OnStage, require_confidence, try_model
 from sears_dsl.errors import DataError, UsageError, counted
-from sears_dsl.meaning.scorers import Scorer, load_scorer, require_judge, translates, unfitted
+from sears_dsl.meaning.scorers import Scorer, fit_warning, load_scorer, require_judge, translates
 from sears_dsl.paraphrasing.plugins import (
     AnyParaphraser,
     AnyScorer,
@@ -274,7 +274,7 @@ def _task(team: Team, own: OwnParts, note: Callable[[str], None]) -> str:
 
     recipe = team.recipe
     if recipe.scorer is not None:
-        strange = unfitted(recipe.scorer, team.loaded.pivots, tau=recipe.tau)
+        strange = fit_warning(recipe.scorer, team.loaded.pivots, tau=recipe.tau)
         if strange:
             note(f"note: {strange}")
     lines = [*team.loaded.pivots, team.identity if own.scorer is None else own.scorer.identity]

@@ -102,7 +102,7 @@ of lengths; logarithms of how often the rarest piece of the words is in English 
 pieces; cosines of the words with what is around them, also within the original, since how well a
 word fits its own place says how well others may fit there."""
 
-ALONE = ("unlike alone", "rarer alone", "rare alone")
+STATIC = ("unlike alone", "rarer alone", "rare alone")
 """What is known of changed words without reading them in their context: 1 − the cosine of their own
 vectors, how much rarer the new ones are, and how rare."""
 
@@ -172,7 +172,7 @@ def places_of(original: str, rewrite: str, changes: Sequence[Change]) -> list[Pl
     return places
 
 
-def turned(places: Sequence[Place], encoded: PlaceVectors) -> NDArray[np.float64]:
+def turn_angles(places: Sequence[Place], encoded: PlaceVectors) -> NDArray[np.float64]:
     """How far each change turns the vector of its window: in radians, times (words / 10)^¼.
 
     A change in a long sentence turns its vector less than the same change in a short one.
@@ -329,15 +329,15 @@ class Encoder:
             numbers[at] = _numbers(one, other)
         return PlaceVectors(old, new, numbers)
 
-    def alone(self, changes: Sequence[Change]) -> tuple[float, ...]:
-        """The ``ALONE`` numbers of a text, each that of its worst change."""
+    def static_numbers(self, changes: Sequence[Change]) -> tuple[float, ...]:
+        """The ``STATIC`` numbers of a text, each that of its worst change."""
         rows = [self._exchange(change.old, change.new) for change in changes]
         return tuple(max(column) for column in zip(*rows, strict=True))
 
     def _exchange(self, old: tuple[str, ...], new: tuple[str, ...]) -> tuple[float, ...]:
-        """The ``ALONE`` numbers of one change; zeros where words are only put in or left out."""
+        """The ``STATIC`` numbers of one change; zeros where words are only put in or left out."""
         if not old or not new:
-            return (0.0,) * len(ALONE)
+            return (0.0,) * len(STATIC)
         known = self._exchanges.get((old, new))
         if known is None:
             encode = partial(self._network.tokenizer.encode, add_special_tokens=False)

@@ -214,7 +214,7 @@ def tags_of(word: str) -> frozenset[str]:
 
 
 @lru_cache(maxsize=1 << 15)
-def spelled_otherwise(old: str, new: str) -> bool:
+def is_spelling_variant(old: str, new: str) -> bool:
     """Whether two words are British and American spellings of one, or differ by hyphens."""
     if old == new or old in _BY_CHANCE or new in _BY_CHANCE:
         return False
@@ -305,7 +305,7 @@ _PAST = {"was": "be", "were": "be", "had": "have", "did": "do", "'d": "have"}
 _PAST_TAGS, _FINITE_TAGS = frozenset(("VBD", "VBN")), frozenset(("VB", "VBZ"))
 
 
-def written_out(full: str, host: str, following: Sequence[str]) -> bool:
+def is_written_out(full: str, host: str, following: Sequence[str]) -> bool:
     """Whether a clitic stands for its full word: not a possessive, and before a fitting form."""
     verb = next((word for word in following if word not in _PASSED), "")
     tags = tags_of(verb)
@@ -330,7 +330,7 @@ def likeness(old: str, new: str) -> str:
         return "contraction"
     if english().same(old, new):
         return "used alike"
-    if spelled_otherwise(old, new):
+    if is_spelling_variant(old, new):
         return "spelling"
     alike = any(
         tag == other and english().same(ours, theirs)

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from sears_dsl.errors import ModelError
 from sears_dsl.judge.changes import Change, changes_of
-from sears_dsl.judge.encoder import ALONE, Encoder, PlaceVectors, places_of, turned
+from sears_dsl.judge.encoder import STATIC, Encoder, PlaceVectors, places_of, turn_angles
 from sears_dsl.judge.readings import logistic
 from sears_dsl.judge.surface import SUPPORT, SURFACE, support_evidence, surface_evidence
 from sears_dsl.runtime.array_types import Float32Array, Floats
@@ -130,7 +130,7 @@ class Curves:
         )
 
 
-class SeenChanges(NamedTuple):
+class EncodedChanges(NamedTuple):
     """What the encoder sees of the changes of pairs, in one flat sequence, pair after pair."""
 
     odds: Floats  # log-odds that each keeps the meaning
@@ -152,8 +152,8 @@ class Evidence:
     ) -> dict[str, Floats]:
         """What lists, tables and the words alone say."""
         columns = surface_columns(pairs)
-        alone = [self._encoder.alone(each) for each in changes]
-        columns.update(named(ALONE, np.array(alone, np.float64)))
+        static = [self._encoder.static_numbers(each) for each in changes]
+        columns.update(named(STATIC, np.array(static, np.float64)))
         return columns
 
     def content(
@@ -162,7 +162,7 @@ class Evidence:
         """What the encoder sees."""
         return content_columns(self.seen(pairs, changes))
 
-    def seen(self, pairs: Sequence[Pair], changes: Sequence[Sequence[Change]]) -> SeenChanges:
+    def seen(self, pairs: Sequence[Pair], changes: Sequence[Sequence[Change]]) -> EncodedChanges:
         """What the encoder sees of each change."""
         places = [places_of(*pair, each) for pair, each in zip(pairs, changes, strict=True)]
         counts = np.array([len(each) for each in places])
@@ -170,10 +170,10 @@ class Evidence:
         encoded = self._encoder.encode(flat)
         replaced = replaced_words(pairs, changes)
         odds = self._content.log_odds(encoded, replaced)
-        return SeenChanges(odds, turned(flat, encoded), counts, replaced, encoded.numbers)
+        return EncodedChanges(odds, turn_angles(flat, encoded), counts, replaced, encoded.numbers)
 
 
-def content_columns(changes: SeenChanges) -> dict[str, Floats]:
+def content_columns(changes: EncodedChanges) -> dict[str, Floats]:
     """The content evidence of each pair, computed from that of its changes."""
     against = np.maximum(0.0, CERTAIN - changes.odds)
     starts = np.cumsum(changes.counts) - changes.counts
@@ -209,7 +209,10 @@ def differences(original: str, rewrite: str) -> tuple[Change, ...]:
 
 def surface_columns(pairs: Sequence[Pair]) -> dict[str, Floats]:
     """The evidence of lists and tables, by name."""
-    return {**named(SURFACE, surface_evidence(pairs)), **named(SUPPORT, support_evidence(pairs))}
+    return {
+        **named(SURFACE, surface_evidence(pairs)),
+        **named(SUPPORT, support_evidence(pairs)),
+    }
 
 
 def named(names: Sequence[str], columns: Floats) -> dict[str, Floats]:

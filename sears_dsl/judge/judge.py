@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 
 from sears_dsl.judge import surface
 from sears_dsl.judge.changes import Change
-from sears_dsl.judge.encoder import ALONE
+from sears_dsl.judge.encoder import STATIC
 from sears_dsl.judge.estimate import LikelihoodEstimate, load_likelihood_estimate
 from sears_dsl.judge.evidence import (
     CONTENT,
@@ -196,7 +196,7 @@ def load_judge(
     file = _FOLDER / ("judge.json" if language_model is None else "judge_lm.json")
     weights = read_numbers(
         file, version=VERSION, curves=("cheap", "full"), advice=_ANEW,
-        evidence={*SURFACE, *SUPPORT, *ALONE, *CONTENT, *GRAMMAR, *LIKELIHOOD, *LIKELIER},
+        evidence={*SURFACE, *SUPPORT, *STATIC, *CONTENT, *GRAMMAR, *LIKELIHOOD, *LIKELIER},
     )  # fmt: skip
     cheap, full = weights.curves
     evidence = load_evidence(folder, weights, device=device)

@@ -29,12 +29,12 @@ from sears_dsl.judge.english import (
     english,
     function_evidence,
     is_known,
+    is_spelling_variant,
     is_unknown,
+    is_written_out,
     likeness,
     lone_evidence,
-    spelled_otherwise,
     tags_of,
-    written_out,
 )
 from sears_dsl.judge.faults import FAULTS, faults
 
@@ -377,7 +377,7 @@ class _Comparison:
         """Count the names, words with a capital inside a sentence, that come or go."""
         lost = {name for name in _names(was) if name in old and name not in new}
         come = {name for name in _names(now) if name in new and name not in old}
-        if not (lost and come and spelled_otherwise(min(lost), min(come))):
+        if not (lost and come and is_spelling_variant(min(lost), min(come))):
             self.add("name", max(len(lost), len(come)))
 
     def numbers(self, old: list[str], new: list[str]) -> tuple[list[str], list[str]]:
@@ -449,7 +449,7 @@ def _fits(was: _Window, now: _Window, old: str, new: str) -> bool:
     host = line[at - 1] if at else ""
     if full == "is" and window is now:
         host = "it"  # `faults` checks whether the clitic can lean on its host
-    return written_out(full, host, line[at + 1 :])
+    return is_written_out(full, host, line[at + 1 :])
 
 
 def _casing(was: _Window, at: int, now: _Window, place: int) -> float:

@@ -189,7 +189,7 @@ def translates(name: str) -> bool:
     return name == "pivot"
 
 
-def unfitted(name: str, pivots: Sequence[str], *, tau: float | None = None) -> str:
+def fit_warning(name: str, pivots: Sequence[str], *, tau: float | None = None) -> str:
     """A warning for those who score through other models than the numbers were fitted with.
 
     It is empty where the numbers fit, or none is used, as with a threshold of one's own.

@@ -78,7 +78,7 @@ def numbers_replaced(changes: Sequence[Sequence[Change]]) -> Floats:
 
 
 def sentence_columns(
-    changes: Sequence[Sequence[Change]], evidence: judge_evidence.SeenChanges
+    changes: Sequence[Sequence[Change]], evidence: judge_evidence.EncodedChanges
 ) -> dict[str, Floats]:
     """The evidence of `OF_SENTENCES` that the encoder sees, by name."""
     of_content = np.array(

@@ -17,7 +17,13 @@ from sears_dsl.judge import english, evidence, readings
 from sears_dsl.judge import judge as shipped
 from sears_dsl.judge.changes import changes_of
 from sears_dsl.judge.encoder import NUMBERS, Encoder, Place, PlaceVectors, places_of
-from sears_dsl.judge.evidence import Content, Curves, SeenChanges, content_columns, replaced_words
+from sears_dsl.judge.evidence import (
+    Content,
+    Curves,
+    EncodedChanges,
+    content_columns,
+    replaced_words,
+)
 from sears_dsl.judge.judge import READ, Judge, load_judge
 from sears_dsl.meaning import scorers
 from sears_dsl.meaning.scorers import load_scorer
@@ -160,7 +166,7 @@ _CHANGES = st.tuples(st.floats(-20, 20), st.floats(0, 3))
 def test_of_several_changes_the_worst_counts_and_the_others_beside_it(
     texts: list[tuple[list[tuple[float, float]], bool]],
 ) -> None:
-    seen = SeenChanges(
+    seen = EncodedChanges(
         np.array([odds for some, _ in texts for odds, _ in some]),
         np.array([angle for some, _ in texts for _, angle in some]),
         np.array([len(some) for some, _ in texts]),

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from sears_dsl.cli.commands import sears
 from sears_dsl.defaults import DEFAULT_SCORER, SCORER_NAMES
 from sears_dsl.errors import UsageError
-from sears_dsl.meaning.scorers import load_scorer, shipped_numbers, unfitted
+from sears_dsl.meaning.scorers import fit_warning, load_scorer, shipped_numbers
 from sears_dsl.paraphrasing.team import Recipe, Team
 
 pytestmark = pytest.mark.long
@@ -136,6 +136,6 @@ def test_numbers_that_were_fitted_with_other_models_are_said_to_be() -> None:
     own = Team(Recipe(scorer="pivot", beam=4)).loaded.pivots
     other = ("opus-mt-en-fr-0123456789abcdef", "opus-mt-fr-en-0123456789abcdef")
     for name in SCORER_NAMES:
-        assert unfitted(name, own) == ""
-        assert ("sears calibrate" in unfitted(name, other)) == (name == "pivot")
-    assert unfitted("pivot", other, tau=0.001) == "", "no shipped number is asked"
+        assert fit_warning(name, own) == ""
+        assert ("sears calibrate" in fit_warning(name, other)) == (name == "pivot")
+    assert fit_warning("pivot", other, tau=0.001) == "", "no shipped number is asked"
