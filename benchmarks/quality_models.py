@@ -33,7 +33,7 @@ from torch.nn import functional
 from transformers import AutoModel, AutoTokenizer
 
 from benchmarks import fasttext_like, small_reader
-from sears_dsl.translation.model_files import known
+from sears_dsl.translation.model_files import find_model
 
 __all__ = ["TRAINERS", "Asked", "Model"]
 
@@ -140,7 +140,7 @@ class FineTuned:
         self, texts: Sequence[str], labels: Sequence[str], *, epochs: int = 1, frozen: int = 4,
         seed: int = 0,
     ) -> None:  # fmt: skip
-        files = known("minilm")
+        files = find_model("minilm")
         if files is None:
             raise SystemExit("quality_models: the sentence encoder is not installed")
         folder = str(files.installed())

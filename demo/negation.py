@@ -31,7 +31,7 @@ from sears_dsl.cli.screen.console import console
 from sears_dsl.judge.encoder import Bert
 from sears_dsl.paraphrasing.team import one_thread
 from sears_dsl.statistics import wilson_interval
-from sears_dsl.translation.model_files import known
+from sears_dsl.translation.model_files import find_model
 
 ROOT = Path(__file__).resolve().parents[1]
 TAUGHT, UNSEEN = ROOT / "demo" / "negation-taught.sear", ROOT / "demo" / "negation-unseen.sear"
@@ -92,7 +92,7 @@ class Reader:
     """Texts as the vectors of their words in a layer of MiniLM; each text is read once."""
 
     def __init__(self) -> None:
-        files = known("minilm")
+        files = find_model("minilm")
         if files is None:
             raise SystemExit("the sentence encoder is not installed: make demo brings it")
         self._encoder = Bert(files.installed(), longest=64)

@@ -15,8 +15,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
-from sears_dsl.engine.compile.requirements import lacking, stand_ins
-from sears_dsl.engine.matcher import Matcher, compile_rules, given_rulesets
+from sears_dsl.engine.compile.requirements import missing_source, stand_ins
+from sears_dsl.engine.matcher import Matcher, as_rulesets, compile_rules
 from sears_dsl.engine.noise.sources import NO_SOURCES, Sources
 from sears_dsl.engine.rewrite.rewrites import Rewrites
 from sears_dsl.engine.sentence_units import SentenceUnits
@@ -25,7 +25,7 @@ from sears_dsl.language.rule import RuleTest
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.tagging.pinned import parse_pinned
 from sears_dsl.tagging.tagger import Tagger
-from sears_dsl.tagging.tokens import Tokens, separated
+from sears_dsl.tagging.tokens import Tokens, cut_contractions
 
 Outcome: TypeAlias = Literal["ok", "missing", "noisy", "wrong", "not run"]
 
@@ -74,11 +74,11 @@ def run_tests(
         >>> [result.outcome for result in run_tests(rules, tagger=PinnedTagger())]
         ['ok']
     """
-    given_rulesets([ruleset])
+    as_rulesets([ruleset])
     cases = [(k, test) for k, rule in enumerate(ruleset.rules) for test in rule.metadata.tests]
     of_templates = _template_results(ruleset)
     has = {"vectors": sources.vectors is not None, "paraphrases": sources.paraphrases is not None}
-    runs = [not lacking(rule, ruleset, **has) for rule in ruleset.rules]
+    runs = [not missing_source(rule, ruleset, **has) for rule in ruleset.rules]
     _compile_others(ruleset, {rule for rule, _ in cases if runs[rule]}, tagger)
     actual = _actual(ruleset, [case for case in cases if runs[case[0]]], tagger, sources)
     return [
@@ -102,7 +102,7 @@ def _compile_others(ruleset: Ruleset, tested: Collection[int], tagger: Tagger | 
     others = tuple(
         rule
         for number, rule in enumerate(ruleset.rules)
-        if number not in tested and not lacking(rule, ruleset, **known)
+        if number not in tested and not missing_source(rule, ruleset, **known)
     )
     if others:
         compile_rules([replace(ruleset, rules=others)], tagger=tagger, sources=sources)
@@ -166,4 +166,4 @@ def _tokens(texts: Sequence[str], tagger: Tagger) -> Tokens:
     tagged = tagger.tag(free) if free else Tokens.from_rows([], [])
     rest = ((text, tagged.row(place)) for place, text in enumerate(free))
     plain, tokens = zip(*(row or next(rest) for row in pinned), strict=True)
-    return separated(Tokens.from_rows(plain, tokens))
+    return cut_contractions(Tokens.from_rows(plain, tokens))

@@ -24,7 +24,7 @@ from transformers import AutoModel, AutoTokenizer
 
 from benchmarks.semantic_robustness.beds import Rows
 from benchmarks.semantic_robustness.nets import BATCH
-from sears_dsl.translation.model_files import known
+from sears_dsl.translation.model_files import find_model
 
 DEPTHS = range(7)  # the embeddings alone, and after each of six layers
 _FROZEN = 4
@@ -155,7 +155,7 @@ def read(texts: tuple[str, ...]) -> Reading:
 @functools.cache
 def _encoder() -> tuple[Any, Any]:
     """Tokenizer and encoder."""
-    files = known("minilm")
+    files = find_model("minilm")
     if files is None:
         raise SystemExit("semantic_robustness: the sentence encoder is not installed")
     folder = str(files.installed())

@@ -40,7 +40,7 @@ from sears_dsl.engine.matches import SpanMap
 from sears_dsl.engine.rewrite.rewrites import RewriteColumns
 from sears_dsl.errors import DataError
 from sears_dsl.runtime.array_types import Int32Array
-from sears_dsl.tagging.tokens import dense
+from sears_dsl.tagging.tokens import distinct_codes
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -104,7 +104,7 @@ def _columns_of_records(
 ) -> dict[str, Sequence[Any]]:
     """The columns of the records; ``rewrites`` are the ``parts`` of all rewritten columns."""
     rows, row_of = _runs(rewrites.rows)
-    rules, rule_of = dense(rewrites.rules.astype(np.int64), len(rule_ids))
+    rules, rule_of = distinct_codes(rewrites.rules.astype(np.int64), len(rule_ids))
     columns: dict[str, Sequence[Any]] = {
         "id": _values_of_records(batch, plan.id_column, rows, row_of),
         **({DRAW: (rewrites.rows % batch.copies).tolist()} if batch.copies > 1 else {}),

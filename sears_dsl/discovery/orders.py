@@ -50,7 +50,7 @@ from sears_dsl.paraphrasing.remembered import (
 from sears_dsl.runtime.database import RunJournal
 from sears_dsl.statistics import wilson_interval
 from sears_dsl.tagging.tagger import Tagger
-from sears_dsl.tagging.tokens import Tokens, separated
+from sears_dsl.tagging.tokens import Tokens, cut_contractions
 
 OnKnown = Callable[[KnownFlips], None]
 BeforeSearch = Callable[[RightRows], None]
@@ -189,7 +189,7 @@ _CLOSEST, _NEAR = 3, 30
 
 def meaning_first(search: Search, right: RightRows, held_out: HeldOutRows | None) -> SearchOutcome:
     """Ask about rules that keep the meaning on text, and about known ones before all others."""
-    tokens = separated(search.tagger.tag(right.texts))
+    tokens = cut_contractions(search.tagger.tag(right.texts))
     known = _known_first(search, right, tokens)
     search.before_search(right)
     paraphrases, skipped = search.paraphrases(right)
@@ -484,7 +484,7 @@ def _as_asked(candidates: Candidates, lacks: NDArray[np.str_]) -> Iterator[Close
 def paper_order(search: Search, right: RightRows) -> SearchOutcome:
     """Ask about all paraphrases and all rules, and filter those that flip by S."""
     settings = search.settings
-    tokens = separated(search.tagger.tag(right.texts))
+    tokens = cut_contractions(search.tagger.tag(right.texts))
     search.before_search(right)
     paraphrases, skipped = search.paraphrases(right)
     flips = search.adversaries(right, paraphrases)

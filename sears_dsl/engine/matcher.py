@@ -39,7 +39,7 @@ from sears_dsl.engine.noise.sources import NO_SOURCES, Sources
 from sears_dsl.engine.rewrite.batch_rendering import Rendering
 from sears_dsl.engine.rewrite.pieces import Drawing
 from sears_dsl.engine.rewrite.renderer import CompiledRules
-from sears_dsl.engine.rewrite.rewrites import RewriteColumns, Rewrites, merged
+from sears_dsl.engine.rewrite.rewrites import RewriteColumns, Rewrites, merge_rewrites
 from sears_dsl.engine.sentence_units import SentenceUnits
 from sears_dsl.errors import CompileError, RuleSyntaxError, UsageError
 from sears_dsl.language.printer import distinct_ids
@@ -53,7 +53,7 @@ from sears_dsl.tagging.tagger import (
     in_language,
     load_tagger,
 )
-from sears_dsl.tagging.tokens import Tokens, separated
+from sears_dsl.tagging.tokens import Tokens, cut_contractions
 
 _FEW_ROWS = 4
 
@@ -109,7 +109,7 @@ class Matcher:
         sources: Sources = NO_SOURCES,
         seed: int = 0,
     ) -> None:
-        self._rulesets = given_rulesets(rulesets)
+        self._rulesets = as_rulesets(rulesets)
         self._seed = seed
         self._tagger = None if tagger is None else as_tagger(tagger)
         # Guards the tagger, what is remembered of it, and the prefilter.
@@ -386,7 +386,7 @@ class Matcher:
                 drawing=drawing,
             )
             parts.append(replace(columns, rows=np.array(rows, np.int32)[columns.rows]))
-        return Rewrites(merged(parts), rule_ids=self._ids, unrenderable=unrenderable)
+        return Rewrites(merge_rewrites(parts), rule_ids=self._ids, unrenderable=unrenderable)
 
     def chain(
         self,
@@ -472,7 +472,7 @@ class Matcher:
             if len(rows):
                 with self._lock:
                     tokens = self._tokens(texts, rows, cut, tagged=tier == TAGS, again=again)
-                yield rows.tolist(), separated(tokens)
+                yield rows.tolist(), cut_contractions(tokens)
 
     def _tokens(
         self,
@@ -541,7 +541,7 @@ class Matcher:
                 )
 
 
-def given_rulesets(rulesets: object) -> tuple[RuleSource, ...]:
+def as_rulesets(rulesets: object) -> tuple[RuleSource, ...]:
     """One or several rulesets as a tuple; raises `UsageError` for anything else."""
     alone = _is_ruleset(rulesets) or isinstance(rulesets, str | bytes)
     several = tuple(rulesets) if isinstance(rulesets, Iterable) and not alone else (rulesets,)

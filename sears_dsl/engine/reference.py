@@ -261,7 +261,7 @@ class _Walk:
     def _cuts(self, literal: syntax.Literal) -> list[list[str]]:
         """How the tokenizer cuts a literal, in every casing and with every apostrophe it may have.
 
-        Contractions in capitals are also cut as rules see them (`tagging.tokens.separated`).
+        Contractions in capitals are also cut as rules see them (`tagging.tokens.cut_contractions`).
         """
         words = [literal.text]
         if ignores_case(literal, self.file.options):

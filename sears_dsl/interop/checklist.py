@@ -20,10 +20,10 @@ from sears_dsl.effects.applications import applications_in
 from sears_dsl.effects.oracle import Oracle, accepted, sentence_filter
 from sears_dsl.engine.matches import Scope
 from sears_dsl.errors import UsageError
-from sears_dsl.generating.table import TEMPLATE, TEXT, generated
+from sears_dsl.generating.table import TEMPLATE, TEXT, generate_table
 from sears_dsl.language.printer import print_rule, print_template
 from sears_dsl.paraphrasing.rewording import compile_with_sources
-from sears_dsl.runtime.extras import imported
+from sears_dsl.runtime.extras import import_tool
 from sears_dsl.tagging.tagger import Tagger
 
 TestKind: TypeAlias = Literal["INV", "DIR", "MFT"]
@@ -121,7 +121,7 @@ def template_cases(
     if not templates:
         return []
     keep = None if oracle is None else sentence_filter(oracle)
-    table = generated(rulesets, limit=limit, keep=keep)
+    table = generate_table(rulesets, limit=limit, keep=keep)
     sentences: dict[str, list[Case]] = {each.name: [] for each in table.templates}
     for name, text in zip(table.columns[TEMPLATE], table.columns[TEXT], strict=True):
         sentences[name].append(Case(len(sentences[name]), text, text))
@@ -191,9 +191,9 @@ def checklist_suite(
             help="`sears explain RULES TEXT` says why a rule is silent",
         )
     values = {test.label: _value(test, label_values) for test in tests if test.kind == "MFT"}
-    types = imported("checklist.test_types", tool="CheckList", install=_INSTALL)
-    suites = imported("checklist.test_suite", tool="CheckList", install=_INSTALL)
-    expectations = imported("checklist.expect", tool="CheckList", install=_INSTALL)
+    types = import_tool("checklist.test_types", tool="CheckList", install=_INSTALL)
+    suites = import_tool("checklist.test_suite", tool="CheckList", install=_INSTALL)
+    expectations = import_tool("checklist.expect", tool="CheckList", install=_INSTALL)
     suite = suites.TestSuite()
     for test in tests:
         what = "template" if test.of_template else "rule"

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from sears_dsl.api.auditing import AuditResult
-from sears_dsl.runtime.extras import imported
+from sears_dsl.runtime.extras import import_tool
 
 _INSTALL = "pip install mlflow-skinny"
 _ARTIFACTS = "sears"
@@ -41,7 +41,7 @@ def log_audit(audit: AuditResult, *, prefix: str = "sears", run_id: str | None =
     Raises:
         UsageError: MLflow is not installed.
     """
-    mlflow = imported("mlflow", tool="MLflow", install=_INSTALL)
+    mlflow = import_tool("mlflow", tool="MLflow", install=_INSTALL)
     document = audit.document
     mlflow.log_metrics(_metrics(audit, prefix), run_id=run_id)
     params = {

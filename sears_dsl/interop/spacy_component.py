@@ -23,7 +23,7 @@ from sears_dsl.catalogue import load_rulesets
 from sears_dsl.engine.matcher import compile_rules
 from sears_dsl.engine.matches import Edit, Rewrite, Scope
 from sears_dsl.errors import UsageError
-from sears_dsl.tagging.tokens import Token, Tokens, separated
+from sears_dsl.tagging.tokens import Token, Tokens, cut_contractions
 
 NAME = "sears"
 # Where spaCy keeps the value of an extension, so that `doc._.sears = …` sets it.
@@ -52,7 +52,7 @@ class RuleComponent:
             for each in doc
             if not each.is_space
         ]
-        tokens = separated(Tokens.from_rows([doc.text], [words]))
+        tokens = cut_contractions(Tokens.from_rows([doc.text], [words]))
         matches = self._matcher.find(tokens, scope=self._scope)
         starts, ends = tokens.starts, tokens.ends
         ids = self._matcher.rule_ids

@@ -22,7 +22,7 @@ from sears_dsl.engine.matcher import Matcher
 from sears_dsl.errors import UsageError
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.paraphrasing.rewording import compile_with_sources
-from sears_dsl.runtime.extras import imported
+from sears_dsl.runtime.extras import import_tool
 from sears_dsl.tagging.tagger import Tagger
 
 WhichInstances: TypeAlias = Literal["first", "every"]
@@ -102,10 +102,10 @@ def rule_transformation(
             "after each of these rules the label should change, so none of them can attack a model",
             help="give rules that expect `same`; `sears audit` judges those that change the label",
         )
-    base: Any = imported(
+    base: Any = import_tool(
         "textattack.transformations.transformation", tool="TextAttack", install=_INSTALL
     ).Transformation
-    attacked = imported(
+    attacked = import_tool(
         "textattack.shared.attacked_text", tool="TextAttack", install=_INSTALL
     ).AttackedText
 

@@ -72,7 +72,7 @@ _FOR_EVERY_TEXT = (
 )
 
 
-def offered(group: str) -> dict[str, EntryPoint]:
+def offered_parts(group: str) -> dict[str, EntryPoint]:
     """The entry points of a group that installed packages offer, by name; imports none."""
     return {each.name: each for each in sorted(entry_points(group=group))}
 
@@ -89,7 +89,7 @@ def _load_named(name: str, group: str, kind: str) -> tuple[Any, str]:
         )
     if not places:
         raise UsageError(f"there is no {kind} {name!r}", help=_available(group))
-    entry = offered(group)[name]
+    entry = offered_parts(group)[name]
     package = entry.dist and f"{entry.dist.name} {entry.dist.version}"
     try:
         value = entry.load()
@@ -105,7 +105,7 @@ def _load_named(name: str, group: str, kind: str) -> tuple[Any, str]:
 
 
 def _available(group: str) -> str:
-    names = ", ".join([*(SCORER_NAMES if group == SCORERS else ()), *offered(group)])
+    names = ", ".join([*(SCORER_NAMES if group == SCORERS else ()), *offered_parts(group)])
     if group == SCORERS:
         return f"the scorers are {names}; one of your own is written module:object"
     installed = f"; installed packages offer {names}" if names else ""

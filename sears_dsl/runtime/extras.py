@@ -75,7 +75,7 @@ need_estimators = partial(_need, ("joblib",), "models")
 need_plots = partial(_need, ("matplotlib",), "plots")
 
 
-def imported(module: str, *, tool: str, install: str) -> Any:
+def import_tool(module: str, *, tool: str, install: str) -> Any:
     """The module, imported now; `UsageError` if it is not installed or cannot be imported."""
     package = module.split(".", maxsplit=1)[0]
     if find_spec(package) is None:

@@ -391,7 +391,7 @@ class Compiler:
 
     def __init__(self, folder: Path) -> None:
         self._process = Children(
-            f"{__name__}:compiled", (str(folder),), jobs=1, error=SearsError,
+            f"{__name__}:compile_in_child", (str(folder),), jobs=1, error=SearsError,
             doing="compiles the inner loops",
         )  # fmt: skip
 
@@ -411,7 +411,7 @@ class Compiler:
         return True
 
 
-def compiled(folder: str) -> Callable[[None], None]:
+def compile_in_child(folder: str) -> Callable[[None], None]:
     """In the child: compile the kernels that most runs call, once nobody else is compiling them.
 
     The kernels for very many rules are left to runs that need them, so that no others have to wait.

@@ -74,7 +74,7 @@ class CoarseTags:
         return coarse
 
 
-def remembered(patterns: list[Mapping[str, Any]]) -> bool:
+def needs_no_context(patterns: list[Mapping[str, Any]]) -> bool:
     """Whether the rules of an attribute ruler decide coarse tags by word and fine tag alone."""
     for rule in patterns:
         if rule["patterns"] == [[{"IS_SPACE": True}]]:
@@ -182,7 +182,7 @@ class SpacyTagger(Closing):
         shares = list(text_groups(texts, characters=_SHARE_CHARACTERS)) if self._jobs > 1 else []
         if len(shares) > 1:
             if self._workers is None:
-                ready = f"{__name__}:{tagging.__name__}"
+                ready = f"{__name__}:{tagging_worker.__name__}"
                 self._workers = Children(
                     ready, (self.model,), jobs=self._jobs, error=TaggerError, doing="tags"
                 )
@@ -363,7 +363,7 @@ def _coarse_tags(nlp: Language) -> CoarseTags | None:
     if nlp.pipe_names[-1] != "attribute_ruler" or "morphologizer" in nlp.pipe_names:
         return None
     ruler: Any = nlp.get_pipe("attribute_ruler")
-    if not remembered(ruler.patterns):
+    if not needs_no_context(ruler.patterns):
         return None
     from spacy.tokens import Doc  # noqa: PLC0415 - loaded by now
 
@@ -420,7 +420,7 @@ def _sentences(columns: Codes) -> list[tuple[int, int]]:
     return list(zip(starts[first].tolist(), ends[last].tolist(), strict=True))
 
 
-def tagging(model: str) -> Callable[[Sequence[str]], Tokens]:
+def tagging_worker(model: str) -> Callable[[Sequence[str]], Tokens]:
     """Make a process ready to tag."""
     tagger = SpacyTagger(model)
     return lambda texts: replace(tagger.tag(texts), texts=())

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from sears_dsl.defaults import DEFAULT_TAGGER
 from sears_dsl.errors import TaggerError, UsageError, check_text
 from sears_dsl.tagging.fast.cutting import LANGUAGES
-from sears_dsl.tagging.fast.vocabulary import Kinds
+from sears_dsl.tagging.fast.vocabulary import WordKinds
 from sears_dsl.tagging.tokens import ListedTokens, Tokens
 
 # Taggers that are as fast as a look into a cache.
@@ -77,7 +77,7 @@ class CuttingTagger(Protocol):
 class CutTexts(Protocol):
     """Texts that are cut into tokens once, whatever is asked of them afterwards."""
 
-    def with_words(self, words: Kinds) -> NDArray[np.bool_]:
+    def with_words(self, words: WordKinds) -> NDArray[np.bool_]:
         """For each text, whether it has a token that is one of some words."""
 
     def tokens(self, rows: NDArray[np.int64] | None = None) -> Tokens:

@@ -7,7 +7,7 @@ there once, so that work which depends on the triple alone is done once, and wor
 tags alone once for each of these (`TokenTypes`). Tags are empty strings where a tokenizer ran
 without a tagger. Costs 12 bytes a token, plus the distinct words and 8 bytes a triple.
 
-Rules read tokens with contractions in capitals `separated`: ``DON'T`` becomes two tokens, as
+Rules read tokens with contractions in capitals `cut_contractions`: ``DON'T`` becomes two tokens, as
 ``don't`` is. Only the words of a closed list are cut, at the places where the tokenizer cuts their
 lower-case form; other tokens and their tags stay as they are. spaCy's English rules list
 contractions in lower case and with a first capital, so ``DON'T`` stays whole there, while ``IT'S``
@@ -150,8 +150,8 @@ class TokenTypes(Sequence[TokenType]):
 
     def take(self, places: NDArray[np.integer]) -> TokenTypes:
         """The types at some places, with the words and tags of these alone."""
-        words, word_of = dense(self.word_of[places].astype(np.int64), len(self.words))
-        pairs, pair_of = dense(self.pair_of[places].astype(np.int64), len(self.pairs))
+        words, word_of = distinct_codes(self.word_of[places].astype(np.int64), len(self.words))
+        pairs, pair_of = distinct_codes(self.pair_of[places].astype(np.int64), len(self.pairs))
         return TokenTypes(
             list(map(self.words.__getitem__, words.tolist())),
             word_of,
@@ -396,7 +396,7 @@ def _types(
 ) -> tuple[TokenTypes, Int32Array]:
     """The distinct types of tokens with these words and pairs of tags, and each token's type id."""
     count = max(1, len(pairs))
-    distinct, type_ids = dense(word_ids * count + pair_ids, len(words) * count)
+    distinct, type_ids = distinct_codes(word_ids * count + pair_ids, len(words) * count)
     word_of, pair_of = np.divmod(distinct, count)
     columns = list(words), word_of.astype(np.int32), pairs, pair_of.astype(np.int32)
     return TokenTypes(*columns, words), type_ids
@@ -408,7 +408,7 @@ def _numbered(values: Sequence[_Value], numbers: dict[_Value, int]) -> NDArray[n
     return np.fromiter(value_numbers, np.int64, len(values))
 
 
-def dense(codes: NDArray[np.int64], size: int) -> tuple[NDArray[np.int64], Int32Array]:
+def distinct_codes(codes: NDArray[np.int64], size: int) -> tuple[NDArray[np.int64], Int32Array]:
     """The distinct codes in ascending order, and for each code its place among them.
 
     Codes are at least 0 and below ``size``; where that is not far above the number of codes, a
@@ -518,12 +518,12 @@ def contraction(word: str) -> tuple[str, ...]:
     return (word,) if parts is None else tuple(part.text for part in parts)
 
 
-def may_separate(words: Iterable[str]) -> bool:
-    """Whether `separated` cuts one of some words."""
+def has_contraction(words: Iterable[str]) -> bool:
+    """Whether `cut_contractions` cuts one of some words."""
     return not _PARTS.keys().isdisjoint(words)
 
 
-def separated(tokens: Tokens) -> Tokens:
+def cut_contractions(tokens: Tokens) -> Tokens:
     """The tokens with contractions in capitals cut; the same object where there are none."""
     if not tokens.types.has_word(_PARTS):
         return tokens

@@ -79,7 +79,7 @@ _CARRIED = Path(__file__).with_name("carried.json")
 _CARRIED_WAYS = {("en", "pt"): "bergamot-enpt", ("pt", "en"): "bergamot-pten"}
 
 
-def carried() -> list[ModelFiles]:
+def packaged_models() -> list[ModelFiles]:
     """The models that packages carry, installed or not."""
     return [
         ModelFiles(
@@ -106,7 +106,7 @@ def models_folder() -> Path:
     return Path(chosen) if chosen else Path(platformdirs.user_data_dir("sears")) / "models"
 
 
-def pulled() -> list[ModelFiles]:
+def pulled_models() -> list[ModelFiles]:
     """The models that `pull` fetched."""
     return [_pulled_from(record.parent) for record in sorted(models_folder().glob(f"*/{_RECORD}"))]
 
@@ -129,9 +129,11 @@ def _pulled_from(folder: Path) -> ModelFiles:
         ) from error
 
 
-def known(name: str) -> ModelFiles | None:
+def find_model(name: str) -> ModelFiles | None:
     """The model of that name, carried or pulled; None where there is none."""
-    return next((model for model in [*carried(), *pulled()] if model.name == name), None)
+    return next(
+        (model for model in [*packaged_models(), *pulled_models()] if model.name == name), None
+    )
 
 
 def carried_encoder() -> Path:
@@ -145,7 +147,7 @@ def carried_language_model() -> Path:
 
 
 def _verified(name: str) -> ModelFiles:
-    files = next(model for model in carried() if model.name == name)
+    files = next(model for model in packaged_models() if model.name == name)
     files.verify()
     return files
 
@@ -195,7 +197,7 @@ def check_model(name: str, *, pivot: str | None = None) -> None:
 
     ``pivot`` is the name that the user gave, if it stands for this model and the one back.
     """
-    files = known(name)
+    files = find_model(name)
     if files is not None:
         files.installed()
     elif not Path(name).is_dir():

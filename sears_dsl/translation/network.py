@@ -90,7 +90,7 @@ class DecoderState:
         )
 
 
-class DecoderWay(NamedTuple):
+class DecoderPath(NamedTuple):
     """A decoder's path through targets, with what is alive at each position."""
 
     order: list[int]  # of the targets, the longest first
@@ -184,7 +184,7 @@ class TranslationModel:
         return self._output[pieces], self._output_bias[pieces]
 
     @torch.no_grad()
-    def follow(self, memory: Memory, rows: Tensor, targets: Sequence[Sequence[int]]) -> DecoderWay:
+    def follow(self, memory: Memory, rows: Tensor, targets: Sequence[Sequence[int]]) -> DecoderPath:
         """Step through N targets, longest first, so that those alive at a position come first."""
         order = sorted(range(len(targets)), key=lambda n: -len(targets[n]))
         lengths = [len(targets[n]) for n in order]
@@ -193,7 +193,7 @@ class TranslationModel:
             padded[at, : lengths[at]] = torch.as_tensor(list(targets[n]))
         padded = padded.to(self.device)
         state = self.start(memory, rows[torch.as_tensor(order, device=rows.device)])
-        way = DecoderWay(order, [], [], [])
+        way = DecoderPath(order, [], [], [])
         for position in range(lengths[0]):
             alive = sum(length > position for length in lengths)
             if alive < len(state):

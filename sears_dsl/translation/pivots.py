@@ -19,7 +19,7 @@ import torch
 
 from sears_dsl.errors import ModelError, UsageError
 from sears_dsl.translation.bergamot import Bergamot
-from sears_dsl.translation.model_files import check_model, known, languages_of, pair_names
+from sears_dsl.translation.model_files import check_model, find_model, languages_of, pair_names
 from sears_dsl.translation.network import TranslationModel
 
 DEFAULT_PIVOTS = ("pt",)
@@ -76,7 +76,7 @@ def _load_model(
     name: str, source: str, target: str, device: str | torch.device | None
 ) -> TranslationModel:
     check_model(name)
-    files = known(name)
+    files = find_model(name)
     if files is not None:
         files.verify()
         if name.startswith("bergamot-") and files.origin != "hub":

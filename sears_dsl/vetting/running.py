@@ -24,7 +24,7 @@ from sears_dsl.effects.oracle import Oracle
 from sears_dsl.errors import DataError, UsageError
 from sears_dsl.tagging.cache import CachedTagger, TagCache
 from sears_dsl.tagging.tagger import Tagger, needs_cache
-from sears_dsl.tagging.tokens import separated
+from sears_dsl.tagging.tokens import cut_contractions
 from sears_dsl.vetting.journal import REVIEWER, Journal
 from sears_dsl.vetting.merging import read_reviews
 from sears_dsl.vetting.outputs import write_vetted, written_sentence
@@ -80,9 +80,9 @@ class Sitting:
         show("tagging rows", 0, len(self.data.rows))
         if self.cached and needs_cache(self.tagger.name):
             with TagCache() as cache:
-                tokens = separated(CachedTagger(self.tagger, cache).tag(self.data.texts))
+                tokens = cut_contractions(CachedTagger(self.tagger, cache).tag(self.data.texts))
         else:
-            tokens = separated(self.tagger.tag(self.data.texts))
+            tokens = cut_contractions(self.tagger.tag(self.data.texts))
         bench = Workbench(
             ruleset, self.data, self.predictor, tokens=tokens, tagger=self.tagger,
             scorer=self.scorer, tau=self.tau, oracle=self.oracle, comparison=self.comparison,

@@ -29,7 +29,7 @@ from sears_dsl.paraphrasing.plugins import (
     OwnScorer,
     as_paraphraser,
     as_scorer,
-    offered,
+    offered_parts,
     read_paraphrases,
 )
 from sears_dsl.paraphrasing.remembered import RememberedScorer, remembered_paraphrases
@@ -260,8 +260,8 @@ def packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.usefixtures("packages")
 def test_packages_offer_parts_by_name() -> None:
-    assert {"upper", "twice"} <= set(offered(PARAPHRASERS))
-    assert {"ones", "broken"} <= set(offered(SCORERS))
+    assert {"upper", "twice"} <= set(offered_parts(PARAPHRASERS))
+    assert {"ones", "broken"} <= set(offered_parts(SCORERS))
     assert as_paraphraser("upper").paraphrase(["A film."]) == [["A FILM."]]
     scorer = as_scorer("ones")
     assert (scorer.name, scorer.tau, scorer.scores(PAIRS).tolist()) == ("ones", 0.5, [1, 1])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sears_dsl.tagging.spacy_tagger import CoarseTags, Codes, remembered
+from sears_dsl.tagging.spacy_tagger import CoarseTags, Codes, needs_no_context
 
 
 def test_each_pair_is_asked_once() -> None:
@@ -36,8 +36,8 @@ def test_each_pair_is_asked_once() -> None:
 def test_a_ruler_that_looks_further_is_not_replaced(
     patterns: list[list[dict[str, str]]], sound: bool
 ) -> None:
-    assert remembered([{"patterns": patterns, "attrs": {"POS": "AUX"}, "index": 0}]) is sound
-    assert remembered([{"patterns": patterns, "attrs": {"LEMMA": "be"}, "index": 0}])
+    assert needs_no_context([{"patterns": patterns, "attrs": {"POS": "AUX"}, "index": 0}]) is sound
+    assert needs_no_context([{"patterns": patterns, "attrs": {"LEMMA": "be"}, "index": 0}])
 
 
 def test_tags_equal_those_of_the_whole_pipeline() -> None:

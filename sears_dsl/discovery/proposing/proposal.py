@@ -48,7 +48,7 @@ from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.language.tagsets import BARE_FINE, COARSE
 from sears_dsl.language.words import KEYWORDS, objection
 from sears_dsl.tagging.tagger import Tagger
-from sears_dsl.tagging.tokens import Token, Tokens, TokenType, separated
+from sears_dsl.tagging.tokens import Token, Tokens, TokenType, cut_contractions
 
 TestSequence: TypeAlias = tuple[int, ...]
 """Tests, by number, that consecutive tokens pass."""
@@ -210,7 +210,7 @@ def _sites(
     adversaries: Sequence[Rewording], corpus: Tokens, rows: dict[str, int], tagger: Tagger
 ) -> Iterator[_Site]:
     """Where each adversary differs from its row; nothing for one that differs in spaces alone."""
-    paraphrases = separated(tagger.tokenize([each.text for each in adversaries]))
+    paraphrases = cut_contractions(tagger.tokenize([each.text for each in adversaries]))
     tokens_of = cache(corpus.row)
     for number, adversary in enumerate(adversaries):
         row = rows.get(adversary.original)

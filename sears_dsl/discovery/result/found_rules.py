@@ -31,7 +31,7 @@ from sears_dsl.language.rule import Rule
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.statistics import wilson_interval
 from sears_dsl.tagging.tagger import Tagger
-from sears_dsl.tagging.tokens import Tokens, separated
+from sears_dsl.tagging.tokens import Tokens, cut_contractions
 
 if TYPE_CHECKING:
     from sears_dsl.meaning.scorers import Scorer
@@ -194,7 +194,7 @@ class HeldOutRows:
 
     @cached_property
     def _tokens(self) -> Tokens:
-        return separated(self.tagger.tag(self.right.texts))
+        return cut_contractions(self.tagger.tag(self.right.texts))
 
     def changed(self, rules: Candidates) -> NDArray[np.int64]:
         """How many of the rows each rule changes."""

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from sears_dsl.engine.compile.predicates import Predicates
 from sears_dsl.engine.compile.program import Program
 from sears_dsl.errors import HALF_CHARACTER, readable
-from sears_dsl.tagging.fast.vocabulary import Kinds
+from sears_dsl.tagging.fast.vocabulary import WordKinds
 from sears_dsl.tagging.tagger import CutTexts
 from sears_dsl.tagging.tokens import contraction
 
@@ -100,7 +100,7 @@ class _Scanner:
 
     def __init__(self, words: set[str]) -> None:
         self._words = words
-        self.kinds = Kinds(self._is_word)
+        self.kinds = WordKinds(self._is_word)
 
     @cached_property
     def _automaton(self) -> AhoCorasick:

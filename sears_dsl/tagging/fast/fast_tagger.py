@@ -45,7 +45,7 @@ from sears_dsl.runtime.kernels import expect, kernel, kernel_of_alike
 from sears_dsl.tagging.fast.cutting import shipped_tables
 from sears_dsl.tagging.fast.sentences import sentence_bounds
 from sears_dsl.tagging.fast.tokenizer import FastTokenizer
-from sears_dsl.tagging.fast.vocabulary import Cut, Kinds, SeenTypes, Words, row_before
+from sears_dsl.tagging.fast.vocabulary import Cut, TypeTable, WordKinds, Words, row_before
 from sears_dsl.tagging.fast.weights import (
     AFTER,
     BEFORE,
@@ -435,8 +435,8 @@ class FastTagger:
         self._custom_perceptron = perceptron
         self._lock: AbstractContextManager[bool] = RLock()
         self._tokenizer = FastTokenizer(shipped_tables(language))
-        self._types = SeenTypes(self._tokenizer.words, [("", "")], self._lock)
-        self._tagged_types: SeenTypes | None = None
+        self._types = TypeTable(self._tokenizer.words, [("", "")], self._lock)
+        self._tagged_types: TypeTable | None = None
 
     @property
     def name(self) -> str:
@@ -469,19 +469,19 @@ class FastTagger:
         with self._lock:
             if not tagged:
                 if self._types.words is not words:
-                    self._types = SeenTypes(words, self._types.pairs, self._lock)
+                    self._types = TypeTable(words, self._types.pairs, self._lock)
                 return self._types.tokens(texts, cut, None)
             perceptron, types = self._perceptron, self._tagged(words)
             fine, coarse = perceptron.tag(cut.row_offsets, cut.words, words, again=again)
             pair_ids = fine.astype(np.int64) * len(perceptron.coarse) + coarse
             return types.tokens(texts, cut, pair_ids)
 
-    def _tagged(self, words: Words) -> SeenTypes:
+    def _tagged(self, words: Words) -> TypeTable:
         """The types with tags over these words."""
         perceptron = self._perceptron
         if self._tagged_types is None or self._tagged_types.words is not words:
             pairs = [(coarse, fine) for fine in perceptron.fine for coarse in perceptron.coarse]
-            self._tagged_types = SeenTypes(words, pairs, self._lock)
+            self._tagged_types = TypeTable(words, pairs, self._lock)
         return self._tagged_types
 
     def list_tokens(self, text: str) -> ListedTokens | None:
@@ -511,7 +511,7 @@ class FastTagger:
         with self._lock:
             return self._tokenizer.split(words)
 
-    def words_of(self, words: Words, kinds: Kinds) -> NDArray[np.bool_]:
+    def words_of(self, words: Words, kinds: WordKinds) -> NDArray[np.bool_]:
         """For each of the words whether it is of a kind."""
         with self._lock:
             return kinds.of(words)
@@ -536,7 +536,7 @@ class FastCut(NamedTuple):
     words: Words
     again: bool
 
-    def with_words(self, words: Kinds) -> NDArray[np.bool_]:
+    def with_words(self, words: WordKinds) -> NDArray[np.bool_]:
         """For each text, whether it has a token that is one of some words."""
         flags = self.tagger.words_of(self.words, words)[self.cut.words]
         before = np.append(0, np.cumsum(flags))[self.cut.row_offsets]

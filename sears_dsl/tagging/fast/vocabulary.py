@@ -3,7 +3,7 @@
 Words stand in an arena of code points, with a table to look them up in. Always holds: a number
 stands for one string as long as the object lives; strings are compared character by character,
 never by hash alone. Lone surrogates are code points like others. Costs four bytes a character,
-eight a string, and sixteen to thirty-two for its place in the table. Tokens (`SeenTypes`) that were
+eight a string, and sixteen to thirty-two for its place in the table. Tokens (`TypeTable`) that were
 asked for as objects are remembered.
 """
 
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from sears_dsl.runtime.array_types import Growing, Int32Array, Int64Array, Integer, places_of
 from sears_dsl.runtime.kernels import compiles, kernel, kernel_of_alike
-from sears_dsl.tagging.tokens import Tokens, TokenType, TokenTypes, dense
+from sears_dsl.tagging.tokens import Tokens, TokenType, TokenTypes, distinct_codes
 
 HASH_START = 2166136261
 HASH_FACTOR = 16777619
@@ -294,7 +294,7 @@ class Cut(NamedTuple):
         return Cut(offsets.astype(np.int32), *columns)
 
 
-class Kinds:
+class WordKinds:
     """Which of the words are of a kind, remembered as long as these keep their numbers."""
 
     def __init__(self, is_of_kind: Callable[[str], bool]) -> None:
@@ -313,21 +313,21 @@ class Kinds:
         return flags
 
 
-class SeenTypes:
+class TypeTable:
     """The distinct tokens that were seen, as long as the words keep their numbers.
 
     The code of a type is the number of its word times the number of pairs, plus that of its pair.
     """
 
     def __init__(
-        self, words: Words, pairs: Sequence[tuple[str, str]], alone: AbstractContextManager[bool]
+        self, words: Words, pairs: Sequence[tuple[str, str]], lock: AbstractContextManager[bool]
     ) -> None:
         self.words = words
         self.pairs = pairs
         self.name = object()  # says whose the codes are, without holding all words
-        self._lock = alone
+        self._lock = lock
         self._objects: dict[int, TokenType] = {}
-        self._kinds: tuple[Container[str], Kinds] | None = None
+        self._kinds: tuple[Container[str], WordKinds] | None = None
 
     def type(self, code: int) -> TokenType:
         """The type with a code, as an object."""
@@ -353,7 +353,7 @@ class SeenTypes:
         """The types with these codes, as words and pairs of tags."""
         numbers, pair_of = np.divmod(codes, len(self.pairs))
         words, word_of = _number(numbers)
-        pairs, pair_of = dense(pair_of, len(self.pairs))
+        pairs, pair_of = distinct_codes(pair_of, len(self.pairs))
         with self._lock:
             texts = self.words.texts(words.tolist())
         tags = list(map(self.pairs.__getitem__, pairs.tolist()))
@@ -363,7 +363,7 @@ class SeenTypes:
         """Whether the text of any type with these codes is among some texts."""
         with self._lock:
             if self._kinds is None or self._kinds[0] is not among:
-                self._kinds = among, Kinds(among.__contains__)
+                self._kinds = among, WordKinds(among.__contains__)
             return bool(self._kinds[1].of(self.words)[codes // len(self.pairs)].any())
 
     def tokens(self, texts: Sequence[str], cut: Cut, pair_ids: NDArray[np.int64] | None) -> Tokens:
@@ -394,7 +394,7 @@ class _CodedTypes(TokenTypes):
 
     __slots__ = ("_codes", "_of")
 
-    def __init__(self, codes: NDArray[np.int64], of: SeenTypes) -> None:
+    def __init__(self, codes: NDArray[np.int64], of: TypeTable) -> None:
         self._codes, self._of = codes, of
         self._parts, self._members, self.place_of = None, None, {}
 

@@ -380,7 +380,7 @@ class TaggerTables(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Stored:
+class StoredWeights:
     """The content of a file."""
 
     about: dict[str, Any]  # what it is: tags, training data, licence, seed
@@ -458,7 +458,7 @@ def _read(content: bytes, place: Path, digest: str) -> Weights:
                 f"version of sears makes those of version {FEATURES}"
             )
         arrays = {name: file[name] for name in file.files if name != "about"}
-    stored = Stored(
+    stored = StoredWeights(
         about=about,
         **{
             name: _keys(array) if name.endswith("_keys") else array
@@ -482,7 +482,7 @@ def bucketed(keys: UInt32Array) -> tuple[Int32Array, np.int64]:
     return np.append(0, np.cumsum(counts)).astype(np.int32), shift
 
 
-def _tables(stored: Stored) -> TaggerTables:
+def _tables(stored: StoredWeights) -> TaggerTables:
     """Weights laid out for the kernels."""
     lexicon_starts, lexicon_shift = bucketed(stored.lexicon_keys)
     coarse_starts, coarse_shift = bucketed(stored.coarse_keys)
@@ -557,7 +557,7 @@ def _slots(
     return slots, shift
 
 
-def _dense(stored: Stored, entry_starts: Int32Array, first: int, last: int) -> Int16Array:
+def _dense(stored: StoredWeights, entry_starts: Int32Array, first: int, last: int) -> Int16Array:
     """Rows first up to last as scores by tag."""
     scores = np.zeros((last - first, TAGS), np.int16)
     entries = slice(entry_starts[first], entry_starts[last])

@@ -11,18 +11,18 @@ import numpy as np
 import pytest
 
 from sears_dsl.errors import TaggerError
-from sears_dsl.tagging.fast.weights import FEATURES, FORMAT, SHIPPED, Stored, load
+from sears_dsl.tagging.fast.weights import FEATURES, FORMAT, SHIPPED, StoredWeights, load
 from training.weight_files import save
 
 
-def small(**changes: Any) -> Stored:
+def small(**changes: Any) -> StoredWeights:
     """Weights with two hashed rows and one for the pair of tags (0, 0)."""
     from sears_dsl.tagging.fast.weights import CASING_PAIRS, CASING_TRIPLES, TAGS
 
     fixed = 4 * 4 + 4 * 4 + (TAGS + 1) ** 2 + 2 * (TAGS + 1) + CASING_PAIRS + CASING_TRIPLES
     sizes = np.zeros(2 + fixed, np.uint8)
     sizes[[0, 1, 2 + 32]] = (2, 1, 1)
-    stored = Stored(
+    stored = StoredWeights(
         about={"fine": [str(tag) for tag in range(TAGS)], "coarse": ["X"], "licence": "none"},
         lexicon_keys=np.array([5, 2**31 - 1], np.uint32),
         lexicon_contexts=np.array([3, 3], np.uint16),
