@@ -38,7 +38,7 @@ from sears_dsl.batch.workers import ADDED, BatchTask, Crew, MatcherRecipe
 from sears_dsl.data.batches import Batch, Format, ReadOptions
 from sears_dsl.data.dataset import Dataset, IdLedger, is_stream, row_ids
 from sears_dsl.data.squad import SQUAD_SPANS
-from sears_dsl.data.streams import STANDARD_STREAM, compressed
+from sears_dsl.data.streams import STANDARD_STREAM, compressing_stream
 from sears_dsl.engine.matcher import Matcher
 from sears_dsl.errors import DataError, UsageError
 from sears_dsl.runtime.files import are_same
@@ -215,7 +215,7 @@ class _FilePass:
                 parts = partial.parts()  # can be gone through twice, which a chain cannot
                 if self.task.with_originals:
                     parts = chain(self._originals(), parts)
-                with compressed(file, output) as stream:
+                with compressing_stream(file, output) as stream:
                     self.form.assemble(parts, stream, frame)
                 self.dataset.check_unchanged()
 

@@ -30,7 +30,7 @@ from sears_dsl.batch.plan import RuleTally, Tally
 from sears_dsl.batch.workers import MatcherRecipe, RulesetRecipe
 from sears_dsl.clusters.parts import Here, Workers, apply_to_parts
 from sears_dsl.data.batches import ReadOptions
-from sears_dsl.data.dataset import format_of, parted_as, write_columns
+from sears_dsl.data.dataset import format_of, with_delimiter, write_columns
 from sears_dsl.data.table import read_table
 from sears_dsl.effects.oracle import Oracle
 from sears_dsl.engine.compile.requirements import any_paraphrases
@@ -193,7 +193,7 @@ class AugmentPart:
             choices=self.choices, oracle=self._opened, some=False,
         )  # fmt: skip
         columns_now = augmentation.written(only_new=self.choices.only_new)
-        form = parted_as(format_of(output, reading=False), table.format)
+        form = with_delimiter(format_of(output, reading=False), table.format)
         write_columns(columns_now, Path(output), form)
         return record
 

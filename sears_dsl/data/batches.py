@@ -221,7 +221,7 @@ class JsonColumn(Sequence[Any]):
         return None
 
 
-def cells(column: Sequence[Any], text_of: Callable[[Any], str]) -> list[str]:
+def cell_texts(column: Sequence[Any], text_of: Callable[[Any], str]) -> list[str]:
     """The text of each value of a column; the text of a repeated value is made once."""
     if isinstance(column, Repeated):
         texts = list(map(text_of, column.values))
@@ -242,7 +242,7 @@ def encoded(text: str, encoding: str) -> bytes:
         ) from error
 
 
-def lone_return(place: str) -> DataError:
+def lone_return_error(place: str) -> DataError:
     """The error for a carriage return without a line feed, which ended lines on old Macs."""
     return DataError(
         f"{place}: a carriage return without a line feed",
@@ -419,7 +419,7 @@ class _PlainReader(LineReader):
             text = content.decode()
             if not first and "\r" in text and "\n" not in text:
                 # Without a single line feed this is hardly one row with a return in it.
-                raise lone_return(f"{self.name}, line 1")
+                raise lone_return_error(f"{self.name}, line 1")
             texts = text.removesuffix("\n").split("\n")
             if "\r" in text:
                 texts = [each.removesuffix("\r") for each in texts]

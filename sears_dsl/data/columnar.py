@@ -46,10 +46,10 @@ class ArrowValues(list[Any]):
 
     def at(self, places: Sequence[int]) -> ArrowValues:
         """The values at some places, of the same type."""
-        return ArrowValues(taken(self.array, places))
+        return ArrowValues(take_rows(self.array, places))
 
 
-def taken(values: Any, places: Sequence[int]) -> Any:
+def take_rows(values: Any, places: Sequence[int]) -> Any:
     """Some rows of an array, a record batch or a table, as often as they are named."""
     arrow = require_pyarrow()
     try:
@@ -57,7 +57,7 @@ def taken(values: Any, places: Sequence[int]) -> Any:
     except arrow.ArrowNotImplementedError:
         # Views of strings, as polars gives them, are not taken; slices of them can be put together.
         if isinstance(values, arrow.RecordBatch):
-            columns = [taken(column, places) for column in values.columns]
+            columns = [take_rows(column, places) for column in values.columns]
             return arrow.RecordBatch.from_arrays(columns, schema=values.schema)
         slices = [values.slice(place, 1) for place in places] or [values.slice(0, 0)]
         if isinstance(values, arrow.Table):
@@ -82,7 +82,7 @@ class RecordBatchColumns(batches.LazyColumns):
     def at(self, places: Sequence[int], added: Mapping[str, Any]) -> RecordBatchColumns:
         """The rows at some places, with the columns of numbers ``added`` after their own."""
         arrow = require_pyarrow()
-        rows = taken(self.record_batch, places)
+        rows = take_rows(self.record_batch, places)
         schema = rows.schema
         arrays = list(rows.columns)
         for name, numbers in added.items():
@@ -117,7 +117,7 @@ def changed_record_batch(record_batch: Any, changes: Changes, dropped: AbstractS
     changed = arrow.RecordBatch.from_arrays(columns, schema=record_batch.schema)
     if dropped:
         rows = [row for row in range(changed.num_rows) if row not in dropped]
-        changed = taken(changed, rows)
+        changed = take_rows(changed, rows)
     return changed
 
 
@@ -159,7 +159,7 @@ class Columnar:
                 return arrow.array(column.json_texts(), arrow.string())
             return object_lists(*objects)
         if isinstance(column, batches.Repeated):
-            return taken(self._array(arrow, name, column.values), column.places)
+            return take_rows(self._array(arrow, name, column.values), column.places)
         try:
             return arrow.array(column)
         except UnicodeEncodeError as error:

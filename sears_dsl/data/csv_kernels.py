@@ -292,7 +292,7 @@ def pickle_column(  # noqa: PLR0917 - what there is, then what is made of it
             pickled_words[first] = words[start]
             pickled_words[first + _NEXT_WORD] = words[start + _NEXT_WORD]
         else:
-            past = moved(data, start, end, pickled, first)
+            past = copy_bytes(data, start, end, pickled, first)
         taken = np.int64(past - first)
         pickled[size] = _TEXT
         for byte in range(4):
@@ -304,7 +304,7 @@ def pickle_column(  # noqa: PLR0917 - what there is, then what is made of it
 
 
 @kernel
-def moved(
+def copy_bytes(
     source: UInt8Array, start: np.uint64, end: np.uint64, target: UInt8Array, at: np.uint64
 ) -> Any:
     """Copy bytes to ``at`` in another array, a block at a time; returns one past the last there.
@@ -410,7 +410,7 @@ def write_lines(  # noqa: PLR0917 - what there is, then what is made of it
                 line_words[size + _NEXT_WORD] = words[start + _NEXT_WORD]
                 size += end - start
             else:
-                size = moved(pickled, start, end, lines, size)
+                size = copy_bytes(pickled, start, end, lines, size)
             lines[size] = _QUOTE
             size += np.uint64(quoted)
             lines[size] = _COMMA if column < columns - 1 else _LINE_FEED

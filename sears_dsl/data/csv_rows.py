@@ -251,7 +251,7 @@ class _DelimitedReader(batches.LineReader):
         without = f"the file may have no header: {_NO_HEADER}"
         for number, name in enumerate(names):
             if "\r" in name and not self.form.quoting:
-                raise batches.lone_return(f"{self.name}, line 1")
+                raise batches.lone_return_error(f"{self.name}, line 1")
             if not name:
                 raise DataError(f"{self.name}: column {number + 1} has no name", help=without)
             if name in names[:number]:
@@ -333,7 +333,7 @@ class _DelimitedReader(batches.LineReader):
     def _invalid(self, row: str, before: int, error: csv.Error) -> DataError:
         place = f"{self.name}, line {self._line + before + 1}"
         if _LONE_RETURN.search(row):
-            return batches.lone_return(place)
+            return batches.lone_return_error(place)
         return DataError(
             f"{place}: invalid csv: {error}",
             help="a quote inside a quoted field is written twice; a file without quoting "

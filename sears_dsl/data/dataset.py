@@ -107,11 +107,11 @@ def format_of(path: str, explicit: str | None = None, *, reading: bool = True) -
     return form
 
 
-def parted_as(form: Format, name: str) -> Format:
+def with_delimiter(form: Format, name: str) -> Format:
     """The format itself, except that plain csv takes the delimiter of the csv format ``name``.
 
     Example:
-        >>> parted_as(format_named("csv"), "csv-semicolon").name
+        >>> with_delimiter(format_named("csv"), "csv-semicolon").name
         'csv-semicolon'
     """
     return format_named(name) if form is CSV[","] and format_named(name) in CSV.values() else form
@@ -195,7 +195,7 @@ class Dataset:
         if squad and chained and form_name is None and form.name == "json":
             form = _FORMATS["squad"]
         elif chained and form_name is None:
-            form = parted_as(form, self.format.name)
+            form = with_delimiter(form, self.format.name)
         names = (*self.names, *((DRAW,) if draws > 1 else ()))
         if form.binary and stream:
             problem = f"{form.name} cannot be written to a stream"
@@ -235,12 +235,12 @@ def require_column(names: Sequence[str], column: str, *, where: str) -> str:
     elif any(name.endswith((".", "!", "?")) or name.count(" ") >= _SPACES for name in names):
         advice = "is its first line a row? Put a line with the names of its columns before it"
     raise DataError(
-        f"{where} has no column {column!r}; its columns are {_listed(names) or '(none)'}",
+        f"{where} has no column {column!r}; its columns are {_quoted(names) or '(none)'}",
         help=advice,
     )
 
 
-def _listed(names: Sequence[str]) -> str:
+def _quoted(names: Sequence[str]) -> str:
     """Names of columns, joined; a name with blanks at its edges is quoted."""
     return ", ".join(name if name == name.strip() else repr(name) for name in names)
 
@@ -258,7 +258,7 @@ def default_column(batch: Batch, *, where: str, label: str | None = None) -> str
     texts = [name for name in names if _is_text(batch.columns[name])] if batch.rows else names
     if len(texts) == 1:
         return texts[0]
-    hint = f"it could be {_listed(texts)}" if texts else f"the columns are {_listed(names)}"
+    hint = f"it could be {_quoted(texts)}" if texts else f"the columns are {_quoted(names)}"
     raise DataError(f"{where}: which column holds the text? {hint}", help="name it with --column")
 
 
@@ -300,7 +300,7 @@ def write_columns(
     """
     form = form or format_of(str(path), reading=False)
     content = BytesIO()
-    with streams.compressed(content, str(path)) as stream:
+    with streams.compressing_stream(content, str(path)) as stream:
         form.assemble([form.encode(columns, "utf-8")], stream, Frame(tuple(columns)))
     if str(path) == streams.STANDARD_STREAM:
         sys.stdout.buffer.write(content.getvalue())

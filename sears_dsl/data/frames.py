@@ -317,7 +317,7 @@ class _ArrowTable(MemoryFrame):
 
     def extended(self, copies: Copies) -> Any:
         arrow = require_pyarrow()
-        new = columnar.taken(self._table, copies.rows)
+        new = columnar.take_rows(self._table, copies.rows)
         for name, values in copies.changed.items():
             place = new.schema.get_field_index(name)
             field = new.schema.field(place)

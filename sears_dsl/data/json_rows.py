@@ -71,7 +71,7 @@ def _objects_written(columns: Mapping[str, Sequence[Any]], around: str) -> Itera
     values = [
         column.json_texts()
         if isinstance(column, batches.JsonColumn)
-        else batches.cells(column, json_text)
+        else batches.cell_texts(column, json_text)
         for column in columns.values()
     ]
     return map(form.__mod__, zip(*values, strict=True))
@@ -188,7 +188,7 @@ class _JsonLinesReader(batches.LineReader):
             return parse_json(text)
         except ValueError as error:
             if "}\r" in text.rstrip("\r\n"):
-                raise batches.lone_return(f"{self.name}, line {line}") from error
+                raise batches.lone_return_error(f"{self.name}, line {line}") from error
             why = f"{error}"
             if isinstance(error, json.JSONDecodeError):
                 why = f"{error.msg} at column {error.colno}"

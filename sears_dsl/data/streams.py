@@ -40,7 +40,7 @@ _MOST_WAITING = 4
 _MOST_JOINS = 200  # of a hundredth of a second
 
 
-def drawn_ahead(items: Iterator[T]) -> Iterator[T]:
+def read_ahead(items: Iterator[T]) -> Iterator[T]:
     """The items, drawn by another thread while the caller uses those before them."""
     drawn: Queue[tuple[T] | BaseException | None] = Queue(_MOST_WAITING)
     abandoned = threading.Event()
@@ -74,7 +74,7 @@ def drawn_ahead(items: Iterator[T]) -> Iterator[T]:
 
 
 @contextmanager
-def written_behind(stream: BinaryIO) -> Iterator[BinaryIO]:
+def write_behind(stream: BinaryIO) -> Iterator[BinaryIO]:
     """A write-only stream whose bytes another thread writes to ``stream``.
 
     When the block ends, all of them are written.
@@ -179,7 +179,7 @@ def byte_blocks(path: str) -> Iterator[bytes]:
             else:
                 stream = _OPENERS[compression](file, "rb") if compression else file
                 blocks = iter(lambda: stream.read(_BLOCK), b"")
-            yield from drawn_ahead(blocks) if compression else blocks
+            yield from read_ahead(blocks) if compression else blocks
         except _DAMAGED as error:
             what = f"is damaged or no {compression} file" if compression else "cannot be read"
             raise DataError(f"{path} {what}: {error}") from error
@@ -222,7 +222,7 @@ def _zstd_blocks(file: BinaryIO) -> Iterator[bytes]:
 
 
 @contextmanager
-def compressed(file: BinaryIO, path: str) -> Iterator[BinaryIO]:
+def compressing_stream(file: BinaryIO, path: str) -> Iterator[BinaryIO]:
     """A stream into ``file``, compressed as the name of ``path`` says; ``file`` is left open.
 
     The same content gives the same bytes: no time and no name is written. Another thread does the
@@ -239,7 +239,7 @@ def compressed(file: BinaryIO, path: str) -> Iterator[BinaryIO]:
         stream = _zstandard().ZstdCompressor().stream_writer(file, closefd=False)
     else:
         stream = _OPENERS[compression](file, "wb")
-    with stream, written_behind(stream) as behind:
+    with stream, write_behind(stream) as behind:
         yield behind
 
 

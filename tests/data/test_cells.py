@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sears_dsl.data.batches import JsonColumn, Repeated, cells
+from sears_dsl.data.batches import JsonColumn, Repeated, cell_texts
 from sears_dsl.data.dataset import format_named
 from sears_dsl.errors import DataError
 
@@ -55,7 +55,7 @@ def test_a_repeated_column_is_the_list_that_it_stands_for(column: Repeated) -> N
     assert [column[index] for index in range(-3, 3)] == plain[-3:] + plain
     assert list(column[1:]) == plain[1:]
     assert len(column) == 3
-    assert cells(column, repr) == list(map(repr, plain)) == cells(plain, repr)
+    assert cell_texts(column, repr) == list(map(repr, plain)) == cell_texts(plain, repr)
 
 
 @settings(max_examples=150, deadline=None)

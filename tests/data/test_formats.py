@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 
 from sears_dsl.data.batches import Frame, ReadOptions, Repeated
 from sears_dsl.data.dataset import Dataset, format_named, format_of
-from sears_dsl.data.streams import drawn_ahead, written_behind
+from sears_dsl.data.streams import read_ahead, write_behind
 from sears_dsl.errors import DataError, UsageError
 
 LINE = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r\n\0"), max_size=12)
@@ -214,14 +214,14 @@ def test_lines_that_are_objects_only_together_are_refused(tmp_path: Path, lines:
 def test_what_is_written_beside_has_the_bytes_and_the_errors_of_what_is_written_here() -> None:
     blocks = [bytes([number]) * 1000 for number in range(50)]
     content = io.BytesIO()
-    with written_behind(content) as stream:
-        for block in drawn_ahead(iter(blocks)):
+    with write_behind(content) as stream:
+        for block in read_ahead(iter(blocks)):
             stream.write(block)
     assert content.getvalue() == b"".join(blocks)
     content.close()
-    with pytest.raises(ValueError, match="closed file"), written_behind(content) as stream:
+    with pytest.raises(ValueError, match="closed file"), write_behind(content) as stream:
         stream.write(b"too late")
-    left = drawn_ahead(iter(blocks))
+    left = read_ahead(iter(blocks))
     assert next(left) == blocks[0]
     before = threading.active_count()
     left.close()  # type: ignore[attr-defined]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from sears_dsl.data.dataset import Dataset, format_of
-from sears_dsl.data.streams import compressed
+from sears_dsl.data.streams import compressing_stream
 from sears_dsl.errors import DataError, UsageError
 from sears_dsl.models.loading import load_predictor
 
@@ -37,7 +37,7 @@ def test_the_file_of_an_estimator_is_named_as_one(tmp_path: Path) -> None:
 @pytest.mark.parametrize("suffix", [".gz", ".bz2", ".xz"])
 def test_a_compressed_file_is_told_how_to_be_named(tmp_path: Path, suffix: str) -> None:
     whole = tmp_path / f"dev.csv{suffix}"
-    with whole.open("wb") as raw, compressed(raw, str(whole)) as file:
+    with whole.open("wb") as raw, compressing_stream(raw, str(whole)) as file:
         file.write(b"text\nA film.\n")
     with pytest.raises(DataError, match="is compressed, and its name does not tell") as told:
         list(Dataset(str(whole.rename(tmp_path / "dev.csv"))).batches())

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from sears_dsl.discovery.parts import PartsChoice
     from sears_dsl.effects.asked_model import OnStage
     from sears_dsl.engine.matches import Scope, Unit
-    from sears_dsl.generating.table import Generated
+    from sears_dsl.generating.table import GeneratedTable
     from sears_dsl.language.ruleset import Ruleset
 
 
@@ -310,7 +310,7 @@ def _print(documents: Mapping[str, AuditDocument], grid: GridDocument | None, ou
                    "folder for each model", err=True)  # fmt: skip
 
 
-def _with_sentences(chosen: AuditOptions, sentences: Generated, output: Path) -> AuditOptions:
+def _with_sentences(chosen: AuditOptions, sentences: GeneratedTable, output: Path) -> AuditOptions:
     """The sentences of the templates as the rows, which are written beside the audit."""
     from sears_dsl.data.dataset import write_columns
     from sears_dsl.generating.table import LABEL, TEMPLATE, TEXT

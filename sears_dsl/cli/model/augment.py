@@ -71,7 +71,7 @@ def augment_command(rules_and_data: tuple[str, ...], written: str, **options: An
     source_rule and source_ruleset say of every row where it comes from. Of a folder each file is
     augmented by itself; --engine ray spreads them over workers.
     """
-    from sears_dsl.data.dataset import format_of, parted_as, write_columns
+    from sears_dsl.data.dataset import format_of, with_delimiter, write_columns
     from sears_dsl.paraphrasing.rewording import compile_with_sources
     from sears_dsl.repair.running import augment_table
     from sears_dsl.runtime.files import write_atomically
@@ -96,7 +96,7 @@ def augment_command(rules_and_data: tuple[str, ...], written: str, **options: An
         table, matcher, recipe.rulesets, columns=chosen.columns_of(table), tagger=tagger,
         choices=choices, oracle=chosen.oracle_for(recipe.rulesets),
     )  # fmt: skip
-    form = named if chosen.output_format else parted_as(named, table.format)
+    form = named if chosen.output_format else with_delimiter(named, table.format)
     write_columns(augmentation.written(only_new=chosen.only_new), output, form)
     write_atomically(manifest, (json.dumps(record, indent=2, ensure_ascii=False) + "\n").encode())
     if chosen.as_json:

@@ -63,8 +63,8 @@ def score_command(
     """
     need_discovery()
     from sears_dsl.data.batches import Frame
-    from sears_dsl.data.dataset import Dataset, format_named, format_of, parted_as
-    from sears_dsl.data.streams import compressed
+    from sears_dsl.data.dataset import Dataset, format_named, format_of, with_delimiter
+    from sears_dsl.data.streams import compressing_stream
     from sears_dsl.discovery.parts import load_chosen_scorer
     from sears_dsl.meaning.judgements import pair_columns
     from sears_dsl.runtime.files import write_atomically
@@ -84,14 +84,14 @@ def score_command(
         form = format_named("jsonl" if dataset.format.binary else dataset.format.name)
     else:
         form = format_of(output, options["output_format"], reading=False)
-        form = form if options["output_format"] else parted_as(form, dataset.format.name)
+        form = form if options["output_format"] else with_delimiter(form, dataset.format.name)
     scorer = load_chosen_scorer(options["scorer_name"], pivots=options["pivots"])
     threshold = scorer.tau if default_tau else tau
     parts = (
         form.encode(scored, "utf-8") for scored in _scored(dataset, columns, scorer, threshold)
     )
     content = BytesIO()
-    with compressed(content, output) as stream:
+    with compressing_stream(content, output) as stream:
         form.assemble(parts, stream, Frame((*dataset.names, *added)))
     if output == _STDOUT:
         click.echo(content.getvalue(), nl=False)
