@@ -25,7 +25,7 @@ from pathlib import Path
 import sears_dsl as sears
 from benchmarks.record import Row, write_record
 from sears_dsl.data.dataset import format_of, write_columns
-from sears_dsl.generating.table import generated
+from sears_dsl.generating.table import generate_table
 
 ROUNDS = 3
 SLOTS = {
@@ -46,7 +46,7 @@ def _rules() -> str:
 
 
 def _ours(path: Path) -> None:
-    table = generated([sears.parse(_rules())])
+    table = generate_table([sears.parse(_rules())])
     write_columns(table.columns, path, format_of(str(path)))
 
 

@@ -21,14 +21,14 @@ from sears_dsl.errors import counted
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from sears_dsl.generating.table import By, Generated, TemplateCount
+    from sears_dsl.generating.table import By, GeneratedTable, TemplateCount
 
 
 @dataclass(eq=False, repr=False)
 class GenerationResult(TableResult):
     """Labelled sentences of templates, in a table with the counts."""
 
-    table: Generated
+    table: GeneratedTable
 
     @cached_property
     def columns(self) -> Mapping[str, Sequence[str]]:
@@ -95,7 +95,7 @@ def generate(
         >>> sentences.columns["text"]
         ['A good film.', 'A nice film.']
     """
-    from sears_dsl.generating.table import By, generated
+    from sears_dsl.generating.table import By, generate_table
 
     with in_python():
         whole_numbers(1, limit=limit)
@@ -108,5 +108,5 @@ def generate(
             from sears_dsl.vetting.journal_oracle import open_oracle
 
             keep = sentence_filter(open_oracle(oracle, rulesets))
-        table = generated(rulesets, limit=limit, by=by, seed=seed, keep=keep)
+        table = generate_table(rulesets, limit=limit, by=by, seed=seed, keep=keep)
         return GenerationResult(table)

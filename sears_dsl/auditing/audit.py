@@ -28,7 +28,7 @@ from sears_dsl.engine.compile.requirements import unit_of
 from sears_dsl.engine.matches import Scope, Unit
 from sears_dsl.errors import counted, readable
 from sears_dsl.language.diff import readings
-from sears_dsl.language.measure import causes_left_alone, writes_the_same_words
+from sears_dsl.language.measure import causes_of_no_rewrite, writes_the_same_words
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.models.predictor import WRITE_ALIKE
 from sears_dsl.statistics import binomial_tail, mean_interval, percent, share_of
@@ -415,7 +415,7 @@ def _notes(effects: Effects, gates: Gates, slices: Sequence[SliceResult]) -> Ite
     unrendered = [effect for effect in effects.rules if effect.unrenderable]
     if unrendered:
         instances = counted(sum(each.unrenderable for each in unrendered), "instance")
-        causes = causes_left_alone(each.rule for each in unrendered)
+        causes = causes_of_no_rewrite(each.rule for each in unrendered)
         yield f"Left unchanged: {instances}, because {causes}."
     left_out = sum(effect.left_out for effect in effects.rules)
     if left_out:

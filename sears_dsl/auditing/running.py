@@ -30,7 +30,7 @@ from sears_dsl.effects.oracle import Oracle, sentence_filter
 from sears_dsl.effects.rule_effects import Effects, rule_effects
 from sears_dsl.engine.matcher import Matcher
 from sears_dsl.errors import UsageError, counted
-from sears_dsl.generating.table import Generated, generated
+from sears_dsl.generating.table import GeneratedTable, generate_table
 from sears_dsl.language.measure import draws
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.language.words import WHOLE, read_share
@@ -143,7 +143,7 @@ def audit_rules(
     gates: Gates,
     choices: AuditChoices,
     columns: Mapping[str, Sequence[Any] | Computed],
-    sentences: Generated | None,
+    sentences: GeneratedTable | None,
     on_stage: OnStage,
 ) -> AuditDocument:
     """Measure what rules do to a model, and judge it.
@@ -220,7 +220,7 @@ def sentences_of(
     seed: int,
     also: Sequence[str],
     note: Callable[[str], None],
-) -> Generated | None:
+) -> GeneratedTable | None:
     """Write the sentences of templates that an audit asks about; None if there are none.
 
     There are none if the model reads further columns, because no template fills these.
@@ -234,4 +234,4 @@ def sentences_of(
     if not templates or also:
         return None
     keep = None if oracle is None else sentence_filter(oracle)
-    return generated(rulesets, limit=limit, seed=seed, keep=keep)
+    return generate_table(rulesets, limit=limit, seed=seed, keep=keep)

@@ -26,7 +26,7 @@ from sears_dsl.auditing.slices import SliceResult
 from sears_dsl.effects.asked_model import AskedModel, OnStage
 from sears_dsl.effects.rule_effects import Effects
 from sears_dsl.generating.sentences import note_on_articles
-from sears_dsl.generating.table import LABEL, TEMPLATE, TEXT, Generated
+from sears_dsl.generating.table import LABEL, TEMPLATE, TEXT, GeneratedTable
 from sears_dsl.language.rule import Template
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.models.predictor import Predictor
@@ -47,7 +47,7 @@ class TemplateAnswers:
     are the rows, or the rows have no labels.
     """
 
-    table: Generated
+    table: GeneratedTable
     templates: Mapping[str, Template]
     right: Flags
     before: tuple[int, int] | None
@@ -66,7 +66,7 @@ class TemplateAnswers:
 
 
 def template_answers(
-    table: Generated,
+    table: GeneratedTable,
     rulesets: Sequence[Ruleset],
     effects: Effects,
     predictor: Predictor,

@@ -260,7 +260,7 @@ def _print_report(
     report: ApplyReport, request: ApplyRequest, rulesets: Sequence[Ruleset], *, show: str, unit: str
 ) -> None:
     """Print a summary on standard error, so that standard output holds the data alone."""
-    from sears_dsl.language.measure import causes_left_alone
+    from sears_dsl.language.measure import causes_of_no_rewrite
 
     out = console(stderr=True)
     if report.note:
@@ -297,7 +297,7 @@ def _print_report(
         out.print(unit)
     skipped = {rule: of.unrenderable for rule, of in report.rules.items() if of.unrenderable}
     if skipped:
-        causes = causes_left_alone(
+        causes = causes_of_no_rewrite(
             rule
             for ruleset in rulesets
             for rule_id, rule in ruleset.named_rules
@@ -353,7 +353,7 @@ def _print_articles(out: Console, report: ApplyReport, rulesets: Sequence[Rulese
 
 def _upset_articles(report: ApplyReport, rulesets: Sequence[Ruleset]) -> list[str]:
     """Return the rules with an example that has ``a`` instead of ``an``, or the reverse."""
-    from sears_dsl.engine.rewrite.placing import agreed
+    from sears_dsl.engine.rewrite.placing import agree_articles
     from sears_dsl.language.measure import looks_up
     from sears_dsl.language.rule import NOISE_KINDS
 
@@ -370,7 +370,7 @@ def _upset_articles(report: ApplyReport, rulesets: Sequence[Ruleset]) -> list[st
         for rule, of in report.rules.items()
         if rule in written
         and any(
-            agreed(each.original, edit, limit=0) != edit
+            agree_articles(each.original, edit, limit=0) != edit
             for each in of.examples
             for edit in each.edits
         )

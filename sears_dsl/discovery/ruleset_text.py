@@ -33,7 +33,7 @@ from sears_dsl.language.rule import (
     Test,
     Text,
 )
-from sears_dsl.language.ruleset import Ruleset, home
+from sears_dsl.language.ruleset import Ruleset, file_of_module
 from sears_dsl.rule_tests import run_tests
 from sears_dsl.tagging.tagger import Tagger
 
@@ -185,7 +185,7 @@ class _Sets:
                 case Literal(quoted=False, ignore_case=False) if to_smart:
                     return _in_smart_case(test, file.options)
                 case SetReference():
-                    owner = home(file, test.module)
+                    owner = file_of_module(file, test.module)
                     members = owner.written_sets[test.name]
                     return self._named(test.name, tuple(body(each, owner) for each in members))
                 case Negation():

@@ -112,7 +112,7 @@ class CountedOracle:
 
 
 def sentence_filter(oracle: Oracle) -> Callable[[Sequence[Mapping[str, str]]], Sequence[bool]]:
-    """An oracle as a function that `sears_dsl.generating.table.generated` calls on sentences."""
+    """An oracle as a function that `generating.table.generate_table` calls on sentences."""
     return lambda rows: oracle.keeps(
         [Candidate(row, row["text"], row["text"], row["template"], row["label"]) for row in rows]
     )

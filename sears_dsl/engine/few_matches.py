@@ -24,17 +24,17 @@ from sears_dsl.engine.compile.prefilter import NOTHING, TAGS, Prefilter, fold, r
 from sears_dsl.engine.compile.program import ANCHOR_END, ANCHOR_START, Program, Variant, bind
 from sears_dsl.engine.match.search import search_row, searches_rows
 from sears_dsl.engine.matches import Binding, Edit, Instance, Matches, Rewrite, Scope, apply_edits
-from sears_dsl.engine.rewrite.placing import ALONE, Around, Unrendered, begins_sentence
+from sears_dsl.engine.rewrite.placing import ALWAYS, Surroundings, Unrendered, begins_sentence
 from sears_dsl.engine.rewrite.renderer import (
     MOST_WRITTEN,
     CompiledRules,
+    EdgedText,
     Renderer,
-    Written,
     reads_context,
     render_untouching,
 )
 from sears_dsl.tagging.tagger import ListingTagger
-from sears_dsl.tagging.tokens import ListedTokens, Tokens, may_separate
+from sears_dsl.tagging.tokens import ListedTokens, Tokens, has_contraction
 
 # More matches are rendered faster by arrays.
 _FEW = 48
@@ -64,7 +64,7 @@ class FewMatches:
     def __init__(self, compiled: CompiledRules) -> None:
         self._compiled = compiled
         self._ways: dict[tuple[int, int], _Way] = {}
-        self._written: dict[tuple[object, ...], Written] = {}
+        self._written: dict[tuple[object, ...], EdgedText] = {}
 
     def rewrites(
         self,
@@ -162,12 +162,12 @@ class FewMatches:
         if start < end:
             first, last = starts[start], ends[end - 1]
             if not (
-                left == ALONE
+                left == ALWAYS
                 or (touching[start] and left <= _kind(text[first - 1]))
                 or (touching[end] and right <= _kind(text[last]))
             ):
                 return Edit(first, last, text[first:last], new)
-        around = Around(barrier=len(text))
+        around = Surroundings(barrier=len(text))
         previous = ends[start - 1] if start else None
         if start < end:
             placed = renderer.placing.placed
@@ -247,7 +247,7 @@ class WordRules:
         folded = fold("\n".join(words)).split("\n")  # one call: no word holds white space
         named = self._variants_of.keys() & folded
         numbers = {number for word in named for number in self._variants_of[word]}
-        if len(numbers) > _MOST_ASKED or may_separate(words):
+        if len(numbers) > _MOST_ASKED or has_contraction(words):
             return None
         hits: dict[int, list[tuple[int, int, int]]] = {}
         for number in numbers:
@@ -261,7 +261,7 @@ class WordRules:
         patterns = self._program.rules.patterns
         offsets, rules = patterns.rule_offsets, patterns.rules_of
         for pattern, of_pattern in hits.items():
-            apart = _apart(sorted(of_pattern)) if every else [min(of_pattern)]
+            apart = _without_overlaps(sorted(of_pattern)) if every else [min(of_pattern)]
             for rule in rules[offsets[pattern] : offsets[pattern + 1]].tolist():
                 instances += [(rule, start, end, order) for start, order, end in apart]
         return sorted(instances)
@@ -312,7 +312,7 @@ def _starts(variant: _WordVariant, words: Sequence[str]) -> Sequence[int]:
     return [place + variant.left for place in places]
 
 
-def _apart(hits: Sequence[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
+def _without_overlaps(hits: Sequence[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
     """The leftmost sorted hits that do not overlap; an insertion excludes others at its place."""
     apart, free = [], 0
     for start, order, end in hits:
@@ -388,7 +388,7 @@ class FewRows:
         if not searches_rows(self._program):
             return None
         tokens = self._tagger.list_tagged(text) if tagged else self._tagger.list_tokens(text)
-        if tokens is None or may_separate([text for text, _, _ in tokens.types]):
+        if tokens is None or has_contraction([text for text, _, _ in tokens.types]):
             return None
         instances = search_row(self._program, tokens, scope)
         if instances is None or not self._drawing.isdisjoint([rule for rule, *_ in instances]):

@@ -40,7 +40,7 @@ class SentenceUnits:
                 self._rows.append(row)
                 self._starts.append(start)
             if self.protected is not None and protected is not None:
-                self.protected.extend(inside(protected[row], sentences))
+                self.protected.extend(spans_inside(protected[row], sentences))
 
     def tokens(self, tokens: Tokens) -> Tokens:
         """The tokens of the rows as tokens of their sentences."""
@@ -97,7 +97,7 @@ class SentenceUnits:
         return ChainedRows(texts, lambda: rows, unrenderable=chained.unrenderable)
 
 
-def inside(
+def spans_inside(
     protected: Sequence[tuple[int, int]], sentences: Sequence[tuple[int, int]]
 ) -> Iterator[list[tuple[int, int]]]:
     """For each sentence, the protected spans that reach into it, in its offsets.

@@ -28,7 +28,7 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from sears_dsl.engine.noise.characters import PlacedText, changed, shared
+from sears_dsl.engine.noise.characters import PlacedText, change_places, change_share
 from sears_dsl.engine.noise.draws import FIRST_DRAW, Draw
 from sears_dsl.engine.rewrite.pieces import CASE_FUNCTIONS
 from sears_dsl.engine.rewrite.placing import wants_an
@@ -46,7 +46,7 @@ def set_texts(ruleset: Ruleset, reference: SetReference) -> tuple[str, ...]:
     return tuple(dict.fromkeys(each.text for each in members if isinstance(each, Literal)))
 
 
-def written_member(
+def member_text(
     member: str, functions: Sequence[str | Noise], draw: Draw = FIRST_DRAW
 ) -> str | Inflection:
     """Return what a slot writes for a member, or an `Inflection` that has not exactly one form.
@@ -54,11 +54,11 @@ def written_member(
     Functions apply from left to right. "" and a text that noise cannot change stay as they are.
 
     Example:
-        >>> written_member("watch", ["VBD", "cap"])
+        >>> member_text("watch", ["VBD", "cap"])
         'Watched'
-        >>> written_member("wonderful", [Noise("swap")])
+        >>> member_text("wonderful", [Noise("swap")])
         'wonderufl'
-        >>> written_member("be", ["VBD"]).forms
+        >>> member_text("be", ["VBD"]).forms
         ('was', 'were')
     """
     text = member
@@ -78,8 +78,8 @@ def written_member(
 def _noisy(text: str, noise: Noise, unit: str, draw: Draw) -> str:
     instance = PlacedText(0, text)
     if noise.share is not None:
-        return shared(noise, noise.share, [instance], unit, draw)[0]
-    return changed(noise, instance, unit, draw) or text
+        return change_share(noise, noise.share, [instance], unit, draw)[0]
+    return change_places(noise, instance, unit, draw) or text
 
 
 def member_findings(template: Template, ruleset: Ruleset) -> list[Diagnostic]:
@@ -91,13 +91,13 @@ def member_findings(template: Template, ruleset: Ruleset) -> list[Diagnostic]:
             slot = part if isinstance(part, Slot) else slots[part.name]
             members = set_texts(ruleset, slot.reference)
             findings += (
-                of_template(each, template, ruleset, slot=part)
+                place_in_template(each, template, ruleset, slot=part)
                 for each in _of_members(part.functions, members)
             )
     return findings
 
 
-def of_template(
+def place_in_template(
     finding: Diagnostic,
     template: Template,
     ruleset: Ruleset,
@@ -115,8 +115,8 @@ def of_template(
 
 def _of_members(functions: Sequence[str | Noise], members: Sequence[str]) -> Iterator[Diagnostic]:
     for place, function in enumerate(functions):
-        before = [written_member(each, functions[:place]) for each in members]
-        after = [written_member(each, functions[: place + 1]) for each in members]
+        before = [member_text(each, functions[:place]) for each in members]
+        after = [member_text(each, functions[: place + 1]) for each in members]
         if any(isinstance(text, Inflection) for text in before):
             return
         if isinstance(function, Noise):
@@ -273,7 +273,7 @@ class Sentences:
     def _formed(self, choice: Choice, functions: Sequence[str | Noise]) -> Texts:
         """The members of a choice after the functions of one place where it is written."""
         formed = np.empty(len(choice.members), object)
-        formed[:] = [written_member(each, functions, self._draw) for each in choice.members]
+        formed[:] = [member_text(each, functions, self._draw) for each in choice.members]
         return formed
 
     @cached_property
@@ -420,14 +420,14 @@ def template_findings(ruleset: Ruleset) -> list[Diagnostic]:
                 f"a template writes the same sentence twice: {repeated:,} of {len(sentences):,}",
                 help="each is generated once; take a slot that may be empty only once, or name it",
             )
-            findings.append(of_template(finding, template, ruleset))
+            findings.append(place_in_template(finding, template, ruleset))
         if sentences.may_be_blank:
             finding = Diagnostic(
                 "W623",
                 "a template writes an empty sentence",
                 help="write words around its slots, or let one slot always have a word",
             )
-            findings.append(of_template(finding, template, ruleset))
+            findings.append(place_in_template(finding, template, ruleset))
     return findings
 
 

@@ -1,6 +1,6 @@
 """Templates → a table of labelled sentences: which are written, and in which order.
 
-In: rulesets with templates, a limit and a seed. Out: `Generated`, with the columns ``text``,
+In: rulesets with templates, a limit and a seed. Out: `GeneratedTable`, with the columns ``text``,
 ``label``, ``template`` and one for each slot, and the counts of each template. A slot's column is
 empty in rows whose template has no such slot or whose sentence leaves it out, and it is never named
 like another column. A sentence that two choices of a template write comes once.
@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sears_dsl.data.batches import Repeated
-from sears_dsl.engine.noise.draws import Draw, begun, mixed
+from sears_dsl.engine.noise.draws import Draw, mixed, unit_state
 from sears_dsl.errors import DataError, UsageError
 from sears_dsl.generating.sentences import Numbers, Sentences, Texts
 from sears_dsl.language.printer import print_template, template_ids
@@ -46,7 +46,7 @@ class Selection:
         return len(self.numbers)
 
 
-def selected(
+def select_sentences(
     templates: Sequence[Sentences],
     distinct: Sequence[Numbers],
     *,
@@ -78,7 +78,7 @@ def selected(
 
 def _draws(sentences: Sentences, numbers: Numbers, seed: int) -> NDArray[np.uint64]:
     """The 64 bits of `draws.number` for each of these sentences."""
-    state = np.uint64(begun(Draw(seed), "template", print_template(sentences.template)))
+    state = np.uint64(unit_state(Draw(seed), "template", print_template(sentences.template)))
     return mixed(mixed(numbers.astype(np.uint64) ^ state))
 
 
@@ -107,7 +107,7 @@ class TemplateCount:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Generated:
+class GeneratedTable:
     """A table of sentences, and what each template gave, in the order of the files."""
 
     columns: dict[str, Sequence[str]]
@@ -122,14 +122,14 @@ class Generated:
         return Counter(self.columns[LABEL])
 
 
-def generated(
+def generate_table(
     rulesets: Sequence[Ruleset],
     *,
     limit: int | None = None,
     by: By = "template",
     seed: int = 0,
     keep: Keep | None = None,
-) -> Generated:
+) -> GeneratedTable:
     """Write the sentences of all templates of these rulesets, for `sears.generate`.
 
     `keep` filters the rows before the limit counts. It is called once for each template, with all
@@ -143,7 +143,7 @@ def generated(
     _check(templates, names)
     distinct = [each.distinct for each in templates]
     accepted = distinct if keep is None else _accepted(names, templates, distinct, keep)
-    chosen = selected(templates, accepted, limit=limit, by=by, seed=seed)
+    chosen = select_sentences(templates, accepted, limit=limit, by=by, seed=seed)
     choices = (choice for each in templates for choice in each.choices)
     slots = dict.fromkeys(_slot_column(choice.column) for choice in choices)
     written_texts: Texts = np.empty(len(chosen), object)
@@ -163,7 +163,7 @@ def generated(
     columns: dict[str, Sequence[str]] = {TEXT: written_texts.tolist()}
     columns |= {name: column.repeated() for name, column in others.items()}
     written = np.bincount(chosen.templates, minlength=len(templates)).tolist()
-    return Generated(
+    return GeneratedTable(
         columns=columns,
         templates=tuple(
             TemplateCount(

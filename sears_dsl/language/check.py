@@ -181,7 +181,7 @@ class _Checker:
                 self._target(piece.target, piece.span, inflects=inflects)
                 if inflects and options.language != "en":
                     what, advice = "inflections are those of English", "write a rule for each form"
-                    self._add_all([english_alone(what, options, advice)], piece.span)
+                    self._add_all([english_only(what, options, advice)], piece.span)
             elif isinstance(piece, syntax.Drawn):
                 reference = syntax.SetReference(piece.name, piece.module)
                 self._add_all(check_test(reference, self._scope), piece.span)
@@ -314,7 +314,7 @@ def check_tag(name: str, options: syntax.Options) -> Iterator[Problem]:
         return
     if name in FINE:
         if options.language != "en":
-            yield english_alone(f"`{name}` is a tag of English", options, _FOREIGN_TAG)
+            yield english_only(f"`{name}` is a tag of English", options, _FOREIGN_TAG)
         return
     if name in WHITESPACE_TAGS:
         yield "E203", f"`{name}` is the tag of white space", _NO_SPACE
@@ -337,7 +337,7 @@ def _moved(name: str, tagset: syntax.TagsetOption) -> Iterator[Problem]:
     yield "E202", f"`{name}` is a tag of `option tagset = {other}`", hint
 
 
-def english_alone(what: str, options: syntax.Options, advice: str) -> Problem:
+def english_only(what: str, options: syntax.Options, advice: str) -> Problem:
     """E216: what only English has, in rules of another language."""
     return "E216", f"{what}, and these rules are for `{options.language}`", advice
 
@@ -377,7 +377,7 @@ def _attribute(test: syntax.AttributeTest, options: syntax.Options) -> Iterator[
         else:
             yield "E205", f"{shown} is not a coarse tag", _tags_like(value, COARSE[tagset])
     elif test.attribute == "lemma" and options.language != "en":
-        yield english_alone(
+        yield english_only(
             "lemmas are those of English", options, "name the forms: `(filme|filmes)`"
         )
     elif test.attribute == "tag" and options.language == "en" and value not in FINE:

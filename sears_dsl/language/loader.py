@@ -19,7 +19,7 @@ from typing import Any
 
 from sears_dsl.errors import Diagnostic, RuleSyntaxError, Span, check_text
 from sears_dsl.language import rule as syntax
-from sears_dsl.language.check import check_rule, check_test, english_alone
+from sears_dsl.language.check import check_rule, check_test, english_only
 from sears_dsl.language.check_drawn import check_template, drawn_findings, sentence_findings
 from sears_dsl.language.measure import draws
 from sears_dsl.language.notations import notation_warnings, set_notation_warnings
@@ -30,8 +30,8 @@ from sears_dsl.language.ruleset import (
     LARGEST,
     Import,
     Ruleset,
-    ordered,
     references_in,
+    sets_in_order,
     sets_of,
 )
 from sears_dsl.language.words import code, nearest
@@ -250,7 +250,7 @@ class _Assembly:
         for name in ("tagset", "repair"):
             if options.language != "en" and getattr(options, name) != getattr(default, name):
                 what = f"option `{name} = {getattr(options, name)}` is about English"
-                code, message, hint = english_alone(what, options, "leave it out")
+                code, message, hint = english_only(what, options, "leave it out")
                 self._add(code, message, self._first_spans["option"], hint)
         return options
 
@@ -332,7 +332,7 @@ class _Assembly:
             for member in definition.members:
                 for number, message, hint in check_test(member, self):
                     self._add(number, message, definition.span, hint)
-        for circle in ordered(self._sets)[1]:
+        for circle in sets_in_order(self._sets)[1]:
             message = "sets in a circle: " + " → ".join(circle)
             self._add("E313", message, self._sets[circle[0]].span, "a set cannot contain itself")
 

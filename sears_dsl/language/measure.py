@@ -225,14 +225,14 @@ def looks_up(rule: syntax.Rule, kind: str) -> bool:
     return kind in noise_in(rule)
 
 
-def causes_left_alone(rules: Iterable[syntax.Rule]) -> str:
+def causes_of_no_rewrite(rules: Iterable[syntax.Rule]) -> str:
     r"""Why rules with these functions may write nothing where they match.
 
     Example:
         >>> from sears_dsl.language.loader import parse
-        >>> causes_left_alone(parse("film -> $1.homoglyph").rules)
+        >>> causes_of_no_rewrite(parse("film -> $1.homoglyph").rules)
         'no character there can change so'
-        >>> causes_left_alone(parse("VERB -> $1.VBD / __ NOUN\nNOUN -> $1.neighbor").rules)
+        >>> causes_of_no_rewrite(parse("VERB -> $1.VBD / __ NOUN\nNOUN -> $1.neighbor").rules)
         'no single inflected form fits or the word has no neighbour'
     """
     pieces = [piece for rule in rules for piece in rule.consequent]

@@ -318,7 +318,7 @@ class Ruleset:
         sets = {definition.name: definition for definition in self.sets}
         elsewhere = {each.name: each.ruleset.set_depths for each in self.imports}
         depths: dict[str, int] = {}
-        for name in ordered(sets)[0]:
+        for name in sets_in_order(sets)[0]:
             depths[name] = 1
             for each in references_in(sets[name].members):
                 known = depths if each.module is None else elsewhere.get(each.module, {})
@@ -333,9 +333,9 @@ class Ruleset:
         def size_of(reference: SetReference) -> int:
             if reference.module is None:
                 return sizes[reference.name]
-            return home(self, reference.module).set_sizes[reference.name]
+            return file_of_module(self, reference.module).set_sizes[reference.name]
 
-        for name in ordered({definition.name: definition for definition in self.sets})[0]:
+        for name in sets_in_order({definition.name: definition for definition in self.sets})[0]:
             tests = self.members(SetReference(name))
             size = len(tests) + sum(map(size_of, references_in(tests)))
             sizes[name] = min(size, LARGEST + 1)
@@ -370,7 +370,7 @@ class Ruleset:
             if not isinstance(test, SetReference):
                 tests.setdefault(test)
                 continue
-            owner = home(self, test.module)
+            owner = file_of_module(self, test.module)
             if (id(owner), test.name) not in visited:
                 visited.add((id(owner), test.name))
                 written = owner.written_sets[test.name]
@@ -489,7 +489,7 @@ LARGEST = 1_000_000
 """How many tests a set may stand for, with sets under its negations written out."""
 
 
-def home(file: Ruleset, module: str | None) -> Ruleset:
+def file_of_module(file: Ruleset, module: str | None) -> Ruleset:
     """The file that names of imports lead to, such as ``c`` or ``c.words``."""
     for name in module.split(".") if module else ():
         imported = next((each.ruleset for each in file.imports if each.name == name), None)
@@ -544,7 +544,7 @@ def leaves_in(bodies: Iterable[object]) -> Iterator[object]:
             yield body
 
 
-def ordered(sets: Mapping[str, SetDefinition]) -> tuple[list[str], list[list[str]]]:
+def sets_in_order(sets: Mapping[str, SetDefinition]) -> tuple[list[str], list[list[str]]]:
     """The names, each after those that its set contains, and the circles that are met on the way.
 
     A circle is a path from a set of this file back to itself.

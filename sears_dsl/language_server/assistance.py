@@ -33,7 +33,7 @@ from sears_dsl.glossary import FUNCTION_MEANINGS, TAG_MEANINGS
 from sears_dsl.language import rule as syntax
 from sears_dsl.language.loader import parse
 from sears_dsl.language.parsing.parser import parse_lines
-from sears_dsl.language.ruleset import Ruleset, home
+from sears_dsl.language.ruleset import Ruleset, file_of_module
 from sears_dsl.language.words import quote
 from sears_dsl.runtime.files import read_document
 from sears_dsl.tagging.tagger import Tagger
@@ -458,7 +458,7 @@ def _set_place(name: str, text: str, path: str) -> FilePlace | None:
     if ruleset is None or known is None:
         return None
     module, _, last = known.rpartition(".")
-    file = home(ruleset, module)
+    file = file_of_module(ruleset, module)
     return _begins(next(each for each in file.sets if each.name == last), file.path)
 
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sears_dsl.engine.matches import Edit, apply_edits
-from sears_dsl.engine.rewrite.placing import agreed, wants_an
+from sears_dsl.engine.rewrite.placing import agree_articles, wants_an
 
 WITH_AN = """
 apple old hour honest honour heirloom uncle umbrella unimportant uninteresting
@@ -42,7 +42,7 @@ def test_a_shout_is_no_acronym() -> None:
 def test_nothing_but_articles_changes(text: str, start: int, end: int, new: str) -> None:
     start, end = sorted((min(start, len(text)), min(end, len(text))))
     edit = Edit(start, end, text[start:end], new)
-    wider = agreed(text, edit, limit=0)
+    wider = agree_articles(text, edit, limit=0)
     assert wider.start <= edit.start
     assert wider.end == edit.end
     assert text[wider.start : wider.end] == wider.old
@@ -50,4 +50,4 @@ def test_nothing_but_articles_changes(text: str, start: int, end: int, new: str)
     assert plain[len(plain) - len(text) + end :] == repaired[len(repaired) - len(text) + end :]
     left, right = (row.lower().replace("an", "a") for row in (plain, repaired))
     assert left == right
-    assert agreed(text, edit, limit=start).start == start
+    assert agree_articles(text, edit, limit=start).start == start

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from sears_dsl.engine.match.search import mark_protected
 from sears_dsl.engine.matches import Edit, Reach, SpanMap
-from sears_dsl.engine.sentence_units import inside
+from sears_dsl.engine.sentence_units import spans_inside
 from sears_dsl.language.loader import parse
 from sears_dsl.tagging.pinned import PinnedTagger
 
@@ -89,7 +89,7 @@ def test_sentences_have_the_protected_spans_that_reach_into_them(
         sorted((low - start, high - start) for low, high in protected if low < end and start < high)
         for start, end in sentences
     ]
-    assert [sorted(each) for each in inside(protected, sentences)] == naive_spans
+    assert [sorted(each) for each in spans_inside(protected, sentences)] == naive_spans
 
 
 @given(_SPANS, st.tuples(st.integers(-2, 15), st.integers(0, 4)))

@@ -18,7 +18,7 @@ from sears_dsl.engine.noise.draws import Draw, number
 from sears_dsl.engine.rewrite.spacing import deletion
 from sears_dsl.errors import RuleSyntaxError, UsageError
 from sears_dsl.generating.sentences import Sentences, odd_articles, template_findings
-from sears_dsl.generating.table import generated
+from sears_dsl.generating.table import generate_table
 from sears_dsl.language.loader import parse
 from sears_dsl.language.printer import print_template
 from sears_dsl.language.ruleset import Ruleset
@@ -50,7 +50,7 @@ template "Please throw this {AUGMENT} long {CATEGORY} movie into the ocean, and 
 
 
 def test_table_3_of_the_paper_has_468_sentences() -> None:
-    table = generated([parse(TABLE_3)])
+    table = generate_table([parse(TABLE_3)])
     assert [each.sentences for each in table.templates] == [27, 81, 243, 81, 27, 9]
     assert len(table) == len(set(table.columns["text"])) == 468
     assert table.labels == {"negative": 360, "positive": 108}
@@ -73,11 +73,11 @@ def test_beds_of_the_size_of_the_papers_last_ones(slots: tuple[int, ...], senten
     for place, count in enumerate(slots):
         text = " ".join(f"{{S{each}?}}" for each in range(count))
         sets += f'template t{place}: "Bed {place}: {text}"\n  label: l\n'
-    table = generated([parse(sets)])
+    table = generate_table([parse(sets)])
     assert len(table) == len(set(table.columns["text"])) == sentences
-    assert {each.written for each in generated([parse(sets)], limit=36 * len(slots)).templates} == {
-        36
-    }
+    assert {
+        each.written for each in generate_table([parse(sets)], limit=36 * len(slots)).templates
+    } == {36}
 
 
 def test_ten_million_sentences_are_refused_at_once_with_their_number(tmp_path: Path) -> None:
@@ -195,7 +195,7 @@ def test_every_sentence_is_one_and_numbers_are_all_combinations(text: str) -> No
 
 
 def test_repeated_sentences_count_once_and_are_said() -> None:
-    table = generated([one("{A}{B}", "set A = a | ab\nset B = b | bb\n")[1]])
+    table = generate_table([one("{A}{B}", "set A = a | ab\nset B = b | bb\n")[1]])
     assert table.columns["text"] == ["ab", "abb", "abbb"]
     assert (table.templates[0].sentences, table.templates[0].repeated) == (3, 1)
 
@@ -206,7 +206,7 @@ def test_slots_inflect_and_misspell_their_members() -> None:
     assert sentences[0] == "Watched wtach wat\u0441h"
     assert all(text in sentences for text in sentences)
     assert "Watched watch watch" not in sentences
-    others = [generated([ruleset], seed=seed).columns["text"][0] for seed in range(5)]
+    others = [generate_table([ruleset], seed=seed).columns["text"][0] for seed in range(5)]
     assert others[0] == sentences[0]
     assert len(set(others)) > 1
 
@@ -226,7 +226,7 @@ def test_members_that_cannot_become_what_a_slot_asks_for_are_told(slot: str, cod
         4, f"{{{slot}}}",
     )  # fmt: skip
     with pytest.raises(RuleSyntaxError, match=code):
-        generated([ruleset])
+        generate_table([ruleset])
 
 
 def test_repeated_sentences_are_found_without_writing_them() -> None:
@@ -260,17 +260,17 @@ def test_articles_that_do_not_fit_are_found() -> None:
 def test_few_sentences_are_the_first_of_more(by: str, seed: int) -> None:
     rulesets = [parse(TABLE_3)]
     texts = [
-        generated(rulesets, limit=limit, by=by, seed=seed).columns["text"]  # type: ignore[arg-type]
+        generate_table(rulesets, limit=limit, by=by, seed=seed).columns["text"]  # type: ignore[arg-type]
         for limit in (10, 100, 468, 1000)
     ]
     assert [len(each) for each in texts] == [10, 100, 468, 468]
     assert texts[0] == texts[1][:10]
     assert texts[1] == texts[2][:100]
-    assert sorted(texts[3]) == sorted(generated(rulesets).columns["text"])
+    assert sorted(texts[3]) == sorted(generate_table(rulesets).columns["text"])
 
 
 def test_a_limit_gives_templates_equal_shares_and_leaves_what_one_lacks_to_others() -> None:
-    table = generated([parse(TABLE_3)], limit=120)
+    table = generate_table([parse(TABLE_3)], limit=120)
     assert [each.written for each in table.templates] == [23, 22, 22, 22, 22, 9]
 
 
@@ -285,7 +285,9 @@ def test_sentences_are_drawn_by_the_numbers_of_the_contract() -> None:
         TABLE_3.split("template", maxsplit=1)[0]
         + f"template {print_template(template)}\n  label: p"
     )
-    assert generated([only], limit=5, seed=3).columns["text"] == [sentences[j] for j in order[:5]]
+    assert generate_table([only], limit=5, seed=3).columns["text"] == [
+        sentences[j] for j in order[:5]
+    ]
 
 
 def test_slots_are_columns_and_what_a_template_lacks_is_empty() -> None:
@@ -293,7 +295,7 @@ def test_slots_are_columns_and_what_a_template_lacks_is_empty() -> None:
         "set A = a | b\nset TEXT = t | u\n"
         'template one: "{A} {A} {text:TEXT}."\n  label: x\ntemplate two: "{A?}"\n  label: "y z"\n'
     )
-    table = generated([rules])
+    table = generate_table([rules])
     columns = table.columns
     assert [each.empty for each in table.templates] == [0, 1]
     assert list(columns) == ["text", "label", "template", "A", "A_2", "text_"]
@@ -314,14 +316,14 @@ def test_tests_say_which_sentences_there_are() -> None:
 
 def test_files_without_templates_and_ids_that_meet_are_refused() -> None:
     with pytest.raises(UsageError, match="there is no template in these files"):
-        generated([parse("movie -> film")])
+        generate_table([parse("movie -> film")])
     with pytest.raises(UsageError, match="two files have a template t"):
-        generated([one("{A}")[1], one("{B}")[1]])
+        generate_table([one("{A}")[1], one("{B}")[1]])
 
 
 def test_sets_of_sets_and_of_imports_have_their_members() -> None:
     rules = parse('set A = a | "b c"\nset B = @A | d\ntemplate "{B}"\n  label: l\n')
-    assert generated([rules]).columns["text"] == ["a", "b c", "d"]
+    assert generate_table([rules]).columns["text"] == ["a", "b c", "d"]
 
 
 def test_the_command_counts_tests_of_rules_and_of_templates(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from sears_dsl.cli.screen.console import console, echo_json, plain_table
 from sears_dsl.errors import counted
 
 if TYPE_CHECKING:
-    from sears_dsl.generating.table import Generated
+    from sears_dsl.generating.table import GeneratedTable
     from sears_dsl.language.ruleset import Ruleset
 
 
@@ -51,7 +51,7 @@ def generate_command(rules: tuple[str, ...], *, output: Path, **options: Any) ->
 
     from sears_dsl.data.dataset import format_of, write_columns
     from sears_dsl.data.streams import STANDARD_STREAM
-    from sears_dsl.generating.table import generated
+    from sears_dsl.generating.table import generate_table
 
     unnamed = "csv" if str(output) == STANDARD_STREAM else None
     form = format_of(str(output), options["output_format"] or unnamed, reading=False)
@@ -61,7 +61,7 @@ def generate_command(rules: tuple[str, ...], *, output: Path, **options: Any) ->
         from sears_dsl.vetting.journal_oracle import open_oracle
 
         keep = sentence_filter(open_oracle(options["oracle"], rulesets))
-    table = generated(
+    table = generate_table(
         rulesets, limit=options["limit"], by=options["by"], seed=options["seed"], keep=keep
     )
     write_columns(table.columns, output, form)
@@ -77,7 +77,7 @@ def generate_command(rules: tuple[str, ...], *, output: Path, **options: Any) ->
         _print_counts(table, output, rulesets)
 
 
-def _print_counts(table: Generated, output: Path, rulesets: Sequence[Ruleset]) -> None:
+def _print_counts(table: GeneratedTable, output: Path, rulesets: Sequence[Ruleset]) -> None:
     from sears_dsl.data.streams import STANDARD_STREAM
     from sears_dsl.generating.sentences import note_on_articles
 

@@ -339,13 +339,13 @@ def stand_ins(ruleset: RuleSource) -> Sources:
     return Sources(vectors=None if of_a_file else _Nothing(), paraphrases=_Nothing())
 
 
-def lacking(rule: Rule, ruleset: RuleSource, *, vectors: bool, paraphrases: bool) -> str:
+def missing_source(rule: Rule, ruleset: RuleSource, *, vectors: bool, paraphrases: bool) -> str:
     """What a rule needs and lacks: it is not installed or named, and not in the run; else empty.
 
     Example:
         >>> from sears_dsl.language.loader import parse
         >>> rules = parse("<unit> -> $0.paraphrase")
-        >>> lacking(rules.rules[0], rules, vectors=False, paraphrases=False)
+        >>> missing_source(rules.rules[0], rules, vectors=False, paraphrases=False)
         'no translation models are installed'
     """
     if looks_up(rule, "paraphrase") and not paraphrases:
@@ -400,7 +400,7 @@ def hindrances(
         paths |= {each.path for _, some in by_unit[:-1] for each in some}
     for ruleset in rulesets:
         for rule in ruleset.rules:
-            missing = lacking(rule, ruleset, vectors=vectors, paraphrases=paraphrases)
+            missing = missing_source(rule, ruleset, vectors=vectors, paraphrases=paraphrases)
             if missing:
                 findings.append(_not_there(missing, rule, ruleset))
                 paths.add(ruleset.path)

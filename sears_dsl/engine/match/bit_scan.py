@@ -172,16 +172,16 @@ def collect_by_bits(  # noqa: PLR0917 - arrays in the order in which they are ma
         if row < high - low:
             hits = grown(hits, hits.shape[0] + more)
     if protected:
-        leave_protected(low, hits, offsets, own_offsets, patterns, protection)
+        drop_protected(low, hits, offsets, own_offsets, patterns, protection)
     if not closing:
         return choose(hits[: offsets[high - low]], offsets, extent, patterns)
     if planes.several < patterns.rule_offsets.shape[0] - 1:
-        leave_smallest(hits, offsets, np.int64(planes.several) << RANK_BITS)
+        keep_smallest(hits, offsets, np.int64(planes.several) << RANK_BITS)
     return hits[: offsets[high - low]], offsets
 
 
 @kernel
-def leave_smallest(hits: Int64Array, offsets: Int64Array, least: Integer) -> None:
+def keep_smallest(hits: Int64Array, offsets: Int64Array, least: Integer) -> None:
     """Keep the smallest hit of each pattern in a row; each variant of a pattern may have one.
 
     Only hits from ``least`` on may be of a pattern with several variants.
@@ -205,7 +205,7 @@ def leave_smallest(hits: Int64Array, offsets: Int64Array, least: Integer) -> Non
 
 
 @kernel
-def leave_protected(  # noqa: PLR0917 - arrays in the order in which they are made
+def drop_protected(  # noqa: PLR0917 - arrays in the order in which they are made
     low: int,
     hits: Int64Array,
     offsets: Int64Array,

@@ -41,14 +41,14 @@ class _Slip(NamedTuple):
     new: str
 
 
-def changed(noise: Noise, instance: PlacedText, unit: str, draw: Draw) -> str | None:
+def change_places(noise: Noise, instance: PlacedText, unit: str, draw: Draw) -> str | None:
     """The text of one instance with a number of places changed; None where none can.
 
     Example:
         >>> film = PlacedText(2, "wonderful")
-        >>> changed(Noise("swap"), film, "A wonderful film .", Draw())
+        >>> change_places(Noise("swap"), film, "A wonderful film .", Draw())
         'wonderufl'
-        >>> changed(Noise("swap"), PlacedText(0, "a"), "a", Draw()) is None
+        >>> change_places(Noise("swap"), PlacedText(0, "a"), "a", Draw()) is None
         True
     """
     if noise.kind == "homoglyph":
@@ -68,7 +68,7 @@ def has_place(noise: Noise, text: str) -> bool:
     return any(_places(noise.kind, text).values())
 
 
-def shared(
+def change_share(
     noise: Noise, share: int, instances: Sequence[PlacedText], unit: str, draw: Draw
 ) -> dict[int, str]:
     """The new texts of all instances that a function is given in a unit, by their places.

@@ -52,7 +52,7 @@ def key(text: str) -> int:
 
 def number(draw: Draw, name: str, unit: str, place: int = 0, count: int = 0) -> int:
     """The 64 bits of one decision; ``count`` tells apart several of one name at one place."""
-    state = begun(draw, name, unit)
+    state = unit_state(draw, name, unit)
     for part in (place, count):
         state = mix(state ^ (part & _MASK))
     return state
@@ -66,7 +66,7 @@ def numbers(draw: Draw, name: str, unit: str, places: Sequence[tuple[int, int]])
         >>> numbers(Draw(), "rate", unit, [(0, 0)]) == [number(Draw(), "rate", unit)]
         True
     """
-    state = begun(draw, name, unit)
+    state = unit_state(draw, name, unit)
     if len(places) < _MANY:
         return [mix(mix(state ^ (at & _MASK)) ^ (count & _MASK)) for at, count in places]
     parts = np.array(places, np.int64).view(np.uint64)
@@ -83,12 +83,12 @@ def mixed(bits: UInt64Array) -> UInt64Array:
 
 
 @lru_cache(maxsize=256)
-def begun(draw: Draw, name: str, unit: str) -> int:
+def unit_state(draw: Draw, name: str, unit: str) -> int:
     """The state that all decisions of one name in one unit share: `number` goes on from here."""
-    return mix(begun_name(draw, name) ^ key(unit))
+    return mix(name_state(draw, name) ^ key(unit))
 
 
-def begun_name(draw: Draw, name: str) -> int:
+def name_state(draw: Draw, name: str) -> int:
     """The state that all decisions of one name share."""
     state = 0
     for part in (draw.seed, draw.number, key(name)):

@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sears_dsl.engine.noise import characters, kernels
-from sears_dsl.engine.noise.characters import PlacedText, shared
-from sears_dsl.engine.noise.draws import Draw, begun_name, key
+from sears_dsl.engine.noise.characters import PlacedText, change_share
+from sears_dsl.engine.noise.draws import Draw, key, name_state
 from sears_dsl.language.rule import TYPING_KINDS, Noise
 from sears_dsl.runtime.array_types import offsets_of
 from sears_dsl.runtime.kernels import expect
@@ -43,7 +43,7 @@ def _where(
     """What the decisions of some names about the instances of a rule depend on."""
     offsets = unit_offsets(rows)
     keys = np.array([key(units[row]) for row in rows[offsets[:-1]].tolist()], np.uint64)
-    bases = np.array([begun_name(draw, name) for name in names], np.uint64)
+    bases = np.array([name_state(draw, name) for name in names], np.uint64)
     return kernels.InstancePlaces(places, offsets, keys, bases)
 
 
@@ -216,14 +216,18 @@ class NoiseBatch(NamedTuple):
             unit = self.units[row]
             placed_texts = {at: self._placed_text(at) for at in some}
             if noise.share is not None:
-                written = shared(noise, noise.share, list(placed_texts.values()), unit, self.draw)
+                written = change_share(
+                    noise, noise.share, list(placed_texts.values()), unit, self.draw
+                )
             for at, (place, text) in placed_texts.items():
                 if noise.share is not None:
                     become: str | None = written[place]
                 else:
                     count = len(text) if noise.places == ALL else noise.places
                     slips = Noise(noise.kind, count)
-                    become = characters.changed(slips, PlacedText(place, text), unit, self.draw)
+                    become = characters.change_places(
+                        slips, PlacedText(place, text), unit, self.draw
+                    )
                 if become is not None and become != text and able[at]:
                     texts[at] = become
                 elif noise.share is None or not able[at]:

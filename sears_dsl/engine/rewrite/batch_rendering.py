@@ -25,7 +25,7 @@ from sears_dsl.engine.match.search import Extent, Protected
 from sears_dsl.engine.matches import Edit, Matches, Reach
 from sears_dsl.engine.rewrite import batch_noise
 from sears_dsl.engine.rewrite.pieces import UNDRAWN, Drawing
-from sears_dsl.engine.rewrite.placing import Around
+from sears_dsl.engine.rewrite.placing import Surroundings
 from sears_dsl.engine.rewrite.renderer import CHOSEN, DRAWN, FIXED, CompiledRules, RenderingRun
 from sears_dsl.engine.rewrite.rewrites import RewriteColumns
 from sears_dsl.engine.rewrite.slots import MISSING, PLACED, REPLACED
@@ -174,7 +174,7 @@ class _BatchEdits:
                 before, current = [], group
             placing, new = placings[template], news[new_id]
             previous = place if place >= 0 else None
-            around = Around(before, barrier, self.protected[row] if self.protected else ())
+            around = Surroundings(before, barrier, self.protected[row] if self.protected else ())
             if inserts:
                 following = (start, end) if start >= 0 else None
                 edit = placing.inserted(texts[row], previous, following, new, around)

@@ -15,7 +15,7 @@ from typing import NamedTuple, TypeAlias
 
 from sears_dsl.engine.matches import Binding, TokenRange
 from sears_dsl.engine.noise import draws
-from sears_dsl.engine.noise.characters import PlacedText, changed
+from sears_dsl.engine.noise.characters import PlacedText, change_places
 from sears_dsl.engine.noise.draws import FIRST_DRAW, Draw, below
 from sears_dsl.engine.noise.sources import NO_SOURCES, Sources
 from sears_dsl.engine.rewrite.placing import PRONOUN, Unrendered
@@ -236,7 +236,7 @@ def _noisy(instance: Instance, noise: Noise, word: str, call: tuple[int, int]) -
     if noise.share is not None:
         noise = Noise(noise.kind, places=len(word))
     placed_text = PlacedText(instance.place, word)
-    return changed(noise, placed_text, instance.text, drawing.draw) or word
+    return change_places(noise, placed_text, instance.text, drawing.draw) or word
 
 
 def _drawn_part(piece: syntax.Drawn, rule: Rule, scope: RuleScope, piece_number: int) -> Part:

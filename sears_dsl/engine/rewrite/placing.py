@@ -189,7 +189,7 @@ def uncapitalized(text: str, *, no_name: bool) -> str:
 # ---------------------------------------------------------------- capitals beside an edit
 
 
-class Around(NamedTuple):
+class Surroundings(NamedTuple):
     """What stands around the edit of one instance."""
 
     before: Sequence[Edit] = ()  # the edits of the same rule in the row so far, in order
@@ -215,10 +215,12 @@ class Around(NamedTuple):
         return text[start].isupper() and begins_sentence(text, start)
 
 
-NOTHING = Around()
+NO_SURROUNDINGS = Surroundings()
 
 
-def _before_first_word(text: str, edit: Edit, following: tuple[int, int], around: Around) -> Edit:
+def _before_first_word(
+    text: str, edit: Edit, following: tuple[int, int], around: Surroundings
+) -> Edit:
     """An insertion that takes the capital of the word after it, if that begins a sentence."""
     start, end = following
     word = text[start:end]
@@ -235,7 +237,7 @@ def _before_first_word(text: str, edit: Edit, following: tuple[int, int], around
     return Edit(edit.start, end, word, new + lowered)
 
 
-def _with_next(text: str, edit: Edit, around: Around) -> Edit:
+def _with_next(text: str, edit: Edit, around: Surroundings) -> Edit:
     """The edit, widened to give the next word a capital, unless that word has to stay as it is."""
     end, word = capitalized(text, edit.end)
     if not word or around.forbids(edit.end, end):
@@ -283,11 +285,11 @@ def wants_an(word: str, *, shout: bool = False) -> bool:
     return low[0] in "aeiou" or _SILENT_H.match(low) is not None
 
 
-def agreed(text: str, edit: Edit, *, limit: int) -> Edit:
+def agree_articles(text: str, edit: Edit, *, limit: int) -> Edit:
     """The edit with articles that agree with the next word; left of the limit articles stay.
 
     Example:
-        >>> agreed("A good film", Edit(2, 6, "good", "excellent"), limit=0)
+        >>> agree_articles("A good film", Edit(2, 6, "good", "excellent"), limit=0)
         Edit(start=0, end=6, old='A good', new='An excellent')
     """
     low = max(limit, edit.start - _ARTICLE_REACH)
@@ -355,7 +357,7 @@ class Unrendered(Enum):
 
 Rendered: TypeAlias = Edit | Unrendered
 
-ALONE, TOUCHED, WORD, NEVER = 0, 1, 2, 3
+ALWAYS, TOUCHED, WORD, NEVER = 0, 1, 2, 3
 """When an edge of new text needs more than its place (see `Placing.placed`): always; if no white
 space separates it from its neighbour; if a letter or digit touches it; or never. An edge needs it
 if this is at most what `windows.neighbours` gives."""
@@ -372,9 +374,9 @@ class Placing(NamedTuple):
     def edges(self, old: str, new: str) -> tuple[int, int]:
         """When the left and the right edge of new text need more than its place."""
         if not new or self.glued or self.repairs or spacing.reaches_out(old, new):
-            return ALONE, ALONE
+            return ALWAYS, ALWAYS
         if self.follows_case and _ends_anew(old, new):
-            return ALONE, ALONE
+            return ALWAYS, ALWAYS
         left = WORD if old[0].isalnum() and not begins_with_clitic(old) else TOUCHED
         apart_left, apart_right = spacing.may_be_parted(old, new)
         return left if apart_left else NEVER, WORD if apart_right else NEVER
@@ -385,7 +387,7 @@ class Placing(NamedTuple):
         previous: int | None,
         following: tuple[int, int] | None,
         new: str,
-        around: Around = NOTHING,
+        around: Surroundings = NO_SURROUNDINGS,
     ) -> Rendered:
         """Insert new text between the end of a token and the token that follows.
 
@@ -409,7 +411,7 @@ class Placing(NamedTuple):
         new: str,
         *,
         previous: int | None,
-        around: Around = NOTHING,
+        around: Surroundings = NO_SURROUNDINGS,
     ) -> Rendered:
         """Put new text in the place of a span, or delete it.
 
@@ -455,11 +457,11 @@ class Placing(NamedTuple):
         after = text[previous : previous + _CLITIC_AND_MORE]
         return parts_hyphenated or spacing.would_break("", new, after)
 
-    def _agreeing(self, text: str, edit: Edit, around: Around) -> Edit:
+    def _agreeing(self, text: str, edit: Edit, around: Surroundings) -> Edit:
         """The edit with articles that agree, under ``option repair = on``."""
         if not self.repairs:
             return edit
-        wider = agreed(text, edit, limit=around.limit)
+        wider = agree_articles(text, edit, limit=around.limit)
         return edit if around.forbids(wider.start, edit.start) else wider
 
 

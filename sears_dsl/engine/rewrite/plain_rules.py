@@ -1,10 +1,10 @@
 """What plain rules write: which of them write alike, and formats for those under exact case.
 
 In: rules whose elements each test one token by its word or tag, without context, quantifier, group
-or name; mining makes hundreds of thousands of these. Out: `Described`, or the slots of a format for
-each (see `slots`). Always holds: two rules with one description write the same where their windows
-look alike; a format writes what `Renderer` writes. Costs some Python work for each distinct element
-and piece, however many rules have it, and some 0.1 microseconds a rule.
+or name; mining makes hundreds of thousands of these. Out: `RuleDescriptions`, or the slots of a
+format for each (see `slots`). Always holds: two rules with one description write the same where
+their windows look alike; a format writes what `Renderer` writes. Costs some Python work for each
+distinct element and piece, however many rules have it, and some 0.1 microseconds a rule.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _PLAIN, _NAMES_CASING, _IS_TAG = 1, 2, 4
 _REPAIRS, _CASED, _CALLED, _LENGTH_SHIFT = 1, 2, 4, 3
 
 
-class Described(NamedTuple):
+class RuleDescriptions(NamedTuple):
     """What rules write."""
 
     numbers: Int32Array  # (rules,): the same number where they write alike
@@ -94,13 +94,13 @@ class PlainRules:
         heads |= repairs * _REPAIRS | cased * (_CASED | called * _CALLED)
         return heads.astype(np.int32)
 
-    def describe(self, rules: NDArray[np.int64], heads: Int32Array) -> Described:
+    def describe(self, rules: NDArray[np.int64], heads: Int32Array) -> RuleDescriptions:
         """Tell which rules write alike."""
         values, offsets = _describe(heads, *self._parts_of(rules))
         numbers, examples = number_sequences(values, offsets)
         bounds = zip(offsets[examples].tolist(), offsets[examples + 1].tolist(), strict=True)
         keys = [values[low:high].tobytes() for low, high in bounds]
-        return Described(numbers, keys, examples.tolist())
+        return RuleDescriptions(numbers, keys, examples.tolist())
 
     def formats(self, rules: NDArray[np.int64], heads: Int32Array) -> RuleFormats:
         r"""The formats of rules whose words keep their casing.

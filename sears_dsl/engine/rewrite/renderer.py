@@ -43,12 +43,12 @@ NewText: TypeAlias = Callable[[Binding], str | Unrendered]
 """What takes the place of the span of an instance, as `Renderer.new_text` gives it."""
 
 
-class Written(NamedTuple):
+class EdgedText(NamedTuple):
     """What instances that look alike become."""
 
     new: str | Unrendered  # the new text
-    left: int = placing.ALONE  # when its left edge needs more than its place
-    right: int = placing.ALONE  # when its right edge does
+    left: int = placing.ALWAYS  # when its left edge needs more than its place
+    right: int = placing.ALWAYS  # when its right edge does
 
 
 class Renderer:
@@ -117,7 +117,7 @@ class Renderer:
         barrier = len(text)
         if following is not None and following < len(tokens):
             barrier = tokens[following].start
-        around = placing.Around(before, barrier, protected)
+        around = placing.Surroundings(before, barrier, protected)
         end = tokens[binding.start - 1].end if binding.start > 0 else None
         if binding.start == binding.end:
             behind = tokens[binding.start] if binding.start < len(tokens) else None
@@ -159,13 +159,13 @@ class Renderer:
 
     def written(
         self, text: str, tokens: Sequence[Token], binding: Binding, drawing: Drawing = UNDRAWN
-    ) -> Written:
+    ) -> EdgedText:
         """What an instance, and every other that looks like it, becomes."""
         new = self.new_text(text, tokens, binding, drawing)
         if binding.start == binding.end or isinstance(new, Unrendered):
-            return Written(new)
+            return EdgedText(new)
         old = text[tokens[binding.start].start : tokens[binding.end - 1].end]
-        return Written(new, *self.placing.edges(old, new))
+        return EdgedText(new, *self.placing.edges(old, new))
 
     def _written(
         self, instance: Instance, shape: int, *, opens: bool = False, inner: bool = False

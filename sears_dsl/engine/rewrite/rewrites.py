@@ -148,7 +148,9 @@ class RewriteColumns:
         pairs = np.stack([rows, np.array(texts, np.int32)], axis=1)
         merged, chosen = number_sequences(pairs.ravel(), 2 * np.arange(len(pairs) + 1))
         return DistinctRewrites(
-            ids=merged[ids], rows=rows[chosen], texts=[spliced[place] for place in chosen.tolist()]
+            ids=merged[ids],
+            rows=rows[chosen],
+            texts=[spliced[place] for place in chosen.tolist()],
         )
 
     def _alike(self) -> tuple[Int32Array, Int32Array]:
@@ -214,7 +216,7 @@ class RewriteColumns:
         return [tuple(edits[low:high]) for low, high in pairwise(bounds)]
 
 
-def merged(
+def merge_rewrites(
     parts: Sequence[Sequence[Rewrite] | RewriteColumns],
 ) -> Sequence[Rewrite] | RewriteColumns:
     """One sequence out of several that are about different rows; a single one stays as it is."""

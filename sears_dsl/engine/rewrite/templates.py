@@ -25,7 +25,7 @@ from sears_dsl.engine.arrays import LEFT
 from sears_dsl.engine.matches import Binding, Matches
 from sears_dsl.engine.rewrite import renderer as rendering
 from sears_dsl.engine.rewrite.pieces import UNDRAWN, Drawing
-from sears_dsl.engine.rewrite.placing import ALONE, Unrendered
+from sears_dsl.engine.rewrite.placing import ALWAYS, Unrendered
 from sears_dsl.engine.rewrite.plain_rules import PlainRules, RuleFormats
 from sears_dsl.engine.rewrite.slots import MISSING, PLACED, REPLACED, SILENT, Formats, write_formats
 from sears_dsl.engine.rewrite.windows import (
@@ -55,7 +55,7 @@ class RenderingTemplates:
         self.formats = Formats()
         # For each template, whether its new text may depend on where a sentence begins.
         self.cased = Growing(np.zeros(0, np.bool_))
-        self._texts: dict[tuple[object, ...], rendering.Written] = {}
+        self._texts: dict[tuple[object, ...], rendering.EdgedText] = {}
         self._plain = PlainRules(compiled.program.parts, self.formats.words)
         self._written: dict[bytes, int] = {}  # what plain rules write → their template
 
@@ -107,7 +107,7 @@ class RenderingTemplates:
             highs[wide] = lows[wide] + self._widths[variants]
         return Windows(numbers, lows, highs)
 
-    def written(self, tokens: Tokens, look: Look, drawing: Drawing | None) -> rendering.Written:
+    def written(self, tokens: Tokens, look: Look, drawing: Drawing | None) -> rendering.EdgedText:
         """What the matches of a look become, worked out once for all batches.
 
         With a drawing, whose sources look up neighbours, nothing is remembered: the next run may
@@ -153,7 +153,7 @@ class RenderingTemplates:
         new, left, right = self.written(tokens, look, drawing if looked_up else None)
         if isinstance(new, Unrendered):
             return (MISSING if new.is_counted else SILENT), -1, 0, 0
-        outcome = PLACED if left == ALONE else REPLACED
+        outcome = PLACED if left == ALWAYS else REPLACED
         return outcome, texts.setdefault(new, len(texts)), left, right
 
     @cached_property

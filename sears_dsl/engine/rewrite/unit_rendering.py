@@ -19,7 +19,7 @@ import numpy as np
 
 from sears_dsl.engine.match.search import search
 from sears_dsl.engine.matches import Binding, Edit, Matches, Reach, Rewrite, apply_edits
-from sears_dsl.engine.noise.characters import PlacedText, shared
+from sears_dsl.engine.noise.characters import PlacedText, change_share
 from sears_dsl.engine.noise.draws import Draw, how_many, number, numbers
 from sears_dsl.engine.rewrite import renderer as rendering
 from sears_dsl.engine.rewrite.batch_noise import first_characters
@@ -163,7 +163,7 @@ def _shares(
             instances = [Instance(text, tokens, each.binding, seeded) for each in tried]
             texts = [(instance.place, call.input_of(instance)) for instance in instances]
             placed = [PlacedText(place, new) for place, new in texts if isinstance(new, str)]
-            known[call.key] = shared(call.noise, call.noise.share, placed, text, seeded.draw)
+            known[call.key] = change_share(call.noise, call.noise.share, placed, text, seeded.draw)
     return known
 
 

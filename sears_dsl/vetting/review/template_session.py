@@ -15,7 +15,7 @@ from typing import Any
 
 from sears_dsl.errors import UsageError
 from sears_dsl.generating.sentences import Sentences
-from sears_dsl.generating.table import Selection, selected
+from sears_dsl.generating.table import Selection, select_sentences
 from sears_dsl.language.printer import print_template
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.vetting.decisions import TEMPLATE_REASONS, RejectedSentence
@@ -142,4 +142,4 @@ class TemplateSession(Deciding):
         """
         sentences = self._sentences[name]
         distinct = sentences.distinct
-        return selected([sentences], [distinct], limit=len(distinct))
+        return select_sentences([sentences], [distinct], limit=len(distinct))

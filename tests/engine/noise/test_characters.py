@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from sears_dsl.engine.matcher import compile_rules
 from sears_dsl.engine.noise.characters import (
     PlacedText,
-    changed,
+    change_places,
+    change_share,
     has_place,
     keys_beside,
     lookalikes,
-    shared,
 )
 from sears_dsl.engine.noise.draws import Draw, number
 from sears_dsl.language.loader import parse
@@ -26,7 +26,7 @@ WORDS = [(0, "It"), (3, "is"), (6, "a"), (8, "good"), (13, "movie"), (19, ".")]
 
 
 def changed_film(kind: str, *, seed: int, places: int = 1) -> str | None:
-    return changed(Noise(kind, places), PlacedText(2, "wonderful"), FILM, Draw(seed))
+    return change_places(Noise(kind, places), PlacedText(2, "wonderful"), FILM, Draw(seed))
 
 
 @pytest.mark.parametrize(
@@ -53,8 +53,8 @@ def test_two_slips_of_one_word(kind: str) -> None:
     [("swap", None, None), ("drop", None, None), ("double", "aa", "II"), ("key", "w", "U")],
 )
 def test_one_letter(kind: str, of_a: str | None, of_i: str | None) -> None:
-    assert changed(Noise(kind), PlacedText(0, "a"), "a", Draw()) == of_a
-    assert changed(Noise(kind), PlacedText(0, "I"), "I", Draw()) == of_i
+    assert change_places(Noise(kind), PlacedText(0, "a"), "a", Draw()) == of_a
+    assert change_places(Noise(kind), PlacedText(0, "I"), "I", Draw()) == of_i
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_one_letter(kind: str, of_a: str | None, of_i: str | None) -> None:
 )
 def test_a_share_of_look_alikes(seed: int, places: dict[int, str]) -> None:
     given_ = [PlacedText(place, text) for place, text in WORDS]
-    new = shared(Noise("homoglyph"), 250_000, given_, MOVIE, Draw(seed))
+    new = change_share(Noise("homoglyph"), 250_000, given_, MOVIE, Draw(seed))
     found = {
         place + i: letter
         for place, text in new.items()
@@ -78,7 +78,7 @@ def test_a_share_of_look_alikes(seed: int, places: dict[int, str]) -> None:
 
 
 def test_a_look_alike_where_two_are_asked_for_and_one_can_be() -> None:
-    assert changed(Noise("homoglyph", 2), PlacedText(12, "film"), FILM, Draw()) == "f\u0456lm"
+    assert change_places(Noise("homoglyph", 2), PlacedText(12, "film"), FILM, Draw()) == "f\u0456lm"
 
 
 def test_no_character_is_its_own_look_alike_and_ascii_ones_come_back() -> None:
@@ -105,7 +105,7 @@ def test_what_changes_has_a_place_and_what_has_none_does_not(
     kind: str, text: str, places: int, seed: int
 ) -> None:
     noise = Noise(kind, places)
-    new = changed(noise, PlacedText(0, text), text, Draw(seed))
+    new = change_places(noise, PlacedText(0, text), text, Draw(seed))
     assert (new is not None) == has_place(noise, text)
     if kind != "typo" or places == 1:
         assert new != text, "a letter less and one twice may give the word again, as in `oo`"
@@ -120,7 +120,9 @@ def test_a_larger_share_changes_what_a_smaller_one_does(
     unit = " ".join(texts)
     places = [sum(len(text) + 1 for text in texts[:n]) for n in range(len(texts))]
     given_ = [PlacedText(place, text) for place, text in zip(places, texts, strict=True)]
-    few, many = (shared(Noise(kind), share, given_, unit, Draw()) for share in sorted((one, other)))
+    few, many = (
+        change_share(Noise(kind), share, given_, unit, Draw()) for share in sorted((one, other))
+    )
     for place, text in given_:
         if few[place] != text:
             assert many[place] != text
