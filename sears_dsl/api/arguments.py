@@ -196,7 +196,7 @@ def labelled_rows(
     names_of_columns(text=text, label=label, also=also, image=image, choices=choices)
     whole_numbers(1, limit=limit, sample=sample)
     rows = read_labelled(
-        data, column=text, label=used_label(data, label), also=also,
+        data, column=text, label=label_column(data, label), also=also,
         protection=protection_of(protect, spans), comparison=check_comparison(comparison),
         image=image, choices=choices, options=ReadOptions(limit=limit),
     )  # fmt: skip
@@ -214,7 +214,7 @@ def protection_of(protect: Sequence[str], spans: Sequence[str]) -> Protection:
     return Protection.parse(columns, pointing)
 
 
-def used_label(data: object, label: str | None) -> str | None:
+def label_column(data: object, label: str | None) -> str | None:
     """Return the column of labels: the named one, or ``label`` for pairs (text, label)."""
     if label is not None or not isinstance(data, list | tuple) or not data:
         return label
@@ -315,7 +315,7 @@ def matcher_of(
     return compile_with_sources(rulesets, tagger=chosen, seed=seed)
 
 
-def shown(on_progress: OnProgress | None) -> OnStage:
+def progress_reporter(on_progress: OnProgress | None) -> OnStage:
     """Return a function that reports progress, if anybody listens."""
 
     def show(stage: str, done: int, total: int | None) -> None:

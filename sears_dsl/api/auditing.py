@@ -12,25 +12,25 @@ from sears_dsl.api.arguments import (
     AnyRules,
     OnProgress,
     in_python,
+    label_column,
     labelled_rows,
     names_of,
     names_of_columns,
     one_of,
     predictor_of,
+    progress_reporter,
     read_once,
     remark,
     rulesets_together,
     shares,
-    shown,
     tagger_of,
-    used_label,
     whole_numbers,
 )
 from sears_dsl.api.results import (
     DocumentResult,
     RulesetsResult,
+    bar_label,
     draw_bars,
-    drawn_name,
     folder_to_write,
     left_out,
     new_axes,
@@ -227,8 +227,8 @@ class GridResult(DocumentResult):
                 axes.text(column, row, label, ha="center", va="center",
                           color="white" if value > 60 else "black")  # fmt: skip
         axes.set_xticks(range(len(self.document.models)),
-                        [drawn_name(each.name) for each in self.document.models])  # fmt: skip
-        axes.set_yticks(range(len(rules)), [drawn_name(each.rule) for each in rules])
+                        [bar_label(each.name) for each in self.document.models])  # fmt: skip
+        axes.set_yticks(range(len(rules)), [bar_label(each.rule) for each in rules])
         axes.set_title("per cent of the rows on which a model fails a rule")
         return axes
 
@@ -473,7 +473,7 @@ def audit(
             data, text=text, label=label, also=also, protect=protect, spans=spans,
             comparison=comparison, image=image, choices=choices, limit=limit,
         )  # fmt: skip
-        show = shown(on_progress)
+        show = progress_reporter(on_progress)
         show("loading the model", 0, None)
         several = named_models(model) if isinstance(model, list | tuple | Mapping) else None
         models = {
@@ -484,7 +484,7 @@ def audit(
             choice, own, folder=None, language=matcher.tagger.language, show=show, note=remark
         ) as measure:
             audit_choices = AuditChoices(
-                label=used_label(data, label), also=also, comparison=comparison,
+                label=label_column(data, label), also=also, comparison=comparison,
                 scope=scope, unit=unit, tau=choice.tau, score_at_most=score_at_most, seed=seed,
                 sure_from=sure_from, examples=examples, tolerance=_rate("tolerance", tolerance),
                 draws=draws, rates=read_rates(rates) if rates else (),

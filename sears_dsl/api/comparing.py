@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from sears_dsl.api.arguments import in_python, names_of, names_of_columns, read_once
 from sears_dsl.api.auditing import AnyAudit, GridResult, audit_document, named_audits
-from sears_dsl.api.results import DocumentResult, drawn_name, left_out, new_axes
+from sears_dsl.api.results import DocumentResult, bar_label, left_out, new_axes
 from sears_dsl.runtime.extras import need_learning
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ class ComparisonResult(DocumentResult):
             ("after", [each.failures.second_rate for each in compared]),
         ):
             axes.plot([100 * (rate or 0.0) for rate in rates], places, "o", label=name)
-        axes.set_yticks(places, [drawn_name(each.rule) for each in compared])
+        axes.set_yticks(places, [bar_label(each.rule) for each in compared])
         axes.invert_yaxis()
         axes.set_xlabel("per cent of the rows on which the model fails a rule")
         axes.legend()
@@ -175,7 +175,7 @@ class ErrorsResult(DocumentResult):
             ],
             fmt="o",
         )
-        axes.set_yticks(places, [drawn_name(each.name) for each in self.features])
+        axes.set_yticks(places, [bar_label(each.name) for each in self.features])
         axes.invert_yaxis()
         axes.set_xlabel("micro F1 lost where a feature is shuffled, points")
         return axes

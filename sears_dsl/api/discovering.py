@@ -15,17 +15,17 @@ from sears_dsl.api.arguments import (
     AnyRules,
     OnProgress,
     in_python,
+    label_column,
     labelled_rows,
     names_of,
     one_of,
     predictor_of,
+    progress_reporter,
     read_once,
     remark,
     rulesets_of,
     shares,
-    shown,
     tagger_of,
-    used_label,
     whole_numbers,
 )
 from sears_dsl.api.results import Result, TableResult, draw_bars, shown_findings
@@ -184,7 +184,7 @@ class AdversaryResult(TableResult):
 
 
 @contextmanager
-def _at_work(
+def _open_search(
     model: object,
     data: LabelledRows,
     choice: PartsChoice,
@@ -198,7 +198,7 @@ def _at_work(
     """Open what a search works with, and check the rows."""
     from sears_dsl.discovery.parts import check_rows, open_parts
 
-    show = shown(on_progress)
+    show = progress_reporter(on_progress)
     choice.require_scorer()
     own = choice.own()
     show("loading the model", 0, None)
@@ -336,7 +336,7 @@ def discover(
     need_discovery()
     from sears_dsl.data.labelled import read_texts
     from sears_dsl.discovery.algorithm import discover as search
-    from sears_dsl.discovery.cost import search_ahead
+    from sears_dsl.discovery.cost import estimate_search
     from sears_dsl.discovery.known_rules import load_known
     from sears_dsl.discovery.parts import PartsChoice, participants_of
     from sears_dsl.discovery.settings import Across, ProposeFrom, Settings
@@ -381,11 +381,11 @@ def discover(
         named = [str(each) for each in of_known if isinstance(each, str | Path)]
         rulesets = rulesets_of([each for each in of_known if not isinstance(each, str | Path)])
         others = [] if more_text is None else read_texts(read_once(more_text), like=text)
-        with _at_work(
+        with _open_search(
             model, rows, choice, comparison=comparison, batch_size=batch_size, tagger=tagger,
             on_progress=on_progress,
         ) as (predictor, searching, parts):  # fmt: skip
-            show = shown(on_progress)
+            show = progress_reporter(on_progress)
             discovery = search(
                 rows, predictor, paraphraser=parts.paraphraser, scorer=parts.scorer,
                 tagger=searching, settings=settings, text=others,
@@ -393,10 +393,10 @@ def discover(
                                  with_shipped=with_shipped and not paper),
                 journal=parts.journal, on_progress=show, began=began,
                 before_search=lambda right: show(
-                    str(search_ahead(right, predictor, parts.team)), 0, None),
+                    str(estimate_search(right, predictor, parts.team)), 0, None),
             )  # fmt: skip
             participants = participants_of(
-                predictor, parts, label=used_label(data, label), also=also
+                predictor, parts, label=label_column(data, label), also=also
             )
             return DiscoveryResult(discovery, participants, searching)
 
@@ -515,11 +515,11 @@ def adversaries(
             comparison=comparison, image=image, choices=choices, limit=limit, sample=sample,
             seed=seed,
         )  # fmt: skip
-        with _at_work(
+        with _open_search(
             model, rows, choice, comparison=comparison, batch_size=batch_size, tagger=tagger,
             on_progress=on_progress, confidence=avoid_important > 0,
         ) as (predictor, searching, parts):  # fmt: skip
-            show = shown(on_progress)
+            show = progress_reporter(on_progress)
             if strategic:
                 strategy = StrategicSettings(
                     avoid=avoid_important, unit=unit, tau=parts.scorer.tau if tau is None else tau,

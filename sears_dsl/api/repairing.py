@@ -14,17 +14,17 @@ from sears_dsl.api.arguments import (
     AnyRules,
     OnProgress,
     in_python,
+    label_column,
     matcher_of,
     names_of,
     names_of_columns,
     origins_of,
+    progress_reporter,
     protection_of,
     read_once,
     remark,
     rulesets_together,
     shares,
-    shown,
-    used_label,
     whole_numbers,
 )
 from sears_dsl.api.results import RulesetsResult, draw_bars
@@ -273,7 +273,7 @@ def augment(
         require_rules(rulesets)
         matcher = matcher_of(rulesets, tagger=tagger, seed=seed)
         table = read_table(data)
-        columns = columns_of(table, text=text, label=used_label(data, label), id_column=id_column)
+        columns = columns_of(table, text=text, label=label_column(data, label), id_column=id_column)
         augmented, record = augment_table(
             table, matcher, rulesets, columns=columns, tagger=matcher.tagger, choices=choices,
             oracle=None if oracle is None else open_oracle(oracle, rulesets),
@@ -529,7 +529,7 @@ def _experiment(
     also = names_of(also)
     names_of_columns(text=text, label=label, also=also)
     training, held_out = read_once(training), read_once(held_out)
-    named = used_label(training, label)
+    named = label_column(training, label)
     if named is None:
         raise UsageError("errors are measured against labels", help="name their column: label='…'")
     matcher = matcher_of(rulesets, tagger=tagger, seed=settings.seed)
@@ -555,7 +555,7 @@ def _experiment(
             training=table, held_out=rows, matcher=matcher, columns=columns, trainer=trainer,
             folder=Path(folder), oracle=None if oracle is None else open_oracle(oracle, rulesets),
         )  # fmt: skip
-        show = shown(on_progress)
+        show = progress_reporter(on_progress)
 
         def on_training(kind: str, seed: int, done: int, total: int) -> None:
             show(f"training: {kind}, seed {seed}", done, total)

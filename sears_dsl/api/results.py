@@ -196,11 +196,11 @@ def _cell(value: object) -> str:
     return html.escape(text if len(text) <= _LONGEST_CELL else text[:_LONGEST_CELL] + "…")
 
 
-def drawn_name(name: str) -> str:
+def bar_label(name: str) -> str:
     r"""Return a rule as the label of a bar: cut if it is long, and not read as a formula.
 
     Example:
-        >>> drawn_name("$1 -> $1.VBD")
+        >>> bar_label("$1 -> $1.VBD")
         '\\$1 -> \\$1.VBD'
     """
     return short_name(name).replace("$", r"\$")
@@ -254,7 +254,7 @@ def draw_bars(
     ]
     places = range(len(names))
     axes.barh(places, [100 * share for share in shares], xerr=errors, capsize=3)
-    axes.set_yticks(places, list(map(drawn_name, names)))
+    axes.set_yticks(places, list(map(bar_label, names)))
     axes.invert_yaxis()
     axes.set_xlim(0, 100)
     axes.set_xlabel("per cent")

@@ -11,10 +11,10 @@ from sears_dsl.api.arguments import (
     in_python,
     names_of,
     names_of_columns,
+    progress_reporter,
     read_once,
     remark,
     shares,
-    shown,
     whole_numbers,
 )
 from sears_dsl.api.results import TableResult
@@ -231,7 +231,7 @@ def paraphrase(
             scorer=NO_SCORER, paraphraser=paraphraser, pivots=names_of(pivots), beam=beam,
             device=device, jobs=jobs,
         )  # fmt: skip
-        show = shown(on_progress)
+        show = progress_reporter(on_progress)
         with open_parts(choice, choice.own(), folder=None, show=show, note=remark) as parts:
             paraphrases = remembered_paraphrases(
                 parts.paraphraser,

@@ -16,10 +16,10 @@ from sears_dsl.api.arguments import (
     labelled_rows,
     names_of,
     predictor_of,
+    progress_reporter,
     read_once,
     remark,
     shares,
-    shown,
     tagger_of,
     whole_numbers,
 )
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from sears_dsl.tagging.tagger import Tagger
     from sears_dsl.vetting.merging import Judged, Review, ReviewOutcome
     from sears_dsl.vetting.outputs import WrittenFiles
-    from sears_dsl.vetting.review.deciding import Deciding
+    from sears_dsl.vetting.review.deciding import ReviewSession
     from sears_dsl.vetting.running import VettingPlace
 
 
@@ -270,7 +270,7 @@ def vet(
     from sears_dsl.vetting.journal_oracle import open_oracle
     from sears_dsl.vetting.review.template_session import TemplateSession
     from sears_dsl.vetting.running import (
-        Sitting,
+        VettingInputs,
         judges_templates,
         open_journals,
         pages_of,
@@ -297,7 +297,7 @@ def vet(
             )
             _ = measure.tau  # raises if a scorer of the user's own has none
         chosen = tagger_of(tagger, [ruleset])
-        show = shown(on_progress)
+        show = progress_reporter(on_progress)
         sitting = None
         if not of_templates:
             compile_with_sources([ruleset], tagger=chosen)
@@ -307,7 +307,7 @@ def vet(
             )  # fmt: skip
             show("loading the model", 0, None)
             predictor = predictor_of(model, batch_size=batch_size, comparison=comparison)
-            sitting = Sitting(
+            sitting = VettingInputs(
                 data=rows, predictor=predictor, tagger=chosen, scorer=measure, tau=tau,
                 comparison=comparison, most=most,
                 adversaries=None if adversaries is None else str(adversaries),
@@ -319,7 +319,7 @@ def vet(
             if changed:
                 remark(changed)
             journals = opening.enter_context(open_journals(place, note=remark))
-            sessions: Mapping[str, Deciding] = (
+            sessions: Mapping[str, ReviewSession] = (
                 {name: TemplateSession(ruleset, journal) for name, journal in journals.items()}
                 if sitting is None
                 else sitting.sessions(ruleset, journals, show=show, note=remark)

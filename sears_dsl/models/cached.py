@@ -152,7 +152,7 @@ class CachedPredictor:
         self._announce = announce
         self._announced = 0
         # What surrounds its code: commands keep what it prints apart from what they print.
-        self.aside: Callable[[], AbstractContextManager[None]] = nullcontext
+        self.surround: Callable[[], AbstractContextManager[None]] = nullcontext
         self._refused: set[str] = set()
         self._labels: dict[str, str] = {}
         self._answers: dict[str, Answer] = {}
@@ -264,7 +264,7 @@ class CachedPredictor:
 
         batches = _batches(missing, self.batch_size, in_time)
         began = time.monotonic()
-        with self.aside():
+        with self.surround():
             for batch, batch_answers in _side_by_side(answers, batches, self._connections):
                 self.asked += len(batch)
                 self.seconds += time.monotonic() - began

@@ -541,7 +541,7 @@ def test_what_is_printed_aside_stands_between_two_stages(
 ) -> None:
     with stages(shown=True, every=0.05) as show:
         show("trying known rules", 3, 9)
-        with show.aside():
+        with show.pause():
             before = capsys.readouterr().err.splitlines()
             time.sleep(0.2)
             click.echo("nothing else in here", err=True)

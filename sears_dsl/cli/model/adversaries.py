@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sears_dsl.cli.commands import ProjectCommand
-from sears_dsl.cli.options.model import SearchingOptions, model_options, noting, workplace
+from sears_dsl.cli.options.model import SearchingOptions, model_options, note_printer, open_search
 from sears_dsl.cli.options.shared import FilePath
 from sears_dsl.cli.screen.console import console, stages
 from sears_dsl.errors import counted
@@ -75,7 +75,7 @@ def adversaries_command(output: Path, *, top: int, **options: Any) -> None:
         tau=chosen.tau, comparison=chosen.compare, budget_seconds=chosen.budget_seconds
     )
     quiet = chosen.quiet
-    with stages(shown=not quiet) as show, workplace(output, chosen, show=show) as work:
+    with stages(shown=not quiet) as show, open_search(output, chosen, show=show) as work:
         from sears_dsl.discovery.adversaries import adversary_columns, best_of_each_row
         from sears_dsl.discovery.algorithm import adversaries_of
 
@@ -114,7 +114,7 @@ def _reword_strategically(output: Path, top: int, chosen: AdversariesOptions) ->
     quiet, avoid = chosen.quiet, chosen.avoid_important
     with (
         stages(shown=not quiet) as show,
-        workplace(output, chosen, show=show, confidence=bool(avoid)) as work,
+        open_search(output, chosen, show=show, confidence=bool(avoid)) as work,
     ):
         from sears_dsl.discovery.adversaries import StrategicSettings, reword, reworded_columns
 
@@ -127,7 +127,7 @@ def _reword_strategically(output: Path, top: int, chosen: AdversariesOptions) ->
                 avoid=avoid, unit=chosen.unit, tau=tau, comparison=chosen.compare,
                 wrong_rows=chosen.every,
             ),
-            on_stage=show, note=noting(quiet=quiet),
+            on_stage=show, note=note_printer(quiet=quiet),
         )  # fmt: skip
         written = [each for each in rewordings if each.flips or chosen.every]
         write_columns(reworded_columns(written, work.data), output, form)

@@ -14,7 +14,7 @@ import click
 from click.core import ParameterSource
 
 from sears_dsl.cli.commands import ProjectCommand
-from sears_dsl.cli.options.model import SearchingOptions, Workplace, model_options, workplace
+from sears_dsl.cli.options.model import SearchingOptions, SearchInputs, model_options, open_search
 from sears_dsl.cli.options.shared import FilePath, chosen_as, json_option
 from sears_dsl.cli.screen.console import Stages, console, echo_document, stages
 from sears_dsl.runtime.extras import need_discovery
@@ -127,7 +127,7 @@ def discover_command(output: Path, **options: Any) -> None:
     if chosen.paper:
         chosen = _as_in_paper(chosen)
     settings, quiet = chosen.settings(), chosen.quiet
-    with stages(shown=not quiet) as show, workplace(output, chosen, show=show) as work:
+    with stages(shown=not quiet) as show, open_search(output, chosen, show=show) as work:
         from sears_dsl.data.labelled import read_texts
         from sears_dsl.discovery.algorithm import discover
         from sears_dsl.discovery.known_rules import load_known
@@ -168,7 +168,7 @@ class SearchScreen:
     def __init__(
         self,
         show: Stages,
-        work: Workplace,
+        work: SearchInputs,
         chosen: DiscoverOptions,
         *,
         clock: Callable[[], float] = time.monotonic,
@@ -192,7 +192,7 @@ class SearchScreen:
         data = self._work.data
         for path, texts in ((data.path, data.texts), (" ".join(self._chosen.texts), text)):
             for note in notes_on(texts, looks_english=looks_english):
-                with self._show.aside():
+                with self._show.pause():
                     click.echo(f"note: {path}: {note}", err=True)
 
     def known(self, known_flips: KnownFlips) -> None:
@@ -210,15 +210,15 @@ class SearchScreen:
         self._print_known(so_far=False)
         if self._chosen.quiet:
             return
-        from sears_dsl.discovery.cost import search_ahead
+        from sears_dsl.discovery.cost import estimate_search
         from sears_dsl.paraphrasing.prompted import PromptedPart
 
         predictor = self._work.predictor
-        ahead = search_ahead(right, predictor, self._work.parts.team)
+        ahead = estimate_search(right, predictor, self._work.parts.team)
         parts = [each for each in (self._work.parts.paraphraser, self._work.parts.scorer)
                  if isinstance(each, PromptedPart)]  # fmt: skip
         requests = sum(len(each.rows_for(right.texts)) for each in parts)
-        with self._show.aside():
+        with self._show.pause():
             click.echo(str(ahead), err=True)
             if self._chosen.model.startswith(("http", "llm:")):
                 requests += ahead.questions
@@ -235,7 +235,7 @@ class SearchScreen:
         if self._known is not None and not self._chosen.quiet:
             from sears_dsl.cli.screen.discovery import print_known
 
-            with self._show.aside():
+            with self._show.pause():
                 print_known(self._out, self._known, so_far=so_far)
 
 

@@ -24,7 +24,7 @@ from sears_dsl.cli.options.model import (
     choices_option,
     compare_option,
     image_option,
-    load_aside,
+    load_quietly,
 )
 from sears_dsl.cli.options.shared import FilePath, chosen_as
 from sears_dsl.cli.options.unfinished import Resuming, resuming_options, unfinished_run
@@ -270,7 +270,7 @@ def _trainer(
         chosen.command,
         chosen.model,
         load=partial(
-            load_aside, store=store, batch_size=chosen.batch_size, comparison=chosen.compare
+            load_quietly, store=store, batch_size=chosen.batch_size, comparison=chosen.compare
         ),
         format="jsonl" if training.format == "squad" else training.format,
     )

@@ -17,8 +17,8 @@ from sears_dsl.cli.commands import ProjectArgument, ProjectCommand
 from sears_dsl.cli.options import shared
 from sears_dsl.cli.options.model import (
     AskingOptions,
-    asking,
-    noting,
+    note_printer,
+    open_run,
     pivot_option,
     scorer_option,
     tell_of_protection,
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from sears_dsl.language.ruleset import Ruleset
     from sears_dsl.meaning.scorers import Scorer
     from sears_dsl.tagging.tagger import Tagger
-    from sears_dsl.vetting.review.deciding import Deciding
+    from sears_dsl.vetting.review.deciding import ReviewSession
     from sears_dsl.vetting.running import VettingPlace
 
 
@@ -110,7 +110,7 @@ def vet_command(rules: str, **options: Any) -> None:
     from sears_dsl.tagging.tagger import load_tagger
     from sears_dsl.vetting.journal_oracle import open_oracle
     from sears_dsl.vetting.review.template_session import TemplateSession
-    from sears_dsl.vetting.running import Sitting, judges_templates, open_journals, place_of
+    from sears_dsl.vetting.running import VettingInputs, judges_templates, open_journals, place_of
     from sears_dsl.vetting.web.serving import listen
 
     # Nothing is written beside a shipped ruleset.
@@ -142,7 +142,7 @@ def vet_command(rules: str, **options: Any) -> None:
         opened.enter_context(listening)
         journals = opened.enter_context(open_journals(place, note=say))
         if of_templates or chosen.model is None:
-            sessions: Mapping[str, Deciding] = {
+            sessions: Mapping[str, ReviewSession] = {
                 name: TemplateSession(place.ruleset, each) for name, each in journals.items()
             }
             serve(sessions, listening, load_tagger(tagger))
@@ -150,13 +150,13 @@ def vet_command(rules: str, **options: Any) -> None:
         telling = opened.enter_context(ExitStack())
         show = telling.enter_context(stages(shown=not quiet))
         first = next(iter(place.journals.values()))
-        asked = asking(
+        asked = open_run(
             first, replace(chosen, tagger=tagger), models=[chosen.model], show=show, goes_on=True
         )
         inputs = opened.enter_context(asked)
-        _tell_of(inputs.data, place.ruleset, chosen.most, noting(quiet=quiet))
+        _tell_of(inputs.data, place.ruleset, chosen.most, note_printer(quiet=quiet))
         sitting = shared.chosen_as(
-            Sitting, vars(chosen), data=inputs.data, predictor=inputs.predictor,
+            VettingInputs, vars(chosen), data=inputs.data, predictor=inputs.predictor,
             tagger=inputs.tagger, scorer=scorer, comparison=chosen.compare, oracle=oracle,
             cached=not chosen.no_cache,
         )  # fmt: skip
@@ -166,7 +166,7 @@ def vet_command(rules: str, **options: Any) -> None:
         if any(session.left for session in sessions.values()):
             # Leaves the answers of the model where the next start finds them.
             inputs.run.keep = True
-            noting(quiet=quiet)(
+            note_printer(quiet=quiet)(
                 f"the answers of the model stay in {inputs.run.folder.name}, so that it is not "
                 "asked again; remove the folder if nobody goes on"
             )
@@ -184,7 +184,7 @@ def _tell_of(data: LabelledRows, ruleset: Ruleset, most: int, note: Callable[[st
 
 def _serve(
     place: VettingPlace,
-    sessions: Mapping[str, Deciding],
+    sessions: Mapping[str, ReviewSession],
     listening: socket,
     tagger: Tagger,
     *,
@@ -244,7 +244,7 @@ def _say_hello(pages: Mapping[str, str], file: Path | None, *, quiet: bool) -> N
         webbrowser.open(file.as_uri())
 
 
-def _say_goodbye(place: VettingPlace, sessions: Mapping[str, Deciding]) -> None:
+def _say_goodbye(place: VettingPlace, sessions: Mapping[str, ReviewSession]) -> None:
     for name, session in sessions.items():
         where = f"decisions are in {place.journals[name]}"
         decisions = where if session.journal.entries else "no decisions"

@@ -2,8 +2,8 @@
 
 In: the values of options, which click gives a command by name. Out: one typed object of them
 (`AskingOptions`, `SearchingOptions`), and what it names, opened. Nothing heavy is imported before
-the command runs. `scored_options` and `asking` are for commands that only ask the model;
-`model_options` and `workplace` for those that also reword sentences and score pairs.
+the command runs. `scored_options` and `open_run` are for commands that only ask the model;
+`model_options` and `open_search` for those that also reword sentences and score pairs.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from sears_dsl.cli.options.unfinished import (
     resuming_options,
     unfinished_run,
 )
-from sears_dsl.cli.screen.console import printing_aside
+from sears_dsl.cli.screen.console import printing_to_stderr
 from sears_dsl.defaults import DEFAULT_SCORER, DEFAULT_TAGGER, SCORER_NAMES
 from sears_dsl.errors import DataError
 from sears_dsl.runtime.files import is_there
@@ -279,23 +279,23 @@ class AskingOptions(DataOptions, Resuming):
                  "on_error", "inputs")  # fmt: skip
         chosen = {name: value for name in names if (value := getattr(self, name)) is not None}
         own = dict(zip(specs, options_of_each(chosen, specs), strict=True))
-        announce = noting(quiet=self.quiet)
+        announce = note_printer(quiet=self.quiet)
 
         def load(spec: str) -> CachedPredictor:
-            return load_aside(
+            return load_quietly(
                 spec, store=store, comparison=self.compare, announce=announce, **own[spec]
             )
 
         return load
 
 
-def load_aside(spec: str, **options: Any) -> CachedPredictor:
+def load_quietly(spec: str, **options: Any) -> CachedPredictor:
     """Call `load_predictor`, and keep what the model's code prints off standard output."""
     from sears_dsl.models.loading import load_predictor
 
-    with printing_aside():
+    with printing_to_stderr():
         model = load_predictor(spec, **options)
-    model.aside = printing_aside
+    model.surround = printing_to_stderr
     return model
 
 
@@ -352,14 +352,14 @@ class RunInputs:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Workplace(RunInputs):
+class SearchInputs(RunInputs):
     """What a run works with that rewords sentences and scores pairs."""
 
     parts: Parts
 
 
 @contextmanager
-def asking(
+def open_run(
     output: Path,
     chosen: AskingOptions,
     *,
@@ -396,12 +396,12 @@ def asking(
                 tagger = load_tagger(chosen.tagger or DEFAULT_TAGGER)
                 yield RunInputs(data=data, predictor=predictor, tagger=tagger, run=run, load=load)
             finally:
-                note = noting(quiet=chosen.quiet)
+                note = note_printer(quiet=chosen.quiet)
                 for remark in (remark for each in loaded for remark in each.remarks):
                     note(remark)
 
 
-def noting(*, quiet: bool) -> Callable[[str], None]:
+def note_printer(*, quiet: bool) -> Callable[[str], None]:
     """Return a function that tells the user something, unless the command is to be quiet."""
 
     def note(sentence: str) -> None:
@@ -418,10 +418,10 @@ def tell_of_protection(data: LabelledRows, note: Callable[[str], None]) -> None:
 
 
 @contextmanager
-def workplace(
+def open_search(
     output: Path, chosen: SearchingOptions, *, show: OnStage, confidence: bool = False
-) -> Iterator[Workplace]:
-    """Open what `asking` opens, and the parts; ``confidence``: the model has to give confidences.
+) -> Iterator[SearchInputs]:
+    """Open what `open_run` opens, and the parts; ``confidence``: the model has to give confidences.
 
     Raises:
         DataError: the output, a file, would lie in a folder that is not there.
@@ -434,14 +434,14 @@ def workplace(
             f"{output} cannot be written: there is no folder {output.parent}",
             help=f"make it first: mkdir -p {output.parent}",
         )
-    choice, note = parts_choice(vars(chosen)), noting(quiet=chosen.quiet)
+    choice, note = parts_choice(vars(chosen)), note_printer(quiet=chosen.quiet)
     choice.require_scorer()
     own = choice.own()
     if choice.readings:
         from sears_dsl.vetting.journal_oracle import readings_in_words
 
         note(f"note: {readings_in_words(choice.readings)}")
-    with asking(output, chosen, models=[chosen.model], show=show) as inputs:
+    with open_run(output, chosen, models=[chosen.model], show=show) as inputs:
         tell_of_protection(inputs.data, note)
         check_rows(
             inputs.data, inputs.predictor, own, comparison=chosen.compare,
@@ -451,4 +451,4 @@ def workplace(
             choice, own, folder=inputs.run.folder, language=inputs.tagger.language, show=show,
             note=note,
         ) as parts:  # fmt: skip
-            yield Workplace(**vars(inputs), parts=parts)
+            yield SearchInputs(**vars(inputs), parts=parts)

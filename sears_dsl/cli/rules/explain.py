@@ -49,7 +49,7 @@ def explain_command(rules: tuple[str, ...], *, rule_ids: tuple[str, ...], **opti
     _tell_of_templates(sentence, rulesets)
     chosen = load_tagger(tagger_in_language(options["tagger"], rulesets))
     try:
-        explained = explained_in(sentence, rulesets, chosen, rule_ids)
+        explained = explain_text(sentence, rulesets, chosen, rule_ids)
     except CompileError:
         from sears_dsl.engine.matcher import compile_rules
 
@@ -85,7 +85,7 @@ def _tell_of_templates(sentence: str, rulesets: Sequence[Ruleset]) -> None:
         click.echo("\n".join(writing or [none]), err=True)
 
 
-class Explained(NamedTuple):
+class ExplainedText(NamedTuple):
     """A text with what the rules do in it."""
 
     text: str
@@ -102,9 +102,9 @@ class Explained(NamedTuple):
         }
 
 
-def explained_in(
+def explain_text(
     sentence: str, rulesets: Sequence[Ruleset], tagger: Tagger, rule_ids: Sequence[str] = ()
-) -> Explained:
+) -> ExplainedText:
     """Explain rules in a sentence, which may pin its tags."""
     from sears_dsl.tagging.pinned import parse_pinned
     from sears_dsl.tagging.tokens import Tokens, cut_contractions
@@ -115,7 +115,9 @@ def explained_in(
     explained = [
         pair for ruleset in rulesets for pair in _of_ruleset(ruleset, row, tagger, rule_ids)
     ]
-    return Explained(text, tokens, [rule for rule, _ in explained], [each for _, each in explained])
+    return ExplainedText(
+        text, tokens, [rule for rule, _ in explained], [each for _, each in explained]
+    )
 
 
 def _of_ruleset(
@@ -148,7 +150,7 @@ def _of_ruleset(
         yield rule, replace(explain_sentences(text, spans, parts, firsts), rule_id=rule_id)
 
 
-def print_explained(explained: Explained) -> None:
+def print_explained(explained: ExplainedText) -> None:
     """Print the tokens with their tags, then the rules that fire, then those that nearly did."""
     out = console()
     grid = plain_table("", "token", "coarse", "fine")

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 import click
 
 from sears_dsl.cli.options.shared import json_option, tagger_option
-from sears_dsl.cli.rules.explain import Explained, explained_in, print_explained
+from sears_dsl.cli.rules.explain import ExplainedText, explain_text, print_explained
 from sears_dsl.cli.screen.console import echo_json
 from sears_dsl.errors import UsageError, printable
 from sears_dsl.runtime.files import is_file
@@ -49,7 +49,7 @@ def try_command(rule: str, texts: tuple[str, ...], *, tagger: str, as_json: bool
     compile_with_sources([ruleset], tagger=chosen)  # finds what only the tokenizer tells
     for finding in ruleset.warnings:
         click.echo(finding.render() + "\n", err=True)
-    explained = (explained_in(text, [ruleset], chosen) for text in _lines(texts))
+    explained = (explain_text(text, [ruleset], chosen) for text in _lines(texts))
     if as_json:
         echo_json([each.as_json_object() for each in explained])
     elif len(texts) == 1 and texts[0] != "-":
@@ -76,7 +76,7 @@ def _lines(texts: Sequence[str]) -> Iterator[str]:
             ) from error
 
 
-def _print_line(explained: Explained) -> None:
+def _print_line(explained: ExplainedText) -> None:
     """Print on one line what a text becomes, or the reason why the closest rule does not fire."""
     fired = [each for each in explained.explanations if each.fired]
     if fired:

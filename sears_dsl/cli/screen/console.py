@@ -4,7 +4,7 @@ A change is marked as ``[-old-]{+new+}``, on a terminal also in red and green, s
 depends on colour.
 
 `stages` shows progress on standard error: its lines go on while a model works and reports nothing;
-what a command prints in between (`Stages.aside`) is not drawn over; nothing is written after the
+what a command prints in between (`Stages.pause`) is not drawn over; nothing is written after the
 end of the block. Costs a thread that sleeps.
 
 Warnings and notes (`warn_of_tagger`, `tell_of_templates`, …) change neither output nor exit code;
@@ -90,8 +90,8 @@ def echo_document(content: str) -> None:
     echo_json(json.loads(content))
 
 
-class _Aside:
-    """The state of `printing_aside`, which all threads share as they share the streams."""
+class _StderrState:
+    """The state of `printing_to_stderr`, which all threads share as they share the streams."""
 
     lock = threading.Lock()
     blocks = 0
@@ -100,27 +100,27 @@ class _Aside:
 
 
 @contextmanager
-def printing_aside() -> Iterator[None]:
+def printing_to_stderr() -> Iterator[None]:
     """Send what is printed in this block, even by other programs, to standard error.
 
     Several threads may be in it at once: the last one to leave restores standard output.
     """
-    with _Aside.lock:
-        if not _Aside.blocks:
+    with _StderrState.lock:
+        if not _StderrState.blocks:
             sys.stdout.flush()
-            _Aside.descriptor, _Aside.stream = os.dup(1), sys.stdout
+            _StderrState.descriptor, _StderrState.stream = os.dup(1), sys.stdout
             os.dup2(2, 1)
             sys.stdout = sys.stderr
-        _Aside.blocks += 1
+        _StderrState.blocks += 1
     try:
         yield
     finally:
-        with _Aside.lock:
-            _Aside.blocks -= 1
-            if not _Aside.blocks:
-                sys.stdout = _Aside.stream
-                os.dup2(_Aside.descriptor, 1)
-                os.close(_Aside.descriptor)
+        with _StderrState.lock:
+            _StderrState.blocks -= 1
+            if not _StderrState.blocks:
+                sys.stdout = _StderrState.stream
+                os.dup2(_StderrState.descriptor, 1)
+                os.close(_StderrState.descriptor)
 
 
 def as_json_object(finding: Diagnostic) -> dict[str, object]:
@@ -215,7 +215,7 @@ class Stages:
         """Show how many of a stage are done; `total` is None where nobody knows."""
 
     @contextmanager
-    def aside(self) -> Iterator[None]:
+    def pause(self) -> Iterator[None]:
         """Let a block print, or ask, without being drawn over."""
         yield
 
@@ -266,7 +266,7 @@ class _Lines(Stages):
                     click.echo(str(self._begun[self._current]), err=True)
 
     @contextmanager
-    def aside(self) -> Iterator[None]:
+    def pause(self) -> Iterator[None]:
         with self._writing:
             yield
 
@@ -302,7 +302,7 @@ class _StageBars(Stages):
         self._bar.update(self._tasks[name], completed=done, total=total)
 
     @contextmanager
-    def aside(self) -> Iterator[None]:
+    def pause(self) -> Iterator[None]:
         # What was drawn stays above what is printed; bars of later stages come below it.
         self.close()
         yield

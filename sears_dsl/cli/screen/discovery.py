@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
-    from sears_dsl.discovery.counts import Closest
+    from sears_dsl.discovery.counts import NearMiss
     from sears_dsl.discovery.known_rules import KnownFlips
     from sears_dsl.discovery.result.found_rules import Discovery, FoundRule
 
@@ -361,7 +361,7 @@ def _nothing_new(discovery: Discovery) -> Iterator[str]:
     known = [each for each in discovery.rules if each.source]
     yield "no new rules" + ("; the rules above were known before" if known else " were found")
     if not known:
-        yield from _borne(discovery)
+        yield from _withstood(discovery)
     closest = discovery.closest[:_CLOSEST]
     if closest:
         yield "closest to passing:"
@@ -371,7 +371,7 @@ def _nothing_new(discovery: Discovery) -> Iterator[str]:
     yield from (f"  {each}" for each in help_)
 
 
-def _borne(discovery: Discovery) -> Iterator[str]:
+def _withstood(discovery: Discovery) -> Iterator[str]:
     """Say what is known about a model that nothing flips."""
     funnel = discovery.funnel
     if not _withstands(discovery):
@@ -394,7 +394,7 @@ def _withstands(discovery: Discovery) -> bool:
     return not flipped and bool(tried and funnel.distinct_rewrites) and not funnel.not_asked
 
 
-def _came_close(each: Closest, discovery: Discovery) -> str:
+def _came_close(each: NearMiss, discovery: Discovery) -> str:
     """A rule that was not found, and what it lacked."""
     rows = counted(each.asked, "row")
     if each.asked < each.changed:
@@ -484,7 +484,7 @@ def _what_helps(discovery: Discovery) -> Iterator[str]:
         )
 
 
-def _helps(each: Closest, discovery: Discovery) -> Iterator[str]:
+def _helps(each: NearMiss, discovery: Discovery) -> Iterator[str]:
     funnel, least = discovery.funnel, discovery.least_flips(known=each.judged is None)
     rule = _cut(each.rule)
     if each.lacks == "flips" and each.flips:

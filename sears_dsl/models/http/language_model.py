@@ -175,7 +175,7 @@ class PromptSettings:
 
     def body(self, row: Row) -> dict[str, Any]:
         """The request about a row."""
-        messages = [{"role": "user", "content": self.filled(row)}]
+        messages = [{"role": "user", "content": self.prompt_for(row)}]
         if self.system:
             messages.insert(0, {"role": "system", "content": self.system})
         sent = {"model": self.model, "messages": messages, "temperature": 0, **self.parameters}
@@ -183,7 +183,7 @@ class PromptSettings:
             sent.setdefault("max_tokens", self.room)
         return sent
 
-    def filled(self, row: Row) -> str:
+    def prompt_for(self, row: Row) -> str:
         """The prompt about a row."""
 
         def part(match: re.Match[str]) -> str:
@@ -334,7 +334,7 @@ class LanguageModel:
     def forecast(self, rows: Sequence[Row]) -> str:
         """What it will cost to ask about rows, by the lengths of their prompts."""
         settings = self._settings
-        texts = [settings.filled(row) for row in rows]
+        texts = [settings.prompt_for(row) for row in rows]
         messages = 2 if settings.system else 1
         characters = sum(map(len, texts)) + len(settings.system) * len(rows)
         sent = characters // _CHARACTERS_A_TOKEN + messages * _TOKENS_A_MESSAGE * len(rows)
