@@ -28,9 +28,9 @@ from sears_dsl.models.function import CallablePredictor
 from sears_dsl.tagging.cache import CachedTagger, TagCache
 from sears_dsl.tagging.tagger import load_tagger
 from sears_dsl.vetting.journal import Journal
-from sears_dsl.vetting.review.session import Session
+from sears_dsl.vetting.review.session import RuleSession
 from sears_dsl.vetting.review.workbench import Workbench
-from sears_dsl.vetting.web.serving import settle
+from sears_dsl.vetting.web.serving import freeze_objects
 
 ROWS = 10_000
 PATIENCE = 0.08
@@ -62,8 +62,8 @@ def main() -> None:
         tempfile.TemporaryDirectory() as folder,
         Journal(Path(folder, "a.jsonl"), ruleset=ruleset, reviewer="a") as journal,
     ):
-        session = Session(bench, journal)
-        settle()
+        session = RuleSession(bench, journal)
+        freeze_objects()
         for rule in RULES:
             found.append(measured(session, rule))
             told, right = found[-1].figures["mistakes"], counted(bench, session, rule)
@@ -72,7 +72,7 @@ def main() -> None:
     write_record("typing_rules", found)
 
 
-def measured(session: Session, rule: str) -> Row:
+def measured(session: RuleSession, rule: str) -> Row:
     """One rule, typed for the first time."""
     begun = time.perf_counter()
     typed = session.typed(rule)
@@ -102,7 +102,7 @@ def measured(session: Session, rule: str) -> Row:
     )
 
 
-def counted(bench: Workbench, session: Session, rule: str) -> int:
+def counted(bench: Workbench, session: RuleSession, rule: str) -> int:
     """The mistakes of a rule once more, in one call of the model itself."""
     done, labels = session.trials.applied(rule).applications, bench.data.labels
     if labels is None:

@@ -28,8 +28,8 @@ from sears_dsl.tagging.tokens import cut_contractions
 from sears_dsl.vetting.journal import REVIEWER, Journal
 from sears_dsl.vetting.merging import read_reviews
 from sears_dsl.vetting.outputs import write_vetted, written_sentence
-from sears_dsl.vetting.review.deciding import Deciding
-from sears_dsl.vetting.review.session import Session
+from sears_dsl.vetting.review.deciding import ReviewSession
+from sears_dsl.vetting.review.session import RuleSession
 from sears_dsl.vetting.review.workbench import Workbench, choices_of_rules, read_choices
 from sears_dsl.vetting.web.routes import application
 
@@ -52,7 +52,7 @@ class VettingPlace:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Sitting:
+class VettingInputs:
     """What people judge with: arguments of `sears.vet`; tags are cached on disk if that pays."""
 
     data: LabelledRows
@@ -73,7 +73,7 @@ class Sitting:
         *,
         show: OnStage,
         note: Callable[[str], None],
-    ) -> dict[str, Session]:
+    ) -> dict[str, RuleSession]:
         """Create a session for each reviewer."""
         # Read before the model is asked, so that an unreadable file is reported at once.
         chosen = None if self.adversaries is None else read_choices(self.adversaries)
@@ -97,7 +97,7 @@ class Sitting:
             note(f"the oracle rejected {bench.rejected:,} rewrites, which are not shown")
         choices = choices_of_rules(bench, bench.effects) if chosen is None else chosen
         return {
-            name: Session(bench, journal, most=self.most, choices=choices)
+            name: RuleSession(bench, journal, most=self.most, choices=choices)
             for name, journal in journals.items()
         }
 
@@ -178,7 +178,7 @@ def _remove_undecided(journal: Journal) -> None:
 
 
 def pages_of(
-    place: VettingPlace, sessions: Mapping[str, Deciding], *, tagger: Tagger, listening: socket
+    place: VettingPlace, sessions: Mapping[str, ReviewSession], *, tagger: Tagger, listening: socket
 ) -> tuple[Any, Mapping[str, str]]:
     """The application that serves the sessions on a socket, and each reviewer's page address."""
 

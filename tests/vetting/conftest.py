@@ -15,7 +15,7 @@ from sears_dsl.models.cached import CachedPredictor
 from sears_dsl.models.predictor import Row
 from sears_dsl.tagging.pinned import PinnedTagger
 from sears_dsl.vetting.journal import Clock, Journal
-from sears_dsl.vetting.review.session import Session
+from sears_dsl.vetting.review.session import RuleSession
 from sears_dsl.vetting.review.workbench import Workbench
 
 RULES = """\
@@ -108,8 +108,8 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-def session(bench: Workbench, tmp_path: Path, clock: Clock) -> Iterator[Session]:
+def session(bench: Workbench, tmp_path: Path, clock: Clock) -> Iterator[RuleSession]:
     with Journal(
         tmp_path / "ana.jsonl", ruleset=bench.ruleset, reviewer="ana", now=clock
     ) as journal:
-        yield Session(bench, journal)
+        yield RuleSession(bench, journal)

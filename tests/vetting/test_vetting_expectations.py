@@ -20,7 +20,7 @@ from sears_dsl.vetting.journal import Journal, read_journal
 from sears_dsl.vetting.journal_oracle import read_oracle, read_readings
 from sears_dsl.vetting.merging import read_reviews
 from sears_dsl.vetting.outputs import judged_pairs, write_vetted
-from sears_dsl.vetting.review.session import Session
+from sears_dsl.vetting.review.session import RuleSession
 from sears_dsl.vetting.review.workbench import Workbench, choices_of_rules
 
 TEXTS = [f"it is {word} {number}" for word in ("good", "bad", "dull") for number in range(5)]
@@ -61,7 +61,7 @@ GOOD = ("it is good 0", "it is not good 0")
 
 
 @pytest.fixture
-def session(tmp_path: Path) -> Iterator[Session]:
+def session(tmp_path: Path) -> Iterator[RuleSession]:
     path = tmp_path / "words.sear"
     path.write_text(RULES, "utf-8")
     labels = tuple((text.split()[-2],) for text in TEXTS)
@@ -71,10 +71,10 @@ def session(tmp_path: Path) -> Iterator[Session]:
     bench = Workbench(ruleset, data, CachedPredictor(Reader()), tokens=tagger.tag(TEXTS),
                       tagger=tagger)  # fmt: skip
     with Journal(tmp_path / "ana.jsonl", ruleset=ruleset, reviewer="ana") as journal:
-        yield Session(bench, journal)
+        yield RuleSession(bench, journal)
 
 
-def decide(session: Session, kind: str, **content: object) -> None:
+def decide(session: RuleSession, kind: str, **content: object) -> None:
     session.prepare(kind, content)
     session.decide(kind, content, revision=session.state.revision)
 
@@ -105,7 +105,7 @@ def test_what_changes_the_label_is_no_adversary_to_pick() -> None:
     assert not choices_of_rules(changing, changing.effects)
 
 
-def test_an_edited_rule_keeps_what_it_expects(session: Session, tmp_path: Path) -> None:
+def test_an_edited_rule_keeps_what_it_expects(session: RuleSession, tmp_path: Path) -> None:
     """Of fifteen denied rows ten stay as they were; of the five good ones none does."""
     assert session.rule("deny")["summary"]["flips"] == 10
     edited = "is bad -> is not bad"
@@ -124,7 +124,7 @@ def test_an_edited_rule_keeps_what_it_expects(session: Session, tmp_path: Path) 
     assert (rule.name, str(rule.expectation)) == ("deny", "flip")
 
 
-def test_what_is_said_of_labels_is_no_judgement_of_meaning(session: Session) -> None:
+def test_what_is_said_of_labels_is_no_judgement_of_meaning(session: RuleSession) -> None:
     rows = {"rule": "deny", "row": 1}
     decide(session, "pair", **rows, same=True)
     decide(session, "pair", rule="deny", row=6, same=False)
@@ -146,7 +146,7 @@ def test_what_is_said_of_labels_is_no_judgement_of_meaning(session: Session) -> 
 
 
 def test_what_does_not_fit_narrows_the_rule_and_is_seen_on_its_own_examples(
-    session: Session,
+    session: RuleSession,
 ) -> None:
     decide(session, "pair", rule="deny", row=6, same=False)
     view = session.rule("deny")
@@ -160,7 +160,7 @@ def test_what_does_not_fit_narrows_the_rule_and_is_seen_on_its_own_examples(
     assert session.journal.entries[-1].content["expect"] == "flip"
 
 
-def test_that_the_meaning_changes_is_no_reason_where_the_label_may(session: Session) -> None:
+def test_that_the_meaning_changes_is_no_reason_where_the_label_may(session: RuleSession) -> None:
     assert "label" in session.rule("deny")["reasons"]
     assert "meaning" not in session.rule("deny")["reasons"]
     assert "meaning" in session.rule("keep")["reasons"]
@@ -172,7 +172,7 @@ def test_that_the_meaning_changes_is_no_reason_where_the_label_may(session: Sess
     assert verdict.reason in session.overview()["reasons"]
 
 
-def test_an_oracle_takes_a_mark_for_rules_of_its_kind(session: Session) -> None:
+def test_an_oracle_takes_a_mark_for_rules_of_its_kind(session: RuleSession) -> None:
     decide(session, "pair", rule="deny", row=1, same=False)
     oracle = read_oracle(session.journal.path, [session.bench.ruleset])
     denied, same = (Candidate({"text": GOOD[1]}, *GOOD, rule) for rule in ("deny", "keep"))

@@ -23,7 +23,7 @@ from sears_dsl.vetting.decisions import replay, task_of
 from sears_dsl.vetting.journal import Clock, Journal, JournalEntry, read_journal, ruleset_digest
 from sears_dsl.vetting.merging import agreement, read_reviews
 from sears_dsl.vetting.outputs import left_out_path, write_pairs, write_vetted
-from sears_dsl.vetting.review.session import Session
+from sears_dsl.vetting.review.session import RuleSession
 from sears_dsl.vetting.review.workbench import Workbench
 
 
@@ -363,7 +363,7 @@ def test_every_field_of_a_journal_may_have_been_changed(
             write_vetted(ruleset, reviews, out, tagger=PinnedTagger())
             write_pairs(reviews, tmp_path / "pairs.csv")
             with Journal(path, ruleset=ruleset, reviewer="ana") as journal:
-                Session(bench, journal)  # looks at everything as it begins
+                RuleSession(bench, journal)  # looks at everything as it begins
         except SearsError:
             refused += 1
             continue

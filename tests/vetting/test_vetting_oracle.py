@@ -13,7 +13,7 @@ from sears_dsl.language.loader import parse
 from sears_dsl.vetting.journal import Journal
 from sears_dsl.vetting.journal_oracle import open_oracle, read_oracle
 from sears_dsl.vetting.review.workbench import Workbench
-from sears_dsl.vetting.running import Sitting
+from sears_dsl.vetting.running import VettingInputs
 
 RULES = parse("rule film: movie -> film\nrule tape: movie -> tape\n", path="words.sear")
 
@@ -83,7 +83,7 @@ def test_what_an_oracle_rejects_nobody_is_shown(bench: Workbench) -> None:
             return [int(each.text.split(" no ")[1][0]) % 2 == 1 for each in candidates]
 
     told: list[str] = []
-    sitting = Sitting(data=bench.data, predictor=bench.predictor, tagger=bench.tagger,
+    sitting = VettingInputs(data=bench.data, predictor=bench.predictor, tagger=bench.tagger,
                       oracle=NoNumber(), cached=False)  # fmt: skip
     assert sitting.sessions(bench.ruleset, {}, show=lambda *_: None, note=told.append) == {}
     whole = sum(len(bench.effects.applications.of_rule(rule)) for rule in range(5))

@@ -18,7 +18,7 @@ from free_port import free_port
 
 from sears_dsl.errors import ModelError, UsageError
 from sears_dsl.vetting.journal import Journal, read_journal
-from sears_dsl.vetting.review.session import Session
+from sears_dsl.vetting.review.session import RuleSession
 from sears_dsl.vetting.review.workbench import Workbench
 from sears_dsl.vetting.web import serving
 from sears_dsl.vetting.web.routes import application
@@ -42,7 +42,7 @@ class Reply(NamedTuple):
 class Place(NamedTuple):
     port: int
     folder: Path
-    sessions: dict[str, Session]
+    sessions: dict[str, RuleSession]
 
     def request(
         self,
@@ -74,7 +74,7 @@ def place(bench: Workbench, tmp_path: Path) -> Iterator[Place]:
     sessions = {}
     for name in TOKENS.values():
         journal = Journal(tmp_path / f"{name}.jsonl", ruleset=bench.ruleset, reviewer=name)
-        sessions[name] = Session(bench, journal)
+        sessions[name] = RuleSession(bench, journal)
     app = application(
         sessions,
         tokens=TOKENS,

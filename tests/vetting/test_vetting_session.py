@@ -15,24 +15,24 @@ from sears_dsl.language.rule import LABEL_STAYS, Rule
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.vetting.journal import Journal, read_journal
 from sears_dsl.vetting.review.deciding import Outdated
-from sears_dsl.vetting.review.session import Session
+from sears_dsl.vetting.review.session import RuleSession
 from sears_dsl.vetting.review.workbench import RuleTable, Workbench, choices_of_rules
 
 
-def ids(session: Session) -> dict[str, str]:
+def ids(session: RuleSession) -> dict[str, str]:
     """Rule text → id."""
     return {item["text"]: item["id"] for item in session.overview()["judge"]["items"]}
 
 
-def queue(session: Session) -> list[str]:
+def queue(session: RuleSession) -> list[str]:
     return [item["text"] for item in session.overview()["judge"]["items"] if not item["verdict"]]
 
 
-def decide(session: Session, kind: str, **content: object) -> None:
+def decide(session: RuleSession, kind: str, **content: object) -> None:
     session.decide(kind, content, revision=session.state.revision)
 
 
-def test_rules_come_by_what_they_add(session: Session) -> None:
+def test_rules_come_by_what_they_add(session: RuleSession) -> None:
     """good -> fine flips 20 rows, movie -> film 10 of them again, the others none."""
     assert queue(session)[0] == "good -> fine"
     items = {item["text"]: item for item in session.overview()["judge"]["items"]}
@@ -42,7 +42,7 @@ def test_rules_come_by_what_they_add(session: Session) -> None:
     assert len(items) == 5
 
 
-def test_a_rejection_selects_the_rest_anew(session: Session) -> None:
+def test_a_rejection_selects_the_rest_anew(session: RuleSession) -> None:
     rule = ids(session)
     before = {item["text"]: item["gain"] for item in session.overview()["judge"]["items"]}
     assert before["movie -> film"] == 0
@@ -60,7 +60,7 @@ def test_a_rejection_selects_the_rest_anew(session: Session) -> None:
 
 def test_a_budget_shows_fewer_and_lets_others_in(bench: Workbench, tmp_path: Path) -> None:
     with Journal(tmp_path / "b.jsonl", ruleset=bench.ruleset, reviewer="ana") as journal:
-        session = Session(bench, journal, most=1)
+        session = RuleSession(bench, journal, most=1)
         assert queue(session) == ["good -> fine"]
         decide(session, "reject", rule=ids(session)["good -> fine"], reason="grammar")
         assert queue(session) == ["movie -> film"]
@@ -69,7 +69,7 @@ def test_a_budget_shows_fewer_and_lets_others_in(bench: Workbench, tmp_path: Pat
         assert session.overview()["judge"]["mistakes"] == 10
 
 
-def test_skipped_rules_come_last_and_undo_takes_decisions_back(session: Session) -> None:
+def test_skipped_rules_come_last_and_undo_takes_decisions_back(session: RuleSession) -> None:
     rule = ids(session)
     first = queue(session)
     decide(session, "skip", rule=rule["good -> fine"])
@@ -82,7 +82,7 @@ def test_skipped_rules_come_last_and_undo_takes_decisions_back(session: Session)
         decide(session, "undo", task="judge")
 
 
-def test_an_edit_counts_with_what_the_new_rule_does(session: Session) -> None:
+def test_an_edit_counts_with_what_the_new_rule_does(session: RuleSession) -> None:
     rule = ids(session)
     decide(session, "edit", rule=rule["good -> fine"], new="good  movie -> fine movie")
     verdict = session.rule(rule["good -> fine"])["verdict"]
@@ -96,7 +96,7 @@ def test_an_edit_counts_with_what_the_new_rule_does(session: Session) -> None:
         decide(session, "edit", rule=rule["movie -> film"], new="movie  ->  film")
 
 
-def test_a_decision_about_an_older_state_is_refused(session: Session) -> None:
+def test_a_decision_about_an_older_state_is_refused(session: RuleSession) -> None:
     rule = ids(session)["good -> fine"]
     session.decide("accept", {"rule": rule}, revision=0)
     with pytest.raises(Outdated, match="another tab"):
@@ -106,7 +106,7 @@ def test_a_decision_about_an_older_state_is_refused(session: Session) -> None:
 
 
 def test_the_journal_alone_brings_everything_back(
-    session: Session, bench: Workbench, ruleset: Ruleset
+    session: RuleSession, bench: Workbench, ruleset: Ruleset
 ) -> None:
     rule = ids(session)
     decide(session, "accept", rule=rule["movie -> film"])
@@ -117,10 +117,10 @@ def test_the_journal_alone_brings_everything_back(
     before = session.overview()
     session.journal.close()
     with Journal(session.journal.path, ruleset=ruleset, reviewer="ana") as journal:
-        assert Session(bench, journal).overview() == before
+        assert RuleSession(bench, journal).overview() == before
 
 
-def test_examples_are_mistakes_or_all_rows(session: Session) -> None:
+def test_examples_are_mistakes_or_all_rows(session: RuleSession) -> None:
     rule = ids(session)["movie -> film"]
     mistakes = session.examples(rule, mistakes=True, first=0, most=4)
     everything = session.examples(rule, mistakes=False, first=0, most=50)
@@ -138,7 +138,7 @@ def test_examples_are_mistakes_or_all_rows(session: Session) -> None:
     assert not any(each["flip"] for each in everything["examples"][10:])
 
 
-def test_a_typed_rule_is_read_in_the_ruleset_and_told_with_a_caret(session: Session) -> None:
+def test_a_typed_rule_is_read_in_the_ruleset_and_told_with_a_caret(session: RuleSession) -> None:
     typed = session.typed("good -> nice")
     assert (typed["text"], typed["changed"], typed["findings"]) == ("good -> nice", 20, [])
     wrong = session.typed("good NUON -> nice")
@@ -149,7 +149,7 @@ def test_a_typed_rule_is_read_in_the_ruleset_and_told_with_a_caret(session: Sess
         assert session.typed(text)["findings"], text
 
 
-def test_mistakes_of_a_typed_rule_and_of_all_saved(session: Session) -> None:
+def test_mistakes_of_a_typed_rule_and_of_all_saved(session: RuleSession) -> None:
     found = session.mistakes("movie -> film", deadline=monotonic() + 300)
     assert found["complete"]
     assert (found["flips"], found["mistakes"], found["with_this"]) == (10, 0, 10)
@@ -166,7 +166,7 @@ def test_mistakes_of_a_typed_rule_and_of_all_saved(session: Session) -> None:
     assert session.overview()["write"]["mistakes"] == 20
 
 
-def test_a_slow_model_is_asked_bit_by_bit_and_never_twice(session: Session, model: Any) -> None:
+def test_a_slow_model_is_asked_bit_by_bit_and_never_twice(session: RuleSession, model: Any) -> None:
     before = model.asked
     found = session.mistakes("no -> nr", deadline=0.0)
     asked = found["asked"]
@@ -179,7 +179,7 @@ def test_a_slow_model_is_asked_bit_by_bit_and_never_twice(session: Session, mode
     assert model.asked - before == 40
 
 
-def test_the_closest_adversary_or_none(session: Session, bench: Workbench) -> None:
+def test_the_closest_adversary_or_none(session: RuleSession, bench: Workbench) -> None:
     session.choices = choices_of_rules(bench, bench.effects)
     number = next(
         place
@@ -221,7 +221,7 @@ def test_the_closest_adversary_or_none(session: Session, bench: Workbench) -> No
     ],
 )
 def test_nothing_unread_gets_into_the_journal(
-    session: Session, kind: str, content: dict[str, object]
+    session: RuleSession, kind: str, content: dict[str, object]
 ) -> None:
     with pytest.raises(UsageError):
         decide(session, kind, **content)
@@ -236,7 +236,7 @@ def test_rules_of_sets_and_options_are_typed_as_they_will_be_read(
     rows = bench.data
     other = Workbench(load(file), rows, bench.predictor, tokens=bench.tokens, tagger=bench.tagger)
     with Journal(tmp_path / "s.jsonl", ruleset=other.ruleset, reviewer="ana") as journal:
-        session = Session(other, journal)
+        session = RuleSession(other, journal)
         assert session.typed("@MOOD movie -> movie")["changed"] == 20
         assert session.typed("Good -> odd")["changed"] == 0
         explained = session.rule(ids(session)["@MOOD -> odd"])["signs"]
@@ -244,7 +244,7 @@ def test_rules_of_sets_and_options_are_typed_as_they_will_be_read(
 
 
 def test_pairs_of_a_verdict_are_drawn_from_all_that_the_rule_does(
-    session: Session, bench: Workbench
+    session: RuleSession, bench: Workbench
 ) -> None:
     """Those that are shown first have the best S, and would move a threshold that is fitted."""
     rule = ids(session)["movie -> film"]
@@ -279,10 +279,10 @@ def test_an_edit_asks_and_applies_the_new_rule_alone(bench: Workbench, tmp_path:
         bench.ruleset, bench.data, bench.predictor, tokens=bench.tokens, tagger=bench.tagger
     )
     with Journal(tmp_path / "ana.jsonl", ruleset=bench.ruleset, reviewer="ana") as journal:
-        _edit_and_look(Session(bench, journal), bench)
+        _edit_and_look(RuleSession(bench, journal), bench)
 
 
-def _edit_and_look(session: Session, bench: Counting) -> None:
+def _edit_and_look(session: RuleSession, bench: Counting) -> None:
     before = len(bench.applied)
     rules = ids(session)
     for old, new in {"book -> novel": "book -> great film", "good -> fine": "good -> bad"}.items():
@@ -306,7 +306,7 @@ def _edit_and_look(session: Session, bench: Counting) -> None:
 # ---------------------------------------------------------------- narrowed rules
 
 
-def test_a_pair_that_differs_proposes_the_rule_that_leaves_it_out(session: Session) -> None:
+def test_a_pair_that_differs_proposes_the_rule_that_leaves_it_out(session: RuleSession) -> None:
     """movie -> film changes good movies and bad ones; a bad one is marked."""
     rule = ids(session)["movie -> film"]
     assert session.rule(rule)["narrowed"] == []
@@ -326,7 +326,7 @@ def test_a_pair_that_differs_proposes_the_rule_that_leaves_it_out(session: Sessi
     assert session.rule(rule)["narrowed"] == []
 
 
-def test_a_narrowed_rule_is_taken_as_an_edit_and_taken_back(session: Session) -> None:
+def test_a_narrowed_rule_is_taken_as_an_edit_and_taken_back(session: RuleSession) -> None:
     rule = ids(session)["movie -> film"]
     decide(session, "pair", rule=rule, row=2, same=False)
     [narrowed] = session.rule(rule)["narrowed"]
@@ -339,7 +339,7 @@ def test_a_narrowed_rule_is_taken_as_an_edit_and_taken_back(session: Session) ->
     assert session.rule(rule)["narrowed"] == [narrowed]
 
 
-def test_marks_that_nothing_tells_apart_propose_nothing_and_say_so(session: Session) -> None:
+def test_marks_that_nothing_tells_apart_propose_nothing_and_say_so(session: RuleSession) -> None:
     rule = ids(session)["book -> novel"]
     everywhere = session.examples(rule, mistakes=False, first=0, most=50)["examples"]
     for each in everywhere:
@@ -349,7 +349,7 @@ def test_marks_that_nothing_tells_apart_propose_nothing_and_say_so(session: Sess
 
 
 def test_a_pair_marked_under_another_rule_counts_where_this_one_writes_it_too(
-    session: Session,
+    session: RuleSession,
 ) -> None:
     rule = ids(session)
     decide(session, "pair", rule=rule["good movie -> good film"], row=1, same=False)

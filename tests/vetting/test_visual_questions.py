@@ -24,7 +24,7 @@ from sears_dsl.models.http.endpoint import RequestMap
 from sears_dsl.models.predictor import Row
 from sears_dsl.tagging.pinned import PinnedTagger
 from sears_dsl.vetting.journal import Journal
-from sears_dsl.vetting.review.session import Session
+from sears_dsl.vetting.review.session import RuleSession
 from sears_dsl.vetting.review.workbench import Workbench
 from sears_dsl.vetting.web.routes import application
 
@@ -123,7 +123,7 @@ def test_the_vetting_page_shows_picture_and_choices(rows: Path, tmp_path: Path) 
         tagger=tagger,
     )  # fmt: skip
     with Journal(tmp_path / "a.vetting.jsonl", ruleset=ruleset, reviewer="ana") as journal:
-        session = Session(bench, journal, most=20, choices=())
+        session = RuleSession(bench, journal, most=20, choices=())
         app = application({"ana": session}, tokens={"t": "ana"}, hosts=frozenset({"testserver"}),
                           write=lambda: "")  # fmt: skip
         page = TestClient(app)

@@ -25,7 +25,7 @@ class Outdated(SearsError):  # noqa: N818 - nothing went wrong: somebody was fas
     """A decision about a state that is not the present one."""
 
 
-class Deciding(ABC):
+class ReviewSession(ABC):
     """The work of one reviewer, whatever she judges."""
 
     def __init__(self, journal: Journal) -> None:

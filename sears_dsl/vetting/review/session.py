@@ -24,7 +24,7 @@ from sears_dsl.language.rule import Expectation, Metadata, Rule
 from sears_dsl.vetting import decisions
 from sears_dsl.vetting.journal import Journal
 from sears_dsl.vetting.review import workbench
-from sears_dsl.vetting.review.deciding import Deciding, View, meaningless, rejection, text_of
+from sears_dsl.vetting.review.deciding import ReviewSession, View, meaningless, rejection, text_of
 from sears_dsl.vetting.review.explanation import explained, in_words, sides
 from sears_dsl.vetting.review.trials import Trials, proposals
 
@@ -41,7 +41,7 @@ class QueuePlace:
     twin: int | None = None
 
 
-def order(
+def review_queue(
     coverage: Coverage,
     *,
     rules: int,
@@ -73,7 +73,7 @@ def order(
     return sorted(places, key=lambda each: each.rule in last)
 
 
-class Session(Deciding):
+class RuleSession(ReviewSession):
     """The work of one reviewer on rules; at most `most` are to be accepted, the paper's B."""
 
     def __init__(
@@ -134,7 +134,7 @@ class Session(Deciding):
         ]
         skipped = {self._ids[each.rule] for each in self._verdicts("skip")}
         accepted, rejected, replaced, effects = self._decided()
-        places = order(
+        places = review_queue(
             effects.coverage, rules=len(self._ids), most=self.most, accepted=accepted,
             rejected=rejected, replaced=replaced, skipped=skipped,
         )  # fmt: skip

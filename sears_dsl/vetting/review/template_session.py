@@ -20,10 +20,10 @@ from sears_dsl.language.printer import print_template
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.vetting.decisions import TEMPLATE_REASONS, RejectedSentence
 from sears_dsl.vetting.journal import Journal
-from sears_dsl.vetting.review.deciding import Deciding, View, meaningless, rejection, text_of
+from sears_dsl.vetting.review.deciding import ReviewSession, View, meaningless, rejection, text_of
 
 
-class TemplateSession(Deciding):
+class TemplateSession(ReviewSession):
     """The work of one reviewer on templates."""
 
     def __init__(self, ruleset: Ruleset, journal: Journal) -> None:

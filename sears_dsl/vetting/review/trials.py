@@ -34,7 +34,7 @@ _LONGEST = 2_000
 
 
 @dataclass(frozen=True, slots=True)
-class Typed:
+class TypedRule:
     """The result of reading a line: a rule, its canonical text and warnings, or errors."""
 
     rule: Rule | None
@@ -56,12 +56,12 @@ class RuleReader:
         # Decisions and questions to the model run in two threads.
         self._lock = Lock()
 
-    def read(self, line: str) -> Typed:
+    def read(self, line: str) -> TypedRule:
         """Read one line as a rule."""
         with self._lock:
             return self._read(line)
 
-    def _read(self, line: str) -> Typed:
+    def _read(self, line: str) -> TypedRule:
         if len(line) > _LONGEST:
             return _wrong("E101", f"a rule of {len(line):,} characters is too long to be typed")
         if len(line.splitlines()) > 1:
@@ -81,9 +81,9 @@ class RuleReader:
             scoped = replace(self._ruleset, rules=tuple(rules))
             compile_with_sources([scoped], tagger=self._tagger)
         except RuleSyntaxError as error:
-            return Typed(None, "", tuple(self._moved(error.diagnostics)))
+            return TypedRule(None, "", tuple(self._moved(error.diagnostics)))
         warnings = tuple(self._moved(parsed.warnings))
-        return Typed(rules[0], print_rule(rules[0]), warnings)
+        return TypedRule(rules[0], print_rule(rules[0]), warnings)
 
     def _moved(self, findings: Iterable[Diagnostic]) -> Iterable[Diagnostic]:
         """The findings about the line, as if it stood alone."""
@@ -95,12 +95,12 @@ class RuleReader:
                 yield replace(each, path="rule", span=replace(each.span, line=line))
 
 
-def _no_rule() -> Typed:
+def _no_rule() -> TypedRule:
     return _wrong("E101", "this is not a rule", help="write: antecedent -> consequent")
 
 
-def _wrong(code: str, message: str, *, help: str = "") -> Typed:  # noqa: A002 - the field's term
-    return Typed(None, "", (Diagnostic(code, message, help=help, path="rule"),))
+def _wrong(code: str, message: str, *, help: str = "") -> TypedRule:  # noqa: A002 - the field's term
+    return TypedRule(None, "", (Diagnostic(code, message, help=help, path="rule"),))
 
 
 _REMEMBERED = 256

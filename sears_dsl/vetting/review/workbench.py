@@ -28,7 +28,7 @@ from sears_dsl.discovery.selection import Coverage, coverage_of
 from sears_dsl.effects.applications import Applications, applications_of
 from sears_dsl.effects.asked_model import AskedModel, OnStage
 from sears_dsl.effects.flips import RightRows
-from sears_dsl.effects.oracle import Oracle, accepted
+from sears_dsl.effects.oracle import Oracle, accepted_rewrites
 from sears_dsl.engine.rewrite.rewrites import Rewrites, ShownPiece, change
 from sears_dsl.errors import DataError, UsageError
 from sears_dsl.language.printer import print_rule
@@ -239,7 +239,7 @@ class Workbench:
         """The rewrites that the oracle keeps; the others are counted."""
         if self.oracle is None:
             return rewrites
-        allowed, rejected = accepted(rewrites, self.data, self.oracle, needed=False)
+        allowed, rejected = accepted_rewrites(rewrites, self.data, self.oracle, needed=False)
         self.rejected += rejected.total()
         return allowed
 
@@ -299,7 +299,7 @@ class Workbench:
         """Whether the answer to a rewritten row is not what its rule expects."""
         if expect.kind == "label":
             return not answers_equal(answer, expect.label, comparison=self._comparison)
-        return self._right.flipped(self._number[row], answer) == (expect.kind == "same")
+        return self._right.is_flip(self._number[row], answer) == (expect.kind == "same")
 
     def summary(self, effects: RuleTable, rule: int) -> RuleSummary:
         """Count what one rule does."""
@@ -343,7 +343,7 @@ class Workbench:
             choices=self.data.choices_at(row),
             beside=tuple(
                 (name, text if len(text) <= _BESIDE else text[: _BESIDE - 1] + "…")
-                for name, text in self.data.beside(row)
+                for name, text in self.data.other_texts(row)
             ),
         )
 

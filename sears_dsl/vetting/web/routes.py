@@ -37,8 +37,8 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from sears_dsl.errors import DataError, ModelError, SearsError, UsageError
-from sears_dsl.vetting.review.deciding import Deciding, Outdated
-from sears_dsl.vetting.review.session import Session
+from sears_dsl.vetting.review.deciding import Outdated, ReviewSession
+from sears_dsl.vetting.review.session import RuleSession
 from sears_dsl.vetting.review.template_session import TemplateSession
 from sears_dsl.vetting.web.security import PageGuard
 
@@ -69,14 +69,14 @@ PageAnswer: TypeAlias = Callable[["_PageRequest"], Awaitable[object]]
 class _PageRequest(NamedTuple):
     """A request: the reviewer's session, the query and the JSON body."""
 
-    session: Deciding
+    session: ReviewSession
     query: Mapping[str, str]
     content: Mapping[str, Any]
 
     @property
-    def rules(self) -> Session:
+    def rules(self) -> RuleSession:
         """The session, which must be about rules."""
-        if not isinstance(self.session, Session):
+        if not isinstance(self.session, RuleSession):
             raise UsageError("no rules are judged here", help="load the page again")
         return self.session
 
@@ -132,7 +132,7 @@ def _mistakes(request: _PageRequest) -> object:
 
 
 def application(
-    sessions: Mapping[str, Deciding],
+    sessions: Mapping[str, ReviewSession],
     *,
     tokens: Mapping[str, str],
     hosts: frozenset[str],
@@ -196,7 +196,7 @@ async def _failed(_request: Request, error: Exception) -> Response:
 
 
 def _answering(
-    answer: PageAnswer, sessions: Mapping[str, Deciding]
+    answer: PageAnswer, sessions: Mapping[str, ReviewSession]
 ) -> Callable[[Request], Awaitable[Response]]:
     async def respond(request: Request) -> Response:
         try:

@@ -97,7 +97,7 @@ def redirection(address: str) -> Iterator[Path]:
         Path(name).unlink(missing_ok=True)
 
 
-def settle() -> None:
+def freeze_objects() -> None:
     """Exempt everything that is loaded now from garbage collection.
 
     The collector would go through millions of objects of rows and taggers again and again, for up
@@ -111,7 +111,7 @@ def serve(
     app: ASGIApp, listening: socket.socket, *, on_ready: Callable[[], None] = lambda: None
 ) -> None:
     """Answer requests until Ctrl-C."""
-    settle()
+    freeze_objects()
     on_ready()
     try:
         uvicorn.Server(_config(app)).run(sockets=[listening])
