@@ -113,7 +113,7 @@ def _paper_rules(right: RightRows, tagger: Tagger) -> list[Row]:
         made = [(each.row, each.text) for each in rewrites if each.rule == rule]
         answers = right.ask([row for row, _ in made], [text for _, text in made])
         flips = np.array(
-            [right.flipped(row, said) for (row, _), said in zip(made, answers, strict=True)], bool
+            [right.is_flip(row, said) for (row, _), said in zip(made, answers, strict=True)], bool
         )
         rows.append(
             Row(f"the paper's rule {name}", {"changed": len(made), "flips": int(flips.sum())})

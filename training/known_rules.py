@@ -33,7 +33,7 @@ from scipy.special import betainc, betaln
 
 from benchmarks.judged_rewrites import READ
 from sears_dsl.catalogue import shipped_rulesets
-from sears_dsl.discovery.known_rules import NOT_ACCEPTED, READERS_VERSION, believed
+from sears_dsl.discovery.known_rules import NOT_ACCEPTED, READERS_VERSION, acceptance_test
 from sears_dsl.language.loader import load
 from sears_dsl.language.printer import print_rule
 from sears_dsl.language.rule import Rule
@@ -166,7 +166,7 @@ def main() -> None:
     rules = known_rules()
     entry = readers_file(rules)
     write_atomically(FILE, (json.dumps(entry, ensure_ascii=False, indent=1) + "\n").encode())
-    left = [name for name in entry["rules"] if not believed()(rules[name])]
+    left = [name for name in entry["rules"] if not acceptance_test()(rules[name])]
     sys.stdout.write(f"{len(entry['rules'])} rules were read; too rarely accepted: {left}\n")
     sys.stdout.write(f"not read: {entry['unread']}\n")
 

@@ -274,7 +274,7 @@ class _FilePass:
 
     def _parts(self, finished: int) -> Iterator[bytes]:
         """The parts after the finished ones; ``latest`` is the tally of the part just yielded."""
-        batches = self.crew.finished(self._unfinished(finished), self.matcher)
+        batches = self.crew.work_on(self._unfinished(finished), self.matcher)
         for number, (part, tally) in enumerate(batches, start=finished + 1):
             self.latest = tally
             yield part

@@ -310,7 +310,7 @@ class Crew:
     def __init__(self, recipe: MatcherRecipe, task: BatchTask, *, jobs: int | None) -> None:
         self._recipe, self._task = recipe, task
         self._jobs = usable_cores() if jobs is None else jobs
-        self._alone_until = time.monotonic() + _START_SECONDS if jobs is None else -math.inf
+        self._start_others_at = time.monotonic() + _START_SECONDS if jobs is None else -math.inf
         self._others: list[Process[Batch, Finished]] = []
 
     def start(self, matcher: Matcher | None = None) -> None:
@@ -324,14 +324,14 @@ class Crew:
             # Forks need not read the kernels that this process has read before.
             if matcher is None or undecided():
                 return
-        elif time.monotonic() < self._alone_until:
+        elif time.monotonic() < self._start_others_at:
             return
         ready = partial(_ready, self._recipe, self._task)
         answerer = None if matcher is None else partial(self._task.run, matcher)
         for _ in range(self._jobs - 1):  # one by one: an interrupt must not lose any
             self._others.append(Process(ready, answerer=answerer))
 
-    def finished(self, batches: Iterable[Batch], matcher: Matcher) -> Iterator[Finished]:
+    def work_on(self, batches: Iterable[Batch], matcher: Matcher) -> Iterator[Finished]:
         """Do the task on batches, in their order.
 
         This process reads, and works on a batch itself whenever no other one has room for it; those

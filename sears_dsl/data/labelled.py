@@ -117,7 +117,7 @@ class LabelledRows:
         text = "" if self.choices is None else self.rows[place][self.choices]
         return tuple(filter(None, text.split(BETWEEN_CHOICES)))
 
-    def beside(self, place: int) -> tuple[tuple[str, str], ...]:
+    def other_texts(self, place: int) -> tuple[tuple[str, str], ...]:
         """The other texts of a row that the model reads, each with its column."""
         shown = {*self.columns_at(place), self.image, self.choices}
         return tuple((name, text) for name, text in self.rows[place].items() if name not in shown)

@@ -122,9 +122,9 @@ def find_adversaries(
         for (_, number, text), answer in zip(questions, answers, strict=True)
         if answer is not None
     }
-    flips = sorted(pair for pair, answer in known.items() if right.flipped(pair[0], answer))
+    flips = sorted(pair for pair, answer in known.items() if right.is_flip(pair[0], answer))
     # This comes first, with one portion of rows at most: without a base rate nothing is proven.
-    drawn = one_of_each_row(
+    drawn = one_paraphrase_a_row(
         right, known if base else (), scorer=scorer, tau=tau, in_time=in_time, portion=portion
     )
     equivalents: list[tuple[int, str]] = []
@@ -158,7 +158,7 @@ def find_adversaries(
     )
 
 
-def one_of_each_row(
+def one_paraphrase_a_row(
     right: RightRows,
     paraphrases: Iterable[tuple[int, str]],
     *,

@@ -17,8 +17,8 @@ worth S of its flip. With M models:
   such rows, and c rows the other way round, is worth (b - c)/b, so that alone it counts b - c: how
   much more often it makes the first fail. It counts only if that is often enough.
 
-The diagram shows `meaning_first`; `paper_order` asks the model about all paraphrases and all
-candidates, and judges what flips.
+The diagram shows `search_meaning_first`; `search_in_paper_order` asks the model about all
+paraphrases and all candidates, and judges what flips.
 
 Source: Ribeiro, Singh, Guestrin, "Semantically Equivalent Adversarial Rules for Debugging NLP
 Models", ACL 2018, Algorithm 1.
@@ -43,8 +43,8 @@ from sears_dsl.discovery.orders import (
     OnKnown,
     Search,
     SearchOutcome,
-    meaning_first,
-    paper_order,
+    search_in_paper_order,
+    search_meaning_first,
 )
 from sears_dsl.discovery.result.found_rules import Discovery, FoundRule, HeldOutRows, found_rules
 from sears_dsl.discovery.selection import (
@@ -52,7 +52,7 @@ from sears_dsl.discovery.selection import (
     RuleSelection,
     complete_scores,
     coverage_of,
-    covering,
+    covering_applications,
     select,
 )
 from sears_dsl.discovery.settings import Budget, Settings, Stage
@@ -172,12 +172,12 @@ def discover(
             f"what one model has, none shares and none is told apart by ({settings.across})",
             help="name several: every:SPEC,SPEC",
         )
-    here, held = _held_apart(right, settings)
+    here, held = _split_right_rows(right, settings)
     searched, apart = right.part(here), search.held_out(right.part(held))
     outcome = (
-        paper_order(search, searched)
+        search_in_paper_order(search, searched)
         if settings.order == "paper"
-        else meaning_first(search, searched, apart)
+        else search_meaning_first(search, searched, apart)
     )
     candidates = outcome.candidates
     on_progress("selecting", 0, len(candidates.passed))
@@ -259,7 +259,9 @@ def _across(
     if settings.across == "any":
         return coverage
     chosen = candidates.applications.select(candidates.passed)
-    entries = covering(chosen, flips=flips, scores=_weights(candidates, scores), tau=search.tau)
+    entries = covering_applications(
+        chosen, flips=flips, scores=_weights(candidates, scores), tau=search.tau
+    )
     fails = fails_of_models(candidates.applications, right, flips)[chosen.rewrites[entries]]
     least = settings.known_flips(len(right))
     return across_models(coverage, fails, shared=settings.across == "shared", least=least)
@@ -308,7 +310,7 @@ def _with_numbers(
     )  # fmt: skip
 
 
-def _held_apart(right: RightRows, settings: Settings) -> tuple[Sequence[int], Sequence[int]]:
+def _split_right_rows(right: RightRows, settings: Settings) -> tuple[Sequence[int], Sequence[int]]:
     """The right rows to find rules on, and those that are held out to measure the rules."""
     share = settings.share_held_out(len(right))
     if not share:

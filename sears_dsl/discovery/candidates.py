@@ -107,9 +107,7 @@ class Candidates:
         """These candidates and then others, before they are applied; no rule may be in both."""
         return Candidates((*self.rows, *others.rows))
 
-    def applied(
-        self, tokens: Tokens, *, tagger: Tagger, guards: Guards | None = None
-    ) -> Candidates:
+    def apply(self, tokens: Tokens, *, tagger: Tagger, guards: Guards | None = None) -> Candidates:
         """These candidates, applied to rows at their first instance; see `apply_candidates`."""
         applications = apply_candidates(
             self.rules, tokens, tagger=tagger, scopes=[each.scope for each in self.rows],

@@ -53,7 +53,7 @@ class SearchEstimate:
         )
 
 
-def search_ahead(right: RightRows, predictor: CachedPredictor, team: Team) -> SearchEstimate:
+def estimate_search(right: RightRows, predictor: CachedPredictor, team: Team) -> SearchEstimate:
     """What a search of these rows will take from now on, judged by the model's time so far."""
     texts, most, recipe = right.texts, right.questions.most, team.recipe
     questions = _QUESTIONS_WITHOUT_LIMIT * len(texts)

@@ -55,7 +55,7 @@ class HeldOut:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Closest:
+class NearMiss:
     """A rule that was not found but came closer than others, and what it lacked."""
 
     rule: str  # its canonical text

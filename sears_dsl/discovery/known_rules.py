@@ -71,7 +71,7 @@ class KnownRules:
         pairs = zip(self.rules, self.scopes, strict=True)
         return np.array([is_writable(rule, scope) for rule, scope in pairs], np.bool_)
 
-    def applied(self, tokens: Tokens, *, guards: Guards | None = None) -> Applications:
+    def apply(self, tokens: Tokens, *, guards: Guards | None = None) -> Applications:
         """Apply the rules to rows; those that are about sentences see each by itself."""
         if any(each.options.unit == "sentence" for each in self.scopes):
             return apply_candidates(
@@ -103,8 +103,8 @@ def load_known(
 
     These shipped rules are left out: noise, the paper's rules as printed, those that are there to
     be rejected, those with the tag ``careless``, and those for which the chance that readers accept
-    nine of ten rewrites is below four in five (`believed`). Named by their ruleset, they are loaded
-    like any file. In a folder, files of rules that reviewers rejected are left out.
+    nine of ten rewrites is below four in five (`acceptance_test`). Named by their ruleset, they are
+    loaded like any file. In a folder, files of rules that reviewers rejected are left out.
     """
     names = {path.resolve(): name for name, path in shipped_rulesets().items()}
     named = {path.resolve(): names.get(path.resolve(), str(path)) for path in loaded_files(files)}
@@ -131,13 +131,13 @@ def load_known(
 
 def _with_care(ruleset: Ruleset) -> Ruleset:
     """A ruleset without its careless rules, and without those that readers refuse too often."""
-    surely = believed()
+    surely = acceptance_test()
     rules = (rule for rule in ruleset.rules if _CARELESS not in rule.metadata.tags and surely(rule))
     return replace(ruleset, rules=tuple(rules))
 
 
 @cache
-def believed() -> Callable[[Rule], bool]:
+def acceptance_test() -> Callable[[Rule], bool]:
     """A test whether readers surely enough accept nine of ten rewrites of a shipped rule.
 
     A rule with readings is judged by these, and from twenty on nine of ten have to be accepted. A

@@ -23,10 +23,10 @@ from sears_dsl.discovery.adversaries import (
     Adversary,
     ParaphraseFlips,
     find_adversaries,
-    one_of_each_row,
+    one_paraphrase_a_row,
 )
 from sears_dsl.discovery.candidates import CandidateRule, Candidates
-from sears_dsl.discovery.counts import Closest, change_of
+from sears_dsl.discovery.counts import NearMiss, change_of
 from sears_dsl.discovery.filtering.paper_filter import CandidateVerdict, filter_candidates
 from sears_dsl.discovery.filtering.text_filter import JUDGING, Corpus, RuleJudgements, judge_rules
 from sears_dsl.discovery.known_rules import KnownFlips, KnownRules
@@ -175,7 +175,7 @@ class SearchOutcome:
     base_rate: float  # how often a paraphrase that keeps the meaning flips its row
     base_rows: int  # how many rows that was counted on
     counts: dict[str, Any]  # the counts of the `Funnel` that only the order knows
-    closest: tuple[Closest, ...] = ()
+    closest: tuple[NearMiss, ...] = ()
     known: KnownFlips | None = None
 
 
@@ -187,10 +187,12 @@ _OF_KNOWN, _OF_HELD_OUT = 0.25, 0.3
 _CLOSEST, _NEAR = 3, 30
 
 
-def meaning_first(search: Search, right: RightRows, held_out: HeldOutRows | None) -> SearchOutcome:
+def search_meaning_first(
+    search: Search, right: RightRows, held_out: HeldOutRows | None
+) -> SearchOutcome:
     """Ask about rules that keep the meaning on text, and about known ones before all others."""
     tokens = cut_contractions(search.tagger.tag(right.texts))
-    known = _known_first(search, right, tokens)
+    known = _try_known_rules(search, right, tokens)
     search.before_search(right)
     paraphrases, skipped = search.paraphrases(right)
     base_rate, base_rows = _base_rate(search, right, paraphrases, known)
@@ -233,14 +235,14 @@ def meaning_first(search: Search, right: RightRows, held_out: HeldOutRows | None
     )
 
 
-def _known_first(search: Search, right: RightRows, tokens: Tokens) -> KnownFlips | None:
+def _try_known_rules(search: Search, right: RightRows, tokens: Tokens) -> KnownFlips | None:
     """What known rules do to the rows; reported after each round of questions."""
     known = search.known
     if known is None:
         return None
     shown = "trying known rules"
     search.on_progress(shown, 0, None)
-    applications = known.applied(tokens, guards=right.guards)
+    applications = known.apply(tokens, guards=right.guards)
 
     def flips_of(answers: Answers) -> KnownFlips:
         counted = applications.where(answers.counted)
@@ -277,7 +279,7 @@ def _base_rate(
             for each in written[order].tolist()
         }
     drawn |= dict(
-        one_of_each_row(
+        one_paraphrase_a_row(
             right,
             [(row, text) for row, some in enumerate(paraphrases) if row not in drawn
              for text in some],
@@ -362,7 +364,7 @@ def _ask_about_rules(
     active, least = active.keep(enough), least[enough]
     left, reserve = search.questions.left, 0
     if held_out is not None and left is not None:
-        most = np.sort(held_out.changed(active))[::-1][: settings.rules]
+        most = np.sort(held_out.count_changed(active))[::-1][: settings.rules]
         reserve = min(int(most.sum()), round(_OF_HELD_OUT * left))
     with search.questions.at_most(None if left is None else left - reserve):
         answers = ask_in_rounds(
@@ -422,7 +424,7 @@ def _applied(
     search: Search, right: RightRows, candidates: Candidates, tokens: Tokens
 ) -> Candidates:
     search.on_progress("applying rules", 0, len(candidates))
-    return candidates.applied(tokens, tagger=search.tagger, guards=right.guards)
+    return candidates.apply(tokens, tagger=search.tagger, guards=right.guards)
 
 
 def _replaces_words(rule: Rule) -> bool:
@@ -437,20 +439,20 @@ def _inserts_words(rule: Rule) -> bool:
 
 def _closest(
     tried: Candidates, often: NDArray[np.bool_], failed: Candidates, near: Candidates, least: int
-) -> tuple[Closest, ...]:
+) -> tuple[NearMiss, ...]:
     """The rules that were not found and lacked least, some of each kind.
 
     First come those that flip enough rows, ``least``, but that readers do not surely accept.
     """
     not_passing = [
         each
-        for number, each in enumerate(_as_asked(tried, np.where(often, "flips", "rate")))
+        for number, each in enumerate(_asked_rules(tried, np.where(often, "flips", "rate")))
         if each.flips and number not in tried.passed
     ]
     not_passing.sort(key=lambda each: (-each.flips, each.asked, each.rule))
-    asked = {each.rule: each for each in _as_asked(near, np.full(len(near), "meaning"))}
+    asked = {each.rule: each for each in _asked_rules(near, np.full(len(near), "meaning"))}
     judged = [
-        (asked.get(text, Closest(rule=text, lacks="meaning" if verdict.sampled else "text",
+        (asked.get(text, NearMiss(rule=text, lacks="meaning" if verdict.sampled else "text",
                                  changed=each.support, asked=0, flips=0, judged=verdict)), verdict)
         for each, text in zip(failed.rows, failed.texts, strict=True)
         if (verdict := each.judged) is not None
@@ -458,7 +460,7 @@ def _closest(
     judged.sort(key=lambda each: -each[1].low)
     losing = [each for each, _ in judged if each.lacks == "meaning"]
     losing.sort(key=lambda each: -each.flips if each.flips >= least else 0)
-    by_change: dict[str, Closest] = {}
+    by_change: dict[str, NearMiss] = {}
     for each in losing:
         by_change.setdefault(change_of(each.rule), each)
     flipping = [each for each in by_change.values() if each.flips >= least]
@@ -469,19 +471,19 @@ def _closest(
     return tuple(each for kind in kinds for each in kind[:_CLOSEST])
 
 
-def _as_asked(candidates: Candidates, lacks: NDArray[np.str_]) -> Iterator[Closest]:
+def _asked_rules(candidates: Candidates, lacks: NDArray[np.str_]) -> Iterator[NearMiss]:
     """What each rule that the model was asked about does, and what it lacks."""
     numbers = (candidates.applications.changed, candidates.counted.changed, candidates.flips)
     for row, text, lack, changed, asked, flips in zip(
         candidates.rows, candidates.texts, lacks.tolist(), *(each.tolist() for each in numbers),
         strict=True,
     ):  # fmt: skip
-        yield Closest(
+        yield NearMiss(
             rule=text, lacks=lack, changed=changed, asked=asked, flips=flips, judged=row.judged
         )
 
 
-def paper_order(search: Search, right: RightRows) -> SearchOutcome:
+def search_in_paper_order(search: Search, right: RightRows) -> SearchOutcome:
     """Ask about all paraphrases and all rules, and filter those that flip by S."""
     settings = search.settings
     tokens = cut_contractions(search.tagger.tag(right.texts))

@@ -49,7 +49,7 @@ nearly all of that and more (``more specific``), or changes back what this one c
 (``inverse``)."""
 
 
-class Collapsed(NamedTuple):
+class CollapsedRule(NamedTuple):
     """A rule that another one stands for; rules by position."""
 
     rule: int
@@ -181,7 +181,7 @@ class RuleSelection:
     # Their positions: the given start, then in the order in which they were taken
     rules: tuple[int, ...]
     gains: tuple[float, ...]  # what each added to the sum of Equation 3
-    collapsed: tuple[Collapsed, ...]  # rules that were left out since another one says the same
+    collapsed: tuple[CollapsedRule, ...]  # rules that were left out since another one says the same
 
     @property
     def with_inverses(self) -> tuple[int, ...]:
@@ -238,7 +238,7 @@ def coverage_of(
             help="select the applications of these rules: applications.select(passed)",
         )
     rewrites = applications.rewrites
-    entries = covering(applications, flips=flips, scores=scores, tau=tau)
+    entries = covering_applications(applications, flips=flips, scores=scores, tau=tau)
     changed = applications.changed
     order = sorted(
         range(len(rules)),
@@ -259,7 +259,7 @@ def coverage_of(
     )
 
 
-def covering(
+def covering_applications(
     applications: Applications, *, flips: NDArray[np.bool_], scores: NDArray[np.float64], tau: float
 ) -> NDArray[np.int64]:
     """The applications that flip the model with S ≥ τ, which are the entries of a `Coverage`."""
@@ -315,7 +315,7 @@ def select(
 
 def _collapsed(
     coverage: Coverage, *, start: Sequence[int], excluded: frozenset[int]
-) -> list[Collapsed]:
+) -> list[CollapsedRule]:
     """Which rules go, given those that are in (``start``) or out (``excluded``) anyway.
 
     Rules that cover more rows are looked at first, of as many rows those with more weight; each
@@ -328,7 +328,7 @@ def _collapsed(
             continue
         for other, reason in coverage.twins[rule]:
             if other in stays:
-                collapsed.append(Collapsed(rule, other, reason))
+                collapsed.append(CollapsedRule(rule, other, reason))
                 break
         else:
             stays.add(rule)

@@ -152,11 +152,11 @@ class RightRows:
         """Which answers to rewritten right rows are flips; None never is."""
         pairs = zip(numbers, answers, strict=True)
         return np.array(
-            [answer is not None and self.flipped(number, answer) for number, answer in pairs],
+            [answer is not None and self.is_flip(number, answer) for number, answer in pairs],
             np.bool_,
         )
 
-    def flipped(self, number: int, answer: str) -> bool:
+    def is_flip(self, number: int, answer: str) -> bool:
         """Whether an answer to a rewritten right row is a flip; a refusal is none."""
         right = is_right(answer, self._labels[number], comparison=self._comparison)
         return answer != REFUSED and not right
@@ -171,7 +171,7 @@ class RightRows:
         for place, (number, text) in enumerate(zip(numbers, texts, strict=True)):
             answers = each_answer(together[place], len(self.models))
             fails[place] = [
-                self.flipped(number, self._carried_back(number, text, each)) for each in answers
+                self.is_flip(number, self._carried_back(number, text, each)) for each in answers
             ]
         return fails
 

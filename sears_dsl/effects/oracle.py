@@ -118,7 +118,7 @@ def sentence_filter(oracle: Oracle) -> Callable[[Sequence[Mapping[str, str]]], S
     )
 
 
-def accepted(
+def accepted_rewrites(
     rewrites: Rewrites, data: LabelledRows, oracle: Oracle, *, needed: bool = True
 ) -> tuple[Rewrites, Counter[int]]:
     """The rewrites that an oracle keeps, and how many it rejects of each rule, by its position.

@@ -27,7 +27,7 @@ from sears_dsl.batch.guarding import guarded
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.effects.applications import Applications, applications_in, by_rule
 from sears_dsl.effects.asked_model import AskedModel, OnStage
-from sears_dsl.effects.oracle import Oracle, accepted
+from sears_dsl.effects.oracle import Oracle, accepted_rewrites
 from sears_dsl.engine.matcher import Matcher
 from sears_dsl.engine.matches import Edit, Scope, Unit
 from sears_dsl.engine.rewrite.rewrites import Rewrites
@@ -188,7 +188,7 @@ def rule_effects(
     rewrites, rejected = outcome.rewrites, Counter[int]()
     if oracle is not None:
         on_stage("asking the oracle", 0, len(rewrites))
-        rewrites, rejected = accepted(rewrites, data, oracle)
+        rewrites, rejected = accepted_rewrites(rewrites, data, oracle)
     answers = _answers(model, data.rows, "asking about rows", on_stage)
     labels = data.labels or tuple((answer.label,) for answer in answers)
     right = np.array(

@@ -90,7 +90,7 @@ class FewMatches:
         rewrites: list[Rewrite] = []
         for row, of_row in by_row.items():
             number = row if numbers is None else numbers[row]
-            listed = tokens.listed(row)
+            listed = tokens.list_row(row)
             rewrites += self.of_row(number, tokens.texts[row], listed, of_row, unrenderable)
         return rewrites
 

@@ -17,7 +17,7 @@ from typing import Any, Literal, TypeAlias
 from sears_dsl.api.arguments import AnyRules, rulesets_of
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.effects.applications import applications_in
-from sears_dsl.effects.oracle import Oracle, accepted, sentence_filter
+from sears_dsl.effects.oracle import Oracle, accepted_rewrites, sentence_filter
 from sears_dsl.engine.matches import Scope
 from sears_dsl.errors import UsageError
 from sears_dsl.generating.table import TEMPLATE, TEXT, generate_table
@@ -83,7 +83,7 @@ def rule_cases(
     rewrites = matcher.apply(texts, scope=scope)
     if oracle is not None:
         rows = LabelledRows(tuple({"text": text} for text in texts), "text", None, "texts")
-        rewrites, _ = accepted(rewrites, rows, oracle)
+        rewrites, _ = accepted_rewrites(rewrites, rows, oracle)
     applications = applications_in(rewrites, texts)
     tests = []
     for number, (rule_id, rule) in enumerate(zip(matcher.rule_ids, matcher.rules, strict=True)):

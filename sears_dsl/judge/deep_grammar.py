@@ -136,7 +136,7 @@ class DeepNetwork:
         mean, layout = self._encoder.states(rows)
         hidden = self._encoder.product(mean, "hidden")
         hidden *= sigmoid(hidden)
-        return layout.apart(self._encoder.product(hidden, "logit")[:, 0])
+        return layout.split_pieces(self._encoder.product(hidden, "logit")[:, 0])
 
 
 def _merged(

@@ -125,7 +125,7 @@ class English:
         """Which person a pronoun is, as numbers: *I*, *me* and *my* have the same."""
         return self._persons.get(word, _NONE)
 
-    def listed(self, word: str) -> bool:
+    def is_listed(self, word: str) -> bool:
         """Whether any list has a word."""
         return word in self._listed
 
@@ -467,4 +467,4 @@ def _other_form(pairs: set[tuple[str, str]]) -> str:
 
 def is_known(word: str) -> bool:
     """Whether a list or the inflection tables have a word."""
-    return bool(forms_of(word) or english().classes(word) or english().listed(word))
+    return bool(forms_of(word) or english().classes(word) or english().is_listed(word))

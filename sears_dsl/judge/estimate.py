@@ -87,7 +87,7 @@ class LikelihoodEstimate:
         new = [text for text in pieces if text not in self._memory]
         for run in batches([len(pieces[text]) for text in new], _PIECES_AT_ONCE):
             states, layout = self._encoder.states([pieces[text] for text in new[run]])
-            apart = layout.apart(self._encoder.product(states, "project"))
+            apart = layout.split_pieces(self._encoder.product(states, "project"))
             self._memory.update(zip(new[run], apart, strict=True))
         projected = {text: self._memory[text] for text in pieces}
         for text in pieces:

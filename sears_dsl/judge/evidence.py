@@ -160,9 +160,11 @@ class Evidence:
         self, pairs: Sequence[Pair], changes: Sequence[Sequence[Change]]
     ) -> dict[str, Floats]:
         """What the encoder sees."""
-        return content_columns(self.seen(pairs, changes))
+        return content_columns(self.encode_changes(pairs, changes))
 
-    def seen(self, pairs: Sequence[Pair], changes: Sequence[Sequence[Change]]) -> EncodedChanges:
+    def encode_changes(
+        self, pairs: Sequence[Pair], changes: Sequence[Sequence[Change]]
+    ) -> EncodedChanges:
         """What the encoder sees of each change."""
         places = [places_of(*pair, each) for pair, each in zip(pairs, changes, strict=True)]
         counts = np.array([len(each) for each in places])

@@ -116,7 +116,7 @@ class Layout(NamedTuple):
     lengths: NDArray[np.int64]  # rows of each, falling
     size: int
 
-    def apart(self, rows: Float32Array) -> list[Float32Array]:
+    def split_pieces(self, rows: Float32Array) -> list[Float32Array]:
         """The rows of each piece."""
         pieces: list[Float32Array] = [rows] * len(self.order)
         for at, start, length in zip(*self[:3], strict=True):
@@ -281,7 +281,7 @@ class SmallNetwork:
             x += blocks[kind](y, layout, f"blocks.{number}")
         hidden = self._product(self._normal(x, "norm"), "hidden")
         hidden *= sigmoid(hidden)
-        return layout.apart(self._product(hidden, "logit")[:, 0])
+        return layout.split_pieces(self._product(hidden, "logit")[:, 0])
 
     def _normal(self, x: Float32Array, name: str) -> Float32Array:
         weight, bias = self._weights[f"{name}.weight"], self._weights[f"{name}.bias"]

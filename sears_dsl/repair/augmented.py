@@ -31,7 +31,7 @@ from sears_dsl.data.labelled import LabelledRows, column_sets
 from sears_dsl.data.protection import Guards, Protection
 from sears_dsl.data.table import Table, guards_of
 from sears_dsl.effects.applications import applications_in
-from sears_dsl.effects.oracle import Oracle, accepted
+from sears_dsl.effects.oracle import Oracle, accepted_rewrites
 from sears_dsl.engine.matcher import Matcher
 from sears_dsl.engine.matches import Scope, SpanMap, Unit
 from sears_dsl.engine.rewrite.rewrites import Rewrites
@@ -131,7 +131,7 @@ def expand(
     rewrites, rejected = allowed.rewrites, Counter[int]()
     if oracle is not None:
         rows = LabelledRows(tuple({column: text} for text in texts), column, None, "rows")
-        rewrites, rejected = accepted(rewrites, rows, oracle)
+        rewrites, rejected = accepted_rewrites(rewrites, rows, oracle)
     moved = _moved(rewrites, guards)
     pairs = applications_in(rewrites, texts)
     written: list[list[int]] = [[] for _ in pairs.texts]

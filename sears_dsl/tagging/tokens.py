@@ -259,7 +259,7 @@ class Tokens:
 
     def row(self, index: int) -> list[Token]:
         """The tokens of one row as objects."""
-        row = self.listed(index)
+        row = self.list_row(index)
         return [
             Token(*kind, start, end)
             for kind, start, end in zip(row.types, row.starts, row.ends, strict=True)
@@ -269,7 +269,7 @@ class Tokens:
         """The tokens of one row, each made an object when it is asked for."""
         return _RowView(self, index)
 
-    def listed(self, index: int) -> ListedTokens:
+    def list_row(self, index: int) -> ListedTokens:
         """The tokens of one row as lists."""
         here = slice(self.row_offsets[index], self.row_offsets[index + 1])
         columns = (self.type_ids[here], self.starts[here], self.ends[here])

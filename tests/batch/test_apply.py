@@ -211,7 +211,7 @@ def test_what_cannot_be_read_waits_for_the_batches_before_it() -> None:
     plan = Plan(columns=("text",))
     task = BatchTask(mode="chain", plan=plan, output_format="txt", encoding="utf-8", patched=False)
     with closing(Crew(WordRecipe(), task, jobs=2)) as crew:
-        finished = crew.finished(batches(), WordRecipe().build())
+        finished = crew.work_on(batches(), WordRecipe().build())
         assert [next(finished)[0] for _ in range(3)] == [b"film\n"] * 3
         with pytest.raises(DataError, match="no more"):
             next(finished)

@@ -17,7 +17,7 @@ from sears_dsl.models.predictor import Row
 from sears_dsl.repair.trainers import words_of_pair
 from sears_dsl.tagging.pinned import PinnedTagger
 from sears_dsl.vetting.journal import Journal
-from sears_dsl.vetting.review.session import Session
+from sears_dsl.vetting.review.session import RuleSession
 from sears_dsl.vetting.review.workbench import Workbench
 from sears_dsl.vetting.web.routes import application
 
@@ -73,7 +73,7 @@ def test_a_reviewer_sees_the_other_text_of_a_pair(tmp_path: Path) -> None:
     model = CachedPredictor(CallablePredictor(overlap))
     bench = Workbench(ruleset, data, model, tokens=tagger.tag(data.texts), tagger=tagger)
     with Journal(tmp_path / "a.vetting.jsonl", ruleset=ruleset, reviewer="ana") as journal:
-        session = Session(bench, journal, most=20, choices=())
+        session = RuleSession(bench, journal, most=20, choices=())
         app = application({"ana": session}, tokens={"t": "ana"}, hosts=frozenset({"testserver"}),
                           write=lambda: "")  # fmt: skip
         page = TestClient(app)

@@ -27,7 +27,7 @@ from sears_dsl.cli.model.discover import SearchScreen
 from sears_dsl.cli.screen.console import stages
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.discovery.algorithm import discover
-from sears_dsl.discovery.known_rules import KnownFlips, KnownRules, believed, load_known
+from sears_dsl.discovery.known_rules import KnownFlips, KnownRules, acceptance_test, load_known
 from sears_dsl.discovery.proposing.proposal import outside_questions
 from sears_dsl.discovery.settings import Settings
 from sears_dsl.effects.applications import applications_of
@@ -335,7 +335,7 @@ def test_rules_that_readers_refuse_are_known_only_where_their_ruleset_is_named()
 def test_a_rule_is_believed_by_its_own_readings_as_long_as_it_is_the_same() -> None:
     kept = "rule marker-add-i-well: I -> Well, I / <s> __\n  tags: add lead-in"
     changed = kept.replace("Well, I", "Well then, I")
-    assert [believed()(parse(rule).rules[0]) for rule in (kept, changed)] == [True, False]
+    assert [acceptance_test()(parse(rule).rules[0]) for rule in (kept, changed)] == [True, False]
 
 
 def test_a_rule_of_which_readers_refuse_more_than_one_in_ten_is_not_saved_by_better_company() -> (
@@ -349,7 +349,7 @@ def test_a_rule_of_which_readers_refuse_more_than_one_in_ten_is_not_saved_by_bet
         if rule["read"] >= 20 and rule["accepted"] / rule["read"] < 0.9
     }
     assert "symbol-and-sign" in refused
-    assert not any(believed()(rules[name]) for name in refused)
+    assert not any(acceptance_test()(rules[name]) for name in refused)
 
 
 def test_readers_of_shipped_rules_are_counted_from_what_they_read() -> None:

@@ -23,8 +23,8 @@ from sears_dsl.cli.screen.discovery import (
     print_known,
 )
 from sears_dsl.data.labelled import LabelledRows
-from sears_dsl.discovery.cost import SearchEstimate, search_ahead
-from sears_dsl.discovery.counts import STAGES, Closest, Flip, Funnel, HeldOut, TextVerdict
+from sears_dsl.discovery.cost import SearchEstimate, estimate_search
+from sears_dsl.discovery.counts import STAGES, Flip, Funnel, HeldOut, NearMiss, TextVerdict
 from sears_dsl.discovery.known_rules import KnownFlips, KnownRules
 from sears_dsl.discovery.result.found_rules import Discovery, FoundRule
 from sears_dsl.discovery.result.report import _closest, _one_flip, _why
@@ -64,7 +64,7 @@ def known(*words: str, text: str = KNOWN) -> KnownFlips:
     done = applications_of(rules.matcher, tagger.tag(right.texts))
     answers = right.ask(done.rows.tolist(), done.texts)
     flips = np.array(
-        [right.flipped(row, answer) for row, answer in zip(done.rows, answers, strict=True)],
+        [right.is_flip(row, answer) for row, answer in zip(done.rows, answers, strict=True)],
         np.bool_,
     )
     return KnownFlips(known=rules, applications=done, flips=flips, right=right)
@@ -113,8 +113,8 @@ NOTHING = replace(FUNNEL, passing=0, selected=0, rows_flipped=0, held_out_flippe
                   with_enough_flips=0)  # fmt: skip
 
 
-def close(rule: str, lacks: Any, changed: int, flips: int, judged: TextVerdict) -> Closest:
-    return Closest(
+def close(rule: str, lacks: Any, changed: int, flips: int, judged: TextVerdict) -> NearMiss:
+    return NearMiss(
         rule=rule, lacks=lacks, changed=changed, asked=changed, flips=flips, judged=judged
     )
 
@@ -295,7 +295,7 @@ def test_minutes_grow_with_rows_and_with_a_slow_model() -> None:
                                      questions=SimpleNamespace(most=most, asked=100))  # fmt: skip
         predictor: Any = SimpleNamespace(seconds=100 * seconds, asked=100)
         team: Any = SimpleNamespace(jobs=2, recipe=SimpleNamespace(beam=30, paraphrases=True))
-        return search_ahead(right, predictor, team)
+        return estimate_search(right, predictor, team)
 
     assert minutes(200, 0.001).minutes < minutes(400, 0.001).minutes
     assert minutes(200, 1.0).minutes > 9_900 / 60

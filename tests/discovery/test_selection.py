@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sears_dsl.discovery.selection import Collapsed, Coverage, coverage_of, select
+from sears_dsl.discovery.selection import CollapsedRule, Coverage, coverage_of, select
 from sears_dsl.effects.applications import apply_candidates
 from sears_dsl.errors import UsageError
 from sears_dsl.language.loader import parse
@@ -266,4 +266,4 @@ def test_what_does_not_go_together_is_refused() -> None:
 
 
 def test_collapsed_says_which_into_which_and_why() -> None:
-    assert Collapsed(3, 1, "inverse").into == 1
+    assert CollapsedRule(3, 1, "inverse").into == 1

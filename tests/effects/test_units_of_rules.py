@@ -31,7 +31,7 @@ def tagger() -> FastTagger:
 def test_known_rules_of_both_kinds_stay_in_their_order(tagger: FastTagger) -> None:
     files = {"b": parse(OF_SENTENCES), "a": parse(OF_TEXTS), "c": parse(OF_SENTENCES)}
     known = KnownRules.of(files, tagger=tagger)
-    done = known.applied(tagger.tag(ROWS))
+    done = known.apply(tagger.tag(ROWS))
     told = [[done.texts[each] for each in done.of_rule(rule)] for rule in range(3)]
     assert told == [THOUGHT, ["The film is good. The movie is red."], THOUGHT]
     assert len(done.texts) == 3, "what two rules write alike is one rewrite"

@@ -196,7 +196,7 @@ def test_regexes_say_together_what_each_says_alone() -> None:
     for pattern in patterns:
         for ignore_case in (False, True):
             table.add(pattern, ignore_case=ignore_case)
-    found = table.matched([*texts, *texts])
+    found = table.match_table([*texts, *texts])
     for number, (pattern, ignore_case) in enumerate(product(patterns, (False, True))):
         options = re2.Options()
         options.case_sensitive = not ignore_case
@@ -206,7 +206,7 @@ def test_regexes_say_together_what_each_says_alone() -> None:
             assert found[place, number] == found[len(texts) + place, number] == expected
     readable = [text for text in texts if text != "\ud800"]
     table._forget()
-    assert (table.matched(readable) == found[[texts.index(text) for text in readable]]).all()
+    assert (table.match_table(readable) == found[[texts.index(text) for text in readable]]).all()
 
 
 def test_regexes_that_are_too_large_together_are_asked_one_by_one() -> None:
@@ -214,5 +214,5 @@ def test_regexes_that_are_too_large_together_are_asked_one_by_one() -> None:
     for number in range(30):
         table.add(rf"(?:\pL{{0,20}}){{0,9}}{number}", ignore_case=False)
     assert not table._set()
-    found = table.matched(["7", "ab3", "ab"])
+    found = table.match_table(["7", "ab3", "ab"])
     assert [np.flatnonzero(row).tolist() for row in found] == [[7], [3], []]

@@ -110,7 +110,7 @@ def test_threads_that_share_regexes_get_what_one_gets() -> None:
         ]
         for part in parts
     ]
-    assert at_once(lambda texts: table.matched(texts).tolist(), parts) == plain
+    assert at_once(lambda texts: table.match_table(texts).tolist(), parts) == plain
 
 
 _INFLECTING = """

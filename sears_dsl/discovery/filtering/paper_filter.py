@@ -207,7 +207,7 @@ _DECIDED = (CandidateVerdict.PASSED, CandidateVerdict.REJECTED)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Filtered:
+class FilterOutcome:
     """What became of the candidates."""
 
     verdicts: NDArray[np.int8]  # int8 (rules,): a `CandidateVerdict` each
@@ -239,7 +239,7 @@ def filter_candidates(
     in_waves: bool = False,
     in_time: Callable[[], bool] = lambda: True,
     progress: Callable[[int, int], None] = lambda decided, total: None,
-) -> Filtered:
+) -> FilterOutcome:
     """Give each candidate its verdict; ``flips`` says of each rewrite whether it flips the model.
 
     With ``in_waves``, for searches whose time may end too early, the rules that flip most are
@@ -275,7 +275,7 @@ def filter_candidates(
         )
         verdicts[wave[passed]] = CandidateVerdict.PASSED
         verdicts[wave[rejected]] = CandidateVerdict.REJECTED
-    return Filtered(
+    return FilterOutcome(
         verdicts=verdicts,
         flips=counts,
         asked=int(scored.sum()),

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.discovery.candidates import Candidates
-from sears_dsl.discovery.counts import Closest, Flip, Funnel, HeldOut, TextVerdict
+from sears_dsl.discovery.counts import Flip, Funnel, HeldOut, NearMiss, TextVerdict
 from sears_dsl.discovery.known_rules import KnownFlips
 from sears_dsl.discovery.selection import RuleSelection
 from sears_dsl.discovery.settings import Settings, Stage
@@ -160,7 +160,7 @@ class Discovery:
     # (rule, rule that stands for it, reason) of those left out as twins
     collapsed: tuple[tuple[str, str, str], ...]
     passing: tuple[str, ...]  # the texts of all rules that flip and keep the meaning
-    closest: tuple[Closest, ...]  # rules that came closest of those that do not
+    closest: tuple[NearMiss, ...]  # rules that came closest of those that do not
     known: KnownFlips | None  # what known rules do to the searched rows; None where there are none
     # The share of rows that a random paraphrase that keeps the meaning flips
     base_rate: float
@@ -196,11 +196,11 @@ class HeldOutRows:
     def _tokens(self) -> Tokens:
         return cut_contractions(self.tagger.tag(self.right.texts))
 
-    def changed(self, rules: Candidates) -> NDArray[np.int64]:
+    def count_changed(self, rules: Candidates) -> NDArray[np.int64]:
         """How many of the rows each rule changes."""
         return self._applied(rules).applications.changed if len(rules) else np.zeros(0, np.int64)
 
-    def measured(self, rules: Candidates) -> tuple[list[HeldOut], int]:
+    def measure(self, rules: Candidates) -> tuple[list[HeldOut], int]:
         """What each rule does to the rows, and how many rows any of them flips with S ≥ τ."""
         if not len(rules):
             return [], 0
@@ -222,7 +222,7 @@ class HeldOutRows:
         return numbers, len(flipped)
 
     def _applied(self, rules: Candidates) -> Candidates:
-        return rules.applied(self._tokens, tagger=self.tagger, guards=self.right.guards)
+        return rules.apply(self._tokens, tagger=self.tagger, guards=self.right.guards)
 
 
 def _numbers(
@@ -266,7 +266,7 @@ def found_rules(
     chosen = candidates.passed[list(selection.rules)]
     rules = candidates.keep(chosen)
     measured, flipped = (
-        held_out.measured(rules) if held_out is not None else ([None] * len(chosen), None)
+        held_out.measure(rules) if held_out is not None else ([None] * len(chosen), None)
     )
     names = names_of(rules.rules)
     applications, flips = candidates.applications, candidates.answers.flips

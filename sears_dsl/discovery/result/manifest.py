@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from sears_dsl.answers import Comparison
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.data.protection import Protection
-from sears_dsl.discovery.counts import Closest, Flip, Funnel, HeldOut, TextVerdict
+from sears_dsl.discovery.counts import Flip, Funnel, HeldOut, NearMiss, TextVerdict
 from sears_dsl.discovery.settings import Across, Order
 from sears_dsl.errors import DataError
 from sears_dsl.runtime.files import read_document, write_atomically
@@ -160,7 +160,7 @@ class Manifest(_ManifestPart):
     base_rate: float
     base_rows: int
     rules: tuple[FoundRecord, ...]
-    closest: tuple[Closest, ...]
+    closest: tuple[NearMiss, ...]
     versions: dict[str, str]
 
 

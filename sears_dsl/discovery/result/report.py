@@ -14,7 +14,7 @@ from math import floor
 from pathlib import Path
 
 from sears_dsl.catalogue import manifest_path
-from sears_dsl.discovery.counts import STAGES, Closest
+from sears_dsl.discovery.counts import STAGES, NearMiss
 from sears_dsl.discovery.result.found_rules import Discovery, FoundRule
 from sears_dsl.discovery.result.manifest import (
     DataIdentity,
@@ -380,7 +380,7 @@ def _closest(discovery: Discovery) -> list[str]:
     return lines
 
 
-def _lack(each: Closest, discovery: Discovery) -> str:
+def _lack(each: NearMiss, discovery: Discovery) -> str:
     """What a rule that came close lacked."""
     match each.lacks:
         case "flips":

@@ -244,7 +244,7 @@ class Predicates:
         columns = [
             self._column(name, numbers, types) for name, numbers in self._values.items() if numbers
         ]
-        matched = self._regexes.matched(types.words)[types.word_of]
+        matched = self._regexes.match_table(types.words)[types.word_of]
         bits = np.packbits(matched, axis=1)
         padded = np.zeros((len(types), 4 * ((matched.shape[1] + 31) // 32)), np.uint8)
         padded[:, : bits.shape[1]] = bits
@@ -415,7 +415,7 @@ class Regexes:
         >>> table = Regexes()
         >>> table.add("colou?r", ignore_case=True), table.add(r"\d+", ignore_case=False)
         (0, 1)
-        >>> table.matched(["Color", "12", "colors"]).tolist()
+        >>> table.match_table(["Color", "12", "colors"]).tolist()
         [[True, False], [False, True], [False, False]]
     """
 
@@ -451,7 +451,7 @@ class Regexes:
         self._forget()
         return len(self._compiled) - 1
 
-    def matched(self, texts: Sequence[str]) -> NDArray[np.bool_]:
+    def match_table(self, texts: Sequence[str]) -> NDArray[np.bool_]:
         """Whether each regex matches all of each text, bool (texts, regexes)."""
         if not self._compiled:
             return np.zeros((len(texts), 0), np.bool_)
@@ -497,7 +497,7 @@ class Regexes:
         self._known = Growing(np.zeros((0, len(self)), np.bool_))
 
     def _answers(self, texts: Sequence[str]) -> NDArray[np.bool_]:
-        """What `matched` returns for texts that are not remembered."""
+        """What `match_table` returns for texts that are not remembered."""
         answers = np.zeros((len(texts), len(self) + 1), np.bool_)
         together = self._set()
         left: Iterable[int] = range(len(texts))

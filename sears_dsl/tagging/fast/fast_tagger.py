@@ -487,7 +487,7 @@ class FastTagger:
     def list_tokens(self, text: str) -> ListedTokens | None:
         """What `tokenize` gives for one text; None where `tokenize` has to be called."""
         with self._lock:
-            return self._tokenizer.listed(text)
+            return self._tokenizer.list_tokens(text)
 
     def list_tagged(self, text: str) -> ListedTokens | None:
         """What `tag` gives for one text; None where `tag` has to be called."""

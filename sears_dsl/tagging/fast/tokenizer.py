@@ -169,7 +169,7 @@ class FastTokenizer:
             known.token_characters += len(chunk)
         return True
 
-    def listed(self, text: str) -> ListedTokens | None:
+    def list_tokens(self, text: str) -> ListedTokens | None:
         """The tokens of a text of few characters; None where neighbours matter to a chunk."""
         if len(text) > _FEW_CHARACTERS:
             return None
