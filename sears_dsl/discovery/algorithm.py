@@ -52,7 +52,7 @@ from sears_dsl.discovery.selection import (
     RuleSelection,
     complete_scores,
     coverage_of,
-    covering_applications,
+    covering,
     select,
 )
 from sears_dsl.discovery.settings import Budget, Settings, Stage
@@ -259,9 +259,7 @@ def _across(
     if settings.across == "any":
         return coverage
     chosen = candidates.applications.select(candidates.passed)
-    entries = covering_applications(
-        chosen, flips=flips, scores=_weights(candidates, scores), tau=search.tau
-    )
+    entries = covering(chosen, flips=flips, scores=_weights(candidates, scores), tau=search.tau)
     fails = fails_of_models(candidates.applications, right, flips)[chosen.rewrites[entries]]
     least = settings.known_flips(len(right))
     return across_models(coverage, fails, shared=settings.across == "shared", least=least)

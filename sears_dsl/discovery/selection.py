@@ -238,7 +238,7 @@ def coverage_of(
             help="select the applications of these rules: applications.select(passed)",
         )
     rewrites = applications.rewrites
-    entries = covering_applications(applications, flips=flips, scores=scores, tau=tau)
+    entries = covering(applications, flips=flips, scores=scores, tau=tau)
     changed = applications.changed
     order = sorted(
         range(len(rules)),
@@ -259,7 +259,7 @@ def coverage_of(
     )
 
 
-def covering_applications(
+def covering(
     applications: Applications, *, flips: NDArray[np.bool_], scores: NDArray[np.float64], tau: float
 ) -> NDArray[np.int64]:
     """The applications that flip the model with S ≥ τ, which are the entries of a `Coverage`."""

@@ -160,11 +160,9 @@ class Evidence:
         self, pairs: Sequence[Pair], changes: Sequence[Sequence[Change]]
     ) -> dict[str, Floats]:
         """What the encoder sees."""
-        return content_columns(self.encode_changes(pairs, changes))
+        return content_columns(self.encode(pairs, changes))
 
-    def encode_changes(
-        self, pairs: Sequence[Pair], changes: Sequence[Sequence[Change]]
-    ) -> EncodedChanges:
+    def encode(self, pairs: Sequence[Pair], changes: Sequence[Sequence[Change]]) -> EncodedChanges:
         """What the encoder sees of each change."""
         places = [places_of(*pair, each) for pair, each in zip(pairs, changes, strict=True)]
         counts = np.array([len(each) for each in places])
@@ -211,10 +209,7 @@ def differences(original: str, rewrite: str) -> tuple[Change, ...]:
 
 def surface_columns(pairs: Sequence[Pair]) -> dict[str, Floats]:
     """The evidence of lists and tables, by name."""
-    return {
-        **named(SURFACE, surface_evidence(pairs)),
-        **named(SUPPORT, support_evidence(pairs)),
-    }
+    return {**named(SURFACE, surface_evidence(pairs)), **named(SUPPORT, support_evidence(pairs))}
 
 
 def named(names: Sequence[str], columns: Floats) -> dict[str, Floats]:

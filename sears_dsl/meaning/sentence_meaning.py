@@ -145,9 +145,7 @@ class SentenceMeaning:
             open_rows = rows[open_]
             columns = {name: values[open_] for name, values in columns.items()}
             differing = [changes[row] for row in open_rows.tolist()]
-            evidence = self.evidence.encode_changes(
-                [pairs[row] for row in open_rows.tolist()], differing
-            )
+            evidence = self.evidence.encode([pairs[row] for row in open_rows.tolist()], differing)
             columns.update(judge_evidence.content_columns(evidence))
             columns.update(sentence_columns(differing, evidence))
             scores[open_rows] = chances(self.few, self.many, columns)

@@ -311,7 +311,7 @@ def judge_rules(
         portion=portion, on_progress=on_progress, size=min(portion, _FIRST_PORTION),
     )  # fmt: skip
     rules = candidates.rules
-    trials = judge.try_rules(rules, tell=partial(on_progress, JUDGING))
+    trials = judge.judge(rules, tell=partial(on_progress, JUDGING))
     forms = [[(rule, each.verdict)] for rule, each in zip(rules, trials, strict=True)]
     promising = [number for number, trial in enumerate(trials) if trial.is_promising]
     for place, narrowings in judge.narrowings([rules[each] for each in promising], supported):
@@ -441,7 +441,7 @@ class _RuleJudge:
     size: int
     decisions: int = 0
 
-    def try_rules(
+    def judge(
         self, rules: Sequence[Rule], *, half: bool | None = None, tell: _Tell = lambda *_: None
     ) -> list[_Trial]:
         """Judge rules until it is clear whether they pass; ``tell`` gets how many are decided."""
@@ -466,9 +466,7 @@ class _RuleJudge:
             if chosen and supported is not None:
                 enough = supported([rule for _, rule in chosen]).tolist()
                 chosen = [each for each, is_enough in zip(chosen, enough, strict=True) if is_enough]
-            trials = self.try_rules(
-                [rule for _, rule in chosen], half=not half, tell=next(quarters)
-            )
+            trials = self.judge([rule for _, rule in chosen], half=not half, tell=next(quarters))
             for (number, rule), trial in zip(chosen, trials, strict=True):
                 verdicts_by_rule.setdefault(number, {}).setdefault(rule, trial.verdict)
         return [

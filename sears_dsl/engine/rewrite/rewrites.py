@@ -148,9 +148,7 @@ class RewriteColumns:
         pairs = np.stack([rows, np.array(texts, np.int32)], axis=1)
         merged, chosen = number_sequences(pairs.ravel(), 2 * np.arange(len(pairs) + 1))
         return DistinctRewrites(
-            ids=merged[ids],
-            rows=rows[chosen],
-            texts=[spliced[place] for place in chosen.tolist()],
+            ids=merged[ids], rows=rows[chosen], texts=[spliced[place] for place in chosen.tolist()]
         )
 
     def _alike(self) -> tuple[Int32Array, Int32Array]:
