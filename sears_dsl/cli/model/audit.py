@@ -267,7 +267,7 @@ def audit_command(
             document = next(iter(documents.values()))
             echo_document((document if grid is None else grid).model_dump_json())
         elif not chosen.quiet:
-            with show.aside():
+            with show.pause():
                 _print(documents, grid, output)
     if any(each.verdict.outcome in ("failed", "not judged") for each in documents.values()):
         sys.exit(1)
