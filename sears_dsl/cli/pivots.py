@@ -31,9 +31,9 @@ def former_models_command(arguments: tuple[str, ...]) -> NoReturn:
 
 
 def _all_models() -> list[ModelFiles]:
-    from sears_dsl.translation.model_files import packaged_models, pulled_models
+    from sears_dsl.translation.model_files import carried_models, pulled_models
 
-    return [*packaged_models(), *pulled_models()]
+    return [*carried_models(), *pulled_models()]
 
 
 def _offered() -> list[dict[str, Any]]:

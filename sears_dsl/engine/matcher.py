@@ -297,7 +297,7 @@ class Matcher:
             unrenderable=unrenderable,
             drawing=self._drawing(seed, draw),
         )
-        return Rewrites(rewritten, rule_ids=self._ids, unrenderable=unrenderable)
+        return Rewrites(rewritten, rule_ids=lambda: self.rule_ids, unrenderable=unrenderable)
 
     # ------------------------------------------------------------ texts
 
@@ -364,7 +364,7 @@ class Matcher:
         if prefilter and len(texts) <= _FEW_ROWS and self._few_rows and not any(protected or ()):
             few = self._few_rows.rewrites(texts, scope, unrenderable)
             if few is not None:
-                return Rewrites(few, rule_ids=self._ids, unrenderable=unrenderable)
+                return Rewrites(few, rule_ids=lambda: self.rule_ids, unrenderable=unrenderable)
         parts: list[Sequence[Rewrite] | RewriteColumns] = []
         for rows, tokens in self.prepare(texts, prefilter=prefilter):
             spans = None if protected is None else [protected[row] for row in rows]
@@ -386,7 +386,9 @@ class Matcher:
                 drawing=drawing,
             )
             parts.append(replace(columns, rows=np.array(rows, np.int32)[columns.rows]))
-        return Rewrites(merge_rewrites(parts), rule_ids=self._ids, unrenderable=unrenderable)
+        return Rewrites(
+            merge_rewrites(parts), rule_ids=lambda: self.rule_ids, unrenderable=unrenderable
+        )
 
     def chain(
         self,
@@ -517,9 +519,6 @@ class Matcher:
         if not (seed or draw):
             return self._first_drawing
         return Drawing(Draw(self._seed + seed, draw), self._sources)
-
-    def _ids(self) -> Sequence[str]:
-        return self.rule_ids
 
     def _split(self, word: str) -> tuple[str, ...]:
         """How the tagger splits a word; each distinct word is asked about once."""

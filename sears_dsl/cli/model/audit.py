@@ -14,13 +14,7 @@ from click.core import ParameterSource
 
 from sears_dsl.cli.commands import ProjectArgument, ProjectCommand
 from sears_dsl.cli.options import shared
-from sears_dsl.cli.options.model import (
-    AskingOptions,
-    note_printer,
-    open_run,
-    parts_choice,
-    scored_options,
-)
+from sears_dsl.cli.options.model import AskingOptions, noter, open_run, parts_choice, scored_options
 from sears_dsl.cli.options.unfinished import require_place
 from sears_dsl.cli.screen.console import (
     NO_RULE_FIRES,
@@ -199,7 +193,7 @@ def audit_command(
     from sears_dsl.tagging.tagger import load_tagger
     from sears_dsl.vetting.journal_oracle import open_oracle
 
-    gates, note = chosen.gates(), note_printer(quiet=chosen.quiet)
+    gates, note = chosen.gates(), noter(quiet=chosen.quiet)
     if chosen.tolerance is not None and not gates.any_limit:
         note("note: --tolerance only reports robustness; --gate robust:all=RATE demands it")
     models = chosen.models()
@@ -344,7 +338,7 @@ def chosen_scoring(
     source = click.get_current_context().get_parameter_source("scorer")
     if source is not ParameterSource.DEFAULT:
         return choice, None
-    return as_found(choice, rulesets, note=note_printer(quiet=options["quiet"]))
+    return as_found(choice, rulesets, note=noter(quiet=options["quiet"]))
 
 
 # The files have all of them.

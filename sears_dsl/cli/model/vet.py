@@ -17,7 +17,7 @@ from sears_dsl.cli.commands import ProjectArgument, ProjectCommand
 from sears_dsl.cli.options import shared
 from sears_dsl.cli.options.model import (
     AskingOptions,
-    note_printer,
+    noter,
     open_run,
     pivot_option,
     scorer_option,
@@ -154,7 +154,7 @@ def vet_command(rules: str, **options: Any) -> None:
             first, replace(chosen, tagger=tagger), models=[chosen.model], show=show, goes_on=True
         )
         inputs = opened.enter_context(asked)
-        _tell_of(inputs.data, place.ruleset, chosen.most, note_printer(quiet=quiet))
+        _tell_of(inputs.data, place.ruleset, chosen.most, noter(quiet=quiet))
         sitting = shared.chosen_as(
             VettingInputs, vars(chosen), data=inputs.data, predictor=inputs.predictor,
             tagger=inputs.tagger, scorer=scorer, comparison=chosen.compare, oracle=oracle,
@@ -166,7 +166,7 @@ def vet_command(rules: str, **options: Any) -> None:
         if any(session.left for session in sessions.values()):
             # Leaves the answers of the model where the next start finds them.
             inputs.run.keep = True
-            note_printer(quiet=quiet)(
+            noter(quiet=quiet)(
                 f"the answers of the model stay in {inputs.run.folder.name}, so that it is not "
                 "asked again; remove the folder if nobody goes on"
             )

@@ -279,7 +279,7 @@ class AskingOptions(DataOptions, Resuming):
                  "on_error", "inputs")  # fmt: skip
         chosen = {name: value for name in names if (value := getattr(self, name)) is not None}
         own = dict(zip(specs, options_of_each(chosen, specs), strict=True))
-        announce = note_printer(quiet=self.quiet)
+        announce = noter(quiet=self.quiet)
 
         def load(spec: str) -> CachedPredictor:
             return load_quietly(
@@ -396,12 +396,12 @@ def open_run(
                 tagger = load_tagger(chosen.tagger or DEFAULT_TAGGER)
                 yield RunInputs(data=data, predictor=predictor, tagger=tagger, run=run, load=load)
             finally:
-                note = note_printer(quiet=chosen.quiet)
+                note = noter(quiet=chosen.quiet)
                 for remark in (remark for each in loaded for remark in each.remarks):
                     note(remark)
 
 
-def note_printer(*, quiet: bool) -> Callable[[str], None]:
+def noter(*, quiet: bool) -> Callable[[str], None]:
     """Return a function that tells the user something, unless the command is to be quiet."""
 
     def note(sentence: str) -> None:
@@ -434,7 +434,7 @@ def open_search(
             f"{output} cannot be written: there is no folder {output.parent}",
             help=f"make it first: mkdir -p {output.parent}",
         )
-    choice, note = parts_choice(vars(chosen)), note_printer(quiet=chosen.quiet)
+    choice, note = parts_choice(vars(chosen)), noter(quiet=chosen.quiet)
     choice.require_scorer()
     own = choice.own()
     if choice.readings:

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sears_dsl.engine.noise import characters, kernels
-from sears_dsl.engine.noise.characters import PlacedText, change_share
+from sears_dsl.engine.noise.characters import PlacedText, change_places, change_share
 from sears_dsl.engine.noise.draws import Draw, key, name_state
 from sears_dsl.language.rule import TYPING_KINDS, Noise
 from sears_dsl.runtime.array_types import offsets_of
@@ -214,20 +214,16 @@ class NoiseBatch(NamedTuple):
         noise = self.noise
         for row, some in units.items():
             unit = self.units[row]
-            placed_texts = {at: self._placed_text(at) for at in some}
+            placed = {at: self._placed_text(at) for at in some}
             if noise.share is not None:
-                written = change_share(
-                    noise, noise.share, list(placed_texts.values()), unit, self.draw
-                )
-            for at, (place, text) in placed_texts.items():
+                written = change_share(noise, noise.share, list(placed.values()), unit, self.draw)
+            for at, (place, text) in placed.items():
                 if noise.share is not None:
                     become: str | None = written[place]
                 else:
                     count = len(text) if noise.places == ALL else noise.places
                     slips = Noise(noise.kind, count)
-                    become = characters.change_places(
-                        slips, PlacedText(place, text), unit, self.draw
-                    )
+                    become = change_places(slips, PlacedText(place, text), unit, self.draw)
                 if become is not None and become != text and able[at]:
                     texts[at] = become
                 elif noise.share is None or not able[at]:
