@@ -220,17 +220,21 @@ def build_trie(symbols: Int32Array, offsets: Int64Array, size: Integer) -> Any:
     return parents[: nodes - 1].copy(), labels[: nodes - 1].copy(), final
 
 
+# Up to here the edges of a node, which lie side by side, are tried faster than symbols are looked up.
+_FEW_EDGES = 8
+
+
 @kernel
 def asks_edges(node: Integer, kind: Integer, classes: Classes, rules: Rules) -> Any:
-    """Whether the scan tries the edges of a node, since they are fewer than the symbols of a class.
+    """Whether the scan tries the edges of a node, since they are few or fewer than the symbols.
 
     Types satisfy few symbols of mined rules (words and tags), and hundreds where many rules have
     negations.
     """
-    symbols = classes.offsets[kind + 1] - classes.offsets[kind]
-    if symbols < 8 or classes.holds.shape[1] == 0:
+    if classes.holds.shape[1] == 0:
         return False
-    return rules.edge_offsets[node + 1] - rules.edge_offsets[node] < symbols
+    symbols = classes.offsets[kind + 1] - classes.offsets[kind]
+    return rules.edge_offsets[node + 1] - rules.edge_offsets[node] < max(symbols, _FEW_EDGES)
 
 
 @kernel
