@@ -98,7 +98,7 @@ class _Passage:
                 yield from check(self, at)
             if word == low[at + 1] and word not in _TWICE and word.isalpha():
                 yield "repeated word"
-            if word[0] in _MARKS and word[:3] != "...":
+            if word[0] in _MARKS and word != "...":
                 again = (",", ".", "..") if word == "." else _MARKS
                 if len(word) > 1 or low[at + 1] in again:
                     yield "repeated mark"

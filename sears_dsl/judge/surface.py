@@ -38,7 +38,7 @@ from sears_dsl.judge.english import (
 )
 from sears_dsl.judge.faults import FAULTS, faults
 
-VERSION = "surface-2"
+VERSION = "surface-3"
 """The version of what lists and tables say; raise it when that changes: it keys stored scores."""
 
 SURFACE = (
@@ -273,7 +273,10 @@ class _Comparison:
     def form(self, was: _Window, now: _Window) -> None:
         """Count the faults that the rewrite has and the original has not."""
         before = faults(was.all, begins=was.begins, ends=was.ends)
-        for kind, count in faults(now.all, begins=now.begins, ends=now.ends).items():
+        words = now.all
+        if any(map(_is_ellipsis, was.all)):  # whoever writes them may write any number of dots
+            words = tuple("..." if _is_ellipsis(word) else word for word in words)
+        for kind, count in faults(words, begins=now.begins, ends=now.ends).items():
             more = count - before.get(kind, 0)
             self.evidence[_AT[kind]] = max(self.evidence[_AT[kind]], more)
         names = ("capital missing", "capital inside")
@@ -475,6 +478,10 @@ def _dense(words: Sequence[str]) -> str:
 
 def _is_mark(word: str) -> bool:
     return not word[0].isalnum() and word not in CLITICS
+
+
+def _is_ellipsis(word: str) -> bool:
+    return word[:2] == ".." or word[0] == "…"
 
 
 def _is_denial(old: str, new: str) -> bool:

@@ -120,6 +120,14 @@ A well-paced film. => A wellpaced film.: joined or cut
 It is a fear of it. => It is a Fear of it.: casing
 It is good. => It is good: end mark
 It is good. => It is good. .: end mark, repeated mark
+It is good. => It is good....: end mark, repeated mark
+It is good! => It is good.....: end mark, repeated mark
+It is good, cheap. => It is good., cheap.: capital missing, end mark, repeated mark
+It is good... => It is good....: end mark
+It is good..... => It is good..: end mark
+It is good… => It is good....: end mark
+It is good... => It is good.: end mark
+It is good!!! => It is good!: end mark
 It is the only one. => It is the just one.: article out of place
 He wants to go. => He wants go.: infinitive added or lost
 """
