@@ -54,7 +54,7 @@ from sears_dsl.models.cached import CachedPredictor
 from sears_dsl.models.function import CallablePredictor
 from sears_dsl.paraphrasing.team import Recipe, Team
 from sears_dsl.repair.augmented import TableColumns
-from sears_dsl.repair.experiment import Measured, Repair, RepairSettings, repair
+from sears_dsl.repair.experiment import ErrorRow, Repair, RepairSettings, repair
 from sears_dsl.repair.trainers import BuiltInTrainer, ExperimentInputs, Trainer
 from sears_dsl.runtime.database import RunJournal
 from sears_dsl.runtime.processes import usable_cores
@@ -210,7 +210,7 @@ def _told(name: str, done: Repair, *, asked: bool) -> list[Row]:
     ]
 
 
-def _figures(measured: Measured) -> dict[str, float | int | str]:
+def _figures(measured: ErrorRow) -> dict[str, float | int | str]:
     found: dict[str, float | int | str] = {
         "original": _round(measured.original.error),
         "augmented": _round(measured.augmented.error),

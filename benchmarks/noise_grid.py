@@ -53,7 +53,7 @@ from sears_dsl.auditing.failures import (
     Feature,
     LearningRows,
     fold_interval,
-    learn,
+    learn_errors,
     numbers_of,
 )
 from sears_dsl.auditing.slices import Computed, read_slicings
@@ -407,7 +407,7 @@ def error_prediction(name: str, found: dict[str, dict[str, Judged]], asked: Samp
             continue
         table = _instances(of_noise, asked.noisy[noise])
         figures: dict[str, float | int | str] = {"answers": len(table.wrong)}
-        learned = learn(table)
+        learned = learn_errors(table)
         low, high = fold_interval(learned.f1 - learned.majority_f1)
         figures["majority"] = round(float(learned.majority_f1.mean()), 3)
         figures["sears errors"] = (

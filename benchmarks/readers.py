@@ -27,8 +27,8 @@ from numpy.typing import NDArray
 
 from benchmarks.record import Row, data_file, write_record
 from sears_dsl.answers import answers_equal
-from sears_dsl.auditing.failures import Feature, LearningRows, fold_interval, learn
-from sears_dsl.auditing.slices import Computed, SliceValue, in_order, read_slicings
+from sears_dsl.auditing.failures import Feature, LearningRows, fold_interval, learn_errors
+from sears_dsl.auditing.slices import Computed, SliceValue, read_slicings, sort_parts
 from sears_dsl.data.labelled import LabelledRows, read_labelled
 from sears_dsl.models.predictor import Answer
 from sears_dsl.statistics import wilson_interval
@@ -116,7 +116,7 @@ def _counted(reader: Reader, columns: Columns) -> list[Row]:
         parts = np.array(_computed(columns[slicing]).parts(reader.answers), object)
         errors = {
             part: round(100 * float(reader.wrong[parts == part].mean()))
-            for part in in_order(parts.tolist())
+            for part in sort_parts(parts.tolist())
             if part != "0 words"
         }
         known = list(errors.values()) if isinstance(wanted, list) else {
@@ -168,7 +168,7 @@ def _learned(reader: Reader, columns: Columns) -> Row:
     """Error prediction with the features of the paper that clean text has."""
     started = time.perf_counter()
     table = _instances(reader, columns)
-    learned = learn(table)
+    learned = learn_errors(table)
     low, high = fold_interval(learned.f1 - learned.majority_f1)
     worth = {
         each.name: round(100 * float(importance.mean()), 2)

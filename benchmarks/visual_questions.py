@@ -35,7 +35,7 @@ from typing import Any
 
 import sears_dsl as sears
 from benchmarks.record import Row, data_file, write_record
-from sears_dsl.answers import most_given, normalized_visual_answer
+from sears_dsl.answers import frequent_answers, normalized_visual_answer
 from sears_dsl.language.printer import print_rule
 
 _JUDGED = Path(__file__).with_name("visual_questions_judged.tsv")
@@ -213,7 +213,7 @@ def questions(folder: Path, *, sample: int, budget: float | None) -> list[Row]:
         parts[side[row["image_id"]]].append(
             {"question": row["question"], "answers": row["answers"]}
         )
-    given = [most_given(row["answers"])[0] for row in parts["train"]]
+    given = [frequent_answers(row["answers"])[0] for row in parts["train"]]
     common = {answer for answer, _ in Counter(given).most_common(300)}
     known = [(row["question"], answer) for row, answer in zip(parts["train"], given, strict=True)
              if answer in common]  # fmt: skip
@@ -222,7 +222,7 @@ def questions(folder: Path, *, sample: int, budget: float | None) -> list[Row]:
     figures: dict[str, float | int | str] = {"questions of training": len(known)}
     for name in ("dev", "test"):
         answers = model.predict([row["question"] for row in parts[name]])
-        right = sum(normalized_visual_answer(answer) in most_given(row["answers"])
+        right = sum(normalized_visual_answer(answer) in frequent_answers(row["answers"])
                     for answer, row in zip(answers, parts[name], strict=True))  # fmt: skip
         figures[name] = round(right / len(answers), 3)
     _said(f"question-only baseline: {figures}")

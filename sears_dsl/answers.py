@@ -66,12 +66,12 @@ def check_comparison(comparison: str) -> Comparison:
     raise UsageError(f"{comparison!r} is not a comparison of answers", help=f"write {COMPARISONS}")
 
 
-def is_of_words(comparison: Comparison) -> bool:
+def is_free_text(comparison: Comparison) -> bool:
     """Whether answers are free text, whose words can be voted on."""
     return comparison in ("squad", "vqa")
 
 
-def written_answer(value: Any, comparison: Comparison = "exact") -> str | None:
+def answer_text(value: Any, comparison: Comparison = "exact") -> str | None:
     """The text of one answer that a model gave or a file holds; None if it is no answer.
 
     Args:
@@ -81,11 +81,11 @@ def written_answer(value: Any, comparison: Comparison = "exact") -> str | None:
             mappings with these, or that list as JSON.
 
     Example:
-        >>> written_answer(["sports", "news"], "set"), written_answer(0.5, "within:1")
+        >>> answer_text(["sports", "news"], "set"), answer_text(0.5, "within:1")
         ('news|sports', '0.5')
-        >>> written_answer([{"start": 0, "end": 5, "entity_group": "LOC"}], "entities")
+        >>> answer_text([{"start": 0, "end": 5, "entity_group": "LOC"}], "entities")
         '[[0, 5, "LOC"]]'
-        >>> written_answer(0.5)
+        >>> answer_text(0.5)
     """
     if comparison == "set":
         return _written_set(value)
@@ -145,11 +145,11 @@ def _number(value: Any) -> float | None:
     return number if isfinite(number) else None
 
 
-def most_given(answers: Sequence[str]) -> tuple[str, ...]:
+def frequent_answers(answers: Sequence[str]) -> tuple[str, ...]:
     """The answers that VQA counts as right: those that three people gave, else the most frequent.
 
     Example:
-        >>> most_given(["red"] * 6 + ["Red."] * 2 + ["maroon"] * 2)
+        >>> frequent_answers(["red"] * 6 + ["Red."] * 2 + ["maroon"] * 2)
         ('red',)
     """
     counts = Counter(map(normalized_visual_answer, answers))
@@ -203,8 +203,8 @@ def answers_equal(
     if comparison.startswith("within:"):
         return any(_is_near(prediction, each, comparison) for each in golds)
     if comparison in ("set", "entities"):
-        own: str | None = written_answer(prediction, comparison)
-        return any(own == written_answer(each, comparison) for each in golds)
+        own: str | None = answer_text(prediction, comparison)
+        return any(own == answer_text(each, comparison) for each in golds)
     normalized = normalized_answer if comparison == "squad" else normalized_visual_answer
     own = normalized(prediction)
     return any(own == normalized(each) for each in golds)
@@ -229,7 +229,7 @@ def _is_near(prediction: str, gold: str, comparison: Comparison) -> bool:
     return abs(amount - right) <= most + 1e-9 * max(1.0, abs(right))
 
 
-def carried_back(
+def carry_back(
     answer: str,
     original: str,
     rewritten: str,
@@ -244,13 +244,13 @@ def carried_back(
     (start, end, old, new) in characters of the original; without them the words are aligned.
 
     Example:
-        >>> carried_back('[[7, 12, "LOC"]]', "In Paris.", "It's in Paris.", comparison="entities")
+        >>> carry_back('[[7, 12, "LOC"]]', "In Paris.", "It's in Paris.", comparison="entities")
         '[[2, 7, "LOC"]]'
-        >>> carried_back('[[8, 13, "LOC"]]', "In Paris.", "It's in Paris.", comparison="entities")
+        >>> carry_back('[[8, 13, "LOC"]]', "In Paris.", "It's in Paris.", comparison="entities")
         '[[3, 8, "LOC"]]'
-        >>> carried_back('[[3, 8, "LOC"]]', "In Paris?", "In Paris", comparison="entities")
+        >>> carry_back('[[3, 8, "LOC"]]', "In Paris?", "In Paris", comparison="entities")
         '[[3, 8, "LOC"]]'
-        >>> carried_back('[[0, 3, "LOC"]]', "New York City", "NYC", comparison="entities")
+        >>> carry_back('[[0, 3, "LOC"]]', "New York City", "NYC", comparison="entities")
         '[[0, 13, "LOC"]]'
     """
     if comparison != "entities" or original == rewritten:

@@ -140,9 +140,9 @@ class DocumentResult(Result):
 
         NAME is ``comparison`` as for `sears compare`, or ``errors`` as for `sears errors`.
         """
-        from sears_dsl.auditing.reports.files import write_three
+        from sears_dsl.auditing.reports.files import write_files
 
-        write_three(self.document, folder_to_write(folder))
+        write_files(self.document, folder_to_write(folder))
 
 
 class TableResult(Result):

@@ -276,7 +276,7 @@ def vet(
         pages_of,
         place_of,
     )
-    from sears_dsl.vetting.web.serving import background, listen
+    from sears_dsl.vetting.web.serving import listen, serve_in_background
 
     with in_python(reviewer="reviewers"):
         whole_numbers(1, most=most, port=port)
@@ -325,7 +325,7 @@ def vet(
                 else sitting.sessions(ruleset, journals, show=show, note=remark)
             )
             page, addresses = pages_of(place, sessions, tagger=chosen, listening=listening)
-            opening.enter_context(background(page, listening))
+            opening.enter_context(serve_in_background(page, listening))
             # All went well: from now on the result closes what is open.
             return VettingResult(
                 place, addresses, chosen, opening.pop_all(), of_templates=of_templates

@@ -170,7 +170,7 @@ def audit(
         effects.rules, gates, templates=None if sentences is None else sentences.templates
     )
     alone = totals.flips_alone(effects)
-    whole = totals.together(effects)
+    whole = totals.count_together(effects)
     parts = slicings(effects.data, columns or {}, effects.answers)
     slices = slice_results(
         effects, {readable(name): list(map(readable, values)) for name, values in parts.items()}

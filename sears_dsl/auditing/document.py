@@ -384,7 +384,7 @@ def _nothing_judged(document: AuditDocument) -> str:
         )
         rows = f"{percent(right.rate)} of the rows{sentences} right"
         return f"No rule was tested; the model gets {rows}."
-    lost = lost_of(document.rules)
+    lost = why_lost(document.rules)
     if lost and not any(each.changed for each in document.rules):
         return f"Nothing can be said about the model: no rewrite is left, because {lost}."
     also = f"; {lost}" if lost else ""
@@ -401,7 +401,7 @@ def _nothing_judged(document: AuditDocument) -> str:
     )
 
 
-def lost_of(records: Sequence[RuleRecord]) -> str:
+def why_lost(records: Sequence[RuleRecord]) -> str:
     """Say why rewrites of these rules do not count; "" if all of them do."""
     return lost_rewrites(
         sum(each.refused for each in records), sum(each.rejected for each in records)

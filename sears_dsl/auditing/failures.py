@@ -172,7 +172,7 @@ class _JudgedAnswer(NamedTuple):
     confidence: float | None
 
 
-def instances(
+def collect_answers(
     audits: Mapping[str, AuditDocument],
     of_rows: Mapping[str, Sequence[slices.SliceValue]] | None = None,
 ) -> LearningRows:
@@ -246,7 +246,7 @@ _MOST_CATEGORIES = 254
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Learned:
+class LearningOutcome:
     """The results of the folds: micro F1 of the majority class, and of gradient boosting.
 
     `importances`, float64 (features, folds), are what is lost by shuffling a feature.
@@ -258,7 +258,7 @@ class Learned:
     importances: Floats
 
 
-def learn(answers: LearningRows, *, seed: int = 0) -> Learned:
+def learn_errors(answers: LearningRows, *, seed: int = 0) -> LearningOutcome:
     """Learn to tell wrong from right answers by their features, fold by fold."""
     _check(answers)
     need_learning()
@@ -293,7 +293,7 @@ def learn(answers: LearningRows, *, seed: int = 0) -> Learned:
                     for column in range(table.shape[1])
                 ]
             )
-    return Learned(
+    return LearningOutcome(
         majority=majority,
         majority_f1=np.array(majority_f1),
         f1=np.array(f1),
@@ -409,8 +409,8 @@ def predict_errors(
         )
     else:
         notes.append("Features of texts are left out: the audited file is not given (--data).")
-    answers = instances(audits, of_rows)
-    learned = learn(answers, seed=seed)
+    answers = collect_answers(audits, of_rows)
+    learned = learn_errors(answers, seed=seed)
     known = {each.name for each in answers.features}
     if "confidence" not in known:
         notes.append("The model reports no confidence, so confidence is not a feature.")
@@ -474,7 +474,7 @@ def _values(name: str, cells: Sequence[object] | slices.Computed) -> Sequence[sl
 def _document(
     audits: Mapping[str, AuditDocument],
     answers: LearningRows,
-    learned: Learned,
+    learned: LearningOutcome,
     *,
     seed: int,
     notes: Sequence[str],
@@ -494,7 +494,7 @@ def _document(
     first = next(iter(audits.values()))
     names = []
     for name, audit in audits.items():
-        own = instances({name: audit})
+        own = collect_answers({name: audit})
         wrong = share_of(int(own.wrong.sum()), len(own.wrong))
         names.append(AuditName(name=name, model=audit.model, answers=len(own.wrong), wrong=wrong))
     return ErrorsDocument(
@@ -538,5 +538,5 @@ def _parts(feature: Feature, answers: LearningRows) -> tuple[PartErrors, ...]:
             value=value,
             wrong=share_of(int(answers.wrong[values == value].sum()), int((values == value).sum())),
         )
-        for value in slices.in_order(of_instances)
+        for value in slices.sort_parts(of_instances)
     )

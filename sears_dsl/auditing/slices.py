@@ -32,7 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sears_dsl.answers import REFUSED, normalized_answer
-from sears_dsl.auditing.totals import keeping
+from sears_dsl.auditing.totals import label_keeping
 from sears_dsl.data.batches import ReadOptions
 from sears_dsl.data.dataset import require_column
 from sears_dsl.data.labelled import LabelledRows
@@ -75,14 +75,14 @@ class SliceResult:
 
 def slice_results(effects: Effects, parts: Mapping[str, Sequence[str]]) -> tuple[SliceResult, ...]:
     """The numbers of each part, slicing by slicing, the largest part first."""
-    rules = keeping(effects)
+    rules = label_keeping(effects)
     changed = effects.among_rows([(each, np.ones(len(each), np.bool_)) for each in rules])
     flipped = effects.among_rows([(each, each.flipped) for each in rules])
     tested = changed & effects.right
     slices: list[tuple[str, str, NDArray[np.bool_]]] = []
     for slicing, of_rows in parts.items():
         values = np.array(of_rows, object)
-        slices += [(slicing, value, values == value) for value in in_order(of_rows)]
+        slices += [(slicing, value, values == value) for value in sort_parts(of_rows)]
     counts = np.array(
         [[(flipped & here).sum(), (tested & here).sum()] for _, _, here in slices], np.int64
     ).reshape(len(slices), 2)
@@ -134,7 +134,7 @@ def slicings(
         if isinstance(values, Computed):
             of_rows = values.parts(answers)
         elif name == TEMPLATE:
-            of_rows = largest(as_words(values), MOST_TEMPLATES)
+            of_rows = largest(cell_words(values), MOST_TEMPLATES)
         else:
             of_rows = parts_of(values)
         if data.numbers is not None and not of_answers and len(of_rows) >= max(data.numbers):
@@ -184,10 +184,10 @@ def parts_of(values: Sequence[Any]) -> list[str]:
             as_numbers = []
         if as_numbers and all(each is None or np.isfinite(each) for each in as_numbers):
             return quarters(as_numbers)
-    return largest(as_words(values))
+    return largest(cell_words(values))
 
 
-def as_words(values: Sequence[Any]) -> list[str]:
+def cell_words(values: Sequence[Any]) -> list[str]:
     """The values as text."""
     return [EMPTY if value is None or value == "" else str(value) for value in values]
 
@@ -219,7 +219,7 @@ def quarters(values: Sequence[float | None], unit: str = "") -> list[str]:
     ]
 
 
-def in_order(of_rows: Sequence[str]) -> list[str]:
+def sort_parts(of_rows: Sequence[str]) -> list[str]:
     """The parts, by their leading numbers, then the most frequent first; leftovers come last."""
     counts = Counter(of_rows)
     return sorted(counts, key=lambda value: (value in (OTHER, EMPTY), *_rank(value, counts)))
@@ -275,7 +275,7 @@ class Computed:
         return _FUNCTIONS[self.function][1](self.values(answers))
 
 
-def computed(name: str) -> tuple[str, str] | None:
+def parse_computed(name: str) -> tuple[str, str] | None:
     """Split a name such as ``words(context)`` into function and column; None for other names."""
     match = _NAME.fullmatch(name.strip())
     if match is None:
@@ -310,7 +310,7 @@ def read_slicings(
     if not names:
         return {}
     dataset = open_rows(source, format_name=format_name, options=options)
-    slicings = {name: None if name in dataset.names else computed(name) for name in names}
+    slicings = {name: None if name in dataset.names else parse_computed(name) for name in names}
     columns: dict[str, list[Any]] = {}
     for name, of_columns in slicings.items():
         if of_columns is None:

@@ -58,14 +58,14 @@ class Together:
     overlaps: tuple[Overlap, ...]
 
 
-def keeping(effects: Effects) -> list[RuleEffect]:
+def label_keeping(effects: Effects) -> list[RuleEffect]:
     """The rules after which the answer should stay the same."""
     return [effect for effect in effects.rules if effect.expect.kind == "same"]
 
 
-def together(effects: Effects) -> Together:
+def count_together(effects: Effects) -> Together:
     """Count what the rules that expect ``same`` do together."""
-    rules = keeping(effects)
+    rules = label_keeping(effects)
     right = effects.right
     changed = effects.among_rows([(each, np.ones(len(each), np.bool_)) for each in rules])
     flipped = effects.among_rows([(each, each.flipped) for each in rules])
@@ -87,7 +87,7 @@ def together(effects: Effects) -> Together:
 
 def flips_alone(effects: Effects) -> list[int]:
     """For each rule, how many rows it alone flips; 0 if it does not expect ``same``."""
-    rules = keeping(effects)
+    rules = label_keeping(effects)
     times = np.zeros(len(effects.right), np.int64)
     for effect in rules:
         times[effect.rows[effect.flipped]] += 1

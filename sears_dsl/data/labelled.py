@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from sears_dsl.answers import COMPARISON_FORMS, Comparison, most_given, written_answer
+from sears_dsl.answers import COMPARISON_FORMS, Comparison, answer_text, frequent_answers
 from sears_dsl.data.batches import Batch, ReadOptions, is_missing
 from sears_dsl.data.dataset import default_column, require_column
 from sears_dsl.data.protection import Guard, Guards, Protection
@@ -467,7 +467,7 @@ def label_alternatives(
     """
     if comparison in ("set", "entities") or comparison.startswith("within:"):
         plain = value.tolist() if hasattr(value, "tolist") else value
-        written = written_answer(plain, comparison)
+        written = answer_text(plain, comparison)
         if written is not None:
             return (written,)
         raise DataError(
@@ -479,7 +479,7 @@ def label_alternatives(
     if comparison == "vqa" and isinstance(value, list | tuple):
         votes = [answer for each in value for answer in label_alternatives(each, where)]
         if votes:
-            return most_given(votes)
+            return frequent_answers(votes)
     if isinstance(value, (list, tuple)):
         answers = [answer for each in value for answer in label_alternatives(each, where)]
         if answers:

@@ -39,7 +39,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from sears_dsl.answers import REFUSED, Comparison, carried_back, is_right
+from sears_dsl.answers import REFUSED, Comparison, carry_back, is_right
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.data.protection import Guards
 from sears_dsl.effects.applications import Applications
@@ -176,7 +176,7 @@ class RightRows:
         return fails
 
     def _carried_back(self, number: int, text: str, answer: str) -> str:
-        return carried_back(answer, self.texts[number], text, comparison=self._comparison)
+        return carry_back(answer, self.texts[number], text, comparison=self._comparison)
 
     def _rows(self, numbers: Sequence[int], texts: Sequence[str]) -> list[Row]:
         return list(self._data.rewritten([self.positions[number] for number in numbers], texts))

@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sears_dsl.answers import REFUSED, Comparison, answers_equal, carried_back, is_right
-from sears_dsl.batch.guarding import guarded
+from sears_dsl.answers import REFUSED, Comparison, answers_equal, carry_back, is_right
+from sears_dsl.batch.guarding import guard_rewrites
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.effects.applications import Applications, applications_in, by_rule
 from sears_dsl.effects.asked_model import AskedModel, OnStage
@@ -181,7 +181,7 @@ def rule_effects(
     model = AskedModel(predictor)
     on_stage("applying rules", 0, len(matcher.rules))
     protected = None if data.guards is None else data.guards.protected
-    outcome = guarded(
+    outcome = guard_rewrites(
         matcher.apply(data.texts, scope=scope, unit=unit, protected=protected, draw=draw),
         data.guards,
     )
@@ -293,7 +293,7 @@ def _carried_back(answers: Sequence[Answer], rewrites: Rewrites) -> list[Answer]
     ones = dict(zip(rewrites.distinct().ids.tolist(), rewrites, strict=True))
     return [
         answer._replace(
-            label=carried_back(
+            label=carry_back(
                 answer.label, ones[number].original, ones[number].text, comparison="entities",
                 edits=ones[number].edits,
             )

@@ -16,9 +16,9 @@ from collections.abc import Callable, Mapping, Sequence
 from hashlib import blake2b
 from typing import Any, Literal, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
-from sears_dsl.answers import COMPARISON_FORMS, Comparison, written_answer
+from sears_dsl.answers import COMPARISON_FORMS, Comparison, answer_text
 from sears_dsl.errors import ModelError, counted
-from sears_dsl.models.objects import python_values, somebody_elses_code
+from sears_dsl.models.objects import foreign_code, python_values
 
 #: Column → text, what a model is asked about.
 Row: TypeAlias = Mapping[str, str]
@@ -103,7 +103,7 @@ def ask_answers(
     """Call a model about rows, if any, and check what it gives: labels, or pairs."""
     if not rows:
         return []
-    with somebody_elses_code(model, help=advice, about=f"\n  {_batch(rows)}", passing=ModelError):
+    with foreign_code(model, help=advice, about=f"\n  {_batch(rows)}", passing=ModelError):
         # Generators run the model while they are read, so they are read here.
         answered = call()
         predictions = python_values(answered)
@@ -150,7 +150,7 @@ def _answer(model: str, row: Row, value: Any, comparison: Comparison) -> Answer:
     """A label, or a pair of a label and a fraction; two fractions are probabilities and no pair."""
     if isinstance(value, list | tuple) and len(value) == 2:
         raw_label, confidence = map(_plain, value)
-        label = written_answer(raw_label, comparison)
+        label = answer_text(raw_label, comparison)
         if label is not None and isinstance(confidence, float):
             if not 0 <= confidence <= 1:
                 raise ModelError(
@@ -173,7 +173,7 @@ def _plain(value: Any) -> Any:
 
 def _label(model: str, row: Row, value: Any, comparison: Comparison) -> str:
     plain = _plain(value)
-    label = written_answer(plain, comparison)
+    label = answer_text(plain, comparison)
     if label is not None:
         return label
     kind = comparison.partition(":")[0]

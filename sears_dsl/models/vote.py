@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from sears_dsl.answers import REFUSED, Comparison, answers_equal, is_of_words
+from sears_dsl.answers import REFUSED, Comparison, answers_equal, is_free_text
 from sears_dsl.errors import ModelError
 from sears_dsl.models.prediction_file import PredictionsNeeded
 from sears_dsl.models.predictor import Predictor, Row
@@ -45,7 +45,7 @@ class VotingPredictor:
         self._alike = alike
         #: The names of models that answer all alike; empty for models that vote.
         self.models = (tuple(names) or tuple(model.identity for model in models)) if alike else ()
-        by_votes = common_words if is_of_words(comparison) else most_frequent
+        by_votes = common_words if is_free_text(comparison) else most_frequent
         same = partial(unanimous, comparison=comparison)
         self._together: Callable[[Sequence[str]], str] = same if alike else by_votes
         self._comparison = comparison
@@ -70,7 +70,7 @@ class VotingPredictor:
     def identity(self) -> str:
         """The identities of the models, in order, and what they vote on."""
         names = ", ".join(model.identity for model in self._models)
-        return f"{self._kind}:({names})" + (" on words" if is_of_words(self._comparison) else "")
+        return f"{self._kind}:({names})" + (" on words" if is_free_text(self._comparison) else "")
 
     def predict(self, rows: Sequence[Row]) -> list[str]:
         """What the models say together of each row; missing predictions are all named at once."""

@@ -21,9 +21,9 @@ from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from sears_dsl.answers import Comparison, is_of_words
+from sears_dsl.answers import Comparison, is_free_text
 from sears_dsl.auditing.reports.markdown_tables import table_row
-from sears_dsl.batch.guarding import chained
+from sears_dsl.batch.guarding import chain_guarded
 from sears_dsl.batch.plan import TextShare
 from sears_dsl.data.protection import Protection
 from sears_dsl.data.table import Table, guards_of
@@ -34,7 +34,7 @@ from sears_dsl.models.vote import common_words, most_frequent
 from sears_dsl.repair.augmented import NO_PROTECTION, TableColumns, new_ids, nothing_changes
 from sears_dsl.repair.measurement import Estimate, Outcomes, differ, estimate
 from sears_dsl.repair.report import RepairParticipants, error_cell, seeds_cell, write_report
-from sears_dsl.repair.trainers import ExperimentInputs, OnTraining, answers_of_trained
+from sears_dsl.repair.trainers import ExperimentInputs, OnTraining, train_and_ask
 from sears_dsl.runtime.database import RunJournal
 
 NoiseAmount: TypeAlias = Literal["none", "half", "full", "both", "vote"]
@@ -124,7 +124,7 @@ class RewrittenTable:
                 )
         texts = table.texts(columns.text)
         guards = guards_of(table, settings.protection, column=columns.text)
-        chains = chained(matcher, texts, guards, scope=settings.scope, unit=settings.unit)
+        chains = chain_guarded(matcher, texts, guards, scope=settings.scope, unit=settings.unit)
         changed: dict[str, list[Any]] = {columns.text: [row.text for row in chains]}
         if changed[columns.text] == texts:
             raise nothing_changes(table.path)
@@ -180,20 +180,20 @@ def measure_amounts(
     rewritten = RewrittenTable.of(
         inputs.training, matcher, columns=inputs.columns, settings=settings
     )
-    chains = chained(
+    chains = chain_guarded(
         matcher, held_out.texts, held_out.guards, scope=settings.scope, unit=settings.unit
     )
     new_rows = held_out.rewritten(range(len(chains)), [row.text for row in chains])
     changed = sum(row.text != text for row, text in zip(chains, held_out.texts, strict=True))
     if not changed:
         raise nothing_changes(held_out.path)
-    answers = answers_of_trained(
+    answers = train_and_ask(
         settings.trained, range(settings.seed, settings.seed + settings.seeds),
         lambda amount, seed: rewritten.amount(amount, seed=seed)[0], [held_out.rows, new_rows],
         inputs=inputs, journal=journal, prefix="amount-", on_training=on_training,
     )  # fmt: skip
     if "vote" in settings.amounts:
-        together = common_words if is_of_words(settings.comparison) else most_frequent
+        together = common_words if is_free_text(settings.comparison) else most_frequent
         voters = [answers[each] for each in _VOTERS]
         answers["vote"] = [
             [

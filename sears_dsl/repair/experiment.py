@@ -18,7 +18,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from sears_dsl.answers import Comparison, carried_back
+from sears_dsl.answers import Comparison, carry_back
 from sears_dsl.data.labelled import LabelledRows, column_sets
 from sears_dsl.data.protection import Protection
 from sears_dsl.data.table import Table
@@ -27,7 +27,7 @@ from sears_dsl.errors import DataError, UsageError
 from sears_dsl.language.printer import print_rule
 from sears_dsl.repair import augmented as augmented_rows
 from sears_dsl.repair.measurement import ErrorChange, Estimate, Outcomes, change, differ, estimate
-from sears_dsl.repair.trainers import ExperimentInputs, OnTraining, answers_of_trained
+from sears_dsl.repair.trainers import ExperimentInputs, OnTraining, train_and_ask
 from sears_dsl.runtime.array_types import Flags
 from sears_dsl.runtime.database import RunJournal
 
@@ -60,7 +60,7 @@ class RepairSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
+class ErrorRow:
     """One error of each kind of model, and its change from the original to the other kinds."""
 
     original: Estimate
@@ -85,16 +85,16 @@ class RuleRepair:
 class Repair:
     """The errors of an experiment, and the counts of rows behind them."""
 
-    validation: Measured  # error on the held-out rows as they are
+    validation: ErrorRow  # error on the held-out rows as they are
     # On the rewrites of the held-out rows that the model itself has right: how often a rule flips.
-    sensitivity: Measured
+    sensitivity: ErrorRow
     # On the rewrites of the rows that the original model of the same seed has right, whether or not
     # the model itself has them right.
-    same_rows: Measured
+    same_rows: ErrorRow
     # On these same rows unrewritten, each counted once for each of its rewrites. It is 0 for the
     # original models; for the others it shows how many rows training alone moves, without rules.
-    untouched: Measured
-    rewritten: Measured  # on all rewrites of held-out rows
+    untouched: ErrorRow
+    rewritten: ErrorRow  # on all rewrites of held-out rows
     rules: tuple[RuleRepair, ...]
     training_rows: int
     added: int
@@ -137,7 +137,7 @@ def repair(
     added.require_some(training.path)
     expansion.require_some(held_out.path)
     augmented_by = partial(
-        augmented_rows.augmented, training, added, columns=columns, amount=settings.amount,
+        augmented_rows.augment, training, added, columns=columns, amount=settings.amount,
         balanced=settings.balanced,
     )  # fmt: skip
 
@@ -147,14 +147,14 @@ def repair(
         augmentation = augmented_by(seed=seed)
         if variant == "augmented":
             return augmentation.table
-        return augmented_rows.duplicated(training, augmentation.added, columns=columns, seed=seed)
+        return augmented_rows.duplicate(training, augmentation.added, columns=columns, seed=seed)
 
     names = chain(*column_sets(columns.text, tuple(training.columns)))
     training_texts = {text for name in names for text in training.texts(name)}
     rewritten_rows = held_out.rewritten(
         [each.row for each in expansion.rewrites], [each.text for each in expansion.rewrites]
     )
-    answers = answers_of_trained(
+    answers = train_and_ask(
         settings.variants, range(settings.seed, settings.seed + settings.seeds), table,
         [held_out.rows, rewritten_rows], inputs=inputs, journal=journal, on_training=on_training,
     )  # fmt: skip
@@ -219,7 +219,7 @@ class _Items:
         rows = [differ(of_rows, self._labels, comparison) for of_rows, _ in answers]
         carried = [
             [
-                carried_back(answer, self._texts[to.row], to.text, comparison=comparison)
+                carry_back(answer, self._texts[to.row], to.text, comparison=comparison)
                 for to, answer in zip(self._rewrites, rewritten, strict=True)
             ]
             for _, rewritten in answers
@@ -245,9 +245,9 @@ class _Items:
         }
 
 
-def _measured(outcomes: Mapping[TrainingVariant, Outcomes]) -> Measured:
+def _measured(outcomes: Mapping[TrainingVariant, Outcomes]) -> ErrorRow:
     control = outcomes.get("control")
-    return Measured(
+    return ErrorRow(
         original=estimate(outcomes["original"]),
         augmented=estimate(outcomes["augmented"]),
         control=None if control is None else estimate(control),

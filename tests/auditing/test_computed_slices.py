@@ -20,7 +20,7 @@ from sears_dsl.answers import REFUSED, answers_equal
 from sears_dsl.auditing.slices import (
     Computed,
     SliceResult,
-    computed,
+    parse_computed,
     read_slicings,
     slice_results,
     slicings,
@@ -120,7 +120,7 @@ def test_a_grade_is_that_of_flesch_and_kincaid() -> None:
     assert grades[0] == pytest.approx(0.39 * 6 + 11.8 * 6 / 6 - 15.59, abs=0.05)
     assert grades[1] == pytest.approx(0.39 * 5 + 11.8 * 9 / 5 - 15.59, abs=0.05)
     assert grades[2:] == [None, None]
-    assert computed("grade(t)") == ("grade", "t")
+    assert parse_computed("grade(t)") == ("grade", "t")
 
 
 # ---------------------------------------------------------------- known answers

@@ -20,9 +20,9 @@ from sears_dsl.auditing.failures import (
     ErrorsDocument,
     Feature,
     LearningRows,
+    collect_answers,
     fold_interval,
-    instances,
-    learn,
+    learn_errors,
     predict_errors,
 )
 from sears_dsl.auditing.reports.several_audits import errors_markdown, errors_page
@@ -58,7 +58,7 @@ def test_the_feature_that_labels_were_drawn_from_comes_first() -> None:
         kind=kinds.tolist(),
         noise=draw.choice(["a", "b"], 1500).tolist(),
     )
-    learned = learn(found)
+    learned = learn_errors(found)
     assert learned.f1.mean() > learned.majority_f1.mean() + 0.1
     means = learned.importances.mean(axis=1)
     assert means.argmax() == 1
@@ -72,7 +72,7 @@ def test_of_labels_at_random_nothing_is_learned(share: float) -> None:
     wrong = draw.random(1500) < share
     found = drawn(wrong.tolist(), length=draw.normal(size=1500).tolist(),
                   kind=draw.choice(list("abc"), 1500).tolist())  # fmt: skip
-    learned = learn(found)
+    learned = learn_errors(found)
     assert abs(learned.f1.mean() - learned.majority_f1.mean()) < 0.02
     assert learned.majority == (share > 0.5)
     low, high = fold_interval(learned.f1 - learned.majority_f1)
@@ -90,13 +90,13 @@ def test_folds_are_those_of_scikit_learn_and_the_majority_is_that_of_all_answers
     for _, judged in KFold(10, shuffle=True, random_state=7).split(wrong):
         says = np.full(len(judged), 2 * wrong.sum() > len(wrong))
         wanted.append(f1_score(wrong[judged], says, average="micro"))
-    assert learn(found, seed=7).majority_f1.tolist() == pytest.approx(wanted)
+    assert learn_errors(found, seed=7).majority_f1.tolist() == pytest.approx(wanted)
 
 
 def test_of_answers_half_of_which_are_wrong_the_majority_tells_half() -> None:
     """Of parts that are learned from, most are what is rare in the part that is judged."""
     draw = np.random.default_rng(2)
-    learned = learn(drawn([True, False] * 50, length=draw.normal(size=100).tolist()))
+    learned = learn_errors(drawn([True, False] * 50, length=draw.normal(size=100).tolist()))
     assert learned.majority_f1.mean() == pytest.approx(0.5)
 
 
@@ -110,7 +110,7 @@ def test_answers_to_one_row_are_in_one_fold() -> None:
         rows=np.repeat(np.arange(400), 3),
         features=(Feature("key", "number", np.repeat(keys, 3).tolist()),),
     )
-    assert abs(learn(twice).f1.mean() - 0.5) < 0.06
+    assert abs(learn_errors(twice).f1.mean() - 0.5) < 0.06
 
 
 def test_the_interval_over_folds_has_the_variance_of_nadeau_and_bengio() -> None:
@@ -130,7 +130,7 @@ def test_the_interval_over_folds_has_the_variance_of_nadeau_and_bengio() -> None
 def test_what_cannot_be_learned_is_told(wrong: list[bool], message: str) -> None:
     found = drawn(wrong, length=list(map(float, range(len(wrong)))))
     with pytest.raises(UsageError, match=message):
-        learn(found)
+        learn_errors(found)
 
 
 _LEARN = """
@@ -162,7 +162,7 @@ def test_one_thread_learns_however_many_there_may_be() -> None:
 
 def test_an_instance_is_an_answer_and_wrong_where_the_rule_is_not_obeyed() -> None:
     audit = audited(rows_of("kfgw"), rules=RULES, sure=(0.9, 0.4))
-    found = instances({"a": audit})
+    found = collect_answers({"a": audit})
     # Rows as they are: g and w are wrong. film and tape: f and w. turn wants a flip of k and f.
     assert found.wrong.tolist() == [0, 0, 1, 1] + [0, 1, 0, 1] * 2 + [1, 0]
     assert found.rows.tolist() == [0, 1, 2, 3] * 3 + [0, 1]
@@ -175,7 +175,7 @@ def test_an_instance_is_an_answer_and_wrong_where_the_rule_is_not_obeyed() -> No
 
 
 def test_confidence_that_is_not_given_is_no_feature() -> None:
-    features = instances({"a": audited(rows_of("kfgw"), rules=RULES)}).features
+    features = collect_answers({"a": audited(rows_of("kfgw"), rules=RULES)}).features
     assert "confidence" not in {each.name for each in features}
 
 
@@ -226,7 +226,7 @@ def test_rows_of_other_audits_are_refused() -> None:
     with pytest.raises(
         UsageError, match=r"a and b are audits of different rows: 4 rows .* and 5 rows"
     ):
-        instances({"a": audited(rows_of("kfgw")), "b": audited(rows_of("kfgwk"))})
+        collect_answers({"a": audited(rows_of("kfgw")), "b": audited(rows_of("kfgwk"))})
     with pytest.raises(DataError, match="has other rows than the audit"):
         predict_errors({"a": planted()}, data=[{**row, "label": "no"} for row in ROWS])
     with pytest.raises(UsageError, match="of the rows, which are not given"):

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import sears_dsl as sears
-from sears_dsl.answers import answers_equal, carried_back, most_given
+from sears_dsl.answers import answers_equal, carry_back, frequent_answers
 from sears_dsl.data.labelled import read_labelled
 from sears_dsl.errors import DataError, UsageError
 from sears_dsl.tagging.fast.fast_tagger import FastTagger
@@ -258,10 +258,10 @@ def test_what_a_model_gives_is_refused_where_it_is_of_another_kind() -> None:
 
 def test_answers_about_pictures_are_those_of_three_people() -> None:
     given = ["red"] * 5 + ["Red"] * 2 + ["dark red"] * 2 + ["a maroon"]
-    assert most_given(given) == ("red",)
-    assert answers_equal("The red.", most_given(given), comparison="vqa")
+    assert frequent_answers(given) == ("red",)
+    assert answers_equal("The red.", frequent_answers(given), comparison="vqa")
     assert answers_equal("two", "2", comparison="vqa")
-    assert most_given(["a", "b", "b"]) == ("b",)
+    assert frequent_answers(["a", "b", "b"]) == ("b",)
 
 
 @pytest.mark.parametrize(
@@ -282,6 +282,6 @@ def test_entities_are_carried_back(
 ) -> None:
     start = rewritten.rindex(here)
     answer = json.dumps([[start, start + len(here), "X"]])
-    back = carried_back(answer, original, rewritten, comparison="entities", edits=edits)
+    back = carry_back(answer, original, rewritten, comparison="entities", edits=edits)
     [(first, last, _)] = json.loads(back)
     assert original[first:last] == there

@@ -49,7 +49,7 @@ def write_audits_files(audits: Mapping[str, AuditDocument], folder: Path) -> Gri
     several = grid(audits)
     for name, document in zip(folder_names(list(audits)), audits.values(), strict=True):
         write_audit_files(document, folder / name)
-    write_three(several, folder)
+    write_files(several, folder)
     return several
 
 
@@ -64,7 +64,7 @@ def add_summary(text: str, file: Path) -> None:
     write_atomically(file, before + text.encode("utf-8", "replace"))
 
 
-def write_three(document: ComparisonDocument | GridDocument | ErrorsDocument, folder: Path) -> None:
+def write_files(document: ComparisonDocument | GridDocument | ErrorsDocument, folder: Path) -> None:
     """Write page, Markdown and JSON: ``comparison.html`` and so on, or ``errors.html``."""
     name, page, text = _WRITERS[type(document)]
     make_folder(folder)

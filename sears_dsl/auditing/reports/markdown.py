@@ -50,12 +50,12 @@ def audit_markdown(document: AuditDocument) -> str:
         f"- Model: {tables.code_cell(document.model)}. Data: {document.data.rows:,} rows, SHA-256 "
         f"`{document.data.sha256}`. Scorer: {document.scorer or 'none, S is not given'}. Tagger: "
         f"{tables.code_cell(document.tagger)}.",
-        *(f"- {tables.markdown_text(line)}" for line in kept_and_drawn(document)),
+        *(f"- {tables.markdown_text(line)}" for line in protection_and_noise(document)),
     ]
     return "\n".join(lines) + "\n"
 
 
-def kept_and_drawn(document: AuditDocument) -> Iterator[str]:
+def protection_and_noise(document: AuditDocument) -> Iterator[str]:
     """Lines on what had to stay in the texts, and on what decided the noise, if anything did."""
     if document.data.protect:
         yield f"Protected: {', '.join(document.data.protect)}."
@@ -133,7 +133,7 @@ def _summary(document: AuditDocument) -> Iterator[str]:
 
 def together_in_words(document: AuditDocument) -> Iterator[str]:
     """Sentences on what rules do together; only rules that expect the same answer count."""
-    whole, keeping = document.together, expecting_same(document)
+    whole, keeping = document.together, same_answer_note(document)
     flipped, accuracy = whole.flipped, whole.accuracy
     if flipped.total:
         yield (
@@ -152,7 +152,7 @@ def together_in_words(document: AuditDocument) -> Iterator[str]:
         yield f"{line}."
 
 
-def expecting_same(document: AuditDocument) -> str:
+def same_answer_note(document: AuditDocument) -> str:
     """What to add to "rules" if only some of the rules count in numbers over all rules."""
     same = all(each.expect == "same" for each in document.rules)
     return "" if same else " that expect the same answer"

@@ -109,7 +109,7 @@ def _verdict(document: documents.AuditDocument) -> str:
 
 def _tiles(document: documents.AuditDocument) -> Iterator[tuple[str, str, str]]:
     whole = document.together
-    keeping = markdown.expecting_same(document)
+    keeping = markdown.same_answer_note(document)
     if whole.accuracy is not None and whole.changed:
         before, worst = whole.accuracy.before, whole.accuracy.worst
         yield (
@@ -202,7 +202,7 @@ def _silent(document: documents.AuditDocument) -> str:
         return ""
     listed = "".join(
         f'<li><code>{escaped(each.rule)}</code> <span class="muted">'
-        f"{escaped(' · '.join(filter(None, (each.id, documents.lost_of([each])))))}</span></li>"
+        f"{escaped(' · '.join(filter(None, (each.id, documents.why_lost([each])))))}</span></li>"
         for each in silent[:200]
     )
     return (
@@ -351,7 +351,7 @@ def _footer(document: documents.AuditDocument) -> str:
         f"Scorer {document.scorer}, τ = {document.tau:.4g}, seed {document.seed}."
         if document.scorer and document.tau is not None
         else f"No scorer; seed {document.seed}.",
-        *markdown.kept_and_drawn(document),
+        *markdown.protection_and_noise(document),
         f"{versions}.",
     ]
     return f"<footer>{''.join(f'<div>{escaped(line)}</div>' for line in lines)}</footer>"

@@ -406,7 +406,7 @@ def _print_audit(document: AuditDocument, output: Path) -> None:
     """Print the decision and the rules, worst first."""
     from rich.text import Text
 
-    from sears_dsl.auditing.document import conclusion, lost_of
+    from sears_dsl.auditing.document import conclusion, why_lost
     from sears_dsl.auditing.reports.markdown import together_in_words, worst_first
     from sears_dsl.auditing.reports.robustness_parts import robustness_lines
     from sears_dsl.cli.model.compare import print_more_rules
@@ -417,7 +417,7 @@ def _print_audit(document: AuditDocument, output: Path) -> None:
         out.print(_table_of(records[:_RULES_SHOWN], examples=out.width >= _WIDE))
     elif not document.rules:
         out.print(_accuracy_by_template(document))
-    elif lost := lost_of(document.rules):
+    elif lost := why_lost(document.rules):
         out.print(f"no row is changed: {lost}")
     elif not (document.data.protect or document.data.spans):
         out.print(NO_RULE_FIRES)

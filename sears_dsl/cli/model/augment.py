@@ -23,7 +23,7 @@ from sears_dsl.errors import counted
 
 if TYPE_CHECKING:
     from sears_dsl.clusters.parts import Workers
-    from sears_dsl.repair.augmented import Augmented
+    from sears_dsl.repair.augmented import AugmentedTable
     from sears_dsl.repair.running import AugmentationChoices
 
 
@@ -158,7 +158,7 @@ def _manifest_beside(output: Path) -> Path:
 
 
 def _print_augmented(
-    data: Augmented, record: Mapping[str, Any], written: str, labels: Mapping[str, str]
+    data: AugmentedTable, record: Mapping[str, Any], written: str, labels: Mapping[str, str]
 ) -> None:
     out = console(stderr=True)
     most = sorted(data.of_rule.items(), key=lambda item: -item[1])[:12]

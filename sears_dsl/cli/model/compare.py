@@ -52,7 +52,7 @@ def compare_command(
     """
     from sears_dsl.auditing.comparison import compare, grid
     from sears_dsl.auditing.document import read_audit, read_audits
-    from sears_dsl.auditing.reports.files import write_three
+    from sears_dsl.auditing.reports.files import write_files
 
     document: ComparisonDocument | GridDocument
     if more:
@@ -62,7 +62,7 @@ def compare_command(
         document = comparison = compare(read_audit(before), read_audit(after))
         show = partial(_print_comparison, comparison)
     if output is not None:
-        write_three(document, output)
+        write_files(document, output)
     if options["as_json"]:
         echo_document(document.model_dump_json())
     elif not options["quiet"]:

@@ -44,14 +44,14 @@ def errors_command(audits: tuple[Path, ...], *, output: Path | None, **options: 
     need_learning()
     from sears_dsl.auditing.document import read_audits
     from sears_dsl.auditing.failures import predict_errors
-    from sears_dsl.auditing.reports.files import write_three
+    from sears_dsl.auditing.reports.files import write_files
 
     document = shared.chosen_as(
         predict_errors, options, audits=read_audits(audits), format_name=options["file_format"],
         reading=shared.chosen_reading(options),
     )  # fmt: skip
     if output is not None:
-        write_three(document, output)
+        write_files(document, output)
     if options["as_json"]:
         echo_document(document.model_dump_json())
     elif not options["quiet"]:

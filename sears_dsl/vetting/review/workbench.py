@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from sears_dsl.answers import Comparison, answers_equal, carried_back, steps_between
+from sears_dsl.answers import Comparison, answers_equal, carry_back, steps_between
 from sears_dsl.data.dataset import Dataset, require_column
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.discovery.selection import Coverage, coverage_of
@@ -259,7 +259,7 @@ class Workbench:
         expectations = _expectations(effects)
         texts = self.data.texts
         answers = [
-            answer and carried_back(answer, texts[row], rewritten, comparison=self._comparison)
+            answer and carry_back(answer, texts[row], rewritten, comparison=self._comparison)
             for row, rewritten, answer in zip(
                 rows, effects.applications.texts, answers, strict=True
             )
