@@ -29,7 +29,7 @@ from sears_dsl.batch.plan import (
     RowChoices,
     RuleTally,
     Tally,
-    planned,
+    make_plan,
     require_draws,
     require_mode,
     require_no_draw,
@@ -124,7 +124,7 @@ def apply_file(
     dataset = Dataset(request.input, format_name=request.format, options=request.reading)
     own = SQUAD_SPANS if dataset.format.name == "squad" else ()
     chosen = replace(request, spans=(*request.spans, *own))
-    plan = planned(dataset.names, dataset.first, chosen, where=dataset.path)
+    plan = make_plan(dataset.names, dataset.first, chosen, where=dataset.path)
     chained = request.mode == "chain"
     if request.draws > 1 and chained:
         require_no_draw(dataset.names)

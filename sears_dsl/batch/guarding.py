@@ -58,7 +58,7 @@ def require_all_intact(
 
 
 @dataclass(frozen=True, slots=True)
-class Guarded:
+class GuardedRewrites:
     """The rewrites that leave what must stay."""
 
     rewrites: Rewrites  # those that touch no span
@@ -66,15 +66,15 @@ class Guarded:
     left_out: Mapping[int, int]
 
 
-def guarded(rewrites: Rewrites, guards: Guards | None) -> Guarded:
+def guard_rewrites(rewrites: Rewrites, guards: Guards | None) -> GuardedRewrites:
     """The rewrites that leave what must stay; all were made with ``guards.protected`` protected."""
     if guards is None or not len(rewrites):
-        return Guarded(rewrites, {})
+        return GuardedRewrites(rewrites, {})
     protecting = np.array([bool(guard.protected) for guard in guards.rows], np.bool_)
     if protecting[rewrites.rows].any():
         require_all_intact(rewrites, guards.protected, rewrites.rule_ids)
     if not any(guard.carried for guard in guards.rows):
-        return Guarded(rewrites, {})
+        return GuardedRewrites(rewrites, {})
     left_out: Counter[int] = Counter()
     numbers: list[int] = []
     for number, rewrite in enumerate(rewrites):
@@ -84,8 +84,8 @@ def guarded(rewrites: Rewrites, guards: Guards | None) -> Guarded:
         else:
             left_out[rewrite.rule] += 1
     if not left_out:
-        return Guarded(rewrites, {})
-    return Guarded(
+        return GuardedRewrites(rewrites, {})
+    return GuardedRewrites(
         Rewrites(
             rewrites.columns.select(np.array(numbers, np.int32)),
             rule_ids=lambda: rewrites.rule_ids,
@@ -95,7 +95,7 @@ def guarded(rewrites: Rewrites, guards: Guards | None) -> Guarded:
     )
 
 
-def chained(
+def chain_guarded(
     matcher: Matcher,
     texts: Sequence[str],
     guards: Guards | None,

@@ -20,12 +20,12 @@ from sears_dsl.batch.plan import (
     Tally,
     TextShare,
     Touched,
-    planned,
-    repeated,
+    make_plan,
+    repeat_rows,
     require_draws,
     require_mode,
 )
-from sears_dsl.batch.workers import renamed
+from sears_dsl.batch.workers import with_new_ids
 from sears_dsl.data.batches import DRAW, Batch
 from sears_dsl.data.dataset import Dataset, IdLedger, row_ids
 from sears_dsl.data.frames import Copies, MemoryFrame, NewRows, memory_frame
@@ -90,11 +90,11 @@ def apply_to(
     chained = _ChainedDataset(with_originals=with_originals, draws=draws)
     for batch in frame.batches():
         if plan is None:
-            plan = planned(frame.names, batch, chosen, where=_WHERE)
+            plan = make_plan(frame.names, batch, chosen, where=_WHERE)
         if mode == "each":
             if plan.id_column is not None:
                 ledger.add(row_ids(batch, plan.id_column), first=batch.first)
-            each = rewrite_each(matcher, repeated(batch, draws, numbered=False), plan)
+            each = rewrite_each(matcher, repeat_rows(batch, draws, numbered=False), plan)
             batch_tally = each.tally
             rows += (each.rows // draws + batch.first).tolist()
             for name, values in each.columns.items():
@@ -126,7 +126,7 @@ class _ChainedDataset:
 
     def add(self, matcher: Matcher, batch: Batch, plan: Plan) -> Tally:
         """Rewrite the rows of the next batch."""
-        drawn = repeated(replace(batch, groups={}), self._draws, numbered=True)
+        drawn = repeat_rows(replace(batch, groups={}), self._draws, numbered=True)
         changed = rewrite_chain(matcher, drawn, plan)
         self._rows += batch.rows
         if not self._several:
@@ -136,7 +136,7 @@ class _ChainedDataset:
             return changed.tally
         values = changed.values
         if self._with_originals:
-            values = renamed(batch, values, plan.id_column, as_text=True)
+            values = with_new_ids(batch, values, plan.id_column, as_text=True)
         for row in range(drawn.rows):
             if row not in changed.dropped:
                 of_row, draw = divmod(row, self._draws)

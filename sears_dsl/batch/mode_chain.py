@@ -39,7 +39,7 @@ from sears_dsl.errors import DataError
 
 
 @dataclass(frozen=True, slots=True)
-class Changed:
+class ChangedRows:
     """What chain mode does to a batch."""
 
     # Row → column → new value; rows without a change are absent.
@@ -48,7 +48,7 @@ class Changed:
     tally: Tally  # the counts
 
 
-def rewrite_chain(matcher: Matcher, batch: Batch, plan: Plan) -> Changed:
+def rewrite_chain(matcher: Matcher, batch: Batch, plan: Plan) -> ChangedRows:
     """Each row once, all rules applied to it in order.
 
     DataError: a value that is not text; with ``on_touched`` error, a span that was touched.
@@ -94,7 +94,7 @@ def rewrite_chain(matcher: Matcher, batch: Batch, plan: Plan) -> Changed:
         touched = {row: why for row, why in touched.items() if row not in misplaced}
         ids = row_ids(batch, plan.id_column)
         tally.give_reasons(touched, misplaced, absent, ids, batch.copies)
-    return Changed(values, dropped, tally)
+    return ChangedRows(values, dropped, tally)
 
 
 def _values_of_rows(

@@ -158,7 +158,7 @@ class Plan(RowChoices):
         return tuple(dict.fromkeys([*own, *(name for s in self.spans for name in s.columns)]))
 
 
-def planned(names: Sequence[str], first: Batch, chosen: RowChoices, *, where: str) -> Plan:
+def make_plan(names: Sequence[str], first: Batch, chosen: RowChoices, *, where: str) -> Plan:
     """The plan for rows with columns of these names; a column that it needs must be among them.
 
     If no column is chosen, the first batch tells which one holds the text.
@@ -500,11 +500,11 @@ def count_unrenderable(tally: Tally, rule_ids: Sequence[str], counts: Mapping[in
             tally.of(rule_ids[rule]).unrenderable += count
 
 
-def repeated(batch: Batch, draws: int, *, numbered: bool) -> Batch:
+def repeat_rows(batch: Batch, draws: int, *, numbered: bool) -> Batch:
     """The batch with each row ``draws`` times; if ``numbered``, a column ``draw`` tells which.
 
     Example:
-        >>> twice = repeated(Batch(0, 2, {"text": ["a", "b"]}), 2, numbered=True)
+        >>> twice = repeat_rows(Batch(0, 2, {"text": ["a", "b"]}), 2, numbered=True)
         >>> list(twice.columns["text"]), list(twice.columns["draw"]), twice.row_number(3)
         (['a', 'a', 'b', 'b'], [0, 1, 0, 1], 2)
     """

@@ -23,7 +23,7 @@ from typing import Any, Protocol, TypeAlias
 
 from sears_dsl.batch.mode_chain import rewrite_chain
 from sears_dsl.batch.mode_each import rewrite_each
-from sears_dsl.batch.plan import Mode, Plan, Tally, repeated
+from sears_dsl.batch.plan import Mode, Plan, Tally, repeat_rows
 from sears_dsl.data.batches import Batch, Format, Frame, columns_named, encoded
 from sears_dsl.data.columnar import Columnar
 from sears_dsl.data.csv_rows import Delimited
@@ -147,7 +147,7 @@ class BatchTask:
     patched: bool  # rows are written back into the format that they were read from
     # The columns that every row must have, if the output begins with their names; else empty.
     names: tuple[str, ...] = ()
-    # The original rows come before these, which get other ids (see `renamed`).
+    # The original rows come before these, which get other ids (see `with_new_ids`).
     with_originals: bool = False
 
     @classmethod
@@ -206,7 +206,7 @@ class BatchTask:
             if isinstance(form, Columnar):
                 own = [*self.plan.keep, self.plan.id_column or ""]
                 batch = replace(batch, columns=form.typed(batch.columns, own))
-            batch = repeated(batch, self.plan.draws, numbered=False)
+            batch = repeat_rows(batch, self.plan.draws, numbered=False)
             records = rewrite_each(matcher, batch, self.plan)
             # A part without rows still tells the types of its columns.
             written = records.tally.records or form.binary
@@ -214,11 +214,11 @@ class BatchTask:
             return part, records.tally
         if not self.patched:
             batch = replace(batch, groups={})  # each row is written with a text of its own
-        batch = repeated(batch, self.plan.draws, numbered=True)
+        batch = repeat_rows(batch, self.plan.draws, numbered=True)
         changed = rewrite_chain(matcher, batch, self.plan)
         values, written = changed.values, changed.tally.records
         if self.with_originals:
-            values = renamed(batch, values, self.plan.id_column, as_text=not form.binary)
+            values = with_new_ids(batch, values, self.plan.id_column, as_text=not form.binary)
             changed.tally.records += batch.rows
         if self.patched:
             part = form.patch(batch, values, changed.dropped, self.encoding)
@@ -238,7 +238,7 @@ class BatchTask:
         return replace(batch, columns=columns, source=None)
 
 
-def renamed(
+def with_new_ids(
     batch: Batch, values: Mapping[int, Mapping[str, Any]], id_column: str | None, *, as_text: bool
 ) -> dict[int, dict[str, Any]]:
     """The changes (row → column → new value), with `ADDED` appended to the id of every row.

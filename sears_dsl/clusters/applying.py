@@ -28,7 +28,7 @@ from sears_dsl import __version__
 from sears_dsl.batch.files import ApplyProgress, ApplyReport, ApplyRequest, apply_file
 from sears_dsl.batch.plan import RuleTally, Tally
 from sears_dsl.batch.workers import MatcherRecipe, RulesetRecipe
-from sears_dsl.clusters.parts import Here, Workers, apply_to_parts
+from sears_dsl.clusters.parts import ThisProcess, Workers, apply_to_parts
 from sears_dsl.data.batches import ReadOptions
 from sears_dsl.data.dataset import format_of, with_delimiter, write_columns
 from sears_dsl.data.table import read_table
@@ -53,7 +53,7 @@ _PORTION = 10_000
 SpansOfRows: TypeAlias = Sequence[Sequence[tuple[int, int]]] | None
 
 
-class OnceBuilt:
+class CachedRecipe:
     """A recipe whose matcher is made once in a process, however many parts it is for."""
 
     def __init__(self, recipe: MatcherRecipe) -> None:
@@ -62,7 +62,7 @@ class OnceBuilt:
         self.identity = cache(recipe.identity)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return OnceBuilt, (self.recipe,)  # compiled rules stay where they are
+        return CachedRecipe, (self.recipe,)  # compiled rules stay where they are
 
 
 def recipe_of(
@@ -115,7 +115,7 @@ def apply_folder(
 ) -> ApplyReport:
     """Apply rules to all parts of a folder."""
     started = time.monotonic()
-    recipe = OnceBuilt(request.recipe)
+    recipe = CachedRecipe(request.recipe)
     ids = recipe.build().rule_ids
     work = ApplyPart(replace(request, recipe=recipe))
     tally = Tally()
@@ -123,7 +123,7 @@ def apply_folder(
         work,
         Folder(request.input),
         Folder(request.output),
-        workers=workers or Here(),
+        workers=workers or ThisProcess(),
         format_name=request.format,
         output_format=request.output_format,
         resume=request.resume,
@@ -231,10 +231,10 @@ class RemoteMatcher(Matcher):
 
     Example:
         >>> from sears_dsl.batch.workers import RulesetRecipe
-        >>> from sears_dsl.clusters.parts import Here
+        >>> from sears_dsl.clusters.parts import ThisProcess
         >>> from sears_dsl.language.loader import parse
         >>> recipe = RulesetRecipe((parse("movie -> film"),), tagger="pinned")
-        >>> remote = RemoteMatcher(recipe.build(), recipe, Here(), portion=1)
+        >>> remote = RemoteMatcher(recipe.build(), recipe, ThisProcess(), portion=1)
         >>> [(each.row, each.text) for each in remote.apply(["It is.", "A movie!"])]
         [(1, 'A film!')]
     """
@@ -243,7 +243,7 @@ class RemoteMatcher(Matcher):
         self, matcher: Matcher, recipe: MatcherRecipe, workers: Workers, *, portion: int = _PORTION
     ) -> None:
         self.__dict__.update(matcher.__dict__)
-        self._recipe = OnceBuilt(recipe)
+        self._recipe = CachedRecipe(recipe)
         self._workers = workers
         self._portion = portion
 

@@ -53,11 +53,11 @@ class Workers(Protocol):
         """
 
 
-class Here:
+class ThisProcess:
     """This process alone.
 
     Example:
-        >>> list(Here().answers(len, ["a", "bc"]))
+        >>> list(ThisProcess().answers(len, ["a", "bc"]))
         [1, 2]
     """
 
@@ -79,7 +79,7 @@ def workers_of(engine: str, *, address: str | None, count: int | None) -> Iterat
     elif engine == "local":
         if address is not None or count is not None:
             raise UsageError("address and workers are of a cluster", help="give engine='ray' too")
-        yield Here()
+        yield ThisProcess()
     else:
         raise UsageError(f"there is no engine {engine!r}", help="write local or ray")
 
@@ -135,7 +135,7 @@ def apply_to_parts(
         for name, part in named.items()
         if name in finished and (record := _record_of(output, name, part)) is not None
     }
-    one_part = OnePart(work, source, output, format_name, parts[0].name, schema)
+    one_part = PartTask(work, source, output, format_name, parts[0].name, schema)
     left = [(name, part) for name, part in named.items() if name not in known]
     failed: list[PartFailure] = []
     outcomes = _in_order(named, known, workers.answers(one_part, left))
@@ -269,7 +269,7 @@ class PartDone:
 
 
 @dataclass(slots=True)
-class OnePart:
+class PartTask:
     """Does a part of a folder, wherever it runs; the part called `first` tells the schema."""
 
     work: PartWork

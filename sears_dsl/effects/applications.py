@@ -16,7 +16,7 @@ from itertools import groupby, zip_longest
 import numpy as np
 from numpy.typing import NDArray
 
-from sears_dsl.batch.guarding import guarded
+from sears_dsl.batch.guarding import guard_rewrites
 from sears_dsl.data.protection import Guards
 from sears_dsl.engine.matcher import Matcher
 from sears_dsl.engine.matches import Unit
@@ -168,7 +168,7 @@ def applications_of(
         matches = matcher.find(tokens, protected=protected)
         rewrites = matcher.rewrites(tokens, matches, protected=protected)
     if guards is not None:
-        rewrites = guarded(rewrites, guards).rewrites
+        rewrites = guard_rewrites(rewrites, guards).rewrites
     return applications_in(rewrites if keep is None else keep(rewrites), tokens.texts)
 
 

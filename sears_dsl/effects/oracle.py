@@ -23,7 +23,7 @@ import numpy as np
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.engine.rewrite.rewrites import Rewrites
 from sears_dsl.errors import DataError, ModelError, UsageError
-from sears_dsl.models.objects import object_name, python_values, somebody_elses_code
+from sears_dsl.models.objects import foreign_code, object_name, python_values
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ class FunctionOracle:
         """For each rewrite whether it is kept."""
         items = [{"original": each.original, "rule": each.rule, **each.row} for each in candidates]
         advice = "it is called with a list of dictionaries from column to text"
-        with somebody_elses_code(f"the oracle {self.identity}", help=advice, passing=()):
+        with foreign_code(f"the oracle {self.identity}", help=advice, passing=()):
             answers = python_values(self._function(items))
 
         def failure(gave: str) -> ModelError:

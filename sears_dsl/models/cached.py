@@ -265,7 +265,7 @@ class CachedPredictor:
         batches = _batches(missing, self.batch_size, in_time)
         began = time.monotonic()
         with self.surround():
-            for batch, batch_answers in _side_by_side(answers, batches, self._connections):
+            for batch, batch_answers in _in_threads(answers, batches, self._connections):
                 self.asked += len(batch)
                 self.seconds += time.monotonic() - began
                 keep(dict(zip(batch, batch_answers, strict=True)))
@@ -329,7 +329,7 @@ def _batches(
             some = min(most, 2 * some)
 
 
-def _side_by_side(
+def _in_threads(
     ask: Callable[[list[str]], list[_Prediction]], batches: Iterator[list[str]], connections: int
 ) -> Iterator[tuple[list[str], list[_Prediction]]]:
     """Each batch with its answers, as they come; one thread a connection takes batch after batch.

@@ -95,7 +95,7 @@ def describe_error(error: BaseException) -> str:
 
 
 @contextmanager
-def somebody_elses_code(
+def foreign_code(
     name: str,
     *,
     help: str,  # noqa: A002 - the error's term

@@ -34,11 +34,11 @@ from sears_dsl.meaning.judgements import pair_columns, pairs_of
 from sears_dsl.meaning.scorers import Pair, Scorer, load_scorer, shipped_numbers
 from sears_dsl.models.objects import (
     describe_error,
+    foreign_code,
     is_object_name,
     load_object,
     object_name,
     python_values,
-    somebody_elses_code,
 )
 from sears_dsl.models.predictor import quoted
 from sears_dsl.paraphrasing.prompted import PREFIX, PromptedParaphraser, SecondOpinion
@@ -179,7 +179,7 @@ class OwnParaphraser:
 
     def paraphrase(self, sentences: Sequence[str]) -> list[list[str]]:
         """The paraphrases of each sentence; the sentence itself and blank texts are left out."""
-        with somebody_elses_code(self.name, help=_FOR_EVERY_TEXT):
+        with foreign_code(self.name, help=_FOR_EVERY_TEXT):
             answers = python_values(self._function(list(sentences)))
         if isinstance(answers, Mapping | str | bytes) or not isinstance(answers, Sequence):
             raise _wrong(f"{self.name} gave {_kind(answers)} for {_sentences(sentences)}")
@@ -191,7 +191,7 @@ class OwnParaphraser:
         ]
 
     def _texts(self, sentence: str, answer: object) -> Iterable[str]:
-        with somebody_elses_code(self.name, help=_FOR_EVERY_TEXT):
+        with foreign_code(self.name, help=_FOR_EVERY_TEXT):
             paraphrases = python_values(answer)
         if isinstance(paraphrases, Mapping | str | bytes) or not isinstance(paraphrases, Iterable):
             raise _wrong(f"{self.name} gave {_kind(paraphrases)} for {quoted(sentence)}")
@@ -417,7 +417,7 @@ class OwnScorer:
     ) -> Sequence[Any]:
         if not pairs:
             return []
-        with somebody_elses_code(self.name, help=_FOR_EVERY_TEXT):
+        with foreign_code(self.name, help=_FOR_EVERY_TEXT):
             answers = python_values(function(list(pairs)))
         subject = f"{counted(len(pairs), 'pair')}, the first {_pair(pairs[0])}"
         if isinstance(answers, Mapping | str | bytes) or not isinstance(answers, Sequence):

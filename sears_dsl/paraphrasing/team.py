@@ -207,7 +207,7 @@ def one_thread() -> Iterator[None]:
         torch.set_num_threads(threads)
 
 
-def answering(recipe: Recipe) -> Callable[[_Question], _Reply]:
+def answerer(recipe: Recipe) -> Callable[[_Question], _Reply]:
     """What answers questions in a process."""
     return _Member(recipe).reply
 
@@ -269,7 +269,7 @@ class Team:
             member = _Member(self.recipe)
             return lambda questions: map(member.reply, questions)
         self._children = Children(
-            f"{__name__}:{answering.__name__}", (self.recipe,), jobs=self.jobs, error=ModelError,
+            f"{__name__}:{answerer.__name__}", (self.recipe,), jobs=self.jobs, error=ModelError,
             doing="translates" if self.recipe.translates else "scores",
         )  # fmt: skip
         return self._children.ask_each

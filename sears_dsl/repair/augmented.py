@@ -1,7 +1,7 @@
 """The rewrites that accepted rules make of rows, and a table with some of them as new rows.
 
 In: compiled rules, texts and their labels, or a `Table`; an `Amount` and a seed. Out: an
-`Expansion` with all rewrites, and an `Augmented` table. Each rule is applied by itself to the
+`Expansion` with all rewrites, and an `AugmentedTable` table. Each rule is applied by itself to the
 untouched row. A row has each distinct new text once, with all the rules that write it. The label of
 the text is the row's own (`expect: same`), the one that the rule names (`expect: label`), or, if
 there are just two labels, the other one (`expect: flip`). Rewrites whose label cannot be known are
@@ -24,7 +24,7 @@ from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Any
 
-from sears_dsl.batch.guarding import guarded
+from sears_dsl.batch.guarding import guard_rewrites
 from sears_dsl.data.batches import Batch
 from sears_dsl.data.dataset import IdLedger, require_column, row_ids
 from sears_dsl.data.labelled import LabelledRows, column_sets
@@ -48,7 +48,7 @@ CONTRADICTORY = "two rules that write the same text expect different labels"
 
 
 @dataclass(frozen=True, slots=True)
-class Rewritten:
+class NewText:
     """One new text, the rules that write it, by position, and its label (None: the row's own).
 
     `moved` has the new values of the columns that point into the text. If one of several columns
@@ -66,7 +66,7 @@ class Rewritten:
 class Expansion:
     """Every distinct rewrite of some rows, by row, and how many rows each rule changes."""
 
-    rewrites: Sequence[Rewritten]
+    rewrites: Sequence[NewText]
     rule_ids: Sequence[str]
     changed: Mapping[int, int]
     left_out: Mapping[str, int] = field(default_factory=dict)
@@ -127,7 +127,9 @@ def expand(
     rule_ids = matcher.rule_ids
     _check(rule_ids, expectations, names if labels is not None else None)
     protected = None if guards is None else guards.protected
-    allowed = guarded(matcher.apply(texts, scope=scope, unit=unit, protected=protected), guards)
+    allowed = guard_rewrites(
+        matcher.apply(texts, scope=scope, unit=unit, protected=protected), guards
+    )
     rewrites, rejected = allowed.rewrites, Counter[int]()
     if oracle is not None:
         rows = LabelledRows(tuple({column: text} for text in texts), column, None, "rows")
@@ -152,7 +154,7 @@ def expand(
             left_out[expected.reason] += 1
         else:
             label = None if expected == own else expected
-            rewritten.append(Rewritten(row, text, tuple(rules), label, moved.get(place, {})))
+            rewritten.append(NewText(row, text, tuple(rules), label, moved.get(place, {})))
     return Expansion(rewritten, rule_ids, Counter(pairs.rules.tolist()), left_out)
 
 
@@ -340,7 +342,7 @@ class TableColumns:
 
 
 @dataclass(frozen=True, eq=False)
-class Augmented:
+class AugmentedTable:
     """A table with its old rows first, and the source of each new row among the old ones.
 
     `limit` is how many new rows were wanted, None for all. `of_rule` counts the new rows of every
@@ -369,7 +371,7 @@ class Augmented:
         return {name: values[old:] for name, values in columns.items()}
 
 
-def augmented(
+def augment(
     table: Table,
     expansion: Expansion,
     *,
@@ -378,7 +380,7 @@ def augmented(
     balanced: bool = True,
     seed: int = 0,
     rulesets: Sequence[str] | None = None,
-) -> Augmented:
+) -> AugmentedTable:
     """Add rewrites to a table, with `PROVENANCE` if `rulesets` names the ruleset of each rule."""
     limit = amount.of(len(table))
     chosen = choose(
@@ -408,7 +410,7 @@ def augmented(
             extended, table, columns.id, rows, [(expansion.rule_ids[r], rulesets[r]) for r in rules]
         )
     counts = Counter(rules)
-    return Augmented(
+    return AugmentedTable(
         table=extended,
         sources=tuple(rows),
         limit=limit,
@@ -418,7 +420,7 @@ def augmented(
     )
 
 
-def duplicated(table: Table, count: int, *, columns: TableColumns, seed: int = 0) -> Table:
+def duplicate(table: Table, count: int, *, columns: TableColumns, seed: int = 0) -> Table:
     """Add copies of random rows, to show what more rows do without any rule."""
     random = Random(seed)  # noqa: S311 - a sample, no secret
     rows: list[int] = []

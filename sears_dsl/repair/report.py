@@ -24,7 +24,7 @@ from sears_dsl import __version__
 from sears_dsl.auditing.reports.markdown_tables import code_cell, table_row
 from sears_dsl.auditing.robustness import tenths
 from sears_dsl.errors import UsageError, counted
-from sears_dsl.repair.experiment import Measured, Repair, RepairSettings
+from sears_dsl.repair.experiment import ErrorRow, Repair, RepairSettings
 from sears_dsl.repair.measurement import ErrorChange, Estimate
 from sears_dsl.runtime.files import write_atomically
 from sears_dsl.statistics import ROUNDING
@@ -280,7 +280,7 @@ def measured_rows(repair: Repair) -> list[tuple[str, ...]]:
     ]
 
 
-def _measured(repair: Repair) -> Iterator[tuple[str, Measured]]:
+def _measured(repair: Repair) -> Iterator[tuple[str, ErrorRow]]:
     return ((name, getattr(repair, key)) for key, (name, _) in ERRORS.items())
 
 

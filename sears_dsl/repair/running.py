@@ -124,7 +124,7 @@ def augment_table(
     choices: AugmentationChoices,
     oracle: Oracle | None,
     some: bool = True,
-) -> tuple[augmented_rows.Augmented, Mapping[str, Any]]:
+) -> tuple[augmented_rows.AugmentedTable, Mapping[str, Any]]:
     """A table extended by rewrites of its rows (`some` requires one), and a record of the run."""
     guards = _guards_of_each(table, choices.protection, column=columns.text)
     labels = None if columns.label is None else table.labels(columns.label)
@@ -137,7 +137,7 @@ def augment_table(
     )  # fmt: skip
     if some:
         expansion.require_some(table.path)
-    augmentation = augmented_rows.augmented(
+    augmentation = augmented_rows.augment(
         table, expansion, columns=columns, amount=choices.amount, balanced=choices.balanced,
         seed=choices.seed, rulesets=augmented_rows.named_rules(rulesets),
     )  # fmt: skip

@@ -34,7 +34,7 @@ from sears_dsl.engine.matcher import Matcher
 from sears_dsl.errors import DataError, ModelError, UsageError
 from sears_dsl.models.function import inputs_of
 from sears_dsl.models.loading import load_predictor
-from sears_dsl.models.objects import object_name, somebody_elses_code
+from sears_dsl.models.objects import foreign_code, object_name
 from sears_dsl.models.predictor import Predictor, Row
 from sears_dsl.models.scikit import load_estimator
 from sears_dsl.repair.augmented import TableColumns
@@ -86,7 +86,7 @@ OnTraining: TypeAlias = Callable[[Kind, int, int, int], None]
 """Called before each training with its kind and seed, how many are done and how many there are."""
 
 
-def answers_of_trained(
+def train_and_ask(
     kinds: Sequence[Kind],
     seeds: range,
     table: Callable[[Kind, int], Table],
@@ -234,7 +234,7 @@ class GivenTrainer:
         labels = table.labels(self._label, comparison=self._comparison)
         inputs = self._inputs(table)
         advice = "the function gets a list of texts, a list of labels and a seed"
-        with somebody_elses_code(self.identity, help=advice, passing=()):
+        with foreign_code(self.identity, help=advice, passing=()):
             model = self._train(inputs, labels, seed)
         return load_predictor(model, comparison=self._comparison)
 

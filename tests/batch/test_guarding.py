@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from sears_dsl.batch.guarding import guarded, require_intact
+from sears_dsl.batch.guarding import guard_rewrites, require_intact
 from sears_dsl.batch.memory import apply_to
 from sears_dsl.batch.plan import Tally
 from sears_dsl.data.protection import Guards, Protection
@@ -63,14 +63,14 @@ def test_rewrites_that_touch_a_span_are_left_out_and_counted() -> None:
     guards = Guards.of(texts, {"spans": [[[2, 5]], [[6, 9]]]}, column="text", where="a",
                        protection=Protection((), (SpanColumn.parse("text=spans"),)))  # fmt: skip
     done = parse("red -> blue\na -> the").compile(tagger=PinnedTagger()).apply(texts)
-    kept = guarded(done, guards)
+    kept = guard_rewrites(done, guards)
     assert [rewrite.text for rewrite in kept.rewrites] == [
         "the red car",
         "a blue bus",
         "the red bus",
     ]
     assert kept.left_out == {0: 1}
-    assert guarded(done, None).rewrites is done
+    assert guard_rewrites(done, None).rewrites is done
     assert isinstance(kept.rewrites, Rewrites)
 
 

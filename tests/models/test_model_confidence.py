@@ -13,7 +13,7 @@ import pytest
 from sears_dsl.errors import DataError, ModelError, UsageError
 from sears_dsl.models.cached import CachedPredictor, PredictionStore
 from sears_dsl.models.function import CallablePredictor
-from sears_dsl.models.http.endpoint import HttpPredictor, RequestMap, ResponseMap, extracted
+from sears_dsl.models.http.endpoint import HttpPredictor, RequestMap, ResponseMap, resolve_pointer
 from sears_dsl.models.prediction_file import FilePredictor
 from sears_dsl.models.predictor import Answer, Row, answers_of, row_key
 from sears_dsl.models.scikit import EstimatorPredictor
@@ -89,10 +89,10 @@ def test_a_file_of_predictions_may_have_a_column_of_confidences(tmp_path: Path) 
 def test_the_response_map_finds_confidences() -> None:
     response = ResponseMap.read('{"labels": "/found/*/label", "confidences": "/found/*/score"}')
     document = {"found": [{"label": "pos", "score": 0.5}, {"label": "neg", "score": 1}]}
-    assert extracted(document, response.labels) == ["pos", "neg"]
-    assert extracted(document, response.confidences) == [0.5, 1]
+    assert resolve_pointer(document, response.labels) == ["pos", "neg"]
+    assert resolve_pointer(document, response.confidences) == [0.5, 1]
     with pytest.raises(ModelError, match="/found/\\*/score"):
-        extracted({"found": [{"label": "pos"}]}, response.confidences)
+        resolve_pointer({"found": [{"label": "pos"}]}, response.confidences)
     with pytest.raises(UsageError, match="not a JSON pointer"):
         ResponseMap.read('{"confidences": "score"}')
     with pytest.raises(UsageError, match="looks for many labels"):

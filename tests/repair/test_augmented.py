@@ -12,14 +12,7 @@ from sears_dsl.data.table import Table
 from sears_dsl.engine.matcher import Matcher
 from sears_dsl.errors import DataError, UsageError
 from sears_dsl.language.loader import parse
-from sears_dsl.repair.augmented import (
-    Amount,
-    Expansion,
-    TableColumns,
-    augmented,
-    duplicated,
-    expand,
-)
+from sears_dsl.repair.augmented import Amount, Expansion, TableColumns, augment, duplicate, expand
 from sears_dsl.tagging.pinned import PinnedTagger
 
 COLUMNS = TableColumns(text="text", label="label")
@@ -47,7 +40,7 @@ def made(rules: str, rows: Table) -> Expansion:
 
 def new_rows(rows: Table, rules: str = RULES, **options: Any) -> list[tuple[Any, ...]]:
     options.setdefault("columns", COLUMNS)
-    done = augmented(rows, made(rules, rows), **options)
+    done = augment(rows, made(rules, rows), **options)
     return list(zip(*done.table.columns.values(), strict=True))[len(rows) :]
 
 
@@ -119,7 +112,7 @@ def test_texts_that_no_rule_changes_are_an_error_and_not_a_silent_copy() -> None
 def test_every_row_says_where_it_comes_from() -> None:
     rows = table(id=["q7", "q9"], text=["a movie", "a good play"], label=["x", "y"])
     found = made("rule film: movie -> film\nrule great: good -> great", rows)
-    done = augmented(
+    done = augment(
         rows,
         found,
         columns=TableColumns(text="text", label="label", id="id"),
@@ -143,7 +136,7 @@ def test_numbers_as_ids_go_on_after_the_largest() -> None:
 def test_data_that_was_augmented_before_is_refused() -> None:
     rows = table(text=["a movie"], label=["x"], source_rule=["film"])
     with pytest.raises(DataError, match="source_rule"):
-        augmented(rows, made("movie -> film", rows), columns=COLUMNS, rulesets=["found 1.0.0"])
+        augment(rows, made("movie -> film", rows), columns=COLUMNS, rulesets=["found 1.0.0"])
 
 
 words = st.lists(st.sampled_from(["movie", "good", "a", "bad"]), max_size=5).map(" ".join)
@@ -157,7 +150,7 @@ def test_what_was_there_stays_and_each_new_row_is_what_its_rule_writes(
     rules = "rule film: movie -> film\nrule great: good -> great"
     rows = table(text=texts, label=[str(number % 2) for number in range(len(texts))])
     found = made(rules, rows)
-    done = augmented(rows, found, columns=COLUMNS, amount=Amount(rows=most), seed=seed,
+    done = augment(rows, found, columns=COLUMNS, amount=Amount(rows=most), seed=seed,
                      rulesets=["r 1", "r 1"])  # fmt: skip
     old = len(texts)
     assert done.added == min(most, len(found))
@@ -174,7 +167,7 @@ def test_what_was_there_stays_and_each_new_row_is_what_its_rule_writes(
 
 def test_random_copies_repeat_no_row_before_all_are_there() -> None:
     rows = table(id=["a", "b", "c"], text=["x", "y", "z"], label=[0, 1, 0])
-    done = duplicated(rows, 5, columns=TableColumns(text="text", label="label", id="id"), seed=1)
+    done = duplicate(rows, 5, columns=TableColumns(text="text", label="label", id="id"), seed=1)
     assert len(done) == 8
     copies = done.columns["text"][3:]
     assert sorted(copies[:3]) == ["x", "y", "z"]

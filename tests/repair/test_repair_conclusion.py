@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from sears_dsl.errors import UsageError
-from sears_dsl.repair.experiment import Measured, Repair
+from sears_dsl.repair.experiment import ErrorRow, Repair
 from sears_dsl.repair.measurement import Outcomes, change, estimate
 from sears_dsl.repair.report import RepairGate, conclusion, judge_repair, measured_rows
 
@@ -18,14 +18,14 @@ HALF = RepairGate(fall=0.5)
 
 def measured(
     before: NDArray[np.bool_], after: NDArray[np.bool_], control: NDArray[np.bool_] | None = None
-) -> Measured:
+) -> ErrorRow:
     one, other, third = (
         None if wrong is None else Outcomes(wrong, np.ones_like(wrong), np.arange(wrong.shape[1]))
         for wrong in (before, after, control)
     )
     assert one is not None
     assert other is not None
-    return Measured(
+    return ErrorRow(
         original=estimate(one),
         augmented=estimate(other),
         control=None if third is None else estimate(third),
@@ -40,7 +40,7 @@ def wrong(count: int, rows: int, *, first: int = 0) -> NDArray[np.bool_]:
     return np.tile((places >= first) & (places < first + count), (2, 1))
 
 
-def repaired(validation: Measured, sensitivity: Measured) -> Repair:
+def repaired(validation: ErrorRow, sensitivity: ErrorRow) -> Repair:
     return Repair(
         validation=validation,
         sensitivity=sensitivity,
@@ -59,11 +59,11 @@ def repaired(validation: Measured, sensitivity: Measured) -> Repair:
     )
 
 
-def same(rows: int) -> Measured:
+def same(rows: int) -> ErrorRow:
     return measured(wrong(rows // 10, rows), wrong(rows // 10, rows))
 
 
-def fell(rows: int = 200) -> Measured:
+def fell(rows: int = 200) -> ErrorRow:
     return measured(wrong(rows // 4, rows), wrong(rows // 40, rows))
 
 
@@ -154,7 +154,7 @@ def test_a_validation_error_that_grows_by_the_margin_passes_in_at_most_one_of_fo
       "the sensitivity set went from 50.0% to 25.0%, but random copies of rows did as much (to "
       "20.0%); the validation error grows by at most 0.7 points.")],
 )  # fmt: skip
-def test_a_repair_is_told_in_a_sentence(sensitivity: Measured, wanted: str) -> None:
+def test_a_repair_is_told_in_a_sentence(sensitivity: ErrorRow, wanted: str) -> None:
     assert conclusion(repaired(same(400), sensitivity)) == wanted
 
 
@@ -169,7 +169,7 @@ def test_rows_that_were_trained_on_tell_nothing() -> None:
 def test_where_nothing_counts_nothing_is_claimed() -> None:
     flags = np.ones((2, 3), np.bool_)
     nothing = Outcomes(flags, ~flags, np.arange(3))
-    empty = Measured(
+    empty = ErrorRow(
         original=estimate(nothing), augmented=estimate(nothing), control=None,
         change=change(nothing, nothing), control_change=None,
     )  # fmt: skip

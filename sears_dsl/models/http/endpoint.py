@@ -165,7 +165,7 @@ class ResponseMap:
         return self.names[label]
 
 
-def extracted(document: Any, pointer: str) -> Any:
+def resolve_pointer(document: Any, pointer: str) -> Any:
     """What a JSON pointer leads to: a list where it has a ``*``."""
 
     def at(value: Any, steps: Sequence[str]) -> Any:
@@ -354,10 +354,10 @@ class HttpPredictor(AnsweringPredictor):
         return [Answer(self._response.named(label), sure) for label, sure in answers]
 
     def _pairs(self, document: Any) -> Any:
-        labels = extracted(document, self._response.labels)
+        labels = resolve_pointer(document, self._response.labels)
         if not self._response.confidences:
             return labels
-        sure = extracted(document, self._response.confidences)
+        sure = resolve_pointer(document, self._response.confidences)
         if not (isinstance(labels, list) and isinstance(sure, list) and len(labels) == len(sure)):
             raise ModelError(
                 f"{self._posting.place} gave no confidence for each label: "
@@ -368,10 +368,10 @@ class HttpPredictor(AnsweringPredictor):
         return [(label, _fraction(value)) for label, value in zip(labels, sure, strict=True)]
 
     def _pair(self, document: Any) -> Any:
-        label = extracted(document, self._response.labels)
+        label = resolve_pointer(document, self._response.labels)
         if not self._response.confidences:
             return label
-        return label, _fraction(extracted(document, self._response.confidences))
+        return label, _fraction(resolve_pointer(document, self._response.confidences))
 
     def close(self) -> None:
         """Close the connections."""

@@ -46,7 +46,7 @@ _MOST_BYTES = 16 * 2**20
 _SHORTEST_SECRET = 8
 
 
-class _MayPassError(Exception):
+class _TransientError(Exception):
     """A failure after which it is worth asking again: why, how long to wait, what else helps."""
 
     def __init__(
@@ -139,7 +139,7 @@ class Posting:
         while True:
             try:
                 return self._post(body, about=about, takes=takes, allowed=allowed)
-            except _MayPassError as failure:
+            except _TransientError as failure:
                 if attempt == self._retries:
                     tries = "once" if attempt == 0 else f"{attempt + 1} times"
                     raise ModelError(
@@ -155,9 +155,11 @@ class Posting:
             answer, text = self._answer(body)
         except httpx.TimeoutException as error:
             unit = "second" if self._timeout == 1 else "seconds"
-            raise _MayPassError(f"gave no whole answer within {self._timeout:g} {unit}") from error
+            raise _TransientError(
+                f"gave no whole answer within {self._timeout:g} {unit}"
+            ) from error
         except httpx.HTTPError as error:
-            raise _MayPassError("could not be asked", f": {error}") from error
+            raise _TransientError("could not be asked", f": {error}") from error
         start = quoted(text, most=_SHOWN)
         status = f"answered {answer.status_code} {answer.reason_phrase}"
         if answer.status_code in _TRY_AGAIN:
@@ -165,7 +167,7 @@ class Posting:
             wish = answer.headers.get("Retry-After", "")
             pause = min(float(wish), _LONGEST_PAUSE) if wish.strip().isdecimal() else 0.0
             advice = _SLOWER if answer.status_code == _TOO_MANY else _UNREACHED
-            raise _MayPassError(status, f": {start}", pause, advice)
+            raise _TransientError(status, f": {start}", pause, advice)
         if answer.status_code in _REFUSALS:
             raise RowsRefused(
                 f"{self.place} {status}: {start}\n  asked about {about}",

@@ -120,7 +120,7 @@ def serve(
 
 
 @contextmanager
-def background(app: ASGIApp, listening: socket.socket) -> Iterator[None]:
+def serve_in_background(app: ASGIApp, listening: socket.socket) -> Iterator[None]:
     """Answer requests in a thread of their own until the end of the block."""
     server = uvicorn.Server(_config(app))
     thread = Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
