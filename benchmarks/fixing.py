@@ -53,7 +53,7 @@ from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.models.cached import CachedPredictor
 from sears_dsl.models.function import CallablePredictor
 from sears_dsl.paraphrasing.team import Recipe, Team
-from sears_dsl.repair.augmented import TableColumns
+from sears_dsl.repair.augmentation import TableColumns
 from sears_dsl.repair.experiment import ErrorRow, Repair, RepairSettings, repair
 from sears_dsl.repair.trainers import BuiltInTrainer, ExperimentInputs, Trainer
 from sears_dsl.runtime.database import RunJournal

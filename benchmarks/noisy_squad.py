@@ -28,8 +28,8 @@ from sears_dsl.engine.matcher import compile_rules
 from sears_dsl.engine.noise.sources import Sources
 from sears_dsl.language.loader import load
 from sears_dsl.language.ruleset import Ruleset
+from sears_dsl.paraphrasing.for_rules import BestParaphrases
 from sears_dsl.paraphrasing.paraphraser import Paraphraser
-from sears_dsl.paraphrasing.rewording import BestParaphrases
 from sears_dsl.runtime.database import RunJournal
 from sears_dsl.tagging.tagger import load_tagger
 from sears_dsl.translation.pivots import load_pivots

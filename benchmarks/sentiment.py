@@ -53,7 +53,7 @@ from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.meaning.scorers import Scorer
 from sears_dsl.models.cached import CachedPredictor
 from sears_dsl.models.function import CallablePredictor
-from sears_dsl.paraphrasing.remembered import FoundParaphrase, ParaphraseSource
+from sears_dsl.paraphrasing.memory import FoundParaphrase, ParaphraseSource
 from sears_dsl.paraphrasing.team import Recipe, Team
 from sears_dsl.runtime.processes import usable_cores
 from sears_dsl.tagging.tagger import Tagger, load_tagger

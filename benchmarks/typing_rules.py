@@ -28,7 +28,7 @@ from sears_dsl.models.function import CallablePredictor
 from sears_dsl.tagging.cache import CachedTagger, TagCache
 from sears_dsl.tagging.tagger import load_tagger
 from sears_dsl.vetting.journal import Journal
-from sears_dsl.vetting.review.session import RuleSession
+from sears_dsl.vetting.review.rule_session import RuleSession
 from sears_dsl.vetting.review.workbench import Workbench
 from sears_dsl.vetting.web.serving import freeze_objects
 

@@ -36,7 +36,7 @@ from sears_dsl.errors import (
 from sears_dsl.language.loader import load
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.models.cached import PredictionStore
-from sears_dsl.paraphrasing.remembered import RememberedScorer, remembered_paraphrases
+from sears_dsl.paraphrasing.memory import RememberedScorer, remembered_paraphrases
 from sears_dsl.runtime import kernels
 from sears_dsl.runtime.database import RunJournal
 from sears_dsl.runtime.files import is_marked, mark, read_document, write_atomically

@@ -98,9 +98,9 @@ def apply(
         >>> records[0]["rewritten"]
         'A fun film.'
     """
-    from sears_dsl.batch.memory import apply_to
+    from sears_dsl.batch.in_memory import apply_to
     from sears_dsl.batch.provenance import tagger_findings
-    from sears_dsl.paraphrasing.rewording import compile_with_sources
+    from sears_dsl.paraphrasing.for_rules import compile_with_sources
 
     with in_python(column="column"):
         if isinstance(dataset, str) and not is_there(dataset):

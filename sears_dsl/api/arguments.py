@@ -309,7 +309,7 @@ def matcher_of(
     rulesets: Sequence[Ruleset], *, tagger: Tagger | str | None, seed: int = 0
 ) -> Matcher:
     """Compile rules for the tagger that `tagger_of` returns."""
-    from sears_dsl.paraphrasing.rewording import compile_with_sources
+    from sears_dsl.paraphrasing.for_rules import compile_with_sources
 
     chosen = tagger_of(tagger, rulesets)
     return compile_with_sources(rulesets, tagger=chosen, seed=seed)

@@ -257,7 +257,7 @@ def augment(
     from sears_dsl.data.frames import Copies
     from sears_dsl.data.sources import frame_of
     from sears_dsl.data.table import read_table
-    from sears_dsl.repair.augmented import PROVENANCE, Amount, require_rules
+    from sears_dsl.repair.augmentation import PROVENANCE, Amount, require_rules
     from sears_dsl.repair.running import AugmentationChoices, augment_table, columns_of
     from sears_dsl.vetting.journal_oracle import open_oracle
 
@@ -375,7 +375,7 @@ def fix(
     Source: Ribeiro, Singh, Guestrin, "Semantically Equivalent Adversarial Rules for Debugging NLP
     Models", ACL 2018, Table 6.
     """
-    from sears_dsl.repair.augmented import Amount
+    from sears_dsl.repair.augmentation import Amount
     from sears_dsl.repair.experiment import RepairSettings
     from sears_dsl.repair.report import RepairGate
     from sears_dsl.repair.running import repair_model
@@ -519,7 +519,7 @@ def _experiment(
     from sears_dsl.answers import check_comparison
     from sears_dsl.data.labelled import read_labelled
     from sears_dsl.data.table import read_table
-    from sears_dsl.repair.augmented import require_rules
+    from sears_dsl.repair.augmentation import require_rules
     from sears_dsl.repair.running import check_origin, columns_of
     from sears_dsl.repair.trainers import BuiltInTrainer, ExperimentInputs, GivenTrainer
     from sears_dsl.vetting.journal_oracle import open_oracle

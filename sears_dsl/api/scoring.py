@@ -221,7 +221,7 @@ def paraphrase(
     need_discovery()
     from sears_dsl.data.labelled import read_texts
     from sears_dsl.discovery.parts import NO_SCORER, PartsChoice, open_parts
-    from sears_dsl.paraphrasing.remembered import remembered_paraphrases
+    from sears_dsl.paraphrasing.memory import remembered_paraphrases
 
     with in_python():
         names_of_columns(text=text)

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from sears_dsl.tagging.tagger import Tagger
     from sears_dsl.vetting.merging import Judged, Review, ReviewOutcome
     from sears_dsl.vetting.outputs import WrittenFiles
-    from sears_dsl.vetting.review.deciding import ReviewSession
+    from sears_dsl.vetting.review.sessions import ReviewSession
     from sears_dsl.vetting.running import VettingPlace
 
 
@@ -266,7 +266,7 @@ def vet(
     if scorer is not None:
         need_discovery(otherwise=", or leave the score out: scorer=None")
     from sears_dsl.discovery.parts import load_chosen_scorer
-    from sears_dsl.paraphrasing.rewording import compile_with_sources
+    from sears_dsl.paraphrasing.for_rules import compile_with_sources
     from sears_dsl.vetting.journal_oracle import open_oracle
     from sears_dsl.vetting.review.template_session import TemplateSession
     from sears_dsl.vetting.running import (

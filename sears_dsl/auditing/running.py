@@ -35,7 +35,7 @@ from sears_dsl.language.measure import draws
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.language.words import WHOLE, read_share
 from sears_dsl.models.cached import CachedPredictor
-from sears_dsl.paraphrasing.rewording import compile_with_sources
+from sears_dsl.paraphrasing.for_rules import compile_with_sources
 from sears_dsl.tagging.tagger import Tagger, identity_of
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ def scorer_of_audit(
 ) -> Iterator[Scorer | None]:
     """Open the scorer, which remembers scores in a folder or in memory; None for no scorer."""
     from sears_dsl.discovery.parts import NO_SCORER, open_parts  # noqa: PLC0415 - as asked for
-    from sears_dsl.paraphrasing.remembered import RememberedScorer  # noqa: PLC0415 - likewise
+    from sears_dsl.paraphrasing.memory import RememberedScorer  # noqa: PLC0415 - likewise
 
     if choice.scorer == NO_SCORER:
         yield None

@@ -128,7 +128,7 @@ def apply_command(rules_and_input: tuple[str, ...], **options: Any) -> None:
     from sears_dsl.catalogue import load_rulesets, require_together
     from sears_dsl.data.span_columns import SpanColumn
     from sears_dsl.engine.compile.requirements import unit_of
-    from sears_dsl.paraphrasing.rewording import RewordingRecipe
+    from sears_dsl.paraphrasing.for_rules import RewordingRecipe
 
     *rules, data = rules_and_input
     if not rules:

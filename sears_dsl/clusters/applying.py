@@ -39,7 +39,7 @@ from sears_dsl.engine.matches import Scope, Unit
 from sears_dsl.engine.rewrite.rewrites import RewriteColumns, Rewrites
 from sears_dsl.errors import DataError, UsageError
 from sears_dsl.language.ruleset import Ruleset
-from sears_dsl.paraphrasing.rewording import RewordingRecipe, compile_with_sources
+from sears_dsl.paraphrasing.for_rules import RewordingRecipe, compile_with_sources
 from sears_dsl.repair.running import AugmentationChoices, augment_table, columns_of
 from sears_dsl.runtime.folders import Folder
 from sears_dsl.tagging.tagger import load_tagger

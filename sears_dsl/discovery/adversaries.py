@@ -41,8 +41,8 @@ from sears_dsl.errors import counted
 from sears_dsl.meaning.scorers import Scorer
 from sears_dsl.models.cached import CachedPredictor
 from sears_dsl.models.predictor import Answer
-from sears_dsl.paraphrasing.remembered import ParaphraseSource, remembered_paraphrases_without
-from sears_dsl.paraphrasing.rewording import lower_words
+from sears_dsl.paraphrasing.for_rules import lower_words
+from sears_dsl.paraphrasing.memory import ParaphraseSource, remembered_paraphrases_without
 from sears_dsl.runtime.database import RunJournal
 from sears_dsl.tagging.tagger import Tagger
 

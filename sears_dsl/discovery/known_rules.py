@@ -25,7 +25,7 @@ from sears_dsl.language.loader import load
 from sears_dsl.language.printer import print_rule
 from sears_dsl.language.rule import Rule
 from sears_dsl.language.ruleset import Ruleset
-from sears_dsl.paraphrasing.rewording import compile_with_sources
+from sears_dsl.paraphrasing.for_rules import compile_with_sources
 from sears_dsl.runtime.files import read_numbers_file, resource_folder
 from sears_dsl.tagging.tagger import Tagger
 from sears_dsl.tagging.tokens import Tokens

@@ -42,11 +42,7 @@ from sears_dsl.effects.lots import lots
 from sears_dsl.language.rule import Literal, Rule
 from sears_dsl.meaning.scorers import Scorer, spread_of
 from sears_dsl.models.predictor import Predictor
-from sears_dsl.paraphrasing.remembered import (
-    ParaphraseSource,
-    RememberedScorer,
-    remembered_paraphrases,
-)
+from sears_dsl.paraphrasing.memory import ParaphraseSource, RememberedScorer, remembered_paraphrases
 from sears_dsl.runtime.database import RunJournal
 from sears_dsl.statistics import wilson_interval
 from sears_dsl.tagging.tagger import Tagger

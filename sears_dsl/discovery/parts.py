@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from sears_dsl.judge.readings import Reading
     from sears_dsl.models.cached import CachedPredictor
     from sears_dsl.models.predictor import Predictor
-    from sears_dsl.paraphrasing.remembered import ParaphraseSource
+    from sears_dsl.paraphrasing.memory import ParaphraseSource
     from sears_dsl.paraphrasing.team import Team
 
 BEAM_WIDTH = 30

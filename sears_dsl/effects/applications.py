@@ -23,7 +23,7 @@ from sears_dsl.engine.matches import Unit
 from sears_dsl.engine.rewrite.rewrites import Rewrites
 from sears_dsl.language.rule import Options, Rule
 from sears_dsl.language.ruleset import Ruleset
-from sears_dsl.paraphrasing.rewording import compile_with_sources
+from sears_dsl.paraphrasing.for_rules import compile_with_sources
 from sears_dsl.runtime.array_types import Int32Array, places_of
 from sears_dsl.tagging.tagger import Tagger
 from sears_dsl.tagging.tokens import Tokens

@@ -22,7 +22,7 @@ from sears_dsl.engine.matches import Scope
 from sears_dsl.errors import UsageError
 from sears_dsl.generating.table import TEMPLATE, TEXT, generate_table
 from sears_dsl.language.printer import print_rule, print_template
-from sears_dsl.paraphrasing.rewording import compile_with_sources
+from sears_dsl.paraphrasing.for_rules import compile_with_sources
 from sears_dsl.runtime.extras import import_tool
 from sears_dsl.tagging.tagger import Tagger
 

@@ -21,7 +21,7 @@ from sears_dsl.api.arguments import AnyRules, rulesets_of
 from sears_dsl.engine.matcher import Matcher
 from sears_dsl.errors import UsageError
 from sears_dsl.language.ruleset import Ruleset
-from sears_dsl.paraphrasing.rewording import compile_with_sources
+from sears_dsl.paraphrasing.for_rules import compile_with_sources
 from sears_dsl.runtime.extras import import_tool
 from sears_dsl.tagging.tagger import Tagger
 

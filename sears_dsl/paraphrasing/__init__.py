@@ -2,7 +2,7 @@
 
 `paraphraser` searches the decoders of `translation` under a `Guide`, which keeps the output close
 to the sentence, and gives the result the sentence's own spacing. `team` runs this search and the
-scorer in several processes; `remembered` keeps the results of both for an interrupted run.
+scorer in several processes; `memory` keeps the results of both for an interrupted run.
 `plugins` takes paraphrasers and scorers of the user's own, `prompted` language models as such.
-`discovery` uses the paraphrases; `rewording` gives them to rules that write paraphrases.
+`discovery` uses the paraphrases; `for_rules` gives them to rules that write paraphrases.
 """

@@ -41,8 +41,8 @@ from sears_dsl.models.objects import (
     python_values,
 )
 from sears_dsl.models.predictor import quoted
+from sears_dsl.paraphrasing.memory import FoundParaphrase, ParaphraseSource
 from sears_dsl.paraphrasing.prompted import PREFIX, PromptedParaphraser, SecondOpinion
-from sears_dsl.paraphrasing.remembered import FoundParaphrase, ParaphraseSource
 from sears_dsl.runtime.files import is_file
 
 PARAPHRASERS, SCORERS = "sears.paraphrasers", "sears.scorers"

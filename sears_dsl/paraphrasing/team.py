@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from sears_dsl.defaults import DEFAULT_SCORER
 from sears_dsl.errors import ModelError, UsageError
 from sears_dsl.meaning import scorers
-from sears_dsl.paraphrasing.remembered import GROUP
+from sears_dsl.paraphrasing.memory import GROUP
 from sears_dsl.runtime.interrupts import import_whole
 from sears_dsl.runtime.processes import Children
 

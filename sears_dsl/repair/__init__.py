@@ -1,6 +1,6 @@
 """From accepted rules to a repaired model: augmented data, training again, error before and after.
 
-    Table ──expand──▶ Expansion ──`augmented`──▶ Table of chosen rewrites, with provenance
+    Table ──expand──▶ Expansion ──`augmentation`──▶ Table of chosen rewrites, with provenance
     Table, held-out rows, Trainer ──`experiment`──▶ Repair ──▶ report
 
 `trainers` has the built-in trainer and adapters for a user's own. `measurement` compares errors,

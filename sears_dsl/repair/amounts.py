@@ -31,7 +31,7 @@ from sears_dsl.engine.matcher import Matcher
 from sears_dsl.engine.matches import Scope, Unit
 from sears_dsl.errors import UsageError
 from sears_dsl.models.vote import common_words, most_frequent
-from sears_dsl.repair.augmented import NO_PROTECTION, TableColumns, new_ids, nothing_changes
+from sears_dsl.repair.augmentation import NO_PROTECTION, TableColumns, new_ids, nothing_changes
 from sears_dsl.repair.measurement import Estimate, Outcomes, differ, estimate
 from sears_dsl.repair.report import RepairParticipants, error_cell, seeds_cell, write_report
 from sears_dsl.repair.trainers import ExperimentInputs, OnTraining, train_and_ask

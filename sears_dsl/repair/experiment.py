@@ -25,7 +25,7 @@ from sears_dsl.data.table import Table
 from sears_dsl.engine.matches import Scope, Unit
 from sears_dsl.errors import DataError, UsageError
 from sears_dsl.language.printer import print_rule
-from sears_dsl.repair import augmented as augmented_rows
+from sears_dsl.repair import augmentation as augmented_rows
 from sears_dsl.repair.measurement import ErrorChange, Estimate, Outcomes, change, differ, estimate
 from sears_dsl.repair.trainers import ExperimentInputs, OnTraining, train_and_ask
 from sears_dsl.runtime.array_types import Flags

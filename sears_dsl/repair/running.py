@@ -33,7 +33,7 @@ from sears_dsl.engine.matches import Scope, Unit
 from sears_dsl.errors import UsageError, counted
 from sears_dsl.language.measure import draws
 from sears_dsl.language.ruleset import Ruleset
-from sears_dsl.repair import augmented as augmented_rows
+from sears_dsl.repair import augmentation as augmented_rows
 from sears_dsl.repair.amounts import Amounts, AmountSettings, NoiseAmount, measure_amounts
 from sears_dsl.repair.experiment import Repair, RepairSettings, TrainingVariant, repair
 from sears_dsl.repair.report import RepairParticipants

@@ -37,7 +37,7 @@ from sears_dsl.models.loading import load_predictor
 from sears_dsl.models.objects import foreign_code, object_name
 from sears_dsl.models.predictor import Predictor, Row
 from sears_dsl.models.scikit import load_estimator
-from sears_dsl.repair.augmented import TableColumns
+from sears_dsl.repair.augmentation import TableColumns
 from sears_dsl.runtime.database import RunJournal
 from sears_dsl.runtime.files import parse_json, read_document, write_atomically
 

@@ -29,7 +29,7 @@ from sears_dsl.tagging.tagger import Tagger
 from sears_dsl.vetting import merging
 from sears_dsl.vetting.decisions import REASONS, TEMPLATE_REASONS, WrittenRule
 from sears_dsl.vetting.journal import ruleset_digest
-from sears_dsl.vetting.review.deciding import is_unicode
+from sears_dsl.vetting.review.sessions import is_unicode
 from sears_dsl.vetting.review.trials import RuleReader
 
 _PAIR_COLUMNS = ("original", "rewritten", "label", "reviewer", "source")

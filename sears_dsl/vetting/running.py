@@ -28,8 +28,8 @@ from sears_dsl.tagging.tokens import cut_contractions
 from sears_dsl.vetting.journal import REVIEWER, Journal
 from sears_dsl.vetting.merging import read_reviews
 from sears_dsl.vetting.outputs import write_vetted, written_sentence
-from sears_dsl.vetting.review.deciding import ReviewSession
-from sears_dsl.vetting.review.session import RuleSession
+from sears_dsl.vetting.review.rule_session import RuleSession
+from sears_dsl.vetting.review.sessions import ReviewSession
 from sears_dsl.vetting.review.workbench import Workbench, choices_of_rules, read_choices
 from sears_dsl.vetting.web.routes import application
 

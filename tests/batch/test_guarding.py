@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from sears_dsl.batch.guarding import guard_rewrites, require_intact
-from sears_dsl.batch.memory import apply_to
+from sears_dsl.batch.in_memory import apply_to
 from sears_dsl.batch.plan import Tally
 from sears_dsl.data.protection import Guards, Protection
 from sears_dsl.data.span_columns import SpanColumn

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from word_matcher import FILM, WordMatcher
 
-from sears_dsl.batch.memory import apply_to
+from sears_dsl.batch.in_memory import apply_to
 from sears_dsl.batch.plan import Tally
 from sears_dsl.data.batches import Batch
 from sears_dsl.data.dataset import (

@@ -24,7 +24,7 @@ from sears_dsl.errors import DataError, ModelError, UsageError
 from sears_dsl.language.loader import load, parse
 from sears_dsl.models.cached import CachedPredictor
 from sears_dsl.models.function import CallablePredictor
-from sears_dsl.paraphrasing.remembered import remembered_paraphrases
+from sears_dsl.paraphrasing.memory import remembered_paraphrases
 from sears_dsl.rule_tests import run_tests
 from sears_dsl.runtime.database import RunJournal
 from sears_dsl.tagging.pinned import PinnedTagger

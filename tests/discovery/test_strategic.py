@@ -22,7 +22,7 @@ from sears_dsl.models.cached import CachedPredictor
 from sears_dsl.models.function import CallablePredictor
 from sears_dsl.models.predictor import Answer
 from sears_dsl.models.vote import VotingPredictor
-from sears_dsl.paraphrasing.remembered import remembered_paraphrases_without
+from sears_dsl.paraphrasing.memory import remembered_paraphrases_without
 from sears_dsl.runtime.database import RunJournal
 from sears_dsl.tagging.tagger import load_tagger
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from word_matcher import FILM, WordMatcher, WordRecipe
 
 from sears_dsl.batch.files import ApplyReport, ApplyRequest, apply_file
-from sears_dsl.batch.memory import apply_to
+from sears_dsl.batch.in_memory import apply_to
 from sears_dsl.batch.plan import Tally
 from sears_dsl.data.span_columns import SpanColumn
 from sears_dsl.engine.matcher import Matcher, compile_rules

@@ -23,6 +23,7 @@ from hypothesis import strategies as st
 
 from sears_dsl.cli.commands import sears
 from sears_dsl.errors import DataError, ModelError, UsageError
+from sears_dsl.paraphrasing.memory import RememberedScorer, remembered_paraphrases
 from sears_dsl.paraphrasing.plugins import (
     PARAPHRASERS,
     SCORERS,
@@ -32,7 +33,6 @@ from sears_dsl.paraphrasing.plugins import (
     offered_parts,
     read_paraphrases,
 )
-from sears_dsl.paraphrasing.remembered import RememberedScorer, remembered_paraphrases
 from sears_dsl.paraphrasing.team import Recipe, Team
 from sears_dsl.runtime.database import RunJournal
 

@@ -12,7 +12,7 @@ from sears_dsl.engine.matcher import compile_rules
 from sears_dsl.engine.noise.sources import Sources
 from sears_dsl.errors import RuleSyntaxError
 from sears_dsl.language.loader import parse
-from sears_dsl.paraphrasing.rewording import BestParaphrases, RewordingRecipe, sources_of
+from sears_dsl.paraphrasing.for_rules import BestParaphrases, RewordingRecipe, sources_of
 from sears_dsl.rule_tests import run_tests
 from sears_dsl.tagging.fast.fast_tagger import FastTagger
 

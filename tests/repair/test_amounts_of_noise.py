@@ -24,7 +24,7 @@ from sears_dsl.repair.amounts import (
     RewrittenTable,
     measure_amounts,
 )
-from sears_dsl.repair.augmented import TableColumns
+from sears_dsl.repair.augmentation import TableColumns
 from sears_dsl.repair.trainers import ExperimentInputs
 from sears_dsl.runtime.database import RunJournal
 from sears_dsl.tagging.pinned import PinnedTagger

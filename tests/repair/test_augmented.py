@@ -12,7 +12,14 @@ from sears_dsl.data.table import Table
 from sears_dsl.engine.matcher import Matcher
 from sears_dsl.errors import DataError, UsageError
 from sears_dsl.language.loader import parse
-from sears_dsl.repair.augmented import Amount, Expansion, TableColumns, augment, duplicate, expand
+from sears_dsl.repair.augmentation import (
+    Amount,
+    Expansion,
+    TableColumns,
+    augment,
+    duplicate,
+    expand,
+)
 from sears_dsl.tagging.pinned import PinnedTagger
 
 COLUMNS = TableColumns(text="text", label="label")

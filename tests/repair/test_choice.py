@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sears_dsl.errors import UsageError
-from sears_dsl.repair.augmented import Amount, choose
+from sears_dsl.repair.augmentation import Amount, choose
 
 rules_of_rewrites = st.lists(
     st.lists(st.integers(0, 4), min_size=1, max_size=3, unique=True), max_size=40

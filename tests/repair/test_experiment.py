@@ -13,7 +13,7 @@ from sears_dsl.data.table import Table
 from sears_dsl.errors import DataError, ModelError, UsageError
 from sears_dsl.language.loader import parse
 from sears_dsl.models.predictor import Predictor, Row
-from sears_dsl.repair.augmented import Amount, TableColumns
+from sears_dsl.repair.augmentation import Amount, TableColumns
 from sears_dsl.repair.experiment import Repair, RepairSettings, repair
 from sears_dsl.repair.running import check_origin
 from sears_dsl.repair.trainers import ExperimentInputs

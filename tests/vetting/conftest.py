@@ -15,7 +15,7 @@ from sears_dsl.models.cached import CachedPredictor
 from sears_dsl.models.predictor import Row
 from sears_dsl.tagging.pinned import PinnedTagger
 from sears_dsl.vetting.journal import Clock, Journal
-from sears_dsl.vetting.review.session import RuleSession
+from sears_dsl.vetting.review.rule_session import RuleSession
 from sears_dsl.vetting.review.workbench import Workbench
 
 RULES = """\

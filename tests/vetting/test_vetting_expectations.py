@@ -20,7 +20,7 @@ from sears_dsl.vetting.journal import Journal, read_journal
 from sears_dsl.vetting.journal_oracle import read_oracle, read_readings
 from sears_dsl.vetting.merging import read_reviews
 from sears_dsl.vetting.outputs import judged_pairs, write_vetted
-from sears_dsl.vetting.review.session import RuleSession
+from sears_dsl.vetting.review.rule_session import RuleSession
 from sears_dsl.vetting.review.workbench import Workbench, choices_of_rules
 
 TEXTS = [f"it is {word} {number}" for word in ("good", "bad", "dull") for number in range(5)]

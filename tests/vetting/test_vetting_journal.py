@@ -23,7 +23,7 @@ from sears_dsl.vetting.decisions import replay, task_of
 from sears_dsl.vetting.journal import Clock, Journal, JournalEntry, read_journal, ruleset_digest
 from sears_dsl.vetting.merging import agreement, read_reviews
 from sears_dsl.vetting.outputs import left_out_path, write_pairs, write_vetted
-from sears_dsl.vetting.review.session import RuleSession
+from sears_dsl.vetting.review.rule_session import RuleSession
 from sears_dsl.vetting.review.workbench import Workbench
 
 

@@ -18,7 +18,7 @@ from free_port import free_port
 
 from sears_dsl.errors import ModelError, UsageError
 from sears_dsl.vetting.journal import Journal, read_journal
-from sears_dsl.vetting.review.session import RuleSession
+from sears_dsl.vetting.review.rule_session import RuleSession
 from sears_dsl.vetting.review.workbench import Workbench
 from sears_dsl.vetting.web import serving
 from sears_dsl.vetting.web.routes import application

@@ -14,8 +14,8 @@ from sears_dsl.language.loader import load
 from sears_dsl.language.rule import LABEL_STAYS, Rule
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.vetting.journal import Journal, read_journal
-from sears_dsl.vetting.review.deciding import Outdated
-from sears_dsl.vetting.review.session import RuleSession
+from sears_dsl.vetting.review.rule_session import RuleSession
+from sears_dsl.vetting.review.sessions import Outdated
 from sears_dsl.vetting.review.workbench import RuleTable, Workbench, choices_of_rules
 
 

@@ -24,7 +24,7 @@ from sears_dsl.models.http.endpoint import RequestMap
 from sears_dsl.models.predictor import Row
 from sears_dsl.tagging.pinned import PinnedTagger
 from sears_dsl.vetting.journal import Journal
-from sears_dsl.vetting.review.session import RuleSession
+from sears_dsl.vetting.review.rule_session import RuleSession
 from sears_dsl.vetting.review.workbench import Workbench
 from sears_dsl.vetting.web.routes import application
 

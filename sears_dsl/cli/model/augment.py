@@ -23,7 +23,7 @@ from sears_dsl.errors import counted
 
 if TYPE_CHECKING:
     from sears_dsl.clusters.parts import Workers
-    from sears_dsl.repair.augmented import AugmentedTable
+    from sears_dsl.repair.augmentation import AugmentedTable
     from sears_dsl.repair.running import AugmentationChoices
 
 
@@ -37,7 +37,7 @@ class AugmentOptions(AugmentationOptions, shared.EngineOptions):
 
     def choices(self) -> AugmentationChoices:
         """The choices that decide the new rows."""
-        from sears_dsl.repair.augmented import Amount
+        from sears_dsl.repair.augmentation import Amount
         from sears_dsl.repair.running import AugmentationChoices
 
         return shared.chosen_as(
@@ -72,7 +72,7 @@ def augment_command(rules_and_data: tuple[str, ...], written: str, **options: An
     augmented by itself; --engine ray spreads them over workers.
     """
     from sears_dsl.data.dataset import format_of, with_delimiter, write_columns
-    from sears_dsl.paraphrasing.rewording import compile_with_sources
+    from sears_dsl.paraphrasing.for_rules import compile_with_sources
     from sears_dsl.repair.running import augment_table
     from sears_dsl.runtime.files import write_atomically
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from sears_dsl.data.table import Table
     from sears_dsl.models.cached import PredictionStore
     from sears_dsl.repair.amounts import Amounts, AmountSettings
-    from sears_dsl.repair.augmented import TableColumns
+    from sears_dsl.repair.augmentation import TableColumns
     from sears_dsl.repair.experiment import Repair, RepairSettings
     from sears_dsl.repair.report import RepairGate, RepairParticipants
     from sears_dsl.repair.trainers import ExperimentInputs, Trainer
@@ -66,7 +66,7 @@ class FixOptions(AugmentationOptions, DataOptions, Resuming):
 
     def settings(self) -> RepairSettings:
         """The settings of the trainings."""
-        from sears_dsl.repair.augmented import Amount
+        from sears_dsl.repair.augmentation import Amount
         from sears_dsl.repair.experiment import RepairSettings
 
         return chosen_as(
@@ -225,7 +225,7 @@ def _experiment(
     """Yield the inputs of a repair experiment, and further keyword arguments for it."""
     from sears_dsl.catalogue import find_rule_files
     from sears_dsl.models.cached import PredictionStore
-    from sears_dsl.paraphrasing.rewording import compile_with_sources
+    from sears_dsl.paraphrasing.for_rules import compile_with_sources
     from sears_dsl.repair.running import check_origin
     from sears_dsl.repair.trainers import ExperimentInputs
 

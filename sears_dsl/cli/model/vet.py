@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from sears_dsl.language.ruleset import Ruleset
     from sears_dsl.meaning.scorers import Scorer
     from sears_dsl.tagging.tagger import Tagger
-    from sears_dsl.vetting.review.deciding import ReviewSession
+    from sears_dsl.vetting.review.sessions import ReviewSession
     from sears_dsl.vetting.running import VettingPlace
 
 
@@ -127,7 +127,7 @@ def vet_command(rules: str, **options: Any) -> None:
     quiet = chosen.quiet
     tagger = shared.chosen_tagger([place.ruleset], chosen.tagger, quiet=quiet)
     if not of_templates:
-        from sears_dsl.paraphrasing.rewording import compile_with_sources
+        from sears_dsl.paraphrasing.for_rules import compile_with_sources
 
         # Before rows are read and the model is asked, not an hour later.
         compile_with_sources([place.ruleset], tagger=load_tagger(tagger))

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from sears_dsl.effects.oracle import Oracle
     from sears_dsl.engine.matches import Scope, Unit
     from sears_dsl.language.ruleset import Ruleset
-    from sears_dsl.repair.augmented import TableColumns
+    from sears_dsl.repair.augmentation import TableColumns
     from sears_dsl.tagging.tagger import Tagger
 
 augmentation_options = shared.with_options(
@@ -99,7 +99,7 @@ class AugmentationOptions(TextOptions):
         """The rules, and the tagger with its cache."""
         from sears_dsl.batch.workers import RulesetRecipe
         from sears_dsl.catalogue import load_rulesets, require_together
-        from sears_dsl.repair.augmented import require_rules
+        from sears_dsl.repair.augmentation import require_rules
         from sears_dsl.tagging.cache import TagCache
         from sears_dsl.tagging.tagger import load_tagger, needs_cache
 

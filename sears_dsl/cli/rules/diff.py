@@ -138,7 +138,7 @@ def _row_differences(
     """Return the rows that the versions rewrite differently, with the id of the rule in the new."""
     from sears_dsl.batch.provenance import tagger_in_language
     from sears_dsl.data.dataset import Dataset, default_column, require_column
-    from sears_dsl.paraphrasing.rewording import compile_with_sources
+    from sears_dsl.paraphrasing.for_rules import compile_with_sources
     from sears_dsl.tagging.cache import TagCache
     from sears_dsl.tagging.tagger import load_tagger, needs_cache
 

@@ -127,7 +127,7 @@ def _of_ruleset(
     from sears_dsl.engine.compile.requirements import sources_for
     from sears_dsl.engine.explain import explain, explain_sentences
     from sears_dsl.engine.sentence_units import SentenceUnits
-    from sears_dsl.paraphrasing.rewording import sources_of
+    from sears_dsl.paraphrasing.for_rules import sources_of
 
     chosen = {name: rule for name, rule in ruleset.named_rules if not rule_ids or name in rule_ids}
     [text] = row.texts

@@ -112,7 +112,7 @@ def _record(rulesets: list[Ruleset], name: str) -> None:
 def _sources_for(rulesets: list[Ruleset]) -> Sources:
     """Return a paraphraser, if a rule asks for one and its models are installed."""
     from sears_dsl.engine.noise.sources import NO_SOURCES
-    from sears_dsl.paraphrasing.rewording import sources_of
+    from sears_dsl.paraphrasing.for_rules import sources_of
     from sears_dsl.runtime.extras import has_discovery
 
     return sources_of(rulesets) if has_discovery() else NO_SOURCES

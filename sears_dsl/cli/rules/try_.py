@@ -31,7 +31,7 @@ def try_command(rule: str, texts: tuple[str, ...], *, tagger: str, as_json: bool
     """
     from sears_dsl.batch.provenance import tagger_in_language
     from sears_dsl.language.loader import parse
-    from sears_dsl.paraphrasing.rewording import compile_with_sources
+    from sears_dsl.paraphrasing.for_rules import compile_with_sources
     from sears_dsl.tagging.tagger import load_tagger
 
     if is_file(rule):

@@ -2,5 +2,5 @@
 
 In: the lines of a file. `parser` tells whether they are rules at all, feeds each to the grammar and
 gives statements their metadata. `builder` turns parse trees into nodes. If the grammar refuses a
-line, `mistakes` says what went wrong. Out: the statements of a file for `language.loader`.
+line, `syntax_errors` says what went wrong. Out: the statements of a file for `language.loader`.
 """

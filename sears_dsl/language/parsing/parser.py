@@ -25,7 +25,7 @@ from sears_dsl.errors import Diagnostic, Span
 from sears_dsl.language import rule as syntax
 from sears_dsl.language.check import check_rule
 from sears_dsl.language.parsing.builder import Builder, Node, Place, Report, plain_string
-from sears_dsl.language.parsing.mistakes import explain
+from sears_dsl.language.parsing.syntax_errors import explain
 from sears_dsl.language.words import (
     QUOTED,
     WHOLE,

@@ -20,7 +20,7 @@ from sears_dsl.language.printer import print_template
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.vetting.decisions import TEMPLATE_REASONS, RejectedSentence
 from sears_dsl.vetting.journal import Journal
-from sears_dsl.vetting.review.deciding import ReviewSession, View, meaningless, rejection, text_of
+from sears_dsl.vetting.review.sessions import ReviewSession, View, meaningless, rejection, text_of
 
 
 class TemplateSession(ReviewSession):

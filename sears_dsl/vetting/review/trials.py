@@ -25,7 +25,7 @@ from sears_dsl.language.parsing.parser import parse_lines
 from sears_dsl.language.printer import print_rule
 from sears_dsl.language.rule import LABEL_STAYS, Expectation, Rule
 from sears_dsl.language.ruleset import Ruleset
-from sears_dsl.paraphrasing.rewording import compile_with_sources
+from sears_dsl.paraphrasing.for_rules import compile_with_sources
 from sears_dsl.tagging.tagger import Tagger
 from sears_dsl.vetting.decisions import Pair
 from sears_dsl.vetting.review.workbench import RuleTable, Workbench

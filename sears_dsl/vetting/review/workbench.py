@@ -36,7 +36,7 @@ from sears_dsl.language.rule import LABEL_STAYS, Expectation, Rule
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.models.cached import CachedPredictor
 from sears_dsl.models.predictor import Row
-from sears_dsl.paraphrasing.rewording import compile_with_sources
+from sears_dsl.paraphrasing.for_rules import compile_with_sources
 from sears_dsl.pictures import shown_picture
 from sears_dsl.statistics import wilson_interval
 from sears_dsl.tagging.tagger import Tagger

@@ -37,8 +37,8 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from sears_dsl.errors import DataError, ModelError, SearsError, UsageError
-from sears_dsl.vetting.review.deciding import Outdated, ReviewSession
-from sears_dsl.vetting.review.session import RuleSession
+from sears_dsl.vetting.review.rule_session import RuleSession
+from sears_dsl.vetting.review.sessions import Outdated, ReviewSession
 from sears_dsl.vetting.review.template_session import TemplateSession
 from sears_dsl.vetting.web.security import PageGuard
 

@@ -1,7 +1,7 @@
 """One reviewer of rules at work: what she sees, and how her decisions are recorded.
 
 In: questions and decisions, as the page sends them. Out: JSON-able views. The guarantees of
-`deciding` hold. In the journal, texts of rules are canonical, and texts of rows come from the data,
+`sessions` hold. In the journal, texts of rules are canonical, and texts of rows come from the data,
 not from the page. Rules come in this order: decided ones, in the order of decision; those that
 Equation 3 selects, given the accepted ones and without the rejected ones; if there is room, those
 that add nothing to it, in file order; skipped ones last. A decision costs one selection and one
@@ -24,8 +24,8 @@ from sears_dsl.language.rule import Expectation, Metadata, Rule
 from sears_dsl.vetting import decisions
 from sears_dsl.vetting.journal import Journal
 from sears_dsl.vetting.review import workbench
-from sears_dsl.vetting.review.deciding import ReviewSession, View, meaningless, rejection, text_of
 from sears_dsl.vetting.review.explanation import explained, in_words, sides
+from sears_dsl.vetting.review.sessions import ReviewSession, View, meaningless, rejection, text_of
 from sears_dsl.vetting.review.trials import Trials, proposals
 
 # How many examples of a rule go into the journal with a decision about it.

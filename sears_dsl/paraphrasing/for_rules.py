@@ -22,7 +22,7 @@ from sears_dsl.runtime.interrupts import import_whole
 from sears_dsl.tagging.tagger import Tagger
 
 if TYPE_CHECKING:
-    from sears_dsl.paraphrasing.remembered import ParaphraseSource
+    from sears_dsl.paraphrasing.memory import ParaphraseSource
 
 # A narrow beam, since only the best paraphrase is wanted.
 _BEAM = 4
