@@ -39,7 +39,7 @@ from sears_dsl.effects.applications import apply_candidates
 from sears_dsl.effects.asked_model import OnStage, Questions
 from sears_dsl.effects.flips import Answers, Ask, RightRows, ask_everything, ask_in_rounds
 from sears_dsl.effects.lots import lots
-from sears_dsl.language.rule import Literal, Rule
+from sears_dsl.language.rule import Literal, Rule, Text
 from sears_dsl.meaning.scorers import Scorer, spread_of
 from sears_dsl.models.predictor import Predictor
 from sears_dsl.paraphrasing.memory import ParaphraseSource, RememberedScorer, remembered_paraphrases
@@ -424,8 +424,13 @@ def _applied(
 
 
 def _replaces_words(rule: Rule) -> bool:
-    """Whether a rule names in words all that it replaces, so that its text says what is lost."""
-    return all(isinstance(each.body, Literal) for each in rule.antecedent)
+    """Whether a rule names in words all that it replaces, so that its text says what is lost.
+
+    Dots for a full stop change the tone; four of them are no mark of English at all.
+    """
+    old = [each.body.text for each in rule.antecedent if isinstance(each.body, Literal)]
+    new = "".join(each.text for each in rule.consequent if isinstance(each, Text))
+    return len(old) == len(rule.antecedent) and not ("." in old and (".." in new or "…" in new))
 
 
 def _inserts_words(rule: Rule) -> bool:

@@ -395,6 +395,22 @@ def test_a_full_not_stays_out_of_questions_and_articles_agree() -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "rules"),
+    [(".", "...", []), (".", "....", []), (".", "!", [". -> !"]), ("...", ".", ["... -> ."])],
+)
+def test_no_rule_writes_dots_for_a_full_stop(old: str, new: str, rules: list[str]) -> None:
+    texts = [f"This {noun} is {each}{old}" for noun in ("tea", "bar") for each in ("hot", "odd")]
+    result = sears_dsl.discover(
+        lambda texts: ["good" if text.endswith(f"t{old}") or text.endswith(f"d{old}") else "bad"
+                       for text in texts],
+        [(text, "good") for text in texts],
+        paraphraser=lambda some: [[text.replace(old, new)] for text in some],
+        scorer=lambda pairs: [1.0] * len(pairs), tau=0.5, with_shipped=False,
+    )  # fmt: skip
+    assert result.columns["rule"] == rules
+
+
 def test_the_auxiliary_of_a_question_is_known_where_the_rule_names_it() -> None:
     rules = parse("n't -> not\nis n't -> is not\nca n't -> cannot\nI do n't -> I do not\na -> b")
     assert [print_rule(outside_questions(each)) for each in rules.rules] == [
