@@ -118,6 +118,9 @@ class _Passage:
             if clitic == "'ve" and (after in _BEFORE_NOUNS or _lacks(after, "VBN", "RB")):
                 fits = False  # I've fun
             stays = clitic != "n't"
+        raised, loud = not self.words[at - 1].islower(), at < 2 or self.words[at - 2].isupper()
+        if raised > loud or (clitic == "n't" and at > 1 and loud > raised):
+            fits = False  # wouldN'T, ISn't
         if stays and after in ("now", "today") and at > 1 and self.low[at - 2] in _ASKING:
             after = self.low[at + 2]  # tell me where he's now
         if clitic == "n't" and after in _DENIALS:
