@@ -465,6 +465,6 @@ def note_on_articles(rulesets: Sequence[Ruleset]) -> str:
         return ""
     more = ", …" if odd[_NAMED:] else ""
     return (
-        f"templates write {', '.join(map(repr, odd[:_NAMED]))}{more}: articles stay as they are; "
-        "choose members that all take the same"
+        f"templates write {', '.join(map(repr, odd[:_NAMED]))}{more}: articles are not adapted, so "
+        "choose members that all take the same article"
     )

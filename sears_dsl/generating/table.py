@@ -202,7 +202,7 @@ def _accepted(
     if not any(map(len, accepted)):
         raise DataError(
             f"the oracle rejects all {sum(map(len, distinct)):,} sentences, so none is left",
-            help="it should say true of a sentence that is kept, and false of one that is not",
+            help="it has to return true for a sentence to keep, and false for one to reject",
         )
     return accepted
 
@@ -210,15 +210,15 @@ def _accepted(
 def _check(templates: Sequence[Sentences], names: Sequence[str]) -> None:
     if not templates:
         raise UsageError(
-            "there is no template in these files",
-            help='write one: template fine: "A {GOOD} film.", and `label: positive` under it; what '
-            "rules do to a text is `sears apply`",
+            "these files have no templates",
+            help='write one: template fine: "A {GOOD} film.", and `label: positive` under it; to '
+            "apply rules to texts, use `sears apply`",
         )
     twice = [name for name, count in Counter(names).items() if count > 1]
     if twice:
         raise UsageError(
             f"two files have a template {twice[0]}",
-            help="give one of them another id, or generate them one after the other",
+            help="give one of them another id, or generate from one file at a time",
         )
 
 

@@ -188,7 +188,7 @@ def checklist_suite(
     if not tests:
         raise UsageError(
             f"no rule changes any of the {len(texts):,} texts, so there is nothing to test",
-            help="`sears explain RULES TEXT` says why a rule is silent",
+            help="`sears explain RULES TEXT` says why a rule does not fire",
         )
     values = {test.label: _value(test, label_values) for test in tests if test.kind == "MFT"}
     types = import_tool("checklist.test_types", tool="CheckList", install=_INSTALL)
@@ -217,8 +217,9 @@ def _value(test: RuleCases, label_values: Mapping[str, object] | None) -> object
         return test.label
     if test.label not in label_values:
         raise UsageError(
-            f"{test.rule_id} expects the label {test.label}, which `label_values` lacks",
-            help=f"there are {', '.join(label_values) or 'none'}; add what the model predicts",
+            f"{test.rule_id} expects the label {test.label}, which is not in `label_values`",
+            help=f"it has {', '.join(label_values) or 'no labels'}; add what the model predicts "
+            "for this one",
         )
     return label_values[test.label]
 

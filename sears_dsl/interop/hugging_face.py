@@ -60,13 +60,13 @@ class RowRewriter:
         texts = batch.get(self._column)
         if texts is None:
             raise DataError(
-                f"the rows have no column {self._column!r}: they have {', '.join(batch)}",
+                f"the rows have no column {self._column!r}; their columns are {', '.join(batch)}",
                 help="name one of them: RowRewriter(rules, column=…)",
             )
         if isinstance(texts, str):
             raise DataError(
-                f"{self._column!r} is one text, not those of a batch",
-                help="give map the batches: dataset.map(rewriter, batched=True)",
+                f"{self._column!r} is a single text, not the texts of a batch",
+                help="map whole batches: dataset.map(rewriter, batched=True)",
             )
         strange = next((each for each in texts if not isinstance(each, str)), None)
         if strange is not None or None in texts:
@@ -111,9 +111,9 @@ class FlipRate:
         """
         if not len(references) == len(predictions) == len(rewritten):
             raise UsageError(
-                f"{len(references)} references, {len(predictions)} predictions and "
-                f"{len(rewritten)} rewritten ones",
-                help="give one of each for each row",
+                f"there are {len(references)} references, {len(predictions)} predictions and "
+                f"{len(rewritten)} predictions on rewrites",
+                help="give one of each for every row",
             )
         self._rows += zip(references, predictions, rewritten, strict=True)
 

@@ -92,7 +92,7 @@ class RuleTestItem(_Item):
         """Fail if the rule wrote something else."""
         result, test = self._result, self._result.test
         if result.outcome == "not run":
-            pytest.skip("what the rule looks words up in is not installed")
+            pytest.skip("the word data that the rule needs is not installed")
         if result.outcome != "ok":
             from sears_dsl.engine.rewrite.rewrites import code_points  # noqa: PLC0415
 
@@ -149,7 +149,8 @@ class ProjectAudit(pytest.File):
                 )  # fmt: skip
                 if not Path(folder, "audit.json").is_file():
                     message = process.stderr.strip()
-                    raise GateError(message or f"sears audit ended with {process.returncode}")
+                    code = process.returncode
+                    raise GateError(message or f"sears audit failed with exit code {code}")
                 self._document = read_audit(Path(folder))
         return self._document
 

@@ -44,8 +44,8 @@ class RuleComponent:
         tagged = doc.has_annotation("TAG")
         if self._matcher.needs_tags and not tagged:
             raise UsageError(
-                "the rules read tags, and the pipeline has set none before them",
-                help="add the component behind a tagger, as in nlp.add_pipe('sears', last=True)",
+                "the rules need tags, but no earlier component of the pipeline sets any",
+                help="add the component after a tagger, as in nlp.add_pipe('sears', last=True)",
             )
         words = [
             Token(each.text, each.pos_ or "X", each.tag_ or "XX", each.idx, each.idx + len(each))
@@ -80,7 +80,7 @@ def _span(doc: Doc, begin: int, end: int, label: str) -> Span:
     """Return the span of spaCy tokens that hold these characters."""
     span = doc.char_span(begin, end, label=label, alignment_mode="expand")
     if span is None:
-        raise UsageError(f"no tokens at {begin}:{end}", help="this is a defect: please report it")
+        raise UsageError(f"no tokens at {begin}:{end}", help="this is a bug: please report it")
     return span
 
 

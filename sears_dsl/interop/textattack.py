@@ -93,13 +93,13 @@ def rule_transformation(
         RuleSyntaxError: rules that cannot be compiled.
     """
     if instances not in ("first", "every"):
-        raise UsageError(f"there is no {instances!r} of instances", help="choose first or every")
+        raise UsageError(f"instances={instances!r} is unknown", help="choose 'first' or 'every'")
     rulesets = rulesets_of(rulesets)
     label_keeping = list(map(_keeping_the_label, rulesets))
     matcher = compile_with_sources(label_keeping, tagger=tagger)
     if not matcher.rules and any(ruleset.rules for ruleset in rulesets):
         raise UsageError(
-            "after each of these rules the label should change, so none of them can attack a model",
+            "all of these rules change the label, so none of them can attack a model",
             help="give rules that expect `same`; `sears audit` judges those that change the label",
         )
     base: Any = import_tool(

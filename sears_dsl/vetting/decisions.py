@@ -41,7 +41,7 @@ REASONS: Mapping[str, str] = MappingProxyType(
     {
         "meaning": "changes the meaning",
         "grammar": "is not grammatical",
-        "unnatural": "is nothing that people say",
+        "unnatural": "sounds unnatural",
         "other": "another reason",
         "none": "no reason given",
     }
@@ -49,7 +49,7 @@ REASONS: Mapping[str, str] = MappingProxyType(
 """Why a rule may be rejected; the reviewer explains ``other`` in a note."""
 
 TEMPLATE_REASONS: Mapping[str, str] = MappingProxyType(
-    {"label": "has a label that can be argued about"}
+    {"label": "has a debatable label"}
     | {name: words for name, words in REASONS.items() if name != "meaning"}
 )
 """Why a template may be rejected, or a rule that may change the label."""
@@ -197,7 +197,7 @@ def _undone(entry: JournalEntry, entries: Sequence[JournalEntry]) -> int:
     """The number of the entry that this one takes back."""
     number: int = _need(entry, "undone", int)
     if isinstance(number, bool) or not 1 <= number < entry.number:
-        raise _meaningless(entry, f"it undoes entry {number}")
+        raise _meaningless(entry, f"it undoes entry {number}, which is not before it")
     if entries[number - 1].kind == "undo":
         raise _meaningless(entry, f"it undoes entry {number}, which is an undo")
     return number
@@ -276,6 +276,6 @@ def _need(entry: JournalEntry, name: str, *kinds: type) -> Any:
 
 def _meaningless(entry: JournalEntry, why: str) -> DataError:
     return DataError(
-        f"entry {entry.number} ({entry.kind}) of the journal means nothing here: {why}",
-        help="bring back the file as sears vet wrote it",
+        f"entry {entry.number} ({entry.kind}) of the journal is not valid: {why}",
+        help="restore the file as `sears vet` wrote it",
     )

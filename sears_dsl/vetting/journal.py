@@ -126,8 +126,8 @@ class Journal(Closing):
             # a system without such locks entries stay whole, since each line is one write.
             if not lock(self._descriptor):
                 raise UsageError(
-                    f"the journal {path} is being written by another `sears vet`",
-                    help="use that one's page, end it, or keep an own journal: --reviewer NAME",
+                    f"another `sears vet` is writing the journal {path}",
+                    help="use its page, stop it, or decide under another name: --reviewer NAME",
                 )
             self.torn = ""
             self.new = self._is_new()
@@ -143,7 +143,7 @@ class Journal(Closing):
                 raise DataError(
                     f"the journal {path} holds the decisions of {self.header.reviewer}, "
                     f"not of {reviewer}",
-                    help="each reviewer has a journal; `sears vetted` brings them together",
+                    help="each reviewer has a journal; `sears vetted` merges them",
                 )
             # Mended only now, so that a file that is refused stays as it is.
             self.torn = self.torn or self._mend()
@@ -198,8 +198,8 @@ class Journal(Closing):
         if on_disk is None or (on_disk.st_ino, on_disk.st_size) != (ours.st_ino, self._size):
             raise DataError(
                 f"the journal {self.path} was changed or moved by another program",
-                help="nothing more is written to it; start `sears vet` again to go on with what "
-                "the file now holds",
+                help="nothing more is written to it; start `sears vet` again to continue from what "
+                "the file holds now",
             )
 
     def _write(self, line: Mapping[str, Any]) -> None:
@@ -207,13 +207,13 @@ class Journal(Closing):
         try:
             written = os.write(self._descriptor, content)
             if written < len(content):
-                raise OSError(28, "only a part of the line was written")
+                raise OSError(28, "only part of the line was written")
             os.fsync(self._descriptor)
         except OSError as error:
             os.ftruncate(self._descriptor, self._size)
             raise DataError(
                 f"the journal {self.path} could not be written: {error.strerror}",
-                help="make room; the decision was not kept, those before it are",
+                help="free some space; this decision was not saved, all earlier ones are",
             ) from error
         self._size += len(content)
 
@@ -226,9 +226,9 @@ def read_journal(path: Path) -> tuple[Header, list[JournalEntry]]:
         raise DataError(f"the journal {path} could not be read: {error.strerror}") from error
     lines = content.split(b"\n")[:-1]
     if not lines:
-        what = "has no whole line" if content else "is empty"
+        what = "has no complete line" if content else "is empty"
         raise DataError(
-            f"{path} {what}, it is not a journal of sears vet",
+            f"{path} {what}, so it is not a journal of sears vet",
             help="remove it, or name another file",
         )
     header = _header(_object(lines[0], path, 1), path)
@@ -242,10 +242,10 @@ def check_ruleset(header: Header, path: Path, sha256: str, ruleset: str) -> None
     """Refuse a journal about another ruleset than this one."""
     if header.sha256 != sha256:
         raise DataError(
-            f"the journal {path} judges another version of the rules: {header.ruleset} "
-            f"(hash {header.sha256[:_SHORT]}), while {ruleset} now has hash {sha256[:_SHORT]}",
-            help="decisions would be about other rules than were looked at: bring back the file "
-            "that was judged, or begin anew with --journal FILE",
+            f"the journal {path} is about another version of the rules: {header.ruleset} "
+            f"had hash {header.sha256[:_SHORT]}, and {ruleset} now has hash {sha256[:_SHORT]}",
+            help="the rules have changed since they were judged: restore the file that was judged, "
+            "or start a new journal with --journal FILE",
         )
 
 
@@ -271,7 +271,7 @@ def _damaged(path: Path, number: int, why: str) -> DataError:
         )
     return DataError(
         f"{path}: line {number} of the journal is damaged: {why}",
-        help="bring back the file as sears vet wrote it (each line is one decision)",
+        help="restore the file as `sears vet` wrote it (each line is one decision)",
     )
 
 
@@ -280,7 +280,8 @@ def _header(line: Mapping[str, Any], path: Path) -> Header:
         raise _damaged(path, 1, f"it does not begin with the format {FORMAT}")
     if line.get("version") != VERSION:
         raise DataError(
-            f"{path} is a journal of version {line.get('version')}; this sears reads {VERSION}",
+            f"{path} is a journal of version {line.get('version')}; this version of sears reads "
+            f"{VERSION}",
             help="use the version of sears that wrote it",
         )
     ruleset = line.get("ruleset")
@@ -306,12 +307,13 @@ def _entry(line: dict[str, Any], path: Path, number: int, header: Header) -> Jou
     fields = [line.pop(name, None) for name in ("time", "reviewer", "ruleset", "kind")]
     place = line.pop("n", None)
     if isinstance(place, bool) or not isinstance(place, int) or place != number:
-        raise _damaged(path, number + 1, f"it should be entry {number}; lines are lost or mixed")
+        why = f"it should be entry {number}; lines are missing or out of order"
+        raise _damaged(path, number + 1, why)
     if not all(isinstance(each, str) for each in fields):
         raise _damaged(path, number + 1, "time, reviewer, ruleset or kind is missing")
     time, reviewer, ruleset, kind = fields
     if not _TIME.fullmatch(time):
         raise _damaged(path, number + 1, f"its time is {time[:_SHOWN]!r}")
     if reviewer != header.reviewer or ruleset != header.sha256[:_SHORT]:
-        raise _damaged(path, number + 1, "it is of another reviewer or ruleset than the first line")
+        raise _damaged(path, number + 1, "its reviewer or ruleset is not that of the first line")
     return JournalEntry(number, time, reviewer, ruleset, kind, line)

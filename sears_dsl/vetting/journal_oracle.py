@@ -69,8 +69,8 @@ def open_oracle(source: object, rulesets: Sequence[Ruleset]) -> Oracle:
         return FunctionOracle(function.value, identity=function.identity)
     if not is_there(source):
         raise UsageError(
-            f"{source} is not an oracle: there is no such journal",
-            help="write module:function, or name a journal of sears vet",
+            f"{source} is not an oracle: there is no such file",
+            help="write module:function, or name a journal that `sears vet` wrote",
         )
     return read_oracle(Path(source), rulesets)
 
@@ -132,7 +132,7 @@ def readings_in_words(readings: Sequence[Reading]) -> str:
     count = counted(len(readings), one, many)
     if not both:
         return count
-    return f"{count}; about {counted(both, 'rewrite')} they contradict each other, and both count"
+    return f"{count}; on {counted(both, 'rewrite')} they contradict each other, and both count"
 
 
 def _readings_of(state: ReviewState) -> Iterator[Reading]:

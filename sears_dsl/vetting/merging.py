@@ -65,7 +65,7 @@ def cohen_kappa(first: Sequence[str], second: Sequence[str]) -> Kappa:
     if len(first) != len(second):
         raise UsageError(
             f"one reviewer judged {len(first)} items and the other {len(second)}",
-            help="give what both judged, in the same order",
+            help="give the items that both judged, in the same order",
         )
     count = len(first)
     if not count:
@@ -140,7 +140,7 @@ def choice_kappa(choices: Sequence[Sequence[str]], options: Sequence[int]) -> Ka
     if raters < 2 or any(len(of_item) != raters for of_item in choices) or min(options) < 2:
         raise UsageError(
             "the items have different numbers of choices, or fewer than two choices or options",
-            help="give items that all reviewers judged, with two options at least",
+            help="give items that all reviewers judged, with at least two options",
         )
     agreeing = [
         sum(of_item.count(one) - 1 for one in of_item) / (raters * (raters - 1))
@@ -222,7 +222,7 @@ def read_reviews(paths: Sequence[Path], ruleset: Ruleset) -> list[Review]:
         check_ruleset(header, path, digest, ruleset.path)
         if header.reviewer in reviews:
             raise UsageError(
-                f"two of the journals are of {header.reviewer}",
+                f"two of the journals are by {header.reviewer}",
                 help="name each journal once; each reviewer counts once",
             )
         ended = entries[-1].time if entries else header.began

@@ -84,15 +84,15 @@ def write_vetted(
 ) -> WrittenFiles:
     """Write the vetted ruleset, and beside it the rules that were left out and the manifest."""
     if path.suffix != ".sear":
-        raise UsageError(f"{path} is not a name for a ruleset", help=f"write {path.stem}.sear")
+        raise UsageError(f"{path} is not the name of a ruleset", help=f"name it {path.stem}.sear")
     if are_same(path, ruleset.path):
         raise UsageError(
-            f"{path} is the ruleset that was vetted", help="write the vetted one beside it"
+            f"{path} is the ruleset that was vetted", help="write the result to another file"
         )
     if ruleset.imports and path.absolute().parent != Path(ruleset.path).absolute().parent:
         raise UsageError(
             f"{ruleset.path} imports {ruleset.imports[0].path}, which {path} would not find",
-            help="write the vetted ruleset into the same folder",
+            help="write the vetted ruleset to the same folder",
         )
     outcomes = merging.vetting_outcomes(ruleset, reviews, policy=policy)
     text = vetted_text(ruleset, outcomes, reviews, tagger=tagger)
@@ -121,9 +121,9 @@ def _carry_manifest(source: Path, vetted: Path) -> None:
             copy.unlink(missing_ok=True)
     except OSError as error:
         raise DataError(
-            f"{error.filename}: the manifest could not be carried from {source} to {vetted}: "
+            f"{error.filename}: the manifest of {source} could not be copied to {vetted}: "
             f"{error.strerror}",
-            help="it tells on which rows the rules were found; mend its rights, or remove it",
+            help="it says on which rows the rules were found; fix its permissions, or remove it",
         ) from error
     if content is not None:
         write_atomically(copy, content)
@@ -275,7 +275,7 @@ def _read(text: str, ruleset: Ruleset, tagger: Tagger) -> Rule:
         findings = "\n\n".join(each.render() for each in typed.findings)
         raise DataError(
             f"a journal holds {text[:_LONGEST_TEST]!r}, which is not a rule of {_name(ruleset)}",
-            help=findings or "bring back the journal as sears vet wrote it",
+            help=findings or "restore the journal as `sears vet` wrote it",
         )
     return typed.rule
 
@@ -340,8 +340,8 @@ def _heading(
     lines = [f"Vetted from {_name(ruleset)} by {who}: {'; templates: '.join(both)}{of_templates}."]
     sentences = {each for review in reviews for each in review.state.rejected}
     if sentences:
-        one = "sentence was rejected by itself: --oracle JOURNAL leaves it out."
-        many = "sentences were rejected by themselves: --oracle JOURNAL leaves them out."
+        one = "single sentence was rejected: --oracle JOURNAL leaves it out."
+        many = "single sentences were rejected: --oracle JOURNAL leaves them out."
         lines.append(counted(len(sentences), one, many))
     return lines
 

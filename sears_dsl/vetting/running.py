@@ -91,7 +91,7 @@ class VettingInputs:
         if bench.rejected and not len(bench.effects.answers):
             raise DataError(
                 f"the oracle rejects all {bench.rejected:,} rewrites, so there is nothing to judge",
-                help="it should say true of a rewrite that is kept, and false of one that is not",
+                help="it has to return true for a rewrite to keep, and false for one to reject",
             )
         if bench.rejected:
             note(f"the oracle rejected {bench.rejected:,} rewrites, which are not shown")
@@ -117,12 +117,15 @@ def place_of(
         if not REVIEWER.fullmatch(name):
             raise UsageError(
                 f"--reviewer {name!r} is not a name",
-                help="a name has letters, digits, dots, - and _ only",
+                help="a name consists of letters, digits, dots, - and _",
             )
     if len(set(names)) < len(names):
         raise UsageError("--reviewer: one name was given twice", help="give each name once")
     if journal is not None and len(names) > 1:
-        raise UsageError("--journal is for one reviewer", help="each of several has an own one")
+        raise UsageError(
+            "--journal is for a single reviewer",
+            help="leave it out: each of several reviewers gets a journal",
+        )
     if not ruleset.rules and not ruleset.templates:
         raise UsageError(
             f"{ruleset.path} has no rules", help="name a ruleset with rules or templates to judge"
@@ -143,7 +146,7 @@ def judges_templates(ruleset: Ruleset, chosen: bool) -> bool:
     """Whether templates are judged: the user has chosen so, or the file has no rules."""
     if chosen and not ruleset.templates:
         raise UsageError(
-            f"{ruleset.path} has no templates", help="without --templates its rules are judged"
+            f"{ruleset.path} has no templates", help="leave out --templates to judge its rules"
         )
     return chosen or not ruleset.rules
 
@@ -166,8 +169,8 @@ def open_journals(
         for journal in journals.values():
             if journal.torn:
                 note(
-                    f"{journal.path}: the last line was torn, as when a process is killed; it was "
-                    "dropped, and all decisions before it are there"
+                    f"{journal.path}: the last line was incomplete, as after a killed process, and "
+                    "was dropped; all decisions before it are kept"
                 )
         yield journals
 

@@ -314,4 +314,4 @@ def test_the_command_and_the_function_write_words_and_weights(
     assert "nothing would say whether a paraphrase keeps the meaning" in str(none.exception)
     top = CliRunner().invoke(commands, [*options, *model, *sentence, "--top", "2"])
     assert top.exit_code == 2
-    assert "--top is for rewordings of whole texts" in top.output
+    assert "--top does not go with --unit sentence" in top.output

@@ -60,7 +60,7 @@ def test_rules_that_change_the_label_attack_nobody(attacked: Callable[..., Any])
     mixed = parse("rule bad: good -> bad\n  expect: flip\nrule film: movie -> film")
     candidates = _made(mixed)(attacked("A good movie."))
     assert [each.text for each in candidates] == ["A good film."]
-    with pytest.raises(UsageError, match="the label should change"):
+    with pytest.raises(UsageError, match="all of these rules change the label"):
         _made(parse("good -> bad\n  expect: label negative"))
 
 
@@ -131,7 +131,7 @@ def test_it_says_what_it_is(attacked: Callable[..., Any]) -> None:
 
 
 def test_unknown_instances_are_refused() -> None:
-    with pytest.raises(UsageError, match="choose first or every"):
+    with pytest.raises(UsageError, match="choose 'first' or 'every'"):
         _made(instances="last")
 
 

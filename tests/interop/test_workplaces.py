@@ -67,7 +67,7 @@ def test_rewrites_come_back_from_other_processes_and_from_bytes(rules: Path) -> 
 def test_a_pipeline_without_tags_is_told(rules: Path) -> None:
     nlp = spacy.blank("en")
     nlp.add_pipe("sears", config={"rules": [str(rules)]})
-    with pytest.raises(UsageError, match="the pipeline has set none before them"):
+    with pytest.raises(UsageError, match="no earlier component of the pipeline sets any"):
         nlp("A movie.")
     with pytest.raises(UsageError, match="the component has no rules"):
         spacy.blank("en").add_pipe("sears")
@@ -95,7 +95,7 @@ def test_rules_are_mapped_over_a_dataset_and_an_unchanged_one_comes_from_its_cac
 
 @pytest.mark.parametrize(
     ("batch", "told"),
-    [({"text": ["A movie."]}, "no column 'review'"), ({"review": "A movie."}, "is one text"),
+    [({"text": ["A movie."]}, "no column 'review'"), ({"review": "A movie."}, "is a single text"),
      ({"review": ["A movie.", None]}, "None as 'review'"), ({"review": [5]}, "5 as 'review'")],
 )  # fmt: skip
 def test_rows_that_cannot_be_rewritten_are_told(rules: Path, batch: object, told: str) -> None:

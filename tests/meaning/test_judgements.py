@@ -192,7 +192,7 @@ def test_calibrate_says_how_many_judgements_contradict_each_other(tmp_path: Path
     )  # fmt: skip
     printed = run(calibrate_command, str(path), "--scorer", "minilm").stdout
     assert "1 pair judged both ways, in 2 judgements" in " ".join(printed.split())
-    assert "each of these counts" in " ".join(printed.split())
+    assert "Each judgement counts" in " ".join(printed.split())
     found = json.loads(run(calibrate_command, str(path), "--scorer", "minilm", "--json").stdout)
     assert found["data"]["contradicting"] == {"pairs": 1, "judgements": 2}
     assert found["pairs"] == 4
@@ -227,7 +227,7 @@ def test_score_tells_what_is_wrong_with_its_arguments(
 def test_score_does_not_overwrite_a_column(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text("original,rewrite,score\nIt is.,It was.,0.3\n", "utf-8")
-    with pytest.raises(UsageError, match="a column 'score' already"):
+    with pytest.raises(UsageError, match="already has a column 'score'"):
         run(score_command, str(path))
 
 

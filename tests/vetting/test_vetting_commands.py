@@ -83,7 +83,7 @@ def test_a_journal_of_a_reviewer_who_cannot_begin_is_not_left_behind(folder: Pat
     with Journal(folder / "words.ben.vetting.jsonl", ruleset=ruleset, reviewer="ben"):
         error = vet("--reviewer", "ana", "--reviewer", "ben").exception
     assert isinstance(error, UsageError)
-    assert "is being written by another" in error.message
+    assert "another `sears vet` is writing the journal" in error.message
     assert not (folder / "words.ana.vetting.jsonl").exists()
 
 
@@ -117,7 +117,7 @@ def test_whoever_ends_the_page_without_writing_is_told_how(
     )
     monkeypatch.setattr(serving, "serve", lambda page, listening, *, on_ready: on_ready())
     reviewers = ("--reviewer", "ana", "--reviewer", "ben", "--model", "glad_reviews:predict")
-    said = "write what was accepted: sears "
+    said = "write the vetted ruleset: sears "
     ended = vet(*reviewers)
     assert ended.exit_code == 0, ended.output
     [line] = [line for line in ended.stderr.splitlines() if line.startswith(said)]
@@ -140,7 +140,7 @@ def test_what_stays_of_a_page_that_nobody_used_is_told(
     assert ended.exit_code == 0, ended.output
     left = {path.name for path in set(folder.iterdir()) - before} - {"__pycache__"}
     assert left == {"words.ana.vetting.jsonl.partial"}
-    assert f"the answers of the model stay in {left.pop()}, so that it is not asked" in ended.stderr
+    assert f"the model's answers are kept in {left.pop()}, so that it is not asked" in ended.stderr
 
 
 def test_another_vet_of_the_same_rules_touches_nothing_of_ours(folder: Path) -> None:
@@ -180,7 +180,7 @@ def test_wrong_use_is_told(folder: Path, options: list[str], why: str) -> None:
     [
         (["--reviewer", "../ana"], "letters, digits"),
         (["--reviewer", "ana", "--reviewer", "ana"], "each name once"),
-        (["--reviewer", "ana", "--reviewer", "ben", "--journal", "j"], "for one reviewer"),
+        (["--reviewer", "ana", "--reviewer", "ben", "--journal", "j"], "for a single reviewer"),
     ],
 )
 def test_reviewers_who_cannot_be_are_told(folder: Path, options: list[str], why: str) -> None:
@@ -206,7 +206,7 @@ def test_journals_are_brought_together(folder: Path) -> None:
     result = CliRunner().invoke(vetted_command, arguments)
     assert result.exit_code == 0, result.output
     assert "Cohen's κ of ana and ben: 0.50" in result.output
-    assert "on 4, 75% alike" in result.output
+    assert "on 4 items, 75% the same" in result.output
     assert "2 rules kept, in out.sear; 3 left out, in out.left-out.sear" in result.output
     assert len(load("out.sear").rules) == 2
     assert "disputed" in Path("out.left-out.sear").read_text("utf-8")
@@ -223,8 +223,7 @@ def test_reviewers_who_contradict_each_other_about_pairs_are_told(folder: Path) 
     arguments = ["words.sear", "ana.jsonl", "ben.jsonl", "--pairs", "judged.csv"]
     result = CliRunner().invoke(vetted_command, arguments)
     assert (
-        "4 judged pairs in judged.csv; reviewers contradict each other about 1 pair"
-        in result.output
+        "4 judged pairs in judged.csv; reviewers contradict each other on 1 pair" in result.output
     )
     assert dict(read_judgements("judged.csv").contradicting) == {("a film", "a movie"): 2}
 

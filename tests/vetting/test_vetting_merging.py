@@ -94,7 +94,7 @@ def test_a_journal_twice_or_of_other_rules_is_refused(
     tmp_path: Path, ruleset: Ruleset, clock: Clock
 ) -> None:
     path = journal_of(tmp_path, ruleset, "ana", {}, clock=clock)
-    with pytest.raises(UsageError, match="two of the journals are of ana"):
+    with pytest.raises(UsageError, match="two of the journals are by ana"):
         read_reviews([path, path], ruleset)
     with pytest.raises(DataError, match="another version"):
         read_reviews([path], parse("a -> b"))
@@ -173,7 +173,7 @@ def test_the_vetted_ruleset_never_replaces_its_source(
     for same in (rules_file, rules_file.parent / "gone" / ".." / rules_file.name):
         with pytest.raises(UsageError, match="the ruleset that was vetted"):
             write_vetted(ruleset, reviews, same, tagger=PinnedTagger())
-    with pytest.raises(UsageError, match="not a name for a ruleset"):
+    with pytest.raises(UsageError, match="is not the name of a ruleset"):
         write_vetted(ruleset, reviews, tmp_path / "o.txt", tagger=PinnedTagger())
 
 
@@ -300,7 +300,7 @@ def test_journals_are_readings_for_the_next_search(
         Reading("A good tale.", "A fine tale.", False),
     )
     assert readings_in_words(readings).startswith(
-        "3 readings of your own count; about 1 rewrite they contra"
+        "3 readings of your own count; on 1 rewrite they contra"
     )
     assert PartsChoice(readings=readings).own().scorer is None
     with pytest.raises(UsageError, match="judge and judge-lm alone"):

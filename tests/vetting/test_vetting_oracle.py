@@ -66,7 +66,7 @@ def test_functions_are_oracles_too() -> None:
 
 
 def test_what_is_neither_is_told(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="there is no such journal"):
+    with pytest.raises(UsageError, match="is not an oracle: there is no such file"):
         open_oracle(str(tmp_path / "nothing.jsonl"), [])
     (tmp_path / "rows.csv").write_text("text\na\n")
     with pytest.raises(DataError, match="not a journal of sears vet"):

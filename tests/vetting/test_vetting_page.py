@@ -322,7 +322,7 @@ def test_what_differs_proposes_the_narrowed_rule_and_a_key_takes_it(
     button.click()
     sitting.wait("pair")
     sitting.shows("#narrowed", "movie -> film / good __")
-    sitting.shows("#narrowed", "writes 0 of 1 pair marked as differing")
+    sitting.shows("#narrowed", "keeps 0 of 1 pair marked as differing")
     sitting.shows("#narrowed", "changes 12 of 24 rows, induces 12 of 12 mistakes")
     sitting.shows("#status", "Narrowed rule: movie -> film / good __")
     # What appeared above moved nothing under the mouse, and the focus stays.
@@ -358,10 +358,12 @@ def test_of_a_rule_that_may_change_the_label_the_label_is_judged(
     server = start(tmp_path, "--reviewer", "ana")
     sitting = opened(browser, server.pages["ana"], "ana", tmp_path)
     page = sitting.page
-    sitting.shows("#rule", "what it writes should get another one than the row has")
+    sitting.shows("#rule", "its rewrites should have another label than the row")
     # The model does as the rule expects: it has no mistake to show.
     sitting.shows("#tally", "induce 0 mistakes")
-    group = page.get_by_role("group", name="Is the label of this rewrite what the rule says?").first
+    group = page.get_by_role(
+        "group", name="Does this rewrite have the label that the rule says?"
+    ).first
     group.get_by_role("button", name="does not fit").click()
     sitting.wait("pair")
     assert (sitting.entries()[-1]["same"], sitting.entries()[-1]["expect"]) == (False, "flip")
@@ -376,12 +378,12 @@ def test_of_a_rule_that_may_change_the_label_the_label_is_judged(
     sync_api.expect(numbers).to_contain_text("0")
     page.click("#edit-dialog [data-close]")
     page.click("#reject")
-    page.get_by_label("The rule has a label that can be argued about").check()
+    page.get_by_label("The rule has a debatable label").check()
     page.click("#reject-dialog button[type=submit]")
     sitting.wait("reject")
     assert sitting.entries()[-1]["reason"] == "label"
     page.click("#queue li.decided button")
-    sitting.shows("#rule", "rejected: has a label that can be argued about")
+    sitting.shows("#rule", "rejected: has a debatable label")
     assert not sitting.complaints
     page.close()
     end(server)
@@ -395,7 +397,7 @@ def test_marks_that_no_condition_tells_apart_are_told(sit: Callable[..., Sitting
     for number in range(12):
         page.click(f"#examples li >> nth={number} >> text=differs")
         sitting.wait("pair", number + 1)
-    sitting.shows("#narrowed", "No condition on the words beside the change")
+    sitting.shows("#narrowed", "No condition on the words in or beside the change")
     assert page.evaluate("document.documentElement.scrollWidth") <= 640
     page.keyboard.press("n")
     page.wait_for_timeout(100)
@@ -511,7 +513,7 @@ def test_everything_is_done_without_a_mouse(sit: Callable[..., Sitting]) -> None
     sync_api.expect(page.locator("#rule-text")).not_to_have_text(before)
     # Letters are letters where one writes, and may be switched off elsewhere.
     page.keyboard.press("?")
-    page.get_by_label("Single keys decide").uncheck()
+    page.get_by_label("Single keys are shortcuts").uncheck()
     page.keyboard.press("Escape")
     page.keyboard.press("a")
     page.wait_for_timeout(200)
@@ -617,7 +619,7 @@ def test_two_tabs_never_decide_over_something_unseen(sit: Callable[..., Sitting]
     first.wait("accept")
     second.page.evaluate("document.getElementById('reject').click()")
     second.page.click("#reject-dialog button[type=submit]")
-    second.shows("#alert", "in another tab")
+    second.shows("#alert", "another tab")
     second.shows("#tally", "1 accepted, 0 rejected")
     assert first.kinds() == ["accept"]
 
@@ -656,7 +658,7 @@ def test_a_sitting_survives_kill_9(browser: Any, tmp_path: Path) -> None:
 def test_rules_that_the_page_does_not_show_are_told(tmp_path: Path) -> None:
     fill(tmp_path)
     told = end(start(tmp_path, "--reviewer", "ana", "--rules", "3"))
-    assert "3 of 5 rules are shown" in told
+    assert "the page shows 3 of 5 rules" in told
     assert "--rules 5 shows all" in told
 
 
@@ -859,7 +861,7 @@ def test_templates_are_read_by_keyboard(reading: Sitting) -> None:
     for task in ("#judge", "#write", "#pick", ".tabs"):
         assert page.locator(task).is_hidden()
     reading.shows("#template-place", "Template 1 of 2")
-    reading.shows("#template", "Each of its 6 sentences is said to be negative")
+    reading.shows("#template", "Each of its 6 sentences should have the label negative")
     page.keyboard.press("2")
     reading.wait("sentence")
     second = page.locator("#sentences li").nth(1)
@@ -869,7 +871,7 @@ def test_templates_are_read_by_keyboard(reading: Sitting) -> None:
     reading.shows("#template-place", "Template 2 of 2")
     page.keyboard.press("r")
     page.keyboard.press("ArrowDown")
-    reading.shows("#reasons", "The template has a label that can be argued about")
+    reading.shows("#reasons", "The template has a debatable label")
     page.keyboard.press("Enter")
     reading.wait("template", 2)
     reading.shows("#alert", "All templates are judged")

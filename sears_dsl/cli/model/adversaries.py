@@ -66,7 +66,7 @@ def adversaries_command(output: Path, *, top: int, **options: Any) -> None:
         _reword_strategically(output, top, chosen)
         return
     if chosen.every:
-        raise click.UsageError("--all goes with --unit sentence or --avoid-important")
+        raise click.UsageError("--all needs --unit sentence or --avoid-important")
     from sears_dsl.data.dataset import format_of, write_columns
     from sears_dsl.discovery.settings import Settings
 
@@ -109,7 +109,9 @@ def _reword_strategically(output: Path, top: int, chosen: AdversariesOptions) ->
 
     if chosen.budget_seconds is not None or top > 1:
         option = "--top" if top > 1 else "--budget-seconds"
-        raise click.UsageError(f"{option} is for rewordings of whole texts: leave it out")
+        raise click.UsageError(
+            f"{option} does not go with --unit sentence or --avoid-important: leave it out"
+        )
     form = format_of(str(output), reading=False)
     quiet, avoid = chosen.quiet, chosen.avoid_important
     with (
@@ -136,6 +138,6 @@ def _reword_strategically(output: Path, top: int, chosen: AdversariesOptions) ->
         gains = sum(each.right_after and not each.right_before for each in rewordings)
         note = f"; {counted(gains, 'wrong answer')} became right" if chosen.every else ""
         console(stderr=True).print(
-            f"{counted(len(rewordings), 'row')} reworded, {flips:,} of them so that the model fails"
+            f"{counted(len(rewordings), 'row')} reworded; the model fails on {flips:,} of them"
             f"{note}; {counted(len(written), 'row')} written to {output}"
         )

@@ -80,8 +80,8 @@ def calibrate_command(pairs: str, *, tau: float | None, **options: Any) -> None:
             example = next(iter(contradicting))
             console().print(
                 f"\n{counted(len(contradicting), 'pair')} judged both ways, in "
-                f"{sum(contradicting.values()):,} judgements: each of these counts, so no τ is "
-                f"right about all; such as {' | '.join(text[:_SHOWN] for text in example)!r}"
+                f"{sum(contradicting.values()):,} judgements. Each judgement counts, so no τ is "
+                f"right about all. Example: {' | '.join(text[:_SHOWN] for text in example)!r}"
             )
 
 
@@ -94,29 +94,28 @@ def _shipped_tau(scorer: Scorer) -> float | None:
 
 def _print_calibration(calibration: Calibration, scorer: Scorer, *, fitted: bool) -> None:
     out = console()
-    how = "least entropy of the splits" if fitted else "as given"
+    how = "fitted by the least entropy of the split" if fitted else "as given"
+    shipped = _shipped_tau(scorer)
+    how += "" if shipped is None else f"; the scorer's own is {shipped:.4g}"
     out.print(
         f"{scorer.name} on {counted(calibration.pairs, 'pair')}, {calibration.equivalent:,} of "
         "them equivalent"
     )
-    table = plain_table("", "value", "95% interval", right=[1])
-    shipped = _shipped_tau(scorer)
-    table.add_row(
-        "τ", f"{calibration.tau:.4g}", how if shipped is None else f"{how}; shipped {shipped:.4g}"
+    out.print(f"τ = {calibration.tau:.4g} ({how})")
+    out.print(
+        f"entropy of the judgements: {calibration.entropy_before:.3f} bits; "
+        f"{calibration.entropy:.3f} bits once the side of τ is known"
     )
+    table = plain_table("", "value", "95% interval", right=[1])
     for name, share in (
         ("area under the ROC curve", calibration.area),
         ("precision at τ", calibration.precision),
         ("recall at τ", calibration.recall),
     ):
         table.add_row(name, f"{share.value:.3f}", f"{share.low:.3f} to {share.high:.3f}")
-    table.add_row(
-        "entropy of the judgements", f"{calibration.entropy_before:.3f} bits",
-        f"{calibration.entropy:.3f} bits are left when the side of τ is known",
-    )  # fmt: skip
     out.print(table)
-    curve = plain_table("let through wrongly", "found", "at τ")
-    curve.title, curve.title_justify = "ROC", "left"
+    curve = plain_table("false positive rate", "true positive rate", "τ")
+    curve.title, curve.title_justify = "ROC curve", "left"
     last = len(calibration.curve.thresholds) - 1
     for point in sorted({round(number * last / _POINTS) for number in range(_POINTS + 1)}):
         curve.add_row(

@@ -55,9 +55,7 @@ def export_command(
     values = dict(map(_label_value, options["label_values"]))
     count = sum(len(ruleset.rules) for ruleset in rulesets)
     if data is None and count:
-        raise click.UsageError(
-            "Missing option '--data': name the rows; only templates bring their own"
-        )
+        raise click.UsageError("Missing option '--data': name the rows; only templates need none")
     chosen = load_tagger(shared.chosen_tagger(rulesets, options["tagger"], quiet=False))
     counted_oracle = None
     if options["oracle"] is not None:
@@ -87,7 +85,7 @@ def _label_value(text: str) -> tuple[str, object]:
     label, equals, value = text.partition("=")
     if not equals or not label:
         raise UsageError(
-            f"--label-value {text} names no label and value", help="write --label-value negative=0"
+            f"--label-value {text} is not LABEL=VALUE", help="write --label-value negative=0"
         )
     return label, int(value) if value.isdecimal() else value
 

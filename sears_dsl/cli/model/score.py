@@ -78,7 +78,8 @@ def score_command(
     clashing = [name for name in added if name in dataset.names]
     if clashing:
         raise UsageError(
-            f"{pairs} has a column {clashing[0]!r} already", help="rename it, so that none is lost"
+            f"{pairs} already has a column {clashing[0]!r}",
+            help="rename it: the output gets a column of that name",
         )
     if output == _STDOUT and options["output_format"] is None:
         form = format_named("jsonl" if dataset.format.binary else dataset.format.name)

@@ -119,9 +119,11 @@ def vet_command(rules: str, **options: Any) -> None:
     of_templates = judges_templates(place.ruleset, chosen.templates)
     for name, value in () if of_templates else (("data", chosen.data), ("model", chosen.model)):
         if value is None:
-            raise click.UsageError(f"Missing option '--{name}': rules are judged on rows")
+            raise click.UsageError(
+                f"Missing option '--{name}': rules are judged on rows, with a model's answers"
+            )
     if of_templates and chosen.oracle is not None:
-        raise click.UsageError("--oracle is for rules: on the page of templates a person decides")
+        raise click.UsageError("--oracle is for rules only: templates are judged by people")
     scorer = None if of_templates else _scorer(chosen, place.ruleset)
     oracle = None if chosen.oracle is None else open_oracle(chosen.oracle, [place.ruleset])
     quiet = chosen.quiet
@@ -167,8 +169,8 @@ def vet_command(rules: str, **options: Any) -> None:
             # Leaves the answers of the model where the next start finds them.
             inputs.run.keep = True
             noter(quiet=quiet)(
-                f"the answers of the model stay in {inputs.run.folder.name}, so that it is not "
-                "asked again; remove the folder if nobody goes on"
+                f"the model's answers are kept in {inputs.run.folder.name}, so that it is not "
+                "asked again; remove the folder if you do not continue"
             )
 
 
@@ -177,8 +179,8 @@ def _tell_of(data: LabelledRows, ruleset: Ruleset, most: int, note: Callable[[st
     tell_of_protection(data, note)
     if len(ruleset.rules) > most:
         note(
-            f"note: {most:,} of {len(ruleset.rules):,} rules are shown, those that add most, and "
-            f"others where these are rejected; --rules {len(ruleset.rules)} shows all"
+            f"note: the page shows {most:,} of {len(ruleset.rules):,} rules, those that add most, "
+            f"and others as these are rejected; --rules {len(ruleset.rules)} shows all"
         )
 
 
@@ -202,11 +204,11 @@ def _serve(
     _say_goodbye(place, sessions)
     if any(session.left for session in sessions.values()):
         again = [word for word in sys.argv[1:] if word != "--restart"]
-        click.echo(f"go on: sears {shlex.join(again)}", err=True)
+        click.echo(f"continue: sears {shlex.join(again)}", err=True)
     journals = [place.journals[name] for name, each in sessions.items() if each.journal.entries]
     if _is_newer(journals, place.output):
         words = ["vetted", place.ruleset.path, *map(str, journals), "-o", str(place.output)]
-        click.echo(f"write what was accepted: sears {shlex.join(words)}", err=True)
+        click.echo(f"write the vetted ruleset: sears {shlex.join(words)}", err=True)
 
 
 def _is_newer(journals: Sequence[Path], written: Path) -> bool:
@@ -237,7 +239,7 @@ def _say_hello(pages: Mapping[str, str], file: Path | None, *, quiet: bool) -> N
         click.echo(f"{name}: {page}" if len(pages) > 1 else page)
     sys.stdout.flush()
     if not quiet:
-        click.echo("Whoever has the address can decide. Ctrl-C ends it.", err=True)
+        click.echo("Anyone who has the address can decide. Ctrl-C stops the page.", err=True)
     if file is not None:
         import webbrowser
 

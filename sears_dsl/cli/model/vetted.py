@@ -82,7 +82,7 @@ def vetted_command(
         written_pairs = f"{counted(write_pairs(reviews, pairs), 'judged pair')} in {pairs}"
         if contradictions := len(judged_both_ways(judged_pairs(reviews))):
             about = counted(contradictions, "pair")
-            written_pairs += f"; reviewers contradict each other about {about}"
+            written_pairs += f"; reviewers contradict each other on {about}"
         click.echo(written_pairs, err=True)
 
 
@@ -108,7 +108,7 @@ def _print_outcomes(
     ):
         if of_kind is None:
             continue
-        table = plain_table(head, "outcome", "who")
+        table = plain_table(head, "outcome", "verdicts")
         for text, outcome in zip(texts, of_kind, strict=True):
             who = ", ".join(f"{name} {each.verdict}" for name, each in outcome.verdicts.items())
             name = text
@@ -129,10 +129,10 @@ def _print_outcomes(
 
 def _kappa(kappa: Kappa) -> str:
     if not kappa.items or kappa.observed is None:
-        return "not defined, nothing was judged by both"
-    basis = f"on {kappa.items}, {kappa.observed:.0%} alike"
+        return "not defined: they judged nothing in common"
+    basis = f"on {counted(kappa.items, 'item')}, {kappa.observed:.0%} the same"
     if kappa.value is None:
-        return f"not defined ({basis}: there is one category)"
+        return f"not defined ({basis}: all in one category)"
     beside = ""
     if kappa.interval is not None:
         beside = f" (95% {kappa.interval[0]:.2f} to {kappa.interval[1]:.2f})"

@@ -90,11 +90,11 @@ def _print_counts(table: GeneratedTable, output: Path, rulesets: Sequence[Rulese
     out.print(plain_table(*heads, right=[2, 3], rows=rows))
     for each in table.templates:
         if each.repeated:
-            choices = counted(each.repeated, "choice")
-            out.print(f"{each.name}: {choices} more write sentences that are there already")
+            choices = counted(each.repeated, "more choice repeats", "more choices repeat")
+            out.print(f"{each.name}: {choices} sentences that are already written")
         if each.empty:
-            empty = counted(each.empty, "sentence")
-            out.print(f"{each.name}: {empty} with no word in it (W623 of sears check)")
+            empty = counted(each.empty, "sentence has", "sentences have")
+            out.print(f"{each.name}: {empty} no words (W623 of `sears check`)")
     note = note_on_articles(rulesets)
     if note:
         out.print(f"note: {note}")
@@ -105,6 +105,6 @@ def _print_counts(table: GeneratedTable, output: Path, rulesets: Sequence[Rulese
     labels = ", ".join(f"{label} {count:,}" for label, count in table.labels.most_common())
     out.print(f"{counted(len(table), 'row')}: {labels}")
     most = max(table.labels.values(), default=0)
-    out.print(f"a model that always gives one label has {most / max(1, len(table)):.1%} of them")
+    out.print(f"a model that always gives one label gets {most / max(1, len(table)):.1%} right")
     if str(output) != STANDARD_STREAM:
         out.print(f"written: {output}")

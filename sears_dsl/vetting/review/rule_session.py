@@ -286,7 +286,7 @@ class RuleSession(ReviewSession):
 
     def _place(self, name: str) -> int:
         if name not in self._ids:
-            raise UsageError(f"there is no rule {name!r}", help="load the page again")
+            raise UsageError(f"there is no rule {name!r}", help="reload the page")
         return self._ids[name]
 
     def typed(self, text: str) -> View:
@@ -343,7 +343,7 @@ class RuleSession(ReviewSession):
     def choice(self, number: int) -> View:
         """One sentence with its adversaries."""
         if not 0 <= number < len(self.choices):
-            raise UsageError(f"there is no sentence {number}", help="load the page again")
+            raise UsageError(f"there is no sentence {number}", help="reload the page")
         choice = self.choices[number]
         pick = self.state.picks.get(choice.original)
         return {
@@ -371,12 +371,12 @@ class RuleSession(ReviewSession):
             effects = self.trials.known(text_of(content, "text"))
             text = effects.texts[0]
             if text in {each.text for each in self.state.written}:
-                raise UsageError("this rule is saved already", help="write another one")
+                raise UsageError("this rule is already saved", help="write another one")
             return {"text": text, "examples": self._first_examples(effects)}
         if kind == "remove":
             text = text_of(content, "text")
             if text not in {each.text for each in self.state.written}:
-                raise UsageError(f"{text!r} is not saved", help="load the page again")
+                raise UsageError(f"{text!r} is not saved", help="reload the page")
             return {"text": text}
         if kind == "pick":
             return _pick(content, self.choices)
@@ -405,7 +405,7 @@ class RuleSession(ReviewSession):
         if kind == "edit":
             effects = self.trials.known(text_of(content, "new"), rule.expectation)
             if effects.texts[0] == text:
-                raise UsageError("the rule is as it was", help="change it, or accept it")
+                raise UsageError("the rule is unchanged", help="change it, or accept it as it is")
             return entry | {"new": effects.texts[0], "shown": self._first_examples(effects)}
         if kind != "skip":
             entry["shown"] = self._drawn(place)

@@ -67,8 +67,8 @@ class ReviewSession(ABC):
         """
         if revision != self.state.revision:
             raise Outdated(
-                "something was decided meanwhile, in another tab or window",
-                help="look at what is shown now, and decide again",
+                "another tab or window has decided something in the meantime",
+                help="look at the current state, and decide again",
             )
         entry = self._undoing(content) if kind == "undo" else self.entry(kind, content)
         self.journal.append(kind, entry)
@@ -110,6 +110,6 @@ def is_unicode(text: str) -> bool:
 def meaningless(name: str, value: object) -> UsageError:
     """The error for a decision that our page would never send."""
     return UsageError(
-        f"the decision has {name} = {value!r}, which means nothing",
-        help="load the page again; it sends what is understood",
+        f"the decision has an invalid {name}: {value!r}",
+        help="reload the page, and decide again",
     )

@@ -132,7 +132,7 @@ class TemplateSession(ReviewSession):
 
     def _known(self, name: str) -> Sentences:
         if name not in self._sentences:
-            raise UsageError(f"there is no template {name!r}", help="load the page again")
+            raise UsageError(f"there is no template {name!r}", help="reload the page")
         return self._sentences[name]
 
     def _drawn(self, name: str) -> Selection:

@@ -63,9 +63,10 @@ class RuleReader:
 
     def _read(self, line: str) -> TypedRule:
         if len(line) > _LONGEST:
-            return _wrong("E101", f"a rule of {len(line):,} characters is too long to be typed")
+            long = f"the rule has {len(line):,} characters; at most {_LONGEST:,} can be typed"
+            return _wrong("E101", long)
         if len(line.splitlines()) > 1:
-            return _wrong("E101", "a rule is one line")
+            return _wrong("E101", "a rule has to be on one line")
         if any(not isinstance(entry.node, Rule) for entry in parse_lines(line).entries):
             # Checked before it is read in context, since an import would open a file.
             return _no_rule()
@@ -121,7 +122,7 @@ class Trials:
         typed = self.reader.read(text)
         if typed.rule is None:
             findings = "\n\n".join(each.render() for each in typed.findings)
-            raise UsageError(f"{text!r} is not a rule here", help=findings)
+            raise UsageError(f"{text!r} is not a valid rule", help=findings)
         return replace(typed.rule, metadata=replace(typed.rule.metadata, expect=expect))
 
     def applied(self, text: str, expect: Expectation = LABEL_STAYS) -> RuleTable:

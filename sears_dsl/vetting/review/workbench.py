@@ -351,7 +351,7 @@ class Workbench:
         """The picture of a row, by its place from 1, as a small PNG."""
         column = self.data.image
         if column is None or not 1 <= row <= len(self.data.rows):
-            raise UsageError(f"there is no picture of row {row}", help="load the page again")
+            raise UsageError(f"there is no picture of row {row}", help="reload the page")
         return shown_picture(self.data.rows[row - 1][column], side=_PICTURE)
 
 
@@ -390,7 +390,8 @@ def read_choices(path: str) -> tuple[AdversaryChoice, ...]:
             value = {name: column[index] for name, column in batch.columns.items()}
             if not all(isinstance(value[name], str) for name in _COLUMNS):
                 raise DataError(
-                    f"{path}: row {batch.row_number(index)} has no text where one is wanted",
+                    f"{path}: row {batch.row_number(index)} lacks a text in one of the columns "
+                    f"{', '.join(_COLUMNS)}",
                     help="give the file that `sears adversaries --top 5` wrote",
                 )
             new = PickableAdversary(

@@ -77,28 +77,28 @@ class _PageRequest(NamedTuple):
     def rules(self) -> RuleSession:
         """The session, which must be about rules."""
         if not isinstance(self.session, RuleSession):
-            raise UsageError("no rules are judged here", help="load the page again")
+            raise UsageError("no rules are judged here", help="reload the page")
         return self.session
 
     @property
     def templates(self) -> TemplateSession:
         """The session, which must be about templates."""
         if not isinstance(self.session, TemplateSession):
-            raise UsageError("no templates are judged here", help="load the page again")
+            raise UsageError("no templates are judged here", help="reload the page")
         return self.session
 
     def number(self, name: str, most: int) -> int:
         """A whole number of the query, `most` at most; 0 if it is missing."""
         text = self.query.get(name, "0")
         if not text.isdecimal() or len(text) > 12:
-            raise UsageError(f"{name} is {text!r}", help="load the page again")
+            raise UsageError(f"{name} is {text!r}, not a number", help="reload the page")
         return min(int(text), most)
 
     def text(self, name: str) -> str:
         """A text of the body."""
         text = self.content.get(name)
         if not isinstance(text, str):
-            raise UsageError(f"{name} is {text!r}, no text", help="load the page again")
+            raise UsageError(f"{name} is {text!r}, not a text", help="reload the page")
         return text
 
 
@@ -148,7 +148,7 @@ def application(
     async def decide(request: _PageRequest) -> object:
         kind, revision = request.text("kind"), request.content.get("revision")
         if not isinstance(revision, int):
-            raise UsageError(f"revision is {revision!r}", help="load the page again")
+            raise UsageError(f"revision is {revision!r}, not a number", help="reload the page")
         if kind in ("edit", "save"):
             await in_thread(model, lambda: request.rules.prepare(kind, request.content))
         return await in_thread(
@@ -189,8 +189,8 @@ async def _refused(_request: Request, error: Exception) -> Response:
 async def _failed(_request: Request, error: Exception) -> Response:
     """A defect: the page shows it, and the terminal of the command shows the traceback."""
     body = {
-        "error": f"this went wrong inside sears: {type(error).__name__}: {error}",
-        "help": "decisions made before are in the journal; please report it",
+        "error": f"internal error in sears: {type(error).__name__}: {error}",
+        "help": "earlier decisions are in the journal; please report this error",
     }
     return JSONResponse(body, status_code=500)
 
@@ -216,20 +216,21 @@ def _answering(
 
 async def _content(request: Request) -> dict[str, Any]:
     if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
-        raise UsageError("the request is not JSON", help="load the page again")
+        raise UsageError("the request is not JSON", help="reload the page")
     try:
         content = json.loads(await request.body())
     except (ValueError, RecursionError) as error:
-        raise UsageError(f"the request is not JSON: {error}", help="load the page again") from error
+        raise UsageError(f"the request is not JSON: {error}", help="reload the page") from error
     if not isinstance(content, dict):
-        raise UsageError("the request is not a JSON object", help="load the page again")
+        raise UsageError("the request is not a JSON object", help="reload the page")
     return content
 
 
 async def _file(request: Request) -> Response:
     known = _FILES.get(request.path_params["name"])
     if known is None:
-        body = {"error": "there is nothing at this address", "help": "use the printed one"}
+        body = {"error": "there is nothing at this address",
+                "help": "use the address that was printed"}  # fmt: skip
         return JSONResponse(body, status_code=404)
     name, kind = known
     content = files(__package__).joinpath("pages", name).read_bytes()

@@ -39,7 +39,7 @@ def listen(port: int | None = None) -> tuple[socket.socket, str]:
         if candidate == first:
             return listener, ""
         if port is None:
-            return listener, f"port {first} is in use; {candidate} is taken instead"
+            return listener, f"port {first} is in use; using {candidate} instead"
         listener.close()
         raise UsageError(
             f"port {first} is in use", help=f"the next free one is {candidate}: --port {candidate}"
@@ -84,7 +84,7 @@ def redirection(address: str) -> Iterator[Path]:
             file.write(
                 '<!doctype html>\n<meta charset="utf-8">\n<title>sears vet</title>\n'
                 f'<meta http-equiv="refresh" content="0; url={escape(address)}">\n'
-                f'<a href="{escape(address)}">to the page</a>\n'
+                f'<a href="{escape(address)}">Open the page</a>\n'
             )
     except OSError as error:
         raise UsageError(

@@ -110,13 +110,13 @@ async function show() {
       verdict ? make("span", { className: `verdict ${verdict.verdict}` }, told(verdict)) : null),
     make("h2", { id: "rule-text", className: `rule-text ${rule.text.length > LONG ? "long" : ""}`, tabIndex: -1 }, ...withArrow(rule)),
     make("p", {}, rule.words),
-    rule.context ? make("p", { className: "quiet" }, "Context, which is not replaced (__ stands for what is): ", make("span", { className: "mono" }, rule.context)) : null,
-    item.twin ? make("p", { className: "quiet" }, `Says nearly the same as ${item.twin}, which is in the list.`) : null,
-    !item.verdict && !item.twin && item.gain === 0 ? make("p", { className: "quiet" }, "Adds no mistakes to those of the rules before it.") : null,
+    rule.context ? make("p", { className: "quiet" }, "Context, which stays as it is (__ marks what is replaced): ", make("span", { className: "mono" }, rule.context)) : null,
+    item.twin ? make("p", { className: "quiet" }, `Nearly the same as ${item.twin}, which is also in the list.`) : null,
+    !item.verdict && !item.twin && item.gain === 0 ? make("p", { className: "quiet" }, "Adds no mistakes to those of the rules above it.") : null,
     list,
     make("div", { className: "numbers" }, ...summary(rule.summary)),
     why,
-    rule.keeps_label ? null : make("p", {}, `This rule may change the label: ${expected(rule)} Judge whether its rewrites fit that, not whether they mean the same.`),
+    rule.keeps_label ? null : make("p", {}, `This rule may change the label: ${expected(rule)} Judge whether that is so, not whether the texts mean the same.`),
   ];
   find("rule").replaceChildren(...parts.filter((part) => part !== null));
   narrowed(rule);
@@ -126,22 +126,22 @@ async function show() {
 
 /** What a rule says of the label, in a sentence. */
 function expected({ expect }) {
-  if (expect === "flip") return "what it writes should get another one than the row has.";
-  return `what it writes should be “${expect.replace(/^label /, "")}”.`;
+  if (expect === "flip") return "its rewrites should have another label than the row.";
+  return `its rewrites should have the label “${expect.replace(/^label /, "")}”.`;
 }
 
 /** What is said of a rewrite, that it is as it should be or not, in the words of its buttons. */
 const marksOf = (rule) => rule.keeps_label
   ? { question: "Does this pair mean the same?", good: "same", bad: "differs", as: ["the same", "differing"] }
-  : { question: "Is the label of this rewrite what the rule says?", good: "fits", bad: "does not fit", as: ["fitting", "not fitting"] };
+  : { question: "Does this rewrite have the label that the rule says?", good: "fits", bad: "does not fit", as: ["fitting", "not fitting"] };
 
 /** What the marks on pairs ask for: the same rule in fewer places, the shortest condition first. */
 function narrowed(rule) {
   const [good, bad] = marksOf(rule).as;
   find("narrowed").hidden = rule.differing === 0;
   find("narrowed-told").textContent = rule.narrowed.length
-    ? `The rule under the shortest conditions that leave out what you marked as ${bad} and keep what you marked as ${good}.`
-    : `No condition on the words beside the change, or in it, tells what you marked as ${bad} from the rest. Mark more pairs, edit the rule, or reject it.`;
+    ? `The rule with the shortest conditions that leave out the pairs you marked as ${bad} and keep those you marked as ${good}.`
+    : `No condition on the words in or beside the change separates the pairs you marked as ${bad} from the rest. Mark more pairs, edit the rule, or reject it.`;
   find("narrowed-rules").replaceChildren(...rule.narrowed.map((each, at) => {
     const take = make("button", { type: "button", className: "good" }, at === 0 ? make("kbd", {}, "N") : null, " Take", make("span", { className: "hidden" }, ` ${each.text} instead`));
     take.addEventListener("click", () => decide("edit", { new: each.text }));
@@ -153,7 +153,7 @@ function narrowed(rule) {
 
 function effects(each, [good, bad]) {
   const of = (some, all, what) => `${some.toLocaleString("en")} of ${counted(all, what)}`;
-  const same = each.of_same ? `writes ${of(each.same, each.of_same, "pair")} marked as ${good}, ` : "writes ";
+  const same = each.of_same ? `keeps ${of(each.same, each.of_same, "pair")} marked as ${good}, ` : "keeps ";
   return `${same}${of(each.differs, each.of_differs, "pair")} marked as ${bad}; changes ${of(each.changed, each.of_changed, "row")}, induces ${of(each.mistakes, each.of_mistakes, "mistake")}`;
 }
 
@@ -183,7 +183,7 @@ async function examples(most = PAGE, first = 0) {
   if (first) list.append(...made);
   else list.replaceChildren(...made);
   loaded = first + made.length;
-  if (!found.total) list.replaceChildren(make("li", { className: "quiet" }, which === "mistakes" ? "The model makes no mistake on a row that this rule changes." : "The rule changes no row."));
+  if (!found.total) list.replaceChildren(make("li", { className: "quiet" }, which === "mistakes" ? "The model makes no mistake on the rows that this rule changes." : "The rule changes no row."));
   const left = found.total - loaded;
   find("more").hidden = left <= 0;
   find("more").textContent = `Show more (${left.toLocaleString("en")} left)`;
@@ -200,7 +200,7 @@ const judgePair = alone(async (each, same) => {
   // What is proposed appears above: the examples stay where they are on the screen.
   if (button) window.scrollBy(0, button.getBoundingClientRect().top - top);
   const first = shown?.narrowed[0]?.text;
-  if (first && first !== before) say(`Narrowed rule: ${first}. N takes it.`);
+  if (first && first !== before) say(`Narrowed rule: ${first}. Press N to take it.`);
 });
 
 const decide = alone(async (kind, content = {}) => {

@@ -128,7 +128,7 @@ async function begin() {
       if (now.revision !== task.overview.revision) {
         task.overview = now;
         await renderAll();
-        tell("Decided in another tab meanwhile; this is how things stand now.");
+        tell("Another tab has decided something; this is the current state.");
       }
     } catch (error) {
       tell(error.message);

@@ -79,7 +79,7 @@ async function show() {
       make("p", { className: "quiet", id: "template-place" }, `Template ${place() + 1} of ${items().length} · ${id}${template.tags.length ? ` · ${template.tags.join(", ")}` : ""}`),
       verdict ? make("span", { className: `verdict ${verdict.verdict}` }, told(verdict)) : null),
     make("h2", { id: "template-text", className: `rule-text ${template.text.length > LONG ? "long" : ""}`, tabIndex: -1 }, ...withSlots(template.text)),
-    make("p", { className: "claim" }, "Each of its ", make("strong", {}, counted(template.total, "sentence")), " is said to be ", make("span", { className: "badge" }, template.label)),
+    make("p", { className: "claim" }, "Each of its ", make("strong", {}, counted(template.total, "sentence")), " should have the label ", make("span", { className: "badge" }, template.label)),
     template.why ? make("p", { className: "quiet" }, template.why) : null,
   ].filter((part) => part !== null));
   find("sentences").replaceChildren(...template.sentences.map(sentence));

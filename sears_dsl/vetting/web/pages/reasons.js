@@ -26,11 +26,11 @@ export function start() {
 /** Ask why; `reject({reason, note})` where it is rejected after all. */
 export function askWhy(what, text, reasons, reject) {
   rejecting = reject;
-  find("reject-title").textContent = `Why is this ${what} no good?`;
+  find("reject-title").textContent = `Why do you reject this ${what}?`;
   find("reject-rule").textContent = text;
   find("note").value = "";
   const choices = Object.entries(reasons).filter(([key]) => key !== "none").map(([key, word]) =>
-    make("label", {}, make("input", { type: "radio", name: "reason", value: key }), `The ${what} ${word.startsWith("another") ? "is no good for another reason" : word}`));
+    make("label", {}, make("input", { type: "radio", name: "reason", value: key }), `The ${what} ${word.startsWith("another") ? "is bad for another reason" : word}`));
   find("reasons").replaceChildren(make("legend", { className: "hidden" }, "Reason"), ...choices);
   find("reject-dialog").showModal();
   find("note").focus();

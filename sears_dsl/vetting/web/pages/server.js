@@ -19,7 +19,7 @@ async function reached(address, options) {
     return await fetch(address, options);
   } catch (error) {
     if (error.name === "AbortError") throw error;
-    throw new Refusal(0, { error: "sears vet does not answer; has it ended?", help: "Start it again: decisions made so far are in the journal." });
+    throw new Refusal(0, { error: "sears vet does not answer. Has it been stopped?", help: "Start it again: all decisions so far are in the journal." });
   }
 }
 

@@ -92,8 +92,8 @@ function list() {
   find("applies").replaceChildren(...rows.map((each) => example(each)));
   find("applies-empty").hidden = rows.length > 0;
   const broken = find("findings").querySelector(".error") !== null;
-  find("applies-empty").textContent = broken ? "Mend the rule to see where it applies." : all.length && only === "mistakes"
-    ? "The model makes no mistake on a row that this rule changes."
+  find("applies-empty").textContent = broken ? "Fix the rule to see where it applies." : all.length && only === "mistakes"
+    ? "The model makes no mistake on the rows that this rule changes."
     : find("consequent").value.trim() ? "The rule applies to no row." : "Rows appear here while you type.";
 }
 
