@@ -388,8 +388,7 @@ def _notes(effects: Effects, gates: Gates, slices: Sequence[SliceResult]) -> Ite
     if refused or effects.refused:
         yield (
             f"The model refused {refused:,} of {len(effects.answers):,} rows, which count as "
-            f"wrong. {effects.refused:,} rewrites are left out because the model refused them or "
-            "their row."
+            f"wrong. {effects.refused:,} rewrites are left out: they or their row were refused."
         )
     if not effects.confident:
         yield "The model reports no confidence, so none is shown."

@@ -391,8 +391,7 @@ def _nothing_judged(document: AuditDocument) -> str:
     if not most:
         why = " about the model: no rule changes a row that the model gets right"
         if "1" not in document.right_rows:
-            unlike = "as happens when answers and labels are spelled differently"
-            why = f": the model gets no row right, {unlike}"
+            why = ": the model gets no row right, as if labels and answers were spelled differently"
         return f"Nothing can be said{why}{also}."
     rows = counted(most, "row")
     return (

@@ -321,10 +321,10 @@ def judge_share(
     if q_value is not None and q_value < CERTAIN:
         return "failed", f"{shown}, clearly above {most}"
     if judge_by == "proof":
+        interval = f"{shown}; the 95% interval ends at {percent(share.high)}"
         if share.high > limit:
-            high = percent(share.high)
-            return "failed", f"{shown}; the 95% interval reaches {high}, above {most}"
-        return "passed", f"{shown}; the 95% interval ends within {most}"
+            return "failed", f"{interval}, above {most}"
+        return "passed", f"{interval}, within {most}"
     if share.rate <= limit:
         return "passed", f"{shown}, at most {most}"
     doubt = f"{shown}, above {most}, though this may be chance"

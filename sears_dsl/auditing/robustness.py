@@ -396,17 +396,11 @@ def in_words(record: RobustnessRecord) -> str:
     """How the accuracy changes, as a sentence without its full stop."""
     if record.gap is None:
         return "no row is changed"
-    change = f"{points(record.gap)} points"
-    interval = f"95% {points(record.low)} to {points(record.high)}"
+    by, interval = points(record.gap), f"95% {points(record.low)} to {points(record.high)}"
+    on = f"{tenths(record.after)} on {_number_of(record)} ({by} points"
     if record.of_templates:
-        return (
-            f"accuracy is {tenths(record.after)} on {_number_of(record)} ({change} against "
-            f"{tenths(record.before)}, {interval})"
-        )
-    return (
-        f"accuracy goes from {tenths(record.before)} to {tenths(record.after)} on "
-        f"{_number_of(record)} ({change}, {interval})"
-    )
+        return f"accuracy is {on} against {tenths(record.before)}, {interval})"
+    return f"accuracy goes from {tenths(record.before)} to {on}, {interval})"
 
 
 def _number_of(record: RobustnessRecord) -> str:

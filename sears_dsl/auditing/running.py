@@ -94,8 +94,7 @@ def as_found(
         own = first.scorer.partition(" ")[0]
         note(
             f"note: the rules were scored by {own} ({first.manifest}), but sears imports no code "
-            f"that only a file names; this audit uses {choice.scorer}. If {own} is your code, give "
-            f"--scorer {own}"
+            f"that a file names; this audit uses {choice.scorer}. If it is yours: --scorer {own}"
         )
     else:
         tau = first.tau if choice.tau is None else choice.tau

@@ -218,8 +218,7 @@ def _value(test: RuleCases, label_values: Mapping[str, object] | None) -> object
     if test.label not in label_values:
         raise UsageError(
             f"{test.rule_id} expects the label {test.label}, which is not in `label_values`",
-            help=f"it has {', '.join(label_values) or 'no labels'}; add what the model predicts "
-            "for this one",
+            help=f"it has {', '.join(label_values) or 'none'}; add what the model predicts for it",
         )
     return label_values[test.label]
 

@@ -149,8 +149,7 @@ class ProjectAudit(pytest.File):
                 )  # fmt: skip
                 if not Path(folder, "audit.json").is_file():
                     message = process.stderr.strip()
-                    code = process.returncode
-                    raise GateError(message or f"sears audit failed with exit code {code}")
+                    raise GateError(message or f"sears audit: exit code {process.returncode}")
                 self._document = read_audit(Path(folder))
         return self._document
 

@@ -31,7 +31,6 @@ _KEYWORD = re.compile(r"(?:sear|ruleset|import|option|set|rule)(?= )")
 _LABEL = re.compile(r"[\w.-]+")
 _ID_BYTES = 5
 _MADE_ID = re.compile(r"r-[0-9a-f]{10,40}")
-# More characters than this nobody reads in a sentence about a rule.
 _LONG = 40
 _HIDING = frozenset("?()[]{}|")
 
@@ -46,8 +45,7 @@ def rule_id(rule: syntax.Rule) -> str:
 def rule_called(text: str, rule_id: str) -> str:
     """The name of a rule in reports: its two sides, and its id if that says more.
 
-    The context is left out, and so is an id that is a hash of the text. An id with a meaning stands
-    for two long sides.
+    The context is left out, and so is an id that hashes the text; another one replaces long sides.
 
     Example:
         >>> rule_called("movie -> film / a __ !NOUN", "film")
@@ -56,11 +54,10 @@ def rule_called(text: str, rule_id: str) -> str:
         'movie -> film'
     """
     short, slash, _ = text.partition(" / ")
-    if _MADE_ID.fullmatch(rule_id):
-        return f"{short} …" if slash else short
-    if len(short) > _LONG:
+    known = "" if _MADE_ID.fullmatch(rule_id) else f" ({rule_id})"
+    if known and len(short) > _LONG:
         return rule_id
-    return f"{short} … ({rule_id})" if slash else f"{short} ({rule_id})"
+    return f"{short} …{known}" if slash else short + known
 
 
 def rule_ids(rules: Sequence[syntax.Rule]) -> tuple[str, ...]:

@@ -261,8 +261,7 @@ def _markdown(amounts: Amounts, settings: AmountSettings, participants: RepairPa
         "",
         f"The rules change {amounts.rewritten:,} of {amounts.training_rows:,} training rows and "
         f"{amounts.held_out_rewritten:,} of {amounts.held_out_rows:,} held-out rows. Errors are "
-        f"means over {settings.seeds} trainings of each amount, with 95% intervals for other "
-        "rows.",
+        f"means over {settings.seeds} trainings of each amount, with 95% intervals for other rows.",
         "",
         table_row(MEASURED),
         "|---|---:|---:|---:|---:|",

@@ -83,15 +83,14 @@ def judge_repair(repair: Repair, gate: RepairGate) -> RepairVerdict:
 def _judged_fall(repair: Repair, gate: RepairGate) -> Iterator[tuple[RepairOutcome, str]]:
     error, rows = "the error on the sensitivity set", _sensitive_rows(repair)
     change = repair.sensitivity.change
+    falls = f"{error} falls by {tenths(change.fall)}"
     if rows < gate.support:
         yield _NOT_JUDGED, f"{error} rests on {_rows(rows)}; {gate.support} are needed"
     elif change.fall is None or change.interval is None:
         yield _NOT_JUDGED, "no rule flips the original model, so there is no error to reduce"
     elif change.fall < gate.fall - ROUNDING:
-        falls = f"{error} falls by {tenths(change.fall)}"
         yield _FAILED, f"{falls}, less than the {tenths(gate.fall)} required"
     elif change.interval[1] >= 0:
-        falls = f"{error} falls by {tenths(change.fall)}"
         yield _NOT_JUDGED, f"{falls}, but this may be chance: {_points(change)}"
 
 
@@ -292,15 +291,10 @@ def repair_notes(repair: Repair, participants: RepairParticipants) -> list[str]:
             f"{repair.wanted:,} new rows were requested, but the rules make only {repair.added:,}."
         )
     if repair.shared:
-        rows = counted(
-            repair.shared, "held-out row is also a training row",
-            "held-out rows are also training rows",
-        )  # fmt: skip
-        notes.append(f"{rows}, so errors look smaller than they are.")
-    notes += [
-        f"{counted(count, 'rewrite')} left out: {reason}."
-        for reason, count in repair.left_out.items()
-    ]
+        rows = "row is also a training row" if repair.shared == 1 else "rows are also training rows"
+        notes.append(f"{repair.shared:,} held-out {rows}, so errors look smaller than they are.")
+    for reason, count in repair.left_out.items():
+        notes.append(f"{counted(count, 'rewrite')} left out: {reason}.")
     return notes
 
 

@@ -280,8 +280,7 @@ def _header(line: Mapping[str, Any], path: Path) -> Header:
         raise _damaged(path, 1, f"it does not begin with the format {FORMAT}")
     if line.get("version") != VERSION:
         raise DataError(
-            f"{path} is a journal of version {line.get('version')}; this version of sears reads "
-            f"{VERSION}",
+            f"{path} has version {line.get('version')}; this sears reads version {VERSION}",
             help="use the version of sears that wrote it",
         )
     ruleset = line.get("ruleset")
@@ -307,8 +306,7 @@ def _entry(line: dict[str, Any], path: Path, number: int, header: Header) -> Jou
     fields = [line.pop(name, None) for name in ("time", "reviewer", "ruleset", "kind")]
     place = line.pop("n", None)
     if isinstance(place, bool) or not isinstance(place, int) or place != number:
-        why = f"it should be entry {number}; lines are missing or out of order"
-        raise _damaged(path, number + 1, why)
+        raise _damaged(path, number + 1, f"entry {number} should be here: lines are lost or mixed")
     if not all(isinstance(each, str) for each in fields):
         raise _damaged(path, number + 1, "time, reviewer, ruleset or kind is missing")
     time, reviewer, ruleset, kind = fields

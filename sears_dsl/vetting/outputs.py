@@ -340,8 +340,8 @@ def _heading(
     lines = [f"Vetted from {_name(ruleset)} by {who}: {'; templates: '.join(both)}{of_templates}."]
     sentences = {each for review in reviews for each in review.state.rejected}
     if sentences:
-        one = "single sentence was rejected: --oracle JOURNAL leaves it out."
-        many = "single sentences were rejected: --oracle JOURNAL leaves them out."
+        one = "sentence was rejected on its own: --oracle JOURNAL leaves it out."
+        many = "sentences were rejected on their own: --oracle JOURNAL leaves them out."
         lines.append(counted(len(sentences), one, many))
     return lines
 

@@ -122,10 +122,7 @@ def place_of(
     if len(set(names)) < len(names):
         raise UsageError("--reviewer: one name was given twice", help="give each name once")
     if journal is not None and len(names) > 1:
-        raise UsageError(
-            "--journal is for a single reviewer",
-            help="leave it out: each of several reviewers gets a journal",
-        )
+        raise UsageError("--journal is for a single reviewer", help="leave out --journal")
     if not ruleset.rules and not ruleset.templates:
         raise UsageError(
             f"{ruleset.path} has no rules", help="name a ruleset with rules or templates to judge"

@@ -193,7 +193,7 @@ def test_a_run_that_broke_off_goes_on_where_it_was(folder: Path) -> None:
      (["--gate", "5%"], UsageError, "is not a gate"),
      (["--slice", "prat"], DataError, "did you mean 'part'"),
      (["--oracle", "brittle_films:shrot"], UsageError, "has no 'shrot'"),
-     (["--oracle", "missing.jsonl"], UsageError, "there is no such journal"),
+     (["--oracle", "missing.jsonl"], UsageError, "is not an oracle: there is no such file"),
      (["--label", "lable"], DataError, "did you mean 'label'")],
 )  # fmt: skip
 def test_wrong_use_is_told(

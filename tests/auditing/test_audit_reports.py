@@ -206,7 +206,7 @@ def test_pages_say_what_the_document_says(document: AuditDocument) -> None:
     assert "The model fails" in text
     assert "4 rules: 1 failed, 2 passed, 1 not judged" in text
     assert "movie -> reel (turn): 30 of 33 fail (91%), clearly above 10%" in text
-    assert "that the model gets right; 3 become wrong under at least one of these rules" in text
+    assert "that the model gets right; 3 become wrong under at least one rule" in text
     assert "1 rule changed no row" in text
     assert "flips with confidence ≥ 90%" in text
     assert "S not given" in text
@@ -428,7 +428,7 @@ def test_one_worse_rule_among_many_is_seen() -> None:
      ("fff", Gates(flip_rate=0.05), "Too few rows were tested to judge the model: no rule changes "
       "more than 3 rows that the model gets right, and 20 are needed."),
      ("w" * 30, Gates(flip_rate=0.05), "Nothing can be said: the model gets no row right, as "
-      "happens when answers and labels are spelled differently."),
+      "if labels and answers were spelled differently."),
      ("k" * 30, Gates(flip_rate=0.05, own=(Gate("show", 0.1),)), "The model cannot be judged on "
       "these rows: gate show: no rule was tested on enough rows to be judged."),
      ("f" * 12 + "k" * 18, Gates(rows_flipped=0.05), "The model fails: all rules together flip "
@@ -479,7 +479,7 @@ def test_a_rule_that_expects_another_answer_rewords_nothing_for_the_accuracy() -
     mixed = audited(rows_of("k" * 24 + "f" * 6), rules=both)
     lines = [
         "Rules that expect the same answer change 30 rows that the model gets right; 6 become "
-        "wrong under at least one of these rules (20%, 95% 9.5%–37%).",
+        "wrong under at least one rule (20%, 95% 9.5%–37%).",
         "Accuracy is 100% (30 of 30). It is 80% with a random rewrite of each row and 80% "
         "(24 of 30) with the worst rewrite, by rules that expect the same answer.",
     ]

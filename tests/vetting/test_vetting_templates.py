@@ -121,7 +121,7 @@ def test_rejected_templates_are_left_out_with_their_reason(
     text = written.vetted.read_text("utf-8")
     assert "odd" not in text
     assert "# The first of the two.\ntemplate nothing-good" in text
-    assert "1 single sentence was rejected: --oracle JOURNAL leaves it out" in text
+    assert "1 sentence was rejected on its own: --oracle JOURNAL leaves it out" in text
     assert written.left_out is not None
     left_out = written.left_out.read_text("utf-8")
     assert "rejected by ana" in left_out

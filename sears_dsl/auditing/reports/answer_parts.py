@@ -49,14 +49,12 @@ def confidence_section(document: AuditDocument) -> Iterator[str]:
         yield f'<p class="muted">{_NO_CONFIDENCE}</p>'
         return
     yield (
-        '<p class="muted">Answers by confidence, from 0 at the bottom to 1 at the top: wrong '
-        "answers on the left, right ones on the right. Each side shows shares of its own "
-        "answers.</p>"
+        '<p class="muted">Answers by confidence, from 0 at the bottom to 1 at the top: wrong ones '
+        "on the left, right ones on the right. Each side shows shares of its own answers.</p>"
     )
     sure_from = _sure_from(document)
     heads = ("answers to", "wrong | right", ">right", ">mean confidence", ">wrong",
-             ">mean confidence", f">wrong, confidence ≥ {percent(sure_from)}",
-             "counts")  # fmt: skip
+             ">mean confidence", f">wrong, confidence ≥ {percent(sure_from)}", "count")  # fmt: skip
     yield sheet.table(
         heads, [_row(each, sure_from) for each in splits[:_MOST]], caption="Confidence"
     )

@@ -138,8 +138,7 @@ def together_in_words(document: AuditDocument) -> Iterator[str]:
     if flipped.total:
         yield (
             f"Rules{keeping} change {counted(flipped.total, 'row')} that the model gets right; "
-            f"{flipped.count:,} become wrong under at least one of these rules "
-            f"({_rated(flipped)})."
+            f"{flipped.count:,} become wrong under at least one rule ({_rated(flipped)})."
         )
     if accuracy is not None:
         line = f"Accuracy is {number(accuracy.before)}"

@@ -69,10 +69,9 @@ def _rules(document: documents.AuditDocument) -> Iterator[str]:
     yield _summary(document)
     yield "<h2>Rules</h2>"
     yield (
-        '<p class="muted">The dot is the failure rate: the share of tested rows on which the '
-        "model does not do what the rule expects. The line is its 95% interval, the dashed mark "
-        "the limit. A rule is tested on the rows that it changes and that the model gets "
-        "right.</p>"
+        '<p class="muted">The dot is the share of tested rows on which the model does not do what '
+        "the rule expects, the line its 95% interval, and the dashed mark the limit. A rule is "
+        "tested on the rows that it changes and that the model gets right.</p>"
     )
     yield _rule_table(document)
     yield _silent(document)
@@ -322,9 +321,8 @@ def _reading(document: documents.AuditDocument) -> str:
     of_rules = (
         f"A rule fails if {how}, and always if q < {CERTAIN}. A rule tested on fewer than "
         f"{gates.support} rows is not judged.",
-        "The model fails on a row, if the rule expects “same”, by turning its right answer wrong; "
-        "if “flip”, by keeping its answer; if “label”, by giving any other answer, where every row "
-        "that the rule changes is tested.",
+        "If a rule expects “same”, a wrong answer fails; if “flip”, the same answer as before; if "
+        "“label”, any other answer, and then every row that the rule changes is tested.",
         "Intervals are 95% Wilson intervals. p is the exact binomial probability of at least this "
         "many failures if the model failed exactly as often as the limit allows. q controls the "
         "false-discovery rate over all rules (Benjamini and Hochberg).",

@@ -324,10 +324,7 @@ def robustness_section(document: AuditDocument) -> str:
 
 
 def robustness_lines(document: AuditDocument) -> Iterator[tuple[str, str, str]]:
-    """Lines for the terminal, of all rules or templates and each tag.
-
-    Yields what a line is about, the verdict and the numbers.
-    """
+    """Lines for the terminal: all rules or templates and each tag, with verdict and numbers."""
     robustness = document.robustness
     for record in () if robustness is None else robustness.records:
         if not record.of_one:
@@ -344,9 +341,8 @@ def robustness_lines(document: AuditDocument) -> Iterator[tuple[str, str, str]]:
             yield name, record.verdict, sentence
     for each in document.drawn:
         sentence = (
-            f"fails on {tenths(each.mean)} of the rows on average and on {tenths(each.worst)} in "
-            f"the worst draw; {each.any_draw.count:,} of {each.any_draw.total:,} rows fail in at "
-            "least one draw"
+            f"fails on {tenths(each.mean)} of the rows on average and {tenths(each.worst)} in the "
+            f"worst draw; {each.any_draw.count:,} of {each.any_draw.total:,} rows fail in some draw"
         )
         yield f"{each.id} over {document.draws} draws: ", "", sentence
     for curve in document.rates:
@@ -421,8 +417,7 @@ def _reading(document: AuditDocument) -> Iterator[str]:
             "For templates, p is the accuracy on all rows of the data, or 100% if there is no "
             "data, so that τ sets the accuracy required; p′ is the accuracy on the template "
             f"sentences. {tolerant} Intervals are Newcombe's for shares of different rows. "
-            "Sentences of one template are much alike, so an interval holds for such sentences "
-            "only."
+            "Sentences of one template are alike, so an interval holds for such sentences only."
         )
     templates_alone = _templates_alone(robustness.records)
     if not templates_alone:

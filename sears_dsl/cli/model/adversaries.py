@@ -109,9 +109,7 @@ def _reword_strategically(output: Path, top: int, chosen: AdversariesOptions) ->
 
     if chosen.budget_seconds is not None or top > 1:
         option = "--top" if top > 1 else "--budget-seconds"
-        raise click.UsageError(
-            f"{option} does not go with --unit sentence or --avoid-important: leave it out"
-        )
+        raise click.UsageError(f"{option} does not go with --unit sentence or --avoid-important")
     form = format_of(str(output), reading=False)
     quiet, avoid = chosen.quiet, chosen.avoid_important
     with (

@@ -409,7 +409,6 @@ def _print_audit(document: AuditDocument, output: Path) -> None:
     from sears_dsl.auditing.document import conclusion, why_lost
     from sears_dsl.auditing.reports.markdown import together_in_words, worst_first
     from sears_dsl.auditing.reports.robustness_parts import robustness_lines
-    from sears_dsl.cli.model.compare import print_more_rules
 
     out = console(stderr=True)
     records = [each for each in worst_first(document.rules) if each.changed]
@@ -424,7 +423,7 @@ def _print_audit(document: AuditDocument, output: Path) -> None:
     else:
         out.print("no row is changed: no rule fires, or protected text keeps them from firing")
     if len(records) > _RULES_SHOWN:
-        print_more_rules(out, len(records) - _RULES_SHOWN)
+        out.print(f"… and {len(records) - _RULES_SHOWN:,} more rules, in the files", style="dim")
     if document.rules:
         for line in together_in_words(document):
             out.print(line)

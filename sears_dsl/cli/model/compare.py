@@ -13,11 +13,8 @@ import click
 from sears_dsl.cli.commands import ProjectArgument, ProjectCommand
 from sears_dsl.cli.options.shared import FilePath, json_option
 from sears_dsl.cli.screen.console import console, echo_document, plain_table
-from sears_dsl.errors import counted
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from sears_dsl.auditing.comparison import ComparisonDocument, GridDocument
 
 # Rules of a comparison, and characters of their names; the files have all of them.
@@ -82,9 +79,7 @@ def _print_comparison(comparison: ComparisonDocument) -> None:
     from sears_dsl.statistics import percent
 
     out = console(stderr=True)
-    table = plain_table(
-        "rule", "rows", "fail before", "fail after", "points (95%)", "p (Holm)", "outcome"
-    )
+    table = plain_table("rule", "rows", "fail before", "after", "points (95%)", "p (Holm)", "")
     # Rules that no row tests in both are counted below.
     compared = [each for each in comparison.rules if each.outcome != "not compared"]
     for record in compared[:_RULES_SHOWN]:
@@ -100,7 +95,7 @@ def _print_comparison(comparison: ComparisonDocument) -> None:
         )
     out.print(table)
     if len(compared) > _RULES_SHOWN:
-        print_more_rules(out, len(compared) - _RULES_SHOWN)
+        out.print(f"… and {len(compared) - _RULES_SHOWN:,} more rules, in the files", style="dim")
     for line in comparison.summary:
         out.print(line)
     # Say why changed rules are missing; rules without rows are too many for that.
@@ -112,11 +107,6 @@ def _print_comparison(comparison: ComparisonDocument) -> None:
     if missing:
         more = f", and {len(missing) - _NAMED:,} more in the files" if missing[_NAMED:] else ""
         out.print(f"not compared: {', '.join(missing[:_NAMED])}{more}")
-
-
-def print_more_rules(out: Console, count: int) -> None:
-    """Say under a table of rules how many more of them only the files have."""
-    out.print(f"… and {counted(count, 'more rule')}, in the files", style="dim")
 
 
 def print_grid(grid: GridDocument) -> None:
@@ -139,6 +129,6 @@ def print_grid(grid: GridDocument) -> None:
         table.add_row(shorten(rule.rule, _NAME, placeholder="…"), *cells)
     out.print(table)
     if len(tested) > _RULES_SHOWN:
-        print_more_rules(out, len(tested) - _RULES_SHOWN)
+        out.print(f"… and {len(tested) - _RULES_SHOWN:,} more rules, in the files", style="dim")
     for line in grid.summary:
         out.print(line)

@@ -175,8 +175,7 @@ def _fix_by_amount(rules: tuple[str, ...], output: Path, chosen: FixOptions, amo
 
     for switch, value in (("min-fall", chosen.min_fall), ("save-model", chosen.save_model)):
         if value is not None:
-            raise click.UsageError(f"--{switch} does not go with --amounts, which trains several "
-                                   "models")  # fmt: skip
+            raise click.UsageError(f"--{switch} needs a single model; --amounts trains several")
     settings = chosen.amount_settings(amounts)
     with _experiment(rules, output, chosen) as (inputs, known):
         errors, participants = amounts_of_noise(inputs, settings=settings, **known)
@@ -209,9 +208,7 @@ def _check_fix(rules: tuple[str, ...], output: Path, chosen: FixOptions) -> None
         what = "is already a folder" if target.is_dir() else "is in a folder that does not exist"
         raise click.UsageError(f"--save-model {target} {what}: name another place")
     if chosen.label is None:
-        raise click.UsageError(
-            "Missing option '--label': name the column of labels that errors are measured against"
-        )
+        raise click.UsageError("Missing option '--label': errors are measured against labels")
     if (chosen.command is None) != (chosen.model is None):
         raise click.UsageError("--command and --model go together: one trains, the other is asked")
     if chosen.command is None and chosen.also:
@@ -311,10 +308,9 @@ def _print_repair(
     out.print(plain_table(*heads, right=range(1, len(heads)), rows=rows))
     for note in repair_notes(repair, participants):
         out.print(f"note: {note}", style="dim")
-    verdict, *reasons = verdict_lines(repair, gate) or [""]
-    if verdict:
-        out.print(verdict)
-    out.print(conclusion(repair, gate), style="bold")
-    for reason in reasons:
-        out.print(f"  {reason}")
+    lines = [*verdict_lines(repair, gate), conclusion(repair, gate)]
+    if gate is not None:  # the verdict, what to think of it, and why
+        lines = [lines[0], lines[-1], *(f"  {reason}" for reason in lines[1:-1])]
+    for line in lines:
+        out.print(line)
     out.print(f"written: {output}, {output.with_suffix('.md').name}")

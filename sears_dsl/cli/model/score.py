@@ -78,8 +78,7 @@ def score_command(
     clashing = [name for name in added if name in dataset.names]
     if clashing:
         raise UsageError(
-            f"{pairs} already has a column {clashing[0]!r}",
-            help="rename it: the output gets a column of that name",
+            f"{pairs} already has a column {clashing[0]!r}", help="rename it; the output needs it"
         )
     if output == _STDOUT and options["output_format"] is None:
         form = format_named("jsonl" if dataset.format.binary else dataset.format.name)

@@ -119,9 +119,7 @@ def vet_command(rules: str, **options: Any) -> None:
     of_templates = judges_templates(place.ruleset, chosen.templates)
     for name, value in () if of_templates else (("data", chosen.data), ("model", chosen.model)):
         if value is None:
-            raise click.UsageError(
-                f"Missing option '--{name}': rules are judged on rows, with a model's answers"
-            )
+            raise click.UsageError(f"Missing option '--{name}': rules need rows and a model")
     if of_templates and chosen.oracle is not None:
         raise click.UsageError("--oracle is for rules only: templates are judged by people")
     scorer = None if of_templates else _scorer(chosen, place.ruleset)

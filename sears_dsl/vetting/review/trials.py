@@ -63,8 +63,7 @@ class RuleReader:
 
     def _read(self, line: str) -> TypedRule:
         if len(line) > _LONGEST:
-            long = f"the rule has {len(line):,} characters; at most {_LONGEST:,} can be typed"
-            return _wrong("E101", long)
+            return _wrong("E101", f"the rule has {len(line):,} characters, more than {_LONGEST:,}")
         if len(line.splitlines()) > 1:
             return _wrong("E101", "a rule has to be on one line")
         if any(not isinstance(entry.node, Rule) for entry in parse_lines(line).entries):

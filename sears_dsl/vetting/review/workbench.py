@@ -390,8 +390,7 @@ def read_choices(path: str) -> tuple[AdversaryChoice, ...]:
             value = {name: column[index] for name, column in batch.columns.items()}
             if not all(isinstance(value[name], str) for name in _COLUMNS):
                 raise DataError(
-                    f"{path}: row {batch.row_number(index)} lacks a text in one of the columns "
-                    f"{', '.join(_COLUMNS)}",
+                    f"{path}: row {batch.row_number(index)} lacks one of {', '.join(_COLUMNS)}",
                     help="give the file that `sears adversaries --top 5` wrote",
                 )
             new = PickableAdversary(

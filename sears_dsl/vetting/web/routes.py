@@ -229,8 +229,7 @@ async def _content(request: Request) -> dict[str, Any]:
 async def _file(request: Request) -> Response:
     known = _FILES.get(request.path_params["name"])
     if known is None:
-        body = {"error": "there is nothing at this address",
-                "help": "use the address that was printed"}  # fmt: skip
+        body = {"error": "there is nothing at this address", "help": "use the printed address"}
         return JSONResponse(body, status_code=404)
     name, kind = known
     content = files(__package__).joinpath("pages", name).read_bytes()
