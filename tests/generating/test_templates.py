@@ -316,7 +316,7 @@ def test_tests_say_which_sentences_there_are() -> None:
 
 def test_files_without_templates_and_ids_that_meet_are_refused() -> None:
     with pytest.raises(UsageError, match="these files have no templates"):
-         film")])=>generate_table([parse("movie => film")])-> film")])
+        generate_table([parse("movie -> film")])
     with pytest.raises(UsageError, match="two files have a template t"):
         generate_table([one("{A}")[1], one("{B}")[1]])
 
