@@ -47,9 +47,9 @@ def find_rule_files(names: Iterable[str]) -> list[Path]:
 def _files_of(name: str) -> Iterator[Path]:
     if not name:
         raise UsageError(
-            "an empty name stands for no rules",
-            help="is a variable of the shell not set? name a rule file, a folder or a shipped "
-            "ruleset; `.` is this folder",
+            "the name of the rules is empty",
+            help="name a rule file, a folder (`.` is this one) or a shipped ruleset; perhaps a "
+            "shell variable is not set",
         )
     path = Path(name)
     if is_file(path):
@@ -64,7 +64,7 @@ def _files_of(name: str) -> Iterator[Path]:
         )
         if not files:
             raise UsageError(
-                f"the folder {name} holds no .sear files", help="name a file, or another folder"
+                f"the folder {name} has no .sear files", help="name a file, or another folder"
             )
         yield from files
         return
@@ -77,9 +77,7 @@ def _files_of(name: str) -> Iterator[Path]:
         advice = f"did you mean {near[0]}? " if near else ""
         advice += "`sears rules` lists the shipped ones"
         if "->" in name:
-            advice = (
-                "a rule in place of a file is for `sears try`: sears try 'movie -> film' 'A movie.'"
-            )
+            advice = "to try a rule without a file, run sears try 'movie -> film' 'A movie.'"
         raise UsageError(f"no rule file, folder or shipped ruleset is called {name}", help=advice)
     yield from chosen
 
@@ -87,7 +85,7 @@ def _files_of(name: str) -> Iterator[Path]:
 def _refuse(error: OSError) -> NoReturn:
     raise UsageError(
         f"the folder {error.filename} cannot be read: {error.strerror}",
-        help="it may hold rules: let it be read, or name the files",
+        help="make it readable, since it may hold rules, or name the files",
     ) from error
 
 
@@ -110,7 +108,7 @@ def load(name: str | Path, *, allow_imports_outside: bool = False) -> Ruleset:
     rulesets = load_rulesets([str(name)], allow_imports_outside=allow_imports_outside)
     if len(rulesets) != 1:
         raise UsageError(
-            f"{name} stands for {len(rulesets)} files, and one is wanted here",
+            f"{name} is {len(rulesets)} rule files, but one is needed here",
             help=f"name one of them, such as {rulesets[0].path}" if rulesets else "name a file",
         )
     return rulesets[0]

@@ -40,7 +40,7 @@ def test_an_empty_name_stands_for_nothing(tmp_path: Path, monkeypatch: pytest.Mo
     (tmp_path / "a.sear").write_text("movie -> film\n", "utf-8")
     monkeypatch.chdir(tmp_path)
     for names in ([""], ["a.sear", ""]):
-        with pytest.raises(UsageError, match="an empty name stands for no rules"):
+        with pytest.raises(UsageError, match="the name of the rules is empty"):
             find_rule_files(names)
     assert find_rule_files(["."]) == [Path("a.sear")]
 

@@ -66,50 +66,50 @@ class _Jobs(click.IntRange):
 @click.option("--protect", multiple=True,
               help="A column whose content must stay intact; repeatable.")  # fmt: skip
 @click.option("--span", "spans", multiple=True, metavar="TEXT=COLUMN",
-              help="A column of spans that follows its text: TEXT=COLUMN, TEXT=START:END or "
+              help="A column of spans that move along with a text: TEXT=COLUMN, TEXT=START:END or "
               "TEXT=START+SPANTEXT.")  # fmt: skip
 @click.option("--on-touched", type=click.Choice(["keep", "drop", "error"]), default="keep",
-              help="Where a rule would touch a span: keep the row and leave the rule out of it, "
+              help="When a rule would touch a span: keep the row and leave that rule out of it, "
               "drop the row, or stop.")  # fmt: skip
 @click.option("--keep", multiple=True, metavar="COLUMNS|all",
-              help="mode each: columns to add to every record, such as the label; "
+              help="With --mode each: columns to add to every record, such as the label; "
               "repeatable.")  # fmt: skip
 @click.option("--mode", type=click.Choice(["each", "chain"]), default="each",
-              help="each: a row for every rule and row that changed; chain: every row once, all "
-              "rules applied in order.")  # fmt: skip
+              help="each: a row for each rule and row that it changes; chain: each row once, with "
+              "all rules applied in order.")  # fmt: skip
 @shared.scope_option
 @shared.unit_option
 @click.option("--seed", type=click.IntRange(min=0), default=0,
-              help="Decides what rules draw at random.")  # fmt: skip
+              help="The seed of what rules draw at random.")  # fmt: skip
 @click.option("--share", default="100%", metavar="SHARE",
-              help="Rewrite about this share of the texts. What 10% takes, 25% takes "
-              "too.")  # fmt: skip
+              help="Rewrite about this share of the texts; the texts of 10% are among those of "
+              "25%.")  # fmt: skip
 @click.option("--with-originals", is_flag=True,
-              help="mode chain: write the rows as they were, and after them all rows as the rules "
-              "leave them, with ~rewritten behind their ids.")  # fmt: skip
+              help="With --mode chain: write the rows as they are, and after them all rows as the "
+              "rules leave them, with ~rewritten added to their ids.")  # fmt: skip
 @click.option("--draws", type=click.IntRange(min=1), default=1, metavar="N",
-              help="Take each row so many times, with new draws of what rules draw; a column draw "
-              "numbers them from 0.")  # fmt: skip
+              help="Take each row N times, and let rules draw anew each time; the column draw "
+              "counts from 0.")  # fmt: skip
 @click.option("--vectors", metavar="NAME|FILE",
-              help="Where .neighbor looks words up: glove-6b-50d, minilm, or a file of "
+              help="The word vectors for .neighbor: glove-6b-50d, minilm, or a file of "
               "vectors.")  # fmt: skip
 @shared.id_option
-@click.option("--format", "input_format", help="Format of INPUT, where its name does not tell.")
+@click.option("--format", "input_format", help="The format of INPUT, if its name does not show it.")
 @shared.output_format_option
 @shared.reading_options
 @click.option("--errors", type=click.Choice(["strict", "replace", "ignore"]), default="strict",
               help="What to do with bytes that are not text in that encoding.")  # fmt: skip
 @click.option("--jobs", type=_Jobs(min=1), default="1", metavar="N|auto",
-              help="Processes; auto: as many as cores, once a run takes so long that they are "
-              "worth their start.")  # fmt: skip
-@click.option("--limit", type=click.IntRange(min=0), help="Read at most so many rows.")
-@click.option("--resume", is_flag=True, help="Go on with an interrupted run.")
+              help="The number of processes; auto: one for each core, as soon as a run is long "
+              "enough to be worth it.")  # fmt: skip
+@click.option("--limit", type=click.IntRange(min=0), help="Read at most this many rows.")
+@click.option("--resume", is_flag=True, help="Continue an interrupted run.")
 @shared.engine_options
 @shared.tagger_option
 @shared.no_cache_option
 @shared.imports_option
 @click.option("--show", type=click.Choice(["most", "all", "silent"]), default="most",
-              help="Which rules the summary lists: those that changed most rows, all, or those "
+              help="The rules that the summary lists: those that changed most rows, all, or those "
               "that changed none.")  # fmt: skip
 @shared.quiet_option
 @shared.json_option("Print the summary as JSON.")
@@ -117,9 +117,9 @@ def apply_command(rules_and_input: tuple[str, ...], **options: Any) -> None:
     """Apply rules to a dataset.
 
     RULES are rule files, folders, or names of shipped rulesets; INPUT is csv, tsv, jsonl, json,
-    parquet, arrow, txt or SQuAD json, compressed or not; - is standard input. The output is
-    complete or not there at all; an interrupted run goes on with --resume. A folder of files
-    becomes a new folder of files; --engine ray spreads these over workers.
+    parquet, arrow, txt or SQuAD json, compressed or not; - is standard input. The output
+    appears only when it is complete; --resume continues an interrupted run. A folder of files
+    becomes a new folder of files; --engine ray spreads them over workers.
     """
     from sears_dsl.batch.files import ApplyRequest
     from sears_dsl.batch.plan import TextShare
@@ -244,7 +244,7 @@ def _unit(rulesets: Sequence[Ruleset], counts: Unit) -> str:
         return ""
     if units == [counts]:
         return f"unit: {counts}, by `option unit` of the rules"
-    return f"unit: {counts}, by --unit; `option unit` of the rules asks for {' and '.join(units)}"
+    return f"unit: {counts}, by --unit, but `option unit` of the rules says {' and '.join(units)}"
 
 
 def _none_matches(report: ApplyReport, request: ApplyRequest) -> bool:
@@ -313,25 +313,24 @@ def _print_left_alone(out: Console, report: ApplyReport, request: ApplyRequest) 
     tally = report.tally
     if tally.undone:
         out.print(
-            f"{counted(tally.undone, 'row')} as before, since rules undo there what rules before "
-            "them did"
+            f"{counted(tally.undone, 'row')} unchanged, as later rules undo what earlier ones did"
         )
     if tally.missing:
-        out.print(f"{counted(tally.missing, 'value')} passed over: there is no text")
+        out.print(f"{counted(tally.missing, 'value')} skipped: there is no text")
     if tally.decomposed:
         out.print(
-            f"{counted(tally.decomposed, 'text')} not in NFC, where the composed characters of the "
-            "rules (é) do not match; normalize them first"
+            f"{counted(tally.decomposed, 'text')} not in NFC, so composed characters in the rules "
+            "(é) do not match; normalize them first"
         )
     if tally.touched:
-        outcome = "kept, without the rules that would touch a span"
+        outcome = "kept without the rules that would touch a span"
         if request.mode == "each":
             outcome = "without the rewrites that would touch a span"
         elif request.on_touched == "drop":
             outcome = "dropped"
         out.print(f"{counted(tally.touched, 'row')} {outcome}")
     if tally.misplaced:
-        out.print(f"{counted(tally.misplaced, 'row')} with a span that is not where it says")
+        out.print(f"{counted(tally.misplaced, 'row')} with a span that is not at its position")
     if tally.absent:
         out.print(f"{counted(tally.absent, 'row')} with a protected value that is not in the text")
     for row, why in tally.reasons[:_FEW]:
@@ -346,8 +345,8 @@ def _print_articles(out: Console, report: ApplyReport, rulesets: Sequence[Rulese
     labels = rule_labels(rulesets)
     names = listed([labels[rule] for rule in upset], _FEW)
     out.print(
-        f"note: a or an does not fit what it stands before now, by {names}: `option repair = on` "
-        "at the top of the rule file mends that"
+        f"note: a or an no longer fits the word after it, because of {names}; `option repair = on` "
+        "at the top of the rule file fixes that"
     )
 
 

@@ -11,9 +11,9 @@ from sears_dsl.errors import counted
 
 @click.group("cache", epilog="Example: sears cache info")
 def cache_group() -> None:
-    """Look at or empty the cache of tagged texts.
+    """Show or empty the cache of tagged texts.
 
-    It keeps what spaCy and taggers of your own tagged. The fast tagger is as quick as a cache and
+    It keeps what spaCy and your own taggers tagged. The fast tagger is as quick as a cache and
     needs none.
     """
 
@@ -21,7 +21,7 @@ def cache_group() -> None:
 @cache_group.command("info", epilog="Example: sears cache info --json")
 @json_option("Print it as JSON.")
 def info_command(*, as_json: bool) -> None:
-    """Where the cache is, how large, and which taggers filled it."""
+    """Show where the cache is, how large it is, and which taggers filled it."""
     from dataclasses import asdict
 
     from sears_dsl.tagging.cache import TagCache
@@ -39,7 +39,7 @@ def info_command(*, as_json: bool) -> None:
 
 @cache_group.command("clear", epilog="Example: sears cache clear")
 def clear_command() -> None:
-    """Empty the cache. Nothing is lost but time: texts are tagged again when needed."""
+    """Empty the cache. Only time is lost: texts are tagged again when needed."""
     from sears_dsl.tagging.cache import TagCache
 
     path = TagCache.remove()

@@ -32,44 +32,47 @@ if TYPE_CHECKING:
 _GROUPS: dict[str, dict[str, tuple[str, str]]] = {
     "Write rules": {
         "check": ("rules.check:check_command", "Find all mistakes in rule files."),
-        "fmt": ("rules.fmt:fmt_command", "Put rule files into their canonical form."),
-        "test": ("rules.test:test_command", "Run the tests that rules carry."),
+        "fmt": ("rules.fmt:fmt_command", "Format rule files."),
+        "test": ("rules.test:test_command", "Run the tests in rule files."),
         "try": ("rules.try_:try_command", "Try a rule on a text, without a file."),
-        "explain": ("rules.explain:explain_command", "Say why a rule fires in a text, or not."),
+        "explain": ("rules.explain:explain_command", "Explain why a rule fires in a text, or not."),
         "diff": ("rules.diff:diff_command", "Compare two versions of a rule file."),
         "rules": ("rules.catalogue:rules_command", "List the shipped rulesets, or show one."),
     },
     "Use rules on data": {
         "apply": ("apply:apply_command", "Apply rules to a dataset."),
         "generate": ("rules.generate:generate_command", "Write the sentences of templates."),
-        "export": ("model.export:export_command", "Write rules and rows as a CheckList suite."),
+        "export": ("model.export:export_command", "Turn rules and rows into a CheckList suite."),
     },
-    "Find the bugs of a model": {
-        "discover": ("model.discover:discover_command", "Find the rules that flip it most."),
+    "Find a model's bugs": {
+        "discover": ("model.discover:discover_command", "Find the rules that flip a model most."),
         "adversaries": (
             "model.adversaries:adversaries_command",
-            "Find single paraphrases that flip it.",
+            "Find paraphrases of single rows that flip a model.",
         ),
-        "vet": ("model.vet:vet_command", "Open a page on which people judge rules."),
-        "vetted": ("model.vetted:vetted_command", "Bring several reviewers' decisions together."),
+        "vet": ("model.vet:vet_command", "Open a page where people judge rules."),
+        "vetted": ("model.vetted:vetted_command", "Merge the decisions of several reviewers."),
     },
     "Measure and repair a model": {
-        "audit": ("model.audit:audit_command", "Measure what rules do to it; a gate for CI."),
-        "compare": ("model.compare:compare_command", "Set two audits, or more, side by side."),
-        "errors": ("model.errors:errors_command", "Learn what predicts that it fails."),
+        "audit": (
+            "model.audit:audit_command",
+            "Measure what rules do to a model, as a gate for CI.",
+        ),
+        "compare": ("model.compare:compare_command", "Compare two or more audits."),
+        "errors": ("model.errors:errors_command", "Learn what predicts a model's errors."),
         "augment": ("model.augment:augment_command", "Add rewritten rows to training data."),
-        "fix": ("model.fix:fix_command", "Train it on rewritten rows, and measure what that does."),
+        "fix": ("model.fix:fix_command", "Retrain a model on rewritten rows, measure the effect."),
     },
     "Set up": {
-        "init": ("init:init_command", "Write sears.toml, so that commands need few options."),
+        "init": ("init:init_command", "Write sears.toml, so commands need fewer options."),
         "trust": ("trust:trust_command", "Allow commands to ask the models in sears.toml."),
-        "warm-up": ("warm_up:warm_up_command", "Compile now what the first large run needs."),
-        "lsp": ("rules.lsp:lsp_command", "Serve editors: errors, formatting, completion."),
-        "score": ("model.score:score_command", "Score how far rewrites keep the meaning."),
-        "calibrate": ("model.calibrate:calibrate_command", "Fit the threshold of such a score."),
-        "pivots": ("pivots:pivots_group", "Look at, pull or verify the translation models."),
+        "warm-up": ("warm_up:warm_up_command", "Compile ahead what the first large run needs."),
+        "lsp": ("rules.lsp:lsp_command", "Run the language server for editors."),
+        "score": ("model.score:score_command", "Score how well rewrites keep the meaning."),
+        "calibrate": ("model.calibrate:calibrate_command", "Fit the threshold τ of a score."),
+        "pivots": ("pivots:pivots_group", "List, pull or verify translation models."),
         "models": ("pivots:former_models_command", ""),
-        "cache": ("cache:cache_group", "Look at or empty the cache of tagged texts."),
+        "cache": ("cache:cache_group", "Show or empty the cache of tagged texts."),
     },
 }
 _COMMANDS = {name: place for group in _GROUPS.values() for name, (place, _) in group.items()}
@@ -128,7 +131,7 @@ def _printing() -> Iterator[None]:
         _print_nowhere()
         raise DataError(
             f"the output could not be written: {error.strerror}",
-            help="make room where it is written to, then run the same command again",
+            help="make room where it is written, then run the command again",
         ) from error
 
 
@@ -159,7 +162,17 @@ class ProjectArgument(click.Argument):
             raise click.MissingParameter(hint, ctx, self) from error
 
 
-class ProjectCommand(click.Command):
+class ExampleCommand(click.Command):
+    """A command with examples to copy, each on a line; the epilog has ``; `` between them."""
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the examples, which the terminal may wrap."""
+        title, _, examples = (self.epilog or "").partition(": ")
+        with formatter.section(title):
+            formatter.write("".join(f"  {each}\n" for each in examples.split("; ")))
+
+
+class ProjectCommand(ExampleCommand):
     """A command whose options may stand in the project file; many options get headings."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -282,7 +295,7 @@ def _arguments(
         if argument.nargs == 1:
             if len(rules) > 1:
                 raise click.UsageError(
-                    f"this command is about one ruleset, and {chosen['rules'].key} is "
+                    f"this command takes one ruleset, and {chosen['rules'].key} has "
                     f"{len(rules)}: name one of {', '.join(rules)}"
                 )
             filled[name] = rules[0]
@@ -330,18 +343,18 @@ def _origins(ctx: click.Context, message: str) -> str:
     return f"in {project.path.name}: {keys}"
 
 
-_PARTED = "the first line of a csv says what parts it; where it does not, --format csv-semicolon"
+_PARTED = "it is read off the first line; if that goes wrong, use --format csv-semicolon"
 # Options of other tools, and of other commands, that people try, and what to do instead.
 _CALLED_ELSEWHERE = {
     "--delimiter": _PARTED,
     "--sep": _PARTED,
     "--separator": _PARTED,
-    "--encoding": "save the file as UTF-8; of others only rows are read",
-    "--no-header": "put a line with the names of its columns first",
-    "--text-column": "the column of texts is named by --column",
-    "--label-column": "the column of labels is named by --label",
-    "--rules": "rules are named without an option, after the command",
-    "--input": "rows are named by --data, or without an option",
+    "--encoding": "save the file as UTF-8; only rows may have another encoding",
+    "--no-header": "put a line with the column names first",
+    "--text-column": "name the text column with --column",
+    "--label-column": "name the label column with --label",
+    "--rules": "name rules without an option, after the command",
+    "--input": "name rows with --data, or without an option",
 }
 
 
@@ -415,7 +428,7 @@ _SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100, "s
 def sears() -> None:
     """Find the small rewordings that flip an NLP model, as rules to read, test and keep.
 
-    A rule flips a row that the model has right before it and wrong after. RULES are .sear files,
+    A rule flips a row if the model gets the row right and its rewrite wrong. RULES are .sear files,
     folders of them, or names of shipped rulesets (`sears rules`). Every command has --help.
     """
 

@@ -12,14 +12,15 @@ from sears_dsl.errors import UsageError
 
 
 @click.command("init", epilog="Example: sears init --data dev.csv --model my_model:predict")
-@click.option("--data", metavar="FILE", help="Labelled rows.")
+@click.option("--data", metavar="FILE", help="The labelled rows.")
 @click.option("--column", help="The column that rules rewrite; by default the likeliest one.")
 @click.option("--label", help="The column of labels; by default the likeliest one.")
 @click.option("--model", metavar="SPEC", help="module:object, sklearn:FILE, hf:FOLDER, http://… or "
               "file:PREDICTIONS.")  # fmt: skip
 @click.option("--rules", multiple=True, metavar="RULES",
               help="A rule file, a folder or a shipped ruleset; repeatable.")  # fmt: skip
-@click.option("--max-flip-rate", metavar="RATE", help="Limit of audits, 5%; else none.",
+@click.option("--max-flip-rate", metavar="RATE",
+              help="The limit of audits, such as 5%; by default none.",
               callback=lambda *call: "" if read_share(*call) is None else call[2])  # fmt: skip
 def init_command(
     *,
@@ -30,10 +31,10 @@ def init_command(
     rules: tuple[str, ...],
     max_flip_rate: str,
 ) -> None:
-    """Write sears.toml: the model, the rows and the rules that commands are about.
+    """Write sears.toml, which names the model, the rows and the rules that commands use.
 
-    At a terminal it asks for what the options do not say; elsewhere it takes what they say and
-    what it finds. It looks at the rows to propose columns, and replaces no file.
+    At a terminal, it asks for what the options leave open; elsewhere, it fills that in from what it
+    finds. It looks at the rows to propose columns, and never replaces a file.
     """
     from sears_dsl.catalogue import find_rule_files
     from sears_dsl.data.batches import ReadOptions
@@ -48,8 +49,8 @@ def init_command(
     known = find_project()
     if known is not None and known.folder == Path.cwd():
         raise UsageError(
-            f"{known.path.name} is there and is the project file of this folder",
-            help="change it in an editor; nothing was written",
+            f"this folder already has a project file, {known.path.name}",
+            help="edit that file; nothing was written",
         )
     asks = sys.stdin.isatty() and sys.stderr.isatty()
 
@@ -59,21 +60,21 @@ def init_command(
         reply: str = click.prompt(question, default=proposed, err=True, show_default=bool(proposed))
         return reply.strip()
 
-    data = answer("labelled rows, a file", data, likely_data(Path()))
+    data = answer("file of labelled rows", data, likely_data(Path()))
     if not data:
         raise UsageError(
-            "there are no rows to name here",
-            help="sears init --data FILE; csv, tsv, jsonl, parquet",
+            "there is no file of rows in this folder",
+            help="name one: sears init --data FILE (csv, tsv, jsonl or parquet)",
         )
     columns = read_table(data, options=ReadOptions(limit=_LOOKED_AT)).columns
-    column = answer("the column of texts", column, likely_text(columns))
-    label = answer("the column of labels", label, likely_label(columns, text=column))
+    column = answer("text column", column, likely_text(columns))
+    label = answer("label column", label, likely_label(columns, text=column))
     for name in filter(None, (column, label)):
         require_column(tuple(columns), name, where=data)
-    model = answer("the model, such as my_model:predict (empty: later)", model, "")
+    model = answer("model, such as my_model:predict (empty: add it later)", model, "")
     if model:
         require_kind(model)
-    own = answer("rules of your own, a file or a folder (empty: later)",
+    own = answer("your own rules, a file or a folder (empty: add them later)",
                  " ".join(rules) or None,
                  "rules" if any(Path("rules").rglob("*.sear")) else "")  # fmt: skip
     rules = rules or tuple(filter(None, [own]))
@@ -102,5 +103,5 @@ def _write_new(path: Path, text: str) -> None:
             file.write(text)
     except OSError as error:
         raise UsageError(
-            f"{path} could not be written: {error.strerror}", help="nothing was replaced"
+            f"cannot write {path}: {error.strerror}", help="no file was replaced"
         ) from error

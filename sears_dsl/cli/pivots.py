@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @click.group("pivots", epilog="Example: sears pivots list")
 def pivots_group() -> None:
-    """Look at, pull or verify the models that discovery translates and compares with."""
+    """List, pull or verify the models that translate and compare texts."""
 
 
 @click.command("models", hidden=True, context_settings={"ignore_unknown_options": True})
@@ -25,7 +25,7 @@ def pivots_group() -> None:
 def former_models_command(arguments: tuple[str, ...]) -> NoReturn:
     """What `pivots` was called."""
     raise UsageError(
-        "`sears models` is `sears pivots` now: models under test are named by --model",
+        "`sears models` is now `sears pivots`; a model under test is named with --model",
         help=f"sears pivots {shlex.join(arguments)}".rstrip(),
     )
 
@@ -57,9 +57,9 @@ def _offered() -> list[dict[str, Any]]:
 @pivots_group.command("list", epilog="Example: sears pivots list --json")
 @json_option("Print it as JSON.")
 def list_command(*, as_json: bool) -> None:
-    """The models that packages carry and those that were pulled, and parts that packages offer.
+    """List the models, and the paraphrasers and scorers of installed packages.
 
-    A part can be named by --paraphrases or --scorer.
+    --paraphrases or --scorer can name a paraphraser or a scorer of this list.
     """
     models, parts = _all_models(), _offered()
     if as_json:
@@ -89,13 +89,14 @@ def list_command(*, as_json: bool) -> None:
 
 @pivots_group.command("pull", epilog="Example: sears pivots pull Helsinki-NLP/opus-mt-en-fr fr")
 @click.argument("names", nargs=-1, required=True)
-@click.option("--allow-pickle", is_flag=True, help="Take weights that are a pickle, where there "
-              "are no others; they are read once and kept as safetensors.")  # fmt: skip
+@click.option("--allow-pickle", is_flag=True,
+              help="Accept weights that are a pickle if there are no others; they are read once "
+              "and kept as safetensors.")  # fmt: skip
 def pull_command(names: tuple[str, ...], *, allow_pickle: bool) -> None:
-    """Bring Marian models from the Hugging Face hub.
+    """Download Marian models from the Hugging Face hub.
 
-    NAMES are names of the hub, or languages: `fr` brings the models from English to French and
-    back. Pulled models are checked with the hashes that the hub states.
+    NAMES are names on the hub, or languages: `fr` pulls the models from English to French and
+    back. Pulled files are checked against the hashes that the hub states.
     """
     from sears_dsl.translation.model_files import pair_names, pull
 
@@ -108,9 +109,10 @@ def pull_command(names: tuple[str, ...], *, allow_pickle: bool) -> None:
 @pivots_group.command("verify", epilog="Example: sears pivots verify bergamot-enpt")
 @click.argument("names", nargs=-1)
 def verify_command(names: tuple[str, ...]) -> None:
-    """Compare the files of models with their hashes: NAMES, or all that are there.
+    """Check the files of models against their hashes.
 
-    Exits 1 if one differs.
+    NAMES are names in `sears pivots list`; by default all that are installed. Exit 1 if a file
+    differs.
     """
     models = {model.name: model for model in _all_models()}
     unknown = [name for name in names if name not in models]
@@ -124,7 +126,7 @@ def verify_command(names: tuple[str, ...]) -> None:
     for model in chosen:
         try:
             model.verify()
-            click.echo(f"{model.name}: whole")
+            click.echo(f"{model.name}: ok")
         except ModelError as error:
             failed = True
             click.echo(f"{model.name}: {error.render()}")

@@ -8,13 +8,13 @@ from sears_dsl.errors import UsageError
 
 
 @click.command("trust", epilog="Example: sears trust")
-@click.option("--show", is_flag=True, help="Say what there is to agree to, and agree to nothing.")
+@click.option("--show", is_flag=True, help="Show what needs your consent, without giving it.")
 def trust_command(*, show: bool) -> None:
-    """Agree that commands ask the models that the project file names.
+    """Allow commands to ask the models that the project file names.
 
-    Asking some models runs code or sends rows somewhere: modules, pickles, endpoints. A file that
-    came along with a project may not have that done unasked. Read what is printed, and the module
-    or file that it names. Another model in the file has to be agreed to anew.
+    Asking a model may run code (a module, a pickle) or send rows somewhere (an endpoint). A file
+    that came with a project may not do that without your consent. Read what is printed, and the
+    module or file that it names. If the file names another model, consent is needed again.
     """
     from sears_dsl.project.consent import agree, agreed, what_it_does
     from sears_dsl.project.file import find_project
@@ -27,11 +27,11 @@ def trust_command(*, show: bool) -> None:
         effect = what_it_does(model)
         if effect:
             count += 1
-            before = " (agreed to before)" if agreed(project, model) else ""
+            before = " (already allowed)" if agreed(project, model) else ""
             click.echo(f"{project.key('models', name)} {effect}{before}")
             if not show:
                 agree(project, model)
     if not count:
-        click.echo(f"{project.path} names no model that has to be agreed to")
+        click.echo(f"{project.path} names no model that needs consent")
     elif not show:
-        click.echo(f"agreed, for {project.path}")
+        click.echo(f"allowed for {project.path}")

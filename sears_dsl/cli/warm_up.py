@@ -12,11 +12,11 @@ from sears_dsl.errors import UsageError, counted
 
 @click.command("warm-up", epilog="Example: sears warm-up")
 def warm_up_command() -> None:
-    """Compile the inner loops once, a minute or two.
+    """Compile the inner loops once; it takes a minute or two.
 
     Otherwise the first run over more than some hundred rows does so, in a process beside its work.
-    It is needed again after an update of sears or numba, and on another kind of processor. What is
-    compiled is kept beside the package, else in the cache folder of the user, or in the folder that
+    Run this again after an update of sears or numba, or on another kind of processor. The compiled
+    code is kept beside the package, else in your cache folder, or in the folder that
     NUMBA_CACHE_DIR names.
     """
     from sears_dsl.engine.warming import warm_up
@@ -27,8 +27,8 @@ def warm_up_command() -> None:
     compiled = warm_up()
     seconds = time.monotonic() - started
     if not keeps_code():
-        raise UsageError(f"the inner loops were compiled in vain: {NO_FOLDER}", help=NAME_FOLDER)
+        raise UsageError(f"the compiled inner loops are lost: {NO_FOLDER}", help=NAME_FOLDER)
     if compiled:
         click.echo(f"{counted(compiled, 'kernel')} compiled in {seconds:.0f} s")
     else:
-        click.echo("all kernels were compiled already")
+        click.echo("all kernels are compiled already")

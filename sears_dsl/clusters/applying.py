@@ -154,7 +154,7 @@ class AugmentPart:
     def __post_init__(self) -> None:
         if self.choices.amount.rows is not None:
             raise UsageError(
-                f"--amount {self.choices.amount} counts new rows of all parts, and each part is "
+                f"--amount {self.choices.amount} is for the whole folder, but each file is "
                 "augmented by itself",
                 help="write a share of the rows, such as 20%, or 2x, or all",
             )
@@ -178,10 +178,10 @@ class AugmentPart:
             isinstance(value, int) for value in table.columns[columns.id]
         ):
             raise DataError(
-                f"the ids in column {columns.id} are numbers, and those of new rows would be the "
-                "same in several parts",
-                help="make them text, such as 7-1 for row 1 of part 7, or name another column with "
-                "--id-column",
+                f"the ids in column {columns.id} are numbers, so new rows in several files would "
+                "get the same ids",
+                help="make them text, such as 7-1 for row 1 of file 7, or choose another column "
+                "with --id-column",
             )
         rulesets = self.recipe.rulesets
         if self._matcher is None:
@@ -263,7 +263,7 @@ class RemoteMatcher(Matcher):
         if seed:
             raise UsageError(
                 "workers draw by the seed that they were built with",
-                help="give the seed to the recipe",
+                help="pass the seed to the recipe",
             )
         size = self._portion
         portions = [
@@ -275,8 +275,8 @@ class RemoteMatcher(Matcher):
         parts = sorted(self._workers.answers(work, portions), key=itemgetter(0))
         if len(parts) < len(portions):
             raise DataError(
-                f"{len(portions) - len(parts)} of {len(portions)} portions of the rows did not "
-                "come back: every worker that had them died",
+                f"{len(portions) - len(parts)} of {len(portions)} portions of the rows are "
+                "lost: every worker that had them died",
                 help="try fewer rows with --limit, or workers with more memory",
             )
         unrenderable: Counter[int] = Counter()

@@ -104,7 +104,7 @@ class ArrowRewriter:
         ids = plan.id_column or ("id" if "id" in schema.names else None)
         if ids is None and self._mode == "each":
             raise UsageError(
-                "records of mode each need ids, since a batch does not know its place",
+                "with mode each, records need ids, because a batch does not know its place",
                 help="name a column: id_column='…'",
             )
         names = carried_columns(self._keep, schema.names, plan.columns, ids)

@@ -78,7 +78,7 @@ def workers_of(engine: str, *, address: str | None, count: int | None) -> Iterat
             yield workers
     elif engine == "local":
         if address is not None or count is not None:
-            raise UsageError("address and workers are of a cluster", help="give engine='ray' too")
+            raise UsageError("address and workers need a cluster", help="add engine='ray'")
         yield ThisProcess()
     else:
         raise UsageError(f"there is no engine {engine!r}", help="write local or ray")
@@ -124,7 +124,7 @@ def apply_to_parts(
     named = {_output_name(part.name, output_format): part for part in parts}
     if len(named) < len(parts):
         raise UsageError(
-            f"{source}: two parts would be written under one name",
+            f"{source}: two files would be written under one name",
             help="leave out --output-format, or rename one of them",
         )
     schema = _schema_of(source, parts[0], format_name)
@@ -171,8 +171,8 @@ def _require_all(failed: Sequence[PartFailure], output: Folder, parts: int) -> N
     early = ", and the rest were not tried" if len(failed) == _MOST_FAILED else ""
     helps = list(dict.fromkeys(each.help for each in failed if each.help))[:1]
     raise DataError(
-        f"{len(failed)} of {parts} parts could not be done{early}:{reasons}{more}",
-        help="; ".join([*helps, f"mend them, then --resume: what is done is kept in {output}"]),
+        f"{len(failed)} of {parts} files failed{early}:{reasons}{more}",
+        help="; ".join([*helps, f"fix them, then --resume; finished files are kept in {output}"]),
     )
 
 
@@ -184,8 +184,8 @@ def _parts_of(source: Folder, format_name: str | None) -> list[FolderFile]:
         other = format_of(source.name_of(part.name), format_name).name
         if other != first:
             raise UsageError(
-                f"{source.name_of(part.name)} is {other}, and {parts[0].name} is {first}",
-                help="a folder holds parts of one format; name another folder for the others",
+                f"{source.name_of(part.name)} is {other}, but {parts[0].name} is {first}",
+                help="all files of a folder have one format; move the others to another folder",
             )
     return parts
 
@@ -202,17 +202,17 @@ def _begin(output: Folder, job: Mapping[str, Any], *, resume: bool) -> set[str]:
     there = {file.name for file in output.files()}
     if there and not resume:
         raise UsageError(
-            f"{output} is there already and has files",
-            help="name a new folder; or --resume, if this run was interrupted",
+            f"{output} exists and is not empty",
+            help="name a new folder, or use --resume if this run was interrupted",
         )
     content = output.read(_JOB) if there else None
     if there and content is None:
         raise UsageError(
-            f"{output} was not made by such a run, so there is nothing to resume",
+            f"{output} was not made by such a run, so it cannot be resumed",
             help="name a new folder",
         )
     if content is not None:
-        advice = "name a new folder, or run it as it was"
+        advice = "name a new folder, or use the settings of that run"
         check_same_run(output, parse_json(content), job, advice=advice)
     output.write(_JOB, json.dumps(job, indent=1).encode())
     return there
@@ -310,13 +310,13 @@ class PartTask:
             if was != now:
                 raise DataError(
                     f"{self.source.name_of(part.name)} has another schema than {self.first}: "
-                    f"column {column} is {now or 'not there'}, not {was}",
-                    help="give all parts one schema, or say which column has the texts",
+                    f"column {column} is {now or 'missing'}, not {was}",
+                    help="give all files one schema, or name the text column",
                 )
         added = [column for column in own if column not in self.schema]
         if added and set(self.work.columns(tuple(own))) & set(added):
             raise DataError(
                 f"{self.source.name_of(part.name)} has another schema than {self.first}: "
-                f"column {added[0]}, which that lacks",
-                help="give all parts one schema",
+                f"only it has a column {added[0]}",
+                help="give all files one schema",
             )

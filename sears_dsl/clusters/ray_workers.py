@@ -102,8 +102,8 @@ class RayWorkers(Closing):
                     continue
                 raise UsageError(
                     f"Ray did not start on this machine: {error}",
-                    help=f"it was tried {_STARTS} times, each up to half a minute: try again when "
-                    "less is running, or leave --engine out; nothing was written",
+                    help=f"it was tried {_STARTS} times, each up to half a minute; try again when "
+                    "less is running, or leave out --engine; nothing was written",
                 ) from error
             return
 
@@ -200,8 +200,8 @@ def _require_listener(address: str) -> None:
         return
     if "://" in address:
         raise UsageError(
-            f"{address} is an address of Ray's client, through which no data can go",
-            help="name the head node itself, HOST:6379, from a machine of its network",
+            f"{address} is an address of Ray's client, which cannot pass data",
+            help="name the head node itself, HOST:6379, from a machine in its network",
         )
     host, _, port = address.rpartition(":")
     if not host:
@@ -224,7 +224,7 @@ def _require_head(address: str) -> None:
             command, capture_output=True, timeout=_ANSWERS, check=False
         ).returncode
     if not answered:
-        raise _no_cluster(address, "what listens there is not the head of one")
+        raise _no_cluster(address, "what listens there is not a head node")
 
 
 def _no_cluster(address: str, why: str) -> UsageError:
@@ -232,7 +232,7 @@ def _no_cluster(address: str, why: str) -> UsageError:
     return UsageError(
         f"there is no Ray cluster at {address}: {first}",
         help="start one with `ray start --head` and name its HOST:6379, or leave out --address to "
-        "work on this machine alone",
+        "use only this machine",
     )
 
 
@@ -246,6 +246,6 @@ def _failed(error: Exception) -> DataError:
         )
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     return DataError(
-        f"the workers of the cluster could not go on: {lines[-1] if lines else type(error)}",
-        help="look at Ray's logs, then --resume: what is done is kept",
+        f"the workers of the cluster failed: {lines[-1] if lines else type(error)}",
+        help="look at Ray's logs, then use --resume; finished files are kept",
     )

@@ -121,9 +121,8 @@ class _Choosing:
         key = self.project.key("models", name)
         if not agreed(self.project, model):
             raise UsageError(
-                f"{_file(self.project)}: {key} {what_it_does(model)}, which a file may not have "
-                "done unasked",
-                help="if it is yours: `sears trust` agrees to what the project file names; or name "
+                f"{_file(self.project)}: {key} {what_it_does(model)}; that needs your consent",
+                help="if you trust it, `sears trust` allows what the project file names; or name "
                 f"it by hand: --model {model.spec}",
             )
         return _spec(self.project, model.spec, f"{key}.spec")
@@ -262,8 +261,8 @@ def _path(project: Project, path: str, key: str) -> str:
     here = _from_here(project, path)
     if not Path(here).exists():
         raise UsageError(
-            f"{_file(project)}: {key} is {path!r}, and there is no such file or folder",
-            help=f"paths in a project file begin at its folder, {project.folder}",
+            f"{_file(project)}: {key} is {path!r}, but there is no such file or folder",
+            help=f"paths in a project file are relative to its folder, {project.folder}",
         )
     return here
 
@@ -272,8 +271,8 @@ def _require_inside(project: Project, path: str, key: str, *, instead: str) -> N
     """Refuse to write outside the folder of the project file, after resolving links."""
     if not (project.folder / path).resolve().is_relative_to(project.folder.resolve()):
         raise UsageError(
-            f"{_file(project)}: {key} is {path!r}, and a project file has nothing written outside "
-            "of its folder",
+            f"{_file(project)}: {key} is {path!r}, but a project file may name outputs only in its "
+            "own folder",
             help=f"if you want it there, say so by hand: {instead}",
         )
 

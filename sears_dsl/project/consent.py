@@ -39,12 +39,12 @@ def _what_one_does(spec: str, request_map: str | None) -> str:
         return ""
     kind, _, rest = spec.partition(":")
     if kind == "sklearn":
-        return f"unpickles {rest}, which runs whatever its author wanted"
+        return f"unpickles {rest}, which runs any code that its author put there"
     if kind in ("http", "https"):
         beside = f" with the request map {request_map}" if request_map else ""
         return f"sends rows to {spec}{beside}"
     if kind == "llm":
-        return f"sends rows to the address that stands in {rest}"
+        return f"sends rows to the address in {rest}"
     return f"imports the module {kind} and calls {rest}"
 
 
@@ -61,7 +61,7 @@ def agree(project: Project, model: Model) -> None:
         path.touch(mode=0o600)
     except OSError as error:
         raise UsageError(
-            f"{path} could not be written: {error.strerror}", help="name the model by hand: --model"
+            f"cannot write {path}: {error.strerror}", help="name the model by hand: --model"
         ) from error
 
 

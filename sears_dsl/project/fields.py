@@ -60,7 +60,7 @@ def _comparison(value: str) -> str:
 
 def _name(name: str) -> str:
     if re.fullmatch(r"[A-Za-z][\w-]*", name) is None:
-        raise ValueError("a name has letters, digits, _ and -, and begins with a letter")
+        raise ValueError("a name is made of letters, digits, _ and -, and begins with a letter")
     return name
 
 
@@ -163,7 +163,7 @@ class ProjectFields(_TomlTable):
             ):
                 name = getattr(chosen, field)
                 if name is not None and name not in names:
-                    defined = ", ".join(names) or "there are none"
+                    defined = ", ".join(names) or "it defines none"
                     raise PydanticCustomError(
                         "not_there",
                         "{where}.{field} is {name}, which [{kind}] does not define ({defined})",

@@ -53,10 +53,9 @@ def find_project(start: Path | None = None) -> Project | None:
         table = _own_table(shared) if shared.is_file() else None
         if own.exists() and table is not None:
             raise UsageError(
-                f"{_near(own)} and [tool.sears] of {_near(shared)} are two project files of one "
+                f"{_near(own)} and [tool.sears] in {_near(shared)} are two project files in one "
                 "folder",
-                help=f"keep one of them: move what {FILE_NAME} says into the other, or the other "
-                "way round",
+                help="keep one of them: move the settings of either into the other",
             )
         if own.exists():
             return read_project(own)
@@ -95,7 +94,7 @@ def _content(path: Path) -> bytes:
         return read_document(path, most=_MOST_BYTES)
     except OSError as error:
         raise UsageError(
-            f"{_near(path)} could not be read: {error.strerror}", help="mend it, or remove it"
+            f"{_near(path)} cannot be read: {error.strerror}", help="fix it, or remove it"
         ) from error
 
 
@@ -104,7 +103,7 @@ def _toml(path: Path) -> dict[str, Any]:
         return tomllib.loads(_content(path).decode("utf-8"))
     except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
         reason = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
-        raise UsageError(f"{_near(path)} is not TOML: {reason}", help="mend that place") from error
+        raise UsageError(f"{_near(path)} is not TOML: {reason}", help="fix that place") from error
 
 
 def _checked(path: Path, table: Any, *, prefix: str) -> Project:
@@ -131,7 +130,7 @@ def _mistake(error: Any, prefix: str) -> tuple[str, str]:
         where = f"{key}: " if names or prefix else ""
         there = f"the keys there are {', '.join(known)}"
         if names == ["gates"] and not near:
-            there = f"a limit of some rules stands under {key}.rules; {there}"
+            there = f"put a limit for some rules under {key}.rules; {there}"
         return f"{where}there is no key {unknown!r}", (
             f"did you mean {near[0]}? {there}" if near else there
         )

@@ -61,7 +61,7 @@ def project_text(
         "gates": {"max_flip_rate": flip_rate},
     }
     lines = [
-        "# What sears commands use where the command line says nothing; paths begin at this folder."
+        "# Defaults of sears commands; options override them. Paths are relative to this folder."
     ]
     for name, values in tables.items():
         entries = {key: value for key, value in values.items() if value}

@@ -105,7 +105,7 @@ def test_an_audit_in_which_no_rule_fires_says_what_to_look_at(folder: Path) -> N
     (folder / "rules.sear").write_text("rule book: novel -> book\n", "utf-8")
     done = audit()
     assert done.exit_code == 0, done.output
-    assert "no rule fires: is it the right column" in done.output
+    assert "no rule fires: is this the right column" in done.output
     assert "no rule changes a row that the model gets right." in done.output
     assert "rate (95%)" not in done.output
     assert "of 0 rows" not in done.output
@@ -169,7 +169,7 @@ def test_a_run_that_broke_off_goes_on_where_it_was(folder: Path) -> None:
     done = audit("--batch-size", "10", model="failing")
     assert isinstance(done.exception, ModelError)
     assert "no room" in str(done.exception)
-    assert "what was found out so far is in out.partial: --resume goes on" in done.stderr
+    assert "the results so far are in out.partial; --resume continues" in done.stderr
     assert not (folder / "out").exists()
     assert (folder / "out.partial" / "predictions.sqlite3").exists()
     asked = folder / "asked.txt"
@@ -177,8 +177,8 @@ def test_a_run_that_broke_off_goes_on_where_it_was(folder: Path) -> None:
     (folder / "room").touch()
     done = audit("--batch-size", "10", model="failing")
     assert isinstance(done.exception, UsageError), "hours of work are not removed unasked"
-    assert "out.partial holds an interrupted run, last at work" in done.exception.message
-    assert "--resume goes on with it, --restart removes it" in done.exception.help
+    assert "out.partial holds an interrupted run, last active" in done.exception.message
+    assert "--resume continues it; --restart removes it" in done.exception.help
     done = audit("--batch-size", "10", "--resume", model="failing")
     assert done.exit_code == 0, done.output
     # The forty rows were not asked about again, only their rewrites.
@@ -261,7 +261,7 @@ def test_a_file_of_a_folder_that_is_no_data_is_named_with_it(folder: Path) -> No
     (folder / "rows" / "notes.md").write_text("hello", "utf-8")
     done = audit("--data", "rows")
     assert isinstance(done.exception, UsageError)
-    assert done.exception.message == "the name of rows/notes.md does not tell its format"
+    assert done.exception.message == "the name of rows/notes.md does not show its format"
 
 
 def test_what_a_model_prints_is_no_part_of_what_is_printed(folder: Path) -> None:
@@ -423,7 +423,7 @@ def test_rows_that_the_rules_were_found_on_are_named_as_such(folder: Path) -> No
 def test_rows_that_contradict_each_other_are_told(folder: Path) -> None:
     with (folder / "test.csv").open("a", encoding="utf-8") as file:
         file.write("part 0 movie 1,no,a\n")
-    note = "2 rows say the same as another row and have another label, such as rows 2 and 41"
+    note = "2 rows have the text of another row and another label, such as rows 2 and 41"
     done = audit()
     assert f"{note} ('yes' and 'no')" in " ".join(done.stderr.split())
     assert any(each.startswith(note) for each in found(folder)["notes"])

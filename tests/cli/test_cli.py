@@ -219,7 +219,7 @@ def test_apply_takes_shipped_rulesets_by_name(run: Run, tmp_path: Path) -> None:
         (["audti", "wh.sear"], "Did you mean 'audit'?"),
         (
             ["apply", "wh.sear", "rows.csv", "-o", "o.csv", "--delimiter", ";"],
-            "first line of a csv",
+            "it is read off the first line",
         ),
         (["check", "wh.sear", "--encoding", "cp1252"], "as UTF-8"),
         (
@@ -243,7 +243,9 @@ def test_wrong_use_is_exit_2_with_a_message_and_no_output(
 def test_rules_of_which_none_fires_are_told_with_what_to_look_at(run: Run, tmp_path: Path) -> None:
     (tmp_path / "rows.txt").write_text("Der Film war gut.\n", "utf-8")
     told = run("apply", "wh.sear", "rows.txt", "-o", "o.jsonl").stderr
-    assert "no rule fires: is it the right column, and in the language of the rules?" in told
+    assert (
+        "no rule fires: is this the right column, and is it in the language of the rules?" in told
+    )
     (tmp_path / "rows.txt").write_text("What color is it?\n", "utf-8")
     assert "no rule fires" not in run("apply", "wh.sear", "rows.txt", "-o", "p.jsonl").stderr
 
@@ -254,7 +256,7 @@ def test_rules_of_a_chain_that_undo_each_other_are_told(run: Run, tmp_path: Path
     command = ("apply", "undo.sear", "rows.txt", "-o", "out.txt", "--mode", "chain")
     told = run(*command).stderr
     assert "4 rows read, 1 changed by 1 rule (2 silent)" in told
-    assert "2 rows as before, since rules undo there what rules before them did" in told
+    assert "2 rows unchanged, as later rules undo what earlier ones did" in told
     assert json.loads(run(*command, "--json").stdout)["undone"] == 2
     (tmp_path / "rows.txt").write_text("A movie.\n", "utf-8")
     told = run(*command).stderr
@@ -349,11 +351,11 @@ def test_the_summary_says_what_became_of_spans(run: Run, tmp_path: Path) -> None
     command = ("apply", "film.sear", "rows.jsonl", "-o", "o.jsonl", "--span", "text=at")
     kept = run(*command, "--mode", "chain", "--column", "text")
     assert kept.returncode == 0
-    assert "1 value passed over: there is no text\n" in kept.stderr
-    assert "1 row kept, without the rules that would touch a span\n" in kept.stderr
-    assert "1 row with a span that is not where it says\n" in kept.stderr
+    assert "1 value skipped: there is no text\n" in kept.stderr
+    assert "1 row kept without the rules that would touch a span\n" in kept.stderr
+    assert "1 row with a span that is not at its position\n" in kept.stderr
     assert "  row 1: rule film would touch the span 'movie'\n" in kept.stderr
-    assert "  row 2: the text at 1 is not 'movie'\n" in kept.stderr
+    assert "  row 2: the text at position 1 is not 'movie'\n" in kept.stderr
     written = [json.loads(line) for line in (tmp_path / "o.jsonl").read_text("utf-8").splitlines()]
     assert written == [
         {"text": "Which a movie", "at": [{"text": "movie", "answer_start": 8}]},
@@ -399,7 +401,7 @@ def test_a_wrong_article_is_told_with_the_option_that_mends_it(
         (tmp_path / "a.sear").write_text(f"{rules}\n", "utf-8")
         done = run("apply", "a.sear", "a.txt", "-o", "o.jsonl", "--mode", mode)
         assert done.returncode == 0
-        return "`option repair = on` at the top of the rule file mends that" in done.stderr
+        return "`option repair = on` at the top of the rule file fixes that" in done.stderr
 
     assert told("great -> awesome")
     assert told("idea -> day")
@@ -418,9 +420,7 @@ def test_texts_in_which_composed_characters_are_missed_are_counted(
     (tmp_path / "a.txt").write_text("a café\na cafe\u0301\nno\n", "utf-8")
     for mode in ("each", "chain"):
         told = run("apply", "a.sear", "a.txt", "-o", "o.txt", "--mode", mode).stderr
-        assert (
-            "1 text not in NFC, where the composed characters of the rules (é) do not match" in told
-        )
+        assert "1 text not in NFC, so composed characters in the rules (é) do not match" in told
         assert "NFC" not in run("apply", "b.sear", "a.txt", "-o", "o.txt", "--mode", mode).stderr
 
 
@@ -428,13 +428,13 @@ def test_empty_names_are_told(run: Run, tmp_path: Path) -> None:
     for command in ("check", "test", "fmt", "rules"):
         done = run(command, "")
         assert done.returncode == 2
-        assert "an empty name stands for no rules" in done.stderr
+        assert "the name of the rules is empty" in done.stderr
     for arguments in (("", "rows.csv", "-o", "o.csv"), ("wh.sear", "", "-o", "o.csv"),
                       ("wh.sear", "rows.csv", "-o", "")):  # fmt: skip
         done = run("apply", *arguments, "--column", "text")
         assert done.returncode == 2
-        assert "an empty name" in done.stderr
-    assert "an empty name is not a file" in run("diff", "wh.sear", "wh.sear", "--on", "").stderr
+        assert "the file name is empty" in done.stderr
+    assert "the file name is empty" in run("diff", "wh.sear", "wh.sear", "--on", "").stderr
     assert not (tmp_path / "o.csv").exists()
 
 
@@ -463,7 +463,7 @@ def test_an_empty_path_is_no_folder(run: Run, tmp_path: Path, arguments: tuple[s
     before = sorted(tmp_path.iterdir())
     done = run(*arguments)
     assert done.returncode == 2
-    assert done.stderr.startswith("sears: an empty name is not a file\n")
+    assert done.stderr.startswith("sears: the file name is empty\n")
     assert sorted(tmp_path.iterdir()) == before
 
 
@@ -478,7 +478,14 @@ def test_a_summary_calls_a_rule_without_a_name_by_its_text(run: Run, tmp_path: P
 def test_many_options_stand_under_headings_and_arguments_nowhere_twice(run: Run) -> None:
     told = run("audit", "--help").stdout
     heads = [line for line in told.splitlines() if line and line.endswith(":") and line[0] != " "]
-    assert heads == ["Rows:", "Model:", "Options:", "Paraphrases and scores:", "The run:"]
+    assert heads == [
+        "Rows:",
+        "Model:",
+        "Options:",
+        "Paraphrases and scores:",
+        "The run:",
+        "Example:",
+    ]
     assert told.count("RULES...") == 1
     assert told.index("The run:") < told.index("--help")
     assert "\nOptions:\n" in run("check", "--help").stdout
@@ -499,7 +506,7 @@ def test_a_second_model_to_search_is_not_left_out_unsaid(tmp_path: Path) -> None
         "-o", "found.sear", folder=tmp_path,
     )  # fmt: skip
     assert done.returncode == 2
-    assert "searched as one: every:one:predict,other:predict" in done.stderr
+    assert "give them as one: every:one:predict,other:predict" in done.stderr
 
 
 def options_of(group: click.Group, context: click.Context) -> Iterator[tuple[str, click.Option]]:

@@ -55,7 +55,7 @@ def test_how_many_rows_were_tried_is_told(folder: Path) -> None:
     (folder / "others.csv").write_text("text,label\n" + "".join(lines), "utf-8")
     code, told = discover(folder, "label", data="others.csv")
     assert code == 2
-    assert "of 16 rows tried (of 60 rows of others.csv) the model has none right" in told
+    assert "of 16 rows tried (of 60 rows of others.csv) the model gets none right" in told
 
 
 def test_a_file_that_is_not_there_is_told_before_an_interrupted_run(folder: Path) -> None:

@@ -65,7 +65,7 @@ def _advice(folder: Path) -> list[str]:
     """What is said beside that, where a part of the output is done."""
     if not (folder / "out.jsonl.sears-partial" / "00000000.part").exists():
         return []
-    return ["what is done so far is in out.jsonl.sears-partial: --resume goes on"]
+    return ["the finished parts are in out.jsonl.sears-partial; --resume continues from there"]
 
 
 @pytest.mark.parametrize(
@@ -347,7 +347,7 @@ def test_a_full_disk_behind_what_is_printed_is_one_line(tmp_path: Path, argument
         2,
         [
             "sears: the output could not be written: No space left on device",
-            "  = help: make room where it is written to, then run the same command again",
+            "  = help: make room where it is written, then run the command again",
         ],
     )
 

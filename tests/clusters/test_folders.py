@@ -72,13 +72,13 @@ def test_a_part_of_another_schema_is_told_and_the_others_are_done(place: Path) -
     assert done.returncode == 2
     told = "in/part-1.parquet has another schema than part-0.parquet: column label is string"
     assert told in done.stderr
-    assert "1 of 3 parts could not be done" in done.stderr
+    assert "1 of 3 files failed" in done.stderr
     assert sorted(os.listdir(place / "out")) == ["_sears", "part-0.parquet", "part-2.parquet"]
     other = other.drop_columns(["label"]).rename_columns(["id", "body"])
     pyarrow.parquet.write_table(other, odd)
     each = call("apply", "r.sear", "in", "-o", "each", folder=place)
     assert each.returncode == 2
-    assert "part-0.parquet: column text is not there, not string" in each.stderr
+    assert "part-0.parquet: column text is missing, not string" in each.stderr
     odd.write_bytes(right)
     before = (place / "out" / "part-0.parquet").stat().st_mtime_ns
     again = call(*command, "--resume", "--json", folder=place)
@@ -100,13 +100,13 @@ def test_a_part_without_the_column_is_told_by_its_name(place: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["in", "-o", "-"], "what becomes of a folder is a folder"),
-        (["in", "-o", "out", "--limit", "3"], "--limit counts the rows of a file"),
-        (["in", "-o", "in"], "in is there already and has files"),
-        (["in", "-o", "out", "--address", "auto"], "write --engine ray too"),
-        (["in/part-0.parquet", "-o", "out", "--engine", "ray"], "--engine ray works on folders"),
-        (["in", "-o", "out", "--engine", "ray", "--jobs", "2"], "--jobs is of one machine"),
-        (["none://x", "-o", "out"], "none://x is not an address of a folder"),
+        (["in", "-o", "-"], "the output of a folder is a folder"),
+        (["in", "-o", "out", "--limit", "3"], "--limit is for a single file"),
+        (["in", "-o", "in"], "in exists and is not empty"),
+        (["in", "-o", "out", "--address", "auto"], "--address needs --engine ray"),
+        (["in/part-0.parquet", "-o", "out", "--engine", "ray"], "--engine ray takes a folder"),
+        (["in", "-o", "out", "--engine", "ray", "--jobs", "2"], "--jobs is for one machine"),
+        (["none://x", "-o", "out"], "none://x is not the address of a folder"),
         (["hdfs://127.0.0.1:1/x", "-o", "out"], "hdfs://127.0.0.1:1/x cannot be reached"),
         (
             ["in", "-o", "out", "--engine", "ray", "--address", "127.0.0.1:1"],
@@ -145,7 +145,7 @@ def test_each_part_is_augmented_as_it_is_alone(place: Path) -> None:
 def test_what_counts_over_all_parts_is_not_augmented(place: Path) -> None:
     done = call("augment", "r.sear", "in", "-o", "out", "--amount", "5", folder=place)
     assert done.returncode == 2
-    assert "--amount 5 counts new rows of all parts" in done.stderr
+    assert "--amount 5 is for the whole folder" in done.stderr
     (place / "j").mkdir()
     (place / "j" / "a.jsonl").write_text('{"id": 1, "text": "A movie."}\n')
     done = call("augment", "r.sear", "j", "-o", "out", folder=place)

@@ -109,7 +109,7 @@ def test_a_run_that_is_stopped_and_killed_says_how_to_go_on_and_writes_the_same_
     assert process.returncode == 130, told
     assert "Traceback" not in told
     if (folder / "found.sear.partial").exists():
-        assert "is in found.sear.partial: --resume goes on" in told
+        assert "are in found.sear.partial; --resume continues from there" in told
     process = started(folder, "--resume")
     size = seen = -1
     while not size > seen >= 0:
@@ -131,7 +131,7 @@ def test_predictions_made_elsewhere_take_as_many_rounds_as_the_docs_say(
         end = call(*command(model="file:labels.csv"), folder=folder)
         if end.returncode == 0:
             break
-        assert "run your model over labels.inputs.jsonl" in end.stderr
+        assert "run your model on labels.inputs.jsonl" in end.stderr
         rounds += 1
         assert rounds <= 4
         lines = (folder / "labels.inputs.jsonl").read_text("utf-8").splitlines()
@@ -148,6 +148,6 @@ def test_a_time_budget_ends_a_slow_model_and_keeps_what_it_said(folder: Path) ->
     end = call(*command("--budget-seconds", "8", model="film_haters:slow"), folder=folder)
     assert end.returncode == 0, end.stderr
     assert "the time budget cut these stages short: " in end.stderr
-    assert "what was found out is in found.sear.partial: --resume goes on" in end.stderr
+    assert "the results so far are in found.sear.partial; --resume continues" in end.stderr
     assert "the model gets " in end.stderr
     assert (folder / "found.sear.partial" / "predictions.sqlite3").exists()

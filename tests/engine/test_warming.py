@@ -117,5 +117,5 @@ def test_a_warm_up_says_what_it_compiled(tmp_path: Path, monkeypatch: pytest.Mon
     assert " compiled in " in told
     assert waiting.startswith("compiling the inner loops")
     told, waiting = run(SEARS, "warm-up", NUMBA_CACHE_DIR=chosen)
-    assert " were compiled already" in told
+    assert " are compiled already" in told
     assert waiting == ""

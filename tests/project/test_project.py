@@ -218,7 +218,7 @@ def test_above_a_folder_in_no_repository_nothing_is_looked_for(folder: Path) -> 
 
 def test_two_project_files_of_one_folder_are_an_error(folder: Path) -> None:
     error = refused("pyproject.toml", "[tool.sears]\n")
-    assert "sears.toml and [tool.sears] of pyproject.toml are two project files" in error.message
+    assert "sears.toml and [tool.sears] in pyproject.toml are two project files" in error.message
 
 
 # ---------------------------------------------------------------- errors that teach
@@ -238,11 +238,11 @@ def test_two_project_files_of_one_folder_are_an_error(folder: Path) -> None:
          "set, entities, or within:AMOUNT"),
         ("[use]\ndata = 'tset'\n[datasets]\ntest = 'a.csv'",
          "use.data is 'tset', which [datasets] does not define (test)", ""),
-        ("[datasets]\n'a/b' = 'a.csv'", "a name has letters", ""),
-        ("[datasets", "is not TOML", "mend that place"),
-        ("a = " + "[" * 100_000, "is not TOML", "mend that place"),
+        ("[datasets]\n'a/b' = 'a.csv'", "a name is made of letters", ""),
+        ("[datasets", "is not TOML", "fix that place"),
+        ("a = " + "[" * 100_000, "is not TOML", "fix that place"),
         ("[gates]\n'severity:high' = '2%'", "gates: there is no key 'severity:high'",
-         "a limit of some rules stands under gates.rules"),
+         "put a limit for some rules under gates.rules"),
     ],
     ids=range(12),
 )  # fmt: skip
@@ -310,14 +310,14 @@ def test_a_project_file_runs_and_sends_nothing_by_itself(
     for named in ((), ("--model", "films")):
         done = run(command, *named, *words)
         assert isinstance(done.exception, UsageError)
-        assert "which a file may not have done unasked" in done.exception.message
+        assert "that needs your consent" in done.exception.message
         assert f"--model {spec}" in done.exception.help
     assert not (folder / "ran").exists()
 
 
 def test_consent_is_for_one_file_and_one_model(folder: Path) -> None:
     assert run("trust", "--show").exception is None
-    with pytest.raises(UsageError, match="unasked"):
+    with pytest.raises(UsageError, match="that needs your consent"):
         taken("audit")
     told = run("trust").output
     assert "models.films imports the module brittle_films and calls predict" in told
@@ -326,13 +326,13 @@ def test_consent_is_for_one_file_and_one_model(folder: Path) -> None:
     taken("audit")
     changed = PROJECT.replace("brittle_films:predict", "brittle_films:other")
     (folder / "sears.toml").write_text(changed, "utf-8")
-    with pytest.raises(UsageError, match="unasked"):
+    with pytest.raises(UsageError, match="that needs your consent"):
         taken("audit")
     (folder / "sears.toml").write_text(PROJECT + "# A remark.\n", "utf-8")
     taken("audit")
     os.rename(folder, folder.with_name("elsewhere"))
     os.chdir(folder.with_name("elsewhere"))
-    with pytest.raises(UsageError, match="unasked"):
+    with pytest.raises(UsageError, match="that needs your consent"):
         taken("audit")
 
 
@@ -344,7 +344,7 @@ def test_another_request_map_has_to_be_agreed_to(folder: Path) -> None:
     trusted()
     assert taken("audit", "--model", "remote")["request_map"] == "map.toml"
     (folder / "map.toml").write_text('body = "$texts"\nheaders = {k = "$env.KEY"}\n', "utf-8")
-    with pytest.raises(UsageError, match="unasked"):
+    with pytest.raises(UsageError, match="that needs your consent"):
         taken("audit", "--model", "remote")
 
 
@@ -364,11 +364,11 @@ def test_nothing_is_written_outside_of_its_folder(folder: Path, place: str) -> N
     audits = PROJECT.replace('"audits/last"', f'"{place}"')
     (folder / "sears.toml").write_text(audits, "utf-8")
     trusted()
-    with pytest.raises(UsageError, match="nothing written outside"):
+    with pytest.raises(UsageError, match="outputs only in its own folder"):
         taken("audit")
     predictions = PROJECT.replace("brittle_films:predict", f"file:{place}/answers.csv")
     (folder / "sears.toml").write_text(predictions, "utf-8")
-    with pytest.raises(UsageError, match="nothing written outside"):
+    with pytest.raises(UsageError, match="outputs only in its own folder"):
         taken("audit")
 
 
@@ -424,11 +424,11 @@ def test_at_a_terminal_init_asks_and_proposes(folder: Path) -> None:
     os.close(theirs)
     said = b""
     for question, answer in (
-        (b"labelled rows, a file [data/dev.csv]: ", b""),
-        (b"the column of texts [said]: ", b""),
-        (b"the column of labels", b"gold"),
-        (b"the model, such as my_model:predict (empty: later): ", b"brittle_films:predict"),
-        (b"rules of your own, a file or a folder (empty: later) [rules]: ", b""),
+        (b"file of labelled rows [data/dev.csv]: ", b""),
+        (b"text column [said]: ", b""),
+        (b"label column", b"gold"),
+        (b"model, such as my_model:predict (empty: add it later): ", b"brittle_films:predict"),
+        (b"your own rules, a file or a folder (empty: add them later) [rules]: ", b""),
     ):
         while question not in said or not said.endswith(b": "):
             said += os.read(ours, 4096)
@@ -457,7 +457,7 @@ def test_init_replaces_nothing(folder: Path) -> None:
     [
         (("--data", "nowhere.csv"), "nowhere.csv"),
         (("--data", "data/dev.csv", "--label", "glod"), "no column 'glod'"),
-        ((), "no rows to name"),
+        ((), "no file of rows"),
         (("--data", "data/dev.csv", "--model", "critic"), "'critic' does not name a model"),
         (("--data", "data/dev.csv", "--rules", "nope"), "ruleset is called nope"),
     ],

@@ -187,7 +187,7 @@ def test_less_than_was_wanted_is_said(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (("-o", "out.txt"), "plain text holds one column"),
+        (("-o", "out.txt"), "plain text has only one column"),
         (("-o", "out.csv", "--column", "txet"), "did you mean 'text'"),
         (("-o", "out.csv", "--amount", "some"), "not an amount"),
         (("-o", "out.csv", "--column", "label"), "no rule changes a row"),

@@ -197,7 +197,7 @@ def test_a_folder_of_rulesets_is_not_one(folder: Path) -> None:
         .exception
     )
     assert isinstance(error, SearsError)
-    assert error.message == ". stands for 2 files, and one is wanted here"
+    assert error.message == ". is 2 rule files, but one is needed here"
 
 
 def test_journals_are_brought_together(folder: Path) -> None:

@@ -39,25 +39,26 @@ class AdversariesOptions(SearchingOptions):
 @model_options
 @click.option("-o", "--output", required=True, type=FilePath(),
               help="The file to write: csv, tsv, jsonl, parquet or arrow.")  # fmt: skip
-@click.option("--top", type=click.IntRange(min=1), default=1, help="Most adversaries of a row.")
+@click.option("--top", type=click.IntRange(min=1), default=1, help="Most adversaries per row.")
 @click.option("--unit", type=click.Choice(["text", "sentence"]), default="text",
-              help="What is reworded at once. With sentence each sentence by itself, once; those "
-              "that hold what is protected stay.")  # fmt: skip
+              help="What is reworded at once: the text, or each sentence by itself, once; "
+              "sentences that hold protected content stay as they are.")  # fmt: skip
 @click.option("--avoid-important", type=click.IntRange(min=0), default=0, metavar="N",
-              help="Reword without the N words of each row that the answer hangs on most, found by "
-              "leaving out one word at a time; the model has to say how sure it is.")  # fmt: skip
-@click.option("--all", "every", is_flag=True, help="With --unit sentence or --avoid-important: "
-              "also rewordings that do not flip, and those of rows that the model has "
-              "wrong.")  # fmt: skip
-@click.option("--seed", type=int, default=0, help="Decides which rows --sample draws.")
+              help="Reword without the N words of each row that the answer depends on most, found "
+              "by leaving out one word at a time; the model has to say how sure it "
+              "is.")  # fmt: skip
+@click.option("--all", "every", is_flag=True,
+              help="With --unit sentence or --avoid-important: also write rewordings that do not "
+              "flip, and those of rows that the model gets wrong.")  # fmt: skip
+@click.option("--seed", type=int, default=0, help="The seed of which rows --sample draws.")
 @click.option("--budget-seconds", type=click.FloatRange(0, min_open=True),
-              help="Time for the search.")  # fmt: skip
+              help="Stop the search after this many seconds.")  # fmt: skip
 def adversaries_command(output: Path, *, top: int, **options: Any) -> None:
-    """Write paraphrases that flip the model: of each row that it has right, the best.
+    """Write the paraphrases that flip a model: the best one of each row that it gets right.
 
-    Columns: row (from 1), original, adversary, score, label, prediction; where sentences are
-    reworded or words avoided also before: what the model says of the original, flips, and words:
-    those that were avoided, with their weights.
+    Columns: row (from 1), original, adversary, score, label, prediction. With --unit sentence or
+    --avoid-important also: before (the model's answer to the original), flips, and words (those
+    that were avoided, with their weights).
     """
     began = time.monotonic()
     need_discovery()

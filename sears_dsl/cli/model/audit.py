@@ -114,65 +114,65 @@ class AuditOptions(AskingOptions, shared.EngineOptions):
 @scored_options
 @click.option("-o", "--output", default="audit", metavar="FOLDER",
               type=shared.FilePath(file_okay=False),
-              help="Where audit.json, audit.md, audit.html and junit.xml go.")  # fmt: skip
+              help="The folder for audit.json, audit.md, audit.html and junit.xml.")  # fmt: skip
 @click.option("--summary", metavar="FILE", type=shared.FilePath(dir_okay=False),
               help="Append a summary for a pull request to this file, such as "
               "\"$GITHUB_STEP_SUMMARY\".")  # fmt: skip
 @click.option("--max-flip-rate", callback=shared.read_share, metavar="RATE",
-              help="Limit of each rule that expects `same`: the share that it may "
-              "flip of the right rows that it changes.")  # fmt: skip
+              help="The limit of each rule that expects `same`: the share it may flip of the right "
+              "rows that it changes.")  # fmt: skip
 @click.option("--max-miss-rate", callback=shared.read_share, metavar="RATE",
-              help="Limit of each rule that expects `flip` or `label`: how often the "
-              "model may not do so. By default as --max-flip-rate.")  # fmt: skip
+              help="The limit of each rule that expects `flip` or `label`: how often the model may "
+              "miss that. By default as --max-flip-rate.")  # fmt: skip
 @click.option("--max-rows-flipped", callback=shared.read_share, metavar="RATE",
-              help="Limit of all rules that expect `same` together: the share of right rows "
+              help="The limit of all rules that expect `same` together: the share of right rows "
               "that any of them may flip.")  # fmt: skip
 @click.option("--gate", "own", multiple=True, metavar="SELECTOR=RATE",
-              help="A limit of some rules: film=2% by its id, tag:NAME=5%, severity:high=1%. Or a "
-              "demand of robustness, before an id, template:ID, tag:NAME or all: "
-              "robust:tag:negation=20% and invariant:… say how far accuracy may fall, local:… the "
-              "least share of robust rows, mean:… and corrected:… the least accuracy, "
-              "above-constant:… the least lead on a constant answer; repeatable.")  # fmt: skip
+              help="A limit for some rules: film=2% by id, tag:NAME=5%, severity:high=1%. Or a "
+              "demand on robustness, before an id, template:ID, tag:NAME or all: "
+              "robust:tag:negation=20% and invariant:… limit how far accuracy may fall, local:… "
+              "sets the least share of robust rows, mean:… and corrected:… the least accuracy, "
+              "above-constant:… the least lead over a constant answer; repeatable.")  # fmt: skip
 @click.option("--tolerance", callback=shared.read_share, metavar="RATE",
-              help="Report semantic robustness: how far accuracy may fall on rewrites. A gate is "
-              "--gate robust:all=RATE.")  # fmt: skip
+              help="Report semantic robustness, where accuracy may fall this far on rewrites. To "
+              "gate on it, use --gate robust:all=RATE.")  # fmt: skip
 @click.option("--draws", type=click.IntRange(min=1), default=1, metavar="N",
-              help="Draw noise so many times, and show the mean and the worst.")  # fmt: skip
+              help="Draw noise N times, and show the mean and the worst.")  # fmt: skip
 @click.option("--rates", metavar="RATES",
               help="Also measure rules that draw at these rates, such as 5%,10%,25%.")  # fmt: skip
 @shared.oracle_option
 @click.option("--judge-by", type=click.Choice(["rate", "evidence", "proof"]), default="rate",
-              help="rate: a rule fails when its rate is above the limit; evidence: when there is "
-              "evidence that it is; proof: when there is no proof that it is not.")  # fmt: skip
+              help="rate: a rule fails if its rate is above the limit; evidence: if there is "
+              "evidence that it is; proof: unless there is proof that it is not.")  # fmt: skip
 @click.option("--min-support", type=click.IntRange(min=1), default=20,
-              help="Do not judge a rule that changes fewer rows which are right.")  # fmt: skip
-@click.option("--require-support", is_flag=True, help="Fail when a rule cannot be judged.")
+              help="Do not judge a rule that changes fewer right rows than this.")  # fmt: skip
+@click.option("--require-support", is_flag=True, help="Fail if a rule cannot be judged.")
 @click.option("--slice", "columns", multiple=True, metavar="COLUMN",
-              help="A column of the data to show results by, or words(COLUMN), "
-              "first-word(COLUMN), agreement(COLUMN), grade(COLUMN); words(answer) is of the "
-              "model's answers; repeatable.")  # fmt: skip
+              help="A column of the data to show results by, or words(COLUMN), first-word(COLUMN), "
+              "agreement(COLUMN), grade(COLUMN); words(answer) counts the words of the model's "
+              "answers; repeatable.")  # fmt: skip
 @click.option("--score-at-most", type=click.IntRange(min=1), default=100,
-              help="Score at most so many rewrites of a rule, drawn at random.")  # fmt: skip
+              help="Score at most this many rewrites of each rule, drawn at random.")  # fmt: skip
 @click.option("--sure-from", type=click.FloatRange(0, 1), default=0.9,
-              help="Confidence from which on the model counts as sure.")  # fmt: skip
+              help="The confidence from which the model counts as sure.")  # fmt: skip
 @click.option("--examples", type=click.IntRange(min=0), default=10,
-              help="Keep so many examples of each rule.")  # fmt: skip
+              help="Keep at most this many examples of each rule.")  # fmt: skip
 @shared.engine_options
 @shared.scope_option
 @shared.unit_option
-@click.option("--seed", type=int, default=0, help="Decides what is drawn at random.")
+@click.option("--seed", type=int, default=0, help="The seed of all that is drawn at random.")
 @shared.json_option("Print the audit as JSON.")
 @shared.imports_option
 def audit_command(
     rules: tuple[str, ...], *, output: Path, summary: Path | None, **options: Any
 ) -> None:
-    """Measure what rules do to a model, and judge it. Exit 1 when a gate fails or no row is right.
+    """Measure what rules do to a model, and judge it. Exit 1 if a gate fails or no row is right.
 
-    Each rule is applied by itself to every row; a flip is a row that the model has right before
-    and wrong after. Rules that expect another answer are judged by that. A rule that can be tested
-    on few rows only is not judged, and a gate of which nothing could be judged fails. With several
-    models each has an audit in a folder of its own, and a grid shows all of them. The files of a
-    folder are one dataset; with --engine ray workers apply the rules, and the model is asked here.
+    Each rule is applied by itself to every row. It flips a row if the model gets the row right and
+    the rewrite wrong; a rule that expects another answer is judged by that. A rule that changes
+    too few right rows is not judged, and a gate that has nothing to judge fails. Several models
+    get an audit each, in a folder of its own, and a grid of all. The files of a folder are one
+    dataset; with --engine ray, workers apply the rules, and the model is asked on this machine.
     """
     from sears_dsl.catalogue import load_rulesets, require_together
 

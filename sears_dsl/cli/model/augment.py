@@ -56,20 +56,20 @@ class AugmentOptions(AugmentationOptions, shared.EngineOptions):
     "rules_and_data", cls=ProjectArgument, nargs=-1, required=True, metavar="RULES... DATA"
 )
 @click.option("-o", "--output", "written", required=True, metavar="OUTPUT",
-              help="The file to write; a manifest goes beside it. Of a folder, a new "
+              help="The file to write, with a manifest beside it; for a folder, a new "
               "folder.")  # fmt: skip
 @shared.output_format_option
-@click.option("--only-new", is_flag=True, help="Write the new rows alone.")
-@click.option("--resume", is_flag=True, help="A folder: go on with an interrupted run.")
+@click.option("--only-new", is_flag=True, help="Write only the new rows.")
+@click.option("--resume", is_flag=True, help="For a folder: continue an interrupted run.")
 @shared.engine_options
 @augmentation_options
 def augment_command(rules_and_data: tuple[str, ...], written: str, **options: Any) -> None:
     """Add rewrites of its own rows to training data.
 
-    The rows of DATA come first, as they are; then a row for each rewrite that was chosen. Its label
-    is that of its source, or what the rule's `expect` makes of it. The columns source_row,
-    source_rule and source_ruleset say of every row where it comes from. Of a folder each file is
-    augmented by itself; --engine ray spreads them over workers.
+    The rows of DATA come first, as they are; then a row for each rewrite that was chosen, with the
+    label of its source, or the one that the rule's `expect` makes of it. The columns source_row,
+    source_rule and source_ruleset say where each row comes from. In a folder, each file is
+    augmented by itself; --engine ray spreads the files over workers.
     """
     from sears_dsl.data.dataset import format_of, with_delimiter, write_columns
     from sears_dsl.paraphrasing.for_rules import compile_with_sources

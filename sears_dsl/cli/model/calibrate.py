@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from sears_dsl.cli.commands import ExampleCommand
 from sears_dsl.cli.model.score import pairs_options
 from sears_dsl.cli.options.shared import chosen_as, chosen_reading, json_option
 from sears_dsl.cli.screen.console import console, echo_json, plain_table
@@ -24,24 +25,25 @@ _SHOWN = 60
 
 @click.command(
     "calibrate",
+    cls=ExampleCommand,
     epilog="Example: sears calibrate judged.csv --label grade --positive-from 4 --scorer pivot",
 )
 @click.argument("pairs")
 @pairs_options
 @click.option("--label", help="The column of judgements: 1 where the pair means the same, else 0.")
 @click.option("--positive-from", type=float, metavar="GRADE",
-              help="Judgements are grades; from this one on a pair counts as "
+              help="Judgements are grades; this one and higher ones count as "
               "equivalent.")  # fmt: skip
 @click.option("--source", "sources", multiple=True, metavar="NAME",
-              help="Take only judgements whose column `source` says so: pair, pick or rule, as "
+              help="Use only judgements whose column `source` says so: pair, pick or rule, as "
               "`sears vetted --pairs` writes them; repeatable.")  # fmt: skip
 @click.option("--tau", type=click.FloatRange(0, 1), help="Measure this τ instead of fitting one.")
-@json_option("Print everything as JSON, the whole curve included.")
+@json_option("Print everything as JSON, including the whole curve.")
 def calibrate_command(pairs: str, *, tau: float | None, **options: Any) -> None:
-    """Find the threshold τ that human judgements ask for, and how well a scorer agrees with them.
+    """Fit the threshold τ to human judgements, and show how well a scorer agrees with them.
 
-    PAIRS is a file with two columns of text and one of judgements. τ is the value that minimizes
-    the entropy of the two sides into which it splits the judgements.
+    PAIRS is a file with two text columns and one of judgements. τ is the value that minimizes the
+    entropy of the two sides into which it splits the judgements.
     """
     need_discovery()
     from sears_dsl.discovery.parts import load_chosen_scorer

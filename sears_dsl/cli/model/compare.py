@@ -33,19 +33,19 @@ _CHANGES = {"worse": "bold red", "better": "green", "no evidence": "dim", "not c
 @click.argument("after", cls=ProjectArgument, type=FilePath())
 @click.argument("more", nargs=-1, type=FilePath())
 @click.option("-o", "--output", metavar="FOLDER", type=FilePath(file_okay=False),
-              help="Where comparison.json, comparison.md and comparison.html go.")  # fmt: skip
+              help="The folder for comparison.json, comparison.md, comparison.html.")  # fmt: skip
 @click.option("--fail-if-worse", is_flag=True,
-              help="Exit 1 when one is clearly worse than the first (p < 0.05, Holm).")  # fmt: skip
+              help="Exit 1 if one is clearly worse than the first (p < 0.05, Holm).")  # fmt: skip
 @json_option("Print the comparison as JSON.")
-@click.option("--quiet", is_flag=True, help="No summary.")
+@click.option("--quiet", is_flag=True, help="Print no summary.")
 def compare_command(
     before: Path, after: Path, more: tuple[Path, ...], *, output: Path | None, **options: Any
 ) -> None:
-    """Set two audits of the same rows side by side: two models, or two versions of one.
+    """Compare two audits of the same rows: of two models, or of two versions of one.
 
     BEFORE and AFTER are folders that `sears audit` wrote, or the audit.json in them. Each rule is
-    compared on the rows that both models have right, by McNemar's exact test. With MORE audits all
-    are held against the first, and a grid of models and rules comes out.
+    compared on the rows that both models get right, by McNemar's exact test. MORE audits are each
+    compared with the first, in a grid of models and rules.
     """
     from sears_dsl.auditing.comparison import compare, grid
     from sears_dsl.auditing.document import read_audit, read_audits

@@ -65,59 +65,59 @@ class DiscoverOptions(SearchingOptions):
 )
 @model_options
 @click.option("-o", "--output", required=True, type=FilePath(),
-              help="The ruleset to write; a manifest and a report go beside it.")  # fmt: skip
+              help="The ruleset to write, with a manifest and a report beside it.")  # fmt: skip
 @click.option("--paper", is_flag=True,
-              help="Use the order and the settings of the paper (ACL 2018): its score "
-              "and thresholds, the model asked first and without a limit. Other "
-              "options still count.")  # fmt: skip
+              help="Use the order and the settings of the paper (ACL 2018): its score and "
+              "thresholds, with the model asked first and without a limit. Other options still "
+              "apply.")  # fmt: skip
 @click.option("--rules", type=click.IntRange(min=1), default=10,
-              help="Write at most so many rules.")  # fmt: skip
+              help="Write at most this many rules.")  # fmt: skip
 @click.option("--delta", type=click.FloatRange(0, 1, max_open=True), default=0.1,
-              help="Share of a rule's rewrites that may change the meaning "
-              "(score below τ).")  # fmt: skip
+              help="δ, the share of a rule's rewrites that may change the meaning (score below "
+              "τ).")  # fmt: skip
 @click.option("--minimum-flips", type=click.IntRange(min=1),
-              help="Leave out rules that flip fewer rows. By default 3, or 2 where "
-              "fewer than 200 rows are searched; for known rules 2, or 1 where "
-              "fewer than --rules flip enough.")  # fmt: skip
+              help="Leave out rules that flip fewer rows. By default 3, or 2 if fewer than 200 "
+              "rows are searched; for known rules 2, or 1 if fewer than --rules of them flip "
+              "enough.")  # fmt: skip
 @click.option("--minimum-frequency", type=click.FloatRange(0, 1), default=0.005,
-              help="Share of rows in which a rule's left side has to occur.")  # fmt: skip
+              help="The share of rows in which a rule's antecedent has to occur.")  # fmt: skip
 @click.option("--propose-from", type=click.Choice(["paraphrases", "adversaries"]),
               default="paraphrases",
               help="With --paper: what rules are generalized from.")  # fmt: skip
 @click.option("--across", type=click.Choice(["any", "shared", "apart"]), default="any",
-              help="With several models, --model every:SPEC,SPEC: rules that make any of them "
-              "fail, that they share, or that tell them apart.")  # fmt: skip
+              help="With several models, --model every:SPEC,SPEC: find rules that flip any of "
+              "them, that they share, or that tell them apart.")  # fmt: skip
 @click.option("--known", multiple=True, metavar="FILE",
-              help="Rules that people have read: a file, a folder or a shipped ruleset; they are "
-              "tried first, like the shipped ones; repeatable.")  # fmt: skip
+              help="Rules that people have read, to try first, as the shipped ones are: a file, a "
+              "folder or a shipped ruleset; repeatable.")  # fmt: skip
 @click.option("--readings", multiple=True, metavar="JOURNAL", type=FilePath(),
               help="A journal of `sears vet`: what people said of rewrites counts in the judge; "
               "repeatable.")  # fmt: skip
 @click.option("--no-known", is_flag=True, help="Do not try the shipped rules.")
 @click.option("--text", "texts", multiple=True, metavar="FILE",
-              help="Unlabelled rows of the same kind, on which rules are judged; "
+              help="More rows of the same kind, without labels, on which rules are judged; "
               "repeatable.")  # fmt: skip
-@click.option("--text-column", help="The column of texts in the files of --text.")
+@click.option("--text-column", help="The text column in the files of --text.")
 @click.option("--max-questions", type=click.IntRange(min=1), metavar="N",
-              help="Ask the model at most so many questions; by default 20 for each "
-              "row that it has right.")  # fmt: skip
+              help="Ask the model at most N questions; by default 20 for each row that it gets "
+              "right.")  # fmt: skip
 @click.option("--holdout", type=click.FloatRange(0, 1, max_open=True),
-              help="Share of the right rows that take no part in the search, and show "
-              "what the rules do elsewhere; 0 for none. By default 0.3, and none "
-              "of fewer than a hundred.")  # fmt: skip
-@click.option("--seed", type=int, default=0, help="Decides which rows are held out and drawn.")
+              help="The share of right rows that are held out of the search, to show what the "
+              "rules do elsewhere; 0 for none. By default 0.3, or 0 if fewer than a hundred rows "
+              "are right.")  # fmt: skip
+@click.option("--seed", type=int, default=0, help="The seed of which rows are held out and drawn.")
 @click.option("--budget-seconds", type=click.FloatRange(0, min_open=True),
-              help="Stop the search after so long, and write the best found until "
+              help="Stop the search after this many seconds, and write the best rules up to "
               "then.")  # fmt: skip
 @click.option("--yes", is_flag=True, help="Do not ask before a long search.")
 @json_option("Print the manifest as JSON.")
 def discover_command(output: Path, **options: Any) -> None:
-    """Find the few rules that make a model fail most without changing the meaning.
+    """Find the few rules that flip a model most without changing the meaning.
 
-    Rules that people have read before are tried first. Then rows that the model has right are
-    reworded by translation models, and each change of words becomes a candidate. The model is
-    asked only about candidates that keep the meaning on much text. The rules that together flip
-    most rows are written as a ruleset, with a manifest and a report.
+    Known rules, which people have read before, are tried first. Then translation models reword the
+    rows that the model gets right, and each change of words becomes a candidate. The model is
+    asked only about candidates that keep the meaning on many texts. The rules that together flip
+    the most rows are written as a ruleset, with a manifest and a report.
     """
     began = time.monotonic()
     need_discovery()

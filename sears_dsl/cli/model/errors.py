@@ -20,26 +20,26 @@ if TYPE_CHECKING:
 )
 @click.argument("audits", nargs=-1, required=True, type=shared.FilePath())
 @click.option("--data", metavar="FILE",
-              help="The rows that were audited: without them texts are unknown.")  # fmt: skip
+              help="The rows that were audited; without them, texts are unknown.")  # fmt: skip
 @click.option("--format", "file_format",
-              help="Format of --data, where its name does not tell.")  # fmt: skip
+              help="The format of --data, if its name does not show it.")  # fmt: skip
 @shared.reading_options
 @click.option("--feature", "features", multiple=True, metavar="COLUMN",
-              help="A further feature: a column of the data, or what is computed of one, as for "
+              help="Another feature: a column of the data, or what is computed of one, as for "
               "`sears audit --slice`; repeatable.")  # fmt: skip
 @click.option("--seed", type=int, default=0,
-              help="Decides which rows are learned from, and what is shuffled.")  # fmt: skip
+              help="The seed of which rows are learned from, and what is shuffled.")  # fmt: skip
 @click.option("-o", "--output", metavar="FOLDER", type=shared.FilePath(file_okay=False),
-              help="Where errors.json, errors.md and errors.html go.")  # fmt: skip
+              help="The folder for errors.json, errors.md and errors.html.")  # fmt: skip
 @shared.json_option("Print what was learned as JSON.")
-@click.option("--quiet", is_flag=True, help="No summary.")
+@click.option("--quiet", is_flag=True, help="Print no summary.")
 def errors_command(audits: tuple[Path, ...], *, output: Path | None, **options: Any) -> None:
-    """Learn what predicts that a model fails, and say how well it does.
+    """Learn what predicts a model's errors, and report how well it does.
 
-    AUDITS are folders that `sears audit` wrote, or the audit.json in them, of the same rows: of one
-    model or of several. Each answer is an instance: wrong or right, with its rule, the words of the
-    answer, the model's confidence, and with --data question type, lengths and readability. Gradient
-    boosting is judged in ten folds against always saying what most answers are.
+    AUDITS are folders that `sears audit` wrote, or the audit.json in them, of the same rows and of
+    one or several models. Each answer, wrong or right, is an instance, with its rule, the words of
+    the answer and the model's confidence; with --data also question type, lengths and readability.
+    In ten folds, gradient boosting is compared with always predicting what most answers are.
     """
     need_learning()
     from sears_dsl.auditing.document import read_audits

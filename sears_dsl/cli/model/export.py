@@ -19,19 +19,20 @@ from sears_dsl.runtime.files import write_atomically
 @click.option("--data", metavar="FILE",
               help="The rows to test rules on; templates need none.")  # fmt: skip
 @click.option("-o", "--output", required=True, type=shared.FilePath(dir_okay=False),
-              help="The suite, for CheckList's TestSuite.from_file.")  # fmt: skip
+              help="The suite to write; CheckList reads it with TestSuite.from_file.")  # fmt: skip
 @click.option("--column", help=f"The column that rules rewrite; {shared.COLUMN_BY_DEFAULT}.")
 @shared.reading_options
 @click.option("--scope", type=click.Choice(["first", "all"]), default="first",
               help="Rewrite the first instance of a rule in a row, or all.")  # fmt: skip
 @click.option("--limit", type=click.IntRange(min=1), metavar="N",
-              help="At most so many sentences of templates.")  # fmt: skip
+              help="Write at most this many sentences of templates.")  # fmt: skip
 @shared.oracle_option
 @click.option("--label-value", "label_values", multiple=True, metavar="LABEL=VALUE",
-              help="What the model predicts for a label that rules expect, as in negative=0; "
+              help="What the model predicts for a label that rules expect, such as negative=0; "
               "repeatable.")  # fmt: skip
 @click.option("--threshold", type=click.FloatRange(0, 1), default=0.0,
-              help="How much the probability of a label may fall that should stay.")  # fmt: skip
+              help="How far the probability of a label may fall that should stay the "
+              "same.")  # fmt: skip
 @shared.tagger_of_rules_option
 @shared.imports_option
 def export_command(
@@ -39,8 +40,8 @@ def export_command(
 ) -> None:
     """Write a CheckList suite: a test for each rule, a test case for each row that it changes.
 
-    `expect: same` becomes an invariance test, `flip` a directional one, `label NAME` a minimum
-    functionality test, and so does a template, with a test case for each of its sentences.
+    `expect: same` becomes an invariance test, `flip` a directional one, and `label NAME` a minimum
+    functionality test, as does a template, with a test case for each of its sentences.
     """
     from sears_dsl.catalogue import load_rulesets
 

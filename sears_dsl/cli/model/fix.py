@@ -105,44 +105,46 @@ class FixOptions(AugmentationOptions, DataOptions, Resuming):
 @click.option("--data", required=True, metavar="FILE",
               help="Labelled rows that neither training nor discovery has seen.")  # fmt: skip
 @click.option("-o", "--output", required=True, type=FilePath(),
-              help="The report to write, NAME.json; NAME.md goes beside it.")  # fmt: skip
-@click.option("--command", help="How to train, with {train}, {model} and {seed}; without, a model "
-              "of scikit-learn is trained.")  # fmt: skip
-@click.option("--model", metavar="SPEC", help="How the model that the command makes is asked, with "
-              "{model}: sklearn:{model} or hf:{model}.")  # fmt: skip
-@click.option("--seeds", type=click.IntRange(min=1), default=5, help="Trainings of each kind.")
+              help="The report to write, NAME.json, with NAME.md beside it.")  # fmt: skip
+@click.option("--command", help="How to train, with {train}, {model} and {seed}; by default, a "
+              "scikit-learn model is trained.")  # fmt: skip
+@click.option("--model", metavar="SPEC",
+              help="How to ask the model that --command makes, with {model}: sklearn:{model} or "
+              "hf:{model}.")  # fmt: skip
+@click.option("--seeds", type=click.IntRange(min=1), default=5, help="Models of each kind.")
 @click.option("--control/--no-control", default=True,
-              help="Whether to train on as many random copies of rows too.")  # fmt: skip
+              help="Whether to train on the same number of random copies of rows, "
+              "too.")  # fmt: skip
 @click.option("--amounts", metavar="AMOUNTS",
-              help="Instead, a row an amount of rewritten training data, with commas between them: "
-              "none,half,full,both,vote. Errors are those on held-out rows, as they are and with "
-              "all rules applied.")  # fmt: skip
+              help="Instead, compare amounts of rewritten training data, in a table with a row for "
+              "each: none,half,full,both,vote, with commas between them. Errors are on held-out "
+              "rows, as they are and with all rules applied.")  # fmt: skip
 @click.option("--also", multiple=True, metavar="COLUMN",
-              help="A further column that the model reads; repeatable.")  # fmt: skip
+              help="Another column that the model reads; repeatable.")  # fmt: skip
 @compare_option
 @image_option
 @choices_option
-@click.option("--batch-size", type=click.IntRange(min=1), help="Rows in a call of the model.")
+@click.option("--batch-size", type=click.IntRange(min=1), help="Rows per call of the model.")
 @click.option("--save-model", type=FilePath(),
               help="Where to keep the repaired model of the first seed.")  # fmt: skip
 @click.option("--min-fall", type=click.FloatRange(0, 1), metavar="SHARE",
               help="Exit 1 unless the error on the sensitivity set falls by this share, beyond "
               "chance, and the validation error surely grows by at most --margin.")  # fmt: skip
 @click.option("--margin", type=click.FloatRange(0, 1), default=0.05, metavar="SHARE",
-              help="With --min-fall: by so much the validation error may grow.")  # fmt: skip
+              help="With --min-fall: how much the validation error may grow.")  # fmt: skip
 @click.option("--min-support", type=click.IntRange(min=1), default=20,
-              help="With --min-fall: on fewer rows that rules change and the model has right "
-              "nothing is passed.")  # fmt: skip
+              help="With --min-fall: fail if the rules change fewer right rows than "
+              "this.")  # fmt: skip
 @click.option("--same-rows", is_flag=True,
               help="Report on the very rows that the rules were found on.")  # fmt: skip
 @resuming_options
 @augmentation_options
 def fix_command(rules: tuple[str, ...], output: Path, **options: Any) -> None:
-    """Train a model again on rewritten rows, and report what that repairs.
+    """Retrain a model on rewritten rows, and report what that repairs.
 
-    For each seed a model is trained on the rows as they are, one on the rows and their rewrites,
-    and one on the rows and random copies of them. Reported are the error on held-out rows, and the
-    error on the sensitivity set: what the rules make of the held-out rows that the model has right.
+    For each seed, one model is trained on the rows as they are, one on the rows and their rewrites,
+    and one on the rows and random copies of them. The report has the error on held-out rows, and
+    on the sensitivity set: what the rules make of the held-out rows that the model gets right.
     """
     from sears_dsl.repair.report import judge_repair, write_repair
     from sears_dsl.repair.running import repair_model

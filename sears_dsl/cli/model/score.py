@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from sears_dsl.cli.commands import ExampleCommand
 from sears_dsl.cli.options import shared
 from sears_dsl.cli.options.model import pivot_option, scorer_option
 from sears_dsl.defaults import ENGLISH_SCORERS
@@ -28,22 +29,23 @@ pairs_options = shared.with_options(
     scorer_option(
         "scorer_name",
         text="judge: the chance that most readers would accept a rewrite, which changes a few "
-        "words; judge-lm: the same, with a language model of this machine asked as well; meaning: "
+        "words; judge-lm: the same, but a language model on this machine is asked, too; meaning: "
         "the chance that people call two whole sentences the same; pivot: the paper's score "
-        "through translation; minilm: the cosine of a sentence encoder; a function or an object of "
-        "your own; llm:SETTINGS: the judge, and a language model about what it accepts. All but "
-        "pivot, and what is your own, are made for English.",
+        "through translation; minilm: the cosine of a sentence encoder; MODULE:OBJECT: your own "
+        "function or object; llm:SETTINGS: the judge, and a language model about what it accepts. "
+        "All but pivot and your own are made for English.",
     ),
     pivot_option,
     click.option("--original", help="The column of the original texts."),
     click.option("--rewrite", help="The column of the rewrites."),
-    click.option("--format", "file_format", help="Format of PAIRS, where its name does not tell."),
+    click.option("--format", "file_format", help="Format of PAIRS, if its name does not show it."),
     shared.reading_options,
 )
 
 
 @click.command(
     "score",
+    cls=ExampleCommand,
     epilog="Examples: sears score pairs.csv -o scored.csv; "
     "sears score rewritten.jsonl --scorer pivot --tau 0.0008",
 )
@@ -52,14 +54,14 @@ pairs_options = shared.with_options(
 @click.option("-o", "--output", default=_STDOUT, help="The file to write; - for standard output.")
 @shared.output_format_option
 @click.option("--tau", type=click.FloatRange(0, 1), help="Add a column `equivalent`: score ≥ τ.")
-@click.option("--default-tau", is_flag=True, help="Likewise, with the τ the scorer ships with.")
+@click.option("--default-tau", is_flag=True, help="The same, with the scorer's own τ.")
 def score_command(
     pairs: str, *, output: str, tau: float | None, default_tau: bool, **options: Any
 ) -> None:
-    """Score how far rewrites still mean what their originals mean.
+    """Score how well rewrites keep the meaning of their originals.
 
-    PAIRS is a file with two columns of text. The output has all of its columns and `score`, from
-    0 to 1, where 1 is the same text.
+    PAIRS is a file with two text columns. The output has all of its columns, and `score`, from 0
+    to 1, where 1 is the same text.
     """
     need_discovery()
     from sears_dsl.data.batches import Frame

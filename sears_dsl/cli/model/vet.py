@@ -69,37 +69,40 @@ class VetOptions(AskingOptions):
 @click.argument("rules", cls=ProjectArgument)
 @vetting_options
 @click.option("--templates", is_flag=True,
-              help="Judge the templates of RULES and not its rules; of a file without rules they "
-              "are meant.")  # fmt: skip
+              help="Judge the templates of RULES instead of its rules; the default if it has no "
+              "rules.")  # fmt: skip
 @click.option("--reviewer", "reviewers", multiple=True, metavar="NAME",
-              help="Who judges; repeatable, each gets an address. Default: you.")  # fmt: skip
+              help="Who judges; repeatable, and each gets an address. Default: you.")  # fmt: skip
 @click.option("--journal", type=shared.FilePath(),
-              help="Where decisions of one reviewer are. Default: beside the output.")  # fmt: skip
+              help="Where the decisions of one reviewer are kept. Default: beside the "
+              "output.")  # fmt: skip
 @click.option("-o", "--output", type=shared.FilePath(),
               help="The vetted ruleset. Default: NAME.vetted.sear beside RULES.")  # fmt: skip
 @click.option("--rules", "most", type=click.IntRange(min=1), default=20,
-              help="Most rules to accept; as many are shown, by what they add.")  # fmt: skip
+              help="Accept at most this many rules; as many are shown, in the order of what they "
+              "add.")  # fmt: skip
 @click.option("--adversaries", metavar="FILE",
-              help="Sentences to pick adversaries of, from `sears adversaries --top 5`; without, "
-              "what RULES make of rows.")  # fmt: skip
+              help="Sentences to pick adversaries from, as `sears adversaries --top 5` writes "
+              "them; by default, what RULES make of the rows.")  # fmt: skip
 @scorer_option(default="none", none=True,
-               text="What says how far a rewrite keeps the meaning, S from 0 to 1: a flip counts "
-               "by its S where rules are selected. With none all count alike.")  # fmt: skip
+               text="What scores how well a rewrite keeps the meaning, S from 0 to 1: when rules "
+               "are selected, a flip counts by its S. With none, all flips count "
+               "alike.")  # fmt: skip
 @pivot_option
 @click.option("--tau", type=click.FloatRange(0, 1),
-              help="S from which on a flip counts; the scorer's own by default.")  # fmt: skip
+              help="The S from which a flip counts; by default the scorer's own τ.")  # fmt: skip
 @shared.oracle_option
 @click.option("--port", type=click.IntRange(1, 65535),
-              help="Port of the page. Default: the first free one from 8765.")  # fmt: skip
-@click.option("--open", "open_page", is_flag=True, help="Open the page in the browser.")
+              help="The port of the page. Default: the first free one from 8765.")  # fmt: skip
+@click.option("--open", "open_page", is_flag=True, help="Open the page in a browser.")
 @shared.no_cache_option
 @shared.imports_option
 def vet_command(rules: str, **options: Any) -> None:
-    """Judge rules in a page on this machine, write rules, pick adversaries; or read templates.
+    """Judge rules on a page of this machine, write rules, pick adversaries, or judge templates.
 
-    The page is at an address that is printed, with a secret in it. Every decision goes to a
-    journal at once; the same command goes on where it ended. Ctrl-C ends it. Templates, with a
-    sample of their sentences, need neither --data nor --model.
+    The command prints the address of the page, which holds a secret. Every decision goes to a
+    journal at once, and the same command continues from there. Ctrl-C ends it. Templates, shown
+    with a sample of their sentences, need neither --data nor --model.
     """
     need_vetting()
     from sears_dsl.catalogue import load

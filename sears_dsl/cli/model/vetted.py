@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from sears_dsl.cli.commands import ExampleCommand
 from sears_dsl.cli.options.shared import FilePath, chosen_tagger, imports_option, json_option
 from sears_dsl.cli.screen.console import console, echo_json, plain_table
 from sears_dsl.errors import counted
@@ -24,28 +25,29 @@ _NAME = 80
 
 @click.command(
     "vetted",
+    cls=ExampleCommand,
     epilog="Example: sears vetted found.sear found.ana.vetting.jsonl found.ben.vetting.jsonl "
     "-o found.vetted.sear --pairs judged.csv",
 )
 @click.argument("rules")
 @click.argument("journals", nargs=-1, required=True, type=FilePath())
 @click.option("-o", "--output", type=FilePath(),
-              help="The ruleset to write; the rules left out go beside it.")  # fmt: skip
+              help="The ruleset to write, with the rules left out beside it.")  # fmt: skip
 @click.option("--policy", type=click.Choice(["majority", "all", "any"]), default="majority",
               help="How many of those who judged a rule have to accept it.")  # fmt: skip
 @click.option("--pairs", type=FilePath(), metavar="FILE",
               help="Write the judged pairs, for `sears calibrate FILE`.")  # fmt: skip
-@click.option("--tagger", help="Runs the tests of edited and written rules; by default one that "
-              "the rules were validated with, where that is known.")  # fmt: skip
+@click.option("--tagger", help="The tagger for the tests of edited and written rules; by default "
+              "the one that the rules were validated with, if known.")  # fmt: skip
 @json_option("Print outcomes and agreement as JSON.")
 @imports_option
 def vetted_command(
     rules: str, journals: tuple[Path, ...], *, pairs: Path | None, **options: Any
 ) -> None:
-    """Bring journals of reviewers together: how far they agree, and the ruleset they leave.
+    """Merge the journals of several reviewers: how far they agree, and the ruleset that results.
 
-    A rule or template is kept, edited or rejected as --policy says; what is disputed or was judged
-    by nobody is left out, and the file of what is left out says why.
+    A rule or template is kept, edited or rejected as --policy says. What is disputed or judged by
+    nobody is left out; a file beside the output lists what is left out, and why.
     """
     from sears_dsl.catalogue import load
     from sears_dsl.tagging.tagger import load_tagger

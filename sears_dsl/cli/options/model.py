@@ -44,8 +44,8 @@ _OWN = "|".join((*SCORER_NAMES, "MODULE:OBJECT", "llm:SETTINGS"))
 
 paraphrases_option = click.option(
     "--paraphrases", metavar="FILE|MODULE:OBJECT|llm:SETTINGS",
-    help="Rewordings of your own: a file of pairs, a function or an object, or a language model; "
-    "by default translation models make them."
+    help="Where rewordings come from: a file of pairs, a function or object of yours, or a "
+    "language model; by default, translation models."
 )  # fmt: skip
 
 
@@ -70,30 +70,32 @@ protection_options = shared.with_options(
     click.option("--protect", multiple=True, metavar="COLUMN",
                  help="A column whose content must stay intact in the rewritten text; repeatable."),
     click.option("--span", "spans", multiple=True, metavar="TEXT=COLUMN",
-                 help="A column of spans that follows its text: TEXT=COLUMN, TEXT=START:END or "
-                 "TEXT=START+SPANTEXT. What touches one is left out; repeatable."),
+                 help="A column of spans that move along with a text: TEXT=COLUMN, TEXT=START:END "
+                 "or TEXT=START+SPANTEXT. Rewrites that touch a span are left out; repeatable."),
 )  # fmt: skip
 _ROWS = click.option("--data", required=True, metavar="FILE", help="The labelled rows.")
 _ROWS_OR_TEMPLATES = click.option(
     "--data", metavar="FILE",
-    help="The labelled rows; without, the sentences of the templates among the rules are the rows.",
+    help="The labelled rows; by default, the sentences of the templates in RULES.",
 )  # fmt: skip
 _MODELS = (
-    "module:object, sklearn:FILE, hf:FOLDER, http://…, llm:SETTINGS, file:PREDICTIONS, or several "
-    "that vote, vote:SPEC,SPEC,SPEC."
+    "module:object, sklearn:FILE, hf:FOLDER, http://…, llm:SETTINGS, file:PREDICTIONS, "
+    "vote:SPEC,SPEC,SPEC (several that vote)"
 )
 
 
 def _just_one(_: click.Context, __: click.Parameter, value: tuple[str, ...]) -> str:
     """Return the one model, and refuse several, of which click would take only the last."""
     if len(value) > 1:
-        raise click.BadParameter(f"several models are searched as one: every:{','.join(value)}")
+        raise click.BadParameter(
+            f"to search several models, give them as one: every:{','.join(value)}"
+        )
     return value[0]
 
 
 _MODEL = click.option(
     "--model", required=True, multiple=True, metavar="SPEC", callback=_just_one,
-    help=f"{_MODELS[:-1]}, or are searched together, every:SPEC,SPEC.",
+    help=f"{_MODELS}, or every:SPEC,SPEC (searched together).",
 )  # fmt: skip
 
 
@@ -106,12 +108,12 @@ def _one_or_several(
 
 _MODEL_OR_SEVERAL = click.option(
     "--model", required=True, multiple=True, metavar="SPEC", callback=_one_or_several,
-    help=f"{_MODELS} Repeatable, also as NAME=SPEC: an audit of each model and their grid.",
+    help=f"{_MODELS}. Repeat it, also as NAME=SPEC, for an audit of each model and a grid of all.",
 )  # fmt: skip
 # Templates are vetted without rows and without a model.
 _OF_RULES = (
     click.option("--data", metavar="FILE", help="The labelled rows; templates need none."),
-    click.option("--model", metavar="SPEC", help=f"{_MODELS} Templates need none."),
+    click.option("--model", metavar="SPEC", help=f"{_MODELS}. Templates need none."),
 )
 compare_option = click.option(
     "--compare", callback=_comparison, default="exact", metavar="KIND",
@@ -120,13 +122,12 @@ compare_option = click.option(
 )  # fmt: skip
 image_option = click.option(
     "--image", metavar="COLUMN",
-    help="A column of paths of pictures, from the folder of the data; the model reads it, and "
+    help="A column of picture paths, relative to the folder of the data; the model reads it, and "
     "rules leave it alone."
 )  # fmt: skip
 choices_option = click.option(
     "--choices", metavar="COLUMN",
-    help="A column of what the answer is chosen from, a list or text with | between; the model "
-    "reads it."
+    help="A column of possible answers, a list or a text with | between them; the model reads it."
 )  # fmt: skip
 _DATA = shared.with_options(
     click.option("--column", help="The column that rules rewrite; a,b for either of two, a+b for "
@@ -134,54 +135,56 @@ _DATA = shared.with_options(
     click.option("--label", help="The column of labels; without it, the model's own answers count "
                  "as right."),
     click.option("--also", multiple=True, metavar="COLUMN",
-                 help="A further column that the model reads; repeatable."),
+                 help="Another column that the model reads; repeatable."),
     image_option,
     choices_option,
     protection_options,
     compare_option,
-    click.option("--format", "input_format", help="Format of the data, where its name does not "
-                 "tell."),
+    click.option("--format", "input_format",
+                 help="The format of the data, if the file name does not show it."),
     shared.reading_options,
-    click.option("--limit", type=click.IntRange(min=1), help="Read so many rows, the first ones."),
+    click.option("--limit", type=click.IntRange(min=1),
+                 help="Read at most this many rows, from the top."),
 )  # fmt: skip
-_SCORER = scorer_option(text="What says whether a rewording keeps the meaning.")
+_SCORER = scorer_option(text="What decides whether a rewording keeps the meaning.")
 _SCORER_OR_NONE = scorer_option(
-    none=True, text="What says whether a rewrite keeps the meaning; none leaves that out."
+    none=True, text="What decides whether a rewrite keeps the meaning; none skips that."
 )
 pivot_option = click.option(
     "--pivot", "pivots", multiple=True, metavar="LANGUAGE",
-    help="A language to translate through and back: pt (the default), fr, …, or "
-    "fr=FORWARD,BACK with models by name (`sears pivots list`) or folder; pt-en for Portuguese "
-    "texts, through English; repeatable."
+    help="A language to translate into and back: pt (the default), fr, …; fr=FORWARD,BACK names "
+    "the two models (`sears pivots list`) or their folders; pt-en takes Portuguese texts through "
+    "English; repeatable."
 )  # fmt: skip
 _SCORING = shared.with_options(
     click.option("--tau", type=click.FloatRange(0, 1),
-                 help="Score from which on two texts count as equivalent; by default the "
-                 "one that was calibrated for the scorer."),
+                 help="The score τ from which two texts count as equivalent; by default, the τ "
+                 "calibrated for the scorer."),
     pivot_option,
     click.option("--device", default="cpu", help="cpu or cuda."),
-    click.option("--jobs", type=click.IntRange(min=1), help="Processes that translate; as many as "
-                 "cores by default, eight at most."),
+    click.option("--jobs", type=click.IntRange(min=1),
+                 help="The number of processes that translate; by default one for each core, at "
+                 "most eight."),
 )  # fmt: skip
 _SAMPLE = click.option("--sample", type=click.IntRange(min=1), metavar="N",
-                       help="Work with so many rows, drawn at random; each label keeps its "
-                 "share.")  # fmt: skip
+                       help="Use only N rows, drawn at random; each label keeps its "
+                       "share.")  # fmt: skip
 _BEAM = click.option("--beam", type=click.IntRange(min=1), default=_BEAM_WIDTH,
-                     help="Width of the search for paraphrases.")  # fmt: skip
+                     help="The beam width of the search for paraphrases.")  # fmt: skip
 _ASKING = shared.with_options(
     click.option("--batch-size", type=click.IntRange(min=1),
-                 help="Rows in a call of the model; by default 64."),
+                 help="Rows per call of the model; by default 64."),
     click.option("--request-map", help="Endpoints: how rows become JSON."),
-    click.option("--response-map", help="Endpoints: where the labels are."),
+    click.option("--response-map", help="Endpoints: where the labels are in an answer."),
     click.option("--timeout", type=float,
-                 help="Endpoints: seconds to wait for an answer; 30 by default."),
+                 help="Endpoints: seconds to wait for an answer; by default 30."),
     click.option("--retries", type=click.IntRange(min=0),
-                 help="Endpoints: tries after a failure; 3 by default."),
+                 help="Endpoints: tries after a failure; by default 3."),
     click.option("--connections", type=click.IntRange(min=1),
-                 help="Endpoints: requests at the same time; 4 by default."),
+                 help="Endpoints: requests at the same time; by default 4."),
     click.option("--on-error", type=click.Choice(["stop", "skip"]),
-                 help="Endpoints: what to do about a text that it refuses (400, 413, "
-                 "422); by default, stop."),
+                 help="Endpoints: what to do about a text that the endpoint refuses (400, 413, "
+                 "422); by default stop."),
     click.option("--inputs", type=shared.FilePath(),
                  help="With --model file:…: where to write the rows that need predictions."),
     resuming_options,

@@ -45,8 +45,8 @@ class FilePath(click.Path):
         """The path."""
         if value == "":
             raise UsageError(
-                "an empty name is not a file",
-                help="is a variable of the shell not set? name a file",
+                "the file name is empty",
+                help="name a file; perhaps a shell variable is not set",
             )
         return super().convert(value, param, ctx)
 
@@ -78,19 +78,19 @@ def read_share(
 
 imports_option = click.option(
     "--allow-imports-outside", is_flag=True,
-    help="Rule files may import files that lie outside of their folder.",
+    help="Let rule files import files from outside their folder.",
 )  # fmt: skip
 """For every command that reads rule files."""
-TAGGERS = "fast (of the rules' language), fast:pt, spacy, spacy:MODEL, or your own MODULE:FACTORY."
+TAGGERS = "fast (in the rules' language), fast:pt, spacy, spacy:MODEL, or your own MODULE:FACTORY."
 tagger_option = click.option("--tagger", default=DEFAULT_TAGGER, help=TAGGERS)
-COLUMN_BY_DEFAULT = "by default text, sentence, question or review, else the only column of text"
+COLUMN_BY_DEFAULT = "by default text, sentence, question or review, else the only text column"
 tagger_of_rules_option = click.option(
     "--tagger",
-    help="Tagger to use; by default one that the rules were validated with, where that is known.",
+    help="The tagger; by default the one that the rules were validated with, if known.",
 )
 scope_option = click.option(
     "--scope", type=click.Choice(["first", "all"]), default="first",
-    help="Rewrite the first instance of a rule in a unit, or all.",
+    help="Rewrite the first instance of a rule in each unit, or all of them.",
 )  # fmt: skip
 unit_option = click.option(
     "--unit", type=click.Choice(["text", "sentence"]),
@@ -98,16 +98,16 @@ unit_option = click.option(
 )  # fmt: skip
 oracle_option = click.option(
     "--oracle", metavar="MODULE:FUNCTION|JOURNAL",
-    help="What rejects rewrites, and sentences of templates: a function of a list of them, or what "
-    "a person rejected in `sears vet`.",
+    help="What rejects rewrites and sentences of templates: a function that takes a list of them, "
+    "or a journal of `sears vet`, with what people rejected.",
 )  # fmt: skip
-id_option = click.option("--id-column", help="The column of row ids; `id` where there is one.")
+id_option = click.option("--id-column", help="The column of row ids; by default `id`, if any.")
 no_cache_option = click.option("--no-cache", is_flag=True,
-                               help="Neither use nor fill the cache of tagged texts.")  # fmt: skip
+                               help="Do not use the cache of tagged texts.")  # fmt: skip
 quiet_option = click.option("--quiet", is_flag=True, callback=quietly,
-                            help="No progress and no summary.")  # fmt: skip
+                            help="Print no progress and no summary.")  # fmt: skip
 output_format_option = click.option(
-    "--output-format", help="Format of the output, where its name does not tell."
+    "--output-format", help="The output format, if the file name does not show it."
 )
 
 
@@ -123,9 +123,9 @@ def with_options(*options: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 reading_options = with_options(
     click.option("--no-header", is_flag=True,
-                 help="csv, tsv: the first line is a row; columns are called 1, 2, …"),
+                 help="csv, tsv: the first line is a row; the columns are called 1, 2, …"),
     click.option("--encoding", default="utf-8",
-                 help="Encoding of the rows, where their file is text."),
+                 help="The encoding of the rows, if their file is text."),
 )  # fmt: skip
 """For every command that reads rows; `chosen_reading` says what they mean."""
 
@@ -148,12 +148,13 @@ def chosen_reading(options: Mapping[str, Any], **others: Any) -> ReadOptions:
 
 engine_options = with_options(
     click.option("--engine", type=click.Choice(["local", "ray"]), default="local",
-                 help="Who works on a folder: this process, or workers of Ray."),
+                 help="What works through a folder: this process, or Ray workers."),
     click.option("--address", metavar="HOST:PORT|auto",
-                 help="--engine ray: the cluster; without, Ray is started on this machine alone."),
+                 help="With --engine ray: the cluster; by default, Ray starts on this machine "
+                 "alone."),
     click.option("--workers", type=click.IntRange(min=1), metavar="N",
-                 help="--engine ray: workers, of one core each; as many as there are cores by "
-                 "default."),
+                 help="With --engine ray: the number of workers, of one core each; by default one "
+                 "for each core."),
 )  # fmt: skip
 
 
@@ -187,18 +188,18 @@ def chosen_workers(
     folder, engine = names_folder(data), chosen.engine
     for name, value in (("address", chosen.address), ("workers", chosen.workers)):
         if value is not None and engine != "ray":
-            raise click.UsageError(f"--{name} is of a cluster: write --engine ray too")
+            raise click.UsageError(f"--{name} needs --engine ray")
     if engine == "ray" and not folder:
         raise click.UsageError(
-            f"--engine ray works on folders, a file at a time, and {data} is none: name a folder "
-            "of parquet files or JSON lines, or use --jobs"
+            f"--engine ray takes a folder of files, and {data} is not a folder: name a folder of "
+            "parquet or JSON lines files, or use --jobs instead"
         )
     if engine == "ray" and (jobs or 1) > 1:
-        raise click.UsageError("--jobs is of one machine: --workers says how many Ray is to use")
+        raise click.UsageError("--jobs is for one machine: with --engine ray, use --workers")
     if folder and limit is not None:
-        raise click.UsageError("--limit counts the rows of a file, and a folder has many files")
+        raise click.UsageError("--limit is for a single file: leave it out for a folder")
     if folder and output == "-":
-        raise click.UsageError("what becomes of a folder is a folder: name one with --output")
+        raise click.UsageError("the output of a folder is a folder: name one with --output")
     try:
         if folder:
             with workers_of(engine, address=chosen.address, count=chosen.workers) as workers:
@@ -221,7 +222,9 @@ def _say_what_is_kept(output: str) -> None:
     if folder is not None or "://" in output or is_folder(Path(output, RECORDS)):
         where = output if folder is None else folder.name
         with suppress(OSError):  # the terminal may be closed
-            click.echo(f"what is done so far is in {where}: --resume goes on", err=True)
+            click.echo(
+                f"the finished parts are in {where}; --resume continues from there", err=True
+            )
 
 
 def chosen_tagger(rulesets: Sequence[Ruleset], named: str | None, *, quiet: bool) -> str:
@@ -247,4 +250,4 @@ def with_other_rules(names: Sequence[str], others: Sequence[str]) -> str:
         for name in names:
             words.remove(name)
         command = ["sears", ctx.info_name or "", *words[:place], *others, *words[place:]]
-    return f"everything else runs as: {shlex.join(command)}"
+    return f"all the others run with: {shlex.join(command)}"

@@ -24,9 +24,9 @@ from sears_dsl.errors import DataError, NothingRightError, SearsError, UsageErro
 from sears_dsl.runtime.files import is_marked, is_there, make_private_folder, mark, take_lock
 
 resuming_options = with_options(
-    click.option("--resume", is_flag=True, help="Go on with an interrupted run."),
+    click.option("--resume", is_flag=True, help="Continue an interrupted run."),
     click.option("--restart", is_flag=True,
-                 help="Begin anew, and remove what an interrupted run has kept."),
+                 help="Discard what an interrupted run has kept, and start over."),
 )  # fmt: skip
 
 # Tables of an interrupted run's findings → how many rows are not worth a question: those that a
@@ -64,12 +64,12 @@ def unfinished_run(
     process is at work.
     """
     if resuming.resume and resuming.restart:
-        raise click.UsageError("--resume goes on and --restart begins anew: give one of them")
+        raise click.UsageError("--resume continues and --restart starts over: give one of them")
     output = output.absolute()  # `.` has no name to go by
     folder = output.parent / f"{output.name}.partial"
     # Before an hour of work, not after it.
     require_place(next(each for each in (output, *output.parents) if each.is_dir()))
-    with _with_advice(f"{folder} could not be made"):
+    with _with_advice(f"cannot create {folder}"):
         make_private_folder(folder)
     with _held(folder, output):
         if keeps_models:
@@ -79,7 +79,7 @@ def unfinished_run(
         if resuming.restart:
             _empty(folder)
         elif resuming.resume and not resuming.quiet and not _holds_findings(folder):
-            click.echo("there is no interrupted run to go on with; this one begins anew", err=True)
+            click.echo("no interrupted run to continue; starting from the beginning", err=True)
         if keeps_models:
             mark(folder)
         run = UnfinishedRun(folder)
@@ -97,13 +97,16 @@ def unfinished_run(
                 # The terminal may be closed.
                 with suppress(OSError):
                     click.echo(
-                        f"what was found out so far is in {folder.name}: {how} goes on", err=True
+                        f"the results so far are in {folder.name}; {how} continues from there",
+                        err=True,
                     )
             raise
         if not run.keep:
             shutil.rmtree(folder, ignore_errors=True)
         elif not resuming.quiet and not goes_on:
-            click.echo(f"what was found out is in {folder.name}: --resume goes on", err=True)
+            click.echo(
+                f"the results so far are in {folder.name}; --resume continues from there", err=True
+            )
 
 
 def _check_made_here(folder: Path, *, restart: bool) -> None:
@@ -111,13 +114,13 @@ def _check_made_here(folder: Path, *, restart: bool) -> None:
         raise UsageError(
             f"{folder} holds a run that you did not start here, and trained models in it would run "
             "code when they are read",
-            help="--restart removes it and begins anew",
+            help="--restart removes it and starts over",
         )
 
 
 def require_place(folder: Path, *, option: str = "-o") -> None:
     """Refuse a folder in which no file can be made, before an hour of work for it."""
-    with _with_advice(f"{folder} cannot be written to", option):
+    with _with_advice(f"cannot write to {folder}", option):
         tempfile.TemporaryFile(dir=folder).close()
 
 
@@ -133,15 +136,15 @@ def _with_advice(message: str, option: str = "-o") -> Iterator[None]:
 
 @contextmanager
 def _held(folder: Path, output: Path) -> Iterator[None]:
-    with _with_advice(f"{folder} cannot be written to"):
+    with _with_advice(f"cannot write to {folder}"):
         try:
             file = take_lock(folder / "lock")
         except FileNotFoundError:  # its last holder removes it
             file = None
     if file is None:
         raise DataError(
-            f"another process is at work on {output}",
-            help="wait for it, end it, or give another -o",
+            f"another process is writing {output}",
+            help="wait for it, stop it, or choose another -o",
         )
     with file:
         yield
@@ -174,20 +177,18 @@ def _has_rows(path: Path) -> bool:
 def _ask_what_to_do(folder: Path, resuming: Resuming) -> Resuming:
     newest = max(path.stat().st_mtime for path in folder.iterdir())
     when = time.strftime("%Y-%m-%d %H:%M", time.localtime(newest))
-    state = f"{folder.name} holds an interrupted run, last at work {when}"
+    state = f"{folder.name} holds an interrupted run, last active {when}"
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        raise UsageError(
-            state, help="--resume goes on with it, --restart removes it and begins anew"
-        )
+        raise UsageError(state, help="--resume continues it; --restart removes it and starts over")
     answer = click.prompt(
-        f"{state}: go on, begin anew, or stop?",
-        type=click.Choice(["go on", "anew", "stop"]),
-        default="go on",
+        f"{state}. Resume it, restart, or stop?",
+        type=click.Choice(["resume", "restart", "stop"]),
+        default="resume",
         err=True,
     )
     if answer == "stop":
         raise click.Abort
-    return replace(resuming, resume=answer == "go on", restart=answer == "anew")
+    return replace(resuming, resume=answer == "resume", restart=answer == "restart")
 
 
 def _empty(folder: Path) -> None:

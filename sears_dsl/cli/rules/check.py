@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 @click.command("check", cls=ProjectCommand, epilog="Example: sears check rules/ --strict")
 @click.argument("rules", cls=ProjectArgument, nargs=-1, required=True)
-@click.option("--strict", is_flag=True, help="Warnings fail the check too (exit 1).")
+@click.option("--strict", is_flag=True, help="Also fail if there are warnings (exit 1).")
 @click.option("--all", "show_all", is_flag=True, help=f"Print more than {MOST_SHOWN} findings.")
-@json_option("Print the findings as JSON, all of them.")
+@json_option("Print all findings as JSON.")
 @imports_option
 def check_command(rules: tuple[str, ...], **options: Any) -> None:
-    """Find what is wrong in rule files, all of it at once.
+    """Find all mistakes in rule files at once.
 
-    Exit 2 when a file has errors, 1 when --strict and there are warnings.
+    Exit 2 if a file has errors; with --strict, exit 1 if there are warnings.
     """
     from sears_dsl.catalogue import find_rule_files
     from sears_dsl.language.loader import load

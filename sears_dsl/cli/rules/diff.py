@@ -25,19 +25,20 @@ if TYPE_CHECKING:
 
 
 @click.command(
-    "diff", epilog="Example: sears diff v1.2:rules/wh.sear rules/wh.sear --on questions.csv"
+    "diff",
+    epilog="Example: sears diff v1.2:rules/wh.sear rules/wh.sear --on questions.csv",
 )
 @click.argument("old")
 @click.argument("new")
-@click.option("--on", "data", help="A dataset: also show which rows rewrite differently.")
+@click.option("--on", "data", help="A dataset; also show which rows are rewritten differently.")
 @click.option("--column", help="The text column of the dataset; by default the only one.")
-@click.option("--format", "file_format", help="Its format, where the name does not tell.")
+@click.option("--format", "file_format", help="Its format, if the name does not show it.")
 @shared.reading_options
-@click.option("--limit", type=click.IntRange(min=1), default=20, help="Show at most so many rows.")
+@click.option("--limit", type=click.IntRange(min=1), default=20, help="Show at most this many.")
 @click.option(
     "--tagger", default=DEFAULT_TAGGER, help=f"The tagger of the dataset: {shared.TAGGERS}"
 )
-@click.option("--exit-code", is_flag=True, help="Exit 1 when there are differences.")
+@click.option("--exit-code", is_flag=True, help="Exit 1 if there are differences.")
 @shared.json_option("Print the differences as JSON.")
 @shared.imports_option
 def diff_command(old: str, new: str, *, data: str | None, **options: Any) -> None:

@@ -26,17 +26,17 @@ _FEW = 10
 
 @click.command("explain", epilog="Example: sears explain rules.sear 'What color is the tray?'")
 @click.argument("rules", nargs=-1, required=True, metavar="RULES... SENTENCE")
-@click.option("--rule", "rule_ids", multiple=True, help="Only the rule of this id; repeatable.")
+@click.option("--rule", "rule_ids", multiple=True, help="Only the rule with this id; repeatable.")
 @tagger_option
 @json_option("Print the explanation as JSON.")
 @imports_option
 def explain_command(rules: tuple[str, ...], *, rule_ids: tuple[str, ...], **options: Any) -> None:
-    """Why a rule fires in a sentence, or which token stops it.
+    """Show why a rule fires in a sentence, or which token stops it.
 
-    Of templates: which of them write the sentence.
+    For templates: which of them write the sentence.
 
-    The sentence may pin its tags: "What/PRON/WP color/NOUN/NN ?". A rule that is in no file is
-    tried with `sears try`.
+    The sentence may pin its tags: "What/PRON/WP color/NOUN/NN ?". To try a rule that is in no file,
+    use `sears try`.
     """
     from sears_dsl.batch.provenance import tagger_in_language
     from sears_dsl.catalogue import load_rulesets

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 def fmt_command(
     rules: tuple[str, ...], *, check: bool, show_diff: bool, allow_imports_outside: bool
 ) -> None:
-    """Put rule files into their canonical form. `-` reads standard input, writes standard output.
+    """Put rule files into canonical form. `-` reads standard input and writes standard output.
 
-    Comments stay; spacing, the order of metadata and quotes become the same everywhere.
+    Comments stay; spacing, quotes and the order of metadata become the same everywhere.
     """
     from sears_dsl.catalogue import find_rule_files
     from sears_dsl.language.loader import load, parse

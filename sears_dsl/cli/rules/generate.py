@@ -26,23 +26,24 @@ if TYPE_CHECKING:
 )
 @click.argument("rules", cls=ProjectArgument, nargs=-1, required=True)
 @click.option("-o", "--output", required=True, type=shared.FilePath(),
-              help="The file to write; - for standard output, by default as csv.")  # fmt: skip
+              help="The file to write; - for standard output, as csv by default.")  # fmt: skip
 @shared.output_format_option
 @click.option("--limit", type=click.IntRange(min=1), metavar="N",
-              help="At most so many sentences; fewer are the first of more.")  # fmt: skip
+              help="Write at most N sentences; a lower N gives the first ones of a higher "
+              "N.")  # fmt: skip
 @click.option("--by", type=click.Choice(["template", "sentence"]), default="template",
-              help="Whom a limit treats alike: each template, or each sentence of "
-              "any.")  # fmt: skip
+              help="What a limit treats alike: the templates, or the sentences of all of "
+              "them.")  # fmt: skip
 @click.option("--seed", type=click.IntRange(min=0), default=0,
-              help="Decides which sentences --limit draws.")  # fmt: skip
+              help="The seed of which sentences --limit draws.")  # fmt: skip
 @shared.oracle_option
 @shared.json_option("Print the counts as JSON.")
-@click.option("--quiet", is_flag=True, help="No summary.")
+@click.option("--quiet", is_flag=True, help="Print no summary.")
 @shared.imports_option
 def generate_command(rules: tuple[str, ...], *, output: Path, **options: Any) -> None:
     """Write the sentences of templates: text, label, template, and a column for each slot.
 
-    Without --limit all of them, in the order of the files. Rules in the files are passed by.
+    Without --limit all of them, in the order of the files. Rules in the files are skipped.
     """
     from sears_dsl.catalogue import load_rulesets
 

@@ -8,7 +8,7 @@ import click
 
 
 @click.command("lsp", epilog="Example, in an editor's settings: sears lsp")
-@click.option("--stdio", is_flag=True, help="Some editors say so; there is no other way.")
+@click.option("--stdio", is_flag=True, help="Some editors pass it; there is no other way.")
 def lsp_command(*, stdio: bool) -> None:
     """Check and format rule files in an editor that speaks the Language Server Protocol.
 

@@ -22,15 +22,16 @@ if TYPE_CHECKING:
 @click.command("test", cls=ProjectCommand, epilog="Example: sears test contractions/expand")
 @click.argument("rules", cls=ProjectArgument, nargs=-1, required=True)
 @click.option("--tagger", default=DEFAULT_TAGGER, help=f"For tests without pinned tags: {TAGGERS}")
-@click.option("--record", is_flag=True, help="Where all tests of a file hold, write into its "
-              "manifest that it was validated with this tagger.")  # fmt: skip
+@click.option("--record", is_flag=True,
+              help="If all tests of a file hold, record in its manifest that it was validated with "
+              "this tagger.")  # fmt: skip
 @json_option("Print every result as JSON.")
 @imports_option
 def test_command(rules: tuple[str, ...], *, tagger: str, **options: Any) -> None:
-    """Run the tests that rules carry. Exit 1 when one is not ok.
+    """Run the tests in rule files. Exit 1 if one is not ok.
 
-    Outcomes: ok, missing (should fire, did not), noisy (fired, should not), wrong (other text), not
-    run (vectors or translation models that the rule needs are not installed or not named).
+    Outcomes: ok; missing (the rule should fire and did not); noisy (it should not and did); wrong
+    (another text); not run (it needs vectors or models that are not installed or not named).
     """
     from sears_dsl.catalogue import load_rulesets
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import click
 
+from sears_dsl.cli.commands import ExampleCommand
 from sears_dsl.cli.options.shared import json_option, tagger_option
 from sears_dsl.cli.rules.explain import ExplainedText, explain_text, print_explained
 from sears_dsl.cli.screen.console import echo_json
@@ -16,6 +17,7 @@ from sears_dsl.runtime.files import is_file
 
 @click.command(
     "try",
+    cls=ExampleCommand,
     epilog="Examples: sears try 'movie -> film' 'A movie.'; "
     "cat reviews.txt | sears try 'really ADJ -> ADJ' -",
 )
@@ -24,7 +26,7 @@ from sears_dsl.runtime.files import is_file
 @tagger_option
 @json_option("Print the explanation as JSON.")
 def try_command(rule: str, texts: tuple[str, ...], *, tagger: str, as_json: bool) -> None:
-    """Apply a rule that is given in place, or say why it does not fire.
+    """Apply a rule from the command line to texts, or say why it does not fire.
 
     RULE is a rule, or the text of a rule file; a TEXT of - stands for the lines of standard input.
     A text may pin its tags: "What/PRON/WP color/NOUN/NN ?".

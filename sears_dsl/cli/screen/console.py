@@ -39,8 +39,8 @@ if TYPE_CHECKING:
     from sears_dsl.language.ruleset import Ruleset
 
 NO_RULE_FIRES = (
-    "no rule fires: is it the right column, and in the language of the rules? `sears explain RULES "
-    "'a sentence'` tells why a rule is silent"
+    "no rule fires: is this the right column, and is it in the language of the rules? `sears "
+    "explain RULES 'a sentence'` shows why a rule does not fire"
 )
 """What commands say if rules leave all rows as they are."""
 
@@ -353,9 +353,9 @@ def _clock(seconds: float) -> str:
 
 # ---------------------------------------------------------------- what is said beside the work
 
-COMPILING = "compiling the inner loops, a minute or more"
-NO_FOLDER = "no folder could be written to keep them"
-NAME_FOLDER = "set NUMBA_CACHE_DIR to one"
+COMPILING = "compiling the inner loops, which takes a minute or more"
+NO_FOLDER = "no folder to keep them in is writable"
+NAME_FOLDER = "set NUMBA_CACHE_DIR to a writable folder"
 
 
 def say_when_compiling() -> None:
@@ -369,12 +369,12 @@ def _say() -> None:
     from sears_dsl.runtime.kernels import compiles_beside, keeps_code
 
     advice = (
-        "once; `sears warm-up` does it beforehand"
+        "only once; `sears warm-up` does it ahead of time"
         if keeps_code()
         else f"in every run: {NO_FOLDER}; {NAME_FOLDER}"
     )
     if compiles_beside():
-        advice = f"{advice}; the work goes on meanwhile, slowly"
+        advice = f"{advice}; meanwhile the run continues, slowly"
     # A progress bar takes the place of this stream, and makes room for the line.
     sys.stderr.write(f"{COMPILING} ({advice})\n")
 
@@ -394,7 +394,7 @@ def tell_of_paraphrases(rulesets: Sequence[Ruleset], *, quiet: bool) -> bool:
     writes_paraphrases = any_paraphrases(rulesets)
     if writes_paraphrases and not quiet:
         click.echo(
-            "paraphrases: each distinct text is translated and back by models, some sentences a "
+            "note: to paraphrase, models translate each distinct text and back, a few sentences a "
             "second",
             err=True,
         )
@@ -405,10 +405,8 @@ def tell_of_templates(rulesets: Sequence[Ruleset], *, quiet: bool) -> None:
     """Say how many templates a command passes by, on standard error, unless ``quiet``."""
     count = sum(len(ruleset.templates) for ruleset in rulesets)
     if count and not quiet:
-        templates = counted(count, "template was", "templates were")
-        click.echo(
-            f"note: {templates} passed by: `sears generate` writes their sentences", err=True
-        )
+        templates = counted(count, "template is", "templates are")
+        click.echo(f"note: {templates} skipped; `sears generate` writes their sentences", err=True)
 
 
 def warn_of_chain(rulesets: Sequence[Ruleset], *, quiet: bool) -> list[Diagnostic]:

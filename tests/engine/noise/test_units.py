@@ -53,7 +53,7 @@ def test_the_summary_says_whose_unit_counts(tmp_path: Path) -> None:
         told += [line for line in done.stderr.splitlines() if line.startswith("unit: ")]
     assert told == [
         "unit: sentence, by `option unit` of the rules",
-        "unit: text, by --unit; `option unit` of the rules asks for sentence",
+        "unit: text, by --unit, but `option unit` of the rules says sentence",
     ]
 
 
@@ -120,7 +120,7 @@ def test_all_that_keeps_rules_from_running_together_is_told_with_the_command_tha
     assert done.returncode == 2
     assert [code for code in ("E410", "E352", "E353") if code in done.stderr] == ["E410", "E352"]
     assert not (tmp_path / "out.csv").exists()
-    said = "everything else runs as: sears "
+    said = "all the others run with: sears "
     [advice] = [line for line in done.stderr.splitlines() if said in line]
     words = shlex.split(advice.partition(said)[2])
     assert words == [command, "my rules/odd/plain.sear", "my rules/words", *typed[2:]]
