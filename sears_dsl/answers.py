@@ -39,7 +39,7 @@ COMPARISONS = "exact, squad, vqa, set, entities, or within:AMOUNT such as within
 COMPARISON_FORMS = {
     "set": "write the labels of a row as a list, or with | between them; none is an empty list",
     "entities": "write [start, end, label] for each entity, in characters of the text, in a list",
-    "within": "write one number a row",
+    "within": "write one number for each row",
 }
 
 _WITHIN = re.compile(r"within:(\d+(?:\.\d+)?)(%?)")

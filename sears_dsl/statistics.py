@@ -120,7 +120,7 @@ def binomial_tail(successes: ArrayLike, trials: ArrayLike, rate: float) -> Float
         (0.25, 1.0)
     """
     if not 0 <= rate <= 1:
-        raise UsageError(f"the rate is {rate}", help="a probability lies between 0 and 1")
+        raise UsageError(f"the rate is {rate}", help="it has to be between 0 and 1")
     some, all_ = np.broadcast_arrays(*_counts(successes, trials))
     pairs = np.stack([some.ravel(), all_.ravel()], axis=1)
     distinct, places = np.unique(pairs, axis=0, return_inverse=True)
@@ -339,7 +339,7 @@ def _adjusted(p_values: ArrayLike, factors: Floats, in_order: Callable[[Floats],
 def _deviations(confidence: float) -> float:
     """How many standard deviations a two-sided interval of this confidence reaches."""
     if not 0 < confidence < 1:
-        raise UsageError(f"confidence is {confidence}", help="give a number between 0 and 1")
+        raise UsageError(f"confidence is {confidence}", help="it has to be between 0 and 1")
     return NormalDist().inv_cdf((1 + confidence) / 2)
 
 
@@ -348,7 +348,7 @@ def _counts(successes: ArrayLike, trials: ArrayLike) -> tuple[Floats, Floats]:
     if (some < 0).any() or (some > all_).any():
         raise UsageError(
             "there are counts below 0, or more successes than trials",
-            help="give how often it happened, and out of how many",
+            help="pass how often it happened, and out of how many",
         )
     return some, all_
 

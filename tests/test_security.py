@@ -507,7 +507,7 @@ def test_a_pipe_in_the_place_of_a_lock_is_told(folder: Path) -> None:
     for command, (name, arguments) in RUNS.items():
         (folder / name).mkdir()
         os.mkfifo(folder / name / "lock")
-        assert_ours(run(command, *arguments), "what is neither a file nor a folder")
+        assert_ours(run(command, *arguments), "something that is no file and no folder")
 
 
 @pytest.mark.skipif(os.name == "nt" or os.geteuid() != 0, reason="only root gives files away")

@@ -74,14 +74,16 @@ class ApplyRequest(RowChoices):
 
     def __post_init__(self) -> None:
         if self.jobs is not None and self.jobs < 1:
-            raise UsageError(f"{self.jobs} jobs cannot work", help="--jobs is 1 or more")
+            raise UsageError(f"--jobs {self.jobs} is not valid", help="it has to be 1 or more")
         if self.reading.limit is not None and self.reading.limit < 0:
-            raise UsageError(f"a limit of {self.reading.limit} rows", help="--limit is 0 or more")
+            raise UsageError(
+                f"--limit {self.reading.limit} is not valid", help="it has to be 0 or more"
+            )
         require_draws(self.draws, with_originals=self.with_originals)
         require_mode(self.mode, keep=self.keep, with_originals=self.with_originals)
         if self.with_originals and self.input == STANDARD_STREAM:
             raise UsageError(
-                "the originals are read twice, which a stream is not", help="name a file"
+                "the originals are read twice, which no stream can be", help="name a file"
             )
 
 
@@ -156,7 +158,7 @@ def _check_paths(request: ApplyRequest) -> None:
         raise DataError(f"{writes} is a folder", help="name a file")
     if are_same(reads, writes):
         raise UsageError(
-            f"{writes} is the input itself", help="write another file and rename it afterwards"
+            f"{writes} is the input itself", help="write another file, and rename it afterwards"
         )
 
 
@@ -239,7 +241,7 @@ class _FilePass:
         except OSError as error:
             _leave_stream(path)
             where = "standard output" if path == STANDARD_STREAM else path
-            raise DataError(f"{where} could not be written: {error.strerror}") from error
+            raise DataError(f"cannot write {where}: {error.strerror}") from error
         return True
 
     def _manifest(self) -> dict[str, Any]:

@@ -38,9 +38,9 @@ def require_intact(
         place = places.map(start, end)
         if place is None or rewritten[slice(*place)] != original[start:end]:
             raise InternalError(
-                f"rule {rule} changed {original[start:end]!r} at {start}, which is protected, in "
+                f"rule {rule} changed the protected {original[start:end]!r} at position {start} in "
                 f"{original[:60]!r}",
-                help="this is a fault of sears; please report it with the rule and the text",
+                help="this is a bug in sears; please report it with the rule and the text",
             )
 
 

@@ -170,8 +170,8 @@ def _names(option: str, value: object) -> tuple[str, ...]:
     for name in names:
         if not isinstance(name, (str, int)) or isinstance(name, bool):
             raise UsageError(
-                f"{option} is {value!r:.60}, which names no column",
-                help=f"name columns as texts: {option}=['text']",
+                f"{option} is {value!r:.60}, which does not name columns",
+                help=f"name columns by strings: {option}=['text']",
             )
     return tuple(map(str, names))
 

@@ -70,7 +70,7 @@ def rewrite_chain(matcher: Matcher, batch: Batch, plan: Plan) -> ChangedRows:
             row, (why, first) = next(iter(lost.items()))
             raise DataError(
                 f"{row_name(batch, row, plan.id_column)}: {why} by rule {first} or one after it",
-                help="--protect the column, or choose --on-touched keep or drop",
+                help="name the column with --protect, or choose --on-touched keep or drop",
             )
         moved.append(new)
         touched |= {row: why for row, (why, _) in lost.items()}

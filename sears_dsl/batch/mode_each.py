@@ -187,7 +187,7 @@ class _Spans:
             if self._plan.on_touched == "error":
                 raise DataError(
                     f"{row_name(self._batch, row, self._plan.id_column)}: {new} by rule {rule}",
-                    help="--protect the column, or choose --on-touched keep or drop",
+                    help="name the column with --protect, or choose --on-touched keep or drop",
                 )
             if row not in self.misplaced:
                 self._left_out.setdefault((row, rewrite.rule), f"{new} by rule {rule}")

@@ -100,14 +100,14 @@ class PartialOutput:
         try:
             yield
         except OSError as error:
-            advice = "make room or choose another place"
+            advice = "make room, or choose another place"
             if self._count:
                 advice = (
-                    "make room, then run the same command with --resume: finished batches are "
+                    "make room, then run the same command with --resume; finished batches are "
                     f"kept in {self.folder}"
                 )
             raise DataError(
-                f"{self.output} could not be written: {error.strerror or error}", help=advice
+                f"cannot write {self.output}: {error.strerror or error}", help=advice
             ) from error
 
     def _claim(self) -> None:
@@ -126,7 +126,7 @@ class PartialOutput:
                 break
             self._lock = held
             return
-        raise DataError(f"another process is writing {self.output}", help="wait for it or end it")
+        raise DataError(f"another process is writing {self.output}", help="wait for it, or stop it")
 
     def _remove(self) -> None:
         """Remove the folder, its lock last: whoever comes next finds all of it or nothing."""
@@ -155,10 +155,10 @@ class PartialOutput:
             self.note = f"resumed after {count} finished batches"
             return
         if resume:
-            self.note = "there was nothing to resume"
+            self.note = "nothing to resume; started from the beginning"
         elif count:
             self.note = (
-                f"{count} finished batches of an interrupted run were removed; --resume keeps them"
+                f"discarded {count} finished batches of an interrupted run; --resume would use them"
             )
         with self._writing():
             for leftover in self.folder.iterdir():
@@ -215,9 +215,8 @@ class PartialOutput:
                 os.fsync(file.fileno())
             if state_of(self.output) not in (None, self._before):
                 raise DataError(
-                    f"{self.output} was written by somebody else in the meantime, and is left as "
-                    "it is",
-                    help="move it away, then run the same command with --resume: finished batches "
+                    f"another process wrote {self.output} in the meantime; it is left as it is",
+                    help="move it away, then run the same command with --resume; finished batches "
                     f"are kept in {self.folder}",
                 )
             if self.output.exists():
@@ -251,7 +250,7 @@ def check_same_run(
     before: Mapping[str, Any],
     now: Mapping[str, Any],
     *,
-    advice: str = "run without --resume to start again from the beginning",
+    advice: str = "leave out --resume to start from the beginning",
 ) -> None:
     """Refuse to go on with a run as a different one; the `UsageError` says what differs."""
     differing = [
@@ -261,7 +260,7 @@ def check_same_run(
     ]
     if differing:
         raise UsageError(
-            f"the interrupted run that wrote {output} was another one: {'; '.join(differing)}",
+            f"the interrupted run of {output} had other settings: {'; '.join(differing)}",
             help=advice,
         )
 

@@ -70,7 +70,7 @@ class TextShare:
         if millionths is None:
             raise UsageError(
                 f"--share {written} is not a share",
-                help="write more than 0% and at most 100%, as 50%",
+                help="write a share above 0% and up to 100%, such as 50%",
             )
         return cls(millionths, seed)
 
@@ -210,8 +210,8 @@ def carried_columns(
     if clashing:
         others = " ".join(f"--keep {name}" for name in columns if name not in reserved)
         raise UsageError(
-            f"--keep {clashing[0]}: the output has a column of that name already",
-            help=f"give the column another name{f', or write {others}' if others else ''}",
+            f"--keep {clashing[0]}: the output already has a column of that name",
+            help=f"rename the column{f', or write {others}' if others else ''}",
         )
     return tuple(dict.fromkeys(columns))
 
@@ -262,7 +262,7 @@ def _present(batch: Batch, column: str, values: Sequence[Any]) -> tuple[list[str
             raise DataError(
                 f"row {batch.row_number(row)}: column {column} holds {value!r:.40}, of type "
                 f"{type(value).__name__}, not text",
-                help="choose a column of text with --column",
+                help="choose a text column with --column",
             )
     return texts, rows
 
@@ -273,9 +273,9 @@ def _refuse_surrogates(batch: Batch, column: str, texts: list[str], rows: Sequen
             text.encode()
         except UnicodeEncodeError as error:
             raise DataError(
-                f"row {batch.row_number(row)}: column {column} holds half of a surrogate pair at "
+                f"row {batch.row_number(row)}: column {column} has half of a surrogate pair at "
                 f"character {error.start}, which is not text",
-                help="the escape \\ud8xx or \\udcxx in its JSON lacks its other half",
+                help="in its JSON, an escape \\ud8xx or \\udcxx lacks its other half",
             ) from error
 
 
@@ -542,12 +542,12 @@ def draws_of(batch: Batch, rows: Sequence[int]) -> Iterator[tuple[int, Sequence[
 def require_mode(mode: str, *, keep: Sequence[str], with_originals: bool) -> None:
     """Refuse a mode that does not exist, and options that do not go with it."""
     if mode not in get_args(Mode):
-        problem, advice = f"there is no mode {mode!r}", "write each or chain"
+        problem, advice = f"there is no mode {mode!r}", "choose each or chain"
     elif keep and mode == "chain":
-        problem, advice = "mode chain keeps every column", "leave out --keep, or --mode chain"
+        problem, advice = "--mode chain keeps all columns", "leave out --keep or --mode chain"
     elif with_originals and mode == "each":
-        problem = "mode each writes the original beside each rewritten text"
-        advice = "leave out --with-originals, or --mode chain"
+        problem = "--mode each writes the original beside each rewritten text anyway"
+        advice = "leave out --with-originals, or choose --mode chain"
     else:
         return
     raise UsageError(problem, help=advice)
@@ -556,10 +556,10 @@ def require_mode(mode: str, *, keep: Sequence[str], with_originals: bool) -> Non
 def require_draws(draws: int, *, with_originals: bool) -> None:
     """Refuse less than one draw, and several draws beside the originals."""
     if draws < 1:
-        raise UsageError(f"{draws} draws give no rows", help="--draws is 1 or more")
+        raise UsageError(f"--draws {draws} is not valid", help="it has to be 1 or more")
     if draws > 1 and with_originals:
         raise UsageError(
-            "the originals are of no draw, so they cannot stand in one file with several",
+            "originals belong to no draw, so --with-originals does not go with --draws",
             help="leave out --with-originals or --draws",
         )
 
@@ -568,6 +568,6 @@ def require_no_draw(names: Iterable[str]) -> None:
     """Refuse rows that have a column ``draw`` of their own."""
     if DRAW in names:
         raise UsageError(
-            "the rows have a column 'draw' already, which is to tell the draws apart",
-            help="give that column another name, or leave out --draws",
+            "the rows already have a column draw, which is to number the draws",
+            help="rename that column, or leave out --draws",
         )

@@ -98,7 +98,7 @@ def found_scoring(ruleset: Ruleset) -> FoundScoring | None:
         raise DataError(
             f"{manifest_path(path)} does not say how rules were scored: scorer is {scorer!r:.80}, "
             f"settings.tau is {tau!r:.80}",
-            help="mend it, or remove it and choose with --scorer and --tau",
+            help="fix it, or remove it and choose with --scorer and --tau",
         )
     return FoundScoring(str(scorer), float(tau), manifest_path(path))
 
@@ -122,7 +122,7 @@ def _identities(known: dict[str, Any], path: Path) -> list[str]:
     raise DataError(
         f"{manifest_path(path)} names no taggers: tagger is {found_with!r:.80}, validated_with is "
         f"{others!r:.80}",
-        help="tagger holds a name and validated_with a list of names, such as 'fast 1'; mend it, "
+        help="tagger is a name and validated_with a list of names, such as 'fast 1'; fix the file, "
         "or remove it",
     )
 
@@ -153,8 +153,8 @@ def _read(path: Path) -> dict[str, Any]:
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else f"it is not JSON: {error}"
         raise DataError(
-            f"{path} could not be read: {why}",
-            help="it tells with which tagger the rules were validated; mend it, or remove it",
+            f"{path} cannot be read: {why}",
+            help="it says which tagger the rules were validated with; fix it, or remove it",
         ) from error
     return content if isinstance(content, dict) else {}
 
@@ -200,21 +200,21 @@ def record_tagger(ruleset: Ruleset, tagger: Tagger) -> Path:
     path = Path(ruleset.path)
     problem = ""
     if not path.is_file() or path.suffix != ".sear":
-        problem = f"{ruleset.path} is not a rule file, so nothing can stand beside it"
+        problem = f"{ruleset.path} is not a rule file, so it has no manifest"
         advice = "save the rules as NAME.sear"
     elif tagger.name == _PINNED:
-        problem = "pinned tags are in the tests themselves, so no tagger was validated"
-        advice = "name the one that the rules are for: --tagger"
+        problem = "the tests pin their tags, so no tagger was validated"
+        advice = "name the tagger that the rules are for with --tagger"
     elif _shipped(path):
-        problem = f"{path} is shipped, and so is what it was validated with"
-        advice = "copy it to change it"
+        problem = f"{path} is shipped with sears, and so is its manifest"
+        advice = "copy it, then record in the copy"
     if problem:
         raise UsageError(problem, help=advice)
     manifest = manifest_path(path)
     known = _read(manifest)
     if known and known.get("format") != _FORMAT:
         raise DataError(
-            f"{manifest} is there and is not a manifest of rules", help="rename one of the two"
+            f"{manifest} exists and is not a manifest of rules", help="rename one of the two"
         )
     others = [each for each in _identities({**known, "tagger": None}, path)
               if _name(each) != tagger.name]  # fmt: skip
@@ -253,9 +253,9 @@ def _finding(known: Sequence[str], used: Tagger, rulesets: Sequence[Ruleset]) ->
         then = same[0].partition(" ")[2]
         return Diagnostic(
             "W702",
-            f"validated with version {then} of the tagger {used.name}, this is {used.version}",
+            f"validated with version {then} of the tagger {used.name}, but this is {used.version}",
             path=path,
-            help="some words may be tagged otherwise; `sears test` tells whether the tests hold",
+            help="some words may get other tags; `sears test` shows whether the tests still hold",
         )
     first = next(filter(may_be_named, map(_name, known)), _name(known[0]))
     whose = "" if may_be_named(first) else ", if it is yours: only you may name it"
@@ -263,8 +263,8 @@ def _finding(known: Sequence[str], used: Tagger, rulesets: Sequence[Ruleset]) ->
         "W701",
         f"validated with the tagger {' and with '.join(known)}, not with {identity_of(used)}",
         path=path,
-        help="where the two tag a word differently a rule fires in one and not in the other; "
-        f"--tagger {first} takes the tagger that it was validated with{whose}",
+        help="where the two tag a word differently, a rule may fire with one and not the other; "
+        f"--tagger {first} uses the tagger that it was validated with{whose}",
     )
 
 

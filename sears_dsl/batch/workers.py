@@ -251,8 +251,8 @@ def with_new_ids(
     for row, name in enumerate(batch.columns[id_column]):
         if not (as_text or isinstance(name, str)):
             raise DataError(
-                f"row {batch.row_number(row)}: the id {name!r} is a number, to which nothing can "
-                "be added to tell the rewritten row from its original",
+                f"row {batch.row_number(row)}: the id {name!r} is a number, so the rewritten row "
+                "cannot get an id of its own with ~rewritten added",
                 help="write csv or jsonl",
             )
         new.setdefault(row, {})[id_column] = f"{name}{ADDED}"
@@ -289,7 +289,7 @@ def _under_header(
             values = batch.columns[name]
             row = next((row for row, value in enumerate(values) if value is not None), 0)
             raise DataError(
-                f"row {batch.row_number(row)} has a column {name!r}, which the first rows lack",
+                f"row {batch.row_number(row)} has a column {name!r} that the first rows lack",
                 help="write jsonl, or give every row the same keys",
             )
     return {name: columns.get(name, [None] * rows) for name in names}

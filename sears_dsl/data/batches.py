@@ -237,8 +237,8 @@ def encoded(text: str, encoding: str) -> bytes:
         character = text[error.start]
         around = text[max(0, error.start - 20) : error.start + 20]
         raise DataError(
-            f"character U+{ord(character):04X} cannot be written as {encoding}, near {around!r}",
-            help="write another format or, where the encoding lacks the character, UTF-8",
+            f"{encoding} cannot encode the character U+{ord(character):04X}, near {around!r}",
+            help="write another format, or UTF-8 if the encoding lacks the character",
         ) from error
 
 
@@ -246,7 +246,7 @@ def lone_return_error(place: str) -> DataError:
     """The error for a carriage return without a line feed, which ended lines on old Macs."""
     return DataError(
         f"{place}: a carriage return without a line feed",
-        help="lines end with a line feed; of a file of old Macs make one with "
+        help="lines have to end with a line feed; convert a file of an old Mac with "
         "tr '\\r' '\\n' < old > new",
     )
 
@@ -394,14 +394,14 @@ class PlainText(TextFormat):
         """The column ``rewritten``, or else the only column, as one line a row."""
         if "rewritten" not in columns and len(columns) != 1:
             raise DataError(
-                f"plain text holds one column, not {len(columns)} ({', '.join(columns)})",
+                f"plain text has only one column, not {len(columns)} ({', '.join(columns)})",
                 help="choose csv, tsv or jsonl, by the file's name or with --output-format",
             )
         texts = columns["rewritten"] if "rewritten" in columns else next(iter(columns.values()))
         for text in texts:
             if "\n" in (text or ""):
                 raise DataError(
-                    f"a text of several lines is not a line: {text!r}", help="use jsonl"
+                    f"a text of several lines is not one line: {text!r}", help="write jsonl"
                 )
         return encoded("".join(f"{'' if text is None else text}\n" for text in texts), encoding)
 

@@ -21,7 +21,7 @@ from sears_dsl.data.batches import Batch, Changes
 from sears_dsl.data.streams import STANDARD_STREAM
 from sears_dsl.errors import DataError, UsageError
 
-_MIXED = "write jsonl, or give the values of the column one type"
+_MIXED = "write jsonl, or convert the values of the column to one type"
 
 
 def require_pyarrow() -> Any:
@@ -164,13 +164,13 @@ class Columnar:
             return arrow.array(column)
         except UnicodeEncodeError as error:
             raise DataError(
-                f"column {name} has half a character, U+{ord(error.object[error.start]):04X}, "
+                f"column {name} has half of a character, U+{ord(error.object[error.start]):04X}, "
                 f"which {self.name} cannot hold",
-                help="write json or jsonl, or mend the text",
+                help="write json or jsonl, or fix the text",
             ) from error
         except (arrow.ArrowException, OverflowError) as error:
             raise DataError(
-                f"column {name} has no one type, as {self.name} wants it: {error}", help=_MIXED
+                f"{self.name} wants one type in a column, and {name} has more: {error}", help=_MIXED
             ) from error
 
     def patch(
@@ -215,7 +215,7 @@ class Columnar:
                         writer.write_table(table.cast(schema))
         except arrow.ArrowException as error:
             raise DataError(
-                f"the rows do not make one {self.name} file: {error}", help=_MIXED
+                f"the rows do not fit into one {self.name} file: {error}", help=_MIXED
             ) from error
 
 
@@ -244,7 +244,7 @@ class _ColumnarReader(batches.Reader):
     def __init__(self, path: str, options: batches.ReadOptions, form: str) -> None:
         if path == STANDARD_STREAM:
             raise UsageError(
-                f"{form} cannot be read from standard input", help="name the file instead"
+                f"{form} cannot be read from standard input", help="name a file instead"
             )
         self._path = path
         self._options = options

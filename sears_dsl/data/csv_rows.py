@@ -42,7 +42,7 @@ _FIRST_ROW = re.compile(rf'[\r\n]*((?:{_QUOTED}|[^"\r\n])*)')
 _DELIMITER_LINE = re.compile(r"sep=([,;|\t])\r?\n")
 _NAMES = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "vertical bars"}
 _NO_HEADER = (
-    "put a line with the names of its columns first; the option `--no-header` calls them 1, 2, …"
+    "add a first line with the column names, or let the option `--no-header` call them 1, 2, …"
 )
 _LONE_RETURN = re.compile(r"\r(?!\n|$)")
 _OPEN_FIELD = "unexpected end of data"  # as the csv module says it
@@ -79,7 +79,7 @@ class Delimited(batches.TextFormat):
             return _quoted([cell], self.delimiter)[0]
         if self.delimiter in cell or "\n" in cell or "\r" in cell:
             raise DataError(
-                f"{cell[:60]!r} holds a tab or a line end and is not a tsv field",
+                f"a tsv field cannot hold a tab or a line end: {cell[:60]!r}",
                 help="write csv or jsonl",
             )
         return cell
@@ -227,9 +227,7 @@ class _DelimitedReader(batches.LineReader):
             self._width = len(rows[0]) if rows else 0
             return [str(number + 1) for number in range(self._width)], content, chunks
         if not rows:
-            raise DataError(
-                f"{self.name} is empty: it has not even a line with the names of its columns"
-            )
+            raise DataError(f"{self.name} is empty: it has no line with column names and no rows")
         [names] = rows
         header = source.content
         self._check_names(names)
@@ -248,7 +246,7 @@ class _DelimitedReader(batches.LineReader):
         return text.encode()
 
     def _check_names(self, names: Sequence[str]) -> None:
-        without = f"the file may have no header: {_NO_HEADER}"
+        without = f"perhaps the file has no header: {_NO_HEADER}"
         for number, name in enumerate(names):
             if "\r" in name and not self.form.quoting:
                 raise batches.lone_return_error(f"{self.name}, line 1")
@@ -258,7 +256,7 @@ class _DelimitedReader(batches.LineReader):
                 raise DataError(
                     f"{self.name}: columns {names.index(name) + 1} and {number + 1} are both "
                     f"named {name!r}",
-                    help="give each column a name of its own; where the file has no header "
+                    help="give each column a name of its own; if the file has no header, "
                     f"{_NO_HEADER}",
                 )
 
@@ -321,13 +319,13 @@ class _DelimitedReader(batches.LineReader):
                 if each.delimiter not in {",", delimiter}
             )
             raise DataError(
-                f"{self.name}, line {self._line + before + 1}: {len(row)} fields in a file of "
+                f"{self.name}, line {self._line + before + 1}: {len(row)} fields, but the file has "
                 f"{width} columns",
-                help=f"{_NAMES[delimiter]} part its columns, and a field that holds one is quoted; "
-                f"if something else parts them: {others}; if the first line is a row: "
+                help=f"{_NAMES[delimiter]} separate columns, and a field that holds one is quoted; "
+                f"with another separator: {others}; if the first line is a row: "
                 f"{_NO_HEADER}"
                 if self.form.quoting
-                else "a tsv field holds no tab; a quoted file is read with --format csv-tab",
+                else "a tsv field cannot hold a tab; to read quoted fields, use --format csv-tab",
             )
 
     def _invalid(self, row: str, before: int, error: csv.Error) -> DataError:
@@ -336,8 +334,8 @@ class _DelimitedReader(batches.LineReader):
             return batches.lone_return_error(place)
         return DataError(
             f"{place}: invalid csv: {error}",
-            help="a quote inside a quoted field is written twice; a file without quoting "
-            "is read with --format tsv if tabs part its columns",
+            help="write a quote in a quoted field twice; to read a tab-separated file without "
+            "quoting, use --format tsv",
         )
 
 

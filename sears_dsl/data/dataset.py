@@ -76,8 +76,8 @@ def format_of(path: str, explicit: str | None = None, *, reading: bool = True) -
     """
     if not path:
         raise UsageError(
-            "an empty name is not a file",
-            help="is a variable of the shell not set? name a file, or - for a standard stream",
+            "the file name is empty",
+            help="name a file, or - for a standard stream; perhaps a shell variable is not set",
         )
     if explicit is None and path == streams.STANDARD_STREAM:
         explicit = "txt"
@@ -92,8 +92,8 @@ def format_of(path: str, explicit: str | None = None, *, reading: bool = True) -
             raise streams.no_such_file(path)
         if suffix not in _FORMATS:
             raise UsageError(
-                f"the name of {path} does not tell its format",
-                help=f"let it end in a format, or name one, `sears … "
+                f"the name of {path} does not show its format",
+                help=f"let it end in one of these formats, or name one, `sears … "
                 f"{'--format' if reading else '--output-format'} csv`: {', '.join(FORMAT_NAMES)}",
             )
         form = _FORMATS[suffix]
@@ -101,8 +101,8 @@ def format_of(path: str, explicit: str | None = None, *, reading: bool = True) -
             form = _FORMATS["squad" if streams.begins_with_object(path) else "json"]
     if form.binary and compression:
         raise UsageError(
-            f"{path}: {form.name} files are compressed inside, not as a whole",
-            help=f"decompress it first, or write a name without {compression}",
+            f"{path}: a {form.name} file is compressed inside, not as a whole",
+            help=f"decompress it first; to write one, leave {compression} out of its name",
         )
     return form
 
@@ -176,7 +176,7 @@ class Dataset:
         if streams.input_state(self.path) != self._before:
             raise DataError(
                 f"{self.path} changed while it was read",
-                help="run the command again when nobody writes that file any more",
+                help="run the command again when nothing writes to that file any more",
             )
 
     def format_to_write(
@@ -201,13 +201,13 @@ class Dataset:
             problem = f"{form.name} cannot be written to a stream"
             advice = "name a file with --output"
         elif form.name == "squad" and not (squad and chained):
-            problem = "a SQuAD file can be written only from a SQuAD file in chain mode"
+            problem = "SQuAD can be written only from a SQuAD file and with --mode chain"
             advice = "write jsonl"
         elif form.name == "squad" and draws > 1:
-            problem = "a SQuAD file has no place for the column 'draw', which tells the draws apart"
-            advice = "write jsonl, a row a question: --output-format jsonl"
+            problem = "a SQuAD file has no place for the column draw, which numbers the draws"
+            advice = "write jsonl, with a row for each question: --output-format jsonl"
         elif chained and form.name == "txt" and len(names) > 1:
-            problem = f"plain text holds one column, not {', '.join(names)}"
+            problem = f"plain text has only one column, not {', '.join(names)}"
             advice = "write csv, tsv or jsonl"
         else:
             return form
@@ -231,9 +231,9 @@ def require_column(names: Sequence[str], column: str, *, where: str) -> str:
     if near:
         advice = f"did you mean {near[0]!r}?"
     elif numbered and names:
-        advice = "without a header the columns are named by their numbers"
+        advice = "without a header, the columns are called 1, 2, …"
     elif any(name.endswith((".", "!", "?")) or name.count(" ") >= _SPACES for name in names):
-        advice = "is its first line a row? Put a line with the names of its columns before it"
+        advice = "if its first line is a row, add a line with the column names before it"
     raise DataError(
         f"{where} has no column {column!r}; its columns are {_quoted(names) or '(none)'}",
         help=advice,
@@ -286,7 +286,7 @@ def row_ids(batch: Batch, column: str | None, *, where: str = "the dataset") -> 
         index = next(i for i, each in enumerate(values) if each in (None, "") or ne(each, each))
         raise DataError(
             f"{where}: row {batch.row_number(index)} has no {column}",
-            help="give every row one, or name another column of ids",
+            help="give every row an id, or choose another column with --id-column",
         )
     return list(map(str, values))
 
@@ -375,7 +375,7 @@ class IdLedger:
 
     def _fail(self, ids: Sequence[str], first: int, earlier: int, later: int) -> None:
         # Only the hash is left of an id in an earlier batch.
-        most_likely = "" if earlier >= first else "most likely "
+        most_likely = "" if earlier >= first else "probably "
         raise DataError(
             f"{self._where}: rows {earlier + 1} and {later + 1} {most_likely}have the same id "
             f"{ids[later - first]!r}",

@@ -94,12 +94,12 @@ def memory_frame(data: object) -> MemoryFrame:
     ):
         raise DataError(
             f"a {type(data).__name__} holds several datasets: {', '.join(data)}",
-            help=f"give one of them: data[{next(iter(data), '…')!r}]; or use data.map",
+            help=f"pass one of them: data[{next(iter(data), '…')!r}]; or use data.map",
         )
     if datasets is not None and isinstance(data, datasets.IterableDataset):
         raise DataError(
             "an IterableDataset is a stream that may never end",
-            help="give some of its rows, list(data.take(1000)), or use data.map with a matcher: "
+            help="pass some of its rows, list(data.take(1000)), or use data.map with a matcher: "
             "ruleset.compile().chain(texts)",
         )
     if hasattr(data, "__arrow_c_stream__"):
@@ -109,12 +109,12 @@ def memory_frame(data: object) -> MemoryFrame:
         return memory_frame(data.tolist())  # type: ignore[attr-defined]
     if isinstance(data, Iterable) and not numpy_array and not isinstance(data, (Mapping, bytes)):
         return memory_frame(list(data))
-    advice = "give a path, a list of texts or dictionaries, a pandas or polars DataFrame, a "
+    advice = "pass a path, a list of texts or dictionaries, a pandas or polars DataFrame, a "
     advice += "datasets.Dataset or a pyarrow Table"
     if isinstance(data, Mapping):
-        advice = "of columns make a pandas.DataFrame(data); one row stands in a list: [data]"
+        advice = "pass columns as pandas.DataFrame(data), and a single row in a list: [data]"
     elif numpy_array:
-        advice = "an array of texts has one dimension: data.ravel()"
+        advice = "pass an array of one dimension: data.ravel()"
     elif hasattr(data, "collect"):
         advice = "collect it first: data.collect()"
     raise DataError(f"an object of type {type(data).__name__} is not a dataset", help=advice)
@@ -133,7 +133,7 @@ class _Rows(MemoryFrame):
             if not isinstance(row, Mapping):
                 raise DataError(
                     f"row {number} is of type {type(row).__name__}",
-                    help="a list of rows holds only texts, or only dictionaries",
+                    help="the rows of a list are all texts, or all dictionaries",
                 )
         self.names = tuple(dict.fromkeys(name for row in rows for name in row))
 
@@ -349,7 +349,7 @@ class _Streamed(_ArrowTable):
         except (TypeError, arrow.ArrowException) as error:  # a stream of other things than rows
             raise DataError(
                 f"an object of type {type(data).__name__} has no columns",
-                help="give it as a list: data.to_list()",
+                help="pass it as a list: data.to_list()",
             ) from error
         name = type(data).__module__.partition(".")[0]
         self._back = getattr(sys.modules[name], "from_arrow", None)

@@ -135,7 +135,7 @@ class LabelledRows:
                     raise DataError(
                         f"{self.path}: row {self.number(place)}: {column} holds half of a "
                         f"character (U+{ord(half[0]):04X}) at position {half.start() + 1}",
-                        help="mend the text or leave the row out: JSON writes such a character as "
+                        help="fix the text or leave the row out: JSON writes such a character as "
                         "two escapes, and one of them is missing",
                     )
 
@@ -265,12 +265,12 @@ def read_labelled(
     notes = tuple(_contradictions(rows, known, comparison)) if known else ()
     for name in () if known else dataset.names:
         if name not in needed and name.lower() in ("label", "labels"):
-            note = f"the column {name!r} is not read: it was not named as that of the labels"
+            note = f"the column {name!r} is not used; to read labels from it, name it with --label"
             notes = (*notes, note)
     empty = [data.number(place) for place, text in enumerate(data.texts) if not text]
     if empty:
         rows_have = counted(len(empty), "row has", "rows have")
-        notes = (*notes, f"{rows_have} an empty text, such as row {empty[0]:,}")
+        notes = (*notes, f"{rows_have} an empty text; the first is row {empty[0]:,}")
     data = replace(data, image=image, choices=choices, folder=folder, notes=notes)
     return data if image is None else _with_readable_pictures(data, image)
 
@@ -299,8 +299,8 @@ def _contradictions(
     other = next(place for place in groups[0] if labels[place] != labels[first])
     pair = " and ".join(repr(_shortened(labels[place][0])) for place in (first, other))
     yield (
-        f"{sum(map(len, groups)):,} rows say the same as another row and have another label, such "
-        f"as rows {first + 1:,} and {other + 1:,} ({pair}): no model has all of them right"
+        f"{sum(map(len, groups)):,} rows have the text of another row and another label, such as "
+        f"rows {first + 1:,} and {other + 1:,} ({pair}): no model gets all of them right"
     )
 
 
@@ -321,8 +321,8 @@ def _with_readable_pictures(data: LabelledRows, image: str) -> LabelledRows:
     lines = [f"row {number}, {path}: {problems[path]}" for number, path in unreadable.items()]
     if not readable:
         raise DataError(
-            f"{data.path}: no picture of the column {image} can be read; {lines[0]}",
-            help="paths are from the folder of the file of rows",
+            f"{data.path}: no picture in the column {image} can be read; {lines[0]}",
+            help="paths are relative to the folder of the rows",
         )
     some = "; ".join(lines[:_REASONS])
     others = [str(number) for number in unreadable][_REASONS : _REASONS + _NUMBERS]
@@ -331,7 +331,7 @@ def _with_readable_pictures(data: LabelledRows, image: str) -> LabelledRows:
     if len(lines) > _REASONS + _NUMBERS:
         some += f"; and {len(lines) - _REASONS - _NUMBERS:,} more"
     rows = counted(len(lines), "row is", "rows are")
-    note = f"{rows} left out, since the picture cannot be read: {some}"
+    note = f"{rows} left out, because the picture cannot be read: {some}"
     return replace(data.part(readable), notes=(*data.notes, note))
 
 
@@ -371,9 +371,9 @@ def _of_several(
             parts = [row[name] for name in names]
             if len(parts) > 1 and any(BETWEEN_PARTS in part for part in parts):
                 raise DataError(
-                    f"{path}: row {number}: an empty line stands in the text, and empty lines part "
+                    f"{path}: row {number}: the text has an empty line, and empty lines separate "
                     f"{' and '.join(names)}",
-                    help="take empty lines out of the texts, or have either column rewritten: "
+                    help="remove empty lines from the texts, or rewrite either column: "
                     + ",".join(names),
                 )
             guards.append(_joined_guard(own, names, parts, protection))
@@ -438,8 +438,8 @@ def _text(batch: Batch, column: str, index: int, where: str) -> str:
         return ""
     raise DataError(
         f"{where}: {column} is {value!r}, which is not text",
-        help="give rows without text an empty one, or leave them out; a data frame's numbers "
-        f"become text by data.astype({{{column!r}: str}})",
+        help="leave rows without text out, or give them an empty text; in a data frame, make "
+        f"numbers text with data.astype({{{column!r}: str}})",
     )
 
 
@@ -471,7 +471,7 @@ def label_alternatives(
         if written is not None:
             return (written,)
         raise DataError(
-            f"{where} is {value!r:.80}, which is not an answer to compare by `{comparison}`",
+            f"{where} is {value!r:.80}, which is no answer that `{comparison}` can compare",
             help=COMPARISON_FORMS[comparison.partition(":")[0]],
         )
     if isinstance(value, Mapping):
@@ -491,5 +491,5 @@ def label_alternatives(
     shown = "empty" if isinstance(value, str) or is_missing(value) else repr(value)
     raise DataError(
         f"{where} is {shown}, which is not a label",
-        help="labels are text or whole numbers; leave rows without a label out",
+        help="labels are text or whole numbers; leave out rows without a label",
     )

@@ -108,9 +108,8 @@ class Protection:
         places = [name for spec in pointing for name in spec.columns if name in also]
         if places:
             raise UsageError(
-                f"--also {places[0]}: it says where something stands in {column}, which is "
-                "rewritten",
-                help="a model can be given the text of an answer, and not its place",
+                f"--also {places[0]}: it holds positions in {column}, which is rewritten",
+                help="give the model the text of the answer instead of its position",
             )
 
     def protected(self, cells: Mapping[str, Any], *, column: str, text: str) -> Guard:
@@ -256,8 +255,8 @@ class Guards:
         """Sentences for a person about values and spans that are not in their texts."""
         notes = []
         for kind, consequence in (
-            ("absent", "a protected value that its text does not contain"),
-            ("misplaced", "a span that is not where it says, and no rule rewrites them"),
+            ("absent", "a protected value that is not in the text"),
+            ("misplaced", "a span that is not at its position, so no rule rewrites them"),
         ):
             whys = [(row, getattr(guard, kind)) for row, guard in enumerate(self.rows)]
             problems = [(row, why) for row, why in whys if why]

@@ -111,9 +111,9 @@ class FolderRows:
                 # Objects of JSON may lack a key.
                 if lacking and rows.format.name != "jsonl":
                     raise DataError(
-                        f"{self._folder.name_of(part.name)} has another schema than "
-                        f"{self._parts[0].name}: it has no column {lacking[0]!r}",
-                        help="give all parts one schema",
+                        f"{self._folder.name_of(part.name)} has not the same columns as "
+                        f"{self._parts[0].name}: {lacking[0]!r} is missing",
+                        help="give all files of the folder the same columns",
                     )
                 names = names or rows.names
                 for batch in rows.batches():
@@ -143,7 +143,7 @@ def open_rows(
         path = os.fspath(data)
         if isinstance(data, str) and not is_there(path) and (" " in path or "\n" in path):
             raise UsageError(
-                f"there is no file {path!r:.60}", help=f"a text stands in a list: [{path!r:.60}]"
+                f"there is no file {path!r:.60}", help=f"pass texts in a list: [{path!r:.60}]"
             )
         if names_folder(path):
             return FolderRows(Folder(path), format_name=format_name, options=options)
@@ -151,7 +151,7 @@ def open_rows(
     if format_name is not None:
         raise UsageError(
             f"an object of type {type(data).__name__} has no file format",
-            help="leave the format out",
+            help="leave out the format",
         )
     limit = None if options is None else options.limit
     return MemoryRows(frame_of(data, pair=pair), limit=limit)
@@ -186,8 +186,8 @@ def _named(data: object, pair: tuple[str, str]) -> object:
     for number, row in enumerate(data, start=1):
         if not is_pair(row):
             raise DataError(
-                f"row {number} is of type {type(row).__name__}, and the first row is a pair",
-                help=f"every row of a list of pairs is a pair: ({pair[0]}, {pair[1]})",
+                f"row {number} is of type {type(row).__name__}, but the first row is a pair",
+                help=f"make every row a pair: ({pair[0]}, {pair[1]})",
             )
     return [dict(zip(pair, row, strict=True)) for row in data]
 

@@ -54,8 +54,8 @@ class SpanColumn:
         text_column, equals, rest = written.partition("=")
         if not (text_column and equals and rest):
             raise UsageError(
-                f"{written!r} does not say which spans point into which column",
-                help="write TEXT=COLUMN, TEXT=START:END or TEXT=START+SPANTEXT, for instance "
+                f"{written!r} does not name a text column and its spans",
+                help="write TEXT=COLUMN, TEXT=START:END or TEXT=START+SPANTEXT, such as "
                 "context=answer_start+answer",
             )
         for sign, role in ((":", "end"), ("+", "text")):
@@ -117,7 +117,7 @@ def _structure(value: Any) -> Any:
     try:
         return parse_json(value)
     except ValueError as error:
-        raise DataError(f"{value[:60]!r} holds no spans: {error}") from error
+        raise DataError(f"{value[:60]!r} is not a list of spans: {error}") from error
 
 
 def _plain(value: Any) -> Any:
@@ -139,7 +139,7 @@ def _places(value: Any) -> Iterator[_SpanPlace]:
             return
         value = [value]
     if not isinstance(value, list):
-        raise DataError(f"{str(value)[:60]!r} holds no spans", help="see the forms of span columns")
+        raise DataError(f"{str(value)[:60]!r} is not a list of spans", help="write [[start, end]]")
     for item in value:
         if isinstance(item, dict) and {"answer_start", "text"} <= item.keys():
             yield _SpanPlace(item, "answer_start", None, str(item["text"]))
@@ -221,9 +221,9 @@ def _problem(place: _SpanPlace, text: str) -> str:
     """Why a span does not stand in a text; empty if it does."""
     start, end = place.span()
     if start < 0 or end > len(text) or start > end:
-        return f"the span {start}:{end} is not in the text of {len(text)} characters"
+        return f"the span {start}:{end} is outside of the text, which has {len(text)} characters"
     if place.text is not None and text[start:end] != place.text:
-        return f"the text at {start} is not {place.text!r}"
+        return f"the text at position {start} is not {place.text!r}"
     return ""
 
 

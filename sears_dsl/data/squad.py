@@ -47,7 +47,7 @@ class Squad:
     def encode(self, columns: Mapping[str, Sequence[Any]], encoding: str) -> bytes:
         """SQuAD is written only from SQuAD."""
         raise DataError(
-            "rows that come from no SQuAD file cannot be written as one",
+            "rows that were not read from a SQuAD file cannot be written as one",
             help="choose csv or jsonl, by the file's name or with --output-format",
         )
 
@@ -108,7 +108,7 @@ def _changed(
 def _member(value: Any, name: str, kind: type, place: str) -> Any:
     if not isinstance(value, dict) or not isinstance(value.get(name), kind):
         raise DataError(
-            f"{place} has no {name!r} that is a {'list' if kind is list else 'text'}",
+            f"{place} has no {'list' if kind is list else 'text'} called {name!r}",
             help="a SQuAD file is {data: [{title, paragraphs: [{context, qas: [{id, question, "
             "answers: [{text, answer_start}]}]}]}]}",
         )
@@ -166,7 +166,7 @@ class _SquadReader(JsonReader):
             cursor.value()
             if cursor.take(",", "}") == "}":
                 if until is not None:
-                    raise DataError(f"{cursor.name} has no {until!r} and is not a SQuAD file")
+                    raise DataError(f"{cursor.name} is not a SQuAD file: it has no {until!r}")
                 return
 
 

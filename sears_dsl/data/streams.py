@@ -181,7 +181,7 @@ def byte_blocks(path: str) -> Iterator[bytes]:
                 blocks = iter(lambda: stream.read(_BLOCK), b"")
             yield from read_ahead(blocks) if compression else blocks
         except _DAMAGED as error:
-            what = f"is damaged or no {compression} file" if compression else "cannot be read"
+            what = f"is damaged or not a {compression} file" if compression else "cannot be read"
             raise DataError(f"{path} {what}: {error}") from error
 
 
@@ -254,7 +254,7 @@ class TextSource:
         self.name = "standard input" if path == STANDARD_STREAM else path
         if errors not in ("strict", "replace", "ignore"):
             raise UsageError(
-                f"errors = {errors!r} is not known", help="write strict, replace or ignore"
+                f"errors={errors!r} is unknown", help="write strict, replace or ignore"
             )
         self._bytes = byte_blocks(path)
         self._errors = errors
@@ -287,7 +287,7 @@ class TextSource:
             return text.encode()
         except UnicodeEncodeError as error:
             raise DataError(
-                f"{self.name} holds half of a surrogate pair, which is not text"
+                f"{self.name} has half of a surrogate pair, which is not text"
             ) from error
 
     def _decoded(self, *, texts: bool = True) -> Iterator[tuple[bytes, str]]:
@@ -321,8 +321,8 @@ class TextSource:
                     packed = next((s for s, m in _PACKED.items() if self._first.startswith(m)), "")
                     if packed:
                         raise DataError(
-                            f"{self.name} is compressed, and its name does not tell",
-                            help=f"let its name end in {Path(self.name).suffix}{packed}",
+                            f"{self.name} is compressed, but its name does not show it",
+                            help=f"rename it so that it ends in {Path(self.name).suffix}{packed}",
                         ) from error
                     before = bytes(error.object[: error.start]).decode(self.encoding, "ignore")
                     if not texts:
@@ -331,8 +331,8 @@ class TextSource:
                         f"{self.name}, line {line + before.count(chr(10))}: byte "
                         f"{fed + at - waiting + error.start} of the file is not {self.encoding} "
                         f"text ({error.reason})",
-                        help=f"{_as_utf8('cp1252')}, and `sears apply --errors replace` what is "
-                        "not text",
+                        help=f"{_as_utf8('cp1252')}, and `sears apply --errors replace` replaces "
+                        "such bytes",
                     ) from error
                 if texts:
                     decoded.append(text)
@@ -413,7 +413,8 @@ def _codec(encoding: str, first: bytes) -> str:
         "a".encode(name)
     except LookupError as error:
         raise UsageError(
-            f"there is no text encoding {encoding!r}", help="for instance utf-8, latin-1, cp1252"
+            f"there is no text encoding {encoding!r}",
+            help="name one such as utf-8, latin-1 or cp1252",
         ) from error
     if name == "utf-8-sig":
         return "utf-8"
@@ -467,7 +468,7 @@ class JsonCursor:
         present = self.peek()
         if present not in characters or not present:
             expected = " or ".join(f"`{character}`" for character in characters)
-            self.fail(f"{expected} expected, {f'`{present}`' if present else 'end of file'} found")
+            self.fail(f"expected {expected}, found {f'`{present}`' if present else 'end of file'}")
         self._at += 1
         return present
 
@@ -502,7 +503,7 @@ class JsonCursor:
     def rest(self) -> str:
         """All text that is left; an error if it is more than white space."""
         if character := self.peek():
-            self.fail(f"end of file expected, `{character}` found")
+            self.fail(f"expected end of file, found `{character}`")
         return self.cut()
 
     def fail(self, message: str, position: int | None = None) -> NoReturn:

@@ -51,7 +51,7 @@ class Table:
             if not isinstance(value, str) and not is_missing(value):
                 raise DataError(
                     f"{self.path}: row {number}: {column} is {value!r}, which is not text",
-                    help="name the column that holds the text with --column",
+                    help="name the text column with --column",
                 )
         return ["" if is_missing(value) else value for value in values]
 

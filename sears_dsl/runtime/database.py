@@ -222,8 +222,8 @@ CREATE TABLE findings (
         old = ", ".join(line for line in before if line not in now) or "nothing of this"
         new = ", ".join(line for line in now if line not in before) or "nothing of that"
         return UsageError(
-            f"the interrupted run in {self.path} worked with {old}; this one with {new}",
-            help="give the same options to go on, or --restart to begin anew",
+            f"the interrupted run in {self.path} used {old}, but this one uses {new}",
+            help="use the same options to continue it, or --restart to start over",
         )
 
     def get_many(self, kind: str, keys: Sequence[str]) -> dict[str, Any]:
@@ -246,19 +246,19 @@ CREATE TABLE findings (
 
     def damaged(self, kind: str) -> DataError:
         """The error for a value that no version of sears wrote under this kind."""
-        return self.unusable(ValueError(f"what it holds as {kind} is nothing of the kind"), "read")
+        return self.unusable(ValueError(f"what it has as {kind} is not of that kind"), "read")
 
     def refused(self, version: int | None) -> DataError:
         """The error for a file of another version."""
         return DataError(
             f"{self.path} was written by another version of sears",
-            help="--restart begins anew; the version that wrote it can go on with it",
+            help="--restart starts over; the version that wrote it can continue it",
         )
 
     def unusable(self, error: Exception, action: str) -> DataError:
         """The error for a file that could not be read or written."""
         return DataError(
             f"{self.path}: the journal of the run cannot be used: {error}",
-            help="make room, then go on with --resume; where the file is damaged, begin anew with "
+            help="make room, then continue with --resume; if the file is damaged, start over with "
             "--restart",
         )

@@ -37,7 +37,7 @@ def load_textstat() -> Any:
     installed = version("textstat")
     if installed != _TEXTSTAT:
         raise UsageError(
-            f"textstat {installed} is not the version whose grades are known here, {_TEXTSTAT}: "
+            f"textstat {installed} is not the version that sears needs, {_TEXTSTAT}: "
             "later ones fetch their dictionary from the network when they run",
             help="pip install 'sears-dsl[analysis]'",
         )
@@ -48,7 +48,7 @@ def _need(packages: Sequence[str], extra: str, *, otherwise: str = "") -> None:
     missing = [package for package in packages if find_spec(package) is None]
     if missing:
         raise UsageError(
-            f"this needs {', '.join(missing)}, which the core does without",
+            f"this needs {', '.join(missing)}, which is not installed",
             help=f"pip install 'sears-dsl[{extra}]'{otherwise}",
         )
 

@@ -103,7 +103,7 @@ def read_numbers_file(path: Path, *, version: int, advice: str) -> tuple[bytes, 
     there = entry.get("version") if isinstance(entry, dict) else None
     if there != version:
         raise ModelError(
-            f"{path} is of version {there}, and this package reads version {version}", help=advice
+            f"{path} is of version {there}, but this package reads version {version}", help=advice
         )
     return content, entry
 
@@ -119,14 +119,14 @@ def make_private_folder(folder: Path) -> None:
     within = list(folder.iterdir())
     if any(each.is_symlink() for each in (folder, *within)):
         raise OSError(
-            errno.ELOOP, "it is, or holds, a link to another place; remove it", str(folder)
+            errno.ELOOP, "it is or holds a link to another place; remove that", str(folder)
         )
     for each in within:
         with suppress(FileNotFoundError):  # removed by a run that is just ending
             mode = each.stat().st_mode
             if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
                 raise OSError(
-                    errno.EINVAL, "it holds what is neither a file nor a folder", str(folder)
+                    errno.EINVAL, "it holds something that is no file and no folder", str(folder)
                 )
     # Where all can write, such as in /tmp, another account may have made it beforehand.
     if os.name != "nt" and folder.stat().st_uid not in (os.geteuid(), folder.parent.stat().st_uid):
@@ -190,7 +190,7 @@ def make_folder(folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise DataError(
-            f"{folder} could not be made: {error.strerror}", help="choose another place with -o"
+            f"cannot create {folder}: {error.strerror}", help="choose another place with -o"
         ) from error
 
 
@@ -237,7 +237,7 @@ def resource_folder(name: str) -> Path:
             return folder
     raise SearsError(
         f"this installation of sears-dsl has no folder `{name}`",
-        help="install it again: pip install --force-reinstall sears-dsl",
+        help="reinstall it: pip install --force-reinstall sears-dsl",
     )
 
 
@@ -274,7 +274,7 @@ def write_atomically(path: Path, content: bytes, *, replacing: bytes | None = No
             os.chmod(temporary, stat.S_IMODE(status.st_mode))
         if replacing is not None and place.read_bytes() != replacing:
             raise DataError(
-                f"{path} was changed by somebody else in the meantime, and is left as it is",
+                f"another process changed {path} in the meantime; it is left as it is",
                 help="run the command again",
             )
         os.replace(temporary, place)
@@ -283,8 +283,8 @@ def write_atomically(path: Path, content: bytes, *, replacing: bytes | None = No
         raise DataError(f"{path} is a folder", help="name a file") from error
     except OSError as error:
         raise DataError(
-            f"{path} could not be written: {error.strerror}",
-            help="make room or choose another place; what was there before is untouched",
+            f"cannot write {path}: {error.strerror}",
+            help="make room or choose another place; an earlier file there is unchanged",
         ) from error
     finally:
         if temporary is not None:

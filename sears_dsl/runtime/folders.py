@@ -81,14 +81,14 @@ class Folder:
             system, path = systems.FileSystem.from_uri(self.written)
         except ValueError as error:
             raise UsageError(
-                f"{self} is not an address of a folder: {_first_line(error)}",
+                f"{self} is not the address of a folder: {_first_line(error)}",
                 help="write a path, or a URI that Arrow knows: s3://, gs://, abfs://, hdfs://, "
                 "file://",
             ) from error
         except OSError as error:
             raise DataError(
                 f"{self} cannot be reached: {_first_line(error)}",
-                help="look at its name, and at what this machine was told of the store "
+                help="check its name, and the settings of the store on this machine "
                 "(AWS_ENDPOINT_URL, AWS_ACCESS_KEY_ID, …)",
             ) from error
         return system, path.rstrip("/")
@@ -130,7 +130,7 @@ class Folder:
         ]
         if not parts:
             raise DataError(
-                f"{self} has no files", help="name a folder with parquet files or JSON lines"
+                f"{self} has no files", help="name a folder with parquet or JSON lines files"
             )
         return parts
 

@@ -188,8 +188,8 @@ class Kernel:
                 self._was_called = True
         except OSError as error:
             raise SearsError(
-                f"compiled code could not be kept on disk: {error.strerror or error}",
-                help="set NUMBA_CACHE_DIR to a folder with some megabytes of room",
+                f"cannot keep compiled code on disk: {error.strerror or error}",
+                help="set NUMBA_CACHE_DIR to a folder with a few megabytes of room",
             ) from error
         if self._is_alike and len(self._dispatcher.overloads) == 1:
             [compiled] = self._dispatcher.overloads.values()
@@ -275,9 +275,9 @@ def _numba() -> Any:
         raise SearsError(
             "numba, which compiles the matcher, could not be loaded: "
             f"{type(error).__name__}: {error}",
-            help=f"remove {_NUMBA_SETTINGS} from this folder, or go on without: SEARS_COMPILE=never"
+            help=f"remove {_NUMBA_SETTINGS} from this folder, or run without: SEARS_COMPILE=never"
             if os.path.exists(_NUMBA_SETTINGS)
-            else "install it anew, or go on without: SEARS_COMPILE=never",
+            else "reinstall it, or run without: SEARS_COMPILE=never",
         ) from error
     return numba
 
@@ -417,7 +417,7 @@ def _folder_beside(home: Path) -> Path | None:
             raise UsageError(
                 f"NUMBA_CACHE_DIR is {chosen}: others can write there, and sears would run what "
                 "they put beside its compiled code",
-                help=f"name a folder of your own, or take their rights away: chmod o-w {folder}",
+                help=f"name a folder of your own, or take away their rights: chmod o-w {folder}",
             )
     return None
 

@@ -175,7 +175,7 @@ class _Outcome(NamedTuple):
             with suppress(Exception):  # an object that cannot be made again may raise anything
                 error: Exception = pickle.loads(self.content)  # noqa: S301 - of our own process
                 return error
-        return kind(f"{process} failed: {self.text}", help="see whether one job works")
+        return kind(f"{process} failed: {self.text}", help="try with one job")
 
 
 class Process(Generic[Question, Answer]):
@@ -299,8 +299,8 @@ class Process(Generic[Question, Answer]):
 
     def _died(self) -> SearsError:
         return self._error(
-            f"{self._name} died before its work was done; most often memory is lacking",
-            help="run with fewer jobs; a command that has --resume goes on where it was",
+            f"{self._name} died before its work was done, most likely for lack of memory",
+            help="run with fewer jobs; if the command has --resume, that continues the run",
         )
 
 
@@ -377,7 +377,7 @@ class Children:
         except Exception as error:  # whatever was raised there
             raise self._error(
                 f"{self._name} failed: {type(error).__name__}: {error}",
-                help="see whether one job works",
+                help="try with one job",
             ) from error
 
 

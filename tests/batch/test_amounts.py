@@ -120,7 +120,7 @@ def test_articles_of_a_squad_file_follow_their_originals(tmp_path: Path) -> None
 
 
 def test_what_cannot_be_doubled_is_said(tmp_path: Path, rows: Path) -> None:
-    with pytest.raises(UsageError, match="mode each writes the original"):
+    with pytest.raises(UsageError, match="mode='each' writes the original"):
         sears.apply(TEXTS, RULES, with_originals=True)
     twice = tmp_path / "twice.csv"
     twice.write_text("id,text\n1,a movie\n1~rewritten,a film\n", "utf-8")

@@ -246,7 +246,7 @@ def test_objects_of_other_keys_stand_under_the_right_names(tmp_path: Path, outpu
         ]
     if not output.endswith("parquet"):
         more = content + '{"text": "it", "a": "7", "b": "8", "c": "9"}\n'
-        with pytest.raises(DataError, match="row 4 has a column 'c', which the first rows lack"):
+        with pytest.raises(DataError, match="row 4 has a column 'c' that the first rows lack"):
             apply(tmp_path, more, output=output, reading=ReadOptions(rows=1), **options)
 
 
@@ -381,10 +381,10 @@ def test_progress_is_told(tmp_path: Path) -> None:
         ({"columns": ("text",), "spans": (SpanColumn("m", "n"),)}, "has no column 'm'"),
         ({"id_column": "key", "columns": ("text",)}, "has no column 'key'"),
         ({"columns": ("text",), "protect": ("text",)}, "nothing to rewrite"),
-        ({"mode": "chain", "columns": ("text",), "output": "out.txt"}, "holds one column"),
-        ({"columns": ("text",), "output": "out.data"}, "does not tell its format"),
-        ({"columns": ("text",), "jobs": 0}, "0 jobs"),
-        ({"columns": ("text",), "reading": ReadOptions(limit=-1)}, "limit of -1"),
+        ({"mode": "chain", "columns": ("text",), "output": "out.txt"}, "has only one column"),
+        ({"columns": ("text",), "output": "out.data"}, "does not show its format"),
+        ({"columns": ("text",), "jobs": 0}, "--jobs 0 is not valid"),
+        ({"columns": ("text",), "reading": ReadOptions(limit=-1)}, "--limit -1 is not valid"),
     ],
 )
 def test_mistakes_are_told(tmp_path: Path, options: dict[str, Any], message: str) -> None:
@@ -401,7 +401,7 @@ def test_a_folder_is_no_output(tmp_path: Path) -> None:
 
 def test_ids_must_be_distinct_where_they_are_used(tmp_path: Path) -> None:
     content = "id,text\na,movie\nb,x\na,x\n"
-    with pytest.raises(DataError, match="rows 1 and 3 most likely have the same id 'a'"):
+    with pytest.raises(DataError, match="rows 1 and 3 probably have the same id 'a'"):
         apply(tmp_path, content, reading=ReadOptions(rows=1))
     _, after = apply(tmp_path, content, mode="chain")
     assert after == "id,text\na,film\nb,x\na,x\n"
@@ -585,10 +585,12 @@ def test_columns_to_keep_are_named_or_all_of_them(tmp_path: Path) -> None:
         kept("m")
     clash = "id,text,rule,label\n1,movie,2,3\n"
     for names in (("all",), ("label", "rule")):
-        with pytest.raises(UsageError, match="--keep rule: the output has a column") as caught:
+        with pytest.raises(
+            UsageError, match="--keep rule: the output already has a column"
+        ) as caught:
             kept(*names, content=clash)
-        assert caught.value.help == "give the column another name, or write --keep label"
-    with pytest.raises(UsageError, match="mode chain keeps every column"):
+        assert caught.value.help == "rename the column, or write --keep label"
+    with pytest.raises(UsageError, match="--mode chain keeps all columns"):
         kept("n", mode="chain")
 
 
@@ -665,7 +667,9 @@ def test_types_of_a_table_do_not_depend_on_batches(
         else:
             with pytest.raises(DataError) as caught:
                 apply_file(request)
-            assert caught.value.help == "write jsonl, or give the values of the column one type"
+            assert (
+                caught.value.help == "write jsonl, or convert the values of the column to one type"
+            )
             assert not place.exists()
 
 

@@ -45,7 +45,7 @@ class Careless:
 def test_a_matcher_that_changes_what_is_protected_gives_no_row(mode: Any) -> None:
     rows = [{"text": "red car", "answer": "car"}, {"text": "red car", "answer": "red"}]
     assert apply_to(rows[:1], Careless(), column="text", protect=["answer"], mode=mode)
-    with pytest.raises(InternalError, match="careless changed 'red' at 0, which is protected"):
+    with pytest.raises(InternalError, match="careless changed the protected 'red' at position 0"):
         apply_to(rows, Careless(), column="text", protect=["answer"], mode=mode)
 
 
@@ -87,5 +87,5 @@ def test_values_that_the_text_lacks_are_counted_and_misplaced_rows_stay() -> Non
         assert (tally.changed, tally.absent, tally.misplaced) == (2, 1, 1)
         assert tally.reasons == [
             ("1", "'blue' is not in the text"),
-            ("2", "the text at 1 is not 'red'"),
+            ("2", "the text at position 1 is not 'red'"),
         ]

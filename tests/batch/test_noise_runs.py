@@ -164,9 +164,9 @@ def test_draws_in_every_format_and_in_memory(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("name", "options", "message"), [
-    ("out.txt", {"mode": "chain"}, "plain text holds one column, not id, text, draw"),
-    ("out.csv", {"mode": "chain", "with_originals": True}, "originals are of no draw"),
-    ("out.csv", {"draws": 0}, "--draws is 1 or more"),
+    ("out.txt", {"mode": "chain"}, "plain text has only one column, not id, text, draw"),
+    ("out.csv", {"mode": "chain", "with_originals": True}, "originals belong to no draw"),
+    ("out.csv", {"draws": 0}, "--draws 0 is not valid"),
 ])  # fmt: skip
 def test_what_cannot_be_drawn_several_times_is_said(
     tmp_path: Path, name: str, options: dict[str, Any], message: str
@@ -187,7 +187,7 @@ def test_rows_with_a_column_draw_and_squad_files_are_refused(tmp_path: Path) -> 
     ]}  # fmt: skip
     squad.write_text(json.dumps({"data": [{"title": "t", "paragraphs": [paragraph]}]}), "utf-8")
     of_squad = {"input": str(squad), "columns": ("context",), "mode": "chain", "draws": 2}
-    with pytest.raises(UsageError, match="SQuAD file has no place for the column 'draw'"):
+    with pytest.raises(UsageError, match="SQuAD file has no place for the column draw"):
         apply_file(request(tmp_path, "out.json", **of_squad))
     lines = written(request(tmp_path, "out.jsonl", protect=("answers",), **of_squad)).splitlines()
     found = [json.loads(line) for line in lines]

@@ -161,7 +161,7 @@ def test_a_full_disk_is_told_and_keeps_what_is_done(source: Path) -> None:
     process = start(source, seconds=0, before=limit)
     told, _ = process.communicate()
     assert process.returncode == 2
-    assert "out.csv could not be written: File too large" in told
+    assert "out.csv: File too large" in told
     assert "--resume" in told
     assert output.read_text() == "old"
     report = apply_file(request_for(source, resume=True))
@@ -190,7 +190,7 @@ def test_any_number_of_processes_may_resume(source: Path) -> None:
 def test_another_job_is_not_resumed(source: Path) -> None:
     folder = interrupted(source)
     other = replace(request_for(source, resume=True), recipe=WordRecipe(rules=(("x", "a", "b"),)))
-    with pytest.raises(UsageError, match=r"another one: rules was .* and is .*'x', 'a', 'b'"):
+    with pytest.raises(UsageError, match=r"other settings: rules was .* and is .*'x', 'a', 'b'"):
         apply_file(other)
     with pytest.raises(UsageError, match="scope was 'first' and is 'all'"):
         apply_file(replace(request_for(source, resume=True), scope="all"))
@@ -203,10 +203,10 @@ def test_another_job_is_not_resumed(source: Path) -> None:
 def test_without_resume_the_leftovers_go_and_it_is_said(source: Path) -> None:
     interrupted(source)
     report = apply_file(request_for(source))
-    assert "3 finished batches of an interrupted run were removed" in report.note
+    assert "discarded 3 finished batches of an interrupted run" in report.note
     assert source.with_name("out.csv").read_bytes() == expected(source)
     again = apply_file(request_for(source, resume=True))
-    assert again.note == "there was nothing to resume"
+    assert again.note == "nothing to resume; started from the beginning"
 
 
 def test_a_run_that_never_got_anywhere_leaves_nothing(source: Path) -> None:
@@ -233,7 +233,7 @@ def test_a_torn_manifest_is_no_job(tmp_path: Path) -> None:
     (folder / "manifest.json").write_text('{"rules"')
     (folder / "00000000.part").write_bytes(b"{}\nold")
     with PartialOutput(tmp_path / "out", {"rules": 1}, resume=True) as partial:
-        assert partial.note == "there was nothing to resume"
+        assert partial.note == "nothing to resume; started from the beginning"
         assert not list(partial.parts())
         assert json.loads((folder / "manifest.json").read_text()) == {"rules": 1}
 
@@ -298,7 +298,7 @@ def test_what_somebody_else_wrote_is_not_lost(source: Path, there: bool) -> None
     output = source.with_name("out.csv")
     if there:
         output.write_text("old")
-    with pytest.raises(DataError, match="written by somebody else in the meantime") as caught:
+    with pytest.raises(DataError, match="another process wrote") as caught:
         while_running(source, lambda: output.write_text("theirs, and longer"))
     assert output.read_text() == "theirs, and longer"
     assert "--resume" in caught.value.help

@@ -158,7 +158,7 @@ def test_another_kind_of_file_under_the_name_of_a_manifest_says_nothing(folder: 
 
 def test_a_torn_manifest_is_an_error_that_names_it(folder: Path) -> None:
     (folder / "wh.manifest.json").write_text('{"format": ', "utf-8")
-    with pytest.raises(DataError, match=r"wh\.manifest\.json could not be read: it is not JSON"):
+    with pytest.raises(DataError, match=r"wh\.manifest\.json cannot be read: it is not JSON"):
         validated_with(load(folder / "wh.sear"))
 
 
@@ -251,7 +251,7 @@ def test_rulesets_together_take_a_tagger_that_all_of_them_know(folder: Path) -> 
     record_tagger(unknown, Named(model, "1"))
     assert validating_taggers([unknown, ruleset]) == (model,)
     assert chosen_tagger([unknown, ruleset], None, quiet=True) == model
-    assert chosen_tagger([ruleset], "pinned", quiet=True) == "pinned"
+    assert chosen_tagger([ruleset], "pinned", quiet=True) == "pin their tags"
 
 
 def test_a_tagger_that_is_not_there_is_said_to_be_the_rules_own(folder: Path) -> None:
@@ -320,7 +320,7 @@ def test_a_noted_manifest_tells_no_rows(folder: Path) -> None:
 def test_what_cannot_be_noted_is_refused(folder: Path) -> None:
     with pytest.raises(UsageError, match="not a rule file"):
         record_tagger(parse("movie -> film"), Named("own:one", "2"))
-    with pytest.raises(UsageError, match="pinned"):
+    with pytest.raises(UsageError, match="pin their tags"):
         record_tagger(load(folder / "wh.sear"), PinnedTagger())
     (folder / "wh.manifest.json").write_text('{"name": "an app"}', "utf-8")
     with pytest.raises(DataError, match="not a manifest of rules"):

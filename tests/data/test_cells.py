@@ -102,5 +102,5 @@ def test_one_empty_field_is_no_blank_line() -> None:
 def test_a_carriage_return_is_quoted() -> None:
     part = format_named("csv").encode({"text": ["a\rb"], "n": ["1"]}, "utf-8")
     assert part == b'"a\rb",1\n'
-    with pytest.raises(DataError, match="holds a tab or a line end"):
+    with pytest.raises(DataError, match="cannot hold a tab or a line end"):
         format_named("tsv").encode({"text": ["a\rb"]}, "utf-8")

@@ -48,10 +48,10 @@ def test_the_only_text_is_taken(columns: dict[str, list[Any]], expected: str) ->
 
 
 def test_a_choice_is_left_to_the_user() -> None:
-    with pytest.raises(DataError, match=r"it could be title, body") as caught:
+    with pytest.raises(DataError, match=r"it may be title, body") as caught:
         default_column(batch(title=["x"], body=["y"], n=["1"]), where="a.csv")
     assert "--column" in caught.value.help
-    with pytest.raises(DataError, match="which column holds the text"):
+    with pytest.raises(DataError, match="which column is the text"):
         default_column(batch(question=["x"], text=["y"]), where="a.csv")
     with pytest.raises(DataError, match=r"'sentense'.*columns are id, sentence") as caught:
         require_column(["id", "sentence"], "sentense", where="a.csv")
@@ -63,7 +63,7 @@ def test_a_file_whose_first_line_is_a_row_is_told() -> None:
     for names in (["A film.", "good"], ["what color is the tray", "red"]):
         with pytest.raises(DataError) as told:
             require_column(names, "text", where="a.csv")
-        assert "is its first line a row?" in told.value.help
+        assert "if its first line is a row" in told.value.help
     with pytest.raises(DataError) as told:
         require_column(["review text", "label"], "txt", where="a.csv")
     assert "first line" not in told.value.help
@@ -152,9 +152,12 @@ def test_a_span_that_is_not_at_its_place_is_told() -> None:
 
     row = {"start": 4, "answer": "red"}
     assert moved_spans(spec, row, "is red", carry) == (
-        "the span 4:7 is not in the text of 6 characters"
+        "the span 4:7 is outside of the text, which has 6 characters"
     )
-    assert moved_spans(spec, {**row, "start": 2}, "is red", carry) == "the text at 2 is not 'red'"
+    assert (
+        moved_spans(spec, {**row, "start": 2}, "is red", carry)
+        == "the text at position 2 is not 'red'"
+    )
     assert moved_spans(spec, {**row, "start": None}, "is red", carry) == {}
     with pytest.raises(DataError, match="'x' is not a position"):
         moved_spans(spec, {**row, "start": "x"}, "is red", carry)
@@ -162,7 +165,7 @@ def test_a_span_that_is_not_at_its_place_is_told() -> None:
 
 @pytest.mark.parametrize("written", ["context", "=answers", "context="])
 def test_a_span_column_that_says_too_little_is_refused(written: str) -> None:
-    with pytest.raises(UsageError, match="does not say which spans"):
+    with pytest.raises(UsageError, match="does not name a text column and its spans"):
         SpanColumn.parse(written)
 
 
@@ -298,14 +301,14 @@ def test_mistakes_in_memory_are_told() -> None:
         apply_to([{"id": i, "text": "a"} for i in (4, 5, 4)], MATCHER)
     with pytest.raises(DataError, match=r"row 2: column text holds 3, of type int, not text"):
         apply_to([{"text": "a"}, {"text": 3}], MATCHER, column="text")
-    with pytest.raises(DataError, match="row 1: column text holds half of a surrogate pair"):
+    with pytest.raises(DataError, match="row 1: column text has half of a surrogate pair"):
         apply_to(["a \ud800"], MATCHER)
     with pytest.raises(UsageError, match="there is no mode 'both'"):
         apply_to(["a"], MATCHER, mode="both")  # type: ignore[arg-type]
     # What does not go together is told before a row is looked at.
     with pytest.raises(UsageError, match="there is no mode 'both'"):
         apply_to([], MATCHER, mode="both")  # type: ignore[arg-type]
-    with pytest.raises(UsageError, match="mode each writes the original beside"):
+    with pytest.raises(UsageError, match="--mode each writes the original beside"):
         apply_to([{"text": 3}], MATCHER, with_originals=True)
     with pytest.raises(UsageError, match="nothing to rewrite: text is protected"):
         apply_to(["a"], MATCHER, protect=["text"])
@@ -443,7 +446,7 @@ def test_arrays_and_generators_are_lists() -> None:
         (7, "an object of type int is not a dataset", "a list of texts"),
         (b"a", "an object of type bytes is not a dataset", "a list of texts"),
         ("a good place", "there is no file 'a good place'", "['a good place']"),
-        ("", "an empty name is not a file", "name a file"),
+        ("", "the file name is empty", "name a file"),
     ],
 )
 def test_what_is_no_dataset_is_told_with_a_way_out(data: Any, message: str, advice: str) -> None:
@@ -491,7 +494,7 @@ def test_records_keep_index_ids_labels_and_their_types() -> None:
     rows = [{"text": text, "n": number} for number, text in enumerate(TEXTS)]
     assert [each["n"] for each in apply_to(rows, MATCHER, keep="n")] == [0, 0, 2]
     for keep in ("rule", ["rule"]):
-        with pytest.raises(UsageError, match="--keep rule: the output has a column"):
+        with pytest.raises(UsageError, match="--keep rule: the output already has a column"):
             apply_to([{"text": "movie", "rule": 1}], MATCHER, keep=keep)
 
 

@@ -75,7 +75,7 @@ def test_a_model_that_contradicts_itself_is_told_of_and_its_first_answer_counts(
     restless = CachedPredictor(
         CallablePredictor(lambda texts: [next(turns) // 8 % 2 for _ in texts])
     )
-    assert "answers 4 of 4 rows otherwise when asked again" in try_model(data, restless)
+    assert "changes its answer to 4 of 4 rows when asked again" in try_model(data, restless)
     assert restless.predict(rows) == ["0"] * 8
     steady = CachedPredictor(CallablePredictor(lambda texts: [0 for _ in texts]))
     assert try_model(data, steady) == ""
@@ -87,8 +87,8 @@ def test_a_model_that_contradicts_itself_is_told_of_and_its_first_answer_counts(
         (
             [("A film.", "pos"), ("A play.", "neg"), ("A play.", "pos"), ("A play.", "neg"),
              ("A film.", "neg"), ("A book.", "pos"), ("A book.", "pos")],
-            "5 rows say the same as another row and have another label, such as rows 1 and 5 "
-            "('pos' and 'neg'): no model has all of them right",
+            "5 rows have the text of another row and another label, such as rows 1 and 5 "
+            "('pos' and 'neg'): no model gets all of them right",
         ),
         ([("A film.", "pos"), ("A film.", "pos"), ("A Film.", "neg")], None),
         # Several answers count as right, and one of them is right in both rows.
@@ -106,7 +106,7 @@ def test_equal_rows_with_different_labels_are_told(
 def test_a_column_of_labels_that_nobody_named_is_told_of() -> None:
     rows = [{"text": "A film.", "Label": "good"}, {"text": "A play.", "Label": "bad"}]
     [note] = read_labelled(rows, column="text").notes
-    assert note == "the column 'Label' is not read: it was not named as that of the labels"
+    assert note == "the column 'Label' is not used; to read labels from it, name it with --label"
     assert read_labelled(rows, column="text", label="Label").notes == ()
     assert read_labelled(rows, column="text", also=["Label"]).notes == ()
 

@@ -31,7 +31,7 @@ def test_the_file_of_an_estimator_is_named_as_one(tmp_path: Path) -> None:
     file.write_bytes(b"")
     with pytest.raises(UsageError, match="does not name a model") as told:
         load_predictor(str(file))
-    assert told.value.help == f"an estimator of scikit-learn is written sklearn:{file}"
+    assert told.value.help == f"for a scikit-learn estimator, write sklearn:{file}"
 
 
 @pytest.mark.parametrize("suffix", [".gz", ".bz2", ".xz"])
@@ -39,6 +39,6 @@ def test_a_compressed_file_is_told_how_to_be_named(tmp_path: Path, suffix: str) 
     whole = tmp_path / f"dev.csv{suffix}"
     with whole.open("wb") as raw, compressing_stream(raw, str(whole)) as file:
         file.write(b"text\nA film.\n")
-    with pytest.raises(DataError, match="is compressed, and its name does not tell") as told:
+    with pytest.raises(DataError, match="is compressed, but its name does not show it") as told:
         list(Dataset(str(whole.rename(tmp_path / "dev.csv"))).batches())
-    assert told.value.help == f"let its name end in .csv{suffix}"
+    assert told.value.help == f"rename it so that it ends in .csv{suffix}"

@@ -49,7 +49,7 @@ def test_a_value_that_the_text_lacks_is_told() -> None:
 def test_a_row_with_a_misplaced_span_stays_as_a_whole() -> None:
     found = guard([{"text": "Paris", "answer_start": 1}])
     assert list(found.protected) == [(0, len(TEXT))]
-    assert found.misplaced == "the text at 1 is not 'Paris'"
+    assert found.misplaced == "the text at position 1 is not 'Paris'"
     assert not found.stays_in(TEXT)
 
 
@@ -93,7 +93,7 @@ def test_what_cannot_be_protected_is_refused() -> None:
         read_labelled(rows, column="text", protection=Protection(("answer",)))
     with pytest.raises(DataError, match="row 1, column start/end: 'x' is not a position"):
         read_labelled(rows, column="text", protection=Protection((), spans))
-    with pytest.raises(UsageError, match="--also start: it says where something stands in text"):
+    with pytest.raises(UsageError, match="--also start: it holds positions in text"):
         read_labelled(rows, column="text", also=["start"], protection=Protection((), spans))
 
 
@@ -103,7 +103,6 @@ def test_notes_count_the_rows() -> None:
         protection=Protection(("answer",)), where="a.csv",
     )  # fmt: skip
     assert guards.notes == (
-        "2 rows have a protected value that its text does not contain: row 2, 'red' is not in the "
-        "text",
+        "2 rows have a protected value that is not in the text: row 2, 'red' is not in the text",
     )
     assert guards.part([0]).notes == ()

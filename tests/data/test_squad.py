@@ -135,13 +135,13 @@ def test_an_answer_that_is_not_where_it_says_is_told_and_nothing_moves(tmp_path:
     assert after == value
     assert report.tally.misplaced == 3
     assert report.tally.reasons == [
-        ("q1", "the text at 27 is not 'Rome'"),
-        ("q2", "the text at 27 is not 'Rome', in a row that shares its text"),
+        ("q1", "the text at position 27 is not 'Rome'"),
+        ("q2", "the text at position 27 is not 'Rome', in a row that shares its text"),
         ("q3", "rule film would touch the span 'movie'"),
-        ("q4", "the text at 3 is not 'Bob'"),
+        ("q4", "the text at position 3 is not 'Bob'"),
     ]
     assert (report.tally.touched, report.tally.changed) == (1, 0)
-    with pytest.raises(DataError, match=r"row 1 \(id q1\): the text at 27 is not 'Rome'"):
+    with pytest.raises(DataError, match=r"row 1 \(id q1\): the text at position 27 is not 'Rome'"):
         run(tmp_path, value, columns=("context",), on_touched="error")
 
 
@@ -206,10 +206,10 @@ def test_a_limit_counts_questions(tmp_path: Path, limit: int) -> None:
     ("value", "message"),
     [
         ({"version": "1"}, "has no 'data'"),
-        ({"data": [{"title": "x"}]}, r"data\[0\] has no 'paragraphs' that is a list"),
+        ({"data": [{"title": "x"}]}, r"data\[0\] has no list called 'paragraphs'"),
         (
             {"data": [{"paragraphs": [{"context": "", "qas": [{"id": "1"}]}]}]},
-            r"data\[0\]\.paragraphs\[0\]\.qas\[0\] has no 'question'",
+            r"data\[0\]\.paragraphs\[0\]\.qas\[0\] has no text called 'question'",
         ),
         ({"data": [7]}, r"data\[0\] has no"),
     ],
@@ -225,7 +225,7 @@ def test_records_cannot_be_written_as_squad(tmp_path: Path) -> None:
     request = ApplyRequest(
         recipe=WordRecipe(), input=str(path), output="x.json", output_format="squad"
     )
-    with pytest.raises(UsageError, match="only from a SQuAD file in chain mode"):
+    with pytest.raises(UsageError, match="only from a SQuAD file and with --mode chain"):
         apply_file(request)
 
 

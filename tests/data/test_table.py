@@ -57,6 +57,6 @@ def test_an_empty_file_is_told(tmp_path: Path) -> None:
 
 def test_a_value_that_a_format_cannot_hold_leaves_no_file(tmp_path: Path) -> None:
     path = tmp_path / "a.tsv"
-    with pytest.raises(DataError, match="not a tsv field"):
+    with pytest.raises(DataError, match="a tsv field cannot hold"):
         write_columns({"text": ["a\tb"]}, path, format_named("tsv"))
     assert not path.exists()

@@ -59,7 +59,7 @@ def test_what_cannot_be_replaced_is_written_or_refused(tmp_path: Path) -> None:
 def test_what_somebody_else_wrote_stays(tmp_path: Path) -> None:
     path = tmp_path / "a.sear"
     path.write_bytes(b"theirs")
-    with pytest.raises(DataError, match="changed by somebody else in the meantime"):
+    with pytest.raises(DataError, match="another process changed"):
         write_atomically(path, b"ours", replacing=b"before")
     assert path.read_bytes() == b"theirs"
     write_atomically(path, b"ours", replacing=b"theirs")

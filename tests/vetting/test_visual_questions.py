@@ -74,7 +74,7 @@ def test_rows_without_a_readable_picture_are_left_out_and_told(rows: Path, tmp_p
     assert note.endswith("; row 24")
     for path in tmp_path.glob("*.png"):
         path.unlink()
-    with pytest.raises(DataError, match="no picture of the column image can be read"):
+    with pytest.raises(DataError, match="no picture in the column image can be read"):
         read_labelled(str(rows), column="question", label="answer", image="image")
 
 
@@ -90,7 +90,7 @@ def test_a_picture_is_content_and_its_folder_is_not(rows: Path, tmp_path: Path) 
 
 
 def test_an_audit_shows_picture_and_choices(rows: Path, tmp_path: Path) -> None:
-    with pytest.warns(UserWarning, match="left out, since the picture cannot be read"):
+    with pytest.warns(UserWarning, match="left out, because the picture cannot be read"):
         done = sears.audit(
             seen, str(rows), sears.parse(RULES), text="question", label="answer", image="image",
             choices="choices", scorer=None, slices=["answer"], examples=9,
