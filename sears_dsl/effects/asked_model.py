@@ -149,8 +149,8 @@ def try_model(
     if not changed:
         return ""
     return (
-        f"the model answers {changed} of {len(again)} rows otherwise when asked again: its first "
-        "answer counts, and some of what it is said to flip will be its own doing"
+        f"the model changes its answer to {changed} of {len(again)} rows when asked again; its "
+        "first answer counts, so some flips may be its own noise"
     )
 
 
@@ -162,9 +162,8 @@ def require_confidence(data: LabelledRows, predictor: CachedPredictor) -> None:
         if any(each.confidence is not None or each.label == REFUSED for each in answers):
             return
     raise UsageError(
-        "the model does not say how sure it is, and by that the importance of words is measured",
-        help="--avoid-important 0 rewords without it; docs/models.md says how a model gives "
-        "confidences",
+        "the model gives no confidences, which measure how important words are",
+        help="use --avoid-important 0, or see docs/models.md on how a model gives confidences",
     )
 
 
@@ -180,13 +179,13 @@ def _of_each_label(data: LabelledRows) -> list[int]:
 def nothing_right(data: LabelledRows, answers: Sequence[str], labels: Sequence[str]) -> DataError:
     """The error where a model has none of these rows right."""
     rows = f"{len(data.rows):,} rows of {data.path}"
-    refuses, wrong = f"the model refuses the {rows}", f"the model has none of the {rows} right"
+    refuses, wrong = f"the model refuses the {rows}", f"the model gets none of the {rows} right"
     if len(answers) < len(data.rows):
         some = f"of {counted(len(answers), 'row')} tried (of {rows}) the model"
-        refuses, wrong = f"{some} refuses all", f"{some} has none right"
+        refuses, wrong = f"{some} refuses all", f"{some} gets none right"
     labels_given = sorted(set(answers) - {REFUSED})
     if answers and not labels_given:
-        advice = "without --on-error skip the command ends with what it says of the first one"
+        advice = "leave out --on-error skip to see what it says to the first one"
         return NothingRightError(refuses, help=advice)
     examples = ", ".join(map(repr, labels_given[:5]))
     advice = f"it says {examples}; the labels are {', '.join(map(repr, labels[:5]))}; "

@@ -93,8 +93,8 @@ class RightRows:
         if not self.positions:
             if not answered:
                 raise DataError(
-                    "the time was over before the model had answered a row",
-                    help="give it more time; --resume goes on with what it has answered",
+                    "the time ran out before the model had answered a row",
+                    help="give it more time; --resume continues with its answers so far",
                 )
             known = sorted({label for of_row in labels for label in of_row})
             raise nothing_right(data, list(answered.values()), known)

@@ -24,7 +24,7 @@ def hold_out(
     About a `share` of the distinct texts is held out.
     """
     if not 0 < share < 1:
-        raise UsageError(f"the share is {share}", help="give a number between 0 and 1")
+        raise UsageError(f"the share is {share}", help="it has to be between 0 and 1")
     held = lots(texts, f"held out {seed}") < share
     return np.flatnonzero(~held), np.flatnonzero(held)
 

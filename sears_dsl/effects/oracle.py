@@ -69,7 +69,7 @@ class FunctionOracle:
         if isinstance(function, type) or not callable(function):
             raise UsageError(
                 f"{object_name(function)} is not an oracle: it is not a function",
-                help="give a function of a list of rewrites that says of each whether it is kept",
+                help="pass a function of a list of rewrites that says for each whether to keep it",
             )
         self._function: Callable[[Sequence[Mapping[str, str]]], object] = function
         self.identity = identity or object_name(function)
@@ -82,8 +82,8 @@ class FunctionOracle:
             answers = python_values(self._function(items))
 
         def failure(gave: str) -> ModelError:
-            advice = f"give one true or false for each of them, here {len(items):,}"
-            return ModelError(f"the oracle {self.identity} gave {gave}", help=advice)
+            advice = f"return true or false for each of them, {len(items):,} here"
+            return ModelError(f"the oracle {self.identity} returned {gave}", help=advice)
 
         if not isinstance(answers, Sequence) or isinstance(answers, str | bytes):
             raise failure(f"{type(answers).__name__} for {len(items):,} texts")
@@ -136,7 +136,7 @@ def accepted_rewrites(
         raise DataError(
             f"the oracle {oracle.identity} rejects all {len(rewrites):,} rewrites, so there is "
             "nothing to ask the model about",
-            help="it should say true of a rewrite that is kept, and false of one that is not",
+            help="it has to return true for a rewrite to keep, and false for one to reject",
         )
     chosen = np.flatnonzero(keep).astype(np.int32)
     some = Rewrites(

@@ -64,7 +64,7 @@ CREATE TABLE predictions (
                 connection, query, [bytes.fromhex(key) for key in keys], model
             ):
                 if not isinstance(label, str) or not isinstance(confidence, float | None):
-                    raise sqlite3.DatabaseError(f"it holds {label!r:.80} as a label")
+                    raise sqlite3.DatabaseError(f"it has {label!r:.80} as a label")
                 yield key.hex(), label, confidence
 
     def put(self, identity: str, labels: Mapping[str, str]) -> None:
@@ -91,15 +91,15 @@ CREATE TABLE predictions (
     def refused(self, version: int | None) -> CacheError:
         """The error for a file of another program or version."""
         return CacheError(
-            f"{self.path} is not a file of predictions of this version of sears",
+            f"{self.path} is not a prediction store of this version of sears",
             help="name another file, or move this one away",
         )
 
     def unusable(self, error: Exception, action: str) -> CacheError:
         """The error for a file that could not be opened, read or written."""
         return CacheError(
-            f"the file of predictions {self.path} could not be {action}: {error}",
-            help="make room, name another file, or delete this one: the model is then asked again",
+            f"the prediction store {self.path} could not be {action}: {error}",
+            help="make room, name another file, or delete this one; the model is then asked again",
         )
 
 
@@ -139,9 +139,7 @@ class CachedPredictor:
         announce: Callable[[str], None] = lambda _: None,
     ) -> None:
         if batch_size is not None and batch_size < 1:
-            raise UsageError(
-                f"a batch of {batch_size} rows cannot be asked for", help="1 is the least"
-            )
+            raise UsageError(f"the batch size is {batch_size}", help="it has to be 1 or more")
         self.predictor = predictor
         self._store = store
         own_size: int | None = getattr(predictor, "batch_size", _BATCH_SIZE)
@@ -180,8 +178,8 @@ class CachedPredictor:
         """What was out of the ordinary so far, a sentence each."""
         sentences: list[str] = [*getattr(self.predictor, "remarks", ())]
         if self._refused:
-            texts = counted(len(self._refused), "text was", "texts were")
-            sentences.append(f"{texts} refused by the model: left out, and no flip")
+            texts = counted(len(self._refused), "text")
+            sentences.append(f"the model refused {texts}, left out and not counted as flips")
         return sentences
 
     def predict(self, rows: Sequence[Row], *, on_progress: OnAnswered | None = None) -> list[str]:
@@ -287,9 +285,9 @@ class CachedPredictor:
         else:
             if len(answers) != len(rows):
                 raise ModelError(
-                    f"{self.identity} was asked for {len(rows)} predictions and gave "
+                    f"{self.identity} was asked for {len(rows)} predictions and returned "
                     f"{len(answers)}",
-                    help="a predictor gives one label for each row, in order",
+                    help="a predictor has to return one label for each row, in order",
                 )
             return answers
         if len(rows) > 1:

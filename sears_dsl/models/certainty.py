@@ -36,8 +36,8 @@ def from_distributions(
     last = _distribution(ends, "ends")
     if len(first) != len(last):
         raise ModelError(
-            f"{len(first):,} words may begin the answer and {len(last):,} may end it",
-            help="give a probability of each word of the context, of the same words both times",
+            f"{len(first):,} words may begin the answer, but {len(last):,} may end it",
+            help="give both lists a probability for each word of the context",
         )
     return _confidence(_entropy(first) + _entropy(last), len(first))
 
@@ -52,13 +52,13 @@ def from_top(start: float, end: float, words: int) -> float:
     """
     if words < 1:
         raise ModelError(
-            f"a context of {words} words holds no answer", help="count the words of the context"
+            f"a context of {words} words has no answer", help="give the number of words, 1 or more"
         )
     for name, value in (("start", start), ("end", end)):
         if not 0 <= value <= 1:
             raise ModelError(
                 f"{value!r} is not a probability of the answer's {name}",
-                help="give the probability that the model has for that word, from 0 to 1",
+                help="give the model's probability of that word, from 0 to 1",
             )
     if words == 1:
         return 1.0
@@ -74,14 +74,14 @@ def _distribution(values: Sequence[float] | NDArray[np.floating], name: str) -> 
         or (probabilities < 0).any()
     ):
         raise ModelError(
-            f"the {name} are not probabilities, one for each word of a context",
+            f"the {name} are not a list of probabilities, one for each word of a context",
             help="give a list of numbers from 0 to 1, at least one",
         )
     total = float(probabilities.sum())
     if abs(total - 1) > _TOLERANCE:
         raise ModelError(
             f"the probabilities of the {name} add up to {total:.4g}",
-            help="give them over the words of the context alone, divided by their sum",
+            help="give them for the words of the context only, divided by their sum",
         )
     return probabilities / total
 

@@ -69,8 +69,8 @@ def _function(model: object) -> Callable[[Any], object]:
     if callable(model):
         return model
     raise UsageError(
-        f"an object of type {type(model).__name__} is not a model: it cannot be called and has no "
+        f"an object of type {type(model).__name__} is not a model: it is not callable and has no "
         "method predict",
-        help="give a function of a list of texts that returns a list of labels, or an object with "
-        "such a method `predict`",
+        help="pass a function that takes a list of texts and returns a list of labels, or an "
+        "object with such a method `predict`",
     )

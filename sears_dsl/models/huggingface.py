@@ -60,8 +60,8 @@ class ExtractionPredictor(predictor.AnsweringPredictor):
             if not set(_COLUMNS) <= set(row):
                 raise ModelError(
                     f"{self._identity} answers questions and needs the columns question and "
-                    f"context; the rows have {', '.join(row)}",
-                    help="name both columns, renamed if need be",
+                    f"context, but the rows have {', '.join(row)}",
+                    help="name both columns, and rename them if need be",
                 )
         return predictor.ask_answers(self._identity, rows, lambda: self._answers(rows))
 
@@ -157,13 +157,13 @@ class PipelinePredictor(predictor.AnsweringPredictor):
             raise UsageError(
                 f"a {classify.task} pipeline gives no "
                 + ("entities" if comparison == "entities" else "labels"),
-                help=f"use a {task} pipeline, or wrap yours into a function",
+                help=f"use a {task} pipeline, or wrap yours in a function",
             )
         if classify.model.config.num_labels < _PAIR and not comparison.startswith("within:"):
             raise UsageError(
-                "this model gives one number for a text and no label",
-                help="compare numbers, --compare within:0.5, or wrap it into a function that turns "
-                "the number into a label",
+                "this model returns a number for each text, not a label",
+                help="compare numbers with --compare within:0.5, or wrap it in a function that "
+                "turns the number into a label",
             )
         self._comparison = comparison
         self._classify = classify
@@ -178,8 +178,8 @@ class PipelinePredictor(predictor.AnsweringPredictor):
             return []
         rows = counted(len(self._cut), "row is", "rows are")
         return [
-            f"{rows} longer than the {self._longest:,} pieces that the model reads: it did not see "
-            "the rest, so a change there flips nothing"
+            f"{rows} longer than the {self._longest:,} tokens that the model reads; it does not "
+            "see the rest, so a change there flips nothing"
         ]
 
     def predict_with_confidence(self, rows: Sequence[predictor.Row]) -> list[predictor.Answer]:
@@ -283,12 +283,12 @@ def load_pipeline(
             f"there is no model in {name}: {_first_line(error)}",
             help="a folder needs config.json, weights and tokenizer, as save_pretrained writes them"
             if local
-            else "is it a name of the hub, and can that be reached from here?",
+            else "check the name, and that the hub can be reached from here",
         ) from error
     attention = getattr(config, "_attn_implementation", None)
     if attention not in (None, "eager", "sdpa"):
         raise UsageError(
-            f"{name} wants its attention computed by {attention}, code from elsewhere",
+            f"{name} computes its attention with {attention}, code from elsewhere",
             help="remove attn_implementation from its config.json",
         )
     architecture = str((getattr(config, "architectures", None) or [""])[0])
@@ -299,7 +299,7 @@ def load_pipeline(
         if local and len(files) > 1 and not any(Path(name, each).is_file() for each in files):
             raise UsageError(
                 f"the model {name} has no tokenizer",
-                help=f"write it there too: tokenizer.save_pretrained({name!r})",
+                help=f"save it there, too: tokenizer.save_pretrained({name!r})",
             )
         if architecture == "ViltForQuestionAnswering":
             return _visual(name, config, options, place)
@@ -326,13 +326,13 @@ def load_pipeline(
     except Exception as error:
         raise ModelError(
             f"the model {name} could not be loaded: {_first_line(error)}",
-            help="weights have to be safetensors: "
+            help="weights have to be safetensors, as "
             "`model.save_pretrained(folder)` of a current transformers writes them",
         ) from error
     raise UsageError(
-        f"{name} is a model of another kind: {architecture or 'it does not say which'}",
-        help="classification (…ForSequenceClassification, …ForTokenClassification) and question "
-        "answering (…ForQuestionAnswering) are known; wrap others into a function",
+        f"{name} is a model of an unknown kind: {architecture or 'its config names none'}",
+        help="it may classify (…ForSequenceClassification, …ForTokenClassification) or answer "
+        "questions (…ForQuestionAnswering); wrap other models in a function",
     )
 
 
@@ -387,9 +387,9 @@ class VisualPredictor(predictor.AnsweringPredictor):
         missing = [name for name in _NEEDED if name not in rows[0]]
         if missing:
             raise ModelError(
-                f"{self._identity} needs the column {missing[0]}, and the rows have "
+                f"{self._identity} needs the column {missing[0]}, but the rows have "
                 f"{', '.join(rows[0])}",
-                help="name the columns so: --column question --image image",
+                help="name the columns with --column question --image image",
             )
         return predictor.ask_answers(self._identity, rows, lambda: self._answered(rows))
 
@@ -417,7 +417,7 @@ class VisualPredictor(predictor.AnsweringPredictor):
         if not among:
             raise ModelError(
                 f"{self._identity} knows none of the answers {', '.join(sorted(choices))}",
-                help="leave out --choices: it then answers from all that it knows",
+                help="leave out --choices; then it chooses among all answers that it knows",
             )
         best = max(among, key=lambda place: float(scores[place]))
         return self._answers[best], float(scores[best])

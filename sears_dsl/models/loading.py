@@ -50,7 +50,7 @@ _OPTIONS: Mapping[str, tuple[str, tuple[str, ...] | None, str]] = {
     "timeout": ("time-out", _ASKED_OVER_HTTP, _ANY_ENDPOINT),
     "retries": ("number of retries", _ASKED_OVER_HTTP, _ANY_ENDPOINT),
     "connections": ("number of connections", _ASKED_OVER_HTTP, _ANY_ENDPOINT),
-    "on_error": ("choice what to do on an error", _ASKED_OVER_HTTP, _ANY_ENDPOINT),
+    "on_error": ("choice of what to do on an error", _ASKED_OVER_HTTP, _ANY_ENDPOINT),
     "inputs": ("file of inputs", ("file",), "predictions in a file"),
     "download": ("download", ("hf",), "names of the hub (hf:…)"),
 }
@@ -179,7 +179,7 @@ def _members(spec: str) -> list[str]:
             help=f"name at least two models: {spec.partition(':')[0]}:SPEC,SPEC",
         )
     if any(member.startswith(("vote:", "every:")) for member in members):
-        raise UsageError(f"{spec!r}: votes do not vote", help="name all models in one vote")
+        raise UsageError(f"{spec!r}: a vote cannot vote", help="name all models in one vote")
     return members
 
 
@@ -229,14 +229,14 @@ def _predictor_of(
     if store is not None and identity is None:
         raise UsageError(
             f"predictions of an object of type {type(model).__name__} cannot be kept: nothing "
-            "tells it from another one of its name",
-            help="give it an attribute `identity` with the version of the model, or keep no store",
+            "distinguishes it from another one of the same name",
+            help="give it an attribute `identity` with the model's version, or use no store",
         )
     if library == "transformers":
         if not hasattr(model, "task"):
             raise UsageError(
                 f"an object of type {type(model).__name__} does not read texts",
-                help="give it with its tokenizer: transformers.pipeline('text-classification', "
+                help="pass it with its tokenizer: transformers.pipeline('text-classification', "
                 "model=model, tokenizer=tokenizer)",
             )
         from sears_dsl.models.huggingface import PipelinePredictor  # noqa: PLC0415
@@ -283,17 +283,17 @@ def _meant(spec: str) -> str:
     """What somebody meant by a file's or folder's name, or by ``critic.predict``, as a sentence."""
     path = Path(spec)
     if is_file(path) and path.suffix in _PICKLES:
-        return f"an estimator of scikit-learn is written sklearn:{spec}"
+        return f"for a scikit-learn estimator, write sklearn:{spec}"
     if is_folder(path) and is_file(path / _CONFIG):
-        return f"a folder of transformers is written hf:{spec}"
+        return f"for a transformers folder, write hf:{spec}"
     if _ADDRESS.match(spec):
-        return f"an endpoint is written http://{spec}"
+        return f"for an endpoint, write http://{spec}"
     dotted = spec.removesuffix(".py").strip("./").replace("/", ".")
     before, _, last = dotted.rpartition(".")
     for module, function in ((dotted, "predict"), (before, last)):
         file = module.replace(".", "/") + ".py"
         if module and is_file(file):
-            return f"a function in {file} is written {module}:NAME, such as {module}:{function}"
+            return f"for a function in {file}, write {module}:NAME, such as {module}:{function}"
     return ""
 
 
@@ -317,7 +317,7 @@ def _check_transformers_model(name: str, *, download: bool) -> None:
     if not (is_here or download):
         raise UsageError(
             f"{name} is not a folder, and no model of that name is on this machine",
-            help=f"fetch it first, `hf download {name}`, or name a folder",
+            help=f"download it first, `hf download {name}`, or name a folder",
         )
 
 
@@ -385,7 +385,7 @@ def _refuse(options: Iterable[str], spec: str, kinds: Sequence[str]) -> None:
         if not any(_takes(kind, option) for kind in kinds):
             name, _, whose = _OPTIONS[option]
             raise UsageError(
-                f"{spec} takes no {name}", help=f"that is for {whose}; leave it out here"
+                f"{spec} takes no {name}", help=f"leave it out; it is only for {whose}"
             )
 
 
@@ -407,13 +407,13 @@ def named_models(models: Mapping[str, object] | Sequence[object]) -> dict[str, o
         if len(set(names)) < len(names):
             names = [_whole(each) if name is None else name for name, each in pairs]
     if len(members) < _LEAST:
-        few = "one model is not several" if members else "an empty list names no model"
-        raise UsageError(few, help="give two models or more")
+        few = "there is only one model" if members else "the list of models is empty"
+        raise UsageError(few, help="name two or more")
     again = sorted({name for name in names if names.count(name) > 1})
     if again:
         raise UsageError(
             f"two models are called {again[0]}",
-            help="name them: --model NAME=SPEC, or in Python {'name': model, …}",
+            help="give them names: --model NAME=SPEC, or in Python {'name': model, …}",
         )
     return dict(zip(names, members, strict=True))
 

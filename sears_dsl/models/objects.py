@@ -53,7 +53,7 @@ def load_object(spec: str, *, kind: str) -> NamedObject:
             near = get_close_matches(name, dir(value), n=1)
             raise UsageError(
                 f"{spec}: {getattr(value, '__name__', type(value).__name__)} has no {name!r}",
-                help=f"did you mean {near[0]}?" if near else "is it spelled as in the module?",
+                help=f"did you mean {near[0]}?" if near else "check its name in the module",
             )
         value = getattr(value, name)
     version = getattr(value, "identity", None)
@@ -125,11 +125,12 @@ def _imported(name: str, spec: str) -> Any:
     except ModuleNotFoundError as error:
         parts = name.split(".")
         if error.name in {".".join(parts[:count]) for count in range(1, len(parts) + 1)}:
-            advice = f"run sears in the folder that has it (this is {here}), or install it"
+            advice = f"run sears in the folder of the module (this is {here}), or install it"
             if name.endswith(".py"):
                 advice = f"write {spec.replace('.py:', ':')}"
             raise UsageError(
-                f"{spec}: there is no module {error.name!r}, here or installed", help=advice
+                f"{spec}: there is no module {error.name!r}, neither here nor installed",
+                help=advice,
             ) from error
         raise ModelError(
             f"{spec}: the module {name} needs {error.name!r}, which is not installed",
@@ -138,7 +139,7 @@ def _imported(name: str, spec: str) -> Any:
     except (Exception, SystemExit) as error:
         raise ModelError(
             f"{spec}: importing {name} raised {type(error).__name__}: {error}",
-            help=f"does `python -c 'import {name}'` work?",
+            help=f"make `python -c 'import {name}'` work",
         ) from error
     finally:
         if here in sys.path:

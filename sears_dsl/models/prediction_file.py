@@ -29,8 +29,8 @@ class PredictionsNeeded(ModelError):  # noqa: N818 - a step of the way, nothing 
     def __init__(self, missing: int, total: int, *, inputs: Path, predictions: Path) -> None:
         rows = counted(missing, "row needs a prediction", "rows need predictions")
         super().__init__(
-            f"{rows}: they are in {inputs} ({total:,} rows in all)",
-            help=f"run your model over {inputs}, put `{_ID}` and `{_PREDICTION}` of every row into "
+            f"{rows}; they are in {inputs} ({total:,} rows in all)",
+            help=f"run your model on {inputs}, write `{_ID}` and `{_PREDICTION}` of every row to "
             f"{predictions}, then run the same command again",
         )
         self.missing = missing
@@ -57,7 +57,7 @@ class FilePredictor(AnsweringPredictor):
         self.inputs = inputs or predictions.with_name(predictions.stem + ".inputs.jsonl")
         if self.inputs == predictions:
             raise UsageError(
-                f"{predictions} cannot be both the inputs and the predictions",
+                f"{predictions} is named both for the inputs and for the predictions",
                 help="name two files",
             )
 
@@ -65,7 +65,7 @@ class FilePredictor(AnsweringPredictor):
         """The predictions in the file, with confidences where it has them."""
         if any(_ID in row for row in rows):
             raise UsageError(
-                f"the model is asked about a column {_ID!r}, which names the rows in files",
+                f"the model reads a column {_ID!r}, but files of predictions name rows by it",
                 help="leave that column out, or rename it",
             )
         known = self._known() if self.predictions.exists() else {}
@@ -84,9 +84,9 @@ class FilePredictor(AnsweringPredictor):
         for name in (_ID, _PREDICTION):
             if name not in dataset.names:
                 raise DataError(
-                    f"{self.predictions} has no column {name!r}: "
-                    f"it has {', '.join(dataset.names) or 'none'}",
-                    help=f"`{_ID}` as in {self.inputs}, `{_PREDICTION}` what the model gave",
+                    f"{self.predictions} has no column {name!r}, "
+                    f"only {', '.join(dataset.names) or 'none'}",
+                    help=f"`{_ID}` is as in {self.inputs}, `{_PREDICTION}` is the model's answer",
                 )
         for batch in dataset.batches():
             ids, predictions = batch.columns[_ID], batch.columns[_PREDICTION]
@@ -97,7 +97,7 @@ class FilePredictor(AnsweringPredictor):
                 before = known.setdefault(str(key), answer)
                 if before.label != answer.label:
                     raise DataError(
-                        f"{where}: the id {key} has the prediction {answer.label!r}, and had "
+                        f"{where}: the id {key} has the prediction {answer.label!r}, but had "
                         f"{before.label!r} before",
                         help="keep one of them",
                     )
@@ -130,7 +130,7 @@ class FilePredictor(AnsweringPredictor):
         if not texts or _ID not in row:
             raise DataError(
                 f"{self.inputs}, line {number}: this is not a file of inputs of sears",
-                help="move it away: nothing of it was changed",
+                help="move it away; it was not changed",
             )
         key = row.pop(_ID)
         return {key: row}
@@ -141,7 +141,7 @@ def _label(value: Any, where: str) -> str:
         return str(value)
     raise DataError(
         f"{where}: {value!r} is not a prediction",
-        help="give every row a label: a text, a whole number or a truth value",
+        help="give every row a label: a text, a whole number, true or false",
     )
 
 
@@ -156,6 +156,6 @@ def _confidence(value: Any, where: str) -> float | None:
     if isinstance(value, bool) or not 0 <= confidence <= 1:
         raise DataError(
             f"{where}: {value!r} is not a confidence",
-            help=f"`{_CONFIDENCE}` is a number from 0 to 1, or empty where the model gave none",
+            help=f"`{_CONFIDENCE}` is a number from 0 to 1, or empty if the model gave none",
         )
     return confidence

@@ -28,8 +28,8 @@ OnError = Literal["stop", "skip"]
 
 #: What to do where a model has other names for the labels of its data.
 WRITE_ALIKE = (
-    "Then write them alike: in the data, in a function around the model, by the names in the "
-    "--response-map of an endpoint, or by id2label in the config.json of a folder of transformers"
+    "Then make them the same: in the data, in a function around the model, with names in the "
+    "--response-map of an endpoint, or with id2label in the config.json of a transformers folder"
 )
 _CONTENT = json.JSONEncoder(sort_keys=True, ensure_ascii=False, separators=(",", ":"))
 
@@ -91,8 +91,8 @@ def row_key(row: Row) -> str:
 _SHOWN = 80
 # Advice where a model raises: most often it was written for a single text.
 _ADVICE = (
-    "try it on a list of that text alone, of dictionaries where --also or --image names a further "
-    "column; around one that takes a single text write lambda texts: [f(text) for text in texts]"
+    "call it on a list of just that text, or of dictionaries if --also or --image names another "
+    "column; if it takes a single text, write lambda texts: [f(text) for text in texts]"
 )
 
 
@@ -110,9 +110,9 @@ def ask_answers(
     is_table = getattr(answered, "ndim", 1) > 1
     if comparison == "set" and is_table and not _holds_names(predictions):
         raise ModelError(
-            f"{model} gave a table of numbers, not a list of labels for each text",
-            help="return the names of the labels that are 1, such as binarizer.inverse_transform("
-            "…) of a MultiLabelBinarizer gives them",
+            f"{model} returned a table of numbers, not a list of labels for each text",
+            help="return the names of the labels that are 1, as binarizer.inverse_transform(…) of "
+            "a MultiLabelBinarizer does",
         )
     return answers_of(model, rows, predictions, comparison=comparison)
 
@@ -124,14 +124,14 @@ def answers_of(
     values = python_values(predictions)
     if not isinstance(values, Sequence) or isinstance(values, str | bytes):
         raise ModelError(
-            f"{model} gave {_kind(values)} for {counted(len(rows), 'row')}, not a list of labels",
-            help="return one label for each text that it is given, in order",
+            f"{model} returned {_kind(values)} for {counted(len(rows), 'row')}, not a label list",
+            help="return one label for each text, in order",
         )
     if len(values) != len(rows):
         asked = counted(len(rows), "prediction")
         raise ModelError(
-            f"{model} was asked for {asked} and gave {len(values):,}\n  {_batch(rows)}",
-            help="return one label for each text that it is given, in order, empty texts too",
+            f"{model} was asked for {asked} and returned {len(values):,}\n  {_batch(rows)}",
+            help="return one label for each text, in order, also for empty texts",
         )
     return [_answer(model, row, value, comparison) for row, value in zip(rows, values, strict=True)]
 
@@ -154,7 +154,7 @@ def _answer(model: str, row: Row, value: Any, comparison: Comparison) -> Answer:
         if label is not None and isinstance(confidence, float):
             if not 0 <= confidence <= 1:
                 raise ModelError(
-                    f"{model} gave {confidence!r} as its confidence in {excerpt(row)}",
+                    f"{model} returned {confidence!r} as its confidence for {excerpt(row)}",
                     help="a confidence is a probability, from 0.0 to 1.0",
                 )
             return Answer(label, confidence)
@@ -180,27 +180,27 @@ def _label(model: str, row: Row, value: Any, comparison: Comparison) -> str:
     if kind in COMPARISON_FORMS:
         advice = COMPARISON_FORMS[kind].replace("write", "return")
     elif plain is None:
-        advice = "return a label for every text; an empty answer is the empty string"
+        advice = "return a label for every text; for an empty answer, the empty string"
     elif isinstance(plain, float):
         advice = (
             "numbers with a fraction are not labels: return the most probable label, whole numbers "
-            "as int, or compare numbers, --compare within:0.5"
+            "as int, or compare numbers with --compare within:0.5"
         )
     elif isinstance(plain, Mapping):
         advice = (
-            "return the label itself; --response-map says where it is in what an endpoint gives, "
-            "as in /predictions/*/label; a function returns [each['label'] for each in …]"
+            "return the label itself: for an endpoint, say where it is with --response-map "
+            "/predictions/*/label; in a function, return [each['label'] for each in …]"
         )
     elif isinstance(plain, Sequence) and not isinstance(plain, bytes):
         advice = (
-            "return the label itself: of probabilities, the name of the most probable one; several "
-            "labels of a text are compared by --compare set"
+            "return the label itself: of probabilities, the name of the most probable one; for "
+            "several labels per text, use --compare set"
         )
     else:
-        advice = "return strings, whole numbers or truth values"
+        advice = "return strings, whole numbers or booleans"
     shown = repr(plain)
     raise ModelError(
-        f"{model} gave {shown if len(shown) <= _SHOWN else shown[:_SHOWN] + '…'} "
+        f"{model} returned {shown if len(shown) <= _SHOWN else shown[:_SHOWN] + '…'} "
         f"({type(plain).__name__}) as the label of {excerpt(row)}",
         help=advice,
     )

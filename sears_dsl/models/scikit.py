@@ -29,7 +29,7 @@ class EstimatorPredictor(AnsweringPredictor):
         if not callable(getattr(estimator, "predict", None)):
             raise UsageError(
                 f"an object of type {kind.__name__} is not an estimator: it has no method predict",
-                help="save the whole pipeline, the vectorizer and the classifier",
+                help="save the whole pipeline, with vectorizer and classifier",
             )
         self._estimator = estimator
         self._comparison = comparison
@@ -42,8 +42,8 @@ class EstimatorPredictor(AnsweringPredictor):
             rows,
             lambda: self._estimator.predict(self._inputs(rows)),
             comparison=self._comparison,
-            advice="is it the whole pipeline, from the text to the label, and fitted? Further "
-            "columns that it reads are named by --also",
+            advice="save the whole fitted pipeline, from text to label; if it reads other columns, "
+            "name them with --also",
         )
         return [answer.label for answer in answers]
 
@@ -93,8 +93,8 @@ def load_estimator(path: Path, *, comparison: Comparison = "exact") -> Estimator
     except Exception as error:
         raise ModelError(
             f"{path} could not be unpickled: {type(error).__name__}: {error}",
-            help="is it a joblib or pickle file, and is what it needs installed in the same "
-            "versions?",
+            help="check that it is a joblib or pickle file, and that what it needs is installed in "
+            "the same versions",
         ) from error
     return EstimatorPredictor(
         estimator,

@@ -106,7 +106,7 @@ def test_a_model_that_fails_is_told_with_its_own_words(folder: Path) -> None:
 def test_a_model_of_wrong_length_is_told_with_both_numbers(folder: Path) -> None:
     done = call("discover", "-o", "found.sear", model="short")
     assert isinstance(done.exception, ModelError)
-    assert "was asked for 2 predictions and gave 1" in str(done.exception)
+    assert "was asked for 2 predictions and returned 1" in str(done.exception)
 
 
 def test_rows_that_contradict_each_other_are_told_before_any_work(folder: Path) -> None:

@@ -251,7 +251,7 @@ def test_a_journal_of_another_task_is_refused_and_loses_nothing(tmp_path: Path) 
     rewording = Rewording()
     with RunJournal(path, task="beam 30\ntau 0.1") as journal:
         run(rewording=rewording, journal=journal)
-    with pytest.raises(UsageError, match=r"worked with tau 0\.1; this one with tau 0\.2"):
+    with pytest.raises(UsageError, match=r"used tau 0\.1, but this one uses tau 0\.2"):
         RunJournal(path, task="beam 30\ntau 0.2")
     with RunJournal(path, task="beam 30\ntau 0.1") as journal:
         run(rewording=rewording, journal=journal)
@@ -297,7 +297,7 @@ def test_a_spent_budget_ends_in_fewer_findings_and_says_so() -> None:
 
 
 def test_time_that_is_over_before_a_row_is_answered_is_an_error_that_says_so() -> None:
-    with pytest.raises(DataError, match="the time was over before the model had answered a row"):
+    with pytest.raises(DataError, match="the time ran out before the model had answered a row"):
         discover(
             rows(),
             CallablePredictor(Brittle().predict),

@@ -59,7 +59,7 @@ def test_each_row_is_a_prompt_at_temperature_0(endpoint: ChatEndpoint) -> None:
     assert "Authorization" not in endpoint.headers[0]
     assert len(told) == 1
     assert ": 2 questions, about " in told[0]
-    assert "128 back, at a price that the settings do not say" in told[0]
+    assert "128 received; the settings name no price" in told[0]
 
 
 def test_what_it_costs_is_told_before_and_after(endpoint: ChatEndpoint) -> None:
@@ -69,9 +69,12 @@ def test_what_it_costs_is_told_before_and_after(endpoint: ChatEndpoint) -> None:
     model.predict(ROWS)
     place = f"small at {endpoint.address}/chat/completions"
     assert told == [
-        f"{place}: 2 questions, about 30 tokens there and at most 128 back: about 0.67 EUR at most"
+        f"{place}: 2 questions, about 30 tokens sent and at most 128 received: about 0.67 EUR "
+        "at most"
     ]
-    assert model.remarks == [f"{place} was asked 2 questions: 40 tokens there and 4 back, 0.06 EUR"]
+    assert model.remarks == [
+        f"{place} was asked 2 questions: 40 tokens sent and 4 received, 0.06 EUR"
+    ]
 
 
 @pytest.mark.parametrize(
@@ -91,11 +94,11 @@ def test_an_answer_is_a_label_or_refuses_the_row(
     if label is not None:
         assert load_predictor(spec).predict(ROWS[:1]) == [label]
         return
-    with pytest.raises(ModelError, match="names none or several of its labels"):
+    with pytest.raises(ModelError, match="names none or several of the labels"):
         load_predictor(spec).predict(ROWS[:1])
     model = load_predictor(spec, on_error="skip")
     assert model.predict(ROWS) == [REFUSED, REFUSED]
-    assert "2 texts were refused by the model: left out, and no flip" in model.remarks
+    assert "the model refused 2 texts, left out and not counted as flips" in model.remarks
 
 
 def test_words_of_answers_stand_for_labels_and_rows_have_columns(endpoint: ChatEndpoint) -> None:
@@ -105,25 +108,25 @@ def test_words_of_answers_stand_for_labels_and_rows_have_columns(endpoint: ChatE
     )
     rows = [{"who": "He $text", "what": "It"}, {"who": "She", "what": "It"}]
     assert load_predictor(f"llm:{settings}").predict(rows) == ["1", "0"]
-    with pytest.raises(ModelError, match=r"asks for \$column.who and the rows have text"):
+    with pytest.raises(ModelError, match=r"asks for \$column.who, but the rows have text"):
         load_predictor(f"llm:{settings}").predict(ROWS)
 
 
 FAULTS = {
-    "nonsense": (Reply("<html>Sign in</html>", kind="text/html"), "something that is not JSON"),
-    "nothing": (Reply(""), "something that is not JSON: ''"),
-    "broken JSON": (Reply('{"choices": [{"mess'), "something that is not JSON"),
-    "an error within": (Reply({"error": {"message": "quota"}}), "answered that it failed: .*quota"),
-    "no choice": (Reply(completion("x", choices=[])), "without a text at"),
+    "nonsense": (Reply("<html>Sign in</html>", kind="text/html"), "did not answer with JSON"),
+    "nothing": (Reply(""), "did not answer with JSON: ''"),
+    "broken JSON": (Reply('{"choices": [{"mess'), "did not answer with JSON"),
+    "an error within": (Reply({"error": {"message": "quota"}}), "answered with an error: .*quota"),
+    "no choice": (Reply(completion("x", choices=[])), "returned no text at"),
     "two choices": (
         Reply(completion("x", choices=[{"message": {"content": "positive"}}] * 2)),
-        "gave 2 answers to one question",
+        "returned 2 answers to one question",
     ),
-    "no text": (Reply(completion(None)), "without a text at"),
-    "a list": (Reply([1, 2]), "without a text at"),
+    "no text": (Reply(completion(None)), "returned no text at"),
+    "a list": (Reply([1, 2]), "returned no text at"),
     "a thinker": (
         Reply(completion("", choices=[{"message": {"content": ""}, "finish_reason": "length"}])),
-        "said nothing when it came to the end of its 64 tokens",
+        "used up its 64 tokens without an answer",
     ),
     "one that thinks aloud": (
         Reply(
@@ -131,17 +134,17 @@ FAULTS = {
                 "", choices=[{"message": {"content": "<think>It"}, "finish_reason": "length"}]
             )
         ),
-        "said nothing when it came to the end of its 64 tokens",
+        "used up its 64 tokens without an answer",
     ),
     "a filter": (
         Reply(completion("", choices=[{"message": {}, "finish_reason": "content_filter"}])),
-        "will not answer",
+        "refused to answer",
     ),
     "unauthorized": (Reply({"error": "key top-secret-key?"}, status=401), "answered 401 .*key …"),
     "the key": (Reply(completion("I know top-secret-key.")), "answered 'I know ….'"),
     "the key in escapes": (
         Reply('{"error": {"message": "\\u0074op-secret-key is not known"}}'),
-        "failed: .*… is not",
+        "an error: .*… is not",
     ),
     "too much": (Reply(" " * (17 << 20)), "answered with more than 16 MiB"),
     "another address": (
@@ -170,8 +173,8 @@ def test_an_endpoint_that_misbehaves_is_told_without_the_key(
 @pytest.mark.parametrize(
     ("key", "advice"),
     [
-        ("$env.SMALL_KEY", "is the key in SMALL_KEY right"),
-        ("", 'which the settings name: key = "$env.NAME"'),
+        ("$env.SMALL_KEY", "the key in SMALL_KEY is right"),
+        ("", 'name it in the settings: key = "$env.NAME"'),
     ],
 )
 def test_where_a_key_is_wanted_it_is_said_how_it_is_given(
@@ -200,11 +203,11 @@ def test_what_may_pass_is_asked_again(endpoint: ChatEndpoint) -> None:
     assert model.predict(ROWS[:1]) == ["positive"]
     assert len(pauses) == 5
     assert pauses[0] == 7.0
-    assert "requests made again: 5" in model.remarks[-1]
+    assert "requests repeated: 5" in model.remarks[-1]
     endpoint.answer = lambda *_: faults[1]
     with pytest.raises(ModelError, match=r"answered 429 .*slow down.*\(asked 6 times\)") as caught:
         model.predict(ROWS[:1])
-    assert "it wants fewer questions" in caught.value.render()
+    assert "it limits requests" in caught.value.render()
     assert "--connections 1" in caught.value.render()
     assert "(connections, retries)" in caught.value.render()
 
@@ -224,7 +227,7 @@ def test_a_liar_is_believed_in_nothing_that_can_be_seen(
     assert model.predict(ROWS[:1]) == ["positive"]
     place = f"small at {endpoint.address}/chat/completions"
     assert model.remarks == [
-        f"{place} was asked 1 question; of 1 the endpoint did not say how many tokens they took",
+        f"{place} was asked 1 question; the endpoint gave no token counts for 1 of them",
         f"{place}: the endpoint says that another answered",
     ]
 
@@ -262,22 +265,22 @@ def test_answers_are_kept_from_run_to_run(endpoint: ChatEndpoint, tmp_path: Path
 
 @pytest.mark.parametrize(
     ("changes", "told"),
-    [({"key": "top-secret-key"}, "stands in the settings themselves"),
+    [({"key": "top-secret-key"}, "hold the key itself"),
      ({"key": "$env.NOT_SET_ANYWHERE"}, "NOT_SET_ANYWHERE, which is not set"),
-     ({"address": None}, "needs an address"), ({"prompt": "Good?"}, "no place for the row"),
-     ({"prompt": None}, "no text as prompt"), ({"address": "ftp://host/v1"}, "is not an address"),
+     ({"address": None}, "needs an address"), ({"prompt": "Good?"}, "no placeholder for the row"),
+     ({"prompt": None}, "no text in prompt"), ({"address": "ftp://host/v1"}, "is not an address"),
      ({"address": "http://me:top-secret@host/v1"}, "has a password in it"),
-     ({"labels": [1, 0]}, "labels of a language model are not texts"),
+     ({"labels": [1, 0]}, "labels of a language model have to be strings"),
      ({"price": {"input": -1, "output": 2}}, "is not a price"),
      ({"price": {"input": True, "output": 2}}, "is not a price"),
      ({"timeout": 0}, "timeout of a language model is 0, not seconds above 0"),
      ({"timeout": "30"}, "timeout of a language model is '30'"),
      ({"timeout": True}, "timeout of a language model is True"),
      ({"timeout": float("nan")}, "timeout of a language model is nan"),
-     ({"retries": -1}, "retries of a language model is -1, not a whole number from 0 on"),
+     ({"retries": -1}, "retries of a language model is -1, not a whole number, 0 or more"),
      ({"retries": 1.5}, "retries of a language model is 1.5"),
-     ({"connections": 0}, "connections of a language model is 0, not a whole number from 1 on"),
-     ({"cache": "../answers"}, "not a name of a file"), ({"color": "red"}, "'color'"),
+     ({"connections": 0}, "connections of a language model is 0, not a whole number, 1 or more"),
+     ({"cache": "../answers"}, "not a file name"), ({"color": "red"}, "'color'"),
      ({"parameters": {"stream": True}}, "beside model and messages")],
 )  # fmt: skip
 def test_settings_that_cannot_be_are_told(
@@ -335,7 +338,7 @@ def test_it_rewords_sentences(endpoint: ChatEndpoint) -> None:
     ]
     assert endpoint.requests[0]["max_tokens"] == 1024
     assert any("1 without a usable answer: not reworded" in told for told in source.remarks)  # type: ignore[attr-defined]
-    with pytest.raises(UsageError, match="has labels, and paraphrases are sentences"):
+    with pytest.raises(UsageError, match="has labels, but paraphrases are sentences"):
         as_paraphraser(f"llm:{endpoint.settings()}")
 
 
@@ -395,15 +398,15 @@ def test_what_a_second_opinion_costs_is_told_before_and_after(endpoint: ChatEndp
         f"second opinion: {place}: 2 questions"
     ]
     assert scorer.remarks[0] == (
-        f"{place} was asked 2 questions: 40 tokens there and 4 back, 0.04 USD"
+        f"{place} was asked 2 questions: 40 tokens sent and 4 received, 0.04 USD"
     )
 
 
 @pytest.mark.parametrize(
     ("reply", "told"),
-    [(Reply("<html>Sign in</html>", kind="text/html"), "something that is not JSON"),
+    [(Reply("<html>Sign in</html>", kind="text/html"), "did not answer with JSON"),
      (Reply("slow down", status=429, headers={"Retry-After": "0"}), "answered 429 .*asked 2 times"),
-     (Reply(completion("yes"), seconds=2.0), "no whole answer within 1 second .asked 2 times")],
+     (Reply(completion("yes"), seconds=2.0), "did not answer within 1 second .asked 2 times")],
     ids=["nonsense", "429", "silence"],
 )  # fmt: skip
 def test_an_endpoint_that_fails_a_part_ends_the_run_and_says_why(
@@ -418,10 +421,10 @@ def test_an_endpoint_that_fails_a_part_ends_the_run_and_says_why(
         SecondOpinion(given, tau=0.5, first=Strict).scores(PAIRS[:1])
     endpoint.requests.clear()
     endpoint.answer = lambda number, _: reply if number == 1 else "A fun movie."
-    if "not JSON" not in told:  # what may pass is asked again
+    if "with JSON" not in told:  # what may pass is asked again
         source = as_paraphraser(f"llm:{given}")
         assert source.paraphrase(["A fun film."]) == [["A fun movie."]]
-        assert "requests made again: 1" in source.remarks[-1]  # type: ignore[attr-defined]
+        assert "requests repeated: 1" in source.remarks[-1]  # type: ignore[attr-defined]
 
 
 def test_settings_of_another_role_are_told(endpoint: ChatEndpoint) -> None:
@@ -450,7 +453,7 @@ def test_an_audit_of_a_language_model(
     assert done.returncode == 1, done.stderr
     assert ": 30 questions, about " in done.stderr
     assert "USD at most" in done.stderr
-    assert "was asked 60 questions: 1,200 tokens there and 120 back, 0.0013 USD" in done.stderr
+    assert "was asked 60 questions: 1,200 tokens sent and 120 received, 0.0013 USD" in done.stderr
     document = json.loads((tmp_path / "audit" / "audit.json").read_text())
     assert document["model"].startswith("small at http://127.0.0.1:")
     written = [path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()]
@@ -490,7 +493,7 @@ def test_a_search_says_what_a_paraphraser_will_cost_before_it_asks(
     place = f"small at {endpoint.address}/chat/completions"
     assert place not in before
     assert f"\n  rewording: {place}: 30 questions, about " in ahead + after
-    assert f"{place} was asked 30 questions: 600 tokens there and 60 back" in after
+    assert f"{place} was asked 30 questions: 600 tokens sent and 60 received" in after
     assert len(endpoint.requests) == 30
     assert all(
         asked["messages"][0]["content"].startswith("Write ten") for asked in endpoint.requests

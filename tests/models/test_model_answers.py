@@ -86,14 +86,14 @@ def test_what_counts_as_labels(given: object, labels: list[str]) -> None:
 @pytest.mark.parametrize(
     ("given", "told"),
     [
-        (["pos"], "asked for 2 predictions and gave 1"),
-        (["pos"] * 3, "asked for 2 predictions and gave 3"),
+        (["pos"], "asked for 2 predictions and returned 1"),
+        (["pos"] * 3, "asked for 2 predictions and returned 3"),
         (np.array([[0.1, 0.9], [0.8, 0.2]]), "return the label itself: of probabilities"),
         ([0.9, 0.1], "0.9 (float) as the label of 'Good.'"),
         (np.array([1.0, 0.0]), "numbers with a fraction are not labels"),
-        ([[1], [0]], "several labels of a text are compared by --compare set"),
+        ([[1], [0]], "for several labels per text, use --compare set"),
         (["pos", None], "None (NoneType) as the label of 'Bad.'"),
-        ([{"label": "pos"}, {"label": "neg"}], "return the label itself; --response-map says"),
+        ([{"label": "pos"}, {"label": "neg"}], "say where it is with --response-map"),
         ([b"pos", b"neg"], "(bytes) as the label"),
         ("positive", "one string, 'positive', for 2 rows"),
         (None, "nothing (None) for 2 rows"),
@@ -119,7 +119,7 @@ def test_what_is_refused_is_never_right(comparison: str) -> None:
 @pytest.mark.parametrize("table", [np.array([[1, 0], [0, 1]]), np.zeros((2, 3))])
 def test_a_table_of_zeros_and_ones_is_no_set_of_labels(table: object) -> None:
     """As sets of the labels 0 and 1 its rows would nearly all be alike, and nothing would flip."""
-    with pytest.raises(ModelError, match="gave a table of numbers") as failure:
+    with pytest.raises(ModelError, match="returned a table of numbers") as failure:
         ask_answers("m", ROWS, lambda: table, comparison="set")
     assert "inverse_transform" in failure.value.help
     named = ask_answers("m", ROWS, lambda: [("a", "b"), ()], comparison="set")

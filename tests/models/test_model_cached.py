@@ -64,7 +64,7 @@ def test_a_predictor_may_say_how_many_rows_it_wants() -> None:
     recorder = AllAtOnce()
     CachedPredictor(recorder, batch_size=150).predict(rows(*map(str, range(200))))
     assert [len(batch) for batch in recorder.batches] == [150, 50]
-    with pytest.raises(UsageError, match="a batch of 0 rows"):
+    with pytest.raises(UsageError, match="the batch size is 0"):
         CachedPredictor(recorder, batch_size=0)
 
 
@@ -163,7 +163,7 @@ def test_files_of_others_are_refused_and_left_alone(tmp_path: Path) -> None:
     connection = sqlite3.connect(database)
     connection.execute("CREATE TABLE mine (a)")
     connection.close()
-    with pytest.raises(CacheError, match="not a file of predictions"):
+    with pytest.raises(CacheError, match="not a prediction store"):
         PredictionStore(database)
 
 
@@ -172,7 +172,7 @@ def test_a_predictor_that_gives_too_few_is_told() -> None:
         def predict(self, rows: Sequence[Row]) -> list[str]:
             return super().predict(rows)[1:]
 
-    with pytest.raises(ModelError, match="asked for 2 predictions and gave 1"):
+    with pytest.raises(ModelError, match="asked for 2 predictions and returned 1"):
         CachedPredictor(Short()).predict(rows("a", "b"))
 
 

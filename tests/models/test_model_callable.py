@@ -122,8 +122,8 @@ def test_a_module_finds_its_neighbours_and_hides_no_installed_one(folder: Path) 
         ("reviewing/sentiment.py:predict", "write reviewing.sentiment:predict"),
         ("nowhere.py:predict", "write nowhere:predict"),
         ("./reviewing/sentiment.py", "such as reviewing.sentiment:predict"),
-        ("localhost:8000/predict", "an endpoint is written http://localhost:8000/predict"),
-        ("10.0.0.7:8000", "an endpoint is written http://10.0.0.7:8000"),
+        ("localhost:8000/predict", "for an endpoint, write http://localhost:8000/predict"),
+        ("10.0.0.7:8000", "for an endpoint, write http://10.0.0.7:8000"),
         ("reviewing.sentiment:predct", "reviewing.sentiment has no 'predct'"),
         ("reviewing.sentiment:modle", "did you mean model?"),
         ("reviewing.sentiment:model.ask", "Model has no 'ask'"),
@@ -234,7 +234,7 @@ def test_an_estimator_is_taken_with_its_probabilities() -> None:
     [
         (5, "is not a model"),
         (None, "is not a model"),
-        (["positive"], "one model is not several"),
+        (["positive"], "there is only one model"),
         (Path("model.joblib"), "is not a model"),
         (Fixed, "Fixed is a class, not a model"),
         ("", "'' does not name a model"),
@@ -256,7 +256,7 @@ def test_options_of_other_kinds_are_refused_for_objects() -> None:
 
 def test_predictions_of_an_object_are_kept_under_its_identity_alone(tmp_path: Path) -> None:
     with PredictionStore(tmp_path / "kept.sqlite3") as store:
-        with pytest.raises(UsageError, match="nothing tells it from another one") as caught:
+        with pytest.raises(UsageError, match="nothing distinguishes it from another one") as caught:
             load_predictor(Fixed("a"), store=store)
         assert "attribute `identity`" in caught.value.help
         for label in ("a", "b"):

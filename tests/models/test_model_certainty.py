@@ -56,10 +56,10 @@ def test_one_word_leaves_no_doubt() -> None:
     ("starts", "ends", "message"),
     [
         ([0.5, 0.4], [0.5, 0.5], r"starts add up to 0\.9"),
-        ([0.5, 0.5], [1.0], "2 words may begin the answer and 1 may end it"),
-        ([float("nan"), 1.0], [0.5, 0.5], "starts are not probabilities"),
-        ([], [], "starts are not probabilities"),
-        ([0.5, 0.5], [-1.0, 2.0], "ends are not probabilities"),
+        ([0.5, 0.5], [1.0], "2 words may begin the answer, but 1 may end it"),
+        ([float("nan"), 1.0], [0.5, 0.5], "starts are not a list of probabilities"),
+        ([], [], "starts are not a list of probabilities"),
+        ([0.5, 0.5], [-1.0, 2.0], "ends are not a list of probabilities"),
     ],
 )
 def test_what_is_no_distribution_is_refused(

@@ -93,9 +93,9 @@ def test_any_text_survives_the_file_of_inputs(
 @pytest.mark.parametrize(
     ("content", "told"),
     [
-        ("id,label\n1,x\n", "has no column 'prediction': it has id, label"),
+        ("id,label\n1,x\n", "has no column 'prediction', only id, label"),
         ("id,prediction\n1,\n", "row 1: '' is not a prediction"),
-        ("id,prediction\n1,a\n1,b\n", "row 2: the id 1 has the prediction 'b', and had 'a'"),
+        ("id,prediction\n1,a\n1,b\n", "row 2: the id 1 has the prediction 'b', but had 'a'"),
     ],
 )
 def test_files_of_predictions_that_are_none(tmp_path: Path, content: str, told: str) -> None:
@@ -125,11 +125,11 @@ def test_a_file_of_somebody_else_is_not_overwritten(tmp_path: Path) -> None:
 def test_what_cannot_be_a_round_trip_is_told_before(tmp_path: Path) -> None:
     with pytest.raises(UsageError):
         FilePredictor(tmp_path / "labels.unknown")
-    with pytest.raises(UsageError, match="cannot be both"):
+    with pytest.raises(UsageError, match="named both for the inputs"):
         FilePredictor(tmp_path / "a.csv", inputs=tmp_path / "a.csv")
     with pytest.raises(UsageError, match="a column 'id'"):
         FilePredictor(tmp_path / "a.csv").predict([{"id": "1", "text": "x"}])
-    with pytest.raises(DataError, match="could not be written"):
+    with pytest.raises(DataError, match="cannot write"):
         FilePredictor(tmp_path / "absent" / "a.csv").predict(ROWS)
 
 
@@ -237,9 +237,9 @@ def test_nothing_is_unpickled_that_was_not_named_as_a_model(tmp_path: Path) -> N
         ("builtins:sorted", {"download": True}, "takes no download"),
         ("file:a.csv", {"batch_size": 3}, "takes no batch size"),
         ("http://localhost", {"inputs": Path("a.jsonl")}, "takes no file of inputs"),
-        ("http://localhost", {"timeout": 0.0}, "a time-out above 0"),
-        ("http://localhost", {"timeout": float("nan")}, "a time-out above 0"),
-        ("http://localhost", {"timeout": float("inf")}, "a time-out above 0"),
+        ("http://localhost", {"timeout": 0.0}, "a finite time-out above 0"),
+        ("http://localhost", {"timeout": float("nan")}, "a finite time-out above 0"),
+        ("http://localhost", {"timeout": float("inf")}, "a finite time-out above 0"),
     ],
 )
 def test_options_of_another_kind_are_refused(spec: str, options: dict[str, Any], told: str) -> None:

@@ -185,7 +185,7 @@ def test_a_flaky_endpoint_is_asked_again(endpoint: Endpoint, pauses: list[float]
     assert 0.3 < pauses[0] < 0.7
     assert 1.4 < pauses[2] < 2.6
     assert model.remarks == [
-        "requests made again: 3, since it answered 500 Internal Server Error (1), it answered 429 "
+        "requests repeated: 3, because it answered 500 Internal Server Error (1), it answered 429 "
         "Too Many Requests (1), it answered 503 Service Unavailable (1)"
     ]
 
@@ -221,7 +221,7 @@ def test_where_a_key_is_wanted_it_is_said_how_it_is_given(
     monkeypatch.setenv("TOKEN", "Bearer of lies")
     with pytest.raises(ModelError, match=f"answered {status}") as caught:
         asked_with(advised[1]).predict(ROWS)
-    assert "headers of the request map right (Authorization)" in caught.value.help
+    assert "headers of the request map (Authorization) are right" in caught.value.help
     assert "lies" not in caught.value.render()
     monkeypatch.setenv("TOKEN", "Bearer of news")
     assert asked_with(advised[1]).predict(ROWS) == ["good.", "bad."]
@@ -234,7 +234,7 @@ def test_a_slow_endpoint_is_given_up(endpoint: Endpoint, pauses: list[float]) ->
 
     endpoint.answer = answer
     model = HttpPredictor(endpoint.url, timeout=0.05, retries=1, pause=pauses.append)
-    with pytest.raises(ModelError, match=r"no whole answer within 0\.05 seconds \(asked 2 times\)"):
+    with pytest.raises(ModelError, match=r"did not answer within 0\.05 seconds \(asked 2 times\)"):
         model.predict(ROWS)
     assert len(pauses) == 1
     assert HttpPredictor(endpoint.url, timeout=5.0).predict(ROWS) == ["good.", "bad."]
@@ -243,7 +243,7 @@ def test_a_slow_endpoint_is_given_up(endpoint: Endpoint, pauses: list[float]) ->
 def test_an_endpoint_that_is_not_there(endpoint: Endpoint, pauses: list[float]) -> None:
     endpoint.server.shutdown()
     endpoint.server.server_close()
-    with pytest.raises(ModelError, match="could not be asked"):
+    with pytest.raises(ModelError, match="could not be reached"):
         HttpPredictor(endpoint.url, retries=1, pause=pauses.append).predict(ROWS)
     assert len(pauses) == 1
 
@@ -251,14 +251,14 @@ def test_an_endpoint_that_is_not_there(endpoint: Endpoint, pauses: list[float]) 
 @pytest.mark.parametrize(
     ("answer", "told"),
     [
-        ((200, {"predictions": ["pos"]}), "asked for 2 predictions and gave 1"),
+        ((200, {"predictions": ["pos"]}), "asked for 2 predictions and returned 1"),
         ((200, {"predictions": "pos"}), "one string, 'pos', for 2 rows"),
         ((200, {"predictions": [0.2, 0.9]}), "0.2 (float) as the label of 'Good.'"),
         ((200, {"labels": ["a", "b"]}), 'nothing at /predictions: there is no \'predictions\''),
-        ((200, "<html>"), "not JSON: '<html>'"),
+        ((200, "<html>"), "did not answer with JSON: '<html>'"),
         ((404, "no such page"), "answered 404 Not Found: 'no such page'"),
-        ((404, "no such page"), "is the path right"),
-        ((200, [[{"label": "pos"}]] * 2), "/*/0/label where each row has a list of them"),
+        ((404, "no such page"), "check the path"),
+        ((200, [[{"label": "pos"}]] * 2), "/*/0/label if each row has a list of them"),
         ((301, "moved"), "answered 301"),
     ],
 )  # fmt: skip
@@ -312,7 +312,7 @@ def test_a_refused_text_is_skipped_counted_and_not_kept(
             labels = model.predict(rows)
             assert [labels[number] for number in (3, 11)] == [REFUSED, REFUSED]
             assert sum(label == REFUSED for label in labels) == 2
-            assert model.remarks == ["2 texts were refused by the model: left out, and no flip"]
+            assert model.remarks == ["the model refused 2 texts, left out and not counted as flips"]
     # The second run asks about these two alone.
     assert len(endpoint.requests) - before <= 3
 
@@ -387,17 +387,17 @@ def test_the_identity_tells_endpoints_apart_and_keeps_secrets() -> None:
     ("request_map", "response_map", "told"),
     [
         ('{"body": {"q": "$tetx"}}', None, "'$tetx', which is not a placeholder"),
-        ('{"body": {"q": "text"}}', None, "the request's body has no text"),
-        ('{"body": ["$text", "$texts"]}', None, "for one row beside those for all"),
+        ('{"body": {"q": "text"}}', None, "the body of the request has no placeholder"),
+        ('{"body": ["$text", "$texts"]}', None, "for one row with those for all"),
         ('{"q": "$text"}', None, "the request map has 'q'"),
         ("{", None, "the request map cannot be read"),
         ("absent.toml", None, "the request map absent.toml cannot be read"),
-        ('{"headers": {"a": 1}}', None, "the headers of a request map are texts"),
+        ('{"headers": {"a": 1}}', None, "the headers of a request map have to be strings"),
         ('{"body": "$text"}', "/predictions/*", "each row has a request of its own"),
         (None, "predictions", "the response map cannot be read"),
-        (None, "predictions", "for a response map also /labels/*"),
+        (None, "predictions", "a response map may also be /labels/*"),
         (None, '{"labels": "predictions"}', "'predictions' is not a JSON pointer"),
-        (None, '{"labels": 3}', "a response map has a pointer and names"),
+        (None, '{"labels": 3}', "the pointers and names of a response map"),
     ],
 )
 def test_maps_that_do_not_fit(request_map: str | None, response_map: str | None, told: str) -> None:
@@ -413,7 +413,7 @@ def test_addresses_that_are_none(url: str) -> None:
 
 
 def test_rows_that_do_not_fit_the_map(endpoint: Endpoint) -> None:
-    for body, told in (("$texts", "one text a row"), ("$column.title", "and the rows have")):
+    for body, told in (("$texts", "one text per row"), ("$column.title", "but the rows have")):
         model = HttpPredictor(
             endpoint.url, request=RequestMap({"q": body}), response=ResponseMap("/a")
         )
@@ -423,5 +423,5 @@ def test_rows_that_do_not_fit_the_map(endpoint: Endpoint) -> None:
 
 
 def test_a_label_without_a_name_is_told() -> None:
-    with pytest.raises(SearsError, match="label '2', which has no name"):
+    with pytest.raises(SearsError, match="label '2', which the response map does not name"):
         ResponseMap(names={"1": "positive"}).named("2")

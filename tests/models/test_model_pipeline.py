@@ -88,7 +88,7 @@ def test_rows_that_are_longer_than_the_model_reads_are_told(tmp_path: Path) -> N
     assert model.remarks == []
     model.predict([{"text": "film " * 63}])
     [told] = model.remarks
-    assert told.startswith("1 row is longer than the 64 pieces that the model reads")
+    assert told.startswith("1 row is longer than the 64 tokens that the model reads")
     model.predict([{"text": "film " * 63}, {"a": "film " * 31, "b": "film " * 31}])
     assert model.remarks[0].startswith("2 rows are longer")
 
@@ -161,10 +161,10 @@ def test_what_is_no_model_is_told(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="there is no model in"):
         load_predictor(f"hf:{tmp_path}")
     masked = make(tmp_path / "masked", "BertForMaskedLM")
-    with pytest.raises(UsageError, match="a model of another kind: BertForMaskedLM"):
+    with pytest.raises(UsageError, match="a model of an unknown kind: BertForMaskedLM"):
         load_predictor(f"hf:{masked}")
     number = make(tmp_path / "number", "BertForSequenceClassification", num_labels=1)
-    with pytest.raises(UsageError, match="one number for a text and no label"):
+    with pytest.raises(UsageError, match="a number for each text, not a label"):
         load_predictor(f"hf:{number}")
 
 
@@ -182,13 +182,13 @@ def test_weights_that_are_pickles_are_not_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("field", "value", "said"),
     [
-        ("attn_implementation", "evil/kernel", "wants its attention computed by evil/kernel"),
-        ("_attn_implementation", "evil/kernel", "wants its attention computed by evil/kernel"),
+        ("attn_implementation", "evil/kernel", "computes its attention with evil/kernel"),
+        ("_attn_implementation", "evil/kernel", "computes its attention with evil/kernel"),
         ("attn_implementation", "flash_attention_2", "code from elsewhere"),
         ("num_labels", "many", "no model in|could not be"),
         ("hidden_size", "wide", "no model in|could not be"),
-        ("architectures", "BertForSequenceClassification", "another kind"),
-        ("architectures", [5], "another kind"),
+        ("architectures", "BertForSequenceClassification", "an unknown kind"),
+        ("architectures", [5], "an unknown kind"),
         ("model_type", ["bert"], "no model in"),
     ],
 )
@@ -264,7 +264,7 @@ def test_a_tokenizer_that_sets_no_limit_has_that_of_the_model(tmp_path: Path, ki
     for each in given:
         model = load_predictor(each, comparison="entities" if entities else "exact")
         assert len(model.predict([{"text": "film " * 100}, {"text": "film"}])) == 2
-        assert "longer than the 64 pieces" in model.remarks[0]
+        assert "longer than the 64 tokens" in model.remarks[0]
 
 
 def test_places_counted_from_behind_the_padding_are_fewer_pieces() -> None:

@@ -94,8 +94,8 @@ def test_a_vote_is_written_as_a_specification(
     [
         ("vote:builtins:sorted", "name at least two models"),
         ("vote:builtins:sorted,", "name at least two models"),
-        ("vote:builtins:sorted,vote:builtins:sorted,builtins:max", "votes do not vote"),
-        ("every:builtins:sorted,every:builtins:max,builtins:max", "votes do not vote"),
+        ("vote:builtins:sorted,vote:builtins:sorted,builtins:max", "a vote cannot vote"),
+        ("every:builtins:sorted,every:builtins:max,builtins:max", "a vote cannot vote"),
     ],
 )
 def test_what_cannot_vote_is_said(spec: str, message: str) -> None:
@@ -160,7 +160,7 @@ def test_endpoints_files_and_functions_answer_together(
         # Nobody is asked twice because another one was not ready.
         assert len(endpoint.requests) == 4
         assert "3 questions" in told[0]
-        assert any("1 text was refused" in remark for remark in model.remarks)
+        assert any("refused 1 text" in remark for remark in model.remarks)
         # Who refuses a row has no vote.
         voted = load_predictor(spec.replace("every", "vote"), on_error="skip")
         assert voted.predict(rows) == ["good"] * 3

@@ -61,14 +61,14 @@ class RequestMap:
             column = _of_column(name) and name not in (_COLUMN, _PICTURE)
             if name not in (*_MANY, *_ONE, _EACH) and not column:
                 raise UsageError(
-                    f"the request's body has {name!r}, which is not a placeholder",
-                    help=f"write {_PLACEHOLDERS}; a text that begins with a dollar begins with $$",
+                    f"the body of the request has {name!r}, which is not a placeholder",
+                    help=f"write {_PLACEHOLDERS}; for a dollar at the start of a text, write $$",
                 )
         many = any(name in (*_MANY, _EACH) for name in placeholders)
         if not placeholders or (many and self.row_by_row):
-            both = "has placeholders for one row beside those for all"
+            both = "mixes placeholders for one row with those for all rows"
             raise UsageError(
-                f"the request's body {both if placeholders else 'has no text'}",
+                f"the body of the request {both if placeholders else 'has no placeholder'}",
                 help=f"it needs {_PLACEHOLDERS}",
             )
 
@@ -86,7 +86,7 @@ class RequestMap:
             isinstance(value, str) for value in headers.values()
         ):
             raise UsageError(
-                "the headers of a request map are texts",
+                "the headers of a request map have to be strings",
                 help='for example {"Authorization": "$env.TOKEN"}',
             )
         return cls(content.get("body"), headers)
@@ -103,12 +103,12 @@ class RequestMap:
         """Advice where the endpoint says that whoever asks is not allowed to."""
         if self.headers:
             return (
-                f"are the headers of the request map right ({', '.join(self.headers)}), and may "
-                "they ask for this model?"
+                f"check that the headers of the request map ({', '.join(self.headers)}) are right "
+                "and give access to this model"
             )
         return (
-            'a key is sent in a header: --request-map \'{"headers": {"Authorization": '
-            '"$env.TOKEN"}}\', with all of it in the environment variable TOKEN (Bearer …)'
+            'send a key in a header: --request-map \'{"headers": {"Authorization": '
+            '"$env.TOKEN"}}\', with its whole value (Bearer …) in the environment variable TOKEN'
         )
 
     def sent_headers(self) -> dict[str, str]:
@@ -133,8 +133,8 @@ class ResponseMap:
             if pointer and not pointer.startswith("/"):
                 raise UsageError(
                     f"{pointer!r} is not a JSON pointer",
-                    help="it begins with a slash, as in /predictions/*/label; empty is the whole "
-                    "body",
+                    help="begin it with a slash, as in /predictions/*/label; an empty one is the "
+                    "whole body",
                 )
 
     @classmethod
@@ -148,7 +148,7 @@ class ResponseMap:
         texts = [labels, confidences, *names.values()] if isinstance(names, dict) else [None]
         if not all(isinstance(text, str) for text in texts):
             raise UsageError(
-                "a response map has a pointer and names that are texts",
+                "the pointers and names of a response map have to be strings",
                 help='for example {"labels": "/predictions", "names": {"1": "positive"}}',
             )
         return cls(labels, names, confidences)
@@ -159,8 +159,8 @@ class ResponseMap:
             return label
         if label not in self.names:
             raise ModelError(
-                f"the response has the label {label!r}, which has no name",
-                help=f"names are given for {', '.join(self.names)}: add this one",
+                f"the response has the label {label!r}, which the response map does not name",
+                help=f"it names {', '.join(self.names)}: add this one",
             )
         return self.names[label]
 
@@ -182,8 +182,8 @@ def resolve_pointer(document: Any, pointer: str) -> Any:
         raise ModelError(
             f"the response has nothing at {pointer or 'its root'}: there is no {first!r} in "
             f"{shown[:_SHOWN]}{'…' if len(shown) > _SHOWN else ''}",
-            help="say with --response-map where the labels are, as in /predictions/*/label, or "
-            "/*/0/label where each row has a list of them, best first",
+            help="say where the labels are with --response-map, as in /predictions/*/label, or "
+            "/*/0/label if each row has a list of them, best first",
         )
 
     parts = pointer.split("/")[1:]
@@ -229,7 +229,7 @@ def _filled(template: Any, rows: Sequence[Row]) -> Any:
 def _only_text(row: Row) -> str:
     if len(row) != 1:
         raise ModelError(
-            f"the request wants one text a row and the rows have the columns {', '.join(row)}",
+            f"the request sends one text per row, but rows have the columns {', '.join(row)}",
             help="write $rows, $row or $column.NAME in the request map",
         )
     return next(iter(row.values()))
@@ -239,7 +239,7 @@ def _column(row: Row, placeholder: str) -> str:
     name = placeholder.removeprefix(_COLUMN).removeprefix(_PICTURE)
     if name not in row:
         raise ModelError(
-            f"the request wants {placeholder} and the rows have {', '.join(row)}",
+            f"the request sends {placeholder}, but the rows have {', '.join(row)}",
             help="name a column of the rows in the request map",
         )
     return encoded_picture(row[name]) if placeholder.startswith(_PICTURE) else row[name]
@@ -260,7 +260,7 @@ def from_environment(value: str, *, whose: str) -> str:
         return value
     if not os.environ.get(variable):
         raise UsageError(
-            f"{whose} wants the environment variable {variable}, which is "
+            f"{whose} needs the environment variable {variable}, which is "
             + ("empty" if variable in os.environ else "not set"),
             help=f"export {variable}=… before running sears",
         )
@@ -276,12 +276,12 @@ def read_map(source: str, what: str, keys: Sequence[str]) -> dict[str, Any]:
     except (OSError, ValueError, RecursionError) as error:
         raise UsageError(
             f"{where} cannot be read: {error}",
-            help="name a .toml or .json file, or give JSON; for a response map also /labels/*",
+            help="name a .toml or .json file, or write JSON; a response map may also be /labels/*",
         ) from error
     unknown = sorted(set(content) - set(keys)) if isinstance(content, dict) else ["no object"]
     if unknown:
         raise UsageError(
-            f"{where} has {', '.join(map(repr, unknown))}", help=f"its keys are {', '.join(keys)}"
+            f"{where} has {', '.join(map(repr, unknown))}", help=f"it may have {', '.join(keys)}"
         )
     return content
 
@@ -314,9 +314,9 @@ class HttpPredictor(AnsweringPredictor):
         ]
         if self._request.row_by_row and many:
             raise UsageError(
-                f"each row has a request of its own and the response map {many[0]} "
+                f"each row has a request of its own, but the response map {many[0]} "
                 f"looks for many labels",
-                help="point at the one label, as in /label, or send many rows: $texts, $rows",
+                help="point at one label, as in /label, or send many rows with $texts or $rows",
             )
         self._posting = Posting(url, headers=self._request.sent_headers(), **waits)
         self.connections = self._posting.connections
@@ -360,7 +360,7 @@ class HttpPredictor(AnsweringPredictor):
         sure = resolve_pointer(document, self._response.confidences)
         if not (isinstance(labels, list) and isinstance(sure, list) and len(labels) == len(sure)):
             raise ModelError(
-                f"{self._posting.place} gave no confidence for each label: "
+                f"{self._posting.place} did not return a confidence for each label: "
                 f"{self._response.labels} leads to {str(labels)[:_SHOWN]}, "
                 f"{self._response.confidences} to {str(sure)[:_SHOWN]}",
                 help="both pointers of --response-map have to lead to lists of equal length",
@@ -384,7 +384,7 @@ class HttpPredictor(AnsweringPredictor):
             self._request.render(rows),
             about=excerpt(rows[0]) + more,
             key=row_key(rows[0]),
-            takes="is the path right, and does the endpoint take what --request-map sends?",
+            takes="check the path, and that the endpoint takes what --request-map sends",
             allowed=self._request.allowed,
         )
 

@@ -83,14 +83,14 @@ class PromptSettings:
             problem = "a language model needs an address and a name"
             advice = 'for example address = "http://localhost:8000/v1" and model = "small"'
         elif not any(each[1] != "$" for each in _PLACEHOLDER.finditer(self.prompt)):
-            problem = "the prompt has no place for the row"
-            advice = "write $text, $column.NAME or $row"
+            problem = "the prompt has no placeholder for the row"
+            advice = "write $text, $column.NAME or $row in it"
         elif self.key and not self.key.startswith(ENVIRONMENT):
-            problem = "the key of a language model stands in the settings themselves"
-            advice = 'put it into a variable of the environment: key = "$env.NAME"'
+            problem = "the settings of the language model hold the key itself"
+            advice = 'put it into an environment variable: key = "$env.NAME"'
         elif "@" in self.address.partition("://")[2].partition("/")[0]:
             problem = "the address of a language model has a password in it"
-            advice = 'put the key into a variable of the environment: key = "$env.NAME"'
+            advice = 'put the key into an environment variable: key = "$env.NAME"'
         else:
             return
         raise UsageError(problem, help=advice)
@@ -114,22 +114,22 @@ class PromptSettings:
         wrong = [name for name, value in texts.items() if not isinstance(value, str)]
         if wrong:
             raise UsageError(
-                f"the settings of a language model have no text as {', '.join(wrong)}",
-                help="address, model and prompt are needed: the prompt of a model under test is "
-                "what it is asked about a row, as in 'Positive or negative? $text'",
+                f"the settings of the language model have no text in {', '.join(wrong)}",
+                help="address, model and prompt are needed; the prompt of a model under test asks "
+                "about a row, as in 'Positive or negative? $text'",
             )
         if texts["cache"]:
             if Path(texts["cache"]).name != texts["cache"]:
                 raise UsageError(
-                    f"the cache {texts['cache']!r} is not a name of a file",
-                    help="it lies beside the settings: give its name alone",
+                    f"the cache {texts['cache']!r} is not a file name",
+                    help="it lies beside the settings; give its name without a folder",
                 )
             beside = Path(source).parent if source.endswith((".toml", ".json")) else Path()
             texts["cache"] = str(beside / texts["cache"])
         parameters = content.get("parameters", {})
         if not isinstance(parameters, dict) or {"model", "messages", "stream"} & set(parameters):
             raise UsageError(
-                "parameters are what is sent beside model and messages",
+                "parameters has to be a table of what is sent beside model and messages",
                 help="for example parameters = { max_tokens = 8 }",
             )
         return cls(
@@ -153,9 +153,9 @@ class PromptSettings:
         """Advice where the endpoint says that whoever asks is not allowed to."""
         if self.key:
             variable = self.key.removeprefix(ENVIRONMENT)
-            return f"is the key in {variable} right, and may it ask for this model?"
+            return f"check that the key in {variable} is right and gives access to this model"
         return (
-            "a key stands in a variable of the environment, which the settings name: key = "
+            "put the key into an environment variable, and name it in the settings: key = "
             '"$env.NAME"'
         )
 
@@ -196,7 +196,7 @@ class PromptSettings:
             name = match[2] or "text"
             if name not in row:
                 raise ModelError(
-                    f"the prompt asks for {match[0]} and the rows have {', '.join(row)}",
+                    f"the prompt asks for {match[0]}, but the rows have {', '.join(row)}",
                     help="write $column.NAME with one of these",
                 )
             return row[name]
@@ -224,8 +224,8 @@ _PATH = "/chat/completions"
 
 _NUMBERS = {
     "timeout": ("seconds above 0", 60),
-    "retries": ("a whole number from 0 on", 5),
-    "connections": ("a whole number from 1 on", 2),
+    "retries": ("a whole number, 0 or more", 5),
+    "connections": ("a whole number, 1 or more", 2),
 }
 """What each number of the settings is, and an example."""
 
@@ -258,7 +258,7 @@ def _labels(value: object) -> dict[str, str]:
         isinstance(text, str) and text.strip() for pair in pairs.items() for text in pair
     ):
         raise UsageError(
-            "the labels of a language model are not texts",
+            "the labels of a language model have to be strings",
             help='write labels = ["positive", "negative"] or labels = {Yes = "1", No = "0"}',
         )
     return pairs
@@ -274,7 +274,7 @@ def _prices(value: object) -> Prices | None:
     if not (isinstance(value, dict) and numbers and set(value) <= {*keys, "currency"}):
         raise UsageError(
             f"{value!r:.80} is not a price",
-            help='of a million tokens: price = { input = 0.15, output = 0.6, currency = "USD" }',
+            help='for a million tokens: price = { input = 0.15, output = 0.6, currency = "USD" }',
         )
     return Prices(value["input"], value["output"], str(value.get("currency", "USD")))
 
@@ -341,8 +341,8 @@ class LanguageModel:
         received = settings.most_tokens * len(rows)
         cost = settings.price and f": about {settings.price.describe_cost(sent, received)} at most"
         return (
-            f"{self._name}: {counted(len(rows), 'question')}, about {sent:,} tokens there and "
-            f"at most {received:,} back{cost or ', at a price that the settings do not say'}"
+            f"{self._name}: {counted(len(rows), 'question')}, about {sent:,} tokens sent and "
+            f"at most {received:,} received{cost or '; the settings name no price'}"
         )
 
     def predict(self, rows: Sequence[Row]) -> list[str]:
@@ -372,10 +372,10 @@ class LanguageModel:
         if label is None:
             raise RowsRefused(
                 f"{self._name} answered {quoted(answer, most=_SHOWN)}, which "
-                + ("names none or several of its labels" if self._settings.labels else "is empty")
+                + ("names none or several of the labels" if self._settings.labels else "is empty")
                 + f"\n  asked about {excerpt(row)}",
-                help="say in the prompt that one word is wanted, and in the settings which words "
-                "are labels; --on-error skip leaves such rows out",
+                help="ask for one word in the prompt, and list in the settings which words are "
+                "labels; --on-error skip leaves such rows out",
             )
         if self._cache is not None and not known:
             self._cache.put(self._name, {key: answer})
@@ -387,24 +387,22 @@ class LanguageModel:
             body,
             about=excerpt(row),
             key=row_key(row),
-            takes="does the endpoint have this model, and take these parameters?",
+            takes="check that the endpoint has this model and takes these parameters",
             allowed=self._settings.allowed,
         )
         if isinstance(document, dict) and document.get("error"):
             raise ModelError(
-                f"{self._name} answered that it failed: "
+                f"{self._name} answered with an error: "
                 f"{quoted(_as_json(document['error']), most=_SHOWN)}",
-                help="that is its own word: what it names has to be mended there, or in the "
-                "settings",
+                help="the message is the endpoint's; fix what it names there, or in the settings",
             )
         self._count(document)
         choices = _at(document, "choices")
         if isinstance(choices, list) and len(choices) > 1:
             raise ModelError(
-                f"{self._name} gave {len(choices):,} answers to one question: "
+                f"{self._name} returned {len(choices):,} answers to one question: "
                 f"{quoted(_as_json(document), most=_SHOWN)}",
-                help="one is wanted, and none of several is chosen for you: leave n out of the "
-                "parameters",
+                help="there has to be one: leave n out of the parameters",
             )
         choice = _at(document, "choices", 0)
         answer = _at(choice, "message", "content")
@@ -414,20 +412,19 @@ class LanguageModel:
         reason = _at(choice, "finish_reason")
         if reason == "content_filter" or _at(choice, "message", "refusal"):
             raise RowsRefused(
-                f"{self._name} will not answer\n  asked about {excerpt(row)}",
+                f"{self._name} refused to answer\n  asked about {excerpt(row)}",
                 help="--on-error skip leaves such rows out",
             )
         if reason == "length" and (not isinstance(answer, str) or not answer.strip()):
             raise ModelError(
-                f"{self._name} had said nothing when it came to the end of its "
-                f"{self._settings.most_tokens} tokens",
-                help="one that thinks first needs more: parameters = { max_tokens = 2000 }",
+                f"{self._name} used up its {self._settings.most_tokens} tokens without an answer",
+                help="a model that reasons first needs more: parameters = { max_tokens = 2000 }",
             )
         if not isinstance(answer, str):
             raise ModelError(
-                f"{self._name} answered without a text at /choices/0/message/content: "
+                f"{self._name} returned no text at /choices/0/message/content: "
                 f"{quoted(_as_json(document), most=_SHOWN)}",
-                help="does the address speak the protocol of chat completions?",
+                help="check that the address takes chat completions",
             )
         return answer
 
@@ -451,12 +448,10 @@ class LanguageModel:
         if self._remembered:
             sentence += f" ({self._remembered:,} more were in {self._settings.cache})"
         if self._question_count > self._uncounted:
-            sentence += f": {self._sent:,} tokens there and {self._received:,} back"
+            sentence += f": {self._sent:,} tokens sent and {self._received:,} received"
             sentence += f", {price.describe_cost(self._sent, self._received)}" if price else ""
         if self._uncounted:
-            sentence += (
-                f"; of {self._uncounted:,} the endpoint did not say how many tokens they took"
-            )
+            sentence += f"; the endpoint gave no token counts for {self._uncounted:,} of them"
         return sentence
 
 

@@ -28,13 +28,13 @@ _TRY_AGAIN = frozenset({408, 429, 500, 502, 503, 504})
 _REFUSALS = frozenset({400, 413, 422})
 _TOO_MANY = 429
 _UNREACHED = (
-    "is it running and reachable from here? a slow one needs a longer time-out or smaller batches"
+    "check that it runs and can be reached; a slow one needs a longer time-out or smaller batches"
 )
 _SLOWER = (
-    "it wants fewer questions: wait a while, then ask one at a time (--connections 1) and try more "
-    "often (--retries 8); the settings of a language model take both too (connections, retries)"
+    "it limits requests: wait a while, then send one at a time (--connections 1) and retry more "
+    "often (--retries 8); the settings of a language model take both, too (connections, retries)"
 )
-_ANOTHER_PLACE = "nothing is sent to where it points: write the address that the model has now"
+_ANOTHER_PLACE = "redirects are not followed: use the address that the model has now"
 _NOT_ALLOWED = frozenset({401, 403})
 _FIRST_PAUSE = 0.5  # seconds
 _LONGEST_PAUSE = 30.0
@@ -90,7 +90,7 @@ class Posting:
             raise UsageError(f"{url!r} is not an address", help="write http://host:port/path")
         if not 0 < timeout < _ENDLESS or retries < 0 or connections < 1:
             raise UsageError(
-                "an endpoint needs a time-out above 0 that ends, 0 or more retries and 1 or more "
+                "an endpoint needs a finite time-out above 0, 0 or more retries and 1 or more "
                 "connections",
                 help="the defaults are 30 seconds, 3 retries and 4 connections",
             )
@@ -123,7 +123,7 @@ class Posting:
             return []
         times = sum(count for _, count in again)
         why = ", ".join(f"it {reason} ({count:,})" for reason, count in again)
-        return [f"requests made again: {times:,}, since {why}"]
+        return [f"requests repeated: {times:,}, because {why}"]
 
     def close(self) -> None:
         """Close the connections."""
@@ -155,11 +155,9 @@ class Posting:
             answer, text = self._answer(body)
         except httpx.TimeoutException as error:
             unit = "second" if self._timeout == 1 else "seconds"
-            raise _TransientError(
-                f"gave no whole answer within {self._timeout:g} {unit}"
-            ) from error
+            raise _TransientError(f"did not answer within {self._timeout:g} {unit}") from error
         except httpx.HTTPError as error:
-            raise _TransientError("could not be asked", f": {error}") from error
+            raise _TransientError("could not be reached", f": {error}") from error
         start = quoted(text, most=_SHOWN)
         status = f"answered {answer.status_code} {answer.reason_phrase}"
         if answer.status_code in _TRY_AGAIN:
@@ -171,7 +169,7 @@ class Posting:
         if answer.status_code in _REFUSALS:
             raise RowsRefused(
                 f"{self.place} {status}: {start}\n  asked about {about}",
-                help=f"{takes} Where it refuses some texts only, --on-error skip leaves them out",
+                help=f"{takes}; if it refuses only some texts, --on-error skip leaves them out",
             )
         if not answer.is_success:
             advice = allowed if answer.status_code in _NOT_ALLOWED else takes
@@ -183,8 +181,8 @@ class Posting:
             return self._clean(json.loads(text))
         except (ValueError, RecursionError) as error:
             raise ModelError(
-                f"{self.place} answered with something that is not JSON: {start}",
-                help="is this the address of the model, not of a web page?",
+                f"{self.place} did not answer with JSON: {start}",
+                help="check that this is the address of the model, not of a web page",
             ) from error
 
     def _answer(self, body: Any) -> tuple[httpx.Response, str]:
@@ -197,8 +195,8 @@ class Posting:
                 if len(content) > _MOST_BYTES:
                     raise ModelError(
                         f"{self.place} answered with more than {_MOST_BYTES // 2**20} MiB",
-                        help="is this the address of the model? an endpoint for many rows can be "
-                        "sent fewer at once: --batch-size",
+                        help="check the address; if it is right, send fewer rows at once with "
+                        "--batch-size",
                     )
                 if time.monotonic() - began > self._timeout:
                     raise httpx.ReadTimeout("the answer goes on", request=answer.request)
