@@ -105,8 +105,8 @@ def apply(
     with in_python(column="column"):
         if isinstance(dataset, str) and not is_there(dataset):
             raise UsageError(
-                f"there is no file {dataset!r}; a string names a file with the rows",
-                help="give texts as a list: sears.apply([text], rules)",
+                f"there is no file {dataset!r}; a string names a file of rows",
+                help="pass texts as a list: sears.apply([text], rules)",
             )
         whole_numbers(1, draws=draws)
         rulesets = rulesets_together(ruleset, unit=unit, vectors=vectors is not None)
@@ -277,10 +277,10 @@ def arrow_rewriter(
     with in_python(column="column"):
         names_of_columns(column=column, keep=keep, id_column=id_column)
         if not names_of(column):
-            raise UsageError("which column holds the text?", help="name it: column='text'")
+            raise UsageError("which column is the text?", help="name it: column='text'")
         names = names_of(keep)
         if mode == "chain" and names:
-            raise UsageError("mode chain keeps every column", help="leave out keep")
+            raise UsageError("mode chain keeps all columns", help="leave out keep")
         protected = protection_of(protect, spans)
         plan = Plan(
             columns=names_of(column), id_column=id_column, scope=scope, unit=unit,
@@ -296,8 +296,8 @@ def _folder(value: object, argument: str) -> str:
     if isinstance(value, str | Path):
         return str(value)
     raise UsageError(
-        f"{argument}={value!r:.60} names no folder",
-        help=f"give a path or a URI that Arrow knows: {argument}='reviews'",
+        f"{argument}={value!r:.60} does not name a folder",
+        help=f"pass a path or a URI that Arrow knows: {argument}='reviews'",
     )
 
 
@@ -317,6 +317,6 @@ def _recipe(ruleset: object, *, tagger: str, seed: int, vectors: str | None) -> 
     if not isinstance(tagger, str):
         raise UsageError(
             f"tagger is of type {type(tagger).__name__}, which cannot be sent to workers",
-            help="give its name, or 'module:function' that makes one",
+            help="pass its name, or the 'module:function' that makes it",
         )
     return recipe_of(rulesets_of(ruleset), tagger=tagger, seed=seed, vectors=vectors)

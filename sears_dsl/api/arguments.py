@@ -49,8 +49,8 @@ _COMMAND = re.compile(r"`sears [^`]*`")
 _KEEP = re.compile(r"--keep (\w[^\s:]*)((?: --keep \w\S*)*)")
 # An option, with its value where that cannot be a word of the sentence.
 _OPTION = re.compile(
-    r"--([a-z][a-z-]*)\b(?: ([\d.]*\d%?|[A-Z]{2,}|[a-z][\w.]*:[\w.]+|none|judge|meaning|pivot"
-    r"|set|text|sentence|chain|skip|replace|csv|tsv|jsonl)(?![\w=]))?"
+    r"--([a-z][a-z-]*)\b(?: (-?[\d.]*\d%?|[A-Z]{2,}|[a-z][\w.]*:[\w.]+|none|judge|meaning|pivot"
+    r"|set|text|sentence|each|chain|skip|replace|csv|tsv|jsonl)(?![\w=]))?"
 )
 
 
@@ -124,8 +124,8 @@ def names_of_columns(**arguments: object) -> None:
                 # A data frame without column names numbers its columns.
                 right = repr(str(name)) if type(name) is int else "'name'"
                 raise UsageError(
-                    f"{argument}={value!r:.60} names no column",
-                    help=f"give the name of a column, a text: {argument}="
+                    f"{argument}={value!r:.60} does not name a column",
+                    help=f"pass the name of a column, a string: {argument}="
                     + (f"[{right}]" if several else right),
                 )
 
@@ -144,8 +144,8 @@ def whole_numbers(least: int | None, **arguments: object) -> None:
             continue
         if not isinstance(value, SupportsIndex) or (least is not None and index(value) < least):
             raise UsageError(
-                f"{argument}={value!r:.60} means nothing",
-                help="give a whole number" + ("" if least is None else f", {least} or more"),
+                f"{argument}={value!r:.60} is not valid",
+                help="pass a whole number" + ("" if least is None else f", {least} or more"),
             )
 
 
@@ -154,7 +154,7 @@ def shares(**arguments: object) -> None:
     for argument, value in arguments.items():
         if value is not None and not (isinstance(value, SupportsFloat) and 0 <= float(value) <= 1):
             raise UsageError(
-                f"{argument}={value!r:.60} means nothing", help="give a number from 0 to 1"
+                f"{argument}={value!r:.60} is not valid", help="pass a number from 0 to 1"
             )
 
 
@@ -163,7 +163,7 @@ def one_of(choices: Sequence[str], **arguments: object) -> None:
     for argument, value in arguments.items():
         if value not in choices:
             raise UsageError(
-                f"there is no {argument}={value!r:.60}", help=f"choose {' or '.join(choices)}"
+                f"{argument}={value!r:.60} is not valid", help=f"choose {' or '.join(choices)}"
             )
 
 
@@ -247,7 +247,7 @@ def rulesets_of(rules: object) -> list[Ruleset]:
     if isinstance(rules, str | Path):
         if "->" in str(rules) and not is_there(rules):
             raise UsageError(
-                f"{str(rules)!r:.60} is a rule, and a string names a file with rules",
+                f"{str(rules)!r:.60} is a rule, but a string names a file of rules",
                 help="make it a ruleset: sears.parse('movie -> film')",
             )
         return load_rulesets([str(rules)])
@@ -255,7 +255,7 @@ def rulesets_of(rules: object) -> list[Ruleset]:
         return [ruleset for each in rules for ruleset in rulesets_of(each)]
     if isinstance(rules, Rule):
         raise UsageError(
-            "a Rule alone does not say under which options it is read",
+            "a single Rule does not say which options it is read with",
             help="make it a ruleset: sears.Ruleset.from_rules([rule])",
         )
     whole = getattr(rules, "ruleset", None)
@@ -263,7 +263,7 @@ def rulesets_of(rules: object) -> list[Ruleset]:
         return [whole]
     raise UsageError(
         f"rules are a Ruleset, a name of rules or a list of these, not {type(rules).__name__}",
-        help="sears.parse('movie -> film') makes a ruleset of text, sears.load('a.sear') of a file",
+        help="pass a ruleset, as sears.parse('movie -> film') or sears.load('a.sear') returns it",
     )
 
 

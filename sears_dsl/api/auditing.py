@@ -463,7 +463,9 @@ def audit(
         )
         if data is None:
             if sentences is None:
-                raise UsageError("there are no rows", help="give data; only templates bring theirs")
+                raise UsageError(
+                    "there are no rows", help="pass data; only templates have their own"
+                )
             text, label, slices = TEXT, LABEL, (*slices, TEMPLATE)
             of_rows = zip(*sentences.columns.values(), strict=True)
             data = [dict(zip(sentences.columns, values, strict=True)) for values in of_rows]
@@ -523,7 +525,7 @@ def audit_document(source: object) -> AuditDocument:
         return read_audit(Path(source))
     raise UsageError(
         f"an object of type {type(source).__name__} is not an audit",
-        help="give what sears.audit(…) gave, or the folder that `sears audit` wrote",
+        help="pass what sears.audit(…) returned, or the folder that `sears audit` wrote",
     )
 
 

@@ -190,7 +190,7 @@ def _draw_errors(axes: Axes | None, named: Iterable[tuple[str, Estimate | None]]
 def _report_file(path: str | Path) -> Path:
     file = Path(path)
     if file.suffix != ".json":
-        raise UsageError(f"{file} is not a name for a report", help=f"write {file.stem}.json")
+        raise UsageError(f"{file} is not a name for a report", help=f"name it {file.stem}.json")
     return file
 
 

@@ -119,13 +119,13 @@ def folder_to_write(folder: object) -> Path:
     if not isinstance(folder, str | Path):
         raise UsageError(
             f"an object of type {type(folder).__name__} is not a folder",
-            help="give its path: save('audit')",
+            help="pass its path: save('audit')",
         )
     path = Path(folder)
     if path.suffix.lower() in _OF_FILES and not path.is_dir():
         raise UsageError(
-            f"{path} names a file, and several are written",
-            help=f"give a folder: save({str(path.with_suffix(''))!r})",
+            f"{path} names a file, but several are written",
+            help=f"pass a folder: save({str(path.with_suffix(''))!r})",
         )
     return path
 

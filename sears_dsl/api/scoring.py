@@ -54,8 +54,8 @@ class ScoreResult(TableResult):
         """
         if self.tau is None:
             raise UsageError(
-                f"{self.scorer} does not say from which score on texts count as equivalent",
-                help="give it: tau=0.5",
+                f"{self.scorer} does not say from which score τ texts count as equivalent",
+                help="set it: tau=0.5",
             )
         return self.scores >= self.tau
 

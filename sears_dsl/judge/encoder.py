@@ -245,7 +245,7 @@ class Bert:
         except Exception as error:
             raise ModelError(
                 f"{folder} cannot be loaded as a sentence encoder: {error}",
-                help="it is a folder of transformers, with weights in safetensors",
+                help="name a transformers folder with weights in safetensors",
             ) from error
         self.kind: Tensor = kinds[0]
         self._weights = weights

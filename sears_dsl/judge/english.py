@@ -184,7 +184,7 @@ def english() -> English:
     _, lists = read_numbers_file(
         Path(str(files(__package__).joinpath("english.json"))),
         version=_VERSION,
-        advice="install it again: pip install --force-reinstall sears-dsl",
+        advice="reinstall it: pip install --force-reinstall sears-dsl",
     )
     return English(lists)
 

@@ -237,12 +237,12 @@ def read_numbers(
         _ = entry["sha256"], float(entry["tau"])
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise ModelError(
-            f"{file} has its version, {version}, and not what belongs into it: {error!r}",
+            f"{file} is of version {version}, but lacks what belongs in it: {error!r}",
             help=advice,
         ) from error
     strange = sorted({name for each in all_curves for name in each.names} - set(evidence))
     if strange:
-        raise ModelError(f"{file} weighs evidence that there is not: {strange[0]}", help=advice)
+        raise ModelError(f"{file} has a weight for unknown evidence: {strange[0]}", help=advice)
     return Numbers(file, entry, all_curves, content)
 
 
@@ -252,13 +252,13 @@ def load_evidence(folder: Path, numbers: Numbers, *, device: AnyDevice = None) -
         learned = _LEARNED.read_bytes()
     except OSError as error:
         raise ModelError(
-            f"{_LEARNED} cannot be read: {error.strerror}", help="install the package again"
+            f"{_LEARNED} cannot be read: {error.strerror}", help="reinstall the package"
         ) from error
     if hashlib.sha256(learned).hexdigest() != numbers.entry["sha256"]:
         raise ModelError(
-            f"{_LEARNED} is not the file that {numbers.file.name} belongs to: the two are of "
-            "different versions, or it is damaged",
-            help="install the package again, or fit both anew: python -m training.judge",
+            f"{_LEARNED} does not belong to {numbers.file.name}: the two are of different "
+            "versions, or it is damaged",
+            help="reinstall the package, or fit both again: python -m training.judge",
         )
     with np.load(io.BytesIO(learned), allow_pickle=False) as file:
         arrays = {each.name: file[each.name].astype(np.float32) for each in fields(Content)}

@@ -53,7 +53,7 @@ def read_gguf(path: Path) -> WeightsOfModel:
     except (OSError, ValueError, struct.error, UnicodeDecodeError, KeyError) as error:
         raise ModelError(
             f"{path} cannot be read as weights of a language model: {error}",
-            help="it is a GGUF file of version 3 with weights of the kinds F32, Q4_1 and Q8_0",
+            help="name a GGUF file of version 3 with weights of the kinds F32, Q4_1 and Q8_0",
         ) from error
 
 
@@ -66,7 +66,7 @@ class _GgufBytes:
 
     def read(self) -> WeightsOfModel:
         if self._bytes(4) != _MAGIC or self._number("I") != _VERSION:
-            raise ValueError("it does not begin as such files do")
+            raise ValueError("it does not begin like a GGUF file")
         tensors, fields = self._number("Q"), self._number("Q")
         about = {self._string(): self._value(self._number("I")) for _ in range(fields)}
         places = [self._place() for _ in range(tensors)]

@@ -57,7 +57,7 @@ READ = "readers elsewhere"
 
 _FOLDER = Path(__file__).parent
 _Stage: TypeAlias = Callable[[Sequence[Pair], Sequence[Sequence[Change]]], dict[str, Floats]]
-_ANEW = "install the package again, or fit a judge anew: python -m training.judge"
+_ANEW = "reinstall the package, or fit a judge again: python -m training.judge"
 
 
 class Reason(NamedTuple):

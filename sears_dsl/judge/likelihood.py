@@ -150,7 +150,7 @@ class LikelihoodModel:
             self._begin = int(self._tokenizer.token_to_id("<|endoftext|>"))
         except (KeyError, TypeError, ValueError) as error:
             raise ModelError(
-                f"{file} is no language model of Llama's kind: {error!r}",
+                f"{file} is not a language model of the Llama family: {error!r}",
                 help="name a GGUF file of such a model",
             ) from error
         self._size = self._embedded.shape[1] // self._heads

@@ -34,7 +34,7 @@ from sears_dsl.runtime.array_types import Float32Array
 FORMAT = 1
 
 _DIGEST = 64  # hex digits of the hash
-_REINSTALL = "install sears-dsl anew; in a checkout python -m training.grammar makes the file"
+_REINSTALL = "reinstall sears-dsl; in a checkout, python -m training.grammar makes the file"
 _TEXTS = ("about", "words", "listed")
 
 
@@ -55,13 +55,13 @@ def read_grammar_file(path: Path) -> GrammarFile:
         content = path.read_bytes()
     except OSError as error:
         raise DataError(
-            f"the grammar's weights {path} could not be read: {error.strerror or error}",
+            f"the grammar's weights, {path}, cannot be read: {error.strerror or error}",
             help=_REINSTALL,
         ) from error
     digest = hashlib.sha256(content[: -2 - _DIGEST]).hexdigest()
     if content[-_DIGEST:] != digest.encode("ascii"):
         raise DataError(
-            f"{path} is damaged or no file of grammar weights: it does not agree with its hash",
+            f"{path} is damaged or not a file of grammar weights: its hash does not match",
             help=_REINSTALL,
         )
     try:
@@ -81,11 +81,9 @@ def read_grammar_file(path: Path) -> GrammarFile:
                 )
     # The hash agrees, but anybody can write a hash.
     except (KeyError, ValueError, TypeError, zipfile.BadZipFile) as error:
-        raise DataError(
-            f"{path} holds no weights of a grammar: {error}", help=_REINSTALL
-        ) from error
+        raise DataError(f"{path} has no grammar weights: {error}", help=_REINSTALL) from error
     raise DataError(
-        f"{path} has weights of version {about['format']}, and this version of sears reads "
+        f"{path} has weights of version {about['format']}, but this version of sears reads "
         f"{FORMAT}",
         help=_REINSTALL,
     )

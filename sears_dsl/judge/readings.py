@@ -190,7 +190,7 @@ def load_readings(name: str = "readings.json") -> Readings:
     content, entry = read_numbers_file(
         Path(__file__).with_name(name),
         version=VERSION,
-        advice="install sears-dsl again: its files are of different versions",
+        advice="reinstall sears-dsl: its files are of different versions",
     )
     effects = {name: Effect(*numbers) for name, numbers in entry["effects"].items()}
     return Readings(

@@ -136,7 +136,7 @@ def entropy_threshold(
     if not len(left) or not np.isfinite(left).any():
         raise DataError(
             "no threshold separates the judgements: equivalent pairs score no higher than others",
-            help="are the labels the right way round (1: the same meaning)? Or try another scorer",
+            help="check that the label 1 means the same meaning, or try another scorer",
         )
     best = int(np.argmin(left))
     high, low = float(thresholds[best]), float(thresholds[best + 1])
@@ -172,20 +172,20 @@ def _checked(scores: ArrayLike, equivalent: ArrayLike) -> tuple[Floats, NDArray[
     values, same = np.asarray(scores, np.float64), np.asarray(equivalent, bool)
     if values.shape != same.shape or values.ndim != 1:
         raise DataError(
-            f"there are {values.size} scores and {same.size} judgements",
-            help="give one judgement a pair",
+            f"there are {values.size} scores but {same.size} judgements",
+            help="give one judgement for each pair",
         )
     wrong = np.flatnonzero(~np.isfinite(values))
     if len(wrong):
         raise DataError(
-            f"the score of pair {wrong[0] + 1} is {values[wrong[0]]}", help="scores are numbers"
+            f"the score of pair {wrong[0] + 1} is {values[wrong[0]]}", help="it has to be a number"
         )
     if same.all() or not same.any():
         kind = "equivalent" if len(same) and same.all() else "different"
         raise DataError(
             f"all {len(same)} pairs are judged {kind}",
-            help="calibration compares pairs of both kinds; graded judgements need the grade "
-            "from which a pair counts as equivalent",
+            help="calibration needs pairs of both kinds; for grades, say from which one a pair "
+            "counts as equivalent",
         )
     return values, same
 

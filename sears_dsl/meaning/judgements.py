@@ -86,7 +86,7 @@ def pairs_of(batch: Batch, columns: PairColumns, *, where: str) -> list[Pair]:
         for index, value in enumerate(values):
             if not isinstance(value, str):
                 raise DataError(
-                    f"{where}: row {batch.row_number(index)}: {name} is {value!r}, no text",
+                    f"{where}: row {batch.row_number(index)}: {name} is {value!r}, not text",
                     help="give both texts of every pair, or leave the row out",
                 )
     return list(zip(*sides, strict=True))
@@ -109,7 +109,7 @@ def pair_columns(
     needed = 2 - bool(original) - bool(rewrite)
     if len(left) != needed:
         raise DataError(
-            f"{where}: which columns hold the two texts? its columns are "
+            f"{where}: which columns are the two texts? the columns are "
             f"{', '.join(names) or '(none)'}",
             help="name them with --original COLUMN and --rewrite COLUMN",
         )
@@ -158,7 +158,7 @@ def read_judgements(
     if missing:
         raise DataError(
             f"{path} has no judgement whose {_SOURCE} is {missing[0]!r}",
-            help=f"its sources are {', '.join(sorted(there)[:_NAMED]) or '(none)'}",
+            help=f"the sources are {', '.join(sorted(there)[:_NAMED]) or '(none)'}",
         )
     return Judgements(tuple(pairs), np.array(judged, bool), path)
 
@@ -169,9 +169,9 @@ def _label_column(names: Sequence[str], columns: PairColumns, *, where: str) -> 
     if usual or len(others) == 1:
         return (usual or others)[0]
     raise DataError(
-        f"{where}: which column holds the judgements? "
-        + (f"it could be {', '.join(others)}" if others else "there are only the two texts"),
-        help="name it with --label COLUMN; it says 1 where people call the pair equivalent, else 0",
+        f"{where}: which column is the judgements? "
+        + (f"it may be {', '.join(others)}" if others else "there are only the two texts"),
+        help="name it with --label COLUMN; it is 1 if people call the pair equivalent, else 0",
     )
 
 
@@ -184,15 +184,14 @@ def _judgement(value: Any, positive_from: float | None, *, where: str) -> bool:
             grade = float("nan")
         if isnan(grade):
             raise DataError(
-                f"{where} is {value!r}, which is not a grade", help="grades are numbers"
+                f"{where} is {value!r}, which is not a grade", help="grades have to be numbers"
             )
         return grade >= positive_from
     if text in _YES or text in _NO:
         return text in _YES
     raise DataError(
         f"{where} is {value!r}, which is neither 1 nor 0",
-        help="give graded judgements the grade from which a pair counts as equivalent: "
-        "--positive-from 4",
+        help="for grades, say from which one a pair counts as equivalent: --positive-from 4",
     )
 
 

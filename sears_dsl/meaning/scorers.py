@@ -102,7 +102,7 @@ def shipped_numbers(name: str) -> ShippedNumbers:
         former = INSTEAD_OF.get(name)
         raise UsageError(
             f"there is no scorer {name!r}{' any more' if former else ''}",
-            help=f"choose {former}, which does what it was for"
+            help=f"choose {former}, which replaces it"
             if former
             else f"the scorers are {', '.join(SCORER_NAMES)}",
         )
@@ -114,8 +114,8 @@ def shipped_numbers(name: str) -> ShippedNumbers:
         return ShippedNumbers(numbers["tau"], numbers["provenance"])
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ModelError(
-            f"{path} has no numbers of the scorer {name} that this version can read: {error!r}",
-            help="install the package again",
+            f"{path} has no numbers for the scorer {name} that this version can read: {error!r}",
+            help="reinstall the package",
         ) from error
 
 
@@ -178,9 +178,8 @@ def require_judge(name: object) -> None:
     """Refuse readings for a scorer that has no use for them."""
     if name not in JUDGES:
         raise UsageError(
-            f"readings count in the scorers {' and '.join(JUDGES)} alone, and another one was "
-            "chosen",
-            help="leave out --readings, or --scorer",
+            f"readings count only in the scorers {' and '.join(JUDGES)}, but another one is chosen",
+            help="leave out --readings or --scorer",
         )
 
 
@@ -199,7 +198,7 @@ def fit_warning(name: str, pivots: Sequence[str], *, tau: float | None = None) -
     if asks_none or all(pivot in fitted_with for pivot in pivots):
         return ""
     return (
-        f"the numbers of the scorer {name} were fitted with other translation models: what S and τ "
-        f"mean with these, nobody has measured; `sears calibrate --scorer {name} --pivot …` fits "
-        "τ to judgements of your own, and --tau takes it"
+        f"the scorer {name} was fitted with other translation models, so its S and τ were not "
+        f"measured with these; `sears calibrate --scorer {name} --pivot …` fits τ to judgements "
+        "of yours, which --tau then takes"
     )

@@ -52,7 +52,7 @@ sentence turns, however long it is."""
 
 _LAST, _WHOLE = NUMBERS.index("words, layer 6"), NUMBERS.index("sentence")
 _FILE = Path(__file__).with_name("sentence_meaning.json")
-_ANEW = "install the package again, or fit it anew: python -m training.judge"
+_ANEW = "reinstall the package, or fit it again: python -m training.judge"
 
 
 def chances(few: Curves, many: Curves, columns: Mapping[str, Floats]) -> Floats:

@@ -241,7 +241,7 @@ def _text_of(paraphrase: FoundParaphrase | str) -> str:
     if not isinstance(text, str):
         raise UsageError(
             f"an object of type {type(paraphrase).__name__} is not a paraphrase",
-            help="give a list of texts for each sentence, or of objects with a `text`",
+            help="return a list of texts for each sentence, or of objects with a `text`",
         )
     return text
 

@@ -108,7 +108,7 @@ class Paraphraser:
     ) -> None:
         if not pivots:
             raise UsageError(
-                "paraphrases need at least one pivot", help="give load_pivots() or your own"
+                "paraphrases need at least one pivot", help="pass load_pivots() or your own"
             )
         self.beam = beam
         self.tau = tau
@@ -116,11 +116,11 @@ class Paraphraser:
         self.exact = exact
         for name in ("beam", "maximum_edit_distance"):
             if getattr(self, name) < 1:
-                raise UsageError(f"{name} is {getattr(self, name)}", help="give 1 or more")
+                raise UsageError(f"{name} is {getattr(self, name)}", help="it has to be 1 or more")
         if not 0 <= tau <= 1:
-            raise UsageError(f"tau is {tau}", help="S lies between 0 and 1; so must its bound")
+            raise UsageError(f"tau is {tau}", help="it has to be between 0 and 1, as scores are")
         if scorer is not None and list(scorer.pivots) != list(pivots):
-            raise UsageError("the scorer has other pivots", help="give it the same pivots")
+            raise UsageError("the scorer has other pivots", help="pass it the same pivots")
         self._scorer = PivotScorer(pivots) if scorer is None else scorer
         self._groups = _groups(pivots)
         self._floor = math.log(tau) if tau > 0 else -math.inf

@@ -67,8 +67,8 @@ _ROUNDING = 1e-5
 _LISTS = "paraphrases"
 _SCORE = "score"
 _FOR_EVERY_TEXT = (
-    "it is called with a list and has to answer for each in it; around one that takes a single "
-    "text write lambda texts: [f(text) for text in texts]"
+    "it is called with a list and has to answer for each item; if it takes a single text, write "
+    "lambda texts: [f(text) for text in texts]"
 )
 
 
@@ -84,8 +84,8 @@ def _load_named(name: str, group: str, kind: str) -> tuple[Any, str]:
     places = sorted({each.value for each in entry_points(group=group, name=name)})
     if len(places) > 1:
         raise UsageError(
-            f"several packages offer a {kind} {name!r}: {', '.join(places)}",
-            help=f"name the one that you mean by its object: {places[0]}",
+            f"several packages have a {kind} {name!r}: {', '.join(places)}",
+            help=f"name the one you mean by its object: {places[0]}",
         )
     if not places:
         raise UsageError(f"there is no {kind} {name!r}", help=_available(group))
@@ -97,7 +97,7 @@ def _load_named(name: str, group: str, kind: str) -> tuple[Any, str]:
         raise ModelError(
             f"the {kind} {name!r} of {package or 'an installed package'} could not be loaded "
             f"({entry.value}): {describe_error(error)}",
-            help=f"does `python -c 'import {entry.module}'` work? Others do without it",
+            help=f"make `python -c 'import {entry.module}'` work, or name another one",
         ) from error
     version = getattr(value, "identity", None)
     known = [each for each in (package, version) if isinstance(each, str)]
@@ -107,8 +107,8 @@ def _load_named(name: str, group: str, kind: str) -> tuple[Any, str]:
 def _available(group: str) -> str:
     names = ", ".join([*(SCORER_NAMES if group == SCORERS else ()), *offered_parts(group)])
     if group == SCORERS:
-        return f"the scorers are {names}; one of your own is written module:object"
-    installed = f"; installed packages offer {names}" if names else ""
+        return f"the scorers are {names}; name your own as module:object"
+    installed = f"; installed packages have {names}" if names else ""
     return f"name a file of pairs, or a function or an object as module:object{installed}"
 
 
@@ -116,7 +116,7 @@ def _refuse_class(value: object, kind: str) -> None:
     if isinstance(value, type):
         raise UsageError(
             f"{value.__name__} is a class, not a {kind}",
-            help=f"give an instance of it: {value.__name__}(…)",
+            help=f"pass an instance of it: {value.__name__}(…)",
         )
 
 
@@ -154,9 +154,9 @@ def _paraphraser(
     if not callable(method):
         raise UsageError(
             f"{name or f'an object of type {type(paraphraser).__name__}'} is not a paraphraser: it "
-            "cannot be called and has no method paraphrase",
-            help="give a function of a list of sentences that returns a list of paraphrases for "
-            "each, or an object with such a method `paraphrase`",
+            "is not callable and has no method paraphrase",
+            help="pass a function that takes a list of sentences and returns a list of paraphrases "
+            "for each, or an object with such a method `paraphrase`",
         )
     if hasattr(paraphraser, "paraphrase_each") or hasattr(paraphraser, "too_long"):
         return cast("ParaphraseSource", paraphraser)  # has methods that only discovery calls
@@ -182,9 +182,9 @@ class OwnParaphraser:
         with foreign_code(self.name, help=_FOR_EVERY_TEXT):
             answers = python_values(self._function(list(sentences)))
         if isinstance(answers, Mapping | str | bytes) or not isinstance(answers, Sequence):
-            raise _wrong(f"{self.name} gave {_kind(answers)} for {_sentences(sentences)}")
+            raise _wrong(f"{self.name} returned {_kind(answers)} for {_sentences(sentences)}")
         if len(answers) != len(sentences):
-            raise _wrong(f"{self.name} gave {len(answers)} answers for {_sentences(sentences)}")
+            raise _wrong(f"{self.name} returned {len(answers)} answers for {_sentences(sentences)}")
         return [
             list(dict.fromkeys(self._texts(sentence, answer)))
             for sentence, answer in zip(sentences, answers, strict=True)
@@ -194,12 +194,12 @@ class OwnParaphraser:
         with foreign_code(self.name, help=_FOR_EVERY_TEXT):
             paraphrases = python_values(answer)
         if isinstance(paraphrases, Mapping | str | bytes) or not isinstance(paraphrases, Iterable):
-            raise _wrong(f"{self.name} gave {_kind(paraphrases)} for {quoted(sentence)}")
+            raise _wrong(f"{self.name} returned {_kind(paraphrases)} for {quoted(sentence)}")
         for each in paraphrases:
             text = each if isinstance(each, str) else getattr(each, "text", None)
             if not isinstance(text, str):
                 raise _wrong(
-                    f"{self.name} gave {_kind(each)} as a paraphrase of {quoted(sentence)}"
+                    f"{self.name} returned {_kind(each)} as a paraphrase of {quoted(sentence)}"
                 )
             if text.strip() and text != sentence:
                 yield text
@@ -209,7 +209,7 @@ def _wrong(message: str) -> ModelError:
     return ModelError(
         message,
         help="return one list for each sentence, in order: its paraphrases as texts, or as objects "
-        "with a `text`; an empty list where there are none",
+        "with a `text`; an empty list if there are none",
     )
 
 
@@ -275,8 +275,8 @@ def _rank(score: Any, batch: Batch, index: int, path: str) -> float:
         number = float("nan")
     if isnan(number):
         raise DataError(
-            f"{path}: row {batch.row_number(index)}: {_SCORE} is {score!r}, no number",
-            help="scores rank the paraphrases of a sentence; leave the column out where there are "
+            f"{path}: row {batch.row_number(index)}: {_SCORE} is {score!r}, not a number",
+            help="scores rank the paraphrases of a sentence; leave the column out if there are "
             "none",
         )
     return number
@@ -287,7 +287,7 @@ def _listed_pairs(dataset: Dataset) -> Iterable[tuple[Pair, float]]:
     originals = [name for name in ("original", "text", "sentence") if name in others]
     if not originals and len(others) != 1:
         raise DataError(
-            f"{dataset.path}: which column holds the originals of {_LISTS}? its columns are "
+            f"{dataset.path}: which column has the originals of {_LISTS}? the columns are "
             f"{', '.join(dataset.names)}",
             help="call it original",
         )
@@ -352,9 +352,9 @@ class OwnScorer:
         if not callable(function):
             raise UsageError(
                 f"{name or f'an object of type {type(scorer).__name__}'} is not a scorer: it "
-                "cannot be called and has no method scores",
-                help="give a function of a list of pairs (original, rewrite) that returns a number "
-                "from 0 to 1 for each, or an object with such a method `scores`",
+                "is not callable and has no method scores",
+                help="pass a function that takes a list of pairs (original, rewrite) and returns a "
+                "number from 0 to 1 for each, or an object with such a method `scores`",
             )
         self._function: Callable[[Sequence[Pair]], object] = function
         self._decide = getattr(scorer, "at_least", None)
@@ -383,8 +383,8 @@ class OwnScorer:
         """Its threshold."""
         if self._tau is None:
             raise UsageError(
-                f"{self.name} does not say from which score on a rewrite is accepted",
-                help="give --tau (in Python: tau=…), or give the object an attribute `tau`",
+                f"{self.name} does not say from which score τ a rewrite is accepted",
+                help="set --tau (in Python: tau=…), or give the object an attribute `tau`",
             )
         return self._tau
 
@@ -407,7 +407,7 @@ class OwnScorer:
         for answer, pair in zip(answers, pairs, strict=True):
             if not isinstance(answer, bool):
                 raise ModelError(
-                    f"{self.name}: at_least gave {_kind(answer)} for {_pair(pair)}",
+                    f"{self.name}: at_least returned {_kind(answer)} for {_pair(pair)}",
                     help="return True or False for each pair, in order",
                 )
         return np.array(answers, np.bool_)
@@ -421,21 +421,21 @@ class OwnScorer:
             answers = python_values(function(list(pairs)))
         subject = f"{counted(len(pairs), 'pair')}, the first {_pair(pairs[0])}"
         if isinstance(answers, Mapping | str | bytes) or not isinstance(answers, Sequence):
-            raise self._wrong_kind(f"{self.name} gave {_kind(answers)} for {subject}")
+            raise self._wrong_kind(f"{self.name} returned {_kind(answers)} for {subject}")
         if len(answers) != len(pairs):
-            raise self._wrong_kind(f"{self.name} gave {len(answers)} numbers for {subject}")
+            raise self._wrong_kind(f"{self.name} returned {len(answers)} numbers for {subject}")
         return answers
 
     def _wrong(self, answer: object, pair: Pair) -> ModelError:
         number = _number(answer)
         shown = _kind(answer) if number is None else f"{number:g}" if isnan(number) else f"{number}"
-        return self._wrong_kind(f"{self.name} gave {shown} for {_pair(pair)}")
+        return self._wrong_kind(f"{self.name} returned {shown} for {_pair(pair)}")
 
     def _wrong_kind(self, message: str) -> ModelError:
         return ModelError(
             message,
             help="return one number from 0 to 1 for each pair (original, rewrite), in order: 1 "
-            "where they surely mean the same",
+            "if they surely mean the same",
         )
 
 

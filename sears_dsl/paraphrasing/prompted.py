@@ -99,8 +99,8 @@ class PromptedParaphraser(PromptedPart):
         super().__init__(settings, language_model(settings, prompt=_REWORD, room=_ROOM_TO_REWORD))
         if self._model.labels:
             raise UsageError(
-                f"{PREFIX}{settings} has labels, and paraphrases are sentences",
-                help="give the paraphraser settings of its own, without prompt and labels",
+                f"{PREFIX}{settings} has labels, but paraphrases are sentences",
+                help="use other settings for the paraphraser, without prompt and labels",
             )
         self.identity = f"paraphrases by {self._model.identity}"
 
@@ -141,7 +141,7 @@ class SecondOpinion(PromptedPart):
         if set(self._model.labels) != {_YES, _NO}:
             raise UsageError(
                 f"{PREFIX}{settings} has other labels than yes and no",
-                help="give the second opinion settings of its own, without prompt and labels",
+                help="use other settings for the second opinion, without prompt and labels",
             )
         self._first = first
         self.tau = shipped_numbers(_JUDGE).tau if tau is None else tau

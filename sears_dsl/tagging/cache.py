@@ -35,7 +35,7 @@ from sears_dsl.tagging.tokens import Tokens, text_groups
 
 # What SQLite adds to the name of the file for the files beside it.
 PART_SUFFIXES = ("", "-wal", "-shm")
-CLEAR = "empty it with `sears cache clear`, or go on without it: --no-cache"
+CLEAR = "empty it with `sears cache clear`, or run without it: --no-cache"
 
 
 class CacheFile(Database):
@@ -63,8 +63,8 @@ CREATE TABLE texts (
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as error:
             raise CacheError(
-                f"the folder of the tag cache, {folder}, could not be made: {error.strerror}",
-                help="set SEARS_CACHE to a folder of your own, or go on without it: --no-cache",
+                f"cannot create the folder of the tag cache, {folder}: {error.strerror}",
+                help="set SEARS_CACHE to a folder of your own, or run without it: --no-cache",
             ) from error
 
     def damaged(self) -> CacheError:
@@ -89,11 +89,11 @@ CREATE TABLE texts (
         if reason.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
             return CacheError(
                 f"the tag cache {self.path} could not be {action}: another process holds it",
-                help="try again when that process is done, or go on without it: --no-cache",
+                help="try again when that process is done, or run without it: --no-cache",
             )
         return CacheError(
             f"the tag cache {self.path} could not be {action}: {error}",
-            help="make room or set SEARS_CACHE to a folder of your own, or go on without it: "
+            help="make room, set SEARS_CACHE to a folder of your own, or run without it: "
             "--no-cache",
         )
 
@@ -251,7 +251,7 @@ class TagCache(Closing):
                     part.unlink(missing_ok=True)
             except OSError as error:
                 raise CacheError(
-                    f"the tag cache {file} could not be deleted: {error.strerror}",
+                    f"cannot delete the tag cache {file}: {error.strerror}",
                     help="delete it by hand, or set SEARS_CACHE to a folder of your own",
                 ) from error
         return file
@@ -332,7 +332,7 @@ class CachedTagger:
             if list(part.texts) != list(group):
                 # Pinned tags, for one: the tokens of another text cannot be stored for this one.
                 raise TaggerError(
-                    f"the tagger {name} gave other texts than it was asked for",
+                    f"the tagger {name} returned other texts than it was asked about",
                     help="use it without a cache",
                 )
             self.cache.put_many(name, version, part)
@@ -366,7 +366,7 @@ def _folder(path: Path | None) -> Path:
         except TypeError as error:
             raise UsageError(
                 f"an object of type {type(path).__name__} is not a folder",
-                help="give the path of the folder of the cache, or None for the usual one",
+                help="pass the path of the cache folder, or None for the usual one",
             ) from error
     return Path(os.environ.get("SEARS_CACHE") or platformdirs.user_cache_dir("sears"))
 

@@ -213,7 +213,7 @@ class SpacyTagger(Closing):
             if not {"tagger", "morphologizer"} & set(self._nlp.pipe_names):
                 raise TaggerError(
                     f"the spaCy model {self.model!r} has no tagger",
-                    help="take a model with the component `tagger`, such as en_core_web_sm",
+                    help="use a model with the component `tagger`, such as en_core_web_sm",
                 )
             self._coarse = _coarse_tags(self._nlp)
         return self._nlp
@@ -227,7 +227,7 @@ class SpacyTagger(Closing):
         except (OSError, ValueError, ImportError) as error:
             raise TaggerError(
                 f"the spaCy model {self.model!r} could not be loaded: {error}",
-                help=f"it may be made for another version of spaCy; {INSTALL} brings one that fits",
+                help=f"it may be for another version of spaCy; {INSTALL} installs one that fits",
             ) from error
         # The limit is about the memory of parsers; long rows are taken in pieces here.
         nlp.max_length = 2**30 - 1
@@ -291,7 +291,7 @@ def _meta(folder: Path) -> dict[str, Any]:
         meta = parse_json(read_document(folder / "meta.json"))
         if isinstance(meta, dict) and isinstance(meta.get("components", []), list):
             return meta
-        why = "it does not say what the model is made of"
+        why = "it does not name the components of the model"
     except (OSError, ValueError) as error:
         why = str(error)
     raise TaggerError(
@@ -311,7 +311,7 @@ def _package_folder(name: str) -> Path | None:
 def _missing(model: str) -> TaggerError:
     return TaggerError(
         f"there is no spaCy model {model!r}",
-        help=f"install it: python -m spacy download {model}; or take the default: {INSTALL}",
+        help=f"install it: python -m spacy download {model}; or use the default: {INSTALL}",
     )
 
 

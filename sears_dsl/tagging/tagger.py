@@ -140,7 +140,7 @@ def load_tagger(
     check_text(
         name,
         meant="the name of a tagger",
-        help="name one: 'fast', 'spacy' or 'MODULE:FACTORY'; a tagger itself is given where rules "
+        help="name one: 'fast', 'spacy' or 'MODULE:FACTORY'; a tagger object is passed when rules "
         "are compiled, tagger=…",
     )
     tagger = _resolve(name, jobs)
@@ -171,10 +171,9 @@ def in_language(name: str, languages: Iterable[str]) -> str:
     [language] = distinct
     if language not in LANGUAGES:
         raise TaggerError(
-            f"no tagger for the language {language} comes along: there are "
-            f"{' and '.join(LANGUAGES)}",
-            help=f"name one with --tagger, such as spacy:{language}_core_news_sm once that "
-            "package is installed; docs/languages.md tells how to make one",
+            f"sears has no tagger for the language {language}, only for {' and '.join(LANGUAGES)}",
+            help=f"name one with --tagger, such as spacy:{language}_core_news_sm if that "
+            "package is installed; docs/languages.md shows how to make one",
         )
     return f"{name}:{language}"
 
@@ -216,7 +215,7 @@ def needs_cache(name: str) -> bool:
 
 def _resolve(name: str, jobs: int) -> Tagger:
     if jobs < 1:
-        raise TaggerError(f"jobs is {jobs}", help="give the number of processes, 1 or more")
+        raise TaggerError(f"jobs is {jobs}", help="it has to be 1 or more")
     source, _, rest = name.partition(":")
     if source == "spacy":
         from sears_dsl.tagging.spacy_tagger import SpacyTagger  # noqa: PLC0415 - when asked for
@@ -234,8 +233,7 @@ def _resolve(name: str, jobs: int) -> Tagger:
         return _own(name, source, rest)
     raise TaggerError(
         f"there is no tagger {name!r}",
-        help="write fast, fast:pt, spacy, spacy:MODEL, pinned, or MODULE:FACTORY for one of your "
-        "own",
+        help="name fast, fast:pt, spacy, spacy:MODEL, pinned, or your own MODULE:FACTORY",
     )
 
 
@@ -246,18 +244,18 @@ def _own(name: str, module: str, factory: str) -> Tagger:
     except (ImportError, AttributeError) as error:
         raise TaggerError(
             f"the tagger {name!r} could not be imported: {error}",
-            help="the module must be installed or on PYTHONPATH, and have that function",
+            help="the module has to be installed or on PYTHONPATH, and to have that function",
         ) from error
     try:
         tagger = make()
     except Exception as error:
         raise TaggerError(
             f"the tagger {name!r} could not be made: {type(error).__name__}: {error}",
-            help="its function is called without arguments and has to give a tagger",
+            help="its function is called without arguments and has to return a tagger",
         ) from error
     if not isinstance(tagger, Tagger):
         raise TaggerError(
-            f"{name!r} gave an object of type {type(tagger).__name__}, which is not a tagger",
+            f"{name!r} returned an object of type {type(tagger).__name__}, which is not a tagger",
             help="it needs name, version, language, tokenize, tag, split and sentences: "
             "see sears_dsl.tagging.tagger.Tagger",
         )

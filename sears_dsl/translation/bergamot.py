@@ -65,7 +65,7 @@ class Bergamot(TranslationModel):
             self._output_bias = self._w["decoder_ff_logit_out_b"][0]
         except KeyError as error:
             raise ModelError(
-                f"{weights} holds no tensor {error}: it is not a Bergamot tiny model"
+                f"{weights} is not a Bergamot tiny model: it has no tensor {error}"
             ) from error
         self._width = int(self._embeddings.shape[1])
         half = self._width // 2

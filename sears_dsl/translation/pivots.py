@@ -48,19 +48,19 @@ def load_pivots(
     """
     chosen = list(DEFAULT_PIVOTS if names is None else names)
     if not chosen:
-        raise UsageError("no pivot is named", help="leave the names out to take the embedded one")
+        raise UsageError("no pivot is named", help="leave out the names to use the one in sears")
     pivots = [_load(name, device) for name in chosen]
     pivot_names = [pivot.name for pivot in pivots]
     if len(set(pivot_names)) < len(pivot_names):
         raise UsageError(
             f"two pivots have the same name: {', '.join(pivot_names)}",
-            help="give each its own: a=FORWARD,BACK b=FORWARD,BACK",
+            help="give each its own name: a=FORWARD,BACK b=FORWARD,BACK",
         )
     homes = {languages_of(name)[0] for name in pivot_names}
     if len(homes) > 1:
         raise UsageError(
-            f"pivots for sentences of several languages: {', '.join(pivot_names)}",
-            help="one run has one language: `pt` is for English sentences, `pt-en` for Portuguese",
+            f"the pivots are for several languages: {', '.join(pivot_names)}",
+            help="a run has one language: `pt` is for English sentences, `pt-en` for Portuguese",
         )
     return pivots
 

@@ -42,7 +42,7 @@ def file_hash(path: Path) -> str:
     except OSError as error:
         raise ModelError(
             f"{path} cannot be read: {error.strerror}",
-            help="`sears pivots list` shows which models are there",
+            help="`sears pivots list` lists the installed models",
         ) from error
 
 
@@ -58,8 +58,8 @@ def check_file(path: Path, expected: str, *, remedy: str) -> None:
     digest = file_hash(path)
     if digest != expected:
         raise ModelError(
-            f"{path} is not the file it should be: its SHA-256 begins {digest[:16]}, "
-            f"expected {expected[:16]}",
+            f"{path} is not the expected file: its SHA-256 begins with {digest[:16]}, "
+            f"not with {expected[:16]}",
             help=remedy,
         )
 
@@ -77,14 +77,14 @@ def read_weights(path: Path) -> Mapping[str, NDArray[np.float32]]:
     except (struct.error, ValueError, OverflowError, MemoryError) as error:
         raise ModelError(
             f"{path} is not a weight file of Marian's binary format: {error}",
-            help="the file may be cut short; install or pull the model again",
+            help="the file may be truncated; install or pull the model again",
         ) from error
 
 
 def _read(raw: bytes) -> Mapping[str, NDArray[np.float32]]:
     version, count = struct.unpack_from("<QQ", raw, 0)
     if version != _VERSION:
-        raise ValueError(f"version {version} where {_VERSION} was expected")
+        raise ValueError(f"it has version {version}, expected {_VERSION}")
     at = 16
     heads: list[tuple[int, int, int, int]] = []
     for _ in range(count):
@@ -103,7 +103,7 @@ def _read(raw: bytes) -> Mapping[str, NDArray[np.float32]]:
     weights: dict[str, NDArray[np.float32]] = {}
     for name, shape, (_, kind, _, length) in zip(names, shapes, heads, strict=True):
         if at + length > len(raw):
-            raise ValueError(f"it ends inside of tensor {name}")
+            raise ValueError(f"it ends inside tensor {name}")
         if not any(mark in name for mark in _NO_WEIGHTS):
             weights[name] = _tensor(name, kind, shape, raw, at)
         at += length

@@ -76,7 +76,7 @@ def test_a_frame_is_what_the_file_is_that_it_was_read_from(
     frame = pandas.read_csv(path)
     results = []
     for rows in (path, frame, frame.astype(object), frame.to_dict("records")):
-        with pytest.warns(UserWarning, match="1 row has an empty text, such as row 2"):
+        with pytest.warns(UserWarning, match="1 row has an empty text; the first is row 2"):
             found = sears.audit(predict, rows, rules, text="text", label="label", scorer=None)
         results.append((found.document.data.sha256, found.columns["failures"]))
         assert len(sears.augment(rows, rules, text="text", label="label")) == 5

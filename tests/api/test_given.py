@@ -104,7 +104,7 @@ def test_labels_of_pairs_need_no_name_and_texts_need_none() -> None:
     ("arguments", "why"),
     [
         ((predict, 7), "an object of type int is not a dataset"),
-        ((predict, "no such file.csv"), "a text stands in a list"),
+        ((predict, "no such file.csv"), "pass texts in a list"),
         ((predict, "absent.csv"), "absent.csv"),
         ((predict, {"text": ["a"]}), "an object of type dict is not a dataset"),
         ((predict, []), "at least one row"),
@@ -126,10 +126,10 @@ def test_models_and_data_of_no_kind_are_told(
     ("options", "why"),
     [
         ({"label": "lable"}, "did you mean 'label'"),
-        ({"text": 3}, "text=3 names no column"),
-        ({"label": 1}, "give the name of a column, a text: label='1'"),
-        ({"label": "label", "also": [0]}, "also=(0,) names no column"),
-        ({"label": "label", "slices": 7}, "slices=(7,) names no column"),
+        ({"text": 3}, "text=3 does not name a column"),
+        ({"label": 1}, "pass the name of a column, a string: label='1'"),
+        ({"label": "label", "also": [0]}, "also=(0,) does not name a column"),
+        ({"label": "label", "slices": 7}, "slices=(7,) does not name a column"),
         ({"label": "label", "also": "absent"}, "no column 'absent'"),
         ({"tagger": 3}, "type int is not a tagger"),
         ({"max_flip_rate": "a lot"}, "max_flip_rate='a lot' is not a rate"),

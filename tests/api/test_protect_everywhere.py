@@ -119,7 +119,7 @@ def test_what_the_text_lacks_is_told_and_counted(rows: Path) -> None:
     Path("rows.csv").write_text("text,label,answer\nThis movie is good.,good,Rome\n", "utf-8")
     model = ("--model", "brittle_words:predict", "--data", "rows.csv", "--label", "label")
     options = ("--column", "text", "--protect", "answer")
-    why = "1 row has a protected value that its text does not contain: row 1, 'Rome' is not in"
+    why = "1 row has a protected value that is not in the text: row 1, 'Rome' is not in"
     run("audit", "rules.sear", *model, *options, "--scorer", "none", "-o", "a")
     assert any(why in note for note in json.loads(Path("a/audit.json").read_text())["notes"])
     parts = ("--paraphrases", "brittle_words:reword", "--scorer", "brittle_words:close")

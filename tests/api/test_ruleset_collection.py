@@ -134,7 +134,7 @@ def test_rules_of_a_wrong_kind_are_told(rules: sears.Ruleset) -> None:
     with pytest.raises(UsageError, match="an object of type str is not a ruleset"):
         sears.Matcher("movie -> film")  # type: ignore[arg-type]
     assert sears.Matcher(rules).rule_ids == rules.rule_ids
-    with pytest.raises(UsageError, match="a Rule alone"):
+    with pytest.raises(UsageError, match="a single Rule"):
         sears.apply(["A movie."], rules[0])  # type: ignore[arg-type]
 
 

@@ -250,7 +250,7 @@ def test_what_a_model_gives_is_refused_where_it_is_of_another_kind() -> None:
                         label=None if comparison != "entities" else "label",
                         comparison=comparison, scorer=None)  # fmt: skip
         assert advice in told.value.help
-    with pytest.raises(DataError, match="not an answer to compare"):
+    with pytest.raises(DataError, match="no answer that"):
         read_labelled([("A man.", "good")], label="label", comparison="within:1")
     with pytest.raises(UsageError, match="not a comparison"):
         sears.audit(len, rows, sears.parse(RULES), comparison="near", scorer=None)

@@ -170,7 +170,7 @@ def test_a_damaged_file_is_refused(tmp_path: Path) -> None:
     content[len(content) // 2] ^= 1
     damaged = tmp_path / "grammar.npz"
     damaged.write_bytes(content)
-    with pytest.raises(DataError, match="does not agree with its hash"):
+    with pytest.raises(DataError, match="its hash does not match"):
         read_grammar_file(damaged)
     with pytest.raises(DataError, match="could not be read"):
         read_grammar_file(tmp_path / "none.npz")
@@ -181,7 +181,7 @@ def test_a_file_of_another_version_is_refused(
 ) -> None:
     path = tmp_path / "grammar.npz"
     write_grammar_file(path, about={"format": networks.FORMAT + 1}, arrays={})
-    with pytest.raises(DataError, match=r"has weights of version 2, and this version .* reads 1"):
+    with pytest.raises(DataError, match=r"has weights of version 2, but this version .* reads 1"):
         read_grammar_file(path)
 
 
@@ -200,7 +200,7 @@ def test_another_encoder_is_refused() -> None:
     from sears_dsl.judge.grammar import DEEP
 
     file = read_grammar_file(DEEP)
-    with pytest.raises(ModelError, match="is not the file it should be"):
+    with pytest.raises(ModelError, match="is not the expected file"):
         DeepNetwork(replace(file, about={**file.about, "encoder": "0" * 64}))
 
 

@@ -297,7 +297,7 @@ def test_a_judge_of_another_version_is_refused_with_a_sentence(
     (tmp_path / "judge.json").write_text(json.dumps({"version": 99}))
     with pytest.raises(ModelError, match=r"judge\.json is of version 99.*version 2") as refusal:
         load_judge(carried_encoder())
-    assert refusal.value.help.startswith("install the package again")
+    assert refusal.value.help.startswith("reinstall the package")
 
 
 @pytest.mark.parametrize(
@@ -310,7 +310,7 @@ def test_numbers_that_are_not_what_their_version_says_are_refused_with_a_sentenc
     entry = json.loads(Path(shipped.__file__).with_name("judge.json").read_text("utf-8"))
     entry = {key: value for key, value in {**entry, **changed}.items() if value is not None}
     (tmp_path / "judge.json").write_text(json.dumps(entry))
-    with pytest.raises(ModelError, match=r"judge\.json has its version, 2, and not what belongs"):
+    with pytest.raises(ModelError, match=r"judge\.json is of version 2, but lacks what belongs"):
         load_judge(carried_encoder())
 
 
@@ -320,7 +320,7 @@ def test_a_shipped_file_that_cannot_be_read_is_told_before_any_network_is_loaded
 ) -> None:
     (tmp_path / "judge.json").write_text(content)
     monkeypatch.setattr(scorers, "files", lambda package: tmp_path)
-    with pytest.raises(ModelError, match=r"judge\.json has no numbers of the scorer judge"):
+    with pytest.raises(ModelError, match=r"judge\.json has no numbers for the scorer judge"):
         load_scorer("judge")
 
 
@@ -351,7 +351,7 @@ def test_a_judge_whose_files_do_not_belong_together_is_refused(
 ) -> None:
     (tmp_path / "judge.npz").write_bytes(b"something else")
     monkeypatch.setattr(evidence, "_LEARNED", tmp_path / "judge.npz")
-    with pytest.raises(ModelError, match=r"is not the file that judge\.json belongs to"):
+    with pytest.raises(ModelError, match=r"does not belong to judge\.json"):
         load_judge(carried_encoder())
     monkeypatch.setattr(evidence, "_LEARNED", tmp_path / "missing.npz")
     with pytest.raises(ModelError, match=r"missing\.npz cannot be read"):

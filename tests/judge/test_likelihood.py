@@ -203,7 +203,7 @@ def test_what_is_no_such_file_is_said(tmp_path: Path, small: tuple[Path, LlamaFo
             LikelihoodModel(path)
         assert "GGUF" in caught.value.help
     _write(path, {"llama.block_count": 2}, {})
-    with pytest.raises(ModelError, match="no language model of Llama"):
+    with pytest.raises(ModelError, match="not a language model of the Llama"):
         LikelihoodModel(path)
 
 

@@ -93,7 +93,7 @@ def test_the_digest_is_that_of_the_judgements_not_of_the_file(tmp_path: Path) ->
         ("original,rewrite,grade\nIt is.,It was.,4.5\n", "--positive-from"),
         ("original,rewrite,label\nIt is.,It was.,\n", "row 1: label is ''"),
         ("original,rewrite\nIt is.,It was.\n", "--label COLUMN"),
-        ("original,rewrite,a,b\nIt is.,It was.,1,0\n", "it could be a, b"),
+        ("original,rewrite,a,b\nIt is.,It was.,1,0\n", "it may be a, b"),
         ("a,b,c,label\nIt is.,It was.,It has been.,1\n", "--original COLUMN"),
         ("a,label\nIt is.,1\n", "--original COLUMN"),
     ],
@@ -213,7 +213,7 @@ def test_calibrate_measures_a_threshold_that_is_given(sts: str) -> None:
         (("--original", "question"), "has no column 'question'"),
         (("--scorer", "minilm", "--pivot", "pt"), "minilm has no pivot"),
         (("--tau", "0.5", "--default-tau"), "give one of them"),
-        (("-o", "out.xyz"), "does not tell its format"),
+        (("-o", "out.xyz"), "does not show its format"),
     ],
 )
 def test_score_tells_what_is_wrong_with_its_arguments(

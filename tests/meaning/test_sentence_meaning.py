@@ -146,7 +146,7 @@ def test_a_file_of_another_version_is_refused_with_a_sentence(
 ) -> None:
     for file, told in (
         (_with(tmp_path / "1.json", version=99), r"is of version 99.*version 1"),
-        (_with(tmp_path / "2.json", sha256="0" * 64), r"judge\.npz is not the file that 2\.json"),
+        (_with(tmp_path / "2.json", sha256="0" * 64), r"judge\.npz does not belong to 2\.json"),
         (tmp_path / "missing.json", "cannot be read"),
     ):
         monkeypatch.setattr(sentence_meaning, "_FILE", file)

@@ -68,16 +68,16 @@ def test_a_sentence_is_no_paraphrase_of_itself_nor_is_nothing() -> None:
 @pytest.mark.parametrize(
     ("function", "message"),
     [
-        (lambda _: None, "mine gave nothing (None) for 2 sentences, the first 'A film.'"),
-        (lambda _: "A movie.", "mine gave one text, 'A movie.', for 2 sentences"),
-        (lambda _: 7, "mine gave 7, a number, for 2 sentences"),
-        (lambda _: [["A movie."]], "mine gave 1 answers for 2 sentences, the first 'A film.'"),
-        (lambda _: {"A film.": []}, "mine gave an object of type dict for 2 sentences"),
-        (lambda _: [["A movie."], None], "mine gave nothing (None) for 'A play.'"),
-        (lambda _: ["A movie.", []], "mine gave one text, 'A movie.', for 'A film.'"),
-        (lambda _: [[0.5], []], "mine gave 0.5, a number, as a paraphrase of 'A film.'"),
+        (lambda _: None, "mine returned nothing (None) for 2 sentences, the first 'A film.'"),
+        (lambda _: "A movie.", "mine returned one text, 'A movie.', for 2 sentences"),
+        (lambda _: 7, "mine returned 7, a number, for 2 sentences"),
+        (lambda _: [["A movie."]], "mine returned 1 answers for 2 sentences, the first 'A film.'"),
+        (lambda _: {"A film.": []}, "mine returned an object of type dict for 2 sentences"),
+        (lambda _: [["A movie."], None], "mine returned nothing (None) for 'A play.'"),
+        (lambda _: ["A movie.", []], "mine returned one text, 'A movie.', for 'A film.'"),
+        (lambda _: [[0.5], []], "mine returned 0.5, a number, as a paraphrase of 'A film.'"),
         (lambda _: [[], [("A game.", 0.5)]],
-         "mine gave an object of type tuple as a paraphrase of 'A play.'"),
+         "mine returned an object of type tuple as a paraphrase of 'A play.'"),
         (lambda _: 1 // 0, "mine raised ZeroDivisionError: "),
         (lambda _: ([1 // 0] for _ in "ab"), "mine raised ZeroDivisionError: "),
         (lambda _: sys.exit(3), "mine raised SystemExit: 3 at "),
@@ -96,15 +96,24 @@ def test_a_wrong_answer_names_who_gave_what_for_what(
 @pytest.mark.parametrize(
     ("function", "message"),
     [
-        (lambda _: None, "mine gave nothing (None) for 2 pairs, the first ('A film.', 'A movie.')"),
-        (lambda _: 0.5, "mine gave 0.5, a number, for 2 pairs, the first ('A film.', 'A movie.')"),
-        (lambda _: [0.5], "mine gave 1 numbers for 2 pairs, the first ('A film.', 'A movie.')"),
-        (lambda _: [0.5, float("nan")], "mine gave nan for ('A film.', 'A play.')"),
-        (lambda _: [1.5, 0.5], "mine gave 1.5 for ('A film.', 'A movie.')"),
-        (lambda _: np.array([0.5, -1]), "mine gave -1.0 for ('A film.', 'A play.')"),
-        (lambda _: [0.5, None], "mine gave nothing (None) for ('A film.', 'A play.')"),
-        (lambda _: ["high", 0.5], "mine gave one text, 'high', for ('A film.', 'A movie.')"),
-        (lambda _: [[0.5], [0.5]], "mine gave an object of type list for ('A film.', 'A movie.')"),
+        (
+            lambda _: None,
+            "mine returned nothing (None) for 2 pairs, the first ('A film.', 'A movie.')",
+        ),
+        (
+            lambda _: 0.5,
+            "mine returned 0.5, a number, for 2 pairs, the first ('A film.', 'A movie.')",
+        ),
+        (lambda _: [0.5], "mine returned 1 numbers for 2 pairs, the first ('A film.', 'A movie.')"),
+        (lambda _: [0.5, float("nan")], "mine returned nan for ('A film.', 'A play.')"),
+        (lambda _: [1.5, 0.5], "mine returned 1.5 for ('A film.', 'A movie.')"),
+        (lambda _: np.array([0.5, -1]), "mine returned -1.0 for ('A film.', 'A play.')"),
+        (lambda _: [0.5, None], "mine returned nothing (None) for ('A film.', 'A play.')"),
+        (lambda _: ["high", 0.5], "mine returned one text, 'high', for ('A film.', 'A movie.')"),
+        (
+            lambda _: [[0.5], [0.5]],
+            "mine returned an object of type list for ('A film.', 'A movie.')",
+        ),
         (lambda _: 1 // 0, "mine raised ZeroDivisionError: "),
     ],
 )
@@ -158,7 +167,7 @@ def test_a_threshold_is_the_users_or_the_objects_or_asked_for() -> None:
     assert as_scorer(mine).tau == 0.25
     assert as_scorer(mine, tau=0.5).tau == 0.5
     assert (as_scorer(mine).name, as_scorer(mine).identity) == ("mine", "mine")
-    with pytest.raises(UsageError, match="from which score on") as caught:
+    with pytest.raises(UsageError, match="from which score τ") as caught:
         _ = OwnScorer(lambda pairs: [0], name="mine").tau
     assert "--tau" in (caught.value.help or "")
     for wrong in ("high", 2, float("nan")):
@@ -204,7 +213,7 @@ def test_files_of_pairs_reword(tmp_path: Path, name: str, content: str) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("a,b\n1,2\n", "which columns hold the two texts"),
+        ("a,b\n1,2\n", "which columns are the two texts"),
         ("original,paraphrase,score\nA film.,A movie.,high\n", "row 1: score is 'high', no number"),
     ],
 )
@@ -277,7 +286,7 @@ def test_a_broken_package_is_told_when_it_is_asked_for_and_not_before() -> None:
         "the scorer 'broken' of breaking 1.2 could not be loaded (breaking:score): "
         "RuntimeError: no weights at "
     )
-    with pytest.raises(UsageError, match="several packages offer a paraphraser 'twice'"):
+    with pytest.raises(UsageError, match="several packages have a paraphraser 'twice'"):
         as_paraphraser("twice")
 
 
@@ -361,11 +370,11 @@ def test_with_own_parts_no_network_is_loaded(place: Path) -> None:
     ("options", "message"),
     [
         (("--paraphrases", "own_parts:reword", "--scorer", "own_parts:score"),
-         "own_parts:score does not say from which score on a rewrite is accepted"),
+         "own_parts:score does not say from which score τ a rewrite is accepted"),
         (("--paraphrases", "own_parts:reword", "--scorer", "own_parts:broken", "--tau", ".5"),
          "own_parts:broken gave 2.0 for ('This movie is number 0 .'"),
         (("--paraphrases", "rows.csv", "--scorer", "own_parts:score", "--tau", ".5"),
-         "rows.csv: which columns hold the two texts?"),
+         "rows.csv: which columns are the two texts?"),
         (("--scorer", "nowhere"), "there is no scorer 'nowhere'"),
         (("--paraphrases", "own_parts:reword", "--scorer", "own_parts:score", "--tau", ".5",
           "--pivot", "fr"), "own_parts:score has no pivot"),
@@ -390,7 +399,7 @@ def test_own_scorers_score_and_are_calibrated(place: Path) -> None:
     mine = ("judged.csv", "--scorer", "own_parts:close")
     scored = said("score", *mine, "--tau", "0.5")
     assert scored.splitlines()[1] == "A film.,A movie.,1,0.9,1"
-    assert "does not say from which score on" in said("score", *mine, "--default-tau")
+    assert "does not say from which score τ" in said("score", *mine, "--default-tau")
     assert json.loads(said("calibrate", *mine, "--json"))["shipped_tau"] is None
     assert "shipped" not in said("calibrate", *mine)
 

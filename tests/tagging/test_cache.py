@@ -324,7 +324,7 @@ def test_tags_without_a_meaning_are_never_misread(tmp_path: Path) -> None:
 
 def test_a_folder_that_cannot_be_made_is_an_error_with_help(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
-    with pytest.raises(CacheError, match="could not be made") as caught:
+    with pytest.raises(CacheError, match="cannot create the folder") as caught:
         TagCache(tmp_path / "file" / "cache")
     assert "--no-cache" in caught.value.help
 

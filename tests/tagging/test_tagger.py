@@ -96,7 +96,7 @@ def test_pinned_is_found_by_its_name() -> None:
         ("sears_dsl.errors:make", "could not be imported"),
         ("fast:en", "no tagger 'fast:en'"),
         ("json:loads", "could not be made: TypeError"),
-        ("builtins:dict", "gave an object of type dict, which is not a tagger"),
+        ("builtins:dict", "returned an object of type dict, which is not a tagger"),
     ],
 )
 def test_an_unknown_tagger_is_an_error_with_help(name: str, message: str) -> None:

@@ -119,13 +119,13 @@ def read_tables(path: Path) -> TokenizerTables:
         fields = json.loads(content)
         version = fields["format"]
     except OSError as error:
-        raise _broken(path, f"could not be read: {error.strerror or error}") from error
+        raise _broken(path, f"cannot be read: {error.strerror or error}") from error
     except (ValueError, KeyError, TypeError) as error:
-        raise _broken(path, f"could not be read: {error}") from error
+        raise _broken(path, f"cannot be read: {error}") from error
     if version != FORMAT:
-        raise _broken(path, f"has the format {version}, this version of sears reads {FORMAT}")
+        raise _broken(path, f"has format {version}, but this version of sears reads {FORMAT}")
     if fields.get("hash") != hash_of_tables(content.partition(b"\n")[2]):
-        raise _broken(path, "is damaged: its hash is not that of its content")
+        raise _broken(path, "is damaged: its hash does not match its content")
     return TokenizerTables(
         version=f"{FORMAT}.{fields['hash']}",
         language=fields["language"],
@@ -159,7 +159,7 @@ def hash_of_tables(content: bytes) -> str:
 def _broken(path: Path, what: str) -> TaggerError:
     return TaggerError(
         f"the table of the tokenizer, {path}, {what}",
-        help="install it again: pip install --force-reinstall sears-dsl",
+        help="reinstall it: pip install --force-reinstall sears-dsl",
     )
 
 

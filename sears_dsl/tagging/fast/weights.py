@@ -426,7 +426,7 @@ def load(path: Path | None = None) -> Weights:
         return _load(place, there.st_dev, there.st_ino, there.st_size, there.st_mtime_ns)
     except OSError as error:
         reason = error.strerror or error
-        raise _unusable(f"the tagger's weights {place} could not be read: {reason}") from error
+        raise _unusable(f"the weights of the tagger, {place}, cannot be read: {reason}") from error
 
 
 @lru_cache(maxsize=2)
@@ -435,13 +435,13 @@ def _load(place: Path, *_version: int) -> Weights:
     digest = _digest(content[: -2 - _DIGEST])
     if content[-_DIGEST:] != digest.encode("ascii"):
         raise _unusable(
-            f"{place} is damaged or no file of tagger weights: it does not agree with its hash"
+            f"{place} is damaged or not a file of tagger weights: its hash does not match"
         )
     try:
         return _read(content, place, digest)
     # The hash is right, but anybody can write a file with a right one.
     except (KeyError, ValueError, TypeError, IndexError, zipfile.BadZipFile) as error:
-        raise _unusable(f"{place} holds no weights of a tagger: {error}") from error
+        raise _unusable(f"{place} has no tagger weights: {error}") from error
 
 
 def _read(content: bytes, place: Path, digest: str) -> Weights:
@@ -449,13 +449,13 @@ def _read(content: bytes, place: Path, digest: str) -> Weights:
         about = json.loads(bytes(file["about"]))
         if about["format"] != FORMAT:
             raise _unusable(
-                f"{place} has weights of format {about['format']}, and this version of sears "
+                f"{place} has weights of format {about['format']}, but this version of sears "
                 f"reads {FORMAT}"
             )
         if about["features"] != FEATURES:
             raise _unusable(
-                f"{place} has weights for features of version {about['features']}, and this "
-                f"version of sears makes those of version {FEATURES}"
+                f"{place} has weights for features of version {about['features']}, but this "
+                f"version of sears has version {FEATURES}"
             )
         arrays = {name: file[name] for name in file.files if name != "about"}
     stored = StoredWeights(
@@ -567,7 +567,7 @@ def _dense(stored: StoredWeights, entry_starts: Int32Array, first: int, last: in
 
 
 def _unusable(message: str) -> TaggerError:
-    advice = "install sears-dsl anew; in a checkout python -m training.tagger makes the file"
+    advice = "reinstall sears-dsl; in a checkout, python -m training.tagger makes the file"
     return TaggerError(message, help=advice)
 
 

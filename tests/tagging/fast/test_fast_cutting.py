@@ -96,7 +96,7 @@ def test_the_command_makes_the_file_that_ships(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "what"),
     [
-        (b'"format": 1', b'"format": 2', "has the format 2"),
+        (b'"format": 1', b'"format": 2', "has format 2"),
         (b"don't", b"dont'", "damaged"),
         (b'"format": 1,', b'"format" 1,', "could not be read"),
         (b'"format": 1,', b"", "could not be read"),

@@ -74,7 +74,7 @@ def test_another_weight_is_another_version(tmp_path: Path) -> None:
 def test_another_format_is_named(tmp_path: Path) -> None:
     path = tmp_path / "small.npz"
     save(small(about={"format": FORMAT + 1}), path)
-    with pytest.raises(TaggerError, match=f"format {FORMAT + 1}, and this version .* {FORMAT}"):
+    with pytest.raises(TaggerError, match=f"format {FORMAT + 1}, but this version .* {FORMAT}"):
         load(path)
 
 
@@ -90,7 +90,7 @@ def test_weights_of_other_features_are_refused(tmp_path: Path) -> None:
 def test_another_file_is_refused_with_the_way_out(tmp_path: Path) -> None:
     path = tmp_path / "other.npz"
     np.savez(path, something=np.zeros(3))
-    with pytest.raises(TaggerError, match=r"other\.npz is damaged or no file") as caught:
+    with pytest.raises(TaggerError, match=r"other\.npz is damaged or not a file") as caught:
         load(path)
     assert "training.tagger" in caught.value.help
 
