@@ -251,7 +251,7 @@ def test_rulesets_together_take_a_tagger_that_all_of_them_know(folder: Path) -> 
     record_tagger(unknown, Named(model, "1"))
     assert validating_taggers([unknown, ruleset]) == (model,)
     assert chosen_tagger([unknown, ruleset], None, quiet=True) == model
-    assert chosen_tagger([ruleset], "pinned", quiet=True) == "pin their tags"
+    assert chosen_tagger([ruleset], "pinned", quiet=True) == "pinned"
 
 
 def test_a_tagger_that_is_not_there_is_said_to_be_the_rules_own(folder: Path) -> None:
