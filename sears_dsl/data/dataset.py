@@ -320,7 +320,7 @@ class IdLedger:
         >>> ledger.add(["a", "b"], first=0)
         >>> ledger.add(["b"], first=2)
         Traceback (most recent call last):
-        sears_dsl.errors.DataError: a.csv: rows 2 and 3 most likely have the same id 'b'
+        sears_dsl.errors.DataError: a.csv: rows 2 and 3 probably have the same id 'b'
           = help: make the ids distinct, or choose another column with --id-column
     """
 

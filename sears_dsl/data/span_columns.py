@@ -185,7 +185,7 @@ def placed_spans(
 
     Example:
         >>> placed_spans(SpanColumn("text", "spans"), {"spans": [[0, 2], [5, 9]]}, "is red")
-        ([(0, 2)], '', 'the span 5:9 is not in the text of 6 characters')
+        ([(0, 2)], '', 'the span 5:9 is outside of the text, which has 6 characters')
     """
     standing: list[tuple[int, int]] = []
     nowhere = misplaced = ""
@@ -210,7 +210,7 @@ def standing_spans(
         >>> standing_spans(spec, {"start": 3, "answer": "red"}, "is red")
         [(3, 6)]
         >>> standing_spans(spec, {"start": 2, "answer": "red"}, "is red")
-        "the text at 2 is not 'red'"
+        "the text at position 2 is not 'red'"
     """
     places = _of_row(spec, row)[1]
     problem = next(filter(None, (_problem(place, text) for place in places)), "")

@@ -28,7 +28,7 @@ def what_it_does(model: Model) -> str:
         >>> what_it_does(Model(spec="hf:models/reviews"))
         ''
         >>> what_it_does(Model(spec="every:hf:models/reviews,llm:chat.toml"))
-        'sends rows to the address that stands in chat.toml'
+        'sends rows to the address in chat.toml'
     """
     effects = [_what_one_does(spec, model.request_map) for spec in members_of(model.spec)]
     return ", ".join(filter(None, effects))

@@ -101,10 +101,10 @@ def _raises(rows: Sequence[object]) -> list[bool]:
     [(_raises, "the oracle mine raised KeyError: 'txet'"),
      (lambda rows: sys.exit(3), "the oracle mine raised SystemExit: 3"),
      (lambda rows: parse("NUON -> x"), "the oracle mine raised RuleSyntaxError: "),
-     (lambda rows: [True], "gave 1 answers for 12 texts"),
-     (lambda rows: ["yes"] * len(rows), "gave 'yes' for a text"),
-     (lambda rows: None, "gave NoneType for 12 texts"),
-     (lambda rows: "x" * len(rows), "gave str for 12 texts")],
+     (lambda rows: [True], "returned 1 answers for 12 texts"),
+     (lambda rows: ["yes"] * len(rows), "returned 'yes' for a text"),
+     (lambda rows: None, "returned NoneType for 12 texts"),
+     (lambda rows: "x" * len(rows), "returned str for 12 texts")],
 )  # fmt: skip
 def test_one_that_fails_is_told(function: Callable[..., object], told: str) -> None:
     with pytest.raises(ModelError) as caught:

@@ -172,7 +172,7 @@ def test_a_damaged_file_is_refused(tmp_path: Path) -> None:
     damaged.write_bytes(content)
     with pytest.raises(DataError, match="its hash does not match"):
         read_grammar_file(damaged)
-    with pytest.raises(DataError, match="could not be read"):
+    with pytest.raises(DataError, match="cannot be read"):
         read_grammar_file(tmp_path / "none.npz")
 
 

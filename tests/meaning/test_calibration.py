@@ -146,7 +146,7 @@ def test_the_interval_of_an_area_covers_it_as_often_as_it_says() -> None:
         ([0.1, 0.2], [False, False], "all 2 pairs are judged different"),
         ([], [], "all 0 pairs"),
         ([0.1, float("nan")], [True, False], "score of pair 2 is nan"),
-        ([0.1], [True, False], "1 scores and 2 judgements"),
+        ([0.1], [True, False], "1 scores but 2 judgements"),
         ([0.9, 0.1], [False, True], "label 1 means the same meaning"),
         ([0.5, 0.5], [False, True], "no threshold separates"),
     ],

@@ -134,7 +134,7 @@ def test_a_function_of_one_text_is_told_how_it_is_called() -> None:
 
 def test_what_decides_says_yes_or_no() -> None:
     maybe = SimpleNamespace(scores=lambda _: [1, 1], at_least=lambda pairs, _: ["maybe"] * 2)
-    with pytest.raises(ModelError, match=r"at_least gave one text, 'maybe', for \('A film.'"):
+    with pytest.raises(ModelError, match=r"at_least returned one text, 'maybe', for \('A film.'"):
         OwnScorer(maybe, name="mine").at_least(PAIRS, 0.5)
     asked = []
 
@@ -214,7 +214,10 @@ def test_files_of_pairs_reword(tmp_path: Path, name: str, content: str) -> None:
     ("content", "message"),
     [
         ("a,b\n1,2\n", "which columns are the two texts"),
-        ("original,paraphrase,score\nA film.,A movie.,high\n", "row 1: score is 'high', no number"),
+        (
+            "original,paraphrase,score\nA film.,A movie.,high\n",
+            "row 1: score is 'high', not a number",
+        ),
     ],
 )
 def test_a_file_that_is_none_is_told(tmp_path: Path, content: str, message: str) -> None:
@@ -372,7 +375,7 @@ def test_with_own_parts_no_network_is_loaded(place: Path) -> None:
         (("--paraphrases", "own_parts:reword", "--scorer", "own_parts:score"),
          "own_parts:score does not say from which score τ a rewrite is accepted"),
         (("--paraphrases", "own_parts:reword", "--scorer", "own_parts:broken", "--tau", ".5"),
-         "own_parts:broken gave 2.0 for ('This movie is number 0 .'"),
+         "own_parts:broken returned 2.0 for ('This movie is number 0 .'"),
         (("--paraphrases", "rows.csv", "--scorer", "own_parts:score", "--tau", ".5"),
          "rows.csv: which columns are the two texts?"),
         (("--scorer", "nowhere"), "there is no scorer 'nowhere'"),

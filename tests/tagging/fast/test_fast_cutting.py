@@ -98,8 +98,8 @@ def test_the_command_makes_the_file_that_ships(tmp_path: Path) -> None:
     [
         (b'"format": 1', b'"format": 2', "has format 2"),
         (b"don't", b"dont'", "damaged"),
-        (b'"format": 1,', b'"format" 1,', "could not be read"),
-        (b'"format": 1,', b"", "could not be read"),
+        (b'"format": 1,', b'"format" 1,', "cannot be read"),
+        (b'"format": 1,', b"", "cannot be read"),
     ],
 )
 def test_a_file_that_does_not_fit_is_an_error(
@@ -109,9 +109,9 @@ def test_a_file_that_does_not_fit_is_an_error(
     path.write_bytes(FILE.read_bytes().replace(old, new, 1))
     with pytest.raises(TaggerError, match=what) as raised:
         read_tables(path)
-    assert "install it again" in raised.value.help
+    assert "reinstall it" in raised.value.help
 
 
 def test_a_missing_file_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(TaggerError, match="could not be read"):
+    with pytest.raises(TaggerError, match="cannot be read"):
         read_tables(tmp_path / "none.json")
