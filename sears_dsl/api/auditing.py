@@ -463,9 +463,7 @@ def audit(
         )
         if data is None:
             if sentences is None:
-                raise UsageError(
-                    "there are no rows", help="pass data; only templates have their own"
-                )
+                raise UsageError("there are no rows", help="pass data; only templates have rows")
             text, label, slices = TEXT, LABEL, (*slices, TEMPLATE)
             of_rows = zip(*sentences.columns.values(), strict=True)
             data = [dict(zip(sentences.columns, values, strict=True)) for values in of_rows]

@@ -76,9 +76,7 @@ class ApplyRequest(RowChoices):
         if self.jobs is not None and self.jobs < 1:
             raise UsageError(f"--jobs {self.jobs} is not valid", help="it has to be 1 or more")
         if self.reading.limit is not None and self.reading.limit < 0:
-            raise UsageError(
-                f"--limit {self.reading.limit} is not valid", help="it has to be 0 or more"
-            )
+            raise UsageError(f"--limit {self.reading.limit} is not valid", help="use 0 or more")
         require_draws(self.draws, with_originals=self.with_originals)
         require_mode(self.mode, keep=self.keep, with_originals=self.with_originals)
         if self.with_originals and self.input == STANDARD_STREAM:

@@ -89,9 +89,8 @@ def list_command(*, as_json: bool) -> None:
 
 @pivots_group.command("pull", epilog="Example: sears pivots pull Helsinki-NLP/opus-mt-en-fr fr")
 @click.argument("names", nargs=-1, required=True)
-@click.option("--allow-pickle", is_flag=True,
-              help="Accept weights that are a pickle if there are no others; they are read once "
-              "and kept as safetensors.")  # fmt: skip
+@click.option("--allow-pickle", is_flag=True, help="Accept weights that are a pickle if there are "
+              "no others; they are read once and kept as safetensors.")  # fmt: skip
 def pull_command(names: tuple[str, ...], *, allow_pickle: bool) -> None:
     """Download Marian models from the Hugging Face hub.
 
@@ -111,8 +110,7 @@ def pull_command(names: tuple[str, ...], *, allow_pickle: bool) -> None:
 def verify_command(names: tuple[str, ...]) -> None:
     """Check the files of models against their hashes.
 
-    NAMES are names in `sears pivots list`; by default all that are installed. Exit 1 if a file
-    differs.
+    NAMES are names in `sears pivots list`; by default all installed ones. Exit 1 if one differs.
     """
     models = {model.name: model for model in _all_models()}
     unknown = [name for name in names if name not in models]

@@ -413,8 +413,7 @@ def _codec(encoding: str, first: bytes) -> str:
         "a".encode(name)
     except LookupError as error:
         raise UsageError(
-            f"there is no text encoding {encoding!r}",
-            help="name one such as utf-8, latin-1 or cp1252",
+            f"there is no text encoding {encoding!r}", help="name utf-8, latin-1, cp1252, …"
         ) from error
     if name == "utf-8-sig":
         return "utf-8"

@@ -129,8 +129,7 @@ def _imported(name: str, spec: str) -> Any:
             if name.endswith(".py"):
                 advice = f"write {spec.replace('.py:', ':')}"
             raise UsageError(
-                f"{spec}: there is no module {error.name!r}, neither here nor installed",
-                help=advice,
+                f"{spec}: there is no module {error.name!r}, here or installed", help=advice
             ) from error
         raise ModelError(
             f"{spec}: the module {name} needs {error.name!r}, which is not installed",

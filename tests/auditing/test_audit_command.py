@@ -169,7 +169,7 @@ def test_a_run_that_broke_off_goes_on_where_it_was(folder: Path) -> None:
     done = audit("--batch-size", "10", model="failing")
     assert isinstance(done.exception, ModelError)
     assert "no room" in str(done.exception)
-    assert "the results so far are in out.partial; --resume continues" in done.stderr
+    assert "results so far are in out.partial; --resume continues" in done.stderr
     assert not (folder / "out").exists()
     assert (folder / "out.partial" / "predictions.sqlite3").exists()
     asked = folder / "asked.txt"

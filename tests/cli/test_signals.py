@@ -65,7 +65,7 @@ def _advice(folder: Path) -> list[str]:
     """What is said beside that, where a part of the output is done."""
     if not (folder / "out.jsonl.sears-partial" / "00000000.part").exists():
         return []
-    return ["the finished parts are in out.jsonl.sears-partial; --resume continues from there"]
+    return ["the finished parts are in out.jsonl.sears-partial; --resume continues the run"]
 
 
 @pytest.mark.parametrize(

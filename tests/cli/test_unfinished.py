@@ -209,7 +209,7 @@ def test_a_run_that_is_ended_from_outside_says_how_to_go_on(
         process.stdout.readline()
         process.send_signal(number)
         _, told = process.communicate(timeout=600)
-    assert "the results so far are in a.sear.partial; --resume continues" in told
+    assert "results so far are in a.sear.partial; --resume continues" in told
     assert process.returncode == 128 + number
 
 

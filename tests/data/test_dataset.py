@@ -51,7 +51,7 @@ def test_a_choice_is_left_to_the_user() -> None:
     with pytest.raises(DataError, match=r"it may be title, body") as caught:
         default_column(batch(title=["x"], body=["y"], n=["1"]), where="a.csv")
     assert "--column" in caught.value.help
-    with pytest.raises(DataError, match="which column is the text"):
+    with pytest.raises(DataError, match="which column holds the text"):
         default_column(batch(question=["x"], text=["y"]), where="a.csv")
     with pytest.raises(DataError, match=r"'sentense'.*columns are id, sentence") as caught:
         require_column(["id", "sentence"], "sentense", where="a.csv")

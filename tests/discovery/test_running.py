@@ -109,7 +109,7 @@ def test_a_run_that_is_stopped_and_killed_says_how_to_go_on_and_writes_the_same_
     assert process.returncode == 130, told
     assert "Traceback" not in told
     if (folder / "found.sear.partial").exists():
-        assert "are in found.sear.partial; --resume continues from there" in told
+        assert "are in found.sear.partial; --resume continues the run" in told
     process = started(folder, "--resume")
     size = seen = -1
     while not size > seen >= 0:

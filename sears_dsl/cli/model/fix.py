@@ -113,8 +113,7 @@ class FixOptions(AugmentationOptions, DataOptions, Resuming):
               "hf:{model}.")  # fmt: skip
 @click.option("--seeds", type=click.IntRange(min=1), default=5, help="Models of each kind.")
 @click.option("--control/--no-control", default=True,
-              help="Whether to train on the same number of random copies of rows, "
-              "too.")  # fmt: skip
+              help="Whether to also train on as many random copies of rows.")  # fmt: skip
 @click.option("--amounts", metavar="AMOUNTS",
               help="Instead, compare amounts of rewritten training data, in a table with a row for "
               "each: none,half,full,both,vote, with commas between them. Errors are on held-out "
@@ -133,8 +132,7 @@ class FixOptions(AugmentationOptions, DataOptions, Resuming):
 @click.option("--margin", type=click.FloatRange(0, 1), default=0.05, metavar="SHARE",
               help="With --min-fall: how much the validation error may grow.")  # fmt: skip
 @click.option("--min-support", type=click.IntRange(min=1), default=20,
-              help="With --min-fall: fail if the rules change fewer right rows than "
-              "this.")  # fmt: skip
+              help="With --min-fall: fail if rules change fewer right rows.")  # fmt: skip
 @click.option("--same-rows", is_flag=True,
               help="Report on the very rows that the rules were found on.")  # fmt: skip
 @resuming_options

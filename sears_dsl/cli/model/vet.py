@@ -74,20 +74,17 @@ class VetOptions(AskingOptions):
 @click.option("--reviewer", "reviewers", multiple=True, metavar="NAME",
               help="Who judges; repeatable, and each gets an address. Default: you.")  # fmt: skip
 @click.option("--journal", type=shared.FilePath(),
-              help="Where the decisions of one reviewer are kept. Default: beside the "
-              "output.")  # fmt: skip
+              help="The decisions of one reviewer. Default: beside the output.")  # fmt: skip
 @click.option("-o", "--output", type=shared.FilePath(),
               help="The vetted ruleset. Default: NAME.vetted.sear beside RULES.")  # fmt: skip
 @click.option("--rules", "most", type=click.IntRange(min=1), default=20,
-              help="Accept at most this many rules; as many are shown, in the order of what they "
-              "add.")  # fmt: skip
+              help="Accept at most this many rules, and show as many, best first.")  # fmt: skip
 @click.option("--adversaries", metavar="FILE",
               help="Sentences to pick adversaries from, as `sears adversaries --top 5` writes "
               "them; by default, what RULES make of the rows.")  # fmt: skip
 @scorer_option(default="none", none=True,
                text="What scores how well a rewrite keeps the meaning, S from 0 to 1: when rules "
-               "are selected, a flip counts by its S. With none, all flips count "
-               "alike.")  # fmt: skip
+               "are selected, a flip counts by its S; with none, all are alike.")  # fmt: skip
 @pivot_option
 @click.option("--tau", type=click.FloatRange(0, 1),
               help="The S from which a flip counts; by default the scorer's own τ.")  # fmt: skip
@@ -98,7 +95,7 @@ class VetOptions(AskingOptions):
 @shared.no_cache_option
 @shared.imports_option
 def vet_command(rules: str, **options: Any) -> None:
-    """Judge rules on a page of this machine, write rules, pick adversaries, or judge templates.
+    """Judge rules on a local web page, write rules, pick adversaries, or judge templates.
 
     The command prints the address of the page, which holds a secret. Every decision goes to a
     journal at once, and the same command continues from there. Ctrl-C ends it. Templates, shown

@@ -143,8 +143,7 @@ _DATA = shared.with_options(
     click.option("--format", "input_format",
                  help="The format of the data, if the file name does not show it."),
     shared.reading_options,
-    click.option("--limit", type=click.IntRange(min=1),
-                 help="Read at most this many rows, from the top."),
+    click.option("--limit", type=click.IntRange(min=1), help="Read at most this many rows."),
 )  # fmt: skip
 _SCORER = scorer_option(text="What decides whether a rewording keeps the meaning.")
 _SCORER_OR_NONE = scorer_option(
@@ -163,8 +162,7 @@ _SCORING = shared.with_options(
     pivot_option,
     click.option("--device", default="cpu", help="cpu or cuda."),
     click.option("--jobs", type=click.IntRange(min=1),
-                 help="The number of processes that translate; by default one for each core, at "
-                 "most eight."),
+                 help="Processes that translate; by default one per core, at most eight."),
 )  # fmt: skip
 _SAMPLE = click.option("--sample", type=click.IntRange(min=1), metavar="N",
                        help="Use only N rows, drawn at random; each label keeps its "

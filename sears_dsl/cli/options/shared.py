@@ -150,11 +150,9 @@ engine_options = with_options(
     click.option("--engine", type=click.Choice(["local", "ray"]), default="local",
                  help="What works through a folder: this process, or Ray workers."),
     click.option("--address", metavar="HOST:PORT|auto",
-                 help="With --engine ray: the cluster; by default, Ray starts on this machine "
-                 "alone."),
+                 help="With --engine ray: the cluster; by default, this machine alone."),
     click.option("--workers", type=click.IntRange(min=1), metavar="N",
-                 help="With --engine ray: the number of workers, of one core each; by default one "
-                 "for each core."),
+                 help="With --engine ray: workers of one core each; by default, one per core."),
 )  # fmt: skip
 
 
@@ -222,9 +220,7 @@ def _say_what_is_kept(output: str) -> None:
     if folder is not None or "://" in output or is_folder(Path(output, RECORDS)):
         where = output if folder is None else folder.name
         with suppress(OSError):  # the terminal may be closed
-            click.echo(
-                f"the finished parts are in {where}; --resume continues from there", err=True
-            )
+            click.echo(f"the finished parts are in {where}; --resume continues the run", err=True)
 
 
 def chosen_tagger(rulesets: Sequence[Ruleset], named: str | None, *, quiet: bool) -> str:

@@ -97,16 +97,13 @@ def unfinished_run(
                 # The terminal may be closed.
                 with suppress(OSError):
                     click.echo(
-                        f"the results so far are in {folder.name}; {how} continues from there",
-                        err=True,
+                        f"results so far are in {folder.name}; {how} continues the run", err=True
                     )
             raise
         if not run.keep:
             shutil.rmtree(folder, ignore_errors=True)
         elif not resuming.quiet and not goes_on:
-            click.echo(
-                f"the results so far are in {folder.name}; --resume continues from there", err=True
-            )
+            click.echo(f"results so far are in {folder.name}; --resume continues the run", err=True)
 
 
 def _check_made_here(folder: Path, *, restart: bool) -> None:

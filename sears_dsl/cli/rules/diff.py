@@ -25,8 +25,7 @@ if TYPE_CHECKING:
 
 
 @click.command(
-    "diff",
-    epilog="Example: sears diff v1.2:rules/wh.sear rules/wh.sear --on questions.csv",
+    "diff", epilog="Example: sears diff v1.2:rules/wh.sear rules/wh.sear --on questions.csv"
 )
 @click.argument("old")
 @click.argument("new")

@@ -22,9 +22,8 @@ if TYPE_CHECKING:
 @click.command("test", cls=ProjectCommand, epilog="Example: sears test contractions/expand")
 @click.argument("rules", cls=ProjectArgument, nargs=-1, required=True)
 @click.option("--tagger", default=DEFAULT_TAGGER, help=f"For tests without pinned tags: {TAGGERS}")
-@click.option("--record", is_flag=True,
-              help="If all tests of a file hold, record in its manifest that it was validated with "
-              "this tagger.")  # fmt: skip
+@click.option("--record", is_flag=True, help="If all tests of a file hold, record in its manifest "
+              "that it was validated with this tagger.")  # fmt: skip
 @json_option("Print every result as JSON.")
 @imports_option
 def test_command(rules: tuple[str, ...], *, tagger: str, **options: Any) -> None:
