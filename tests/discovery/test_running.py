@@ -148,6 +148,6 @@ def test_a_time_budget_ends_a_slow_model_and_keeps_what_it_said(folder: Path) ->
     end = call(*command("--budget-seconds", "8", model="film_haters:slow"), folder=folder)
     assert end.returncode == 0, end.stderr
     assert "the time budget cut these stages short: " in end.stderr
-    assert "the results so far are in found.sear.partial; --resume continues" in end.stderr
+    assert "results so far are in found.sear.partial; --resume continues" in end.stderr
     assert "the model gets " in end.stderr
     assert (folder / "found.sear.partial" / "predictions.sqlite3").exists()
