@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.record import Row, write_record
-from sears_dsl.discovery.filtering.paper_filter import allowed_failures, decide
+from sears_dsl.discovery.filtering.paper_filter import allowed_failures, decide_rules
 from sears_dsl.discovery.selection import Coverage, coverage_of, select
 from sears_dsl.effects.applications import Applications
 from sears_dsl.language.rule import Element, Literal, Rule, Text
@@ -149,7 +149,7 @@ def filtering() -> Row:
         return np.asarray(kept[rewrites])
 
     begin = time.perf_counter()
-    passed, _ = decide(applications, answers, delta=DELTA)
+    passed, _ = decide_rules(applications, answers, delta=DELTA)
     took = time.perf_counter() - begin
     failures = applications.count(~kept)
     if (passed != (failures <= allowed_failures(applications.changed, DELTA))).any():

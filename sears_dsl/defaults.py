@@ -17,7 +17,7 @@ DEFAULT_SCORER = "judge"
 """The scorer that all commands and functions use by default."""
 
 ENGLISH_SCORERS = ("judge", "judge-lm", "meaning", "minilm")
-"""The scorers that are calibrated for English alone. `sears_dsl.discovery.parts.in_language` says
+"""The scorers that are calibrated for English alone. `discovery.parts.scorer_in_language` says
 which one replaces the default in other languages."""
 
 INSTEAD_OF = {"strict": "judge", "combined": "meaning"}

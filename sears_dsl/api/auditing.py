@@ -32,8 +32,8 @@ from sears_dsl.api.results import (
     bar_label,
     draw_bars,
     folder_to_write,
-    left_out,
     new_axes,
+    omission_note,
     shown_audit,
 )
 from sears_dsl.defaults import DEFAULT_SCORER
@@ -121,7 +121,7 @@ class AuditResult(RulesetsResult):
     def shown_below(self) -> str:
         """The rules that change no row, some of them by name."""
         silent = [each.name for each in self.rules if not each.changed]
-        return left_out(silent, ("rule changes no row", "rules change no row"))
+        return omission_note(silent, ("rule changes no row", "rules change no row"))
 
     @property
     def summary(self) -> str:
@@ -187,7 +187,7 @@ class GridResult(DocumentResult):
     def shown_below(self) -> str:
         """The rules that no audit tested, some of them by name."""
         untested = [each.rule for each in self.rules if not each.is_tested]
-        return left_out(untested, ("rule was tested on no row", "rules were tested on no row"))
+        return omission_note(untested, ("rule was tested on no row", "rules were tested on no row"))
 
     def _columns(self, rules: Sequence[GridRule]) -> Mapping[str, Sequence[Any]]:
         names = [each.name for each in self.document.models]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from sears_dsl.api.arguments import in_python, names_of, names_of_columns, read_once
 from sears_dsl.api.auditing import AnyAudit, GridResult, audit_document, named_audits
-from sears_dsl.api.results import DocumentResult, bar_label, left_out, new_axes
+from sears_dsl.api.results import DocumentResult, bar_label, new_axes, omission_note
 from sears_dsl.runtime.extras import need_learning
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class ComparisonResult(DocumentResult):
     def shown_below(self) -> str:
         """The rules that were not compared, some of them by name."""
         names = [each.rule for each in self.rules if each.outcome == "not compared"]
-        return left_out(names, ("rule is not compared", "rules are not compared"))
+        return omission_note(names, ("rule is not compared", "rules are not compared"))
 
     def _columns(self, rules: Sequence[RuleComparison]) -> Mapping[str, Sequence[Any]]:
         pairs = [each.failures for each in rules]

@@ -211,11 +211,11 @@ def short_name(name: str) -> str:
     return name if len(name) <= _LONGEST_NAME else name[: _LONGEST_NAME - 1] + "…"
 
 
-def left_out(names: Sequence[str], verb: tuple[str, str]) -> str:
+def omission_note(names: Sequence[str], verb: tuple[str, str]) -> str:
     """Return a sentence about the rules that a table leaves out; empty if there are none.
 
     Example:
-        >>> left_out(["a -> b"], ("rule changes no row", "rules change no row"))
+        >>> omission_note(["a -> b"], ("rule changes no row", "rules change no row"))
         '1 rule changes no row: a -> b. to_frame() has all rules.'
     """
     if not names:

@@ -27,14 +27,14 @@ from sears_dsl.effects.rule_effects import Effects, RuleEffect
 from sears_dsl.engine.compile.requirements import unit_of
 from sears_dsl.engine.matches import Scope, Unit
 from sears_dsl.errors import counted, readable
-from sears_dsl.language.diff import readings
+from sears_dsl.language.diff import rule_settings
 from sears_dsl.language.measure import causes_of_no_rewrite, writes_the_same_words
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.models.predictor import WRITE_ALIKE
 from sears_dsl.statistics import binomial_tail, mean_interval, percent, share_of
 
 
-def decide(
+def reach_verdict(
     effects: Effects,
     judgements: Sequence[Judgement],
     whole: totals.Together,
@@ -175,7 +175,7 @@ def audit(
     slices = slice_results(
         effects, {readable(name): list(map(readable, values)) for name, values in parts.items()}
     )
-    read = chain.from_iterable(map(readings, circumstances.rulesets))
+    read = chain.from_iterable(map(rule_settings, circumstances.rulesets))
     records = tuple(
         replace(_record(effect, judgement, flips, effects, circumstances), reading=reading)
         for effect, judgement, flips, reading in zip(
@@ -192,7 +192,7 @@ def audit(
         name: values for name, values in (columns or {}).items() if not isinstance(values, Computed)
     }
     return document.AuditDocument(
-        verdict=decide(effects, judgements, whole, gates, robust),
+        verdict=reach_verdict(effects, judgements, whole, gates, robust),
         model=circumstances.model,
         data=DataIdentity.of(effects.data, label=choices.label, also=choices.also),
         labelled=effects.labelled,

@@ -21,7 +21,7 @@ from sears_dsl import statistics
 from sears_dsl.auditing import document as documents
 from sears_dsl.auditing.gates import CERTAIN, JudgementOutcome
 from sears_dsl.errors import UsageError, counted, listed
-from sears_dsl.language.diff import read_otherwise
+from sears_dsl.language.diff import settings_difference
 from sears_dsl.language.printer import rule_called
 
 _Key = TypeVar("_Key")
@@ -231,7 +231,7 @@ def _otherwise(first: documents.RuleRecord, second: documents.RuleRecord) -> str
         return f"the rule was {first.rule}"
     if first.reading is None or second.reading is None:
         return ""
-    return read_otherwise(first.reading, second.reading)
+    return settings_difference(first.reading, second.reading)
 
 
 def _rule_pairs(first: documents.RuleRecord | None, second: documents.RuleRecord | None) -> Paired:

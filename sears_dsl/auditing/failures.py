@@ -47,7 +47,7 @@ from sears_dsl.statistics import Share, mean_interval, share_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class OverFolds:
+class FoldMean:
     """A number for each fold, with the 95% interval of the mean (Nadeau and Bengio)."""
 
     mean: float
@@ -75,7 +75,7 @@ class FeatureRecord:
     name: str
     kind: Literal["number", "category"]
     known: int
-    importance: OverFolds
+    importance: FoldMean
     parts: tuple[PartErrors, ...]
 
 
@@ -100,9 +100,9 @@ class ErrorsDocument(DocumentRecord):
     wrong: Share
     seed: int
     majority: Literal["right", "wrong"]
-    majority_f1: OverFolds
-    f1: OverFolds
-    over_majority: OverFolds
+    majority_f1: FoldMean
+    f1: FoldMean
+    over_majority: FoldMean
     features: tuple[FeatureRecord, ...]
     notes: tuple[str, ...]
     versions: dict[str, str]
@@ -513,10 +513,10 @@ def _document(
     )
 
 
-def over_folds(values: Floats) -> OverFolds:
+def over_folds(values: Floats) -> FoldMean:
     """Numbers of the folds with their mean, their deviation and the interval of the mean."""
     low, high = fold_interval(values)
-    return OverFolds(
+    return FoldMean(
         mean=float(values.mean()),
         deviation=float(values.std(ddof=1)),
         low=low,

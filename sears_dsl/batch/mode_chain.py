@@ -232,7 +232,7 @@ class _ChainColumn:
         place = self.place_of.get(row)
         return set() if place is None else {rule for rule, _ in self.results[place].steps}
 
-    def lacking(self, row: int) -> set[int]:
+    def rules_left_out(self, row: int) -> set[int]:
         """The rules that are left out of the text of a row."""
         place = self.place_of.get(row)
         if place is None:
@@ -290,7 +290,7 @@ def _agree(columns: Sequence[_ChainColumn]) -> None:
     while True:
         again: list[set[int]] = [set() for _ in columns]
         for row in rows:
-            lacking = set().union(*(column.lacking(row) for column in columns))
+            lacking = set().union(*(column.rules_left_out(row) for column in columns))
             mixed = lacking and lacking & set().union(*(column.applied(row) for column in columns))
             if not mixed:
                 continue

@@ -40,7 +40,7 @@ class TextVerdict:
 
 
 @dataclass(frozen=True, slots=True)
-class HeldOut:
+class HeldOutNumbers:
     """What a rule does to rows that took no part in finding it."""
 
     changed: int  # right rows that it changes, of those that the model was asked about

@@ -77,7 +77,7 @@ class PartsChoice:
 
     def in_language(self, language: str, note: Callable[[str], None]) -> PartsChoice:
         """The choice for texts of a language; outside English, parts for English are replaced."""
-        scorer, pivots = in_language(self.scorer, self.pivots, language, note=note)
+        scorer, pivots = scorer_in_language(self.scorer, self.pivots, language, note=note)
         if scorer != self.scorer and self.readings:
             raise UsageError(
                 f"readings count in the judge, which is calibrated for English, not for {language}",
@@ -112,7 +112,7 @@ class PartsChoice:
         return OwnParts(as_paraphraser(self.paraphraser), scorer)
 
 
-def in_language(
+def scorer_in_language(
     scorer: AnyScorer,
     pivots: tuple[str, ...],
     language: str,
@@ -222,7 +222,7 @@ def open_parts(
     """Open what rewords sentences, if that is wanted, and what scores pairs.
 
     The journal lies in ``folder``, or in memory if that is None. ``language`` is that of the texts,
-    see `in_language`; None stands for that of the pivots.
+    see `scorer_in_language`; None stands for that of the pivots.
     """
     from sears_dsl.paraphrasing.team import Recipe, Team  # noqa: PLC0415
     from sears_dsl.translation.model_files import check_model, pair_names  # noqa: PLC0415
@@ -340,9 +340,9 @@ def load_chosen_scorer(
     device: str | None = None,
     language: str | None = None,
 ) -> Scorer:
-    """Load a scorer that works in this process; for ``language`` see `in_language`."""
+    """Load a scorer that works in this process; for ``language`` see `scorer_in_language`."""
     if language is not None:
-        name, pivots = in_language(name, tuple(pivots), language)
+        name, pivots = scorer_in_language(name, tuple(pivots), language)
     own = _own_scorer(name, pivots=pivots, tau=tau)
     if own is not None:
         return own

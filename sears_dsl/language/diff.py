@@ -90,7 +90,7 @@ def _compared(before: Mapping[str, Compared], after: Mapping[str, Compared]) -> 
     )
 
 
-def readings(ruleset: Ruleset) -> Iterator[dict[str, str]]:
+def rule_settings(ruleset: Ruleset) -> Iterator[dict[str, str]]:
     r"""For each rule, what besides its text decides what it does, where that is not the default.
 
     That is options of its file, its rate and seed, and the sets that it names, imported ones too,
@@ -98,7 +98,7 @@ def readings(ruleset: Ruleset) -> Iterator[dict[str, str]]:
 
     Example:
         >>> from sears_dsl.language.loader import parse
-        >>> list(readings(parse("option case = exact\nset WH = What | Which\n@WH is -> it is")))
+        >>> list(rule_settings(parse("option case = exact\nset WH = What | Which\n@WH is -> is")))
         [{'option case': 'exact', 'set WH': '0b6bd8b87a'}]
     """
     usual = Options()
@@ -129,11 +129,11 @@ def readings(ruleset: Ruleset) -> Iterator[dict[str, str]]:
         yield {**options, **drawn, **sets}
 
 
-def read_otherwise(old: Mapping[str, str], new: Mapping[str, str]) -> str:
-    """In words, how a rule was read before, where that differs; both come from `readings`.
+def settings_difference(old: Mapping[str, str], new: Mapping[str, str]) -> str:
+    """In words, how a rule was read before, where that differs; both come from `rule_settings`.
 
     Example:
-        >>> read_otherwise({"set WH": "aa"}, {"set WH": "bb", "option case": "exact"})
+        >>> settings_difference({"set WH": "aa"}, {"set WH": "bb", "option case": "exact"})
         'option case was smart, set WH was another one'
     """
     usual = {f"option {each.name}": str(each.default) for each in fields(Options)}

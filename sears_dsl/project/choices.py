@@ -56,11 +56,11 @@ def choices(project: Project, command: str, arguments: Mapping[str, Any]) -> Cho
     A name that the project file defines stands for its definition, so ``--data test`` brings the
     file and the columns of ``[datasets.test]``.
     """
-    return dict(_Choosing(project, command, arguments).choices())
+    return dict(_ChoiceCollector(project, command, arguments).choices())
 
 
 @dataclass(frozen=True)
-class _Choosing:
+class _ChoiceCollector:
     """Collects what the project file supplies for one command."""
 
     project: Project

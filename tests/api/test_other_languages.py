@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 import sears_dsl as sears
-from sears_dsl.discovery.parts import PartsChoice, in_language
+from sears_dsl.discovery.parts import PartsChoice, scorer_in_language
 from sears_dsl.errors import TaggerError, UsageError
 from sears_dsl.tagging.tagger import load_tagger
 
@@ -42,15 +42,15 @@ def test_rules_of_another_language_are_found_and_audited_in_it() -> None:
 
 def test_what_knows_english_alone_gives_way_or_is_refused() -> None:
     said: list[str] = []
-    assert in_language("judge", (), "pt", note=said.append) == ("pivot", ("pt-en",))
+    assert scorer_in_language("judge", (), "pt", note=said.append) == ("pivot", ("pt-en",))
     assert "calibrated for English" in said[0]
     with pytest.raises(UsageError, match="minilm reads English alone"):
-        in_language("minilm", (), "pt")
+        scorer_in_language("minilm", (), "pt")
     with pytest.raises(UsageError, match="for sentences in en, and these are in pt") as caught:
-        in_language("pivot", ("fr",), "pt")
+        scorer_in_language("pivot", ("fr",), "pt")
     assert "--pivot pt-en" in caught.value.help
     with pytest.raises(UsageError, match="for sentences in fr, and these are in en") as caught:
-        in_language("pivot", ("fr-en",), "en")
+        scorer_in_language("pivot", ("fr-en",), "en")
     assert "--pivot fr; or a tagger for fr" in caught.value.help
     own = PartsChoice(scorer=close, paraphrases=False).in_language("pt", said.append)
     assert own.scorer is close

@@ -24,7 +24,7 @@ from sears_dsl.cli.screen.discovery import (
 )
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.discovery.cost import SearchEstimate, estimate_search
-from sears_dsl.discovery.counts import STAGES, Flip, Funnel, HeldOut, NearMiss, TextVerdict
+from sears_dsl.discovery.counts import STAGES, Flip, Funnel, HeldOutNumbers, NearMiss, TextVerdict
 from sears_dsl.discovery.known_rules import KnownFlips, KnownRules
 from sears_dsl.discovery.result.found_rules import Discovery, FoundRule
 from sears_dsl.discovery.result.report import _closest, _one_flip, _why
@@ -86,8 +86,10 @@ def verdict(accepted: int, sampled: int, low: float) -> TextVerdict:
 
 def found(text: str, *, source: str = "") -> FoundRule:
     flip = Flip("It is a good film.", "It is a good movie.", "good", "bad", 0.93)
-    held = HeldOut(changed=9, flips=2, interval=(0.06, 0.55), at_tau=9, at_tau_interval=(0.7, 1.0),
-                   flips_at_tau=2, mean_score=0.9)  # fmt: skip
+    held = HeldOutNumbers(
+        changed=9, flips=2, interval=(0.06, 0.55), at_tau=9, at_tau_interval=(0.7, 1.0),
+        flips_at_tau=2, mean_score=0.9,
+    )  # fmt: skip
     return FoundRule(
         rule=RULE, text=text, id="film-to-movie", source=source, scope=None,
         judged=None if source else verdict(49, 50, 0.92), changed=20, asked=20, flips=7,

@@ -9,7 +9,7 @@ from command_line import call
 from hypothesis import given, settings
 from strategies import rulesets
 
-from sears_dsl.language.diff import RulesetDiff, diff_rulesets, read_otherwise, readings
+from sears_dsl.language.diff import RulesetDiff, diff_rulesets, rule_settings, settings_difference
 from sears_dsl.language.loader import load, parse
 from sears_dsl.language.ruleset import Ruleset
 
@@ -115,11 +115,11 @@ def test_what_a_rule_is_read_under_follows_its_sets_through_imports_and_negation
         "utf-8",
     )
     words.write_text("set GOOD = good | great\nset BAD = bad\n", "utf-8")
-    before = list(readings(load(main)))
+    before = list(rule_settings(load(main)))
     assert list(map(list, before)) == [["set w.GOOD"], ["set OWN"], []]
     words.write_text("set GOOD = great | good | superb\nset BAD = poor\n", "utf-8")
-    after = list(readings(load(main)))
-    assert [read_otherwise(old, new) for old, new in zip(before, after, strict=True)] == [
+    after = list(rule_settings(load(main)))
+    assert [settings_difference(old, new) for old, new in zip(before, after, strict=True)] == [
         "set w.GOOD was another one",
         "set OWN was another one",
         "",

@@ -13,7 +13,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 
 from sears_dsl.auditing import comparison as comparisons
-from sears_dsl.auditing.failures import ErrorsDocument, OverFolds
+from sears_dsl.auditing.failures import ErrorsDocument, FoldMean
 from sears_dsl.auditing.reports import sheet
 from sears_dsl.auditing.reports.answer_parts import CONFIDENCE_TITLE
 from sears_dsl.auditing.reports.markdown import interval, number
@@ -465,7 +465,7 @@ def errors_page(document: ErrorsDocument) -> str:
     return sheet.page(f"Errors of {title}", body)
 
 
-def _between(value: OverFolds) -> str:
+def _between(value: FoldMean) -> str:
     return f"{100 * value.low:+.2f} to {100 * value.high:+.2f}"
 
 

@@ -6,7 +6,7 @@ pair at most once, and about no pair that cannot change a verdict any more. A ru
 left undecided does not pass. Filtering costs the scores of the pairs in ``asked``, and in every
 round some passes over the applications of rules that are still open.
 
-`decide` decides as if it asked about every rewrite. A rule is rejected as soon as it has
+`decide_rules` decides as if it asked about every rewrite. A rule is rejected as soon as it has
 more failures than it may have among all its rows, and accepted as soon as the rows not asked about
 could not make them too many. Only the order of the questions is an estimate. It is greedy: a
 question decides more the more open rules share the rewrite, the likelier it fails (rewrites that
@@ -56,7 +56,7 @@ def allowed_failures(changed: NDArray[np.int64], delta: float) -> NDArray[np.int
     return allowed
 
 
-def decide(
+def decide_rules(
     applications: Applications,
     question: QuestionAboutRows,
     *,
@@ -265,7 +265,7 @@ def filter_candidates(
     verdicts = np.full(applications.rule_count, CandidateVerdict.FEW_FLIPS, np.int8)
     verdicts[enough] = CandidateVerdict.UNDECIDED
     for wave in _waves(enough, counts) if in_waves else [enough]:
-        passed, rejected = decide(
+        passed, rejected = decide_rules(
             applications.select(wave),
             question,
             delta=delta,

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.discovery.candidates import Candidates
-from sears_dsl.discovery.counts import Flip, Funnel, HeldOut, NearMiss, TextVerdict
+from sears_dsl.discovery.counts import Flip, Funnel, HeldOutNumbers, NearMiss, TextVerdict
 from sears_dsl.discovery.known_rules import KnownFlips
 from sears_dsl.discovery.selection import RuleSelection
 from sears_dsl.discovery.settings import Settings, Stage
@@ -140,7 +140,7 @@ class FoundRule:
     # (original, rewritten) of rows that it changes, those that read best first
     firing: tuple[tuple[str, str], ...]
     silent: tuple[str, ...]  # rows that it leaves alone, those that share a word with it first
-    held_out: HeldOut | None  # what it does to held-out rows; None where none were held out
+    held_out: HeldOutNumbers | None  # what it does to held-out rows; None where none were held out
 
     @property
     def is_one_flip(self) -> bool:
@@ -200,7 +200,7 @@ class HeldOutRows:
         """How many of the rows each rule changes."""
         return self._applied(rules).applications.changed if len(rules) else np.zeros(0, np.int64)
 
-    def measure(self, rules: Candidates) -> tuple[list[HeldOut], int]:
+    def measure(self, rules: Candidates) -> tuple[list[HeldOutNumbers], int]:
         """What each rule does to the rows, and how many rows any of them flips with S ≥ τ."""
         if not len(rules):
             return [], 0
@@ -231,13 +231,13 @@ def _numbers(
     fails: NDArray[np.bool_],
     scores: NDArray[np.float64],
     tau: float,
-) -> HeldOut:
+) -> HeldOutNumbers:
     """The numbers of a rule by some of its rewrites, of searched or of held-out rows."""
     flipped, of_rule = flips[rewrites], scores[rewrites]
     counts = int(flipped.sum()), int((of_rule >= tau).sum())
     ends = (wilson_interval(count, len(rewrites)) for count in counts)
     interval, at_tau_interval = ((float(low), float(high)) for low, high in ends)
-    return HeldOut(
+    return HeldOutNumbers(
         changed=len(rewrites),
         flips=counts[0],
         interval=interval,

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from sears_dsl.answers import Comparison
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.data.protection import Protection
-from sears_dsl.discovery.counts import Flip, Funnel, HeldOut, NearMiss, TextVerdict
+from sears_dsl.discovery.counts import Flip, Funnel, HeldOutNumbers, NearMiss, TextVerdict
 from sears_dsl.discovery.settings import Across, Order
 from sears_dsl.errors import DataError
 from sears_dsl.runtime.files import read_document, write_atomically
@@ -126,7 +126,7 @@ class FoundRecord(_ManifestPart):
     flips_of_models: tuple[int, ...] = ()
     gain: float
     flips_at_tau: int
-    held_out: HeldOut | None
+    held_out: HeldOutNumbers | None
     examples: tuple[Flip, ...]
 
 
