@@ -138,11 +138,11 @@ import os
 import numpy as np
 import sklearn.ensemble
 from sears_dsl.auditing.failures import Feature, LearningRows
-from sears_dsl.auditing.failures import learn
+from sears_dsl.auditing.failures import learn_errors
 def threads():
     return len(os.listdir("/proc/self/task"))
 values, before = np.arange(100.0), threads()
-learn(LearningRows(wrong=values % 3 < 1, rows=np.arange(100),
+learn_errors(LearningRows(wrong=values % 3 < 1, rows=np.arange(100),
                    features=(Feature("a", "number", values.tolist()),)))
 print(threads() - before)
 """
