@@ -71,7 +71,9 @@ def reach_verdict(
         unjudged += [of_all_rules] if all_rules == "not judged" else []
     passed = counts["passed"] or "passed" in (all_rules, *(each.outcome for each in of_robustness))
     if not (failures or unjudged or passed):
-        unjudged.append("no rule was tested on enough rows to be judged")
+        none = "no rule was tested on enough rows to be judged"
+        about_templates = "these limits are for rules; for templates write --gate robust:all=10%"
+        unjudged.append(none if effects.rules else about_templates)
     outcome: JudgementOutcome = "failed" if failures else "not judged" if unjudged else "passed"
     return document.Verdict(
         outcome=outcome,
