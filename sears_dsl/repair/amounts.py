@@ -29,7 +29,7 @@ from sears_dsl.data.protection import Protection
 from sears_dsl.data.table import Table, guards_of
 from sears_dsl.engine.matcher import Matcher
 from sears_dsl.engine.matches import Scope, Unit
-from sears_dsl.errors import UsageError
+from sears_dsl.errors import UsageError, counted
 from sears_dsl.models.vote import common_words, most_frequent
 from sears_dsl.repair.augmentation import NO_PROTECTION, TableColumns, new_ids, nothing_changes
 from sears_dsl.repair.measurement import Estimate, Outcomes, differ, estimate
@@ -261,7 +261,8 @@ def _markdown(amounts: Amounts, settings: AmountSettings, participants: RepairPa
         "",
         f"The rules change {amounts.rewritten:,} of {amounts.training_rows:,} training rows and "
         f"{amounts.held_out_rewritten:,} of {amounts.held_out_rows:,} held-out rows. Errors are "
-        f"means over {settings.seeds} trainings of each amount, with 95% intervals for other rows.",
+        f"means over {counted(settings.seeds, 'training')} of each amount, with 95% intervals for "
+        "other rows.",
         "",
         table_row(MEASURED),
         "|---|---:|---:|---:|---:|",

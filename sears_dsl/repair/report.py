@@ -320,7 +320,7 @@ def _markdown(
         *(f"- {line}" for line in verdict_lines(repair, gate)),
         *([""] if gate is not None else []),
         f"{repair.added:,} rewrites were added to {repair.training_rows:,} training rows. Errors "
-        f"are means over {settings.seeds} trainings of each kind, with 95% intervals.",
+        f"are means over {counted(settings.seeds, 'training')} of each kind, with 95% intervals.",
         "",
         table_row(MEASURED),
         "|---|---:|---:|---:|---:|---:|",
