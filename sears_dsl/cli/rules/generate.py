@@ -29,7 +29,7 @@ if TYPE_CHECKING:
               help="The file to write; - for standard output, as csv by default.")  # fmt: skip
 @shared.output_format_option
 @click.option("--limit", type=click.IntRange(min=1), metavar="N",
-              help="At most so many; a lower N gives the first ones of a higher N.")  # fmt: skip
+              help="At most N sentences; a lower N gives the first of them.")  # fmt: skip
 @click.option("--by", type=click.Choice(["template", "sentence"]), default="template",
               help="What a limit treats alike: all templates, or all sentences.")  # fmt: skip
 @click.option("--seed", type=click.IntRange(min=0), default=0,
