@@ -72,8 +72,7 @@ def reach_verdict(
     passed = counts["passed"] or "passed" in (all_rules, *(each.outcome for each in of_robustness))
     if not (failures or unjudged or passed):
         none = "no rule was tested on enough rows to be judged"
-        about_templates = "these limits are for rules; for templates write --gate robust:all=10%"
-        unjudged.append(none if effects.rules else about_templates)
+        unjudged.append(none if effects.rules else "templates need --gate robust:all=10%")
     outcome: JudgementOutcome = "failed" if failures else "not judged" if unjudged else "passed"
     return document.Verdict(
         outcome=outcome,

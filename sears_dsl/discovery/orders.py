@@ -424,10 +424,7 @@ def _applied(
 
 
 def _replaces_words(rule: Rule) -> bool:
-    """Whether a rule names in words all that it replaces, so that its text says what is lost.
-
-    Dots for a full stop change the tone; four of them are no mark of English at all.
-    """
+    """Whether a rule names all that it replaces; dots for a full stop would change the tone."""
     old = [each.body.text for each in rule.antecedent if isinstance(each.body, Literal)]
     new = "".join(each.text for each in rule.consequent if isinstance(each, Text))
     return len(old) == len(rule.antecedent) and not ("." in old and (".." in new or "…" in new))

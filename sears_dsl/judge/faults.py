@@ -119,8 +119,7 @@ class _Passage:
                 fits = False  # I've fun
             stays = clitic != "n't"
         raised, loud = not self.words[at - 1].islower(), at < 2 or self.words[at - 2].isupper()
-        if raised > loud or (clitic == "n't" and at > 1 and loud > raised):
-            fits = False  # wouldN'T, ISn't
+        fits &= raised == loud or (loud and (clitic != "n't" or at < 2))  # wouldN'T, ISn't
         if stays and after in ("now", "today") and at > 1 and self.low[at - 2] in _ASKING:
             after = self.low[at + 2]  # tell me where he's now
         if clitic == "n't" and after in _DENIALS:

@@ -117,6 +117,7 @@ _NEIGHBOURS = 4
 _SIZES = ("places changed", "words changed", "share of words changed")
 _END_MARKS = frozenset((".", "!", "?"))
 _ENDING = _END_MARKS | {"…"}
+_DOTS = ("..", "…")
 _ABBREVIATED = frozenset(("mr", "mrs", "ms", "dr", "st", "vs", "etc", "no", "prof", "jr"))
 _DENIALS = frozenset(("not", "n't", "nt", "never", "no", "cannot"))
 # A denial together with one of these denies nothing: no doubt about it, whether or not, isn't it.
@@ -262,20 +263,16 @@ class _Comparison:
         """Count the content words that both texts have in another order."""
         first, last = changes[0], changes[-1]
         if len(changes) > 1 or (min(len(first.old), len(first.new)) > 1):
-            self.add(
-                "content words exchanged",
-                _exchanged(
-                    _content_words(original[first.start : last.end]),
-                    _content_words(rewrite[first.first : last.last]),
-                ),
-            )
+            old = _content_words(original[first.start : last.end])
+            new = _content_words(rewrite[first.first : last.last])
+            self.add("content words exchanged", _exchanged(old, new))
 
     def form(self, was: _Window, now: _Window) -> None:
         """Count the faults that the rewrite has and the original has not."""
         before = faults(was.all, begins=was.begins, ends=was.ends)
         words = now.all
-        if any(map(_is_ellipsis, was.all)):  # whoever writes them may write any number of dots
-            words = tuple("..." if _is_ellipsis(word) else word for word in words)
+        if any(word.startswith(_DOTS) for word in was.all):  # then their number does not matter
+            words = tuple("..." if word.startswith(_DOTS) else word for word in words)
         for kind, count in faults(words, begins=now.begins, ends=now.ends).items():
             more = count - before.get(kind, 0)
             self.evidence[_AT[kind]] = max(self.evidence[_AT[kind]], more)
@@ -352,8 +349,7 @@ class _Comparison:
 
     def phrase(self, was: _Window, now: _Window, old: list[str], new: list[str]) -> bool:
         """Whether the new words, perhaps with a neighbour, are another way to say the old ones."""
-        before = [word.lower() for word in now.before[-1:]]
-        after = [word.lower() for word in now.after[:1]]
+        before, after = (list(map(str.lower, side)) for side in (now.before[-1:], now.after[:1]))
         clitics = not CLITICS.isdisjoint((*old, *new))
         for left, right in (([], []), ([], after), (before, []), (before, after)):
             ours, theirs = _phrase([*left, *old, *right]), _phrase([*left, *new, *right])
@@ -403,10 +399,8 @@ class _Comparison:
         ours, theirs = (
             [word.translate(_LIKE_MARKS) for word in side if _is_mark(word)] for side in (old, new)
         )
-        lost, come = (
-            list((Counter(ours) - Counter(theirs)).elements()),
-            list((Counter(theirs) - Counter(ours)).elements()),
-        )
+        lost = list((Counter(ours) - Counter(theirs)).elements())
+        come = list((Counter(theirs) - Counter(ours)).elements())
         kinds = {mark[0] for mark in (*lost, *come)}
         if kinds == {"-"}:
             self.add("other mark", 0.3)
@@ -418,9 +412,8 @@ class _Comparison:
             self.add("end mark", 0.3 if lost and come else 1.0)
         elif kinds:
             self.add("other mark", max(len(lost), len(come)))
-        return [word for word in old if not _is_mark(word)], [
-            word for word in new if not _is_mark(word)
-        ]
+        old, new = ([word for word in side if not _is_mark(word)] for side in (old, new))
+        return old, new
 
     def alike(
         self, was: _Window, now: _Window, old: list[str], new: list[str]
@@ -478,10 +471,6 @@ def _dense(words: Sequence[str]) -> str:
 
 def _is_mark(word: str) -> bool:
     return not word[0].isalnum() and word not in CLITICS
-
-
-def _is_ellipsis(word: str) -> bool:
-    return word[:2] == ".." or word[0] == "…"
 
 
 def _is_denial(old: str, new: str) -> bool:

@@ -329,4 +329,4 @@ def test_a_gate_of_templates_that_holds_is_the_conclusion(templates: Path) -> No
 def test_a_limit_for_rules_without_any_says_what_judges_templates(templates: Path) -> None:
     audit, _ = audited(templates, "--max-flip-rate", "10%")
     assert audit["verdict"]["outcome"] == "not judged"
-    assert "for templates write --gate robust:all=10%" in " ".join(audit["verdict"]["reasons"])
+    assert "templates need --gate robust:all=10%" in " ".join(audit["verdict"]["reasons"])
