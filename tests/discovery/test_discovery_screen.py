@@ -259,6 +259,15 @@ def test_a_rule_that_rests_on_one_flip_says_so() -> None:
     assert "chance" not in _why(borne_out, 0.5)
 
 
+def test_held_out_rows_that_nobody_asked_about_are_not_called_safe() -> None:
+    out = screen()
+    hurried = replace(CASES["rules-found"], budget_reached=True, cut_short=("telling",))
+    assert hurried.funnel.held_out
+    print_discovery(out, hurried, Path("found.sear"))
+    assert "time ran out before all" in printed(out)
+    assert "held-out rows (" not in printed(out)
+
+
 def test_so_far_nothing_is_said_where_nothing_flips_yet() -> None:
     out = screen()
     print_known(out, known(), so_far=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from time import monotonic
 from typing import NamedTuple
@@ -181,6 +181,10 @@ def test_what_held_out_rows_say_stands_in_all_that_is_written(tmp_path: Path) ->
     assert record.rules[0].held_out == held
     assert record.settings.holdout == 0.3
     assert record.counts.right == 120
+    assert "held-out rows, which took no part in the search" in files["found.md"].decode()
+    files = written(tmp_path, replace(found, budget_reached=True, cut_short=("telling",)))
+    assert "Time ran out before all" in files["found.md"].decode()
+    assert "which took no part in the search" not in files["found.md"].decode()
 
 
 def test_all_rows_held_out_is_an_error_that_says_what_to_do() -> None:

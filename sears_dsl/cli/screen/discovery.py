@@ -323,7 +323,9 @@ def _print_sums(discovery: Discovery, out: Console) -> None:
         f"together they flip {funnel.rows_flipped:,} of {funnel.searched:,} searched rows "
         f"({100 * funnel.rows_flipped / max(1, funnel.searched):.1f}%)"
     )
-    if funnel.held_out:
+    if funnel.held_out and "telling" in discovery.cut_short:
+        together += f"; time ran out before all {funnel.held_out:,} held-out rows were asked about"
+    elif funnel.held_out:
         flipped = funnel.held_out_flipped or 0
         together += (
             f" and {flipped:,} of {funnel.held_out:,} held-out rows "

@@ -199,7 +199,9 @@ def _report(discovery: Discovery, manifest: Manifest) -> str:
         f"({100 * counts.rows_flipped / max(1, searched):.1f}%): rows that the model gets right, "
         f"on which the rules were found. A flip counts here if S ≥ τ{known}.",
     ]
-    if counts.held_out:
+    if counts.held_out and "telling" in manifest.settings.cut_short:
+        lines += [f"Time ran out before all {counts.held_out:,} held-out rows were asked about."]
+    elif counts.held_out:
         flipped = counts.held_out_flipped or 0
         lines += [
             f"Of {counts.held_out:,} held-out rows, which took no part in the search, "
