@@ -57,7 +57,7 @@ def _offered() -> list[dict[str, Any]]:
 @pivots_group.command("list", epilog="Example: sears pivots list --json")
 @json_option("Print it as JSON.")
 def list_command(*, as_json: bool) -> None:
-    """List the models, and the paraphrasers and scorers of installed packages.
+    """List the models, and the paraphrasers and scorers of packages.
 
     --paraphrases or --scorer can name a paraphraser or a scorer of this list.
     """

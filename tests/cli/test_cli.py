@@ -260,7 +260,7 @@ def test_rules_of_a_chain_that_undo_each_other_are_told(run: Run, tmp_path: Path
     assert json.loads(run(*command, "--json").stdout)["undone"] == 2
     (tmp_path / "rows.txt").write_text("A movie.\n", "utf-8")
     told = run(*command).stderr
-    assert "1 row as before" in told
+    assert "1 row unchanged" in told
     assert "no rule fires" not in told
 
 
@@ -429,11 +429,14 @@ def test_empty_names_are_told(run: Run, tmp_path: Path) -> None:
         done = run(command, "")
         assert done.returncode == 2
         assert "the name of the rules is empty" in done.stderr
-    for arguments in (("", "rows.csv", "-o", "o.csv"), ("wh.sear", "", "-o", "o.csv"),
-                      ("wh.sear", "rows.csv", "-o", "")):  # fmt: skip
+    for told, *arguments in (
+        ("the name of the rules is empty", "", "rows.csv", "-o", "o.csv"),
+        ("the file name is empty", "wh.sear", "", "-o", "o.csv"),
+        ("the file name is empty", "wh.sear", "rows.csv", "-o", ""),
+    ):
         done = run("apply", *arguments, "--column", "text")
         assert done.returncode == 2
-        assert "the file name is empty" in done.stderr
+        assert told in done.stderr
     assert "the file name is empty" in run("diff", "wh.sear", "wh.sear", "--on", "").stderr
     assert not (tmp_path / "o.csv").exists()
 

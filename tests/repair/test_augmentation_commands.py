@@ -191,7 +191,7 @@ def test_less_than_was_wanted_is_said(folder: Path) -> None:
         (("-o", "out.csv", "--column", "txet"), "did you mean 'text'"),
         (("-o", "out.csv", "--amount", "some"), "not an amount"),
         (("-o", "out.csv", "--column", "label"), "no rule changes a row"),
-        (("-o", "missing/out.csv"), "could not be written"),
+        (("-o", "missing/out.csv"), "cannot write missing"),
     ],
 )
 def test_what_cannot_be_augmented_is_told_and_nothing_is_written(
