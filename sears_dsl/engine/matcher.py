@@ -221,7 +221,7 @@ class Matcher:
         if not isinstance(text, str):
             raise UsageError(
                 f"an object of type {type(text).__name__} is not text",
-                help="of several texts: matcher.apply(texts); of a dataset: sears.apply(data, "
+                help="for several texts: matcher.apply(texts); for a dataset: sears.apply(data, "
                 "rules)",
             )
         return self.apply([text])
@@ -251,7 +251,7 @@ class Matcher:
         """
         if self.needs_tags and not tokens.tagged:
             raise CompileError(
-                "the rules need tags and these tokens have none",
+                "the rules need tags, but these tokens have none",
                 help="tag the texts (`tagger.tag`) instead of tokenizing them only",
             )
         return search(self.program, tokens, extent=scope, protected=protected, jobs=jobs)
@@ -535,7 +535,7 @@ class Matcher:
             if tagger.language != language:
                 raise CompileError(
                     f"the ruleset {ruleset.name or ruleset.path} is for language {language}, "
-                    f"the tagger {tagger.name} for {tagger.language}",
+                    f"but the tagger {tagger.name} is for {tagger.language}",
                     help="choose another tagger, or `option language` in the rule file",
                 )
 
@@ -548,8 +548,8 @@ def as_rulesets(rulesets: object) -> tuple[RuleSource, ...]:
         if not _is_ruleset(each):
             raise UsageError(
                 f"an object of type {type(each).__name__} is not a ruleset",
-                help="give rulesets: sears.parse('movie -> film') makes one of text, "
-                "sears.load('a.sear') of a file, sears.Ruleset.from_rules([rule]) of rules",
+                help="make one from text: sears.parse('movie -> film'); from a file: "
+                "sears.load('a.sear'); from rules: sears.Ruleset.from_rules([rule])",
             )
     return tuple(each for each in several if _is_ruleset(each))
 

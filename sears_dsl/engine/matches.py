@@ -260,7 +260,7 @@ def checked_texts(texts: Sequence[str], scope: str, protected: Sized | None) -> 
         texts = texts.tolist()  # type: ignore[attr-defined]
     container = type(texts)
     if isinstance(texts, str):
-        raise UsageError("one string was given where texts are wanted", help="give a list: [text]")
+        raise UsageError("a string is not a list of texts", help="give a list: [text]")
     if not (hasattr(container, "__getitem__") and hasattr(container, "__len__")) or hasattr(
         container, "items"
     ):
@@ -273,8 +273,8 @@ def checked_texts(texts: Sequence[str], scope: str, protected: Sized | None) -> 
             row = next(row for row, text in enumerate(texts) if type(text) is kind)
             raise UsageError(
                 f"an object of type {kind.__name__} is not text, at position {row} of the list",
-                help="leave such rows out; sears.apply(data, rules) takes datasets, and says of a "
-                "row what is wrong with it",
+                help="remove such rows; sears.apply(data, rules) takes datasets and reports what "
+                "is wrong with a row",
             )
     if scope not in ("first", "all"):
         raise UsageError(f"there is no scope {scope!r}", help="choose first or all")

@@ -319,7 +319,7 @@ class _Walk:
             return test
         if sum(len(contraction(part)) for part in self.split(test.text)) > 1:
             raise CompileError(
-                f"`{test.text}` is several tokens, where one token is tested",
+                f"`{test.text}` is several tokens, but this place tests one",
                 help="write a group of sequences instead of a set or a negation",
             )
         return test
@@ -394,6 +394,6 @@ def _regex(pattern: str, ignore_case: bool) -> Any:
         return re2.compile(pattern, options)
     except re2.error as error:
         raise CompileError(
-            f"/{pattern}/ is not a regular expression: {error}",
-            help="look-around and back-references are not available (RE2 syntax)",
+            f"RE2 rejects /{pattern}/: {error}",
+            help="patterns use RE2's syntax, which has no look-around and no back-references",
         ) from error

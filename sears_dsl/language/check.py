@@ -28,7 +28,7 @@ from sears_dsl.language.words import as_text, code, nearest, quote
 Problem: TypeAlias = tuple[str, str, str]
 
 _FOREIGN_TAG = (
-    "write NOUN or another universal tag; what the tagger gives as a fine tag is tested as "
+    "write NOUN or another universal tag; to test a fine tag of the tagger, write "
     "`tag=ADP-DET`\n"
     "to mean the text itself, quote it"
 )
@@ -48,7 +48,7 @@ _SPELLED_OUT = {
     "punctuation": "PUNCT",
     "symbol": "SYM",
 }
-_NO_SPACE = "leave it out: white space is not a token, and `What NOUN` fires whatever lies between"
+_NO_SPACE = "remove it: white space is no token, and `What NOUN` fires whatever space lies between"
 _MOST_REPETITIONS = 8
 _INFLECTIONS = frozenset(syntax.INFLECTIONS)
 
@@ -107,8 +107,8 @@ class _Checker:
         span = element.span
         if element.name:
             if element.name in self._names:
-                hint = "give one of them another name"
-                self._add("E215", f"two elements named `{element.name}`", span, hint)
+                hint = "rename one of them"
+                self._add("E215", f"two elements are named `{element.name}`", span, hint)
             self._names[element.name] = element
         self._quantifier(element)
         if isinstance(body, syntax.Group):
@@ -129,27 +129,28 @@ class _Checker:
         if (low, high) == (1, 1):
             return
         if high > _MOST_REPETITIONS:
-            hint = f"a quantifier goes up to {_MOST_REPETITIONS}"
-            self._add("E305", f"up to {high} repetitions", element.span, hint)
+            hint = f"at most {_MOST_REPETITIONS} are allowed"
+            self._add("E305", f"{high} repetitions are too many", element.span, hint)
         elif low > high or high < 1 or low < 0:
-            hint = "the first number is at most the second, which is 1 to 8: `NOUN{1,3}`"
-            self._add("E305", f"from {low} to {high} repetitions", element.span, hint)
+            hint = "the second number is 1 to 8, and the first is not larger: `NOUN{1,3}`"
+            message = f"{low} to {high} repetitions are not possible"
+            self._add("E305", message, element.span, hint)
         if isinstance(element.body, syntax.Anchor):
-            hint = "an anchor is there or not: that makes two rules"
-            self._add("E307", "an anchor with a quantifier", element.span, hint)
+            hint = "write one rule with the anchor and one without it"
+            self._add("E307", "an anchor cannot have a quantifier", element.span, hint)
 
     def _anchors(self, elements: Sequence[syntax.Element]) -> None:
         for position, element in enumerate(elements):
             first, last = position == 0, position == len(elements) - 1
             for side, begins, ends in _anchor_places(element, first, last):
                 if element.name and isinstance(element.body, syntax.Anchor):
-                    message, hint = "an anchor with a name", "it has no text"
+                    message, hint = "an anchor cannot have a name", "it has no text to refer to"
                 elif side == "start" and not begins:
-                    message = "`<s>` with something before it"
-                    hint = "the start of the unit can only come first, context included"
+                    message = "`<s>` has something before it"
+                    hint = "nothing can come before the start of the unit, not even a context"
                 elif side == "end" and not ends:
-                    message = "`</s>` with something after it"
-                    hint = "the end of the unit can only come last, context included"
+                    message = "`</s>` has something after it"
+                    hint = "nothing can come after the end of the unit, not even a context"
                 else:
                     continue
                 self._add("E307", message, element.span, hint)
@@ -180,7 +181,7 @@ class _Checker:
                 )
                 self._target(piece.target, piece.span, inflects=inflects)
                 if inflects and options.language != "en":
-                    what, advice = "inflections are those of English", "write a rule for each form"
+                    what, advice = "inflections work only in English", "write a rule for each form"
                     self._add_all([english_only(what, options, advice)], piece.span)
             elif isinstance(piece, syntax.Drawn):
                 reference = syntax.SetReference(piece.name, piece.module)
@@ -188,11 +189,11 @@ class _Checker:
 
     def _too_many(self, piece: syntax.TagCopy, has: int) -> None:
         if has:
-            message = f"`{piece.tag}` more often than the {has} of the antecedent"
-            hint = "a token is copied twice by its number or name: `$1 $1`"
+            message = f"`{piece.tag}` occurs more often than in the antecedent, which has {has}"
+            hint = "to copy a token twice, use its number or name: `$1 $1`"
         else:
             message = f"`{piece.tag}` copies a token, but the antecedent has no bare `{piece.tag}`"
-            hint = f"an element is copied by number or name: `$1`\n{as_text(piece.tag)}"
+            hint = f"to copy an element, use its number or name: `$1`\n{as_text(piece.tag)}"
         self._add("E303", message, piece.span, hint)
 
     def _target(self, target: int | str, span: Span | None, *, inflects: bool) -> None:
@@ -203,14 +204,14 @@ class _Checker:
                 if inflects and sum(map(measure.longest, elements)) > 1:
                     self._several("$0", span)
                 return
-            number, message = "E318", "`$0` in an insertion, which replaces nothing"
+            number, message = "E318", "`$0` has no text in an insertion, which replaces nothing"
             hint = "name an element of the context: `<> -> $x / x:NOUN __`"
         elif isinstance(target, int) and target > len(elements):
             count = f"{len(elements)} element{'s' if len(elements) != 1 else ''}"
-            message = f"`${target}`, but the antecedent has {count}"
+            message = f"`${target}` refers to nothing: the antecedent has {count}"
             hint = (
-                "elements are counted as written, a group as one; context elements are referred to "
-                f"by name\n{as_text(f'${target}')}"
+                "count elements as written, a group as one; refer to elements of a context by "
+                f"name\n{as_text(f'${target}')}"
             )
         elif isinstance(target, str) and target not in self._names:
             known = [f"${name}" for name in self._names]
@@ -224,12 +225,12 @@ class _Checker:
                     self._several(f"${target}", span)
                 return
             number, message = "E318", f"`${target}` is an anchor, which has no text"
-            hint = "elements are counted as written, anchors too"
+            hint = "count elements as written, anchors included"
         self._add(number, message, span, hint)
 
     def _several(self, target: str, span: Span | None) -> None:
-        hint = "name the word inside: `(DET? x:NOUN) -> $x.NNS`"
-        self._add("E319", f"an inflection needs one token, `{target}` can be several", span, hint)
+        message = f"an inflection needs one token, but `{target}` can be several"
+        self._add("E319", message, span, "name the word inside: `(DET? x:NOUN) -> $x.NNS`")
 
     # ------------------------------------------------------------ the whole
 
@@ -237,31 +238,31 @@ class _Checker:
         rule = self._rule
         if not rule.antecedent:
             if not (rule.left or rule.right):
-                hint = "say where: `<> -> text / left __ right`"
-                self._add("E302", "an insertion without a context", rule.span, hint)
+                hint = "say where to insert it: `<> -> text / left __ right`"
+                self._add("E302", "this insertion has no context", rule.span, hint)
             if not rule.consequent:
-                message = "a rule that changes nothing: nothing for nothing"
-                hint = "say what is inserted: `<> -> text / left __ right`"
+                message = "this rule replaces nothing with nothing"
+                hint = "say what to insert: `<> -> text / left __ right`"
                 self._add("E301", message, rule.span, hint)
         elif sum(map(measure.shortest, rule.antecedent)) == 0 and not measure.is_unit(rule):
-            hint = "make one element required; an insertion is written `<> -> text / left __ right`"
-            self._add("E308", "an antecedent that can match no token at all", rule.span, hint)
+            hint = "make one element required; to insert text, write `<> -> text / left __ right`"
+            self._add("E308", "every element of the antecedent is optional", rule.span, hint)
         if measure.is_unchanged(rule, self._scope.options.case):
             # Copying a choice back is how positional references are taught, so it is no error.
             choice = any(isinstance(element.body, syntax.Group) for element in rule.antecedent)
             self._add(
                 "W605" if choice else "E301",
-                "a rule that cannot change anything: both sides are the same",
+                "this rule cannot change anything: both sides are the same",
                 rule.span,
                 "change the consequent",
             )
         count = measure.variant_count(rule)
         if count > measure.MOST_VARIANTS and not any(f.code == "E305" for f in self._findings):
             shown = f"{count:,}" if count < 10**6 else "more than a million"
-            message = f"quantifiers and groups that expand to {shown} variants"
+            message = f"the quantifiers and groups of this rule expand to {shown} variants"
             hint = (
                 f"at most {measure.MOST_VARIANTS} are allowed; narrow the quantifiers or split "
-                "the rule; alternatives of one token each count as one"
+                "the rule; a group of single tokens counts as one variant"
             )
             self._add("E304", message, rule.span, hint)
 
@@ -279,12 +280,12 @@ def _other_function(name: str, target: int | str) -> str:
     """What to write instead of a function that does not exist; `as` is a function of words."""
     other = _CALLED_OTHERWISE.get(name.lower())
     if other is not None:
-        return f"it is called {code(f'${target}.{other}')}"
+        return f"write {code(f'${target}.{other}')}"
     if name.lower() != "as":
         return nearest(name, syntax.FUNCTIONS)
     return (
-        f"`as` stands behind the word that takes the form: {code(f'word.as(${target})')}\n"
-        f"to give the form itself, name it: {code(f'${target}.VBD')}"
+        f"`as` follows the word that takes the form: {code(f'word.as(${target})')}\n"
+        f"to name the form yourself: {code(f'${target}.VBD')}"
     )
 
 
@@ -314,7 +315,7 @@ def check_tag(name: str, options: syntax.Options) -> Iterator[Problem]:
         return
     if name in FINE:
         if options.language != "en":
-            yield english_only(f"`{name}` is a tag of English", options, _FOREIGN_TAG)
+            yield english_only(f"`{name}` is a tag for English", options, _FOREIGN_TAG)
         return
     if name in WHITESPACE_TAGS:
         yield "E203", f"`{name}` is the tag of white space", _NO_SPACE
@@ -333,13 +334,13 @@ def _tag_meant(name: str, tagset: syntax.TagsetOption) -> str:
 
 def _moved(name: str, tagset: syntax.TagsetOption) -> Iterator[Problem]:
     other = "sears2018" if tagset == "ud2" else "ud2"
-    hint = f"under {tagset} write {MOVED[tagset][name]}, or change the option"
+    hint = f"under {tagset}, write {MOVED[tagset][name]}, or change the option"
     yield "E202", f"`{name}` is a tag of `option tagset = {other}`", hint
 
 
 def english_only(what: str, options: syntax.Options, advice: str) -> Problem:
     """E216: what only English has, in rules of another language."""
-    return "E216", f"{what}, and these rules are for `{options.language}`", advice
+    return "E216", f"{what}, but these rules are for `{options.language}`", advice
 
 
 def check_test(test: syntax.Test, scope: syntax.RuleScope) -> Iterator[Problem]:
@@ -355,8 +356,8 @@ def check_test(test: syntax.Test, scope: syntax.RuleScope) -> Iterator[Problem]:
     elif isinstance(test, syntax.Regex):
         problem = pattern_error(test.pattern)
         if problem:
-            hint = "patterns have RE2's syntax: no look-around, no back-references"
-            yield "E309", f"the pattern `{test.pattern}` cannot be used: {problem}", hint
+            hint = "patterns use RE2's syntax, which has no look-around and no back-references"
+            yield "E309", f"RE2 rejects the pattern `{test.pattern}`: {problem}", hint
     elif isinstance(test, syntax.SetReference):
         yield from _set(test, scope)
     elif isinstance(test, syntax.Negation):
@@ -373,19 +374,19 @@ def _attribute(test: syntax.AttributeTest, options: syntax.Options) -> Iterator[
             yield "E203", f"`{value}` is the tag of white space", _NO_SPACE
         elif value in FINE:
             hint = f"write {code(f'tag={value if value.isalpha() else shown}')}"
-            yield "E205", f"`{value}` is a fine tag, `pos` is the coarse one", hint
+            yield "E205", f"`{value}` is a fine tag, but `pos` takes coarse tags", hint
         else:
             yield "E205", f"{shown} is not a coarse tag", _tags_like(value, COARSE[tagset])
     elif test.attribute == "lemma" and options.language != "en":
         yield english_only(
-            "lemmas are those of English", options, "name the forms: `(filme|filmes)`"
+            "lemmas work only in English", options, "list the forms: `(filme|filmes)`"
         )
     elif test.attribute == "tag" and options.language == "en" and value not in FINE:
         if value in WHITESPACE_TAGS:
             yield "E203", f"`{value}` is the tag of white space", _NO_SPACE
         elif value in COARSE[tagset] or value in MOVED[tagset]:
             hint = f"write {code(f'pos={value}')}"
-            yield "E205", f"`{value}` is a coarse tag, `tag` is the fine one", hint
+            yield "E205", f"`{value}` is a coarse tag, but `tag` takes fine tags", hint
         else:
             yield "E205", f"{shown} is not a fine tag", _tags_like(value, FINE)
     elif test.attribute == "lower" and value != value.lower():
@@ -400,9 +401,9 @@ def _contradictions(tests: Iterable[syntax.AttributeTest]) -> Iterator[Problem]:
         fold = str.lower if one.attribute == "lemma" else str
         alike, negated = fold(one.value) == fold(other.value), one.negated + other.negated
         if one.attribute == other.attribute and negated == alike:
-            message = f"two tests of `{one.attribute}` that no token passes together"
+            message = f"no token can pass both tests of `{one.attribute}`"
             choice = code(f"({print_test(one)}|{print_test(other)})")
-            hint = "leave one of them out" if negated else f"a choice is a group: {choice}"
+            hint = "remove one of them" if negated else f"for a choice, write a group: {choice}"
             yield "E317", message, hint
 
 
@@ -414,7 +415,7 @@ def _tags_like(value: str, tags: frozenset[str]) -> str:
         fitting = sorted(tag for tag in tags if tag.isalpha() and re.fullmatch(pattern, tag))
         if fitting:
             group = "(" + "|".join(fitting) + ")"
-            return f"a test names one tag, several are a group: {code(group)}"
+            return f"a test names one tag; for several, write a group: {code(group)}"
     return nearest(value, tags)
 
 
@@ -438,18 +439,18 @@ def _negation(test: syntax.Negation, scope: syntax.RuleScope) -> Iterator[Proble
     operand = test.operand
     if isinstance(operand, syntax.Group):
         if not measure.is_one_test(operand):
-            hint = "a negated group has single tests between its bars: `!(NOUN|PRON)`"
-            yield "E306", "the negation of something that is not one token", hint
+            hint = "each alternative of a negated group must be one test: `!(NOUN|PRON)`"
+            yield "E306", "only tests on one token can be negated", hint
         for alternative in operand.alternatives:
             for element in alternative:
                 if isinstance(element.body, syntax.Negation):
-                    yield "E306", "a negation inside a negation", "say it without one of them"
+                    yield "E306", "this group negates a negation", "write it without one of them"
                 elif not isinstance(element.body, syntax.Anchor | syntax.WholeUnit | syntax.Group):
                     yield from check_test(element.body, scope)
     elif isinstance(operand, syntax.Negation):
-        yield "E306", "a negation of a negation", "leave both out"
+        yield "E306", "this negates a negation", "remove both"
     elif isinstance(operand, syntax.Wildcard):
-        yield "E317", "`!_` can never match: every token matches `_`", "leave it out"
+        yield "E317", "`!_` can never match: every token matches `_`", "remove it"
     else:
         yield from check_test(operand, scope)
 

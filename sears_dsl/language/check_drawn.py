@@ -30,8 +30,8 @@ _LOOKED_UP = {"neighbor", "paraphrase"}
 def check_template(template: syntax.Template, scope: syntax.RuleScope) -> Iterator[Diagnostic]:
     """What is wrong with the label and the names of one template."""
     if template.metadata.label is None:
-        advice = "say which label its sentences have: `label: positive`, indented below it"
-        yield Diagnostic("E321", "a template without a label", template.span, advice)
+        advice = "give its sentences a label: `label: positive`, indented below the template"
+        yield Diagnostic("E321", "this template has no label", template.span, advice)
     known = [slot.name for slot in template.slots if slot.name]
     names = set()
     for part in template.parts:
@@ -43,8 +43,8 @@ def check_template(template: syntax.Template, scope: syntax.RuleScope) -> Iterat
         if not isinstance(part, syntax.Slot):
             continue
         if part.name in names:
-            advice = f"give one another name; the same choice again is {code(f'{{${part.name}}}')}"
-            yield Diagnostic("E215", f"two slots named `{part.name}`", part.span, advice)
+            advice = f"rename one; to repeat the same choice, write {code(f'{{${part.name}}}')}"
+            yield Diagnostic("E215", f"two slots are named `{part.name}`", part.span, advice)
         if part.name:
             names.add(part.name)
         try:
@@ -59,10 +59,10 @@ def _named_before(name: str, template: syntax.Template, known: Sequence[str]) ->
         if name == slot.reference.name and not slot.name:
             of = print_test(slot.reference).removeprefix("@")
             first, again = code(f"{{one:{of}}}"), code("{$one}")
-            return f"a slot that is repeated has a name: {first}, and then {again}"
+            return f"to repeat a slot, name it: {first}, and then write {again}"
     if known and name not in known:
         return nearest(name, known)
-    return f"the slot that it repeats stands before it: {code(f'{{{name}:SET}}')}"
+    return f"the slot that it repeats must come before it: {code(f'{{{name}:SET}}')}"
 
 
 def _unknown(slot: syntax.Slot, scope: syntax.RuleScope) -> Diagnostic:
@@ -83,9 +83,9 @@ def _lookups(part: syntax.Slot | syntax.SlotCopy) -> Iterator[Diagnostic]:
             rule = code(f"{anything} -> $0.{function.kind}")
             yield Diagnostic(
                 "E327",
-                f"`.{function.kind}` in a slot: it is about texts, and sentences are made of words",
+                f"`.{function.kind}` is not allowed in a slot, which holds words and no text",
                 part.span,
-                f"`sears generate` the sentences, then `sears apply` a rule to them: {rule}",
+                f"write the sentences by `sears generate` and use a rule in `sears apply`: {rule}",
             )
 
 
@@ -101,17 +101,14 @@ def sentence_findings(ruleset: Ruleset) -> Iterator[Diagnostic]:
             sizes[-1] += slot.optional
         counts.append(count := prod(sizes))
         if count > MOST_SENTENCES:
-            advice = (
-                f"at most {MOST_SENTENCES:,}; give its sets fewer members, or make two templates "
-                "of it"
-            )
-            yield Diagnostic("E324", f"a template of {count:,} sentences", template.span, advice)
+            message = f"this template stands for {count:,} sentences"
+            advice = f"at most {MOST_SENTENCES:,} are allowed; shorten its sets or split it"
+            yield Diagnostic("E324", message, template.span, advice)
     total = sum(counts)
     if total > MOST_OF_FILE and max(counts) <= MOST_SENTENCES:
-        message = f"templates of {total:,} sentences in one file"
+        message = f"the templates of this file stand for {total:,} sentences"
         advice = (
-            f"at most {MOST_OF_FILE:,}; give their sets fewer members, or put some into another "
-            "file"
+            f"at most {MOST_OF_FILE:,} are allowed; shorten their sets or move some to another file"
         )
         yield Diagnostic("E324", message, ruleset.templates[-1].span, advice)
 
@@ -134,7 +131,7 @@ def textless(
             f"{code(print_test(test, place='group'))} in the set `@{reference.name}` is a test and "
             "has no text to write"
         )
-        advice = "members that are written are words, or quoted text: `set NAME = good | nice`"
+        advice = "a set that is written needs words or quoted text: `set NAME = good | nice`"
         yield Diagnostic("E330", message, span, advice)
 
 
@@ -148,8 +145,8 @@ def check_noise(rule: syntax.Rule) -> Iterator[Diagnostic]:
         if isinstance(piece, syntax.Reference):
             yield from _functions(rule, piece)
     if rule.metadata.rate is not None and _stands_in_one_place(rule):
-        message = "`rate` of a rule that has one instance in a unit"
-        advice = "the share is of that one instance; leave the line out, or the anchor"
+        message = "this rule has one instance per unit, and `rate` applies to that one alone"
+        advice = "remove the `rate` line or the anchor"
         yield Diagnostic("W619", message, rule.span, advice)
 
 
@@ -162,9 +159,9 @@ def chain_findings(rulesets: Sequence[syntax.RuleSource]) -> list[Diagnostic]:
             if noise is not None and not _takes_any_token(rule):
                 message = f"rule {name} comes after rules that change characters"
                 advice = (
-                    "it puts noise on noise; for one kind alone take a file with its rule"
+                    "it adds noise to noise; for one kind alone, use a file with only its rule"
                     if changes_characters
-                    else "it sees changed words; put the noise last"
+                    else "it sees changed words; move the noise to the end"
                 )
                 return [Diagnostic("W620", message, help=advice, path=ruleset.path)]
             if changes_characters:
@@ -185,8 +182,8 @@ def _units(rule: syntax.Rule) -> Iterator[Diagnostic]:
             continue
         plain = (element.minimum, element.maximum) == (1, 1)
         if len(elements) > 1 or rule.antecedent != (element,) or not plain:
-            message = "`<unit>` with something beside it"
-            advice = "it is the whole antecedent, without a context: `<unit> -> $0.paraphrase`"
+            message = "`<unit>` has something beside it"
+            advice = "it must be the whole antecedent, without a context: `<unit> -> $0.paraphrase`"
             yield Diagnostic("E325", message, element.span or rule.span, advice)
 
 
@@ -195,12 +192,12 @@ def _functions(rule: syntax.Rule, piece: syntax.Reference) -> Iterator[Diagnosti
     if "paraphrase" in kinds and not (piece.target in {0, 1} and is_unit(rule)):
         yield Diagnostic(
             "E327",
-            "a paraphrase of less than a whole unit",
+            "`.paraphrase` needs a whole unit",
             piece.span or rule.span,
-            "write `<unit> -> $0.paraphrase`; `option unit = sentence` makes it one of sentences",
+            "write `<unit> -> $0.paraphrase`; `option unit = sentence` makes each sentence one",
         )
     if "neighbor" in kinds and _most_tokens(rule, piece.target) > 1:
-        message = f"`.neighbor` needs one token, `${piece.target}` can be several"
+        message = f"`.neighbor` needs one token, but `${piece.target}` can be several"
         advice = "name the word inside: `(DET? x:NOUN) -> $x.neighbor`"
         yield Diagnostic("E327", message, piece.span or rule.span, advice)
 

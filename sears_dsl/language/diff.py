@@ -134,7 +134,7 @@ def settings_difference(old: Mapping[str, str], new: Mapping[str, str]) -> str:
 
     Example:
         >>> settings_difference({"set WH": "aa"}, {"set WH": "bb", "option case": "exact"})
-        'option case was smart, set WH was another one'
+        'option case was smart, set WH was different'
     """
     usual = {f"option {each.name}": str(each.default) for each in fields(Options)}
     words = []
@@ -142,7 +142,7 @@ def settings_difference(old: Mapping[str, str], new: Mapping[str, str]) -> str:
         was = old.get(name, usual.get(name, "not given"))
         if was != new.get(name, usual.get(name, "not given")):
             words.append(
-                f"{name} was another one" if name.startswith("set ") else f"{name} was {was}"
+                f"{name} was different" if name.startswith("set ") else f"{name} was {was}"
             )
     return ", ".join(words)
 

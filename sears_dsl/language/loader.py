@@ -202,17 +202,17 @@ class _Assembly:
             elif isinstance(node, syntax.HeaderLine):
                 if self._header is not None:
                     self._add(
-                        "E315", "a second `ruleset` statement", node.span, "a file is one ruleset"
+                        "E315", "this file has two rulesets", node.span, "a file holds one ruleset"
                     )
                 elif body or self._first_spans:
-                    hint = "it comes first, after `sear 1` if there is one"
-                    self._add("E314", "`ruleset` after other statements", node.span, hint)
+                    hint = "it must come first, after `sear 1` if there is one"
+                    self._add("E314", "`ruleset` comes after other statements", node.span, hint)
                 self._header = node
             else:
                 if body:
                     word = "import" if isinstance(node, syntax.ImportLine) else "option"
                     hint = "the order is: sear, ruleset, imports and options, sets and rules"
-                    self._add("E314", f"`{word}` after sets or rules", node.span, hint)
+                    self._add("E314", f"`{word}` comes after sets or rules", node.span, hint)
                 if isinstance(node, syntax.ImportLine):
                     self._import(node)
                 else:
@@ -220,11 +220,12 @@ class _Assembly:
 
     def _version(self, node: syntax.VersionLine, position: int) -> None:
         if position:
-            hint = "the version of the language stands on the first line"
-            self._add("E314", "`sear` after other statements", node.span, hint)
+            hint = "the language version belongs on the first line"
+            self._add("E314", "`sear` comes after other statements", node.span, hint)
         if node.version != "1":
             hint = "this installation reads version 1; install a newer sears-dsl"
-            self._add("E504", f"version {node.version} of the language", node.span, hint)
+            message = f"this file needs version {node.version} of the language"
+            self._add("E504", message, node.span, hint)
 
     def _option(self, node: syntax.OptionLine) -> None:
         if node.name not in syntax.OPTION_NAMES:
@@ -239,7 +240,7 @@ class _Assembly:
             self._add("E211", message, node.value_span, nearest(node.value, values))
             return
         if node.name == "language" and not _LANGUAGE.fullmatch(node.value):
-            hint = "languages have short codes, as in `option language = en`"
+            hint = "use a short language code, as in `option language = en`"
             self._add("E211", f"`{node.value}` is not a language code", node.value_span, hint)
             return
         self._first_spans.setdefault("option", node.span)
@@ -249,8 +250,8 @@ class _Assembly:
         default, options = syntax.Options(), syntax.Options(**self._options)
         for name in ("tagset", "repair"):
             if options.language != "en" and getattr(options, name) != getattr(default, name):
-                what = f"option `{name} = {getattr(options, name)}` is about English"
-                code, message, hint = english_only(what, options, "leave it out")
+                what = f"option `{name} = {getattr(options, name)}` works only in English"
+                code, message, hint = english_only(what, options, "remove it")
                 self._add(code, message, self._first_spans["option"], hint)
         return options
 
@@ -267,14 +268,14 @@ class _Assembly:
     def _import(self, node: syntax.ImportLine) -> None:
         self._first_spans.setdefault("import", node.span)
         if any(each.name == node.name for each in self._imports):
-            hint = "give one of them another name"
+            hint = "rename one of them"
             self._add("E405", f"two imports are named `{node.name}`", node.span, hint)
             return
         here = Path(self._path)
         self._broken.add(f"{node.name}.")
         if not here.is_file():
-            message = f"`{node.path}` is looked for beside a file, and this is none"
-            self._add("E401", message, node.span, "save the rules to a file and load that")
+            message = f"`{node.path}` is relative to a file, but these rules are not in one"
+            self._add("E401", message, node.span, "save the rules to a file and load it")
             return
         ruleset = self._imported(node, here.parent / node.path, (*self._importing, here.resolve()))
         if ruleset is not None:
@@ -293,15 +294,15 @@ class _Assembly:
         number = ""
         if self._folder is not None and not target.is_relative_to(self._folder):
             number = "E408"
-            message = f"`{node.path}` lies outside of {self._folder}, the folder of the first file"
-            hint = "move it there; --allow-imports-outside allows it, in Python "
-            hint += "load(..., allow_imports_outside=True)"
+            message = f"`{node.path}` is outside {self._folder}, the folder of the first file"
+            hint = "move it there, or allow it with --allow-imports-outside (in Python: "
+            hint += "load(..., allow_imports_outside=True))"
         elif target in chain:
             names = [each.name for each in (*chain[chain.index(target) :], target)]
-            number, message = "E402", "imports in a circle: " + " → ".join(names)
+            number, message = "E402", "the imports form a circle: " + " → ".join(names)
             hint = "move the shared sets to a file of their own"
         elif len(chain) > _DEEPEST_IMPORT:
-            number, message = "E409", f"imports nested deeper than {_DEEPEST_IMPORT} files"
+            number, message = "E409", f"imports are nested more than {_DEEPEST_IMPORT} files deep"
             hint = "import the file that defines the set, not one that imports it"
         if number:
             self._add(number, message, node.span, hint)
@@ -333,7 +334,7 @@ class _Assembly:
                 for number, message, hint in check_test(member, self):
                     self._add(number, message, definition.span, hint)
         for circle in sets_in_order(self._sets)[1]:
-            message = "sets in a circle: " + " → ".join(circle)
+            message = "the sets form a circle: " + " → ".join(circle)
             self._add("E313", message, self._sets[circle[0]].span, "a set cannot contain itself")
 
     def _check_ids(
@@ -342,7 +343,7 @@ class _Assembly:
         lines: dict[str, int] = {}
         for name, node in zip(names, nodes, strict=True):
             if name in lines:
-                advice = f"the first is on line {lines[name]}; change one"
+                advice = f"the first is on line {lines[name]}; rename one of them"
                 self._add("E310", f"two {what} have the id `{name}`", node.span, advice)
             elif name is not None:
                 lines[name] = node.span.line if node.span else 0
@@ -356,13 +357,13 @@ class _Assembly:
             first = bodies.setdefault(body, rule)
             if first is not rule:
                 if rule.name is None and first.name is None:
-                    code, message = "E311", "the same rule twice"
+                    code, message = "E311", "this rule is already in the file"
                 else:
-                    code, message = "W606", "the same rule under another id"
+                    code, message = "W606", "this rule is already in the file under another id"
                 place = first.span.line if first.span else 0
-                hint = f"it stands on line {place} already: {print_rule(rule)}"
+                hint = f"see line {place}: {print_rule(rule)}"
                 if code == "E311" and rule.metadata != first.metadata:
-                    hint += "\nwhere both are meant, name each: `rule ID: ANTECEDENT -> CONSEQUENT`"
+                    hint += "\nto keep both, give each an id: `rule ID: ANTECEDENT -> CONSEQUENT`"
                 self._add(code, message, rule.span, hint)
 
 
@@ -371,8 +372,8 @@ def _sizes(ruleset: Ruleset) -> Iterator[Diagnostic]:
     spans = {definition.name: definition.span for definition in ruleset.sets}
     for name, depth in ruleset.set_depths.items():
         if depth > DEEPEST:
-            message = f"set `{name}` contains sets nested deeper than {DEEPEST}"
-            advice = "list the members of the innermost sets in one"
+            message = f"set `{name}` contains sets nested more than {DEEPEST} deep"
+            advice = "merge the innermost sets into one"
             yield Diagnostic("E320", message, spans[name], advice)
             return
     for name, size in ruleset.set_sizes.items():
@@ -400,10 +401,10 @@ def _options_of_imports(ruleset: Ruleset) -> Iterator[Diagnostic]:
             own, other = getattr(ruleset.options, name), getattr(each.ruleset.options, name)
             if name in stated and own != other:
                 message = (
-                    f"`{each.path}` states `option {name} = {other}`; here it is read under "
+                    f"`{each.path}` states `option {name} = {other}`; but is read here under "
                     f"{name} = {own}"
                 )
-                hint = f"the options of the file with the rules count: `option {name} = {other}`"
+                hint = f"the options beside the rules apply; add there: `option {name} = {other}`"
                 yield Diagnostic("W617", message, each.span, hint)
         if each.ruleset.options.tagset == ruleset.options.tagset:
             continue
@@ -419,9 +420,10 @@ def _commented_rules(lines: Sequence[str]) -> Iterator[Diagnostic]:
     """W625: a comment that looks like a rule, in a file without rules."""
     for number, line in enumerate(lines, start=1):
         if _RULE_IN_COMMENT.match(line):
-            hint = 'take the hash away; a rule about the hash quotes it: `"#" -> number`'
+            hint = 'remove the hash; in a rule about the hash, quote it: `"#" -> number`'
             place = Span(number, 1, len(line) + 1)
-            yield Diagnostic("W625", "a comment with an arrow, and no rule", place, hint)
+            message = "this file has no rules, and this comment looks like one"
+            yield Diagnostic("W625", message, place, hint)
             return
 
 
@@ -437,7 +439,7 @@ def _usage(ruleset: Ruleset, lines: Sequence[str]) -> Iterator[Diagnostic]:
     for definition in unused_sets(ruleset):
         advice, message = "delete it", f"set `{definition.name}` is not used"
         if any(_mentions(template, definition.name) for template in ruleset.templates):
-            advice = f"a template writes it in braces: {code(f'{{{definition.name}}}')}"
+            advice = f"in a template, write it in braces: {code(f'{{{definition.name}}}')}"
         yield Diagnostic("W603", message, definition.span, advice)
     modules = {reference.module for reference in _references(ruleset)}
     for each in ruleset.imports:
@@ -455,10 +457,10 @@ def _missing_tests(rule: syntax.Rule | syntax.Template) -> Iterator[Diagnostic]:
     silent = [test.expected is None for test in rule.metadata.tests]
     kind, out = ("rule", "out") if isinstance(rule, syntax.Rule) else ("template", "label")
     if all(silent):
-        message = f"a published {kind} without a test that fires"
+        message = f"this published {kind} has no test that fires"
         yield Diagnostic("W601", message, rule.span, f'write `test "in" => "{out}"` under it')
     if not any(silent):
-        message = f"a published {kind} without a test that stays silent"
+        message = f"this published {kind} has no test that stays silent"
         yield Diagnostic("W602", message, rule.span, 'write `test "in" => none` under it')
 
 
@@ -533,8 +535,7 @@ def parse(text: str, *, path: str = "<rules>", allow_imports_outside: bool = Fal
     check_text(
         text,
         meant="the text of rules",
-        help="write them as a string: sears.parse('movie -> film'); sears.load('a.sear') reads a "
-        "file",
+        help="give a string: sears.parse('movie -> film'); to read a file: sears.load('a.sear')",
     )
     strange = no_rules(text, path)
     if strange is not None:

@@ -231,7 +231,7 @@ def causes_of_no_rewrite(rules: Iterable[syntax.Rule]) -> str:
     Example:
         >>> from sears_dsl.language.loader import parse
         >>> causes_of_no_rewrite(parse("film -> $1.homoglyph").rules)
-        'no character there can change so'
+        'no character there can change this way'
         >>> causes_of_no_rewrite(parse("VERB -> $1.VBD / __ NOUN\nNOUN -> $1.neighbor").rules)
         'no single inflected form fits or the word has no neighbour'
     """
@@ -242,7 +242,8 @@ def causes_of_no_rewrite(rules: Iterable[syntax.Rule]) -> str:
         "no single inflected form fits": inflecting or called & {*syntax.INFLECTIONS},
         "the word has no neighbour": "neighbor" in called,
         "there is no paraphrase": "paraphrase" in called,
-        "no character there can change so": called & {"homoglyph", "typo", *syntax.TYPING_KINDS},
+        "no character there can change this way": called
+        & {"homoglyph", "typo", *syntax.TYPING_KINDS},
     }
     known = " or ".join(cause for cause, there in causes.items() if there)
-    return known or "the new text is the old one or cannot stand there"
+    return known or "the new text is the old one or does not fit there"

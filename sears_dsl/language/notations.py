@@ -76,10 +76,10 @@ def _halves(rule: syntax.Rule) -> Iterator[Diagnostic]:
         copied = not targets.isdisjoint((0, place, element.name)) or _is_one(body, tags)
         goes = _is_one(body, _NOT) and not (copied or is_written)
         if goes and stays and (before is None or _is_one(before, _AUXILIARIES)):
-            message = "where `n't` goes, the `ca` of can't, `wo` of won't and `sha` of shan't stay"
+            message = "replacing `n't` leaves the `ca` of can't, `wo` of won't and `sha` of shan't"
             advice = (
                 "write `can't -> can not`, `won't -> will not`, `shan't -> shall not`\n"
-                "and leave them out elsewhere: `n't -> not / !/ai|ca|wo|sha/i __`"
+                "and exclude them elsewhere: `n't -> not / !/ai|ca|wo|sha/i __`"
             )
             yield Diagnostic("W624", message, element.span or rule.span, advice)
         before, stays = body, copied
@@ -139,23 +139,24 @@ def _among(literal: syntax.Literal, before: object, after: object) -> Iterator[P
         return
     if text == "!" and before is None and word_after and not isinstance(after, syntax.Anchor):
         operand = print_test(after) if isinstance(after, syntax.Literal | syntax.Tag) else "NOUN"
-        number, message = "W614", "`!` with a space behind it is an exclamation mark"
-        advice = f"a negation is glued to its operand: {code('!' + operand)}"
+        number, message = "W614", "`!` followed by a space is an exclamation mark"
+        advice = f"to negate, put it right before its operand: {code('!' + operand)}"
     elif text in {"...", "…"} and between:
-        number, message = "W607", f"`{text}` stands for its dots, not for what lies between"
-        advice = "up to eight tokens of any kind are `_{0,8}`"
+        number, message = "W607", f"`{text}` matches its dots, not what lies between"
+        advice = "for up to eight tokens of any kind, write `_{0,8}`"
     elif text == "*" and between:
-        number, message = "W607", "`*` is looked for as it stands, not as any token"
-        advice = "any token is `_`, and some are `_{0,8}`"
+        number, message = "W607", "`*` is matched literally, not as any token"
+        advice = "for any token, write `_`; for several, `_{0,8}`"
     elif text == "|" and between:
         number = "W612"
-        message = "`|` with spaces around it is a literal: three tokens are looked for"
-        advice = "a choice stands in parentheses: `(a|b)`"
+        message = "`|` between spaces is a literal, so this matches three tokens"
+        advice = "put alternatives in parentheses: `(a|b)`"
     elif text == "&" and between and _may_be_joined(before, after):
         number = "W608"
-        message = "`&` outside brackets is a literal: three tokens are looked for"
+        message = "`&` outside brackets is a literal, so this matches three tokens"
         advice = (
-            "several tests on one token are `[lemma=be & tag=VBZ]`; a pattern cannot be one of them"
+            "for several tests on one token, write `[lemma=be & tag=VBZ]`; a pattern cannot be one "
+            "of them"
         )
     elif (
         text == "="
@@ -164,9 +165,9 @@ def _among(literal: syntax.Literal, before: object, after: object) -> Iterator[P
         and (before.text in get_args(syntax.AttributeName))
     ):
         number = "W608"
-        message = "`=` with spaces around it is a literal: three tokens are looked for"
+        message = "`=` between spaces is a literal, so this matches three tokens"
         value = print_test(after) if isinstance(after, syntax.Literal | syntax.Tag) else "be"
-        advice = f"a test has no spaces: {code(f'{before.text}={value}')}"
+        advice = f"write the test without spaces: {code(f'{before.text}={value}')}"
     else:
         return
     yield number, message, f"{advice}\n{as_text(text)}"
@@ -202,8 +203,8 @@ def _carets(rule: syntax.Rule) -> Iterator[Diagnostic]:
         for sign, anchor in (("^", "<s>"), ("$", "</s>"))[: 1 if last is None else 2]:
             place = elements[0 if sign == "^" else -1].span or rule.span
             side = "start" if sign == "^" else "end"
-            message = f"`{sign}` is looked for as it stands, not as the {side} of the unit"
-            advice = f"the {side} of the unit is `{anchor}`\n{as_text(sign)}"
+            message = f"`{sign}` is matched literally, not as the {side} of the unit"
+            advice = f"for the {side} of the unit, write `{anchor}`\n{as_text(sign)}"
             yield Diagnostic("W607", message, place, advice)
 
 
@@ -236,9 +237,9 @@ def _test(
 def _value(test: syntax.AttributeTest, span: Span | None) -> Iterator[Diagnostic]:
     yield from _decomposed(test.value, "value", span)
     if test.attribute in {"text", "lower", "lemma"} and _PATTERN.fullmatch(test.value):
-        message = f"{test.attribute}={test.value} compares with these very characters"
+        message = f"{test.attribute}={test.value} compares literally, not as a pattern"
         advice = (
-            f"a pattern is an element of its own, not joined with other tests: "
+            "a pattern is an element of its own, which cannot be joined with other tests: "
             f"{_pattern(test.value.removesuffix('i').strip('/'))}"
         )
         yield Diagnostic("W608", message, span, advice)
@@ -251,15 +252,15 @@ def _word(text: str, tagset: syntax.TagsetOption) -> Iterator[Problem]:
         start, end = _STARTS.match(text) is not None, _ENDS.search(text) is not None
         word = print_test(syntax.Literal(text[start : len(text) - end]))
         anchored = " ".join((*["<s>"] * start, word, *["</s>"] * end))
-        message = f"`{text}` is looked for as it stands, its anchor too"
-        advice = f"the start of the unit is `<s>`, its end `</s>`: {code(anchored)}"
+        message = f"`{text}` is matched literally, including its anchor"
+        advice = f"for the start of the unit write `<s>`, for its end `</s>`: {code(anchored)}"
     elif repeated:
         least = "1" if repeated[2] == "+" else "0"
         written = code(f"{repeated[1]}{{{least},8}}")
-        message = f"`{text}` is looked for as it stands, with its `{repeated[2]}`"
-        advice = f"an element is repeated by {written}, at most eight times"
+        message = f"`{text}` is matched literally, including its `{repeated[2]}`"
+        advice = f"to repeat an element at most eight times, write {written}"
     elif _ANYTHING.fullmatch(text) or _ESCAPE.search(text):
-        message = f"`{text}` is looked for as it stands, not as a regular expression"
+        message = f"`{text}` is matched literally, not as a regular expression"
         advice = _as_pattern(text)
     else:
         if text.lower() in _LOWER_TAGS:
@@ -270,15 +271,15 @@ def _word(text: str, tagset: syntax.TagsetOption) -> Iterator[Problem]:
 
 
 def _small_tag(text: str, tag: str, quoted: str) -> Problem:
-    advice = f"a tag is written in capitals: {code(tag)}\nthe word is quoted: {code(quoted)}"
+    advice = f"for the tag, write capitals: {code(tag)}\nfor the word, quote it: {code(quoted)}"
     return "W609", f"`{text}` is a word here, not the tag `{tag}`", advice
 
 
 def _as_pattern(text: str) -> str:
     if text in {".*", ".+"}:
-        return "up to eight tokens of any kind are `_{0,8}`"
+        return "for up to eight tokens of any kind, write `_{0,8}`"
     pattern = _pattern(f".{text}" if text[0] == "*" else text)
-    return f"a pattern stands between slashes, and is about one token: {pattern}"
+    return f"write a pattern between slashes; it matches one token: {pattern}"
 
 
 def _pattern(text: str) -> str:
@@ -314,10 +315,10 @@ def _quotation_marks(
         inner = whole[first[0] in _CLOSING : len(whole) - closes]
         if any(map(str.isalnum, inner)):
             marked = " ".join(code(quote(each)) for each, _ in bare[start : number + 1])
-            message = f"the quotation marks of `{whole}` are taken as they stand"
+            message = f"the quotation marks of `{whole}` are taken literally"
             advice = (
-                f"only straight double marks quote: {code(quote(inner))}\n"
-                f"with its marks it is written {marked}"
+                f"to quote, use straight double marks: {code(quote(inner))}\n"
+                f"to keep these marks, write {marked}"
             )
             yield Diagnostic("W610", message, bare[start][1], advice)
         opened = None
@@ -334,7 +335,7 @@ def _decomposed(text: str, what: str, span: Span | None) -> Iterator[Diagnostic]
     if normal != text:
         yield Diagnostic(
             "W615",
-            f"a {what} with decomposed characters; it never meets `{normal}` as most texts have it",
+            f"this {what} has decomposed characters and never matches the usual `{normal}`",
             span,
             "characters are compared one by one; write the composed form: "
             + (_pattern(normal) if what == "pattern" else code(quote(normal))),
@@ -357,7 +358,7 @@ def _consequent(rule: syntax.Rule) -> Iterator[Diagnostic]:
                         f"`{piece.text}` is written as a word, not as what the element "
                         f"`{piece.text}:` matched",
                         span,
-                        f"what an element matched is {code('$' + piece.text)}\n"
+                        f"to copy what it matched, write {code('$' + piece.text)}\n"
                         f"{as_text(piece.text)}",
                     )
         previous = piece
@@ -371,7 +372,7 @@ def _text(
     copied, name = _NUMBERED.search(text) or _PERCENT.fullmatch(text), _NAMED.fullmatch(text)
     called = _CALLED.fullmatch(text)
     behind = previous if piece.glued and isinstance(previous, syntax.Reference) else None
-    number, message = "W613", f"`{text}` is written as it stands"
+    number, message = "W613", f"`{text}` is written literally"
     as_it_is = as_text(text)
     if text.startswith(("//", "/*", "*/")):
         number, message = "W611", f"`{text}` is written into the text"
@@ -383,42 +384,42 @@ def _text(
         written = "$" + (name[1] if name and name[1] in names else copied[1] if copied else "1")
         written = code(written if written != "$0" or rule.antecedent else "$1")
         advice = (
-            f"what an element matched is {written}, the whole of it; parts of a word cannot be "
+            f"to copy all that an element matched, write {written}; a part of a word cannot be "
             "copied"
         )
     elif behind and text[0].isalpha() and text not in {"n't", "n’t"}:
         target, inflection = f"${behind.target}", _SUFFIXES.get(text, "VBD")
-        message = f"`{target}` is the whole of what was matched, and `{text}` is put behind it"
-        advice = f"an inflection is {code(f'{target}.{inflection}')}"
-        as_it_is = f"text that is joined is quoted: {code(target + quote(text))}"
+        message = f"`{target}` is all that was matched, and `{text}` is appended to it"
+        advice = f"to inflect it, write {code(f'{target}.{inflection}')}"
+        as_it_is = f"to append the text, quote it: {code(target + quote(text))}"
     elif called and called[2].lower() == "as":
         message += ": `.as` needs the word whose form it takes"
         form = code(f"{called[1]}.as($1)")
-        advice = f"{code(called[1])} in the form of what an element matched is {form}"
+        advice = f"to give {code(called[1])} the form of an element, write {form}"
     elif called and called[2] in {*syntax.FUNCTIONS, *_CALLS}:
-        message += ": functions are those of references"
+        message += ": only references have functions"
         function = code(f"$1.{called[2] if called[2] in syntax.FUNCTIONS else 'upper'}")
         advice = (
-            f"what an element matched is changed by {function}, and another word takes its form by "
+            f"to change what an element matched, write {function}; to give a word its form, write "
             + code(f"{called[1]}.as($1)")
         )
     elif text == "()" and behind:
         message = "`()` is written into the text: a function has no parentheses"
-        advice = "write it as in `$1.upper`"
+        advice = "write it like `$1.upper`"
     elif text == "(" and behind and behind.functions:
         message = "`(` is written into the text: an amount has no spaces"
-        advice = "write it as in `$1.swap(2)`"
+        advice = "write it like `$1.swap(2)`"
     elif text[0] == "." and text[1:] in syntax.FUNCTIONS and previous is not None:
-        message = f"`{text}` with a space before it is written as it stands"
-        advice = f"a function is glued to its reference: {code('$1' + text)}"
+        message = f"`{text}` after a space is written literally"
+        advice = f"put a function right after its reference: {code('$1' + text)}"
     elif (
         text[0] == "?"
         and piece.glued
         and isinstance(previous, syntax.TagCopy)
         and any(e.body == syntax.Tag(previous.tag) and e.minimum == 0 for e in rule.antecedent)
     ):
-        message = f"`?` is written behind `{previous.tag}`: a consequent has no quantifiers"
-        advice = f"an optional element that is not there is copied as nothing: {code(previous.tag)}"
+        message = f"`?` is written after `{previous.tag}`: a consequent has no quantifiers"
+        advice = f"an optional element that is absent is copied as nothing: {code(previous.tag)}"
         as_it_is = f"to mean the text itself, quote it: {code(previous.tag + quote(text))}"
     elif text.lower() in _LOWER_TAGS and any(
         element.body == syntax.Tag(text.upper()) for element in rule.antecedent
@@ -427,7 +428,7 @@ def _text(
         return
     elif place and not piece.glued and _MARKS.fullmatch(text) and not _spaced(text, place, rule):
         number, message = "W616", f"`{text}` is written with a space before it"
-        advice = f"glued it follows the word: `word{text}`, `$1{text}`"
+        advice = f"to write no space, glue it: `word{text}`, `$1{text}`"
         as_it_is = f"to keep the space, quote it: {code(quote(text))}"
     else:
         return

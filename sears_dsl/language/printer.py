@@ -246,7 +246,7 @@ def _piece(
         if swallowed:
             raise UsageError(
                 f"the tag `{piece.tag}` glued to a tag or a name cannot be written",
-                help="put a space or a text between them",
+                help="put a space or text between them",
             )
         return piece.tag
     if isinstance(piece, syntax.Drawn):

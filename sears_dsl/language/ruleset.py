@@ -156,7 +156,7 @@ class Ruleset:
             return self._with(dict.fromkeys(self[each] for each in place))
         if isinstance(place, bool) or not isinstance(place, int | str):
             raise TypeError(
-                f"rules have a number or an id, not the type {type(place).__name__}: rules[0], "
+                f"rules are found by number or id, not by a {type(place).__name__}: rules[0], "
                 "rules['wh-which']"
             )
         if isinstance(place, int):
@@ -189,7 +189,7 @@ class Ruleset:
         r"""The rules of both in one ruleset; a rule that both have stands in it once.
 
         Raises:
-            UsageError: they are read under different options, or a name means different things in
+            UsageError: their options differ, or a name means different things in
                 them. Functions that take rules accept both in a list.
 
         Example:
@@ -200,20 +200,20 @@ class Ruleset:
         if not isinstance(other, Ruleset):
             return NotImplemented
         if self.options != other.options:
-            raise _cannot_join(self, other, "they are read under different options")
+            raise _cannot_join(self, other, "their options differ")
         for kind, one, two in (
             ("set", self.written_sets, other.written_sets),
             ("import", self._imported, other._imported),
         ):
             for name in one.keys() & two.keys():
                 if one[name] != two[name]:
-                    raise _cannot_join(self, other, f"both have the {kind} {name}, which differs")
+                    raise _cannot_join(self, other, f"both define the {kind} {name}, differently")
         known = set(self.rules)
         added = tuple(rule for rule in other.rules if rule not in known)
         names = {rule.name for rule in self.rules} - {None}
         for rule in added:
             if rule.name in names:
-                raise _cannot_join(self, other, f"both have a rule {rule.name}, which differs")
+                raise _cannot_join(self, other, f"both define the rule {rule.name}, differently")
         same = (self.name, self.version) == (other.name, other.version)
         return Ruleset(
             (*self.rules, *added),
@@ -265,14 +265,14 @@ class Ruleset:
         file = Path(path)
         if file.suffix != ".sear":
             raise UsageError(
-                f"{file} is not a name for a ruleset", help=f"write {file.stem or 'rules'}.sear"
+                f"{file} is not a valid name for a ruleset",
+                help=f"write {file.stem or 'rules'}.sear",
             )
         beside = Path(self.path).absolute().parent
         if self.imports and file.absolute().parent != beside:
             raise UsageError(
-                f"the ruleset imports {self.imports[0].path}, which {file} would look for beside "
-                "itself",
-                help=f"write it into {beside}",
+                f"the ruleset imports {self.imports[0].path}, which is not in the folder of {file}",
+                help=f"write it to {beside}",
             )
         write_atomically(file, self.format().encode("utf-8"))
 
@@ -471,8 +471,8 @@ def _shortened(text: str) -> str:
 def _cannot_join(one: Ruleset, other: Ruleset, why: str) -> UsageError:
     names = [each.name or each.path for each in (one, other)]
     return UsageError(
-        f"{names[0]} and {names[1]} cannot be one ruleset: {why}",
-        help="give both in a list: sears.apply(data, [one, other])",
+        f"{names[0]} and {names[1]} cannot be merged into one ruleset: {why}",
+        help="pass both in a list: sears.apply(data, [one, other])",
     )
 
 

@@ -99,7 +99,7 @@ def nearest(word: str, known: Iterable[str]) -> str:
         >>> nearest("NUON", ["NOUN", "VERB"])
         'did you mean NOUN?'
         >>> nearest("qqq", ["smart", "exact"])
-        'there are: exact, smart'
+        'choose one of: exact, smart'
     """
     choices = sorted(known)
     by_fold: dict[str, str] = {}
@@ -108,7 +108,7 @@ def nearest(word: str, known: Iterable[str]) -> str:
     close = difflib.get_close_matches(word.casefold(), by_fold, n=1, cutoff=0.5)
     if close:
         return f"did you mean {by_fold[close[0]]}?"
-    return "there are: " + ", ".join(choices) if choices else ""
+    return "choose one of: " + ", ".join(choices) if choices else ""
 
 
 def quote(text: str) -> str:
@@ -177,24 +177,26 @@ def objection(text: str, place: WordPlace) -> Objection | None:
     if _PLAIN.fullmatch(text) and text != "X":
         return None
     if not text:
-        return Objection("E105", "an empty literal", "a literal has at least one character")
+        return Objection("E105", "this literal is empty", "a literal needs at least one character")
     strange = strange_character(text)
     if strange or " " in text or '"' in text or "\t" in text:
         met = strange[1] if strange else "a space or a quotation mark"
-        return Objection("E115", f"{met} in a bare word", f"quote it: {code(quote(text))}")
+        message = f"{met} is not allowed in a bare word"
+        return Objection("E115", message, f"quote it: {code(quote(text))}")
     either = as_text(text)
     if text == "->" and place == "consequent":
-        return Objection("E103", "a second arrow", either)
+        return Objection("E103", "a rule has only one arrow", either)
     notation = _notation(text) if place == "consequent" else None
     if notation:
         advice = "a consequent holds text, references such as `$1`, and tags of the antecedent"
-        return Objection("E119", f"{notation} in the consequent", f"{advice}\n{either}")
+        message = f"{notation} is not allowed in the consequent"
+        return Objection("E119", message, f"{advice}\n{either}")
     if text in _MARKS:
-        message = f"`{text}` stands for {_MARKS[text]}, it is not a literal here"
+        message = f"`{text}` means {_MARKS[text]} here, not the text itself"
         return Objection("E105", message, either)
     if text in WHITESPACE_TAGS:
         message = f"`{text}` is the tag of white space, which is not a token here"
-        return Objection("E203", message, f"leave it out; {either}")
+        return Objection("E203", message, f"remove it; {either}")
     caps = "X" if text == "X" else tag_like(text)
     if caps is not None:
         if caps == text:
@@ -219,7 +221,7 @@ def _beside_tag(text: str, tag: str, place: WordPlace, either: str) -> str:
     if place != "consequent" and rest in {"+", "*"}:
         known = tag in FINE or (tag in COARSE["ud2"] and tag in COARSE["sears2018"])
         repeated = f"{tag if known else 'NOUN'}{{{'1' if rest == '+' else '0'},8}}"
-        return f"an element is repeated by braces, at most eight times: {code(repeated)}\n{either}"
+        return f"to repeat an element at most eight times, use braces: {code(repeated)}\n{either}"
     word, dot, function = text.partition(".")
     if place == "consequent" and dot and word == tag:
         function = function if function in FUNCTIONS else "upper"
@@ -227,7 +229,7 @@ def _beside_tag(text: str, tag: str, place: WordPlace, either: str) -> str:
     near = difflib.get_close_matches(function, INFLECTIONS, n=1, cutoff=_NEAR)
     inflects = function == "AS" or bool(near)
     if place == "consequent" and inflects and re.fullmatch("[a-z]+", word):
-        return f"a word is inflected like an element: {code(word + '.as($1)')}\n{either}"
+        return f"to inflect a word like an element, write {code(word + '.as($1)')}\n{either}"
     return f"put a space beside the tag; {either}"
 
 
@@ -250,7 +252,7 @@ def _punctuation(text: str, place: WordPlace, either: str) -> Objection | None:
     if place == "consequent":
         return None
     if place == "group" and set(text) & set("()|"):
-        return Objection("E106", f"`{text}` in a group", either)
+        return Objection("E106", f"`{text}` is not allowed in a group", either)
     if len(text) == 1:
         return None
     if text[-1] == "?":
@@ -271,18 +273,18 @@ def _mixed(text: str, place: WordPlace, either: str) -> Objection | None:
     first = text[0]
     inner = next((character for character in text if character in "()[]{}|?"), None)
     if inner:
-        return Objection("E105", f"`{inner}` inside the word `{text}`", either)
+        return Objection("E105", f"the word `{text}` contains `{inner}`", either)
     if first == "$" and place != "consequent" and _REFERENCE.match(text):
-        return Objection("E119", "a reference in the antecedent", either)
+        return Objection("E119", "a reference is not allowed in the antecedent", either)
     if first in _OPERATOR_START and (first != "$" or _REFERENCE.match(text)):
         return Objection("E105", f"`{first}` {_OPERATOR_START[first]}", either)
     if first == "<" and text[-1] == ">":
-        advice = f"a tag stands without them, anchors are `<s>` and `</s>`\n{either}"
+        advice = f"a tag is written without < and >; the anchors are `<s>` and `</s>`\n{either}"
         return Objection("E105", f"`{text}` is not an anchor", advice)
     attribute = _ATTRIBUTE.match(text)
     if place == "consequent":
         if attribute and attribute[0].rstrip("!=") in {"text", "lower", "lemma", "pos", "tag"}:
-            return Objection("E119", f"`{text}` tests a token, it is not text", either)
+            return Objection("E119", f"`{text}` tests a token and is not text", either)
         if _REFERENCE.search(text):
             return Objection("E105", f"`{text}` contains a reference", either)
         return None
@@ -290,10 +292,10 @@ def _mixed(text: str, place: WordPlace, either: str) -> Objection | None:
         return Objection("E105", f"`{text}` looks like a test of an attribute", either)
     capture = _CAPTURE.match(text)
     if text == "rule:":
-        advice = f"write `rule ID: movie -> film`, or leave the word out\n{either}"
-        return Objection("E118", "`rule:` without an id behind `rule`", advice)
+        advice = f"write `rule ID: movie -> film`, or remove the word\n{either}"
+        return Objection("E118", "`rule:` has no id after `rule`", advice)
     if capture:
-        message = f"`{capture[0]}` names the element that is glued to it"
+        message = f"`{capture[0]}` is a name, but no element is glued to it"
         advice = f"write {code(capture[0] + 'NOUN')} without a space\n{either}"
         return Objection("E118", message, advice)
     return None

@@ -145,11 +145,11 @@ def renamed(text: str, path: str, line: int, column: int, *, new: str) -> list[N
     own = None if occurrence is None else occurrence[0].partition(".")[0]
     known = {defined[1] for line in text.split("\n") if (defined := _DEFINED.match(line))}
     if own is None or own not in known:
-        raise UsageError("no set of this file stands here", help="imported ones are renamed there")
+        raise UsageError("there is no set of this file here", help="rename others in their file")
     if new in known:
         raise UsageError(f"{new!r} is the name of another set", help="choose another name")
     if not _NAME.fullmatch(new):
-        raise UsageError(f"{new!r} is not a name of a set", help="names are letters, digits and _")
+        raise UsageError(f"{new!r} is not a valid name", help="use only letters, digits and _")
     places = [
         NameSpan(place.line, place.start, place.start + len(own))
         for name, place in names(text)
@@ -277,12 +277,12 @@ def _same(one: Diagnostic, other: Diagnostic) -> bool:
 
 # ---------------------------------------------------------------- places
 
-_AMOUNTS = "; `(2)` in two places, `(25%)` of all the text that it is given"
+_AMOUNTS = "; `(2)` changes two places, `(25%)` a share of the characters"
 _HOW_TO_WRITE = {
-    **dict.fromkeys(syntax.INFLECTIONS, ", where there is just one"),
+    **dict.fromkeys(syntax.INFLECTIONS, ", if there is exactly one"),
     **dict.fromkeys(("homoglyph", *syntax.TYPING_KINDS, "typo"), _AMOUNTS),
     "neighbor": ", by cosine; `option vectors` names the vectors",
-    "paraphrase": ": the best one of a whole unit, that differs in a word",
+    "paraphrase": ": the best one of a whole unit that differs in at least one word",
 }
 
 FUNCTION_HELP = {
@@ -293,14 +293,14 @@ FUNCTION_HELP = {
 METADATA_HELP = {
     "expect": "what a model should do on the rewritten row: `same`, `flip` or `label NAME`",
     "label": "the label of a template's sentences",
-    "rate": "the share of its instances in each unit that the rule rewrites, drawn; what 10% "
-    "changes, 25% changes too",
-    "seed": "added to the seed of the run: another draw, always the same one",
+    "rate": "the share of its instances in a unit that the rule rewrites, drawn at random; 25% "
+    "includes what 10% changes",
+    "seed": "added to the seed of the run; another number gives another draw, always the same",
     "severity": "`low`, `medium` or `high`",
     "tags": "words to select rules by",
     "author": "who wrote it",
-    "why": "why it is there",
-    "test": '`test "in" => "out"`, or `=> none` where nothing is written',
+    "why": "why the rule exists",
+    "test": '`test "in" => "out"`, or `=> none` if the rule stays silent',
 }
 """What the line of each key says."""
 

@@ -44,7 +44,7 @@ class Protocol(LanguageServerProtocol):
         except exceptions.JsonRpcException as error:
             cause = error.__cause__
             odd = transform_error(cause) if isinstance(cause, BaseValidationError) else [str(cause)]
-            reason = f"this {data.get('method')} makes no sense to sears: {'; '.join(odd)}"
+            reason = f"sears cannot read this {data.get('method')}: {'; '.join(odd)}"
             identity = data.get("id")
             answer = exceptions.JsonRpcInvalidParams(reason)
             raise _MessageError(answer, identity=identity, news=identity is None) from error
@@ -58,7 +58,7 @@ class Protocol(LanguageServerProtocol):
         method, identity = getattr(message, "method", None), getattr(message, "id", None)
         if method is not None and identity is not None:
             if self._workspace is None and method != types.INITIALIZE:
-                early = exceptions.JsonRpcServerNotInitialized("`initialize` comes first")
+                early = exceptions.JsonRpcServerNotInitialized("`initialize` must come first")
                 raise _MessageError(early, identity=identity)
             if self._shutdown:
                 late = exceptions.JsonRpcInvalidRequest("the server was shut down")
@@ -69,7 +69,7 @@ class Protocol(LanguageServerProtocol):
             isinstance(each, types.TextDocumentContentChangePartial)
             for each in message.params.content_changes
         ):
-            part = f"this {method} makes no sense to sears: it changes a part of a text"
+            part = f"sears cannot read this {method}: it changes only a part of a text"
             raise _MessageError(exceptions.JsonRpcInvalidParams(part), news=True)
         super().handle_message(message)
 
@@ -102,7 +102,7 @@ class Conversation(LanguageServer):
             # A defect of ours may raise anything, and the editor's next message may go well.
             except Exception as error:
                 ours = (
-                    f"sears failed at {method}, which is its own mistake, and goes on: "
+                    f"sears failed at {method}, which is a bug in sears, and continues: "
                     f"{type(error).__name__}: {error}"
                 )
                 if is_request:
@@ -121,7 +121,7 @@ class Conversation(LanguageServer):
         if source is exceptions.FeatureRequestError:
             return  # answered already
         if isinstance(error, exceptions.JsonRpcException):  # a notification that pygls refused
-            self.log(f"this message makes no sense to sears: {error.message}")
+            self.log(f"sears cannot read this message: {error.message}")
             return
         if not isinstance(error, _MessageError):
             error = _MessageError(exceptions.JsonRpcParseError(f"this is not JSON: {error}"))

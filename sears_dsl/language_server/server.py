@@ -89,7 +89,7 @@ class RuleServer(Conversation):
             for findings in self._find(text, _path(uri)):
                 self._show(uri, [self._diagnostic(finding, text) for finding in findings])
         except SearsError as error:
-            self.log(f"rules were not compiled: {error.message} ({error.help})")
+            self.log(f"the rules were not compiled: {error.message} ({error.help})")
 
     def _show(self, uri: str, diagnostics: list[types.Diagnostic]) -> None:
         self.text_document_publish_diagnostics(
@@ -235,7 +235,7 @@ class _Source:
         """Read a message, unless it is too large."""
         if size > _LARGEST:
             what = f"an editor announced a message of {size:,} bytes"
-            raise UsageError(what, help=f"the server takes {_LARGEST >> 20} MiB at most")
+            raise UsageError(what, help=f"the server accepts at most {_LARGEST >> 20} MiB")
         return self._read(size)
 
 

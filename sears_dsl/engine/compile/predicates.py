@@ -174,7 +174,7 @@ class Predicates:
                 except KeyError as missing:
                     raise CompileError(
                         f"a rule names the set @{test.name}, which its ruleset does not have",
-                        help="take rules of a ruleset with its `filter`: its sets come with them",
+                        help="select rules with the `filter` of a ruleset, which keeps its sets",
                     ) from missing
                 return self.any_of(self.of_test(member, scope, split) for member in members)
             case syntax.Negation():
@@ -220,7 +220,7 @@ class Predicates:
             ]
             if len(tests) < len(alternative):
                 raise PatternError(
-                    "E307", "an anchor tests no token", advice="write it outside of the negation"
+                    "E307", "an anchor cannot be negated", advice="write it outside the negation"
                 )
             if len(tests) != 1 or (alternative[0].minimum, alternative[0].maximum) != (1, 1):
                 raise PatternError(
@@ -442,8 +442,8 @@ class Regexes:
             text = reason.decode("utf-8", "replace") if isinstance(reason, bytes) else str(reason)
             raise PatternError(
                 "E309",
-                f"/{pattern}/ is not a regular expression that RE2 knows: {text}",
-                advice="look-around and back-references are not there, so that matching is linear",
+                f"RE2 rejects /{pattern}/: {text}",
+                advice="patterns use RE2's syntax, which has no look-around and no back-references",
             ) from error
         self._written.append((pattern, ignore_case))
         self._compiled.append(compiled)

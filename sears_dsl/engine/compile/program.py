@@ -119,8 +119,8 @@ def expand(rule: Rule, scope: RuleScope, predicates: Predicates, split: Split) -
     if not (rule.antecedent or rule.left or rule.right):
         raise PatternError(
             "E302",
-            "an insertion needs a context that says where",
-            advice="add one after the consequent: <> -> also / PRON __ VERB",
+            "this insertion has no context",
+            advice="say where to insert it: <> -> also / PRON __ VERB",
         )
     writer = _Writer(scope, predicates, split)
     sides = [writer.sequence(part) for part in (rule.left, rule.antecedent, rule.right)]
@@ -178,8 +178,8 @@ def _check_count(count: int) -> None:
     if count > MOST_VARIANTS:
         raise PatternError(
             "E304",
-            f"the quantifiers and alternatives stand for more than {MOST_VARIANTS} sequences",
-            advice="write narrower quantifiers, or several rules",
+            f"the quantifiers and groups of this rule expand to more than {MOST_VARIANTS} variants",
+            advice="narrow the quantifiers or split the rule",
         )
 
 

@@ -64,13 +64,12 @@ def noise_diagnostics(rule: Rule, scope: RuleScope) -> Iterator[Diagnostic]:
             more = f" and {len(unable) - _MOST_WORDS} more" if len(unable) > _MOST_WORDS else ""
             yield Diagnostic(
                 "E329" if none_can else "W622",
-                f"no character of {', '.join(map(code, unable[:_MOST_WORDS]))}{more} can change by "
-                f"{code('.' + print_function(function))}",
+                f"{code('.' + print_function(function))} can change no character of "
+                f"{', '.join(map(code, unable[:_MOST_WORDS]))}{more}",
                 piece.span or rule.span,
-                "take another function, or other words"
+                "use another function or other words"
                 if none_can
-                else "these instances stay as they are; leave the words out, or take another "
-                "function",
+                else "these instances stay unchanged; remove the words or use another function",
             )
 
 
@@ -171,10 +170,10 @@ def _findings(
     several = next((form for form in forms if form.ambiguous), None)
     if several is not None:
         message = f"`{word}` has more than one form for {tag}: {', '.join(several.forms)}"
-        yield Diagnostic("E350", message, span, "write the form that is meant as a literal")
+        yield Diagnostic("E350", message, span, "write the form you mean as a literal")
     else:
         message = f"`{word}` has no form for {tag}"
-        yield Diagnostic("E351", message, span, "write the word that is meant as a literal")
+        yield Diagnostic("E351", message, span, "write the word you mean as a literal")
 
 
 def _element(rule: Rule, target: int | str) -> syntax.Element | None:
@@ -286,7 +285,7 @@ def sources_for(
         names = {ruleset.options.vectors or "" for _, ruleset in wanting}
         if len(names) > 1:
             listed = ", ".join(sorted(name or "no name" for name in names))
-            message = f"rules that name different vectors: {listed}"
+            message = f"the rules name different vectors: {listed}"
             advice = "run them one after the other"
             missing.append(_placed(Diagnostic("E352", message, help=advice), *wanting[0]))
         elif wanting:
@@ -299,8 +298,8 @@ def sources_for(
     if sources.paraphrases is None:
         wanting = [pair for pair in rules if looks_up(pair[0], "paraphrase")]
         if wanting:
-            advice = "commands bring one; in Python: sources=Sources(paraphrases=...)"
-            message = "`.paraphrase` and no paraphraser in the run"
+            advice = "commands supply one; in Python: sources=Sources(paraphrases=...)"
+            message = "`.paraphrase` needs a paraphraser, but the run has none"
             missing.append(_placed(Diagnostic("E353", message, help=advice), *wanting[0]))
     return sources, missing
 
@@ -413,7 +412,7 @@ def _not_there(missing: str, rule: Rule, ruleset: RuleSource) -> Diagnostic:
     number, function, advice = "E352", "neighbor", NAME_VECTORS
     if missing == _NO_PARAPHRASER:
         number, function, advice = "E353", "paraphrase", "pip install 'sears-dsl[discovery]'"
-    finding = Diagnostic(number, f"`.{function}` and {missing}", help=advice)
+    finding = Diagnostic(number, f"`.{function}` cannot be used: {missing}", help=advice)
     return _placed(finding, rule, ruleset)
 
 
@@ -437,15 +436,15 @@ def _units_differ(by_unit: Sequence[tuple[Unit, Sequence[RuleSource]]]) -> Diagn
     if len(files) > _NAMED:
         names.append(f"{len(files) - _NAMED} more")
     rest = " and ".join(
-        f"{some[0].path if len(some) == 1 else f'the other {len(some)} files'} about each {other}"
+        f"{some[0].path if len(some) == 1 else f'the other {len(some)} files'} on each {other}"
         for other, some in others
     )
     them = "it" if len(files) == 1 else "these"
     return Diagnostic(
         "E410",
-        f"rulesets of one run want different units: {', '.join(names)} "
-        f"{'is' if len(files) == 1 else 'are'} about each {unit}, {rest}",
-        help=f"run {them} and the others one after the other, naming files or themes in the place "
-        "of the folder; or say what counts for all, --unit text or --unit sentence",
+        f"rulesets of one run need different units: {', '.join(names)} "
+        f"{'works' if len(files) == 1 else 'work'} on each {unit}, {rest}",
+        help=f"run {them} and the others one after the other, naming files or themes instead of "
+        "the folder; or choose one unit for all: --unit text or --unit sentence",
         path=files[0].path,
     )

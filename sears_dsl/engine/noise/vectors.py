@@ -28,8 +28,8 @@ from sears_dsl.errors import DataError
 from sears_dsl.runtime.files import is_file
 
 _ADVICE = (
-    "of a whole model save the vectors, `model.wv.save(FILE)`; of FastText as text, "
-    "`model.wv.save_word2vec_format(FILE)`, which is read too"
+    "save the vectors alone, `model.wv.save(FILE)`; those of FastText as text, "
+    "`model.wv.save_word2vec_format(FILE)`"
 )
 # What a pickle needs to make arrays, by the names of numpy 1 and 2.
 _ARRAYS = {
@@ -63,7 +63,7 @@ def read_keyed(path: Path) -> tuple[list[str], NDArray[Any]]:
             stored = _OnlyData(file).load()
     # What is not a pickle fails in as many ways as there are bytes.
     except Exception as error:
-        raise DataError(f"{path} holds no word vectors as gensim writes them: {error}",
+        raise DataError(f"{path} is not a file of word vectors saved by gensim: {error}",
                         help=_ADVICE) from error  # fmt: skip
     attributes = vars(stored) if isinstance(stored, _GensimObject) else {}
     table = attributes.get("vectors")
@@ -72,8 +72,8 @@ def read_keyed(path: Path) -> tuple[list[str], NDArray[Any]]:
         table = np.load(beside, allow_pickle=False)
     words = attributes.get("index_to_key")
     if not isinstance(table, np.ndarray) or not isinstance(words, list):
-        missing = f"{beside.name} is not beside it" if words else "it has no words"
-        raise DataError(f"{path} holds no word vectors as gensim 4 writes them: {missing}",
+        missing = f"{beside.name} is missing beside it" if words else "it has no words"
+        raise DataError(f"{path} is not a file of word vectors saved by gensim 4: {missing}",
                         help=_ADVICE)  # fmt: skip
     return list(map(str, words)), np.asarray(table, np.float32)
 
@@ -120,8 +120,8 @@ class WordVectors:
     ) -> None:
         if table.ndim != 2 or len(words) != len(table):
             raise DataError(
-                f"{identity}: {len(words):,} words and a table of the shape {table.shape}",
-                help="each word has one vector, and all vectors have one width",
+                f"{identity}: {len(words):,} words, but a table of the shape {table.shape}",
+                help="each word needs one vector, all of the same width",
             )
         self.identity = identity
         self.words = words
@@ -131,15 +131,15 @@ class WordVectors:
         for place, word in enumerate(words):
             if self._places.setdefault(word, place) != place:
                 raise DataError(
-                    f"{identity}: {word!r} stands twice, as number {self._places[word] + 1:,} and "
+                    f"{identity}: {word!r} occurs twice, as number {self._places[word] + 1:,} and "
                     f"{place + 1:,}",
                     help="keep one of its vectors",
                 )
         if not np.isfinite(table).all():
             row = int(np.flatnonzero(~np.isfinite(table).all(axis=1))[0])
             raise DataError(
-                f"{identity}: the vector of {words[row]!r} has a number that is none",
-                help="leave the word out",
+                f"{identity}: the vector of {words[row]!r} has a value that is not a number",
+                help="remove the word",
             )
 
     def nearest(self, words: Sequence[str]) -> list[str | None]:
@@ -212,7 +212,7 @@ def load_vectors(name: str) -> WordVectors:
     `KeyedVectors`.
     """
     if not name:
-        raise DataError("`.neighbor` and no vectors are named", help=NAME_VECTORS)
+        raise DataError("`.neighbor` needs word vectors, but none are named", help=NAME_VECTORS)
     if name in VECTORS:
         module, package = VECTORS[name]
         spec = find_spec(module)
@@ -225,7 +225,7 @@ def load_vectors(name: str) -> WordVectors:
     path = Path(name)
     if not is_file(path):
         raise DataError(
-            f"there are no vectors {name}",
+            f"there are no vectors called {name}",
             help=f"name a file, or one of {', '.join(VECTORS)}",
         )
     return _read(name, path, path.stat().st_mtime_ns)
@@ -300,17 +300,17 @@ def _read_text(path: Path) -> WordVectors:
         except ValueError as error:
             raise _bad_line(path, number, "has something that is not a number") from error
         if rows and len(row) != len(rows[0]):
-            raise _bad_line(path, number, f"has {len(row)} numbers, those before {len(rows[0])}")
-        if not np.isfinite(row).all():
-            raise _bad_line(path, number, f"has a number of {word!r} that is none")
-        if lines.setdefault(word, number) != number:
             raise _bad_line(
-                path, number, f"has {word!r} again, which stands in line {lines[word]:,}"
+                path, number, f"has {len(row)} numbers; earlier ones have {len(rows[0])}"
             )
+        if not np.isfinite(row).all():
+            raise _bad_line(path, number, f"has a value for {word!r} that is not a number")
+        if lines.setdefault(word, number) != number:
+            raise _bad_line(path, number, f"repeats {word!r} of line {lines[word]:,}")
         words.append(word)
         rows.append(row)
     if not rows or not len(rows[0]):
-        raise DataError(f"{path} holds no vectors", help="a line is a word and its numbers")
+        raise DataError(f"{path} holds no vectors", help="each line holds a word and its numbers")
     identity = _identity(path.name, len(words), path)
     return WordVectors(words, np.stack(rows), identity=identity)
 
@@ -346,7 +346,8 @@ def _is_number(text: str) -> bool:
 
 def _bad_line(path: Path, number: int, what: str) -> DataError:
     return DataError(
-        f"{path}, line {number:,} {what}", help="a line is a word, once, and its numbers"
+        f"{path}, line {number:,} {what}",
+        help="each line holds a word, which occurs once, and its numbers",
     )
 
 
@@ -356,7 +357,7 @@ def _read_binary(path: Path) -> WordVectors:
     end = raw.find(b"\n")
     header = raw[: max(end, 0)].split()
     if len(header) != 2 or not all(part.isdigit() for part in header):
-        raise DataError(f"{path} does not begin as word2vec's binary files do", help="see --help")
+        raise DataError(f"{path} does not begin like word2vec's binary files", help="see --help")
     count, width = map(int, header)
     words: list[str] = []
     table = np.empty((min(count, len(raw)), width), np.float32)
@@ -365,7 +366,7 @@ def _read_binary(path: Path) -> WordVectors:
         space = raw.find(b" ", place)
         stop = space + 1 + 4 * width
         if space < 0 or stop > len(raw):
-            raise DataError(f"{path} ends after {row:,} of {count:,} words", help="get it again")
+            raise DataError(f"{path} ends after {row:,} of {count:,} words", help="get it anew")
         words.append(raw[place:space].decode("utf-8", "replace").lstrip("\n"))
         table[row] = np.frombuffer(raw[space + 1 : stop], _FLOAT)
         place = stop

@@ -246,7 +246,7 @@ def _drawn_part(piece: syntax.Drawn, rule: Rule, scope: RuleScope, piece_number:
     if not members or len(members) < len(tests):
         raise CompileError(
             f"the set `@{piece.name}` has members that are not text, which cannot be written",
-            help="members that are written are words, or quoted text: `set NAME = good | nice`",
+            help="a set that is written needs words or quoted text: `set NAME = good | nice`",
         )
     name = f"{piece.module}.{piece.name}" if piece.module else piece.name
     # The elements of the rule that are this set, by their numbers in the antecedent and by names.
@@ -301,7 +301,7 @@ def _target(rule: Rule, piece: Reference | syntax.Inflected) -> Callable[[Bindin
     if target > len(rule.antecedent):
         raise CompileError(
             f"`${target}` refers to nothing: the antecedent has {len(rule.antecedent)} elements",
-            help="elements are counted as written, a group as one",
+            help="count elements as written, a group as one",
         )
     return lambda binding: binding.elements[target - 1]
 

@@ -343,11 +343,11 @@ class Unrendered(Enum):
     UNCHANGED = "the new text is the old one"
     AMBIGUOUS = "an inflection has more than one form"
     NO_FORM = "an inflection has no form"
-    NO_PLACE = "no character of it can change so"
+    NO_PLACE = "none of its characters can change this way"
     NO_NEIGHBOR = "the word has no neighbour in the vectors"
-    NO_PARAPHRASE = "there is no paraphrase of it"
-    NO_WORD = "what it would leave is no word"
-    PASSED_OVER = "nothing would change there, and the rate passes it over"
+    NO_PARAPHRASE = "it has no paraphrase"
+    NO_WORD = "what it would leave is not a word"
+    PASSED_OVER = "nothing would change there, so the rate passes it over"
 
     @property
     def is_counted(self) -> bool:

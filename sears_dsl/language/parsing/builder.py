@@ -96,10 +96,10 @@ class Builder:
             )
             self._report(
                 problem.code,
-                f"{problem.message}, which is about one token",
+                f"{problem.message}, and a pattern matches one token",
                 (start, whole.end()),
-                f"a pattern for each token: {code(parts)}\n"
-                f"as words they need no pattern: {code(words)}",
+                f"write a pattern for each token: {code(parts)}\n"
+                f"plain words need no pattern: {code(words)}",
             )
         elif before and text[:2] == "//":
             address = quote(before[0] + text)
@@ -129,7 +129,7 @@ class Builder:
         if kind == "ruleset":
             self._named(words[0], words[0], "a ruleset", pattern=_RULE_NAME)
             if not re.fullmatch(r"\d+(\.\d+){0,2}([-+][A-Za-z0-9.-]+)?", words[1]):
-                hint = "versions are numbers with dots, as in `ruleset demo 1.2.0`"
+                hint = "a version is numbers separated by dots, as in `ruleset demo 1.2.0`"
                 self._at(words[1], "E214", f"`{words[1]}` is not a version", hint)
             return syntax.HeaderLine(str(words[0]), str(words[1]), self._span(node))
         if kind == "import":
@@ -146,21 +146,21 @@ class Builder:
 
     def _named(self, leaf: Node, name: str, what: str, *, pattern: re.Pattern[str] = _NAME) -> None:
         if not pattern.fullmatch(name):
-            hint = "names have letters, digits and . _ -"
+            hint = "use only letters, digits and . _ -"
             if pattern is _NAME:
-                hint = "names begin with a letter and have letters, digits and underscores"
-            self._at(leaf, "E214", f"`{name}` cannot name {what}", hint)
+                hint = "start with a letter; use only letters, digits and underscores"
+            self._at(leaf, "E214", f"`{name}` is not a valid name for {what}", hint)
 
     def _member(self, node: Node) -> syntax.Test | None:
         element = self.element(node, place="group", glued=False, depth=0)
         body = element.body
         if element.name or (element.minimum, element.maximum) != (1, 1):
-            message = "a member of a set with a name or a quantifier"
-            self._at(node, "E111", message, "members are tests on one token")
+            message = "a member of a set cannot have a name or a quantifier"
+            self._at(node, "E111", message, "each member is a test on one token")
         if isinstance(body, syntax.Group | syntax.Anchor | syntax.WholeUnit):
-            message = "a member of a set that is not a test on one token"
-            hint = "list tests with bars: `set NAME = a | b`; a row of words is a group in a rule: "
-            self._at(node, "E111", message, hint + "`(a b|c)`")
+            message = "a member of a set must be a test on one token"
+            hint = "separate members by bars: `set NAME = a | b`; words in a row are a group in a "
+            self._at(node, "E111", message, hint + "rule: `(a b|c)`")
             return None
         return body
 
@@ -173,8 +173,8 @@ class Builder:
             name = head[len("rule") : head.index(":")].strip()
             if not _RULE_NAME.fullmatch(name):
                 place = head.start_pos, head.start_pos + head.index(":")
-                hint = "ids have letters, digits and . _ -, as in `rule wh-which: What -> Which`"
-                self._report("E214", f"`{name}` cannot be the id of a rule", place, hint)
+                hint = "use only letters, digits and . _ -, as in `rule wh-which: What -> Which`"
+                self._report("E214", f"`{name}` is not a valid id", place, hint)
         contexts: dict[str, tuple[syntax.Element, ...]] = {"left": (), "right": ()}
         for part in children[2].children if len(children) == 3 else ():
             if getattr(part, "data", "") in contexts:
@@ -202,12 +202,12 @@ class Builder:
         body = line[named.end() if named else start.end() :].lstrip().removeprefix(":").lstrip()
         with_id = f"rule {identifier}: {body}"
         with_word = quote("rule") + line[len("rule") :]
-        advice = "the id has a colon behind it: `rule ID: movie -> film`"
+        advice = "put a colon after the id: `rule ID: movie -> film`"
         if self._reads(with_id):
             advice = f"write {code(with_id)}"
         if self._reads(with_word):
             advice += f"\nto mean the text itself, quote it: {code(with_word)}"
-        message = "a `rule` line without a colon, or a rule about the word `rule`"
+        message = "this is a `rule` line without its colon, or a rule about the word `rule`"
         self._report("E111", message, (0, len("rule")), advice)
 
     # ------------------------------------------------------------ consequents
@@ -240,7 +240,7 @@ class Builder:
         quoted = first.type == "QUOTED"
         text = plain_string(first, self._report) if quoted else str(first)
         if quoted and not text:
-            self._at(first, "E104", "an empty text", "a deletion is written `really -> <>`")
+            self._at(first, "E104", "this text is empty", "to delete text, write `really -> <>`")
         elif not quoted and (problem := objection(text, "consequent")):
             self._at(first, *problem)
         if rest:
@@ -289,14 +289,14 @@ class Builder:
                     hint = f"write {code(quote(text))} or {code('!' + quote(str(child)))}"
                     self._report("E105", message, (child.start_pos - 1, child.end_pos), hint)
         if negations > 1:
-            self._at(node, "E306", "a negation of a negation", "leave both out")
+            self._at(node, "E306", "this negates a negation", "remove both")
         if negations and isinstance(body, syntax.WholeUnit):
-            hint = "`<unit>` is the whole antecedent: `<unit> -> $0.paraphrase`"
-            self._at(node, "E325", "the negation of `<unit>`", hint)
+            hint = "`<unit>` must be the whole antecedent: `<unit> -> $0.paraphrase`"
+            self._at(node, "E325", "`<unit>` cannot be negated", hint)
             body = syntax.Wildcard()
         elif negations and isinstance(body, syntax.Anchor):
-            hint = "a negation is about a token that is there"
-            self._at(node, "E306", "the negation of an anchor", hint)
+            hint = "only a test on a token can be negated"
+            self._at(node, "E306", "an anchor cannot be negated", hint)
             body = syntax.Negation(syntax.Wildcard())
         elif negations:
             body = syntax.Negation(body)  # type: ignore[arg-type]
@@ -312,7 +312,7 @@ class Builder:
         if len(leaves) > 1:
             place = first.start_pos, leaves[-1].end_pos
             hint = "keep one: `x?` or `x{0,2}`"
-            self._report("E107", "two quantifiers on one element", place, hint)
+            self._report("E107", "this element has two quantifiers", place, hint)
         if first == "?":
             return 0, 1
         match = re.fullmatch(r"\{(\d{1,6})(?:,(\d{1,6}))?\}", first)
@@ -354,7 +354,7 @@ class Builder:
                 tuple(self._attribute(*each.children) for each in node.children[1:])
             )
         if depth == _DEEPEST:
-            message = f"groups nested deeper than {_DEEPEST}"
+            message = f"groups are nested more than {_DEEPEST} deep"
             self._at(node, "E114", message, "split the rule into several")
             return syntax.Group(((syntax.Element(syntax.Wildcard()),),))
         return syntax.Group(
@@ -368,12 +368,12 @@ class Builder:
         ignore_case = text.endswith("i")
         decoded = decode(text.removesuffix("i"), leaf.start_pos, self._report)
         if not decoded:
-            hint = "what may be left out is `very?` in a rule and `{DEGREE?}` in a template; a "
-            hint += r'quotation mark itself is `"\""`'
-            self._at(leaf, "E104", "a literal that is empty matches no token", hint)
+            hint = "to make it optional, write `very?` in a rule and `{DEGREE?}` in a template; to "
+            hint += r'match a quotation mark, write `"\""`'
+            self._at(leaf, "E104", "an empty literal matches no token", hint)
         elif decoded != decoded.strip():
             message = "a literal that starts or ends with a space matches no token"
-            self._at(leaf, "E104", message, "leave the space out")
+            self._at(leaf, "E104", message, "remove the space")
         return syntax.Literal(decoded, quoted=True, ignore_case=ignore_case)
 
     def _attribute(self, name: Node, operator: str, value: Node) -> syntax.AttributeTest:
@@ -381,9 +381,9 @@ class Builder:
         if name.endswith("!=") and attribute in _ATTRIBUTES:
             hint = f"write {code(f'[{name}{value}]')} or {code(f'!{attribute}={value}')}"
             place = name.start_pos, value.end_pos
-            self._report("E116", f"`{name}` outside brackets", place, hint)
+            self._report("E116", f"`{name}` is only allowed in brackets", place, hint)
         if attribute not in _ATTRIBUTES:
-            hint = f"{nearest(attribute, _ATTRIBUTES)}\na literal with an equals sign is quoted"
+            hint = f"{nearest(attribute, _ATTRIBUTES)}\nquote a literal that has an equals sign"
             place = name.start_pos, name.start_pos + len(attribute)
             self._report("E204", f"`{attribute}` is not an attribute of a token", place, hint)
             attribute = "text"
@@ -397,7 +397,7 @@ def _bounds(quantifier: str) -> str:
     if numbers is None:
         return "a quantifier has both bounds or one number: `NOUN{1,3}`, `NOUN{2}`, `NOUN?`"
     low, high = numbers[1] or "0", numbers[2] or "8"
-    return f"both bounds are written, up to eight: {code(f'NOUN{{{low},{high}}}')}"
+    return f"write both bounds, at most eight: {code(f'NOUN{{{low},{high}}}')}"
 
 
 _TEMPLATE_PIECE = re.compile(r"\{\{|\}\}|\{[^{}]*\}|[{}]|(?:\\.|[^{}\\])+")
@@ -439,9 +439,9 @@ def _slot(
 ) -> syntax.Slot | syntax.SlotCopy | None:
     end = place + len(piece)
     if piece in ("{", "}"):
-        message = "a slot that is not closed" if piece == "{" else "a brace that closes no slot"
-        hint = "a slot is the name of a set in braces, as in `{CATEGORY}`; a brace itself is `{{` "
-        report("E120", message, (place, end), hint + "or `}}`")
+        message = "this slot is not closed" if piece == "{" else "this brace closes no slot"
+        hint = "a slot is the name of a set in braces, as in `{CATEGORY}`; for a brace, write "
+        report("E120", message, (place, end), hint + "`{{` or `}}`")
         return None
     inner = piece[1:-1].strip(" \t")
     begin = place + piece.index(inner) if inner else place
@@ -451,10 +451,10 @@ def _slot(
         return syntax.SlotCopy(copy[1], tuple(_slot_functions(copy, 2, begin, report)), span)
     slot = _SLOT.fullmatch(inner)
     if slot is None:
-        hint = "name the choices, `set WHO = Uma | Bruce`, and write `{WHO}`"
+        hint = "make the choices a set, `set WHO = Uma | Bruce`, and write `{WHO}`"
         if "|" not in inner:
-            hint = "a slot is the name of a set, `{CATEGORY}`; it may be named, `{who:NAME}`, left "
-            hint += "out, `{DEGREE?}`, and written again, `{$who}`"
+            hint = "a slot is the name of a set, `{CATEGORY}`; it can be named, `{who:NAME}`, be "
+            hint += "optional, `{DEGREE?}`, or repeat a named slot, `{$who}`"
         report("E120", f"{code(piece)} is not a slot", (place, end), hint)
         return None
     # `w.DEGREE.cap`: an import, a set, a function; `DEGREE.cap`: a set and a function.
@@ -494,11 +494,11 @@ def decode(quoted: str, start: int, report: Report) -> str:
     try:
         text = json.loads(quoted, strict=False)
     except ValueError:
-        hint = r"escapes are \" \\ \/ \b \f \n \r \t and \u with four hex digits"
-        report("E104", "an escape that JSON does not know", place, hint)
+        hint = r"the escapes are \" \\ \/ \b \f \n \r \t and \u with four hex digits"
+        report("E104", "this escape is unknown", place, hint)
         return "?"
     if HALF_CHARACTER.search(text):
-        report("E104", "half of a surrogate pair", place, "the character itself may stand there")
+        report("E104", "half of a surrogate pair", place, "write the character itself")
         return "?"
     return cast(str, text)
 
@@ -507,8 +507,8 @@ def plain_string(leaf: Node, report: Report) -> str:
     """The text of a quoted string where the suffix ``i`` has no meaning."""
     text = str(leaf)
     if text.endswith("i"):
-        hint = "leave it out: only a literal that is looked for can ignore case"
-        report("E104", "`i` after a quoted string", (leaf.end_pos - 1, leaf.end_pos), hint)
+        hint = "remove it: only a literal that is matched can ignore case"
+        report("E104", "`i` is not allowed here", (leaf.end_pos - 1, leaf.end_pos), hint)
         text = text[:-1]
     return decode(text, leaf.start_pos, report)
 
@@ -518,9 +518,7 @@ def read_function(written: str, start: int, report: Report, *, shown: str) -> st
     name, _, amount = written.rstrip(")").partition("(")
     if amount and name in _WITHOUT_AMOUNT:
         plain, other = code(shown.replace("*", name)), code(shown.replace("*", "swap(2)"))
-        hint = (
-            f"write {plain}; amounts are those of `.homoglyph` and of the slips of typing, as in "
-        )
+        hint = f"write {plain}; only `.homoglyph` and typing errors take an amount, as in "
         place = start - 1, start + len(written)
         report("E326", f"`.{name}` takes no amount", place, hint + other)
     elif amount and name in syntax.FUNCTIONS:
@@ -535,5 +533,6 @@ def read_function(written: str, start: int, report: Report, *, shown: str) -> st
 def no_amount(what: str, name: str, place: Place, report: Report, *, shown: str) -> None:
     """Report text that stands in the place of an amount and is not one."""
     places, share = (shown.replace("*", f"{name}({amount})") for amount in ("2", "25%"))
-    hint = f"a whole number of places, {code(places)}, or a share of the characters, {code(share)}"
+    hint = f"write a whole number of places, {code(places)}, or a share of the characters, "
+    hint += code(share)
     report("E121", f"{what} is not an amount", place, hint)

@@ -49,7 +49,7 @@ _COMPRESSED = frozenset(("bz2", "gz", "xz", "zst"))
 _MANY = 20
 _FEW = 0.1
 ORDER = (
-    "rules stand in files such as rules.sear; where a command takes data too, rules are named "
+    "rules belong in files such as rules.sear; if a command also takes data, name the rules "
     "first: `sears apply rules.sear data.csv -o out.csv`"
 )
 
@@ -166,8 +166,8 @@ class _LineParser:
     def _acceptable(self, line: str, number: int) -> bool:
         """Whether the line may be parsed; reports why not."""
         if len(line) > LONGEST_LINE:
-            hint = f"lines have at most {LONGEST_LINE:,}; keep long lists in several sets"
-            self._report(number, "E114", f"a line of {len(line):,} characters", (0, 1), hint)
+            hint = f"a line can have at most {LONGEST_LINE:,}; split a long list into several sets"
+            self._report(number, "E114", f"this line has {len(line):,} characters", (0, 1), hint)
             self._above = "failure"
             return False
         if line.isascii() and line.isprintable():
@@ -182,9 +182,9 @@ class _LineParser:
             return True
         position, name = strange
         self._report(
-            number, "E115", f"{name} in a rule", (position, position + 1),
-            "it cannot be seen: delete it or put a plain space; inside quotes it can be "
-            "written as \\u and four hex digits",
+            number, "E115", f"{name} is not allowed in a rule", (position, position + 1),
+            "it is invisible: delete it or write a plain space; inside quotes, write it as "
+            "\\u and four hex digits",
         )  # fmt: skip
         self._above = "failure"
         return False
@@ -202,12 +202,12 @@ class _LineParser:
         offset = len(_INDENT.match(line)[0])  # type: ignore[index]
         if self._above in {"nothing", "statement"}:
             hint = "indented lines are metadata of a rule; statements start at the margin"
-            message = "an indented line without a rule above it"
+            message = "this indented line has no rule above it"
             self._report(number, "E113", message, (0, offset), hint)
             return
         if line[:offset] == " ":
-            hint = "statements start at the margin, metadata is indented by two spaces"
-            self._report(number, "E113", "a line indented by one space", (0, 1), hint)
+            hint = "statements start at the margin; metadata is indented by two spaces"
+            self._report(number, "E113", "this line is indented by only one space", (0, 1), hint)
             return
         comment = ""
         field = self._plain_test(line, number) if self._fast else None
@@ -250,13 +250,13 @@ class _LineParser:
     def _check_key(self, field: Field, node: syntax.Rule | syntax.Template) -> None:
         """Report a key of templates under a rule, or one of rules under a template."""
         if isinstance(node, syntax.Rule) and field.key == "label":
-            hint = "what a rule does to the label is written `expect: label NAME`"
+            hint = "to say which label a rule leads to, write `expect: label NAME`"
         elif isinstance(node, syntax.Template) and field.key in {"expect", "rate", "seed"}:
-            hint = "all sentences of a template are written, and their label is `label: NAME`"
+            hint = "a template writes all its sentences; `label: NAME` gives their label"
         else:
             return
         kind = "a rule" if isinstance(node, syntax.Rule) else "a template"
-        self._misplaced(field, "E322", f"`{field.key}:` under {kind}", hint)
+        self._misplaced(field, "E322", f"`{field.key}:` is not allowed under {kind}", hint)
 
     def _misplaced(self, field: Field, code: str, message: str, hint: str) -> None:
         line = field.span.line
@@ -397,12 +397,12 @@ def _build_field(tree: Node, line: int, report: Report, *, offset: int = 0) -> F
     key_end = key_leaf.start_pos + len(key)
     if key not in syntax.KEYS:
         report(
-            "E212", f"`{key}` is not a key of metadata", (start, key_end), nearest(key, syntax.KEYS)
+            "E212", f"`{key}` is not a metadata key", (start, key_end), nearest(key, syntax.KEYS)
         )
         return None
     if key == "test":
         hint = 'write `test "in" => "out"` or `test "in" => none`'
-        report("E112", "a test is written without a colon", (start, key_end), hint)
+        report("E112", "`test` takes no colon", (start, key_end), hint)
         return None
     value = _value(key, values, report)
     return None if value is None else Field(key, value, span)
@@ -423,19 +423,19 @@ def _value(key: str, values: list[Node], report: Report) -> Value | None:
     if key == "tags":
         for leaf in values:
             if leaf.type == "QUOTED" or not _TAG.fullmatch(leaf):
-                hint = "tags are words of letters, digits and . _ -, with spaces between"
+                hint = "use only letters, digits and . _ -; separate tags by spaces"
                 own_place = leaf.start_pos, leaf.end_pos
-                report("E213", f"`{leaf}` cannot be a tag of a rule", own_place, hint)
+                report("E213", f"`{leaf}` is not a valid tag of a rule", own_place, hint)
         return tuple(str(leaf) for leaf in values)
     if key == "label":
         if len(values) == 1:
             name = plain_string(first, report) if first.type == "QUOTED" else str(first)
             if name is not None and not name.strip():
-                report("E213", "an empty label", place, "name it: `label: positive`")
+                report("E213", "this label is empty", place, "name it: `label: positive`")
             return name
         text = " ".join(map(str, values))
         hint = f"quote it: {code(f'label: {quote(text)}')}"
-        report("E213", f"`{text}` is not a label", place, hint)
+        report("E213", f"`{text}` is not a valid label", place, hint)
         return text
     if key == "expect" and first == "label" and len(values) == 2:
         quoted = last.type == "QUOTED"
@@ -447,7 +447,7 @@ def _value(key: str, values: list[Node], report: Report) -> Value | None:
         return syntax.Expectation("same" if str(first) == "same" else "flip")
     text = " ".join(map(str, values))
     hint = nearest(text, allowed)
-    if key == "expect" and "there are" in hint:
+    if key == "expect" and "choose one of" in hint:
         hint = "write `expect: same`, `expect: flip` or `expect: label NAME`"
     report("E213", f"`{text}` is not a value of `{key}`", place, hint)
     return None
@@ -465,10 +465,10 @@ def _number(key: str, values: list[Node], report: Report) -> int | None:
             meant = f"{text.rstrip('%').strip()}%"
             if of_one:
                 meant = print_share(round(float(text) * WHOLE))
-            hint = "as in `rate: 25%`, with at most four decimals"
+            hint = "write it like `rate: 25%`, with at most four decimals"
             if read_share(meant) is not None:
                 hint = f"did you mean {meant}?\nwrite {code(f'rate: {meant}')}"
-            report("E323", f"`{text}` is not a share from more than 0% to 100%", place, hint)
+            report("E323", f"`{text}` is not a share above 0% and up to 100%", place, hint)
         return share
     digits = len(text) <= 19 and text.isascii() and text.isdigit()
     if not digits or int(text) > _LARGEST_SEED:

@@ -48,12 +48,12 @@ def explain(
     """The explanation for a refusal at ``position``; ``start`` is statement or metadata."""
     bare = _blank_quoted(line)
     if '"' in bare:
-        advice = 'end it with "; inside quotes the mark itself has a backslash before it'
+        advice = r'end it with "; inside the string, write a quotation mark as \"'
         if start != "metadata":
             # Outside of metadata a mark can stand alone, as a literal in quotes of its own.
-            advice = r'end it with "; the mark itself is a literal `"\""`'
+            advice = r'end it with "; to match a quotation mark, write `"\""`'
         place = bare.index('"'), len(line)
-        return Finding("E104", "a quoted string that does not end on its line", place, advice)
+        return Finding("E104", "this quoted string does not end on its line", place, advice)
     if start == "metadata":
         return _metadata(line, bare, position)
     return (
@@ -89,12 +89,12 @@ def _keyword(line: str, bare: str, position: int, reads: Reads) -> Finding | Non
     if word == "template" and not rule_like:
         mended = re.sub(r"^template\s+(\S+)\s+:\s*", r"template \1: ", line.rstrip())
         mended = re.sub(r"'(.*)'$", r'"\1"', mended)
-        example = 'write `template fine: "This movie is fun."`, with nothing behind the text'
+        example = 'write `template fine: "This movie is fun."`, with nothing after the text'
         advice = example if mended == line else _advice_to_write(mended, reads, example)
-        return Finding("E122", "a template is quoted text", (0, 8), advice)
+        return Finding("E122", "a template must be quoted text", (0, 8), advice)
     if word == "label" and not rule_like:
-        advice = "write `  label: NAME` under it, indented by two spaces"
-        return Finding("E322", "`label` stands under a template", (0, 5), advice)
+        advice = "write `  label: NAME` under the template, indented by two spaces"
+        return Finding("E322", "`label` belongs under a template", (0, 5), advice)
     form = _KEYWORD_FORMS.get(word)
     if form is None:
         return None
@@ -103,17 +103,17 @@ def _keyword(line: str, bare: str, position: int, reads: Reads) -> Finding | Non
         if not rule_like and other and re.match(r"rule[ \t]+[^\s:]+:[ \t]", bare):
             return None
         if re.match(r"rule[ \t]+[^\s:]*[ \t]+:|rule[ \t]+[^\s:]+:\S|rule:", bare) or not rule_like:
-            advice = f"write `{form}`: the colon glued to the id, a space after it"
-            return Finding("E111", "an incomplete `rule` line", (0, max(position, 4)), advice)
+            advice = f"write `{form}`: no space before the colon, one after it"
+            return Finding("E111", "this `rule` line is incomplete", (0, max(position, 4)), advice)
         return None
     if rule_like and word != "set":
         return None
     if rule_like and not re.match(r"set[ \t]+[^\s=]+[ \t]*=", bare):
         return None
-    advice = _completed(line, reads) or f"write it as in `{form}`"
-    advice += f"\nin a rule the word is quoted: {code(quote(word))}"
+    advice = _completed(line, reads) or f"write it like `{form}`"
+    advice += f"\nin a rule, quote the word: {code(quote(word))}"
     place = 0, max(position, len(word))
-    return Finding("E111", f"an incomplete `{word}` statement", place, advice)
+    return Finding("E111", f"this `{word}` statement is incomplete or malformed", place, advice)
 
 
 def _completed(line: str, reads: Reads) -> str:
@@ -157,7 +157,7 @@ def _arrow(line: str, bare: str, position: int, reads: Reads) -> Finding | None:
             return _turned(line[: len(bare.rstrip())], backward, reads, both_ways=False)
         if other:
             apart = other[0] == "->"
-            wrong = "without a space on both sides" if apart else "is not the arrow of a rule"
+            wrong = "needs a space on both sides" if apart else "is not the arrow of a rule"
             mended = f"{line[: other.start()].rstrip()} -> {line[other.end() :].lstrip()}"
             advice = "the arrow is -> with a space on both sides: `movie -> film`"
             advice = _advice_to_write(mended, reads, advice)
@@ -166,17 +166,18 @@ def _arrow(line: str, bare: str, position: int, reads: Reads) -> Finding | None:
     empty = not bare[: arrows[0]].strip()
     if empty or re.fullmatch(r"rule[ \t]+[^\s:]*:[ \t]*", bare[: arrows[0]]):
         place = 0 if empty else arrows[0]
-        advice = "an insertion is written `<> -> text / left __ right`"
-        return Finding("E110", "nothing before the arrow", (place, place + 2), advice)
+        advice = "to insert text, write `<> -> text / left __ right`"
+        return Finding("E110", "there is nothing before the arrow", (place, place + 2), advice)
     if not bare[arrows[0] + 2 :].strip():
         deletion = f"{line[: arrows[0]].rstrip()} -> <>"
-        advice = _advice_to_write(deletion, reads, "a deletion is written `really -> <>`")
+        advice = _advice_to_write(deletion, reads, "to delete text, write `really -> <>`")
         behind = line[arrows[0] + 2 :].split()
         if behind and len(behind[0]) > 1:
             advice = f"a hash begins a comment; {as_text(behind[0])}\n{advice}"
-        return Finding("E110", "nothing after the arrow", (arrows[0], arrows[0] + 2), advice)
+        place = arrows[0], arrows[0] + 2
+        return Finding("E110", "there is nothing after the arrow", place, advice)
     if position > arrows[0] and re.match(r"[ \t]*->", bare[position:]):
-        return Finding("E103", "a second arrow", (position, len(line)), as_text("->"))
+        return Finding("E103", "a rule has only one arrow", (position, len(line)), as_text("->"))
     return None
 
 
@@ -205,12 +206,12 @@ def _function_call(line: str, bare: str, position: int) -> Finding | None:
     argument = re.fullmatch(r"\w+\((\$\w+)(?:,(\S+))?\)", line[start:end])
     if name not in FUNCTIONS:
         close = nearest(name, FUNCTIONS)
-        advice = f"functions stand behind what they change, as in `$1.upper`; {close}"
+        advice = f"a function follows what it changes, as in `$1.upper`; {close}"
     else:
         target = argument[1] if argument else "$1"
         amount = f"({argument[2]})" if argument and argument[2] else ""
-        advice = f"functions stand behind what they change: {code(f'{target}.{name}{amount}')}"
-    return Finding("E123", f"`{name}(…)` is not a call of a function", (start, end), advice)
+        advice = f"a function follows what it changes: {code(f'{target}.{name}{amount}')}"
+    return Finding("E123", f"`{name}(…)` is not a function call", (start, end), advice)
 
 
 def _word_around(line: str, position: int) -> tuple[int, int]:
@@ -236,39 +237,40 @@ def _local(line: str, bare: str, position: int, reads: Reads) -> Finding | None:
     in_context = re.search(r"[ \t]/[ \t]", bare[:position]) is not None
     empty = re.search(r"(?<![^ \t])<>(?=[ \t]|$)", bare)
     if empty and empty.end() <= position and not in_context:
-        advice = "it means nothing at all and stands alone on its side: `really -> <>`"
-        return Finding("E110", "`<>` with something beside it", empty.span(), advice)
+        advice = "it means nothing at all and must be alone on its side: `really -> <>`"
+        return Finding("E110", "`<>` has something beside it", empty.span(), advice)
     if rest.lstrip().startswith("__") and not in_context:
         place = bare.index("__", position)
-        advice = "it marks the replaced span: `movie -> film / left __ right`"
-        return Finding("E109", "`__` outside a context", (place, place + 2), advice)
+        advice = "it marks the replaced span in a context: `movie -> film / left __ right`"
+        return Finding("E109", "`__` is only allowed in a context", (place, place + 2), advice)
     if ".as(" in word:
         advice = "write `film.as($1)`, with the number or name of an element"
         return Finding("E116", f"`{word}` is not an inflection", (word_start, word_end), advice)
     if character == "|" and not right and not _unclosed(bare, position):
         advice = (
-            f"a choice stands in parentheses{_choice(word, reads)}\n"
-            'as a literal the bar is quoted: `"|"`'
+            f"put alternatives in parentheses{_choice(word, reads)}\n"
+            'to match a bar, quote it: `"|"`'
         )
-        return Finding("E106", "alternatives outside parentheses", here, advice)
+        return Finding("E106", "alternatives need parentheses", here, advice)
     if right and character and character in "?{" and "__" not in bare[:position]:
-        advice = f"the consequent is written once; {as_text(word)}"
-        return Finding("E107", "a quantifier in the consequent", here, advice)
+        advice = f"a consequent is written exactly once; {as_text(word)}"
+        return Finding("E107", "a quantifier is not allowed in the consequent", here, advice)
     if character == "{":
         end = position + max(rest.find("}") + 1, 1)
         advice = _bounds(line, position, end)
         message = f"`{line[position:end]}` is not a quantifier"
         return Finding("E107", message, (position, end), advice)
     if character == "?" and (position == 0 or bare[position - 1] in " \t(|!:"):
-        advice = f"it is glued behind what is optional: `DET?`\n{as_text('?')}"
-        return Finding("E107", "a `?` before its element", here, advice)
+        advice = f"put it right after what is optional: `DET?`\n{as_text('?')}"
+        return Finding("E107", "this `?` does not follow an element", here, advice)
     if character == "$":
-        advice = f"references stand after the arrow; {as_text(word)}"
-        return Finding("E119", "a reference in the antecedent", (position, word_end), advice)
+        advice = f"references belong after the arrow; {as_text(word)}"
+        message = "a reference is not allowed in the antecedent"
+        return Finding("E119", message, (position, word_end), advice)
     if right and (finding := _unreadable_amount(line, position)):
         return finding
     if right and character and character in "()[]{}|":
-        message = f"`{character}` in the consequent, which holds no patterns"
+        message = f"`{character}` is not allowed in the consequent, which has no patterns"
         return Finding("E105", message, here, as_text(_enclosed(line, word_start, word_end)))
     return None
 
@@ -288,8 +290,8 @@ def _bounds(line: str, position: int, end: int) -> str:
         low, high = numbers[1] or "0", numbers[3] or ("8" if numbers[2] else numbers[1])
         quantifier = f"{{{low},{high}}}"
     if marks:
-        return f"punctuation is quoted before it: {code(quote(marks[0]) + quantifier)}"
-    return f"both bounds, without spaces, glued to the element: {code('NOUN' + quantifier)}"
+        return f"quote punctuation before a quantifier: {code(quote(marks[0]) + quantifier)}"
+    return f"write both bounds without spaces, right after the element: {code('NOUN' + quantifier)}"
 
 
 def _enclosed(line: str, start: int, end: int) -> str:
@@ -310,38 +312,38 @@ def _structure(
     if "_CLOSE_BRACKET" in expected or "COMPARISON" in expected or "ATTRIBUTE_NAME" in expected:
         place = max(bare.rfind("[", 0, position + 1), 0), len(line)
         advice = (
-            "write it as in `[lemma=be & tag!=VBZ]`, with text, lower, lemma, pos or tag; "
-            "a choice is `(a|b)`"
+            "write it like `[lemma=be & tag!=VBZ]`, with text, lower, lemma, pos or tag; "
+            "for a choice, write `(a|b)`"
         )
-        return Finding("E116", "a test in brackets that is not complete", place, advice)
+        return Finding("E116", "this test in brackets is incomplete", place, advice)
     if "ATTRIBUTE_VALUE" in expected:
-        advice = 'write it as in `lemma=be`; a value with punctuation is quoted: `text="?"`'
-        return Finding("E116", "a test of an attribute without a value", to_the_end, advice)
+        advice = 'write it like `lemma=be`; quote a value that has punctuation: `text="?"`'
+        return Finding("E116", "this test of an attribute has no value", to_the_end, advice)
     if opened and ({"_BAR", "_CLOSE"} <= expected or "GROUP_PUNCTUATION" in expected):
         if rest[:1] in {"|", ")"}:
-            advice = "leave the bar out; a group is made optional as a whole: `(a|b)?`"
-            return Finding("E106", "an empty alternative", here, advice)
+            advice = "remove the bar; to make the group optional, write `(a|b)?`"
+            return Finding("E106", "one alternative is empty", here, advice)
         place = opened[-1], opened[-1] + 1
-        advice = 'write it as in `(a b|c)`; a parenthesis as a literal is quoted: `"("`'
-        return Finding("E106", "a group that is not closed", place, advice)
+        advice = 'close it, as in `(a b|c)`; to match a parenthesis, quote it: `"("`'
+        return Finding("E106", "this group is not closed", place, advice)
     if rest[:1] == ")":
-        advice = f"a group opens glued: `(a b|c)`; {as_text(')')}"
-        return Finding("E106", "a `)` that closes nothing", here, advice)
+        advice = f"a group opens right before its first element: `(a b|c)`; {as_text(')')}"
+        return Finding("E106", "this `)` closes nothing", here, advice)
     if context and position > context.start():
         place = context.start() + 1, len(line)
-        advice = "write it as in `movie -> film / left __ right`, with the mark once"
-        return Finding("E109", "a context that is not complete", place, advice)
+        advice = "write it like `movie -> film / left __ right`, with the mark exactly once"
+        return Finding("E109", "this context is incomplete or malformed", place, advice)
     if "_ARROW" in expected and not rest:
         advice = _NO_ARROW + _comment_note(line)
         if bare.rstrip().endswith(".sear"):
-            advice += "\na file of rules is read by its name: sears.load in Python"
-        return Finding("E102", "a rule without an arrow", (0, len(line)), advice)
+            advice += "\nto read a rule file in Python, use sears.load"
+        return Finding("E102", "this rule has no arrow", (0, len(line)), advice)
     if "_WS" in expected and rest:
         return _glued(line, bare, position, reads)
     return None
 
 
-_NO_ARROW = "a rule is written `antecedent -> consequent`"
+_NO_ARROW = "write a rule as `antecedent -> consequent`"
 
 
 def _comment_note(line: str) -> str:
@@ -367,7 +369,7 @@ def _glued(line: str, bare: str, position: int, reads: Reads) -> Finding:
     advice = _repetition(bare, position) or _as_pattern(whole, reads) or _as_address(whole, reads)
     advice = advice or "put a space between two elements; only 's and quoted text may be glued"
     place = position, position + len(word)
-    return Finding("E117", f"`{word}` glued to what stands before it", place, advice)
+    return Finding("E117", f"`{word}` is glued to what precedes it", place, advice)
 
 
 def _as_pattern(word: str, reads: Reads) -> str:
@@ -375,8 +377,8 @@ def _as_pattern(word: str, reads: Reads) -> str:
     if not re.fullmatch(r"[\w?*+.()|\[\]-]+", word) or not reads(f"/{word}/ x -> y"):
         return ""
     return (
-        f"a pattern stands between slashes: {code(f'/{word}/')}\n"
-        "two elements have a space between them"
+        f"for a pattern, use slashes: {code(f'/{word}/')}\n"
+        "for two elements, put a space between them"
     )
 
 
@@ -392,7 +394,7 @@ def _repetition(bare: str, position: int) -> str:
     if bare[position] not in "+*":
         return ""
     least = "1" if bare[position] == "+" else "0"
-    return f"an element is repeated by braces, at most eight times: `(a|b){{{least},8}}`"
+    return f"to repeat an element at most eight times, use braces: `(a|b){{{least},8}}`"
 
 
 _VALUES_OF_KEYS = {
@@ -413,16 +415,16 @@ def _metadata(line: str, bare: str, position: int) -> Finding:
     whole = 0, len(line)
     if word == "test":
         advice = 'write `test "in" => "out"` or `test "in" => none`'
-        return Finding("E112", "a test that is not complete", whole, advice)
+        return Finding("E112", "this test is incomplete", whole, advice)
     if _ARROW.search(bare):
-        advice = "statements start at the margin, metadata is indented under its rule"
-        return Finding("E113", "a rule that is indented", whole, advice)
+        advice = "statements start at the margin; metadata is indented under its rule"
+        return Finding("E113", "this rule is indented", whole, advice)
     if word in KEYS:
         advice = f"write {code(_VALUES_OF_KEYS[word])}"
         place = 0, max(position, len(word))
-        return Finding("E112", f"`{word}` without a value", place, advice)
-    advice = f'metadata is written as in `why: "a reason"`; {nearest(word, KEYS)}'
-    return Finding("E112", "an indented line that is not metadata", (0, max(position, 1)), advice)
+        return Finding("E112", f"`{word}` has no value", place, advice)
+    advice = f'write metadata like `why: "a reason"`; {nearest(word, KEYS)}'
+    return Finding("E112", "this indented line is not metadata", (0, max(position, 1)), advice)
 
 
 def _fallback(line: str, position: int) -> Finding:
@@ -431,7 +433,7 @@ def _fallback(line: str, position: int) -> Finding:
         return Finding("E101", "the line ends too early", (len(line), len(line) + 1), _NO_ARROW)
     word, place = rest[0][:40], (position, position + len(rest[0]))
     advice = as_text(word) + _comment_note(line)
-    return Finding("E101", f"`{word}` cannot stand here", place, advice)
+    return Finding("E101", f"`{word}` is not allowed here", place, advice)
 
 
 _VALUES = re.compile(r"\[\s*(\w+)\s*(!?)=\s*([^\s\]&|]+(?:\|[^\s\]&|]+)+)\s*\]")
@@ -467,8 +469,8 @@ def _foreign_notation(line: str, position: int, reads: Reads, *, arrow: int) -> 
                 return Finding("E116", message, match.span(), f"write {code(written)}{note}")
     match = _around(_LOOK_AROUND, line, position)
     if match:
-        advice = "what stands beside is a context: `movie -> film / !the __`"
-        return Finding("E116", "a look-around", match.span(), advice)
+        advice = "to test what stands beside, use a context: `movie -> film / !the __`"
+        return Finding("E116", "rules have no look-around", match.span(), advice)
     match = _around(_ALTERNATIVES, line, position)
     if match is None:
         return None
@@ -476,13 +478,14 @@ def _foreign_notation(line: str, position: int, reads: Reads, *, arrow: int) -> 
     if right:
         rules = [f"{line[: match.start()]}{word}{line[match.end() :]}" for word in words]
         if all(map(reads, rules)):
-            advice = "a consequent has no choices: write " + " and ".join(map(code, rules))
-            return Finding("E105", "alternatives in the consequent", match.span(), advice)
+            message = "alternatives are not allowed in the consequent"
+            advice = f"write a rule for each: {' and '.join(map(code, rules))}"
+            return Finding("E105", message, match.span(), advice)
         return None
     group = f"({'|'.join(words)})"
     if match[0][0] == "(" or not reads(f"{group} x -> y"):
         return None
-    message = "alternatives that do not stand in parentheses"
+    message = "alternatives need parentheses"
     return Finding("E116", message, match.span(), f"write {code(group)}")
 
 
@@ -496,28 +499,28 @@ def _list_of_values(match: re.Match[str]) -> tuple[str, str, str]:
     values = match[3].split("|")
     tests = values if match[1] in {"pos", "tag"} else [f"{match[1]}={value}" for value in values]
     mark = "!" if match[2] else ""
-    return "a list of values in one test", f"{mark}({'|'.join(tests)})", ""
+    return "one test cannot list several values", f"{mark}({'|'.join(tests)})", ""
 
 
 def _inline_flag(match: re.Match[str]) -> tuple[str, str, str]:
     word = match[2] if re.fullmatch(r"[A-Za-z]+", match[2]) else "movie"
-    note = f"; a bare literal without a capital ignores case too: {code(word.lower())}"
-    return "a flag of a regular expression", f"/{word}/i", note
+    note = f"; a bare lower-case literal ignores case, too: {code(word.lower())}"
+    return "rules have no flags of regular expressions", f"/{word}/i", note
 
 
 def _inner_group(match: re.Match[str]) -> tuple[str, str, str]:
     name = f"{match[1]}:" if match[1] else ""
-    return "a group of a regular expression", f"{name}({match[2]})", ""
+    return "this is a group of a regular expression", f"{name}({match[2]})", ""
 
 
 def _characters(match: re.Match[str]) -> tuple[str, str, str]:
-    return "characters of a regular expression", f"/{match[0]}/", ""
+    return "this is a character class of a regular expression", f"/{match[0]}/", ""
 
 
 def _spacy_test(match: re.Match[str]) -> tuple[str, str, str]:
     name = _SPACY_NAMES.get(match[1].upper(), "lemma")
     value = match[2] if re.fullmatch(r"\w+", match[2]) else quote(match[2])
-    return "a test of another matcher", f"{name}={value}", ""
+    return "this is a test of another matcher", f"{name}={value}", ""
 
 
 def _unreadable_amount(line: str, position: int) -> Finding | None:
