@@ -220,7 +220,7 @@ def build_trie(symbols: Int32Array, offsets: Int64Array, size: Integer) -> Any:
     return parents[: nodes - 1].copy(), labels[: nodes - 1].copy(), final
 
 
-# Up to here the edges of a node, side by side, are tried faster than symbols are looked up.
+# So many edges of a node, side by side, are tried faster than symbols are looked up in a table.
 _FEW_EDGES = 8
 
 

@@ -73,7 +73,7 @@ class FormattedTexts(NamedTuple):
     # int8 (matches,): what becomes of those, one of the numbers above; `REPLACED` for the others
     outcomes: NDArray[np.int8]
     numbers: Int32Array  # (matches,): the number of the new text, -1 without a format
-    texts: list[str]
+    texts: dict[str, int]  # new texts and their numbers
 
 
 def write_formats(
@@ -83,7 +83,7 @@ def write_formats(
     has_text, outcomes = formats.has.array[keys], np.full(len(keys), REPLACED, np.int8)
     new_ids = np.full(len(keys), -1, np.int32)
     if not has_text.any():
-        return FormattedTexts(has_text, outcomes, new_ids, [])
+        return FormattedTexts(has_text, outcomes, new_ids, {})
     chosen = slice(None) if has_text.all() else np.flatnonzero(has_text)
     some = matches.select(chosen)
     lows = tokens.row_offsets[some.rows] + some.starts
@@ -106,9 +106,10 @@ def write_formats(
     new_ids[chosen] = np.array(ids, np.int32)[numbers]
     places = (some.rows, tokens.starts[lows], tokens.ends[highs - 1])
     stays = _stays(*places, numbers, characters, (points, bounds))
-    becomes = np.where(stays, SILENT, np.where(reaching, PLACED, REPLACED))
-    outcomes[chosen] = np.where(parted, MISSING, becomes)
-    return FormattedTexts(has_text, outcomes, new_ids, list(texts))
+    becomes = outcomes[chosen]
+    becomes[reaching], becomes[stays], becomes[parted] = PLACED, SILENT, MISSING
+    outcomes[chosen] = becomes
+    return FormattedTexts(has_text, outcomes, new_ids, texts)
 
 
 def _words_between(

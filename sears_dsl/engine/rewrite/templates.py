@@ -68,8 +68,7 @@ class RenderingTemplates:
         windows = self.windows(matches, tokens.row_offsets)
         characters = characters_of(tokens.texts)
         formatted = write_formats(self.formats, windows.keys, matches, tokens, characters)
-        texts = {text: number for number, text in enumerate(formatted.texts)}
-        outcomes, new_ids = formatted.outcomes, formatted.numbers
+        outcomes, new_ids, texts = formatted.outcomes, formatted.numbers, formatted.texts
         rest = np.flatnonzero(~formatted.has_text)
         some = matches.select(rest)
         left = Windows(*(column[rest] for column in windows))
