@@ -753,7 +753,7 @@ def test_entries_of_the_wrong_kind_are_told(folder: Path, content: dict[str, Any
         "ruleset": json.loads(header)["ruleset"]["sha256"][:12], **content,
     }  # fmt: skip
     path.write_text(header + json.dumps(line) + "\n", "utf-8")
-    assert_ours(run("vetted", "r.sear", path.name, "-o", "v.sear"), "means nothing here")
+    assert_ours(run("vetted", "r.sear", path.name, "-o", "v.sear"), "of the journal is not valid")
     assert not (folder / "v.sear").exists()
 
 

@@ -130,7 +130,7 @@ def augment_table(
     labels = None if columns.label is None else table.labels(columns.label)
     notes = [note for each in guards for note in each.notes]
     if bare := (labels or []).count(""):
-        notes.append(f"{counted(bare, 'row has', 'rows have')} no label, nor do their rewrites")
+        notes.append(f"{counted(bare, 'row has', 'rows have')} no label and no labelled rewrites")
     expansion = augmented_rows.expand_table(
         matcher, table, column=columns.text, protection=choices.protection, labels=labels,
         oracle=oracle, scope=choices.scope, unit=choices.unit,

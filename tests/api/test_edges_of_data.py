@@ -93,7 +93,7 @@ def test_labels_that_lack_are_told_alike_and_counted_by_augment(
     for rows in (path, frame, frame.to_dict("records")):
         with pytest.raises(DataError, match="row 2: label is empty, which is not a label"):
             sears.audit(predict, rows, rules, label="label", scorer=None)
-        with pytest.warns(UserWarning, match="1 row has no label, nor have its rewrites"):
+        with pytest.warns(UserWarning, match="1 row has no label and no labelled rewrites"):
             sears.augment(rows, rules, label="label")
 
 

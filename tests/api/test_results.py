@@ -149,7 +149,7 @@ def test_an_estimator_is_fitted_anew_each_time() -> None:
     done = sears.fix(ROWS, held, sears.parse("movie -> film"), train=model, seeds=2)
     assert done.repair.validation.original.of_seeds == (0.0, 0.0)
     assert not hasattr(model[0], "vocabulary_")
-    with pytest.raises(UsageError, match="type int trains nothing"):
+    with pytest.raises(UsageError, match="type int cannot train a model"):
         sears.fix(ROWS, held, sears.parse("movie -> film"), train=3)
 
     def train(texts: list[str], labels: list[str], seed: int) -> object:

@@ -189,7 +189,7 @@ def test_a_journal_that_git_replaced_meanwhile_is_left_alone(
     ("damage", "why"),
     [
         (lambda lines: [*lines[:1], b"<<<<<<< HEAD", *lines[1:]], "line 2 .* not JSON"),
-        (lambda lines: [lines[0], *lines[2:]], "it should be entry 1"),
+        (lambda lines: [lines[0], *lines[2:]], "entry 1 should be here"),
         (lambda lines: [b'{"format": "x"}', *lines[1:]], "not a journal of sears vet"),
         (lambda lines: [b"text,label", *lines[1:]], "not a journal of sears vet: it is not JSON"),
         (lambda lines: [lines[0].replace(b'"version": 1', b'"version": 2')], "version 2"),
