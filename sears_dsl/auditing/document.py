@@ -391,7 +391,7 @@ def _nothing_judged(document: AuditDocument) -> str:
     if not most:
         why = " about the model: no rule changes a row that the model gets right"
         if "1" not in document.right_rows:
-            why = ": the model gets no row right, as if labels and answers were spelled differently"
+            why = ": the model gets no row right; labels and answers may be spelled differently"
         return f"Nothing can be said{why}{also}."
     rows = counted(most, "row")
     return (

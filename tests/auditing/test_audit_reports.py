@@ -427,8 +427,8 @@ def test_one_worse_rule_among_many_is_seen() -> None:
       "chance; 1 rule changed too few rows to be judged."),
      ("fff", Gates(flip_rate=0.05), "Too few rows were tested to judge the model: no rule changes "
       "more than 3 rows that the model gets right, and 20 are needed."),
-     ("w" * 30, Gates(flip_rate=0.05), "Nothing can be said: the model gets no row right, as "
-      "if labels and answers were spelled differently."),
+     ("w" * 30, Gates(flip_rate=0.05), "Nothing can be said: the model gets no row right; "
+      "labels and answers may be spelled differently."),
      ("k" * 30, Gates(flip_rate=0.05, own=(Gate("show", 0.1),)), "The model cannot be judged on "
       "these rows: gate show: no rule was tested on enough rows to be judged."),
      ("f" * 12 + "k" * 18, Gates(rows_flipped=0.05), "The model fails: all rules together flip "
