@@ -111,10 +111,8 @@ class _Passage:
             stays = host in _HOSTS_OF_LAST_S
         else:
             fits = host in _HOSTS[clitic] or host == "_"
-            if clitic in ("'ll", "'d", "'re") and not (
-                english().classes(host) or host in _PRONOUNS
-            ):
-                fits = True  # a noun
+            noun = not (english().classes(host) or host in _PRONOUNS)
+            fits = fits or (noun and clitic in ("'ll", "'d", "'re"))
             if clitic == "'ve" and (after in _BEFORE_NOUNS or _lacks(after, "VBN", "RB")):
                 fits = False  # I've fun
             stays = clitic != "n't"

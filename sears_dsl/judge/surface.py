@@ -384,9 +384,7 @@ class _Comparison:
         (ours, rest_old), (theirs, rest_new) = english().numbers(old), english().numbers(new)
         if not (ours or theirs) or ([*ours, *theirs] == ["1"] and "one" in (*old, *new)):
             return old, new
-        differing = max(
-            (Counter(ours) - Counter(theirs)).total(), (Counter(theirs) - Counter(ours)).total()
-        )
+        differing = max(len(ours), len(theirs)) - (Counter(ours) & Counter(theirs)).total()
         self.add("number", differing)
         if not differing:
             self.agree("spelling")

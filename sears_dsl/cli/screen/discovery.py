@@ -327,10 +327,8 @@ def _print_sums(discovery: Discovery, out: Console) -> None:
         together += f"; time ran out before all {funnel.held_out:,} held-out rows were asked about"
     elif funnel.held_out:
         flipped = funnel.held_out_flipped or 0
-        together += (
-            f" and {flipped:,} of {funnel.held_out:,} held-out rows "
-            f"({100 * flipped / funnel.held_out:.1f}%)"
-        )
+        rate = f"{100 * flipped / funnel.held_out:.1f}%"
+        together += f" and {flipped:,} of {funnel.held_out:,} held-out rows ({rate})"
     flips = "flips that keep the meaning" + (" and all flips of known rules" if known else "")
     out.print(f"{together}; this counts {flips}")
     if not funnel.held_out:
