@@ -338,7 +338,7 @@ def test_a_rule_that_was_changed_under_its_id_makes_no_model_worse() -> None:
 @pytest.mark.parametrize(
     ("before", "after", "note"),
     [
-        ("set FILM = film\n{}", "set FILM = film | movie\n{}", "set FILM was another one"),
+        ("set FILM = film\n{}", "set FILM = film | movie\n{}", "set FILM was different"),
         ("option case = exact\n{}", "{}", "option case was exact"),
         ("{}", "option repair = on\n{}", "option repair was off"),
         ("{}\n  rate: 50%", "{}\n  rate: 75%", "rate was 50%"),

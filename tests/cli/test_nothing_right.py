@@ -44,7 +44,7 @@ def discover(folder: Path, label: str, *more: str, data: str = "rows.csv") -> tu
 def test_the_corrected_command_is_not_kept_from_its_work(folder: Path) -> None:
     code, told = discover(folder, "number")
     assert code == 2
-    assert "the model has none of the 60 rows of rows.csv right" in told
+    assert "the model gets none of the 60 rows of rows.csv right" in told
     assert "--resume" not in told
     assert not (folder / "z.sear.partial").exists()
     assert discover(folder, "label")[0] == 0
