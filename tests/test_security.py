@@ -273,9 +273,9 @@ NO_DOCUMENTS: dict[str, Callable[[Path], object]] = {
 @pytest.mark.parametrize("kind", NO_DOCUMENTS)
 def test_a_manifest_that_is_no_document_is_told(folder: Path, kind: str) -> None:
     NO_DOCUMENTS[kind](folder / "r.manifest.json")
-    with pytest.raises(DataError, match=r"r\.manifest\.json could not be read"):
+    with pytest.raises(DataError, match=r"r\.manifest\.json cannot be read"):
         validated_with(load(folder / "r.sear"))
-    with pytest.raises(DataError, match=r"r\.manifest\.json could not be read"):
+    with pytest.raises(DataError, match=r"r\.manifest\.json cannot be read"):
         record_tagger(load(folder / "r.sear"), load_tagger("fast"))
 
 

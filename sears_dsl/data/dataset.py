@@ -258,7 +258,7 @@ def default_column(batch: Batch, *, where: str, label: str | None = None) -> str
     texts = [name for name in names if _is_text(batch.columns[name])] if batch.rows else names
     if len(texts) == 1:
         return texts[0]
-    hint = f"it could be {_quoted(texts)}" if texts else f"the columns are {_quoted(names)}"
+    hint = f"it may be {_quoted(texts)}" if texts else f"the columns are {_quoted(names)}"
     raise DataError(f"{where}: which column holds the text? {hint}", help="name it with --column")
 
 
