@@ -174,8 +174,9 @@ def _arrow(line: str, bare: str, position: int, reads: Reads) -> Finding | None:
         behind = line[arrows[0] + 2 :].split()
         if behind and len(behind[0]) > 1:
             advice = f"a hash begins a comment; {as_text(behind[0])}\n{advice}"
-        place = arrows[0], arrows[0] + 2
-        return Finding("E110", "there is nothing after the arrow", place, advice)
+        return Finding(
+            "E110", "there is nothing after the arrow", (arrows[0], arrows[0] + 2), advice
+        )
     if position > arrows[0] and re.match(r"[ \t]*->", bare[position:]):
         return Finding("E103", "a rule has only one arrow", (position, len(line)), as_text("->"))
     return None
