@@ -24,6 +24,7 @@ from sears_dsl.cli.screen.console import (
     plain_table,
     stages,
 )
+from sears_dsl.errors import counted
 from sears_dsl.runtime.extras import need_discovery
 from sears_dsl.runtime.files import is_file, is_there
 
@@ -423,7 +424,8 @@ def _print_audit(document: AuditDocument, output: Path) -> None:
     else:
         out.print("no row is changed: no rule fires, or protected text keeps them from firing")
     if len(records) > _RULES_SHOWN:
-        out.print(f"… and {len(records) - _RULES_SHOWN:,} more rules, in the files", style="dim")
+        rest = counted(len(records) - _RULES_SHOWN, "more rule")
+        out.print(f"… and {rest}, in the files", style="dim")
     if document.rules:
         for line in together_in_words(document):
             out.print(line)

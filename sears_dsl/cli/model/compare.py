@@ -13,6 +13,7 @@ import click
 from sears_dsl.cli.commands import ProjectArgument, ProjectCommand
 from sears_dsl.cli.options.shared import FilePath, json_option
 from sears_dsl.cli.screen.console import console, echo_document, plain_table
+from sears_dsl.errors import counted
 
 if TYPE_CHECKING:
     from sears_dsl.auditing.comparison import ComparisonDocument, GridDocument
@@ -95,7 +96,8 @@ def _print_comparison(comparison: ComparisonDocument) -> None:
         )
     out.print(table)
     if len(compared) > _RULES_SHOWN:
-        out.print(f"… and {len(compared) - _RULES_SHOWN:,} more rules, in the files", style="dim")
+        rest = counted(len(compared) - _RULES_SHOWN, "more rule")
+        out.print(f"… and {rest}, in the files", style="dim")
     for line in comparison.summary:
         out.print(line)
     # Say why changed rules are missing; rules without rows are too many for that.
@@ -129,6 +131,7 @@ def print_grid(grid: GridDocument) -> None:
         table.add_row(shorten(rule.rule, _NAME, placeholder="…"), *cells)
     out.print(table)
     if len(tested) > _RULES_SHOWN:
-        out.print(f"… and {len(tested) - _RULES_SHOWN:,} more rules, in the files", style="dim")
+        rest = counted(len(tested) - _RULES_SHOWN, "more rule")
+        out.print(f"… and {rest}, in the files", style="dim")
     for line in grid.summary:
         out.print(line)
