@@ -32,6 +32,7 @@ from sears_dsl.discovery.settings import Settings
 from sears_dsl.effects.applications import applications_of
 from sears_dsl.effects.flips import RightRows
 from sears_dsl.language.loader import parse
+from sears_dsl.language.printer import print_rule
 from sears_dsl.tagging.pinned import PinnedTagger
 
 SCREENS = Path(__file__).parent / "screens"
@@ -247,7 +248,7 @@ def test_a_rule_that_rests_on_one_flip_says_so() -> None:
     for rules, told in (((borne_out,), False), ((found("film -> movie"), alone), True)):
         out = screen()
         print_discovery(out, discovery(rules=rules), Path("found.sear"))
-        line = "one flip may be chance; try more rows with allow\n"
+        line = "a single flip may be chance; try more rows with allow\n"
         assert (line in printed(out)) == told
         assert bool(_one_flip(rules)) == told
     out = screen()
@@ -266,6 +267,22 @@ def test_held_out_rows_that_nobody_asked_about_are_not_called_safe() -> None:
     print_discovery(out, hurried, Path("found.sear"))
     assert "time ran out before all" in printed(out)
     assert "held-out rows (" not in printed(out)
+
+
+def test_no_rule_is_cut_off() -> None:
+    change, tail = "movie -> film / ", "(ADJ|DET|NOUN|PROPN|PUNCT) __ (ADP|AUX|CCONJ|PART)"
+    flips = known("movie", text=f"rule by-name: {change}{tail}")
+    [text] = map(print_rule, flips.known.rules)
+    assert len(text) > 60
+    new = close(text, "meaning", 31, 6, verdict(36, 50, 0.63))
+    for closest, shown in ((new, text), (replace(new, judged=None, lacks="flips"), "by-name")):
+        out = screen(80)
+        print_discovery(out, discovery(rules=(LONG,), known=flips, closest=(closest,)), Path("f"))
+        print_discovery(out, discovery(known=flips, closest=(closest,)), Path("f"))
+        lines = printed(out).splitlines()
+        assert LONG.text in lines
+        assert f"  {shown}" in lines
+        assert not any("|PROPN…" in line or "(AD…" in line for line in lines)
 
 
 def test_so_far_nothing_is_said_where_nothing_flips_yet() -> None:

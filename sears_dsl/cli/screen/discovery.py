@@ -35,8 +35,8 @@ RewrittenExample: TypeAlias = tuple[str, str, str]
 _GAP = 2
 # How many rules a sentence names.
 _NAMED = 3
-# The least and the most width of an example beside its line; the least of a first cell.
-_LEAST_ROOM, _MOST_ROOM, _LEAST_FIRST = 40, 90, 20
+# The least and the most width of an example beside its line, and of the first column.
+_LEAST_ROOM, _MOST_ROOM, _LEAST_FIRST, _MOST_FIRST = 40, 90, 20, 40
 
 
 def table_lines(
@@ -47,12 +47,16 @@ def table_lines(
     width: int,
     right: Collection[int] = (),
 ) -> Iterator[Text]:
-    """Yield the lines of a table, heads first; cells missing at the end of a row are empty."""
+    """Yield the lines of a table, heads first; cells missing at the end of a row are empty.
+
+    A first cell that is too long for its column is not cut: the others stand on the next line.
+    """
     from rich.cells import cell_len
     from rich.text import Text
 
     cells = [[*row, *[""] * (len(heads) - len(row))] for row in rows]
     widths = [max(map(cell_len, column)) for column in zip(heads, *cells, strict=True)]
+    widths[0] = max(size for row in (heads, *cells) if (size := cell_len(row[0])) <= _MOST_FIRST)
     spare = width - sum(widths) - _GAP * (len(widths) - 1)
     if spare < 0:
         widths[0] = max(_LEAST_FIRST, widths[0] + spare)
@@ -80,7 +84,10 @@ def table_lines(
     head.rstrip()
     yield head
     for row, example in zip(cells, examples, strict=True):
-        text = line(row)
+        is_long = cell_len(row[0]) > widths[0]
+        if is_long:
+            yield Text(row[0])
+        text = line(["", *row[1:]] if is_long else row)
         if beside and example:
             text.append(" " * _GAP).append_text(shown(example))
         text.rstrip()
@@ -153,19 +160,19 @@ def print_known(out: Console, known_flips: KnownFlips, *, so_far: bool = False) 
         return
     out.print(
         f"known rules {when}flip {known_flips.rows_flipped:,} of {counted(rows, 'searched row')}; "
-        f"of the {counted(acting, 'rule that changes', 'rules that change')} a row, {len(best):,} "
+        f"{len(best):,} of the {counted(acting, 'rule that changes', 'rules that change')} a row "
         + ("flips" if len(best) == 1 else "flip")
         + " at least one"
         + (f" (the best {_SHOWN} are shown):" if len(best) > _SHOWN else ":")
     )
     out.print(*_known_table(known_flips, best[:_SHOWN], out.width), sep="\n")
-    out.print("people have accepted these rules; the meaning in your rows is checked later")
+    out.print("readers have accepted these rules; the meaning in your rows is checked later")
     apart = [rule for rule in best if not known_flips.known.writable[rule]]
     if apart and not so_far:
         files = ", ".join(dict.fromkeys(known_flips.known.sources[rule] for rule in apart))
         out.print(
-            f"{len(apart):,} of them cannot be written to the output, since they need options of "
-            f"their own files, such as a unit: audit {files} as well"
+            f"{len(apart):,} of them cannot be written to the output because they need options of "
+            f"their own files, such as a unit; audit {files} as well"
         )
 
 
@@ -176,8 +183,7 @@ def _no_known_flips(known_flips: KnownFlips, acting: int) -> str:
         return f"the model could not be asked about all rewrites of {rules}{others}"
     if not acting:
         tried = len(known_flips.known.rules)
-        changes = counted(tried, "known rule changes", "known rules change")
-        return f"the {changes} no searched row"
+        return f"no known rule changes a searched row ({counted(tried, 'rule')} tried)"
     texts = len(set(known_flips.applications.rewrites.tolist()))
     return (
         f"{counted(acting, 'known rule changes', 'known rules change')} searched rows, but none "
@@ -194,7 +200,7 @@ def _known_table(known_flips: KnownFlips, rules: Sequence[int], width: int) -> I
         source = known_flips.known.sources[rule]
         rate = rounded(flips / changed)
         tree = known_flips.known.rules[rule]
-        name = known_flips.known.ids[rule] if tree.name else _cut(print_rule(tree))
+        name = known_flips.known.ids[rule] if tree.name else print_rule(tree)
         rows.append([name, source, f"{flips:,} of {changed:,}", rate])
         examples.append((*known_flips.example(rule), ""))
     heads = ["known rule", "from", "flips", "rate"]
@@ -202,57 +208,56 @@ def _known_table(known_flips: KnownFlips, rules: Sequence[int], width: int) -> I
 
 
 def print_discovery(out: Console, discovery: Discovery, output: Path) -> None:
-    """Print the rules as in the paper's Table 3, or why there are none; and what was asked."""
-    funnel = discovery.funnel
-    rows = funnel.rows - funnel.unasked
-    out.print(
-        f"the model gets {funnel.right:,} of {counted(rows, 'row')} right; {funnel.searched:,} of "
-        f"these are searched and {funnel.held_out:,} held out"
-    )
-    out.print(*_stages(discovery), sep="\n")
-    if funnel.unasked:
-        why = "time" if "rows" in discovery.cut_short else "the limit of questions"
-        out.print(f"{counted(funnel.unasked, 'row')} could not be tried within {why}")
-    if funnel.too_long:
-        rows_are = counted(funnel.too_long, "row was", "rows were")
-        out.print(f"{rows_are} too long to be paraphrased, in part or as a whole")
+    """Print the rules as in the paper's Table 3, or why there are none; then how it came about."""
     if discovery.rules:
         _print_rules(discovery, out)
         _print_sums(discovery, out)
     if any(not each.source for each in discovery.rules):
         least = discovery.least_flips(known=False)
-        for each in discovery.closest[:_CLOSEST]:
-            if each.lacks == "meaning" and each.flips >= least:
-                out.print(f"nearly: {_came_close(each, discovery)}")
+        nearly = [
+            each for each in discovery.closest[:_CLOSEST]
+            if each.lacks == "meaning" and each.flips >= least
+        ]  # fmt: skip
+        out.print(*_closest(nearly, discovery), sep="\n", end="\n" if nearly else "")
     else:
         out.print(*_nothing_new(discovery), sep="\n")
-    out.print(_questions(discovery))
+    out.print("how the search went:")
+    out.print(*(f"  {each}" for each in (*_stages(discovery), *_questions(discovery))), sep="\n")
     if discovery.budget_reached:
         out.print(f"the time budget cut these stages short: {', '.join(discovery.cut_short)}")
-    beside = f"{output.stem}.manifest.json, {output.stem}.md"
-    out.print(f"written: {output}; beside it {beside}")
+    out.print(f"written: {output}, {output.stem}.manifest.json, {output.stem}.md")
 
 
 def _stages(discovery: Discovery) -> Iterator[str]:
     """What was tried, stage by stage, in words."""
     funnel = discovery.funnel
+    rows = funnel.rows - funnel.unasked
+    yield (
+        f"the model gets {funnel.right:,} of {counted(rows, 'row')} right; {funnel.searched:,} of "
+        f"these are searched and {funnel.held_out:,} held out"
+    )
+    if funnel.unasked:
+        why = "time" if "rows" in discovery.cut_short else "the limit of questions"
+        yield f"{counted(funnel.unasked, 'row')} could not be tried within {why}"
+    if funnel.too_long:
+        rows_are = counted(funnel.too_long, "row was", "rows were")
+        yield f"{rows_are} too long to be paraphrased, in part or as a whole"
     candidates = counted(funnel.candidates, "candidate rule")
     if discovery.settings.order == "paper":
-        yield (
-            f"{funnel.rows_with_adversary:,} of the searched rows have an adversary; "
-            f"{funnel.passing:,} of {candidates} pass the filter"
-        )
+        yield f"{funnel.rows_with_adversary:,} of the searched rows have an adversary"
+        yield f"{funnel.passing:,} of {candidates} pass the filter"
         return
     paraphrases = counted(funnel.paraphrases, "paraphrase")
     if _is_out_of_time(discovery):
         yield "time ran out before any row was paraphrased, so no new rules were searched for"
         return
     if not funnel.candidates:
-        yield f"their {paraphrases} suggest no rule"
+        yield f"{paraphrases} of the searched rows suggest no rule"
         return
+    yield f"{paraphrases} of the searched rows suggest {candidates}"
     yield (
-        f"their {paraphrases} suggest {candidates}; {funnel.judged:,} of these change enough text "
-        f"to be judged, and {funnel.keep_meaning:,} of those keep the meaning there"
+        f"{funnel.judged:,} of these change enough text to be judged; {funnel.keep_meaning:,} keep "
+        "the meaning there"
     )
     one = funnel.passing <= 1
     passing = counted(funnel.passing, "rule") if funnel.passing else "no rule"
@@ -277,11 +282,11 @@ def _print_rules(discovery: Discovery, out: Console) -> None:
     rate = ["flips"] if narrow else ["flips", "rate (95%)"]
     heads = ["rule", "from", *rate, "meaning kept"]
     heads += ["held out", *rate[1:], *([] if narrow else ["kept"])] if held_out else []
-    heads += [f"of {name}" for name in discovery.models]
+    heads += [f"flips of {name}" for name in discovery.models]
     rows, examples = [], []
     for each in discovery.rules:
         is_long = each.source and len(each.text) > _LONGEST_RULE
-        cells = [each.id if is_long else _cut(each.text), each.source or "new"]
+        cells = [each.id if is_long else each.text, each.source or "new"]
         cells += _rate(each.flips, each.asked, each.interval)[: len(rate)]
         if each.judged is None:
             cells.append(rounded(each.at_tau / each.asked) if each.asked else "")
@@ -298,7 +303,7 @@ def _print_rules(discovery: Discovery, out: Console) -> None:
     out.print(*table_lines(heads, rows, examples, width=out.width), sep="\n")
     single = [each.id for each in discovery.rules if each.is_one_flip]
     if single:
-        out.print(f"one flip may be chance; try more rows with {listed(single, _NAMED)}")
+        out.print(f"a single flip may be chance; try more rows with {listed(single, _NAMED)}")
 
 
 def _example(rule: FoundRule) -> RewrittenExample | None:
@@ -329,31 +334,30 @@ def _print_sums(discovery: Discovery, out: Console) -> None:
         flipped = funnel.held_out_flipped or 0
         rate = f"{100 * flipped / funnel.held_out:.1f}%"
         together += f" and {flipped:,} of {funnel.held_out:,} held-out rows ({rate})"
-    flips = "flips that keep the meaning" + (" and all flips of known rules" if known else "")
-    out.print(f"{together}; this counts {flips}")
+    flips = "flips that keep the meaning" + (", and all flips of known rules" if known else "")
+    out.print(together, f"  (counted: {flips})", sep="\n")
     if not funnel.held_out:
         share = discovery.settings.holdout
         why = f"fewer than {HOLDOUT_FROM} right rows" if share is None else f"--holdout {share:g}"
         out.print(
-            f"no rows were held out ({why}): the rules were found on the rows that these numbers "
-            "count"
+            f"no rows were held out ({why}), so these numbers are counted on the rows that the "
+            "rules were found on"
         )
 
 
-def _questions(discovery: Discovery) -> str:
+def _questions(discovery: Discovery) -> Iterator[str]:
     """Say how many questions the model was asked, and whether there were enough."""
     funnel = discovery.funnel
-    sentence = (
+    yield (
         f"the model was asked {counted(funnel.questions, 'question')}, "
         f"{funnel.questions / max(1, funnel.right):.1f} for each row that it gets right"
     )
     if discovery.question_limit_reached and funnel.question_limit is not None:
         lost = counted(funnel.not_asked, "rule was", "rules were")
-        sentence += (
-            f"; the limit of {funnel.question_limit:,} was reached before {lost} tried to the end "
-            f"(--max-questions {2 * funnel.question_limit} allows more)"
+        yield (
+            f"the limit of {funnel.question_limit:,} questions was reached before {lost} tried to "
+            f"the end; --max-questions {2 * funnel.question_limit} allows more"
         )
-    return sentence
 
 
 def _nothing_new(discovery: Discovery) -> Iterator[str]:
@@ -362,13 +366,26 @@ def _nothing_new(discovery: Discovery) -> Iterator[str]:
     yield "no new rules" + ("; the rules above were known before" if known else " were found")
     if not known:
         yield from _withstood(discovery)
-    closest = discovery.closest[:_CLOSEST]
-    if closest:
-        yield "closest to passing:"
-        yield from (f"  {_came_close(each, discovery)}" for each in closest)
+    yield from _closest(discovery.closest[:_CLOSEST], discovery)
     help_ = list(dict.fromkeys(_what_helps(discovery)))
     yield "what would help:"
     yield from (f"  {each}" for each in help_)
+
+
+def _closest(misses: Sequence[NearMiss], discovery: Discovery) -> Iterator[str]:
+    """Rules that nearly passed, each with a line on what it lacks."""
+    if misses:
+        yield "closest to passing:"
+    for each in misses:
+        yield from (f"  {_label(each, discovery)}", f"    {_came_close(each, discovery)}")
+
+
+def _label(miss: NearMiss, discovery: Discovery) -> str:
+    """The text of a rule, or the name of a known one whose text is long."""
+    known = discovery.known and discovery.known.known
+    if miss.judged is not None or not known or len(miss.rule) <= _LONGEST_RULE:
+        return miss.rule
+    return dict(zip(map(print_rule, known.rules), known.ids, strict=True)).get(miss.rule, miss.rule)
 
 
 def _withstood(discovery: Discovery) -> Iterator[str]:
@@ -395,47 +412,43 @@ def _withstands(discovery: Discovery) -> bool:
 
 
 def _came_close(each: NearMiss, discovery: Discovery) -> str:
-    """A rule that was not found, and what it lacked."""
+    """What a rule that was not found lacked."""
     rows = counted(each.asked, "row")
     if each.asked < each.changed:
         rows += f" tried (it changes {each.changed:,})"
     if each.judged is None:
-        proof = "people accepted it before"
+        proof = "readers accepted it before"
     else:
         proof = (
             f"{each.judged.accepted:,} of {each.judged.sampled:,} rewrites on text keep the meaning"
         )
-    rule = _cut(each.rule)
     match each.lacks:
         case "flips":
             least = discovery.least_flips(known=each.judged is None)
             needed = f"{counted(least, 'flip')} {'is' if least == 1 else 'are'} required"
-            return f"{rule}: {proof}, but it flips only {each.flips:,} of {rows}; {needed}"
+            return f"{proof}, but it flips only {each.flips:,} of {rows}; {needed}"
         case "rate":
             return (
-                f"{rule}: {proof}, but it flips only {each.flips:,} of {rows}, "
-                f"{rounded(each.flips / each.asked)}; rewordings in general flip clearly more of "
-                f"these rows ({rounded(discovery.base_rate)})"
+                f"{proof}, but it flips only {each.flips:,} of {rows}, "
+                f"{rounded(each.flips / each.asked)}; rewordings in general flip "
+                f"{rounded(discovery.base_rate)} of these rows, clearly more"
             )
         case "text":
             places = counted(each.judged.places if each.judged else each.changed, "text")
             if each.is_unjudged:
-                return f"{rule}: changes {places}, but time ran out before any was judged"
-            return f"{rule}: changes only {places}, too few to judge it"
+                return f"changes {places}, but time ran out before any was judged"
+            return f"changes only {places}, too few to judge it"
     flips = (
         f"flips {each.flips:,} of {rows}"
         if each.asked
         else f"changes {counted(each.changed, 'row')}"
     )
     if each.is_cut_short(discovery.settings.delta):
-        return f"{rule}: {flips}; {proof}, but time ran out before the others were judged"
+        return f"{flips}; {proof}, but time ran out before the others were judged"
     # Rounded down, so that a rule that fails by a hair does not seem to reach what is wanted.
     low = rounded(floor(100 * each.judged.low + 1e-9) / 100 if each.judged else 0)
     wanted = rounded(1 - discovery.settings.delta)
-    return (
-        f"{rule}: {flips}; {proof}, which only shows that readers accept at least {low} "
-        f"({wanted} is required)"
-    )
+    return f"{flips}; {proof} (lower bound {low}; {wanted} is required)"
 
 
 def _what_helps(discovery: Discovery) -> Iterator[str]:
@@ -479,22 +492,22 @@ def _what_helps(discovery: Discovery) -> Iterator[str]:
     )
     if _withstands(discovery):
         yield (
-            "other kinds of changes: --known FILE tries your own rules; `sears audit noise/typing` "
-            "measures typing errors"
+            "other kinds of changes: --known FILE tries your own rules, and `sears audit "
+            "noise/typing` measures typing errors"
         )
 
 
 def _helps(each: NearMiss, discovery: Discovery) -> Iterator[str]:
     funnel, least = discovery.funnel, discovery.least_flips(known=each.judged is None)
-    rule = _cut(each.rule)
+    rule = _label(each, discovery)
     if each.lacks == "flips" and each.flips:
         rows = ceil((funnel.rows - funnel.unasked) * least / each.flips)
         yield (
-            f"about {rows:,} rows, of which `{rule}` would flip {least} at this rate; or "
+            f"about {rows:,} rows: at this rate, `{rule}` would flip {least} of them; or "
             f"--minimum-flips {each.flips}, which lets it pass"
         )
     elif each.lacks == "text" and not each.is_unjudged:
-        yield f"--text FILE: unlabelled text like yours that `{rule}` changes"
+        yield f"--text FILE with unlabelled text like yours that `{rule}` changes"
     elif each.lacks == "meaning" and each.judged is not None:
         delta = ceil(100 * (1 - each.judged.low)) / 100
         share = each.judged.accepted / max(1, each.judged.sampled)
@@ -508,13 +521,9 @@ def _helps(each: NearMiss, discovery: Discovery) -> Iterator[str]:
             and not each.is_cut_short(discovery.settings.delta)
         ):
             yield (
-                f"--delta {delta:g} lets `{rule}` pass, though readers may refuse "
+                f"--delta {delta:g}, which lets `{rule}` pass; readers may reject up to "
                 f"{rounded(delta)} of its rewrites"
                 if each.asked
-                else f"--delta {delta:g} tries `{rule}` on the model: it may flip no row, and "
-                f"readers may refuse {rounded(delta)} of its rewrites"
+                else f"--delta {delta:g}, which tries `{rule}` on the model: it may flip no row, "
+                f"and readers may reject up to {rounded(delta)} of its rewrites"
             )
-
-
-def _cut(rule: str) -> str:
-    return rule if len(rule) <= _LONGEST_RULE else f"{rule[: _LONGEST_RULE - 1]}…"
