@@ -169,8 +169,8 @@ def discover(
     right = search.right()
     if settings.across != "any" and not right.models:
         raise UsageError(
-            f"what one model has, none shares and none is told apart by ({settings.across})",
-            help="name several: every:SPEC,SPEC",
+            f"--across {settings.across} needs several models, and one is given",
+            help="name several: --model every:SPEC,SPEC",
         )
     here, held = _split_right_rows(right, settings)
     searched, apart = right.part(here), search.held_out(right.part(held))
@@ -316,7 +316,7 @@ def _split_right_rows(right: RightRows, settings: Settings) -> tuple[Sequence[in
     here, held = hold_out(right.of_file, seed=settings.seed, share=share)
     if not len(here):
         raise DataError(
-            f"all of the {len(right)} right rows are held out, and none is left to find rules on",
-            help="rows that say the same are held out together: give others, or --holdout 0",
+            f"all {len(right)} rows that the model gets right are held out; none is left to search",
+            help="rows with the same text are held out together: add other rows, or --holdout 0",
         )
     return here.tolist(), held.tolist()

@@ -125,7 +125,7 @@ def load_known(
         return KnownRules.of(by_name, tagger=tagger)
     if files or rulesets:
         where = ", ".join([*files, *(each.path for each in rulesets)])
-        raise UsageError(f"there is no rule in {where}", help="name files with rules after --known")
+        raise UsageError(f"no rule in {where}", help="name files that have rules after --known")
     return None
 
 

@@ -140,13 +140,13 @@ def scorer_in_language(
     if scorer in ENGLISH_SCORERS:
         if scorer != DEFAULT_SCORER:
             raise UsageError(
-                f"the scorer {scorer} reads English alone, and these texts are in {language}",
+                f"the scorer {scorer} reads only English, and these texts are in {language}",
                 help="choose --scorer pivot, which works by translation, or one of your own",
             )
         note(
             f"note: the judge is calibrated for English, not for {language}: the paper's score "
-            "(pivot) is asked in its place, and its threshold was fitted on English too; read what "
-            "it lets pass"
+            "(pivot) is used instead, but its threshold was fitted on English too; read the rules "
+            "that it lets pass"
         )
         scorer = "pivot"
     return scorer, pivots or (f"{language}-en",)
@@ -191,8 +191,8 @@ def _check_paraphrases(
     if texts and missing == len(texts):
         raise DataError(
             f"none of the {rows} has a paraphrase in {source.name}",
-            help="its originals have to be the texts of the rows, letter by letter: is "
-            "--column the one that was reworded?",
+            help="its originals must equal the texts of the rows exactly; is --column the column "
+            "that was reworded?",
         )
     if missing:
         has = "has" if missing == 1 else "have"

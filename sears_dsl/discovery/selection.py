@@ -354,11 +354,11 @@ def _check(coverage: Coverage, size: int, start: Sequence[int], excluded: frozen
     named = [*start, *excluded]
     if any(not 0 <= rule < len(coverage) for rule in named) or len(set(named)) < len(named):
         raise UsageError(
-            "a rule to start with or to leave out is not there, is given twice, or is both",
+            "a rule to start with or leave out does not exist, or is given more than once",
             help=f"give distinct positions from 0 to {len(coverage) - 1}",
         )
     if size < len(start):
         raise UsageError(
-            f"{size} rules are wanted and {len(start)} are given to start with",
-            help="size counts the rules of the start too",
+            f"size is {size}, but start already has {len(start)} rules",
+            help="size counts the rules in start too",
         )

@@ -44,7 +44,7 @@ def test_what_knows_english_alone_gives_way_or_is_refused() -> None:
     said: list[str] = []
     assert scorer_in_language("judge", (), "pt", note=said.append) == ("pivot", ("pt-en",))
     assert "calibrated for English" in said[0]
-    with pytest.raises(UsageError, match="minilm reads English alone"):
+    with pytest.raises(UsageError, match="minilm reads only English"):
         scorer_in_language("minilm", (), "pt")
     with pytest.raises(UsageError, match="for sentences in en, and these are in pt") as caught:
         scorer_in_language("pivot", ("fr",), "pt")

@@ -188,10 +188,12 @@ def test_what_held_out_rows_say_stands_in_all_that_is_written(tmp_path: Path) ->
 
 
 def test_all_rows_held_out_is_an_error_that_says_what_to_do() -> None:
-    with pytest.raises(DataError, match="all of the 12 right rows are held out") as error:
+    with pytest.raises(
+        DataError, match="all 12 rows that the model gets right are held out"
+    ) as error:
         run(holdout=0.9999)
     assert error.value.help == (
-        "rows that say the same are held out together: give others, or --holdout 0"
+        "rows with the same text are held out together: add other rows, or --holdout 0"
     )
 
 

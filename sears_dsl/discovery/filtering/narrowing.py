@@ -129,7 +129,7 @@ def narrow(
     if known.shape != sites.rows.shape:
         raise UsageError(
             f"there are {len(sites.rows)} places and {known.size} verdicts",
-            help="give one verdict a place; NOT_JUDGED where there is none",
+            help="give one verdict per place, and NOT_JUDGED where there is none",
         )
     if not (known == REFUSED).any():
         return []

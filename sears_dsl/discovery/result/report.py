@@ -213,9 +213,9 @@ def _report(discovery: Discovery, manifest: Manifest) -> str:
         "",
         "A flip is a row that the model gets right before the rule and wrong after it; *with "
         "S ≥ τ* is how many of the flips keep the meaning, according to the score. Intervals are "
-        "95% (Wilson). q is the false-discovery rate at which the rule would count as flipping "
-        f"more rows than a paraphrase that keeps the meaning does ({rounded(manifest.base_rate)} "
-        f"of {manifest.base_rows:,} rows are flipped by one).",
+        "95% (Wilson). q is the smallest false-discovery rate at which the rule counts as "
+        "flipping more rows than a paraphrase that keeps the meaning does (such a paraphrase flips "
+        f"{rounded(manifest.base_rate)} of {manifest.base_rows:,} rows).",
         *_cautions(manifest),
         *_one_flip(discovery.rules),
         *_closest(discovery),
@@ -258,7 +258,7 @@ def _report(discovery: Discovery, manifest: Manifest) -> str:
 
 def _table(manifest: Manifest) -> list[str]:
     """A line a rule; what it does to held-out rows, where there are any, beside the rest."""
-    heads = ["id", "rule", "from", "accepted on text", "at least"]
+    heads = ["id", "rule", "from", "accepted on text", "lower bound"]
     heads += ["flips / asked", "95%", "with S ≥ τ", "q", "S ≥ τ", "95%", "mean S"]
     heads += [f"of `{_escaped(name)}`" for name in manifest.models]
     if manifest.counts.held_out:
@@ -319,10 +319,10 @@ def _cautions(manifest: Manifest) -> list[str]:
     if manifest.settings.order == "meaning":
         lines += [
             "",
-            "*Accepted on text*: how many of the rule's rewrites of a lot of text have S ≥ τ; *at "
-            "least*: the share that readers accept at least, with a chance of four in five. It is "
-            "lower if nobody has read this change of words before. Known rules are not judged, "
-            "since people have accepted them. Only after that was the model asked.",
+            "*Accepted on text*: how many of the rule's rewrites of a lot of text have S ≥ τ. "
+            "*Lower bound*: readers accept at least this share, with a chance of four in five; it "
+            "is lower if nobody has read this change of words before. Known rules are not judged, "
+            "since readers have accepted them. Only after that was the model asked.",
         ]
     return lines
 
@@ -367,7 +367,7 @@ def _closest(discovery: Discovery) -> list[str]:
     if not closest:
         return []
     lines = ["", "## What came closest", ""]
-    lines += ["| rule | what it lacks | accepted on text | at least | flips / asked |"]
+    lines += ["| rule | what it lacks | accepted on text | lower bound | flips / asked |"]
     lines += ["|---|---|---:|---:|---:|"]
     for each in closest:
         judged = each.judged
