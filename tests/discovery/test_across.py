@@ -111,7 +111,7 @@ def test_rules_are_told_by_model_and_chosen_by_what_is_to_be_known(
     alone = call("discover", "--model", "two_models:one", *parts, "--across", "apart",
                  folder=tmp_path)  # fmt: skip
     assert alone.returncode == 2
-    assert "name several: every:SPEC,SPEC" in alone.stderr
+    assert "name several: --model every:SPEC,SPEC" in alone.stderr
 
 
 def test_models_of_python_are_a_dictionary() -> None:
