@@ -127,6 +127,13 @@ def test_what_other_batches_left_is_told_apart_as_within_one() -> None:
         assert list(matcher.apply(many)) == list(_applied(rules, rows=many))
 
 
+def test_a_word_that_bears_no_contraction_bears_none_in_a_batch_either() -> None:
+    rows = ["so they do not", "so it seldom not", "so it looks not"]
+    for first in (rows, rows[::-1]):
+        done = _applied("not -> n't", rows=first * 30)
+        assert done.texts == ["so they don't"] * 30
+
+
 def test_kept_punctuation_touches_what_it_touched() -> None:
     rules = 'option case = exact\nNOUN "," is -> x "," y\nNOUN "," NOUN -> NOUN "," x'
     gaps = [(left, right) for left in ("", " ") for right in ("", " ")]
