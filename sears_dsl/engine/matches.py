@@ -253,7 +253,7 @@ def checked_texts(texts: Sequence[str], scope: str, protected: Sized | None) -> 
     Example:
         >>> checked_texts("one text", "first", None)
         Traceback (most recent call last):
-        sears_dsl.errors.UsageError: one string was given where texts are wanted
+        sears_dsl.errors.UsageError: a string is not a list of texts
           = help: give a list: [text]
     """
     if hasattr(type(texts), "tolist"):  # pandas would look a column up by its index

@@ -123,9 +123,9 @@ def _of_members(functions: Sequence[str | Noise], members: Sequence[str]) -> Ite
             if function.share is None and before == after:
                 yield Diagnostic(
                     "E329",
-                    f"no character of {', '.join(map(code, members))} can change by "
-                    f"{code('.' + print_function(function))}",
-                    help="take another function, or other words",
+                    f"{code('.' + print_function(function))} can change no character of "
+                    f"{', '.join(map(code, members))}",
+                    help="use another function or other words",
                 )
             continue
         for member, text in zip(members, after, strict=True):

@@ -136,7 +136,7 @@ class _Checker:
             message = f"{low} to {high} repetitions are not possible"
             self._add("E305", message, element.span, hint)
         if isinstance(element.body, syntax.Anchor):
-            hint = "write one rule with the anchor and one without it"
+            hint = "make one rule with the anchor and one without it"
             self._add("E307", "an anchor cannot have a quantifier", element.span, hint)
 
     def _anchors(self, elements: Sequence[syntax.Element]) -> None:
@@ -403,7 +403,7 @@ def _contradictions(tests: Iterable[syntax.AttributeTest]) -> Iterator[Problem]:
         if one.attribute == other.attribute and negated == alike:
             message = f"no token can pass both tests of `{one.attribute}`"
             choice = code(f"({print_test(one)}|{print_test(other)})")
-            hint = "remove one of them" if negated else f"for a choice, write a group: {choice}"
+            hint = "remove one of them" if negated else f"for a choice, use a group: {choice}"
             yield "E317", message, hint
 
 
@@ -415,7 +415,7 @@ def _tags_like(value: str, tags: frozenset[str]) -> str:
         fitting = sorted(tag for tag in tags if tag.isalpha() and re.fullmatch(pattern, tag))
         if fitting:
             group = "(" + "|".join(fitting) + ")"
-            return f"a test names one tag; for several, write a group: {code(group)}"
+            return f"a test names one tag; for several, use a group: {code(group)}"
     return nearest(value, tags)
 
 
@@ -444,7 +444,7 @@ def _negation(test: syntax.Negation, scope: syntax.RuleScope) -> Iterator[Proble
         for alternative in operand.alternatives:
             for element in alternative:
                 if isinstance(element.body, syntax.Negation):
-                    yield "E306", "this group negates a negation", "write it without one of them"
+                    yield "E306", "this group negates a negation", "express it without one of them"
                 elif not isinstance(element.body, syntax.Anchor | syntax.WholeUnit | syntax.Group):
                     yield from check_test(element.body, scope)
     elif isinstance(operand, syntax.Negation):

@@ -85,7 +85,7 @@ def _lookups(part: syntax.Slot | syntax.SlotCopy) -> Iterator[Diagnostic]:
                 "E327",
                 f"`.{function.kind}` is not allowed in a slot, which holds words and no text",
                 part.span,
-                f"write the sentences by `sears generate` and use a rule in `sears apply`: {rule}",
+                f"run `sears generate`, then `sears apply` with a rule: {rule}",
             )
 
 

@@ -439,7 +439,7 @@ def _usage(ruleset: Ruleset, lines: Sequence[str]) -> Iterator[Diagnostic]:
     for definition in unused_sets(ruleset):
         advice, message = "delete it", f"set `{definition.name}` is not used"
         if any(_mentions(template, definition.name) for template in ruleset.templates):
-            advice = f"in a template, write it in braces: {code(f'{{{definition.name}}}')}"
+            advice = f"in a template, put it in braces: {code(f'{{{definition.name}}}')}"
         yield Diagnostic("W603", message, definition.span, advice)
     modules = {reference.module for reference in _references(ruleset)}
     for each in ruleset.imports:

@@ -167,7 +167,7 @@ def _among(literal: syntax.Literal, before: object, after: object) -> Iterator[P
         number = "W608"
         message = "`=` between spaces is a literal, so this matches three tokens"
         value = print_test(after) if isinstance(after, syntax.Literal | syntax.Tag) else "be"
-        advice = f"write the test without spaces: {code(f'{before.text}={value}')}"
+        advice = f"remove the spaces: {code(f'{before.text}={value}')}"
     else:
         return
     yield number, message, f"{advice}\n{as_text(text)}"
@@ -271,7 +271,7 @@ def _word(text: str, tagset: syntax.TagsetOption) -> Iterator[Problem]:
 
 
 def _small_tag(text: str, tag: str, quoted: str) -> Problem:
-    advice = f"for the tag, write capitals: {code(tag)}\nfor the word, quote it: {code(quoted)}"
+    advice = f"for the tag, use capitals: {code(tag)}\nfor the word, quote it: {code(quoted)}"
     return "W609", f"`{text}` is a word here, not the tag `{tag}`", advice
 
 
@@ -279,7 +279,7 @@ def _as_pattern(text: str) -> str:
     if text in {".*", ".+"}:
         return "for up to eight tokens of any kind, write `_{0,8}`"
     pattern = _pattern(f".{text}" if text[0] == "*" else text)
-    return f"write a pattern between slashes; it matches one token: {pattern}"
+    return f"put a pattern between slashes; it matches one token: {pattern}"
 
 
 def _pattern(text: str) -> str:
@@ -405,10 +405,10 @@ def _text(
         )
     elif text == "()" and behind:
         message = "`()` is written into the text: a function has no parentheses"
-        advice = "write it like `$1.upper`"
+        advice = "write it as in `$1.upper`"
     elif text == "(" and behind and behind.functions:
         message = "`(` is written into the text: an amount has no spaces"
-        advice = "write it like `$1.swap(2)`"
+        advice = "write it as in `$1.swap(2)`"
     elif text[0] == "." and text[1:] in syntax.FUNCTIONS and previous is not None:
         message = f"`{text}` after a space is written literally"
         advice = f"put a function right after its reference: {code('$1' + text)}"
@@ -428,7 +428,7 @@ def _text(
         return
     elif place and not piece.glued and _MARKS.fullmatch(text) and not _spaced(text, place, rule):
         number, message = "W616", f"`{text}` is written with a space before it"
-        advice = f"to write no space, glue it: `word{text}`, `$1{text}`"
+        advice = f"for no space, glue it: `word{text}`, `$1{text}`"
         as_it_is = f"to keep the space, quote it: {code(quote(text))}"
     else:
         return

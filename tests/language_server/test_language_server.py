@@ -273,7 +273,7 @@ def test_a_message_that_makes_no_sense_is_told_and_the_talk_goes_on(
     editor.open("NUON -> it")
     odd = editor.tell(f"textDocument/{method}", params)
     assert [each["method"] for each in odd] == ["window/logMessage"]
-    assert f"this textDocument/{method} makes no sense to sears: " in odd[0]["params"]["message"]
+    assert f"sears cannot read this textDocument/{method}: " in odd[0]["params"]["message"]
     assert _shown(editor.open("NUON -> it"))
 
 
@@ -283,7 +283,7 @@ START, END = {"line": 0, "character": 0}, {"line": 0, "character": 4}
 @pytest.mark.parametrize(
     ("uri", "change", "told"),
     [
-        (URI, {"text": "N", "range": {"start": START, "end": END}}, "changes a part of a text"),
+        (URI, {"text": "N", "range": {"start": START, "end": END}}, "changes only a part of a text"),
         ("file:///never-opened.sear", {"text": "NUON"}, "never-opened"),
     ],
 )
@@ -303,7 +303,7 @@ def test_a_change_that_cannot_be_is_told(uri: str, change: object, told: str) ->
 def test_a_request_that_makes_no_sense_is_answered(params: object) -> None:
     [answer] = _started().ask("textDocument/formatting", params, identity=7)
     assert (answer["id"], answer["error"]["code"]) == (7, -32602)
-    assert "makes no sense to sears" in answer["error"]["message"]
+    assert "sears cannot read this textDocument/formatting" in answer["error"]["message"]
 
 
 def test_no_changes_are_no_news() -> None:
@@ -321,7 +321,7 @@ def test_any_address_will_do(uri: str) -> None:
 def test_what_is_no_address_is_told() -> None:
     editor = _started()
     [odd] = editor.open("NUON -> it", "file://[")
-    assert "makes no sense to sears" in odd["params"]["message"]
+    assert "sears cannot read this" in odd["params"]["message"]
     assert _shown(editor.open("NUON -> it"))
 
 
@@ -334,7 +334,7 @@ def test_a_failure_of_ours_is_called_so_and_the_talk_goes_on() -> None:
     editor = _started(find)
     [logged] = editor.open("bad")
     assert logged["params"]["type"] == 1
-    assert "sears failed at textDocument/didOpen, which is its own mistake" in str(logged)
+    assert "sears failed at textDocument/didOpen, which is a bug in sears" in str(logged)
     assert "TypeError: a defect" in logged["params"]["message"]
     assert _shown(editor.open("good")) == []
 

@@ -48,8 +48,8 @@ def noise_diagnostics(rule: Rule, scope: RuleScope) -> Iterator[Diagnostic]:
         >>> for rule in rules.rules:
         ...     [finding] = noise_diagnostics(rule, rules)
         ...     print(finding.code, finding.message)
-        E329 no character of `trunk` can change by `.homoglyph`
-        W622 no character of `trunk` can change by `.homoglyph`
+        E329 `.homoglyph` can change no character of `trunk`
+        W622 `.homoglyph` can change no character of `trunk`
     """
     for piece in rule.consequent:
         if not isinstance(piece, syntax.Reference) or not piece.functions:

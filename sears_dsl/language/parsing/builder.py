@@ -98,7 +98,7 @@ class Builder:
                 problem.code,
                 f"{problem.message}, and a pattern matches one token",
                 (start, whole.end()),
-                f"write a pattern for each token: {code(parts)}\n"
+                f"use a pattern for each token: {code(parts)}\n"
                 f"plain words need no pattern: {code(words)}",
             )
         elif before and text[:2] == "//":
@@ -397,7 +397,7 @@ def _bounds(quantifier: str) -> str:
     if numbers is None:
         return "a quantifier has both bounds or one number: `NOUN{1,3}`, `NOUN{2}`, `NOUN?`"
     low, high = numbers[1] or "0", numbers[2] or "8"
-    return f"write both bounds, at most eight: {code(f'NOUN{{{low},{high}}}')}"
+    return f"give both bounds, at most eight: {code(f'NOUN{{{low},{high}}}')}"
 
 
 _TEMPLATE_PIECE = re.compile(r"\{\{|\}\}|\{[^{}]*\}|[{}]|(?:\\.|[^{}\\])+")
@@ -498,7 +498,7 @@ def decode(quoted: str, start: int, report: Report) -> str:
         report("E104", "this escape is unknown", place, hint)
         return "?"
     if HALF_CHARACTER.search(text):
-        report("E104", "half of a surrogate pair", place, "write the character itself")
+        report("E104", "half of a surrogate pair", place, "use the character itself")
         return "?"
     return cast(str, text)
 
@@ -533,6 +533,6 @@ def read_function(written: str, start: int, report: Report, *, shown: str) -> st
 def no_amount(what: str, name: str, place: Place, report: Report, *, shown: str) -> None:
     """Report text that stands in the place of an amount and is not one."""
     places, share = (shown.replace("*", f"{name}({amount})") for amount in ("2", "25%"))
-    hint = f"write a whole number of places, {code(places)}, or a share of the characters, "
+    hint = f"an amount is a whole number of places, {code(places)}, or a share of the characters, "
     hint += code(share)
     report("E121", f"{what} is not an amount", place, hint)

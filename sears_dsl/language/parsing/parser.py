@@ -183,7 +183,7 @@ class _LineParser:
         position, name = strange
         self._report(
             number, "E115", f"{name} is not allowed in a rule", (position, position + 1),
-            "it is invisible: delete it or write a plain space; inside quotes, write it as "
+            "it is invisible: delete it or use a plain space; inside quotes, spell it as "
             "\\u and four hex digits",
         )  # fmt: skip
         self._above = "failure"
@@ -465,7 +465,7 @@ def _number(key: str, values: list[Node], report: Report) -> int | None:
             meant = f"{text.rstrip('%').strip()}%"
             if of_one:
                 meant = print_share(round(float(text) * WHOLE))
-            hint = "write it like `rate: 25%`, with at most four decimals"
+            hint = "write it as in `rate: 25%`, with at most four decimals"
             if read_share(meant) is not None:
                 hint = f"did you mean {meant}?\nwrite {code(f'rate: {meant}')}"
             report("E323", f"`{text}` is not a share above 0% and up to 100%", place, hint)

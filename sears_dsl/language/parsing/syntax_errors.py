@@ -48,7 +48,7 @@ def explain(
     """The explanation for a refusal at ``position``; ``start`` is statement or metadata."""
     bare = _blank_quoted(line)
     if '"' in bare:
-        advice = r'end it with "; inside the string, write a quotation mark as \"'
+        advice = r'end it with "; inside the string, a quotation mark is \"'
         if start != "metadata":
             # Outside of metadata a mark can stand alone, as a literal in quotes of its own.
             advice = r'end it with "; to match a quotation mark, write `"\""`'
@@ -110,7 +110,7 @@ def _keyword(line: str, bare: str, position: int, reads: Reads) -> Finding | Non
         return None
     if rule_like and not re.match(r"set[ \t]+[^\s=]+[ \t]*=", bare):
         return None
-    advice = _completed(line, reads) or f"write it like `{form}`"
+    advice = _completed(line, reads) or f"write it as in `{form}`"
     advice += f"\nin a rule, quote the word: {code(quote(word))}"
     place = 0, max(position, len(word))
     return Finding("E111", f"this `{word}` statement is incomplete or malformed", place, advice)
@@ -292,7 +292,7 @@ def _bounds(line: str, position: int, end: int) -> str:
         quantifier = f"{{{low},{high}}}"
     if marks:
         return f"quote punctuation before a quantifier: {code(quote(marks[0]) + quantifier)}"
-    return f"write both bounds without spaces, right after the element: {code('NOUN' + quantifier)}"
+    return f"give both bounds without spaces, right after the element: {code('NOUN' + quantifier)}"
 
 
 def _enclosed(line: str, start: int, end: int) -> str:
@@ -313,12 +313,12 @@ def _structure(
     if "_CLOSE_BRACKET" in expected or "COMPARISON" in expected or "ATTRIBUTE_NAME" in expected:
         place = max(bare.rfind("[", 0, position + 1), 0), len(line)
         advice = (
-            "write it like `[lemma=be & tag!=VBZ]`, with text, lower, lemma, pos or tag; "
+            "write it as in `[lemma=be & tag!=VBZ]`, with text, lower, lemma, pos or tag; "
             "for a choice, write `(a|b)`"
         )
         return Finding("E116", "this test in brackets is incomplete", place, advice)
     if "ATTRIBUTE_VALUE" in expected:
-        advice = 'write it like `lemma=be`; quote a value that has punctuation: `text="?"`'
+        advice = 'write it as in `lemma=be`; quote a value that has punctuation: `text="?"`'
         return Finding("E116", "this test of an attribute has no value", to_the_end, advice)
     if opened and ({"_BAR", "_CLOSE"} <= expected or "GROUP_PUNCTUATION" in expected):
         if rest[:1] in {"|", ")"}:
@@ -332,7 +332,7 @@ def _structure(
         return Finding("E106", "this `)` closes nothing", here, advice)
     if context and position > context.start():
         place = context.start() + 1, len(line)
-        advice = "write it like `movie -> film / left __ right`, with the mark exactly once"
+        advice = "write it as in `movie -> film / left __ right`, with the mark exactly once"
         return Finding("E109", "this context is incomplete or malformed", place, advice)
     if "_ARROW" in expected and not rest:
         advice = _NO_ARROW + _comment_note(line)
@@ -344,7 +344,7 @@ def _structure(
     return None
 
 
-_NO_ARROW = "write a rule as `antecedent -> consequent`"
+_NO_ARROW = "a rule has the form `antecedent -> consequent`"
 
 
 def _comment_note(line: str) -> str:
@@ -424,7 +424,7 @@ def _metadata(line: str, bare: str, position: int) -> Finding:
         advice = f"write {code(_VALUES_OF_KEYS[word])}"
         place = 0, max(position, len(word))
         return Finding("E112", f"`{word}` has no value", place, advice)
-    advice = f'write metadata like `why: "a reason"`; {nearest(word, KEYS)}'
+    advice = f'metadata has the form `why: "a reason"`; {nearest(word, KEYS)}'
     return Finding("E112", "this indented line is not metadata", (0, max(position, 1)), advice)
 
 

@@ -183,4 +183,4 @@ def test_what_is_left_alone_is_explained_by_what_the_rules_write(tmp_path: Path)
     (tmp_path / "look.sear").write_text("_ -> $1.homoglyph\n  rate: 100%\n", "utf-8")
     (tmp_path / "in.txt").write_text("It is 42 %.\n", "utf-8")
     done = call("apply", "look.sear", "in.txt", "-o", "out.txt", folder=tmp_path)
-    assert "left alone: no character there can change so\n" in done.stderr
+    assert "left alone: no character there can change this way\n" in done.stderr
