@@ -45,7 +45,7 @@ def main() -> None:
     answers = model.predict([text for text, _ in held_out])
     right = sum(answer == label for answer, (_, label) in zip(answers, held_out, strict=True))
     out.print(
-        f"a model of scikit-learn trained on {len(training):,} sentences has "
+        f"a model of scikit-learn trained on {len(training):,} sentences gets "
         f"{right:,} of {len(held_out):,} held-out ones right ({right / len(held_out):.1%})"
     )
 

@@ -91,7 +91,8 @@ def test_ten_million_sentences_are_refused_at_once_with_their_number(tmp_path: P
         done = call(*command, folder=tmp_path)
         assert time.process_time() - began < 1
         assert done.returncode != 0
-        assert "error[E324]: this template stands for 10,000,000 sentences" in done.stderr + done.stdout
+        told = done.stderr + done.stdout
+        assert "error[E324]: this template stands for 10,000,000 sentences" in told
     assert not (tmp_path / "out.csv").exists()
 
 

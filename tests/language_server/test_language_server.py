@@ -283,7 +283,7 @@ START, END = {"line": 0, "character": 0}, {"line": 0, "character": 4}
 @pytest.mark.parametrize(
     ("uri", "change", "told"),
     [
-        (URI, {"text": "N", "range": {"start": START, "end": END}}, "changes only a part of a text"),
+        (URI, {"text": "N", "range": {"start": START, "end": END}}, "changes only a part of"),
         ("file:///never-opened.sear", {"text": "NUON"}, "never-opened"),
     ],
 )
