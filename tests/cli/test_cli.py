@@ -79,13 +79,22 @@ def test_check_tells_of_words_in_which_nothing_can_change(run: Run, tmp_path: Pa
     )  # fmt: skip
     some = run("check", "look.sear")
     assert some.returncode == 0
-    assert "look.sear:3:1: warning[W622]: no character of `trunk` can change" in some.stdout
-    assert "look.sear:4:1: warning[W622]: no character of `trunk` can change" in some.stdout
+    assert (
+        "look.sear:3:1: warning[W622]: `.homoglyph` can change no character of `trunk`"
+        in some.stdout
+    )
+    assert (
+        "look.sear:4:1: warning[W622]: `.homoglyph` can change no character of `trunk`"
+        in some.stdout
+    )
     assert some.stdout.count("W622") == 2
     (tmp_path / "none.sear").write_text("set NONE = trunk | runt\n@NONE -> $1.homoglyph\n", "utf-8")
     none = run("check", "none.sear")
     assert none.returncode == 2
-    assert "none.sear:2:1: error[E329]: no character of `trunk`, `runt` can change" in none.stdout
+    assert (
+        "none.sear:2:1: error[E329]: `.homoglyph` can change no character of `trunk`, `runt`"
+        in none.stdout
+    )
 
 
 def test_check_tells_all_errors_with_place_caret_and_help(run: Run, tmp_path: Path) -> None:

@@ -140,7 +140,7 @@ def test_swapped_arguments_are_one_error(tmp_path: Path) -> None:
     )
     told = str(done.exception)
     assert "E407" in told
-    assert "where a command takes data too, rules are named first" in told
+    assert "if a command also takes data, name the rules first" in told
     assert len(told.splitlines()) < 5
 
 
@@ -155,7 +155,7 @@ def test_load_takes_the_names_that_apply_takes(tmp_path: Path) -> None:
         sears.load(tmp_path / "none.sear")
     with pytest.raises(UsageError, match=r"did you mean \S*a\.sear"):
         sears.load(tmp_path / "a.seer")
-    with pytest.raises(UsageError, match="stands for"):
+    with pytest.raises(UsageError, match="rule files, but one is needed"):
         sears.load("synonyms")
 
 

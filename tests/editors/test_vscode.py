@@ -106,7 +106,7 @@ def test_findings_and_formatting_reach_the_editor(tmp_path: Path) -> None:
     [renamed] = [each["content"]["edits"] for each in told if each["kind"] == "rename"]
     assert [each["range"]["places"] for each in renamed] == [[0, 4, 0, 6], [1, 1, 1, 3]]
     [why] = [each["content"] for each in told if each["kind"] == "refused"]
-    assert "'W H' is not a name of a set" in why
+    assert "'W H' is not a valid name" in why
     [[fix]] = [each["content"] for each in told if each["kind"] == "actions"]
     assert (fix["title"], fix["edit"]["edits"][0]["text"]) == ("Write NOUN", "NOUN")
     assert [] in [each["content"] for each in told if each["kind"] == "findings"]

@@ -288,7 +288,7 @@ def explained(rule: str, text: str, protected: tuple[tuple[int, int], ...] = ())
         ("(dog|cat) is -> x", "red", "no token matches the first element, `(dog|cat)`"),
         ("NOUN -> $1.NNS", "deer", "it matched `deer`, but an inflection has more than one form"),
         ("_ dog -> dog dog", "dog dog", "it matched `dog dog`, but the new text is the old one"),
-        ("is -> so", "it isn't", "it matched `is`, but what it would leave is no word"),
+        ("is -> so", "it isn't", "it matched `is`, but what it would leave is not a word"),
     ],
 )
 def test_a_rule_says_how_far_it_got(rule: str, text: str, reason: str) -> None:

@@ -59,7 +59,7 @@ def test_a_set_gets_another_name_wherever_it_is_used(editor: Editor, uri: str) -
 
 @pytest.mark.parametrize(
     ("place", "name", "told"),
-    [((2, 9), "W H", "is not a name of a set"), ((2, 18), "X", "no set of this file"),
+    [((2, 9), "W H", "is not a valid name"), ((2, 18), "X", "no set of this file"),
      ((6, 13), "X", "no set of this file"), ((2, 9), "WH", "is the name of another set")],
 )  # fmt: skip
 def test_a_rename_that_cannot_be_is_told(

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sears_dsl.errors import DataError
+from sears_dsl.errors import DataError, counted
 from sears_dsl.runtime.files import is_file
 
 _ADVICE = (
@@ -300,9 +300,8 @@ def _read_text(path: Path) -> WordVectors:
         except ValueError as error:
             raise _bad_line(path, number, "has something that is not a number") from error
         if rows and len(row) != len(rows[0]):
-            raise _bad_line(
-                path, number, f"has {len(row)} numbers; earlier ones have {len(rows[0])}"
-            )
+            width = counted(len(row), "number")
+            raise _bad_line(path, number, f"has {width}; earlier lines have {len(rows[0])}")
         if not np.isfinite(row).all():
             raise _bad_line(path, number, f"has a value for {word!r} that is not a number")
         if lines.setdefault(word, number) != number:

@@ -92,7 +92,7 @@ def test_the_folder_of_noise_is_no_run(tmp_path: Path) -> None:
     assert done.returncode == 2
     assert "E410" in done.stderr
     assert "noise/paraphrase" in done.stderr.replace("\n", "")
-    assert "noise/paraphrase.sear is about each sentence, the other 3 files about each text" in (
+    assert "noise/paraphrase.sear works on each sentence, the other 3 files on each text" in (
         done.stderr
     )
     assert "= help: run it and the others one after the other" in done.stderr

@@ -141,7 +141,7 @@ def test_files_of_gensim_are_read_as_data(tmp_path: Path) -> None:
     # Large arrays stand beside the file.
     path = tmp_path / "large.kv"
     path.write_bytes(keyed(words, None))
-    with pytest.raises(DataError, match=r"large\.kv\.vectors\.npy is not beside it"):
+    with pytest.raises(DataError, match=r"large\.kv\.vectors\.npy is missing beside it"):
         load_vectors(str(path))
     np.save(tmp_path / "large.kv.vectors.npy", table)
     assert load_vectors(str(path)).nearest(["movie"]) == ["film"]
@@ -154,7 +154,7 @@ def test_a_file_of_gensim_runs_nothing(tmp_path: Path) -> None:
 
     path = tmp_path / "bad.kv"
     path.write_bytes(pickle.dumps(Harmful(), protocol=4))
-    with pytest.raises(DataError, match="holds no word vectors as gensim writes them: it names"):
+    with pytest.raises(DataError, match="is not a file of word vectors saved by gensim: it names"):
         load_vectors(str(path))
     assert not (tmp_path / "ran").exists()
 
@@ -168,11 +168,11 @@ def test_words_may_have_spaces(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("a 1 0\nb 1\n", "line 2 has 1 numbers, those before 2"),
+        ("a 1 0\nb 1\n", "line 2 has 1 number; earlier lines have 2"),
         ("a 1 x\n", "line 1 has something that is not a number"),
-        ("a 1 0\nb 1 1\na 0 1\n", "line 3 has 'a' again, which stands in line 1"),
-        ("a 1 0\nb 1 nan\n", "line 2 has a number of 'b' that is none"),
-        ("2 2\na 1 0\nb 1 0 1\n", "line 3 has 3 numbers, those before 2"),
+        ("a 1 0\nb 1 1\na 0 1\n", "line 3 repeats 'a' of line 1"),
+        ("a 1 0\nb 1 nan\n", "line 2 has a value for 'b' that is not a number"),
+        ("2 2\na 1 0\nb 1 0 1\n", "line 3 has 3 numbers; earlier lines have 2"),
         ("", "holds no vectors"),
     ],
 )
@@ -223,7 +223,10 @@ def test_vectors_that_nobody_names_are_not_whatever_is_installed(file: Path) -> 
     with pytest.raises(RuleSyntaxError) as caught:
         rules.compile(tagger=PinnedTagger({}))
     [finding] = caught.value.diagnostics
-    assert (finding.code, finding.message) == ("E352", "`.neighbor` and no vectors are named")
+    assert (finding.code, finding.message) == (
+        "E352",
+        "`.neighbor` needs word vectors, but none are named",
+    )
     findings, _ = hindrances([rules], unit=None, vectors=False, paraphrases=True)
     assert [each.code for each in findings] == ["E352"]
     assert not hindrances([rules], unit=None, vectors=True, paraphrases=True)[0]
