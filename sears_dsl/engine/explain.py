@@ -107,7 +107,7 @@ def explain(
     if not bindings:
         return _stopped(name, total, stops, text, tokens)
     # It matched, but cannot be rendered, or is kept by a protected span or by its rate.
-    why = "which is protected" if protected else "and its rate takes no instance here"
+    why = "which is protected" if protected else "but its rate selects no instance here"
     if missing:
         why = f"but {missing[0].value}"
     first = (possible if missing else bindings)[0]

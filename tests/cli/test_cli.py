@@ -159,7 +159,7 @@ def test_test_reports_each_outcome(run: Run, tmp_path: Path) -> None:
 def test_rules_without_tests_are_told_how_they_get_one(run: Run, tmp_path: Path) -> None:
     (tmp_path / "bare.sear").write_text("movie -> film\n", "utf-8")
     assert run("test", "bare.sear").stdout == (
-        '0 tests: they stand below their rule or template, indented, such as  test "A movie." => '
+        '0 tests: write them under a rule or template, indented, such as  test "A movie." => '
         '"A film."\n'
     )
 

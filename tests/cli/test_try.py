@@ -67,7 +67,7 @@ def test_a_file_of_rules_may_be_given_in_place() -> None:
             "It is a good movie .",
             "fires   IT is a GOOD movie .",
         ),
-        ("/[a-z]+/i -> $1.upper\n  rate: 1%", "It is.", "its rate takes no instance here"),
+        ("/[a-z]+/i -> $1.upper\n  rate: 1%", "It is.", "its rate selects no instance here"),
         ("option unit = sentence\nis -> was", "So it is. It is.", "fires   So it was. It was."),
         ("<unit> -> $0.paraphrase", "The movie was quite good.", "fires   The "),
     ],

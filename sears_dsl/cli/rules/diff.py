@@ -107,8 +107,8 @@ def _check_out(revision: str, path: str, folder: Path) -> Path:
             # A repository that was made by hand may hold any names.
             if not target.resolve().is_relative_to(folder.resolve()):
                 raise UsageError(
-                    f"git revision {revision} holds a file that is named {name!r}",
-                    help="no git makes such a name; look at where the repository is from",
+                    f"git revision {revision} contains a file named {name!r}",
+                    help="git itself makes no such name: check where the repository comes from",
                 )
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(_git("cat-file", "blob", f"{revision}:{name}"))
@@ -128,7 +128,7 @@ def _git(*arguments: str) -> bytes:
         raise UsageError("git is not installed", help="compare two files instead") from error
     if process.returncode:
         message = process.stderr.decode("utf-8", "replace").strip().removeprefix("fatal: ")
-        raise UsageError(f"git {arguments[0]}: {message}", help="name it as REVISION:PATH")
+        raise UsageError(f"git {arguments[0]}: {message}", help="compare two files instead")
     return process.stdout
 
 

@@ -33,7 +33,7 @@ def fmt_command(
 
     if "-" in rules:
         if rules != ("-",):
-            raise UsageError("`-` stands alone", help="sears fmt - < a.sear")
+            raise UsageError("`-` takes no other files", help="sears fmt - < a.sear")
         try:
             source = sys.stdin.buffer.read().decode("utf-8-sig")
         except UnicodeDecodeError as error:

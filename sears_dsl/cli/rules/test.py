@@ -82,13 +82,14 @@ def test_command(rules: tuple[str, ...], *, tagger: str, **options: Any) -> None
         kinds = [(len(tested - of_templates), "rule"), (len(tested & of_templates), "template")]
         of = " and ".join(counted(number, noun) for number, noun in kinds if number)
         click.echo(
-            "0 tests: they stand below their rule or template, indented, such as  "
+            "0 tests: write them under a rule or template, indented, such as  "
             'test "A movie." => "A film."'
             if not results else
             f"{counted(len(results), 'test')} of {of}: "
             f"{len(results) - len(failed) - not_run:,} ok, {len(failed):,} not ok"
-            + (f", {not_run:,} not run: what their rules look words or texts up in is not "
-               "installed (sears-dsl[noise], sears-dsl[discovery]) or named (`option vectors`)"
+            + (f", {not_run:,} not run: vectors or translation models are not installed "
+               "(sears-dsl[noise], sears-dsl[discovery]), or no vectors are named "
+               "(`option vectors`)"
                if not_run else "")
         )  # fmt: skip
     if options["record"]:

@@ -38,7 +38,7 @@ def try_command(rule: str, texts: tuple[str, ...], *, tagger: str, as_json: bool
 
     if is_file(rule):
         raise UsageError(
-            f"{rule} is a file, and this command takes a rule in its place",
+            f"{rule} is a file, but this command takes a rule",
             help=f"sears explain {rule} '…' explains the rules of a file",
         )
     ruleset = parse(rule, path="<rule>")
