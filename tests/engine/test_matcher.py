@@ -259,7 +259,7 @@ def test_options_that_do_not_exist_are_refused(options: dict[str, object], messa
 
 
 def test_one_string_is_not_taken_for_a_list_of_letters() -> None:
-    with pytest.raises(UsageError, match="one string"):
+    with pytest.raises(UsageError, match="a string is not a list of texts"):
         compiled("movie -> film").apply("movie")
 
 
