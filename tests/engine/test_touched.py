@@ -197,7 +197,7 @@ def test_in_mode_each_a_rewrite_that_touches_a_span_is_not_written() -> None:
     assert (tally.rules["film"].rows, tally.rules["film"].left_out) == (1, 1)
     assert tally.reasons == [
         ("p", "the span 'movie' was touched by rule film"),
-        ("r", "the text at 10 is not 'Rome'"),
+        ("r", "the text at position 10 is not 'Rome'"),
     ]
     with pytest.raises(DataError, match="the span 'movie' was touched by rule film"):
         apply_to(rows, MATCHER, on_touched="error", **options)
