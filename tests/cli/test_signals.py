@@ -375,7 +375,7 @@ def test_a_closed_standard_stream_is_told(tmp_path: Path, arguments: str) -> Non
         text=True,
     )
     assert done.returncode == 2
-    assert done.stderr.startswith("sears: standard ")
+    assert done.stderr.startswith(("sears: standard ", "sears: cannot write standard output: "))
     assert len(done.stderr.splitlines()) <= 2
     assert rules.read_text() == "movie -> film\n"
     assert rows.read_text() == "id,text\n1,a movie\n"

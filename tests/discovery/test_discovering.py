@@ -145,7 +145,7 @@ def test_a_limit_of_questions_holds(place: Path) -> None:
     done = call("--max-questions", "40")
     assert done.exit_code == 0, done.output
     assert "the model was asked 40 questions" in done.output
-    assert "the limit of 40 was reached" in done.output
+    assert "the limit of 40 questions was reached" in done.output
 
 
 def test_files_that_hold_no_rules_are_told(place: Path) -> None:
@@ -304,7 +304,7 @@ def test_nothing_is_loaded_before_known_flips_are_there() -> None:
 def test_a_named_ruleset_of_another_language_is_told() -> None:
     other = load_tagger("fast:pt")
     assert load_known(tagger=other) is None
-    with pytest.raises(CompileError, match="is for language en, the tagger fast:pt for pt"):
+    with pytest.raises(CompileError, match="is for language en, but the tagger fast:pt is for pt"):
         load_known(["contractions"], tagger=other)
 
 

@@ -276,7 +276,10 @@ def test_a_search_does_not_go_on_with_what_other_code_found(
     remember()
     remember()
     monkeypatch.setattr(parts, "_code_of_search", lambda: "other")
-    with pytest.raises(UsageError, match=r"worked with code of the search [0-9a-f]{12}; .* other"):
+    with pytest.raises(
+        UsageError,
+        match=r"used code of the search [0-9a-f]{12}, but this one uses code of the search other",
+    ):
         remember()
 
 

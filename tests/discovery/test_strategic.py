@@ -192,7 +192,7 @@ def test_a_model_that_does_not_say_how_sure_it_is_is_told() -> None:
         def _answer(self, text: str) -> Answer:
             return Answer(super()._answer(text).label)
 
-    with pytest.raises(UsageError, match="does not say how sure it is"):
+    with pytest.raises(UsageError, match="gives no confidences"):
         reworded(rows(), Reworder(), Unsure())
     [found] = reworded(rows(), Plain(), Unsure(), avoid=0)
     assert found.words == ()
@@ -210,12 +210,12 @@ def test_a_model_that_never_says_is_refused_before_anything_is_loaded_or_asked()
         return ["Thomas"] * len(texts)
 
     data = [{"text": f"{TEXT} {number}", "label": "Thomas"} for number in range(50)]
-    with pytest.raises(UsageError, match="does not say how sure it is"):
+    with pytest.raises(UsageError, match="gives no confidences"):
         sears.adversaries(plain, data, text="text", label="label", paraphraser=untouched,
                           scorer=untouched, avoid_important=5)  # fmt: skip
     assert len(asked) == 16, "what a function gives is seen of a few rows"
     vote = CachedPredictor(VotingPredictor([CallablePredictor(plain)] * 2))
-    with pytest.raises(UsageError, match="does not say how sure it is"):
+    with pytest.raises(UsageError, match="gives no confidences"):
         require_confidence(read_labelled(data, column="text", label="label"), vote)
     assert len(asked) == 16, "votes have no confidence, whoever votes"
 
@@ -308,7 +308,7 @@ def test_the_command_and_the_function_write_words_and_weights(
     assert (found.rows_flipped, found.right) == (1, 1)
 
     unsure = CliRunner().invoke(commands, [*options, "--model", "strategic_words:plain", *sentence])
-    assert "does not say how sure it is" in str(unsure.exception)
+    assert "gives no confidences" in str(unsure.exception)
     unscored = [each if each != "strategic_words:close" else "none" for each in options]
     none = CliRunner().invoke(commands, [*unscored, *model, *sentence])
     assert "nothing would say whether a paraphrase keeps the meaning" in str(none.exception)

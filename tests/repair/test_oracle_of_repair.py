@@ -47,7 +47,7 @@ def test_from_python_an_oracle_that_rejects_all_or_raises_is_told() -> None:
         sears.augment(ROWS, rules, oracle=lambda rewrites: [False for _ in rewrites])
     with pytest.raises(ModelError, match="KeyError: 'stars'"):
         sears.augment(ROWS, rules, oracle=lambda rewrites: [each["stars"] for each in rewrites])
-    with pytest.raises(UsageError, match="no such journal"):
+    with pytest.raises(UsageError, match="there is no such file"):
         sears.augment(ROWS, rules, oracle="nobody.jsonl")
 
 
