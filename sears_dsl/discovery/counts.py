@@ -68,12 +68,6 @@ class NearMiss:
     flips: int  # how many of these the model then has wrong
     judged: TextVerdict | None  # by its rewrites of text; None for a known rule
 
-    @property
-    def is_unjudged(self) -> bool:
-        """Whether there was enough text, but no time to judge the rule on it."""
-        verdict = self.judged
-        return verdict is not None and not verdict.sampled and verdict.places >= LEAST
-
     def is_cut_short(self, delta: float) -> bool:
         """Whether its judged rewrites are good enough for δ, and only the others are missing."""
         return self.judged is not None and self.judged.low >= 1 - delta

@@ -26,7 +26,7 @@ from sears_dsl.discovery.adversaries import (
     one_paraphrase_a_row,
 )
 from sears_dsl.discovery.candidates import CandidateRule, Candidates
-from sears_dsl.discovery.counts import NearMiss, change_of
+from sears_dsl.discovery.counts import LEAST, NearMiss, change_of
 from sears_dsl.discovery.filtering.paper_filter import CandidateVerdict, filter_candidates
 from sears_dsl.discovery.filtering.text_filter import JUDGING, Corpus, RuleJudgements, judge_rules
 from sears_dsl.discovery.known_rules import KnownFlips, KnownRules
@@ -453,7 +453,8 @@ def _closest(
         (asked.get(text, NearMiss(rule=text, lacks="meaning" if verdict.sampled else "text",
                                  changed=each.support, asked=0, flips=0, judged=verdict)), verdict)
         for each, text in zip(failed.rows, failed.texts, strict=True)
-        if (verdict := each.judged) is not None
+        # What nobody had time to judge is close to nothing.
+        if (verdict := each.judged) is not None and (verdict.sampled or verdict.places < LEAST)
     ]  # fmt: skip
     judged.sort(key=lambda each: -each[1].low)
     losing = [each for each, _ in judged if each.lacks == "meaning"]

@@ -150,6 +150,12 @@ def test_advice_follows_from_what_was_lacking() -> None:
         assert "--budget-seconds" not in screen(lacking)
 
 
+def test_what_nobody_had_time_to_judge_is_close_to_nothing() -> None:
+    spent = run(World(score_seconds=5.0), seconds=40.0)
+    assert (spent.funnel.undecided, spent.closest) == (3, ())
+    assert "3 rules not judged to the end" in screen(spent)
+
+
 @pytest.mark.parametrize("width", [60, 200])
 def test_an_example_is_whole_on_every_terminal(width: int) -> None:
     found = run(World(), seconds=None)

@@ -435,8 +435,6 @@ def _came_close(each: NearMiss, discovery: Discovery) -> str:
             )
         case "text":
             places = counted(each.judged.places if each.judged else each.changed, "text")
-            if each.is_unjudged:
-                return f"changes {places}, but time ran out before any was judged"
             return f"changes only {places}, too few to judge it"
     flips = (
         f"flips {each.flips:,} of {rows}"
@@ -506,7 +504,7 @@ def _helps(each: NearMiss, discovery: Discovery) -> Iterator[str]:
             f"about {rows:,} rows: at this rate, `{rule}` would flip {least} of them; or "
             f"--minimum-flips {each.flips}, which lets it pass"
         )
-    elif each.lacks == "text" and not each.is_unjudged:
+    elif each.lacks == "text":
         yield f"--text FILE with unlabelled text like yours that `{rule}` changes"
     elif each.lacks == "meaning" and each.judged is not None:
         delta = ceil(100 * (1 - each.judged.low)) / 100

@@ -391,7 +391,7 @@ def _lack(each: NearMiss, discovery: Discovery) -> str:
             base_rate = rounded(discovery.base_rate)
             return f"a higher rate of flips than rewordings have in general ({base_rate})"
         case "text":
-            return "time to judge it" if each.is_unjudged else "text that it changes"
+            return "text that it changes"
     if each.is_cut_short(discovery.settings.delta):
         return "time to judge it to the end"
     return "certainty that readers accept it"
