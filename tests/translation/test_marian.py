@@ -142,7 +142,7 @@ def test_a_pivot_of_folders_scores(folders: tuple[Path, Path]) -> None:
 
 
 def test_a_folder_without_a_model_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match="holds no model"):
+    with pytest.raises(ModelError, match="has no model"):
         load_pivots([f"fr={tmp_path},{tmp_path}"])
 
 

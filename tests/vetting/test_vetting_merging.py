@@ -303,5 +303,5 @@ def test_journals_are_readings_for_the_next_search(
         "3 readings of your own count; on 1 rewrite they contra"
     )
     assert PartsChoice(readings=readings).own().scorer is None
-    with pytest.raises(UsageError, match="judge and judge-lm alone"):
+    with pytest.raises(UsageError, match="only in the scorers judge and judge-lm"):
         PartsChoice(readings=readings, scorer="meaning").own()
