@@ -48,7 +48,8 @@ def _need(packages: Sequence[str], extra: str, *, otherwise: str = "") -> None:
     missing = [package for package in packages if find_spec(package) is None]
     if missing:
         raise UsageError(
-            f"this needs {', '.join(missing)}, which is not installed",
+            f"this needs {', '.join(missing)}, which {'is' if len(missing) == 1 else 'are'} not "
+            "installed",
             help=f"pip install 'sears-dsl[{extra}]'{otherwise}",
         )
 
