@@ -303,7 +303,7 @@ def _changes(
     plain, beside = (
         propose(rewordings, tokens, tagger=search.tagger, context=context, minimum_frequency=least,
                 accepts=accepts)
-        for context, accepts in ((0, _replaces_words), (1, _inserts_words))
+        for context, accepts in ((0, _may_be_proposed), (1, _inserts_words))
     )  # fmt: skip
     changes = plain.joined_to(beside)
     if search.tagger.language != "en":
@@ -423,16 +423,20 @@ def _applied(
     return candidates.apply(tokens, tagger=search.tagger, guards=right.guards)
 
 
-def _replaces_words(rule: Rule) -> bool:
-    """Whether a rule names all that it replaces; dots for a full stop would change the tone."""
+def _may_be_proposed(rule: Rule) -> bool:
+    """Whether a rule names in words all that it replaces, so that its text says what is lost.
+
+    Rules that write dots for a full stop are left out: readers find that they change the tone.
+    """
     old = [each.body.text for each in rule.antecedent if isinstance(each.body, Literal)]
     new = "".join(each.text for each in rule.consequent if isinstance(each, Text))
-    return len(old) == len(rule.antecedent) and not ("." in old and (".." in new or "…" in new))
+    writes_dots = "." in old and (".." in new or "…" in new)
+    return len(old) == len(rule.antecedent) and not writes_dots
 
 
 def _inserts_words(rule: Rule) -> bool:
     """Whether a rule only adds words, beside a word that stays: beside a tag they fit nowhere."""
-    return len(rule.antecedent) == 1 and _replaces_words(rule) and not words_replaced(rule)
+    return len(rule.antecedent) == 1 and _may_be_proposed(rule) and not words_replaced(rule)
 
 
 def _closest(

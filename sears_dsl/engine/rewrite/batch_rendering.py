@@ -152,7 +152,8 @@ class _BatchEdits:
         used = set(template_ids.tolist())
         placings = {number: forms.templates.renderer_of(number).placing for number in used}
         repairs = [number for number, placing in placings.items() if placing.repairs]
-        anchors, keys = self._like_others(chosen, forms)
+        texts, news = self.tokens.texts, list(self.texts)
+        anchors, keys = self._like_others(chosen, forms, news)
         keys[np.isin(template_ids, repairs), 0] = 0
         alone = (keys[:, 0] != 0) & (sizes[group_of[chosen]] == 1) & (self.protected is None)
         alike, anchors = chosen[alone], anchors[alone]
@@ -160,7 +161,6 @@ class _BatchEdits:
         examples = alike[first]
         todo = np.isin(chosen, np.append(examples, chosen[~alone]))
         chosen, templates = chosen[todo], template_ids[todo].tolist()
-        texts, news = self.tokens.texts, list(self.texts)
         columns: tuple[NDArray[Any], ...] = (group_of[chosen], forms.new_ids[chosen])
         columns += self._spans(chosen)
         before: list[Edit] = []
@@ -197,7 +197,7 @@ class _BatchEdits:
         self.ends[alike] += anchors - anchors[first]
 
     def _like_others(
-        self, chosen: NDArray[np.int64], forms: Forms
+        self, chosen: NDArray[np.int64], forms: Forms, news: list[str]
     ) -> tuple[Int32Array, Int32Array]:
         """For each match, where its edit is counted from, and four numbers that tell equal edits.
 
@@ -231,7 +231,6 @@ class _BatchEdits:
         is_digit = (point > 47) & (point < 58)
         is_letter = ((point | 32) > 96) & ((point | 32) < 123)
         new_ids, which = np.unique(forms.new_ids[at], return_inverse=True)
-        news = list(self.texts)
         denies = np.array([begins_with_not(news[number]) for number in new_ids.tolist()], bool)
         simple = np.flatnonzero((is_digit | is_letter) & (starts - before < 2) & ~denies[which])
         at, starts, before = at[simple], starts[simple], before[simple]
