@@ -134,7 +134,8 @@ def apply_file(
     task = BatchTask.over(
         dataset, plan, form, mode=request.mode, with_originals=request.with_originals
     )
-    with closing(Crew(request.recipe, task, jobs=request.jobs)) as crew:
+    expected = dataset.expected_rows
+    with closing(Crew(request.recipe, task, jobs=request.jobs, expected_rows=expected)) as crew:
         if request.input != STANDARD_STREAM and os.path.getsize(request.input) > _LARGE:
             crew.start()
         matcher = request.recipe.build()

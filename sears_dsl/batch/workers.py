@@ -15,7 +15,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from hashlib import blake2b
 from pathlib import Path
@@ -46,6 +46,10 @@ _MOST_WAITING = 4
 
 # The time until a process is ready: a run that has lasted so long may well last as long again.
 _START_SECONDS = 2.0
+# A fork is ready at once, but learns words anew: so much work has to be left. The first moments do
+# not tell how much it is: their rows are slower than those after them, since most words are new.
+_WORTH_A_FORK = 1.0
+_FIRST_MOMENTS = 0.1
 
 #: What becomes of a batch: its part of the output, and the counts.
 Finished: TypeAlias = tuple[bytes, Tally]
@@ -300,17 +304,50 @@ def _ready(recipe: MatcherRecipe, task: BatchTask) -> Callable[[Batch], Finished
     return partial(task.run, recipe.build())
 
 
+@dataclass(slots=True)
+class _Pace:
+    """How fast one process works alone, in seconds of the processor, which others do not slow."""
+
+    expected_rows: int | None
+    _marks: list[tuple[int, float]] = field(default_factory=list)  # rows done, and when
+
+    def reach(self, rows: int) -> None:
+        """Note that so many rows are done now."""
+        self._marks.append((rows, time.process_time()))
+
+    def seconds_left(self) -> float:
+        """About how much work is left; a run of unknown length may well last as long again."""
+        if len(self._marks) < 3:
+            return 0.0
+        # From the second batch on: the first one also reads compiled code.
+        (_, began), (before, since), (rows, now) = self._marks[1], *self._marks[-2:]
+        alone = now - began
+        if alone < _FIRST_MOMENTS:
+            return 0.0
+        if self.expected_rows is None:
+            return alone
+        return (now - since) / (rows - before) * (self.expected_rows - rows)
+
+
 class Crew:
     """``jobs`` processes, this one among them, which work on batches.
 
-    None: as many as cores; then, unless the others are forks, this one works alone for as long as
-    another one takes to be ready.
+    None: as many as cores; then this one works alone for as long as another one takes to be ready,
+    or, if the others are forks, unless enough work is left of ``expected_rows``.
     """
 
-    def __init__(self, recipe: MatcherRecipe, task: BatchTask, *, jobs: int | None) -> None:
+    def __init__(
+        self,
+        recipe: MatcherRecipe,
+        task: BatchTask,
+        *,
+        jobs: int | None,
+        expected_rows: int | None = None,
+    ) -> None:
         self._recipe, self._task = recipe, task
         self._jobs = usable_cores() if jobs is None else jobs
         self._start_others_at = time.monotonic() + _START_SECONDS if jobs is None else -math.inf
+        self._pace = _Pace(expected_rows) if jobs is None else None
         self._others: list[Process[Batch, Finished]] = []
 
     def start(self, matcher: Matcher | None = None) -> None:
@@ -323,6 +360,8 @@ class Crew:
         if can_fork():
             # Forks need not read the kernels that this process has read before.
             if matcher is None or undecided():
+                return
+            if self._pace is not None and self._pace.seconds_left() < _WORTH_A_FORK:
                 return
         elif time.monotonic() < self._start_others_at:
             return
@@ -350,6 +389,8 @@ class Crew:
                 break
             if batch is None:
                 break
+            if self._pace is not None:
+                self._pace.reach(batch.first)
             if batch.first:  # one batch is not worth a process
                 self.start(matcher)
             other = next((one for one in self._others if one.has_room), None)

@@ -22,7 +22,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sears_dsl.data import batches, streams
-from sears_dsl.data.batches import DRAW, Batch, Format, Frame, PlainText, ReadOptions
+from sears_dsl.data.batches import (
+    DRAW,
+    Batch,
+    Format,
+    Frame,
+    PlainText,
+    ReadOptions,
+    SourceRows,
+)
 from sears_dsl.data.columnar import Columnar
 from sears_dsl.data.csv_rows import CSV, Delimited
 from sears_dsl.data.json_rows import JsonArray, JsonLines
@@ -145,7 +153,9 @@ class Dataset:
         self.path = path
         self.format = format_of(path, format_name)
         self._before = streams.input_state(path)
-        self._reader = self.format.read(path, options or ReadOptions())
+        options = options or ReadOptions()
+        self._limit = options.limit
+        self._reader = self.format.read(path, options)
         self._batches = self._reader.batches()
         self.first = next(self._batches)
         # The first line of a csv tells its delimiter.
@@ -166,6 +176,17 @@ class Dataset:
     def around(self) -> tuple[str, str]:
         """The text before and after the rows; complete when all batches have been read."""
         return self._reader.prologue, self._reader.epilogue
+
+    @property
+    def expected_rows(self) -> int | None:
+        """About how many rows there are, by the size of the file; None where that says nothing."""
+        source = self.first.source
+        if self._before is None or not isinstance(source, SourceRows):
+            return None
+        if streams.compression_of(self.path) or not source.content:
+            return None
+        rows = self._before[1] * self.first.rows // len(source.content)
+        return rows if self._limit is None else min(rows, self._limit)
 
     def batches(self) -> Iterator[Batch]:
         """All batches, the first included; can be read once."""

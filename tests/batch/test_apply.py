@@ -21,7 +21,7 @@ from word_matcher import WordRecipe
 
 from sears_dsl.batch.files import ApplyProgress, ApplyReport, ApplyRequest, apply_file
 from sears_dsl.batch.plan import Plan
-from sears_dsl.batch.workers import BatchTask, Crew, RulesetRecipe
+from sears_dsl.batch.workers import BatchTask, Crew, RulesetRecipe, _Pace
 from sears_dsl.data.batches import Batch, ReadOptions
 from sears_dsl.data.dataset import Dataset
 from sears_dsl.data.span_columns import SpanColumn
@@ -198,6 +198,29 @@ def test_an_error_in_a_process_is_the_same_error(tmp_path: Path) -> None:
         with pytest.raises(DataError, match="row 21: column text holds 3, of type int") as caught:
             apply(tmp_path, content, name="in.jsonl", reading=ReadOptions(rows=4), jobs=jobs)
         assert caught.value.help
+
+
+def test_a_second_process_has_to_be_worth_it() -> None:
+    """By the pace of the latest rows, which learn less than the first ones."""
+
+    def work(seconds: float) -> None:
+        end = time.process_time() + seconds
+        while time.process_time() < end:
+            pass
+
+    pace = _Pace(expected_rows=100_000)
+    pace.reach(0)
+    work(0.2)
+    pace.reach(10)
+    assert pace.seconds_left() == 0, "the first batch also reads compiled code"
+    work(0.05)
+    pace.reach(20)
+    assert pace.seconds_left() == 0, "the first moments say nothing"
+    work(0.1)
+    pace.reach(1_020)
+    assert pace.seconds_left() == pytest.approx(9.9, rel=0.3)
+    assert replace(pace, expected_rows=2_020).seconds_left() == pytest.approx(0.1, rel=0.3)
+    assert replace(pace, expected_rows=None).seconds_left() == pytest.approx(0.15, rel=0.3)
 
 
 def test_what_cannot_be_read_waits_for_the_batches_before_it() -> None:

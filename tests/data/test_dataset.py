@@ -15,7 +15,7 @@ from word_matcher import FILM, WordMatcher
 
 from sears_dsl.batch.in_memory import apply_to
 from sears_dsl.batch.plan import Tally
-from sears_dsl.data.batches import Batch
+from sears_dsl.data.batches import Batch, ReadOptions
 from sears_dsl.data.dataset import (
     Dataset,
     IdLedger,
@@ -23,6 +23,7 @@ from sears_dsl.data.dataset import (
     format_of,
     require_column,
     row_ids,
+    write_columns,
 )
 from sears_dsl.data.span_columns import SpanColumn, moved_spans, row_spans
 from sears_dsl.errors import DataError, SearsError, UsageError
@@ -507,3 +508,18 @@ def test_values_without_a_text_are_counted() -> None:
     for mode in ("each", "chain"):
         apply_to(rows, MATCHER, column=["a", "b"], mode=mode, tally=tally)  # type: ignore[arg-type]
     assert tally.missing == 2 * 3
+
+
+@pytest.mark.parametrize("name", ["rows.csv", "rows.tsv", "rows.jsonl", "rows.txt"])
+def test_the_size_of_a_file_tells_about_how_many_rows_it_has(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    rows = {"text": [f"Row {number} of some." for number in range(5_000)]}
+    write_columns(rows, path, format_of(name))
+    assert Dataset(str(path)).expected_rows == pytest.approx(5_000, rel=0.1)
+    assert Dataset(str(path), options=ReadOptions(limit=300)).expected_rows == 300
+
+
+def test_of_a_compressed_file_nobody_knows_how_many_rows_it_has(tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv.gz"
+    write_columns({"text": ["It is."] * 5_000}, path, format_of(path.name))
+    assert Dataset(str(path)).expected_rows is None
