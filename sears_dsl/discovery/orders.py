@@ -325,7 +325,7 @@ def _judged(
         return candidates.changed >= least
 
     return judge_rules(
-        changes, corpus, scorer=search.remembered, tau=search.tau,
+        changes, corpus, scorer=search.remembered.quietly(), tau=search.tau,
         delta=search.settings.delta, spread=spread_of(search.scorer),
         supported=acts_enough, in_time=search.budget.stage("judging"), portion=search.portion,
         on_progress=search.on_progress,

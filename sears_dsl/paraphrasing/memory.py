@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from functools import partial
 from hashlib import blake2b
 from typing import Any, Protocol, TypeAlias, TypeVar
@@ -70,6 +71,12 @@ class RememberedScorer:
         self._on_portion = on_portion
         self._known: dict[str, dict[str, float]] = {}
         self.asked = 0
+
+    def quietly(self) -> RememberedScorer:
+        """The same memory without progress of its own, for a stage that shows how far it is."""
+        quiet = copy(self)
+        quiet._on_portion = lambda done, total: None
+        return quiet
 
     @property
     def name(self) -> str:

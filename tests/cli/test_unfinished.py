@@ -530,6 +530,12 @@ def test_what_is_left_is_reckoned_from_what_was_done_in_this_run() -> None:
     assert str(replace(stage, done=100)) == "asking: 100 of 200, 1:00:00"
 
 
+def test_a_stage_that_begins_again_has_a_pace_of_its_own() -> None:
+    stage = _Stage("asking", done=150, total=200, before=100, began=time.monotonic() - 3600)
+    assert str(stage.at(160, 200)) == "asking: 160 of 200, 1:00:00, about 40:00 left"
+    assert str(stage.at(20, 300)) == "asking: 20 of 300, 0:00"
+
+
 def test_nothing_is_told_where_nothing_is_wanted(capsys: pytest.CaptureFixture[str]) -> None:
     with stages(shown=False) as show:
         show("asking the model", 0, 30)

@@ -457,6 +457,9 @@ def test_scoring_tells_how_far_it_is_within_a_portion(monkeypatch: pytest.Monkey
         scorer.scores(pairs[:100])
         assert not told, "what takes a moment is no stage"
         scorer.scores(pairs)
+        told_before = len(told)
+        scorer.quietly().scores([(text, f"{text}.") for text, _ in pairs])
+        assert len(told) == told_before, "a stage that shows how far it is has no other beside it"
     assert told == sorted(told)
     assert told[0] == (0, 930)
     assert told[-1] == (930, 930)

@@ -198,6 +198,12 @@ class _Stage:
     before: int
     began: float = field(default_factory=time.monotonic)
 
+    def at(self, done: int, total: int | None) -> _Stage:
+        """The stage later on; where less is done, it has begun again, with a pace of its own."""
+        if done < self.done:
+            return _Stage(self.name, done, total, done)
+        return replace(self, done=done, total=total)
+
     def __str__(self) -> str:
         seconds = time.monotonic() - self.began
         counts = "" if self.total is None else f" {self.done:,} of {self.total:,},"
@@ -252,7 +258,7 @@ class _Lines(Stages):
 
     def __call__(self, name: str, done: int, total: int | None) -> None:
         if name in self._begun:
-            self._begun[name] = replace(self._begun[name], done=done, total=total)
+            self._begun[name] = self._begun[name].at(done, total)
         else:
             counts = "" if total is None else f" ({total:,})"
             click.echo(f"{name}{counts}", err=True)
