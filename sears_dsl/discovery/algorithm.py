@@ -180,7 +180,7 @@ def discover(
         else search_meaning_first(search, searched, apart)
     )
     candidates = outcome.candidates
-    on_progress("selecting", 0, len(candidates.passed))
+    on_progress("selecting rules", 0, len(candidates.passed))
     coverage, scores = _covered(search, candidates)
     selection = select(_across(search, candidates, searched, coverage, scores), settings.rules)
     rules, held_out_flipped = _with_numbers(

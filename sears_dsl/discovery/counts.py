@@ -11,6 +11,8 @@ from typing import Literal as OneOf
 
 LEAST = 8
 """The fewest rewrites on text that prove anything: of a rule with fewer none is judged."""
+HALF = 0.5
+"""A rule of which readers may reject half of the rewrites is not close to passing at any δ."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ from sears_dsl.discovery.adversaries import (
     one_paraphrase_a_row,
 )
 from sears_dsl.discovery.candidates import CandidateRule, Candidates
-from sears_dsl.discovery.counts import LEAST, NearMiss, change_of
+from sears_dsl.discovery.counts import HALF, LEAST, NearMiss, change_of
 from sears_dsl.discovery.filtering.paper_filter import CandidateVerdict, filter_candidates
 from sears_dsl.discovery.filtering.text_filter import JUDGING, Corpus, RuleJudgements, judge_rules
 from sears_dsl.discovery.known_rules import KnownFlips, KnownRules
@@ -382,15 +382,16 @@ def _ask_though_refused(
 ) -> Candidates:
     """Ask about rules that nearly enough readers accept: they are reported, but not found.
 
-    Of rules that make the same change under several conditions, the best is asked about. They get
-    only questions that neither other rules nor held-out rows can need.
+    Readers surely reject less than half of their rewrites, and at most four times as many as δ
+    allows. Of rules that make the same change under several conditions, the best is asked about.
+    They get only questions that neither other rules nor held-out rows can need.
     """
     lows = np.array([each.judged.low if each.judged else 0.0 for each in failed.rows])
     of_change: dict[str, int] = {}
     for rule in np.argsort(-lows, kind="stable").tolist():
         of_change.setdefault(change_of(failed.texts[rule]), rule)
     best = np.array(list(of_change.values())[:most_rules], np.int64)
-    near = failed.keep(best[lows[best] > max(0.0, 1 - 4 * search.settings.delta)])
+    near = failed.keep(best[lows[best] > max(HALF, 1 - 4 * search.settings.delta)])
     left, most = search.questions.left, search.questions.most
     spare = None if left is None or most is None else left - round(_OF_HELD_OUT * most)
     with search.questions.at_most(spare):

@@ -158,10 +158,15 @@ Stage: TypeAlias = Literal[
     "rows", "known", "paraphrases", "answers", "adversaries", "judging", "rules", "filter",
     "telling",
 ]  # fmt: skip
+STAGE_NAMES: Mapping[Stage, str] = {
+    "rows": "asking about rows", "known": "trying known rules", "paraphrases": "paraphrasing",
+    "answers": "asking about paraphrases", "adversaries": "scoring paraphrases",
+    "judging": "judging rules on text", "rules": "asking about rules", "filter": "scoring rules",
+    "telling": "measuring rules on held-out rows",
+}  # fmt: skip
+"""What people read about a stage."""
 
-# How much time stages need relative to each other, in their order: ask the model about the rows,
-# try known rules, search paraphrases, count the base rate, judge rules on text, ask about those
-# that are left, measure rules on held-out rows.
+# How much time stages need relative to each other, in their order.
 _MEANING: Mapping[Stage, float] = {
     "rows": 3, "known": 2, "paraphrases": 8, "adversaries": 1, "judging": 8, "rules": 3,
     "telling": 2,

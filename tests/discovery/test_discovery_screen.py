@@ -363,7 +363,7 @@ def test_a_report_says_what_share_readers_surely_accept() -> None:
     lacking = close("very -> really", "meaning", 9, 0, verdict(60, 60, 0.8299))
     line = _closest(discovery(closest=(lacking,)))[-1]
     assert line == (
-        "| `very -> really` | certainty that readers accept it | 60 / 60 | 82% | 0 / 9 |"
+        "| `very -> really` | certainty that readers accept it | 60 of 60 | 82% | 0 of 9 |"
     )
 
 

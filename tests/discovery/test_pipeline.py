@@ -175,7 +175,7 @@ def test_what_held_out_rows_say_stands_in_all_that_is_written(tmp_path: Path) ->
     files = written(tmp_path, found)
     held = found.rules[0].held_out
     assert held is not None
-    assert f"{held.flips} / {held.changed}" in files["found.md"].decode()
+    assert f"| {held.flips} of {held.changed} |" in files["found.md"].decode()
     assert f"held out: flips {held.flips} of {held.changed}" in files["found.sear"].decode()
     record = read_manifest(tmp_path / "found.manifest.json")
     assert record.rules[0].held_out == held
@@ -468,6 +468,22 @@ def test_a_bug_that_readers_nearly_accept_is_told_first_with_its_flips() -> None
     bearing = planted(lambda texts: ["1" for _ in texts], scorer=Doubting())
     asked = {each.rule: (each.asked > 0, each.flips) for each in bearing.closest}
     assert asked["movie -> film"] == (True, 0)
+
+
+def test_what_readers_might_reject_more_often_than_not_is_never_close() -> None:
+    """With δ = 0.2, four times as many rejections as allowed would be four of five."""
+
+    class Torn(Meaning):
+        def _score(self, old: str, new: str) -> float:
+            return 0.1 if "film" in new and len(old) % 7 < 3 else super()._score(old, new)
+
+    found = planted(
+        lambda texts: ["0" if "film" in text else "1" for text in texts], scorer=Torn(), delta=0.2
+    )
+    [film] = [each for each in found.closest if each.rule == "movie -> film"]
+    assert film.judged is not None
+    assert 0.2 < film.judged.low < 0.5
+    assert film.asked == 0
 
 
 @pytest.mark.parametrize(("seconds", "all_asked"), [(100.0, False), (1e6, True)])

@@ -69,7 +69,7 @@ def adversaries_command(output: Path, *, top: int, **options: Any) -> None:
     if chosen.every:
         raise click.UsageError("--all needs --unit sentence or --avoid-important")
     from sears_dsl.data.dataset import format_of, write_columns
-    from sears_dsl.discovery.settings import Settings
+    from sears_dsl.discovery.settings import STAGE_NAMES, Settings
 
     form = format_of(str(output), reading=False)
     settings = Settings(
@@ -98,10 +98,9 @@ def adversaries_command(output: Path, *, top: int, **options: Any) -> None:
             f"written to {output}"
         )
         if skipped or cut_short:
-            out.print(
-                f"the time budget cut these stages short: {', '.join(cut_short)}; "
-                f"{counted(skipped, 'row')} not paraphrased"
-            )
+            cut = ", ".join(STAGE_NAMES[each] for each in cut_short)
+            rows_not = counted(skipped, "row")
+            out.print(f"the time budget cut these stages short: {cut}; {rows_not} not paraphrased")
 
 
 def _reword_strategically(output: Path, top: int, chosen: AdversariesOptions) -> None:

@@ -12,8 +12,9 @@ from math import ceil, floor
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from sears_dsl.cli.screen.console import excerpt
-from sears_dsl.discovery.result.report import rounded
-from sears_dsl.discovery.settings import HOLDOUT_FROM
+from sears_dsl.discovery.counts import HALF
+from sears_dsl.discovery.result.report import rate_cells, rounded
+from sears_dsl.discovery.settings import HOLDOUT_FROM, STAGE_NAMES
 from sears_dsl.engine.matches import Edit
 from sears_dsl.errors import counted, listed
 from sears_dsl.language.printer import print_rule
@@ -224,7 +225,8 @@ def print_discovery(out: Console, discovery: Discovery, output: Path) -> None:
     out.print("how the search went:")
     out.print(*(f"  {each}" for each in (*_stages(discovery), *_questions(discovery))), sep="\n")
     if discovery.budget_reached:
-        out.print(f"the time budget cut these stages short: {', '.join(discovery.cut_short)}")
+        stages = ", ".join(STAGE_NAMES[each] for each in discovery.cut_short)
+        out.print(f"the time budget cut these stages short: {stages}")
     out.print(f"written: {output}, {output.stem}.manifest.json, {output.stem}.md")
 
 
@@ -287,14 +289,11 @@ def _print_rules(discovery: Discovery, out: Console) -> None:
     for each in discovery.rules:
         is_long = each.source and len(each.text) > _LONGEST_RULE
         cells = [each.id if is_long else each.text, each.source or "new"]
-        cells += _rate(each.flips, each.asked, each.interval)[: len(rate)]
-        if each.judged is None:
-            cells.append(rounded(each.at_tau / each.asked) if each.asked else "")
-        else:
-            cells.append(f"{each.judged.accepted:,} of {each.judged.sampled:,} on text")
+        cells += rate_cells(each.flips, each.asked, each.interval)[: len(rate)]
+        cells.append(rounded(each.at_tau / each.asked) if each.asked else "")
         if held_out and each.held_out is not None:
             held = each.held_out
-            cells += _rate(held.flips, held.changed, held.interval)[: len(rate)]
+            cells += rate_cells(held.flips, held.changed, held.interval)[: len(rate)]
             if not narrow:
                 cells.append(rounded(held.at_tau / held.changed) if held.changed else "")
         cells += map(str, each.flips_of_models)
@@ -312,12 +311,6 @@ def _example(rule: FoundRule) -> RewrittenExample | None:
         return None
     first = rule.examples[0]
     return first.original, first.rewritten, f"  {first.label} → {first.prediction}"
-
-
-def _rate(flips: int, rows: int, interval: tuple[float, float]) -> list[str]:
-    low, high = interval
-    rate = f"{rounded(flips / rows)} ({rounded(low)}–{rounded(high)})" if rows else ""
-    return [f"{flips:,} of {rows:,}", rate]
 
 
 def _print_sums(discovery: Discovery, out: Console) -> None:
@@ -508,13 +501,10 @@ def _helps(each: NearMiss, discovery: Discovery) -> Iterator[str]:
         yield f"--text FILE with unlabelled text like yours that `{rule}` changes"
     elif each.lacks == "meaning" and each.judged is not None:
         delta = ceil(100 * (1 - each.judged.low)) / 100
-        share = each.judged.accepted / max(1, each.judged.sampled)
-        # Otherwise most readers would turn the rule down, or it cannot flip enough rows with any
-        # δ.
+        # Otherwise readers might reject most rewrites, or it cannot flip enough rows with any δ.
         may_flip = each.flips if each.asked else each.changed
         if (
-            2 * share > 1
-            and delta < 1
+            each.judged.low > HALF
             and may_flip >= least
             and not each.is_cut_short(discovery.settings.delta)
         ):

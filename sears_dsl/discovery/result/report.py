@@ -25,6 +25,7 @@ from sears_dsl.discovery.result.manifest import (
     write_manifest,
 )
 from sears_dsl.discovery.ruleset_text import EmittedRule, emit
+from sears_dsl.discovery.settings import STAGE_NAMES
 from sears_dsl.engine.rewrite.rewrites import with_code_points
 from sears_dsl.errors import UsageError, counted
 from sears_dsl.runtime.files import write_atomically
@@ -211,11 +212,11 @@ def _report(discovery: Discovery, manifest: Manifest) -> str:
         "",
         *_table(manifest),
         "",
-        "A flip is a row that the model gets right before the rule and wrong after it; *with "
-        "S ≥ τ* is how many of the flips keep the meaning, according to the score. Intervals are "
-        "95% (Wilson). q is the smallest false-discovery rate at which the rule counts as "
-        "flipping more rows than a paraphrase that keeps the meaning does (such a paraphrase flips "
-        f"{rounded(manifest.base_rate)} of {manifest.base_rows:,} rows).",
+        "A flip is a row that the model gets right before the rule and wrong after it; *S ≥ τ* is "
+        "the share of the rows asked about that keep the meaning, according to the score. "
+        "Intervals are 95% (Wilson). q is the smallest false-discovery rate at which the rule "
+        "counts as flipping more rows than a paraphrase that keeps the meaning does (such a "
+        f"paraphrase flips {rounded(manifest.base_rate)} of {manifest.base_rows:,} rows).",
         *_cautions(manifest),
         *_one_flip(discovery.rules),
         *_closest(discovery),
@@ -237,7 +238,7 @@ def _report(discovery: Discovery, manifest: Manifest) -> str:
         + (f" Paraphrases: `{manifest.paraphraser}`." if manifest.paraphraser else ""),
     ]
     if manifest.settings.budget_reached:
-        stages = ", ".join(manifest.settings.cut_short)
+        stages = ", ".join(STAGE_NAMES[each] for each in discovery.cut_short)
         lines += [
             "",
             f"**The time budget cut short: {stages}**; a run with more time may find other rules.",
@@ -259,11 +260,12 @@ def _report(discovery: Discovery, manifest: Manifest) -> str:
 def _table(manifest: Manifest) -> list[str]:
     """A line a rule; what it does to held-out rows, where there are any, beside the rest."""
     heads = ["id", "rule", "from", "accepted on text", "lower bound"]
-    heads += ["flips / asked", "95%", "with S ≥ τ", "q", "S ≥ τ", "95%", "mean S"]
-    heads += [f"of `{_escaped(name)}`" for name in manifest.models]
+    heads += ["flips", "rate (95%)", "flips with S ≥ τ", "q", "S ≥ τ", "mean S"]
+    of_models = [f"flips of `{_escaped(name)}`" for name in manifest.models]
+    heads += of_models
     if manifest.counts.held_out:
-        heads += ["held out: flips / changed", "95%", "S ≥ τ", "95%"]
-        heads += [f"of `{_escaped(name)}`" for name in manifest.models]
+        named = ["flips", "rate (95%)", "S ≥ τ", "S ≥ τ (95%)", *of_models]
+        heads += [f"held out: {name}" for name in named]
     heads.append("example")
     numeric = [name not in ("id", "rule", "from", "example") for name in heads]
     lines = [heads, ["---:" if each else "---" for each in numeric]]
@@ -277,24 +279,20 @@ def _cells(record: FoundRecord, *, held_out: bool) -> list[str]:
         record.id,
         f"`{_escaped(record.rule)}`",
         record.source or "new",
-        "" if judged is None else f"{judged.accepted} / {judged.sampled}",
+        "" if judged is None else f"{judged.accepted:,} of {judged.sampled:,}",
         "" if judged is None else rounded(judged.low),
-        f"{record.flips} / {record.asked}",
-        _range(record.flip_interval),
+        *rate_cells(record.flips, record.asked, record.flip_interval),
         str(record.flips_at_tau),
         f"{record.q_value:.2g}",
-        rounded(record.share_at_tau),
-        _range(record.share_interval),
+        f"{rounded(record.share_at_tau)} ({_range(record.share_interval)})",
         f"{record.mean_score:.2f}",
         *map(str, record.flips_of_models),
     ]
     held = record.held_out
     if held_out and held is not None:
         cells += [
-            f"{held.flips} / {held.changed}",
-            _range(held.interval) if held.changed else "",
-            f"{held.at_tau} / {held.changed}",
-            _range(held.at_tau_interval) if held.changed else "",
+            *rate_cells(held.flips, held.changed, held.interval),
+            *rate_cells(held.at_tau, held.changed, held.at_tau_interval),
             *map(str, held.flips_of_models),
         ]
     shown = [
@@ -367,7 +365,7 @@ def _closest(discovery: Discovery) -> list[str]:
     if not closest:
         return []
     lines = ["", "## What came closest", ""]
-    lines += ["| rule | what it lacks | accepted on text | lower bound | flips / asked |"]
+    lines += ["| rule | what it lacks | accepted on text | lower bound | flips |"]
     lines += ["|---|---|---:|---:|---:|"]
     for each in closest:
         judged = each.judged
@@ -375,8 +373,8 @@ def _closest(discovery: Discovery) -> list[str]:
         if judged is not None and judged.sampled:
             # Rounded down: what fails by a hair has not reached what is wanted.
             least = rounded(floor(100 * judged.low + 1e-9) / 100)
-            text = f"{judged.accepted} / {judged.sampled}"
-        flips = f"{each.flips} / {each.asked}" if each.asked else ""
+            text = f"{judged.accepted:,} of {judged.sampled:,}"
+        flips = f"{each.flips:,} of {each.asked:,}" if each.asked else ""
         rule = _escaped(each.rule)
         lines.append(f"| `{rule}` | {_lack(each, discovery)} | {text} | {least} | {flips} |")
     return lines
@@ -404,3 +402,8 @@ def _escaped(text: str) -> str:
 def _range(interval: tuple[float, float]) -> str:
     low, high = interval
     return f"{rounded(low)}–{rounded(high)}"
+
+
+def rate_cells(count: int, rows: int, interval: tuple[float, float]) -> tuple[str, str]:
+    """How many of the rows, and their share with its interval."""
+    return f"{count:,} of {rows:,}", f"{rounded(count / rows)} ({_range(interval)})" if rows else ""
