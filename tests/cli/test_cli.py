@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import shlex
 import subprocess
@@ -12,11 +13,14 @@ from pathlib import Path
 import click
 import pytest
 from command_line import call
+from rich.console import Console
 
+from sears_dsl.catalogue import load
 from sears_dsl.cli.commands import sears
 from sears_dsl.cli.screen.console import excerpt
 from sears_dsl.defaults import SCORER_NAMES
 from sears_dsl.engine.matches import Edit
+from sears_dsl.language.printer import print_rule
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -334,6 +338,18 @@ def test_rules_lists_the_catalogue(run: Run) -> None:
     assert "synonyms/reviews" in listed.stdout
     rulesets = json.loads(run("rules", "paper", "--json").stdout)
     assert any(rule["rule"] == "What NOUN -> Which NOUN" for r in rulesets for rule in r["rules"])
+
+
+def test_a_narrow_terminal_cuts_no_rule_off(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    narrow = Console(file=io.StringIO(), width=80, markup=False, highlight=False)
+    monkeypatch.setattr("sears_dsl.cli.rules.catalogue.console", lambda: narrow)
+    run("rules", "synonyms/reviews")
+    assert isinstance(narrow.file, io.StringIO)
+    lines = narrow.file.getvalue().splitlines()
+    assert max(map(len, lines)) <= 80
+    shown = "".join("".join(lines).split())
+    for rule in load("synonyms/reviews").rules:
+        assert "".join(print_rule(rule).split()) in shown
 
 
 def test_cache_info_and_clear(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -69,10 +69,12 @@ def console(*, stderr: bool = False) -> Console:
 def plain_table(
     *heads: str, right: Iterable[int] = (), rows: Iterable[Iterable[str | Text]] = ()
 ) -> Table:
-    """Return a table without borders; the columns in ``right`` are aligned to the right."""
+    """Return a table without borders, in which no cell is cut; ``right`` aligns columns."""
     from rich.table import Table
 
     table = Table(*heads, box=None, pad_edge=False)
+    for column in table.columns:
+        column.overflow = "fold"  # a rule may have no space where its line ends
     for place in right:
         table.columns[place].justify = "right"
     for row in rows:
