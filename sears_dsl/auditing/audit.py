@@ -26,7 +26,7 @@ from sears_dsl.discovery.result.report import package_versions
 from sears_dsl.effects.rule_effects import Effects, RuleEffect
 from sears_dsl.engine.compile.requirements import unit_of
 from sears_dsl.engine.matches import Scope, Unit
-from sears_dsl.errors import counted, readable
+from sears_dsl.errors import counted, listed, readable
 from sears_dsl.language.diff import rule_settings
 from sears_dsl.language.measure import causes_of_no_rewrite, writes_the_same_words
 from sears_dsl.language.ruleset import Ruleset
@@ -411,7 +411,7 @@ def _notes(effects: Effects, gates: Gates, slices: Sequence[SliceResult]) -> Ite
         where = " that the model answers" if effects.refused else " of this data"
         if any(effect.rejected for effect in effects.rules if not len(effect)):
             where += " in a way that the oracle accepts"
-        yield f"{rules} no row{where}: {_some(silent)}."
+        yield f"{rules} no row{where}: {listed(silent, _SHOWN)}."
     unrendered = [effect for effect in effects.rules if effect.unrenderable]
     if unrendered:
         instances = counted(sum(each.unrenderable for each in unrendered), "instance")
@@ -452,15 +452,11 @@ def _rejections(effects: Effects, oracle: str | None) -> Iterator[str]:
     whole = some + sum(map(len, effects.rules)) + effects.refused
     if not whole:
         return
-    listed = _some([f"{each.id} {each.rejected:,}" for each in rejecting])
+    names = listed([f"{each.id} {each.rejected:,}" for each in rejecting], _SHOWN)
     yield (
         f"The oracle {oracle} rejected {some:,} of {whole:,} rewrites before the model was asked"
-        f"{f': {listed}' if some else ''}."
+        f"{f': {names}' if some else ''}."
     )
-
-
-def _some(names: Sequence[str]) -> str:
-    return ", ".join(names[:_SHOWN]) + (", …" if len(names) > _SHOWN else "")
 
 
 def _unknown_labels(effects: Effects) -> Iterator[str]:
@@ -504,8 +500,8 @@ def _worse_draws(
     if worse:
         rules = counted(len(worse), "rule passes", "rules pass")
         yield (
-            f"{rules} in the first draw but would fail in the worst one: {_some(worse)}. Limits "
-            "apply to the first draw."
+            f"{rules} in the first draw but would fail in the worst one: "
+            f"{listed(worse, _SHOWN)}. Limits apply to the first draw."
         )
 
 
@@ -528,7 +524,7 @@ def _unscored(effects: Effects, circumstances: Circumstances) -> Iterator[str]:
         rules = counted(len(same), "rule writes", "rules write")
         yield (
             f"{rules} the same words in other characters or another case, so they are not scored: "
-            f"{_some(same)}."
+            f"{listed(same, _SHOWN)}."
         )
 
 
@@ -543,6 +539,6 @@ def _doubts(records: Sequence[document.RuleRecord]) -> Iterator[str]:
         rules = counted(len(unsure), "rule keeps", "rules keep")
         yield (
             f"By the scorer, {rules} the meaning of clearly fewer than "
-            f"{percent(document.EQUIVALENT)} of the rows: {_some(unsure)}. Where the meaning "
-            "changed, a flip may be the right answer."
+            f"{percent(document.EQUIVALENT)} of the rows: {listed(unsure, _SHOWN)}. "
+            "Where the meaning changed, a flip may be the right answer."
         )

@@ -25,6 +25,7 @@ from sears_dsl.auditing.gates import Gate, Gates, JudgementOutcome
 from sears_dsl.auditing.slices import SliceResult
 from sears_dsl.effects.asked_model import AskedModel, OnStage
 from sears_dsl.effects.rule_effects import Effects
+from sears_dsl.errors import listed
 from sears_dsl.generating.sentences import note_on_articles
 from sears_dsl.generating.table import LABEL, TEMPLATE, TEXT, GeneratedTable
 from sears_dsl.language.rule import Template
@@ -108,21 +109,19 @@ def template_notes(
     rejected = {each.name: each.rejected for each in answers.table.templates if each.rejected}
     if rejected:
         whole = sum(each.sentences for each in answers.table.templates)
-        listed = ", ".join(f"{name} {count:,}" for name, count in list(rejected.items())[:_NAMED])
-        more = ", …" if len(rejected) > _NAMED else ""
+        names = listed([f"{name} {count:,}" for name, count in rejected.items()], _NAMED)
         yield (
             f"The oracle {oracle} rejected {sum(rejected.values()):,} of {whole:,} template "
-            f"sentences before the model was asked: {listed}{more}."
+            f"sentences before the model was asked: {names}."
         )
     known = {label for of_row in effects.data.labels or () for label in of_row}
     if answers.before is not None:
         for label in sorted(set(answers.table.columns[LABEL]) - known):
             names = [name for name, e in answers.templates.items() if e.metadata.label == label]
-            more = ", …" if len(names) > _NAMED else ""
             has = "has" if len(names) == 1 else "have"
-            there = ", ".join(map(repr, map(semantic.writable, sorted(known)[:_NAMED])))
+            there = listed([repr(semantic.writable(each)) for each in sorted(known)], _NAMED)
             yield (
-                f"{', '.join(names[:_NAMED])}{more} {has} the label {semantic.writable(label)!r}, "
+                f"{listed(names, _NAMED)} {has} the label {semantic.writable(label)!r}, "
                 f"but the rows of the data have only {there}."
             )
 

@@ -459,6 +459,8 @@ def test_reports_call_rules_by_text_and_by_the_id_that_somebody_chose() -> None:
         each for each in document.notes if "changes no row" in each or "change no row" in each
     ]
     assert note == "2 of 2 rules change no row of this data: not -> ~n't, play -> show (wh)."
+    many = audited(rows_of("k" * 30), rules=parse("a -> b\nc -> d\ne -> f\ng -> h\ni -> j"))
+    assert any(each.endswith(": a -> b, c -> d, e -> f and 2 more.") for each in many.notes)
 
 
 FLIPPING = parse("rule n: movie -> film\n  expect: flip\n")
