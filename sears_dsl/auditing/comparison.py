@@ -25,6 +25,7 @@ from sears_dsl.language.diff import settings_difference
 from sears_dsl.language.printer import rule_called
 
 _Key = TypeVar("_Key")
+_SOME, _FEW = 3, 10  # so many rules are named
 #: Rules that expect another answer do not count, since they change what is right.
 AGAINST_WORST = "accuracy with the worst rewrites by rules that expect the same answer"
 # What is compared: a rule by its id, or an accuracy.
@@ -215,8 +216,8 @@ def _check(first: documents.AuditDocument, second: documents.AuditDocument) -> N
     for name, (one, other) in options.items():
         if one != other:
             raise UsageError(
-                f"the audits differ in {name}: {one} and {other}",
-                help="run both with the same options",
+                f"the first audit was made with {name} {one}, the second with {other}",
+                help="run both audits with the same options",
             )
 
 
@@ -302,6 +303,10 @@ def _summary(
     rules: Sequence[RuleComparison], accuracy: Paired | None, worst: Paired | None
 ) -> list[str]:
     lines = [changes_in_words([each.outcome for each in rules])]
+    untested = [rule_called(each.rule, each.id) for each in rules if each.note == NO_ROW]
+    if untested:
+        are = counted(len(untested), "rule is not compared", "rules are not compared")
+        lines.append(f"{are}, because {NO_ROW}: {listed(untested, _SOME)}")
     for name, paired in (("accuracy", accuracy), (AGAINST_WORST, worst)):
         if paired is not None:
             lines.append(
@@ -314,7 +319,6 @@ def _summary(
 # ---------------------------------------------------------------- a grid
 
 _LEAST = 2
-_FEW = 10
 # The place of a model among those after the first, what is compared, and the id of a rule.
 _GridTest: TypeAlias = tuple[int, Literal["rule", "accuracy", "worst"], str]
 
@@ -366,11 +370,6 @@ class GridRule:
     expect: str
     cells: tuple[Cell, ...]
 
-    @property
-    def is_tested(self) -> bool:
-        """Whether any audit tested it on a row."""
-        return any(cell.failures is not None and cell.failures.total for cell in self.cells)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeanConfidence:
@@ -405,6 +404,14 @@ class GridDocument(documents.DocumentRecord):
     worse: bool
     summary: tuple[str, ...]
     confidences: tuple[GridConfidence, ...] = ()
+
+    @property
+    def tested(self) -> tuple[GridRule, ...]:
+        """The rules that any audit tested on a row."""
+        return tuple(
+            rule for rule in self.rules
+            if any(cell.failures is not None and cell.failures.total for cell in rule.cells)
+        )  # fmt: skip
 
 
 def grid(audits: Mapping[str, documents.AuditDocument]) -> GridDocument:

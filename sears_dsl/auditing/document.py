@@ -308,9 +308,14 @@ def read_audit(path: Path) -> AuditDocument:
         ) from error
     except ValidationError as error:
         first = error.errors()[0]
-        place = ".".join(map(str, first["loc"])) or "the file"
+        if first["type"] == "json_invalid":
+            raise DataError(
+                f"{file} is not an audit: it is not JSON",
+                help="name the folder that `sears audit` wrote, or the audit.json in it",
+            ) from error
         raise DataError(
-            f"{file} is not an audit that this version reads: {place}: {first['msg']}",
+            f"{file} is not an audit that this version reads: "
+            f"{'.'.join(map(str, first['loc'])) or 'the file'}: {first['msg']}",
             help="run `sears audit` again with this version of sears; it writes audit.json",
         ) from error
 
@@ -331,8 +336,8 @@ def require_same_rows(
     """Raise an error unless both audits are of the same rows."""
     if other.data.sha256 != first.data.sha256:
         raise UsageError(
-            f"{called} of different rows: {first.data.rows:,} rows "
-            f"{first.data.sha256[:12]}… and {other.data.rows:,} rows {other.data.sha256[:12]}…",
+            f"{called} of different rows: {first.data.rows:,} rows (SHA-256 "
+            f"{first.data.sha256[:12]}…) and {other.data.rows:,} rows ({other.data.sha256[:12]}…)",
             help="audit the models on the same file, columns and labels",
         )
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from audited import audited, rows_of
 
-from sears_dsl.auditing.comparison import compare, grid
+from sears_dsl.auditing.comparison import NO_ROW, compare, grid
 from sears_dsl.auditing.document import AuditDocument, conclusion, read_audit, write_audit
 from sears_dsl.auditing.gates import Gate, Gates
 from sears_dsl.auditing.reports.files import add_summary, junit_xml
@@ -286,6 +286,9 @@ def test_an_audit_compared_with_itself_shows_no_difference(document: AuditDocume
     assert not found.worse
     assert {each.outcome for each in found.rules} == {"no evidence", "not compared"}
     assert all(each.failures.first == each.failures.second for each in found.rules)
+    [silent] = [each for each in found.rules if each.outcome == "not compared"]
+    assert found.summary[1].startswith(f"1 rule is not compared, because {NO_ROW}: ")
+    assert f"`{silent.id}`" not in comparison_markdown(found)
 
 
 def test_rules_of_one_audit_alone_are_listed() -> None:
@@ -369,7 +372,7 @@ def test_audits_of_other_rows_are_not_compared() -> None:
     with pytest.raises(UsageError, match="different rows: 2 rows"):
         compare(audited(rows_of("kk")), audited(rows_of("kf")))
     one = audited(rows_of("kk"))
-    with pytest.raises(UsageError, match="differ in scope: first and all"):
+    with pytest.raises(UsageError, match="made with scope first, the second with all"):
         compare(one, one.model_copy(update={"scope": "all"}))
 
 

@@ -35,7 +35,7 @@ def comparison_markdown(comparison: comparisons.ComparisonDocument) -> str:
         "",
         "| rule | rows | failure rate before | after | points (95%) | p (Holm) | outcome |",
         "|---|---:|---:|---:|---:|---:|---|",
-        *map(_line, comparison.rules),
+        *(_line(each) for each in comparison.rules if each.note != comparisons.NO_ROW),
         "",
         "Each rule is compared on the rows that both audits tested, by McNemar's exact test. p is "
         "Holm-corrected over all rules and the accuracies; below 5%, the difference counts as "
@@ -144,7 +144,7 @@ _HEIGHT = 30
 _LEFT = 310
 _TOP = 30
 _NAME = 34
-_SIGNS = {"worse": "▲", "better": "▼", "no evidence": "", "not compared": ""}
+SIGNS = {"worse": "▲", "better": "▼", "no evidence": "", "not compared": ""}
 _STRONG = 5
 
 
@@ -158,7 +158,7 @@ def grid_markdown(document: comparisons.GridDocument) -> str:
                 f"{code_cell(rule.rule)}<br>{code_cell(rule.id)}",
                 [(cell.failures, cell.against_first) for cell in rule.cells],
             )
-            for rule in document.rules
+            for rule in document.tested
         ),
     ]
     lines = [
@@ -174,7 +174,7 @@ def grid_markdown(document: comparisons.GridDocument) -> str:
         "",
         *_confidence_lines(document),
         "",
-        f"{_READING} Models: "
+        f"{_READING} Rules that no audit tested on a row are left out. Models: "
         + ", ".join(f"{markdown_text(m.name)} {code_cell(m.model)}" for m in document.models)
         + f". {document.rows:,} rows, SHA-256 `{document.data_sha256}`.",
     ]
@@ -219,7 +219,7 @@ def _accuracies(
 def _rate_cell(share: Share | None, contrast: comparisons.Contrast | None) -> str:
     if share is None or share.rate is None:
         return "–"
-    sign = "" if contrast is None else _SIGNS[contrast.outcome]
+    sign = "" if contrast is None else SIGNS[contrast.outcome]
     return f"{percent(share.rate)} ({share.total:,}){' ' if sign else ''}{sign}"
 
 

@@ -115,23 +115,25 @@ def print_grid(grid: GridDocument) -> None:
     """Print the failure rates, and what is certain about them."""
     from rich.text import Text
 
+    from sears_dsl.auditing.reports.several_audits import SIGNS
+    from sears_dsl.language.printer import rule_called
     from sears_dsl.statistics import percent
 
     out = console(stderr=True)
     table = plain_table("rule", *(model.name for model in grid.models))
-    tested = [rule for rule in grid.rules if rule.is_tested]
-    for rule in tested[:_RULES_SHOWN]:
-        cells = [
-            Text(
-                percent(None if each.failures is None else each.failures.rate),
-                style=_CHANGES[each.against_first.outcome] if each.against_first else "",
-            )
-            for each in rule.cells
-        ]
-        table.add_row(shorten(rule.rule, _NAME, placeholder="…"), *cells)
+    for rule in grid.tested[:_RULES_SHOWN]:
+        cells = []
+        for each in rule.cells:
+            outcome = each.against_first.outcome if each.against_first else "no evidence"
+            rate = percent(None if each.failures is None else each.failures.rate)
+            cells.append(Text(f"{rate} {SIGNS[outcome]}".rstrip(), style=_CHANGES[outcome]))
+        name = rule_called(rule.rule, rule.id)
+        table.add_row(shorten(name, _NAME, placeholder="…"), *cells)
     out.print(table)
-    if len(tested) > _RULES_SHOWN:
-        rest = counted(len(tested) - _RULES_SHOWN, "more rule")
+    if len(grid.tested) > _RULES_SHOWN:
+        rest = counted(len(grid.tested) - _RULES_SHOWN, "more rule")
         out.print(f"… and {rest}, in the files", style="dim")
+    if grid.tested:
+        out.print(f"(failure rates: ▲ worse than {grid.models[0].name}, ▼ better)", style="dim")
     for line in grid.summary:
         out.print(line)
