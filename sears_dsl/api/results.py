@@ -16,7 +16,7 @@ from operator import add
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sears_dsl.errors import UsageError, counted
+from sears_dsl.errors import UsageError, counted, listed
 from sears_dsl.language.printer import rule_called
 from sears_dsl.runtime.extras import need_frames, need_plots
 
@@ -220,9 +220,8 @@ def omission_note(names: Sequence[str], verb: tuple[str, str]) -> str:
     """
     if not names:
         return ""
-    some = ", ".join(map(short_name, names[:_MOST_NAMED]))
-    more = ", …" if names[_MOST_NAMED:] else ""
-    return f"{counted(len(names), *verb)}: {some}{more}. to_frame() has all rules."
+    some = listed([short_name(name) for name in names], _MOST_NAMED)
+    return f"{counted(len(names), *verb)}: {some}. to_frame() has all rules."
 
 
 def new_axes(axes: Axes | None, *, lines: int) -> Axes:

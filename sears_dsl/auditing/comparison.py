@@ -299,14 +299,18 @@ def changes_in_words(outcomes: Sequence[RateChange]) -> str:
     )
 
 
+def untested_rules(rules: Sequence[RuleComparison]) -> Iterator[str]:
+    """A line on the rules that have nothing to be compared on, if there are any."""
+    names = [rule_called(each.rule, each.id) for each in rules if each.note == NO_ROW]
+    if names:
+        are = counted(len(names), "rule is not compared", "rules are not compared")
+        yield f"{are}, because {NO_ROW}: {listed(names, _SOME)}"
+
+
 def _summary(
     rules: Sequence[RuleComparison], accuracy: Paired | None, worst: Paired | None
 ) -> list[str]:
     lines = [changes_in_words([each.outcome for each in rules])]
-    untested = [rule_called(each.rule, each.id) for each in rules if each.note == NO_ROW]
-    if untested:
-        are = counted(len(untested), "rule is not compared", "rules are not compared")
-        lines.append(f"{are}, because {NO_ROW}: {listed(untested, _SOME)}")
     for name, paired in (("accuracy", accuracy), (AGAINST_WORST, worst)):
         if paired is not None:
             lines.append(
@@ -370,6 +374,11 @@ class GridRule:
     expect: str
     cells: tuple[Cell, ...]
 
+    @property
+    def is_tested(self) -> bool:
+        """Whether any audit tested it on a row."""
+        return any(cell.failures is not None and cell.failures.total for cell in self.cells)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeanConfidence:
@@ -404,14 +413,6 @@ class GridDocument(documents.DocumentRecord):
     worse: bool
     summary: tuple[str, ...]
     confidences: tuple[GridConfidence, ...] = ()
-
-    @property
-    def tested(self) -> tuple[GridRule, ...]:
-        """The rules that any audit tested on a row."""
-        return tuple(
-            rule for rule in self.rules
-            if any(cell.failures is not None and cell.failures.total for cell in rule.cells)
-        )  # fmt: skip
 
 
 def grid(audits: Mapping[str, documents.AuditDocument]) -> GridDocument:

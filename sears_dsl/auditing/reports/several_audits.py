@@ -32,6 +32,7 @@ def comparison_markdown(comparison: comparisons.ComparisonDocument) -> str:
         f"`{comparison.data_sha256}`.",
         "",
         *(f"- {line}" for line in comparison.summary),
+        *(f"- {line}" for line in comparisons.untested_rules(comparison.rules)),
         "",
         "| rule | rows | failure rate before | after | points (95%) | p (Holm) | outcome |",
         "|---|---:|---:|---:|---:|---:|---|",
@@ -158,7 +159,8 @@ def grid_markdown(document: comparisons.GridDocument) -> str:
                 f"{code_cell(rule.rule)}<br>{code_cell(rule.id)}",
                 [(cell.failures, cell.against_first) for cell in rule.cells],
             )
-            for rule in document.tested
+            for rule in document.rules
+            if rule.is_tested
         ),
     ]
     lines = [

@@ -75,7 +75,7 @@ def compare_command(
 def _print_comparison(comparison: ComparisonDocument) -> None:
     from rich.text import Text
 
-    from sears_dsl.auditing.comparison import NO_ROW
+    from sears_dsl.auditing.comparison import NO_ROW, untested_rules
     from sears_dsl.language.printer import rule_called
     from sears_dsl.statistics import percent
 
@@ -98,9 +98,9 @@ def _print_comparison(comparison: ComparisonDocument) -> None:
     if len(compared) > _RULES_SHOWN:
         rest = counted(len(compared) - _RULES_SHOWN, "more rule")
         out.print(f"… and {rest}, in the files", style="dim")
-    for line in comparison.summary:
+    for line in (*comparison.summary, *untested_rules(comparison.rules)):
         out.print(line)
-    # Say why changed rules are missing; rules without rows are too many for that.
+    # Say of each changed rule why it is missing.
     missing = [
         f"{shorten(rule_called(each.rule, each.id), _NAME, placeholder='…')} ({each.note})"
         for each in comparison.rules
@@ -121,7 +121,8 @@ def print_grid(grid: GridDocument) -> None:
 
     out = console(stderr=True)
     table = plain_table("rule", *(model.name for model in grid.models))
-    for rule in grid.tested[:_RULES_SHOWN]:
+    tested = [rule for rule in grid.rules if rule.is_tested]
+    for rule in tested[:_RULES_SHOWN]:
         cells = []
         for each in rule.cells:
             outcome = each.against_first.outcome if each.against_first else "no evidence"
@@ -130,10 +131,10 @@ def print_grid(grid: GridDocument) -> None:
         name = rule_called(rule.rule, rule.id)
         table.add_row(shorten(name, _NAME, placeholder="…"), *cells)
     out.print(table)
-    if len(grid.tested) > _RULES_SHOWN:
-        rest = counted(len(grid.tested) - _RULES_SHOWN, "more rule")
+    if len(tested) > _RULES_SHOWN:
+        rest = counted(len(tested) - _RULES_SHOWN, "more rule")
         out.print(f"… and {rest}, in the files", style="dim")
-    if grid.tested:
+    if tested:
         out.print(f"(failure rates: ▲ worse than {grid.models[0].name}, ▼ better)", style="dim")
     for line in grid.summary:
         out.print(line)
