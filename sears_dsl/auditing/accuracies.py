@@ -20,7 +20,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -227,23 +226,9 @@ def gap_interval(differences: ArrayLike, times: ArrayLike, *, seed: int = 0) -> 
     return float(low), float(high)
 
 
-class Gap(Protocol):
-    """How far p′ is from p, with its interval, as `SemanticRobustness` has it."""
-
-    @property
-    def gap(self) -> float | None:
-        """p′ - p; None if there is no row."""
-
-    @property
-    def low(self) -> float:
-        """Lower end of its 95% interval."""
-
-    @property
-    def high(self) -> float:
-        """Upper end."""
-
-
-def is_robust(accuracies: Gap, tolerance: float, *, judge_by: JudgeBy = "rate") -> bool:
+def is_robust(
+    accuracies: SemanticRobustness, tolerance: float, *, judge_by: JudgeBy = "rate"
+) -> bool:
     """Whether p′ ≥ p - τ (Def. 5); `False` if there is no row.
 
     Args:
@@ -264,7 +249,9 @@ def is_robust(accuracies: Gap, tolerance: float, *, judge_by: JudgeBy = "rate") 
     return below >= -tolerance
 
 
-def is_invariant(accuracies: Gap, tolerance: float, *, judge_by: JudgeBy = "rate") -> bool:
+def is_invariant(
+    accuracies: SemanticRobustness, tolerance: float, *, judge_by: JudgeBy = "rate"
+) -> bool:
     """Whether p - τ ≤ p′ ≤ p + τ: bounded invariance; `False` if there is no row.
 
     Example:

@@ -31,7 +31,7 @@ from sears_dsl.language.diff import rule_settings
 from sears_dsl.language.measure import causes_of_no_rewrite, writes_the_same_words
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.models.predictor import WRITE_ALIKE
-from sears_dsl.statistics import binomial_tail, mean_interval, percent, share_of
+from sears_dsl.statistics import binomial_tail, mcnemar_exact, mean_interval, percent, share_of
 
 
 def reach_verdict(
@@ -258,7 +258,9 @@ def _record(
     circumstances: Circumstances,
 ) -> document.RuleRecord:
     metadata = effect.rule.metadata
-    right = int(effect.right_before.sum())
+    right, flips, gained = (
+        int(each.sum()) for each in (effect.right_before, effect.flipped, effect.gained)
+    )
     return document.RuleRecord(
         id=effect.id,
         rule=effect.text,
@@ -268,10 +270,10 @@ def _record(
         why=metadata.why,
         changed=len(effect),
         right=right,
-        flips=share_of(int(effect.flipped.sum()), right),
+        flips=share_of(flips, right),
         flips_alone=alone,
-        gained=int(effect.gained.sum()),
-        accuracy_p_value=totals.accuracy_p_value(effect),
+        gained=gained,
+        accuracy_p_value=float(mcnemar_exact(flips, gained)),
         judgement=judgement,
         confidence=_confidence(effect, circumstances.choices.sure_from),
         meaning=_meaning(effect, circumstances.tau),

@@ -151,7 +151,11 @@ def robustness(
     demanded = gates.of_robustness
     if tolerance is None and not demanded:
         return None
-    chosen = _tolerated(demanded) if tolerance is None else tolerance
+    chosen = tolerance
+    if chosen is None:
+        # The smallest tolerance of the gates, so that no rules whose gate fails are called robust.
+        tolerant = [each for each in demanded if each.demand in ("robust", "invariant", "local")]
+        chosen = min((each.tolerance(TOLERANCE) for each in tolerant), default=TOLERANCE)
     labels = labels_of(effects)
     draws: dict[str, list[RuleEffect]] = {}
     for draw in (effects, *later):
@@ -167,12 +171,6 @@ def robustness(
         ),
         gates=tuple(counting.judged(each, of_run=chosen) for each in demanded),
     )
-
-
-def _tolerated(demanded: Sequence[Gate]) -> float:
-    """The smallest tolerance of the gates, so that no rules whose gate fails are called robust."""
-    with_tolerance = [each for each in demanded if each.demand in ("robust", "invariant", "local")]
-    return min((each.tolerance(TOLERANCE) for each in with_tolerance), default=TOLERANCE)
 
 
 def column_accuracies(
@@ -349,12 +347,16 @@ def judged_gate(gate: Gate, record: RobustnessRecord, gates: Gates) -> tuple[Jud
         return "not judged", f"too little support: {counts}"
     if gate.demand not in ("robust", "invariant"):
         return _at_least(gate, record, gates.judge_by)
-    holds = accuracies.is_robust if gate.demand == "robust" else accuracies.is_invariant
-    change = "drop" if gate.demand == "robust" else "change"
-    words = f"{in_words(record)}; the largest {change} allowed is {100 * gate.rate:g} points"
-    if holds(record, gate.rate, judge_by=gates.judge_by):
+    gap = record.gap or 0.0
+    holds, kind, change = (
+        (record.robust, "drop", -gap)
+        if gate.demand == "robust"
+        else (record.invariant, "change", abs(gap))
+    )
+    words = f"{in_words(record)}; the largest {kind} allowed is {100 * gate.rate:g} points"
+    if holds:
         return "passed", words
-    if holds(record, gate.rate) and gates.judge_by == "proof":
+    if change <= gate.rate and gates.judge_by == "proof":
         words += ", and the interval reaches beyond it"
     return "failed", words
 

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sears_dsl.effects.rule_effects import Effects, RuleEffect
-from sears_dsl.statistics import Share, mcnemar_exact, share_of
+from sears_dsl.statistics import Share, share_of
 
 _OVERLAPS = 100
 
@@ -95,11 +95,6 @@ def flips_alone(effects: Effects) -> list[int]:
         int((times[effect.rows[effect.flipped]] == 1).sum()) if effect.expect.kind == "same" else 0
         for effect in effects.rules
     ]
-
-
-def accuracy_p_value(effect: RuleEffect) -> float:
-    """McNemar's exact test: does the rule change how many of its rows are right?"""
-    return float(mcnemar_exact(int(effect.flipped.sum()), int(effect.gained.sum())))
 
 
 def _mean_accuracy(right: NDArray[np.bool_], rules: Sequence[RuleEffect]) -> float:

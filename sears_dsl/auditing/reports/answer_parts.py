@@ -184,9 +184,7 @@ def fillers_section(document: AuditDocument) -> str:
         f"{''.join(_shaded(row.right[place], row.total[place]) for place in columns)}</tr>"
         for row in grid.rows[:_PAGE_ROWS]
     ]
-    left_out = "".join(
-        f"<p>{escaped(each)}</p>" for each in _left_out(grid, _PAGE_ROWS, _PAGE_COLUMNS) if each
-    )
+    left_out = sheet.paragraphs(_left_out(grid, _PAGE_ROWS, _PAGE_COLUMNS))
     return (
         f'<h2>{_TITLE}</h2><p class="muted">{escaped(_reading("·"))}</p>'
         f'<div class="fillers">{sheet.table(heads, rows, caption=_TITLE)}</div>{left_out}'

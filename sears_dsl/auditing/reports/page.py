@@ -179,8 +179,7 @@ def _summary(document: documents.AuditDocument) -> str:
             f"The rule “{most.name}” flips the most rows: {most.flips.count:,} of "
             f"{most.flips.total:,}."
         )
-    words = "".join(f"<p>{escaped(each)}</p>" for each in sentences)
-    card = f'<div class="card"><h3>In words</h3>{words}</div>'
+    card = f'<div class="card"><h3>In words</h3>{sheet.paragraphs(sentences)}</div>'
     if whole.accuracy is None or not whole.changed:
         return card
     accuracy = whole.accuracy
@@ -212,8 +211,6 @@ def _silent(document: documents.AuditDocument) -> str:
 
 
 def _slices(document: documents.AuditDocument) -> Iterator[str]:
-    if not document.slices:
-        return
     yield "<h2>Where it fails</h2>"
     yield (
         '<p class="muted">The same numbers by part of the data. A small q is evidence that a part '
@@ -256,18 +253,13 @@ def _parts(document: documents.AuditDocument) -> Iterator[str]:
         yield sheet.table(heads, rows, caption=f"By {slicing}")
 
 
-def _contrast(part: SliceResult, overall: float) -> str:
-    """The colour class of a part, if there is evidence that it differs from the rest."""
-    if part.q_value is None or part.q_value >= CERTAIN or part.flipped.rate is None:
-        return ""
-    return "failed" if part.flipped.rate > overall else "passed"
-
-
 def _slice(part: SliceResult, scale: sheet.Scale, limit: float | None, overall: float) -> str:
-    kind = _contrast(part, overall)
+    rate, kind = part.flipped.rate, ""
+    if part.q_value is not None and part.q_value < CERTAIN and rate is not None:
+        kind = "failed" if rate > overall else "passed"
     chart = sheet.interval_bar(part.flipped, scale, limit=limit, kind=kind)
     numbers = (
-        f"{part.flipped.count:,} / {part.flipped.total:,}", percent(part.flipped.rate),
+        f"{part.flipped.count:,} / {part.flipped.total:,}", percent(rate),
         "–" if part.q_value is None else f"{part.q_value:.3f}", f"{part.rows:,}",
         *map(sheet.rate_with_interval, (part.accuracy, part.worst)),
     )  # fmt: skip

@@ -237,8 +237,7 @@ def noise_sections(document: AuditDocument) -> Iterator[str]:
             for each, of_rule in noise.rules[:_SHOWN]
         ]
         heads = (noise.heads[0], *(f">{escaped(head)}" for head in noise.heads[1:]))
-        more = filter(None, more_in_json(len(noise.rules) - _SHOWN))
-        left_out = "".join(f"<p>{escaped(each)}</p>" for each in more)
+        left_out = sheet.paragraphs(more_in_json(len(noise.rules) - _SHOWN))
         yield (
             f'<h2>{noise.title}</h2><p class="muted">{escaped(noise.reading)}</p>{noise.chart}'
             f"{sheet.table(heads, rows, caption=noise.title)}{left_out}"
@@ -291,11 +290,7 @@ def robustness_section(document: AuditDocument) -> str:
                 rows,
                 caption=title,
             ),
-            *(
-                f"<p>{escaped(each)}</p>"
-                for each in more_in_json(len(robustness.records) - _SHOWN)
-                if each
-            ),
+            sheet.paragraphs(more_in_json(len(robustness.records) - _SHOWN)),
         ]
         if drawn:
             parts += [

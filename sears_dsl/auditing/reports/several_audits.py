@@ -119,6 +119,8 @@ def _page(
 def _row(each: comparisons.RuleComparison, scale: float) -> str:
     paired = each.failures
     p = "–" if paired.adjusted_p_value is None else f"{paired.adjusted_p_value:.3f}"
+    change = paired.rows and (paired.second - paired.first) / paired.rows
+    value = (change, paired.low, paired.high) if paired.rows else None
     numbers = (
         escaped(paired.in_points), percent(paired.first_rate), percent(paired.second_rate), p,
         f"{paired.rows:,}",
@@ -126,7 +128,7 @@ def _row(each: comparisons.RuleComparison, scale: float) -> str:
     return (
         f"<tr>{sheet.rule(each.rule, f'{each.id} · {each.note}' if each.note else each.id)}"
         f"<td>{sheet.chip(each.outcome)}</td>"
-        f"<td>{sheet.comparison_bar(paired, scale, kind=sheet.css_class(each.outcome))}</td>"
+        f"<td>{sheet.signed_bar(value, scale, kind=sheet.css_class(each.outcome))}</td>"
         f"{sheet.numbers(*numbers)}</tr>"
     )
 

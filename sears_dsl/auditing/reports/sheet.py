@@ -18,7 +18,6 @@ from functools import cache
 from hashlib import sha256
 from importlib.resources import files
 
-from sears_dsl.auditing.comparison import Paired
 from sears_dsl.errors import printable
 from sears_dsl.statistics import Share, percent
 
@@ -88,6 +87,11 @@ def tiles(entries: Iterable[tuple[str, str, str]]) -> str:
         for value, label, note in entries
     )
     return f'<div class="tiles">{cards}</div>'
+
+
+def paragraphs(texts: Iterable[str]) -> str:
+    """Texts as paragraphs; empty ones are left out."""
+    return "".join(f"<p>{escaped(text)}</p>" for text in texts if text)
 
 
 def items(texts: Iterable[str]) -> str:
@@ -252,17 +256,9 @@ def reach_of(ends: Iterable[float]) -> float:
 
 
 def comparison_axis(reach: float) -> str:
-    """The axis over a column of `comparison_bar`s, in points."""
+    """The axis over a column of `signed_bar`s, in points."""
     places = ((_PAD, "start", -reach), (WIDTH / 2, "middle", 0.0), (WIDTH - _PAD, "end", reach))
     return _axis((x, anchor, f"{100 * rate:+g}" if rate else "0") for x, anchor, rate in places)
-
-
-def comparison_bar(difference: Paired, reach: float, *, kind: str) -> str:
-    """A difference as a dot on its interval, on an axis with 0 in the middle."""
-    if not difference.rows:
-        return signed_bar(None, reach, kind=kind)
-    rate = (difference.second - difference.first) / difference.rows
-    return signed_bar((rate, difference.low, difference.high), reach, kind=kind)
 
 
 def signed_bar(value: tuple[float, float, float] | None, reach: float, *, kind: str = "") -> str:
