@@ -22,7 +22,7 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 
 from sears_dsl.answers import Comparison, is_free_text
-from sears_dsl.auditing.reports.markdown_tables import table_row
+from sears_dsl.auditing.reports.markdown_tables import markdown_table
 from sears_dsl.batch.guarding import chain_guarded
 from sears_dsl.batch.plan import TextShare
 from sears_dsl.data.protection import Protection
@@ -234,7 +234,6 @@ def _error(
 
 #: The column headings of `amount_rows`.
 MEASURED = ("trained on", "rows", "rewritten", "error, original rows", "error, rewritten rows")
-_OVER_SEEDS = ("trained on", "original rows", "rewritten rows")
 
 
 def amount_rows(amounts: Amounts) -> list[tuple[str, ...]]:
@@ -256,6 +255,9 @@ def write_amounts(
 
 
 def _markdown(amounts: Amounts, settings: AmountSettings, participants: RepairParticipants) -> str:
+    over_seeds = (
+        (each.amount, seeds_cell(each.clean), seeds_cell(each.perturbed)) for each in amounts.errors
+    )
     lines = [
         "# Errors by amount of rewritten training data",
         "",
@@ -264,9 +266,7 @@ def _markdown(amounts: Amounts, settings: AmountSettings, participants: RepairPa
         f"means over {counted(settings.seeds, 'training')} of each amount, with 95% intervals for "
         "other rows.",
         "",
-        table_row(MEASURED),
-        "|---|---:|---:|---:|---:|",
-        *map(table_row, amount_rows(amounts)),
+        *markdown_table(MEASURED, "lrrrr", amount_rows(amounts)),
         "",
         "- error, original rows: on the held-out rows as they are.",
         "- error, rewritten rows: on the held-out rows with all rules applied in order.",
@@ -281,12 +281,7 @@ def _markdown(amounts: Amounts, settings: AmountSettings, participants: RepairPa
         "",
         "The error of each seed, and the 95% interval of their mean for other seeds (Student's t).",
         "",
-        table_row(_OVER_SEEDS),
-        "|---|---|---|",
-        *(
-            table_row((each.amount, seeds_cell(each.clean), seeds_cell(each.perturbed)))
-            for each in amounts.errors
-        ),
+        *markdown_table(("trained on", "original rows", "rewritten rows"), "lll", over_seeds),
         "",
         participants.as_sentence,
     ]

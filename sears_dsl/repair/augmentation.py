@@ -149,9 +149,10 @@ def expand(
         zip(pairs.rows.tolist(), pairs.texts, written, strict=True)
     ):
         own = "" if labels is None else labels[row]
-        expected = _label([expectations[rule] for rule in rules], own, names)
-        if isinstance(expected, _LeftOut):
-            left_out[expected.reason] += 1
+        labelled = {_expected(expectations[rule], own, names) for rule in rules}
+        expected, reason = labelled.pop() if len(labelled) == 1 else ("", CONTRADICTORY)
+        if reason:
+            left_out[reason] += 1
         else:
             label = None if expected == own else expected
             rewritten.append(NewText(row, text, tuple(rules), label, moved.get(place, {})))
@@ -213,26 +214,16 @@ def _moved(rewrites: Rewrites, guards: Guards | None) -> dict[int, Mapping[str, 
     return moved
 
 
-@dataclass(frozen=True, slots=True)
-class _LeftOut:
-    reason: str
-
-
-def _label(expectations: Sequence[Expectation], own: str, known: Sequence[str]) -> str | _LeftOut:
-    """The label that all the rules that write a text agree on, or why there is none."""
-    labels = {_expected(each, own, known) for each in expectations}
-    return labels.pop() if len(labels) == 1 else _LeftOut(CONTRADICTORY)
-
-
-def _expected(expectation: Expectation, own: str, known: Sequence[str]) -> str | _LeftOut:
+def _expected(expectation: Expectation, own: str, known: Sequence[str]) -> tuple[str, str]:
+    """The label of a text that a rule writes, or "" and why it is not known."""
     if expectation.kind == "same":
-        return own
+        return own, ""
     if expectation.kind == "label":
-        return expectation.label
+        return expectation.label, ""
     others = [label for label in known if label != own]
     if not own:
-        return _LeftOut(NO_LABEL)
-    return others[0] if len(others) == 1 else _LeftOut(MANY_LABELS)
+        return "", NO_LABEL
+    return (others[0], "") if len(others) == 1 else ("", MANY_LABELS)
 
 
 def _check(

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from sears_dsl import __version__
-from sears_dsl.auditing.reports.markdown_tables import code_cell, table_row
+from sears_dsl.auditing.reports.markdown_tables import code_cell, markdown_table, table_row
 from sears_dsl.auditing.robustness import tenths
 from sears_dsl.errors import UsageError, counted
 from sears_dsl.repair.experiment import ErrorRow, Repair, RepairSettings
@@ -33,8 +33,6 @@ RepairOutcome: TypeAlias = Literal["passed", "failed", "not judged"]
 
 #: How much the validation error may grow.
 MARGIN = 0.05
-_FAILED: RepairOutcome = "failed"
-_NOT_JUDGED: RepairOutcome = "not judged"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,12 +68,9 @@ class RepairVerdict:
 
 def judge_repair(repair: Repair, gate: RepairGate) -> RepairVerdict:
     """Return the verdict with its reasons."""
-    judgements = [
-        *_judged_fall(repair, gate),
-        *_judged_validation(repair.validation.change, repair, gate),
-    ]
-    failed = [reason for outcome, reason in judgements if outcome == _FAILED]
-    unknown = [reason for outcome, reason in judgements if outcome == _NOT_JUDGED]
+    judgements = [*_judged_fall(repair, gate), *_judged_validation(repair, gate)]
+    failed = [reason for outcome, reason in judgements if outcome == "failed"]
+    unknown = [reason for outcome, reason in judgements if outcome == "not judged"]
     outcome: RepairOutcome = "failed" if failed else "not judged" if unknown else "passed"
     return RepairVerdict(outcome=outcome, reasons=(*failed, *unknown))
 
@@ -85,26 +80,25 @@ def _judged_fall(repair: Repair, gate: RepairGate) -> Iterator[tuple[RepairOutco
     change = repair.sensitivity.change
     falls = f"{error} falls by {tenths(change.fall)}"
     if rows < gate.support:
-        yield _NOT_JUDGED, f"{error} rests on {_rows(rows)}; {gate.support} are needed"
+        yield "not judged", f"{error} rests on {_rows(rows)}; {gate.support} are needed"
     elif change.fall is None or change.interval is None:
-        yield _NOT_JUDGED, "no rule flips the original model, so there is no error to reduce"
+        yield "not judged", "no rule flips the original model, so there is no error to reduce"
     elif change.fall < gate.fall - ROUNDING:
-        yield _FAILED, f"{falls}, less than the {tenths(gate.fall)} required"
+        yield "failed", f"{falls}, less than the {tenths(gate.fall)} required"
     elif change.interval[1] >= 0:
-        yield _NOT_JUDGED, f"{falls}, but this may be chance: {_points(change)}"
+        yield "not judged", f"{falls}, but this may be chance: {_points(change)}"
 
 
-def _judged_validation(
-    change: ErrorChange, repair: Repair, gate: RepairGate
-) -> Iterator[tuple[RepairOutcome, str]]:
+def _judged_validation(repair: Repair, gate: RepairGate) -> Iterator[tuple[RepairOutcome, str]]:
+    change = repair.validation.change
     if change.difference is None or change.interval is None:
-        yield _NOT_JUDGED, "no validation error was measured"
+        yield "not judged", "no validation error was measured"
     elif change.difference > gate.margin + ROUNDING:
         points = f"{_point(change.difference)} points, more than the {_point(gate.margin)} allowed"
-        yield _FAILED, f"the validation error grows by {points}"
+        yield "failed", f"the validation error grows by {points}"
     elif change.interval[1] > gate.margin + ROUNDING:
         yield (
-            _NOT_JUDGED,
+            "not judged",
             f"{repair.held_out_rows:,} held-out rows are too few to tell whether the validation "
             f"error grows by more than {_point(gate.margin)} points: up to "
             f"{_point(change.interval[1])} is possible",
@@ -322,9 +316,7 @@ def _markdown(
         f"{repair.added:,} rewrites were added to {repair.training_rows:,} training rows. Errors "
         f"are means over {counted(settings.seeds, 'training')} of each kind, with 95% intervals.",
         "",
-        table_row(MEASURED),
-        "|---|---:|---:|---:|---:|---:|",
-        *map(table_row, measured_rows(repair)),
+        *markdown_table(MEASURED, "lrrrrr", measured_rows(repair)),
         "",
         *(f"- {name}: {what}." for name, what in ERRORS.values()),
         "- control: training with as many random copies of training rows instead of rewrites.",
