@@ -17,7 +17,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from functools import cache
+from functools import cache, partial
 from operator import itemgetter
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -119,7 +119,7 @@ def apply_folder(
     ids = recipe.build().rule_ids
     work = ApplyPart(replace(request, recipe=recipe))
     tally = Tally()
-    for parts in apply_to_parts(
+    for done, record in apply_to_parts(
         work,
         Folder(request.input),
         Folder(request.output),
@@ -128,10 +128,10 @@ def apply_folder(
         output_format=request.output_format,
         resume=request.resume,
     ):
-        tally.add(Tally.from_json(parts.record["tally"]))
+        tally.add(Tally.from_json(record["tally"]))
         if progress is not None:
             seconds = time.monotonic() - started
-            progress(ApplyProgress(tally.rows, tally.changed, parts.done, seconds))
+            progress(ApplyProgress(tally.rows, tally.changed, done, seconds))
     rules = {rule: tally.rules.get(rule, RuleTally()) for rule in ids}
     return ApplyReport(tally, rules, time.monotonic() - started)
 
@@ -206,24 +206,14 @@ class AugmentPart:
         return AugmentPart, (*own, self.oracle, self.reading)  # compiled rules stay where they are
 
 
-@dataclass(slots=True)
-class _ApplyPortion:
-    """Applies rules to a portion of texts, wherever it runs; the portion tells its first row."""
-
-    recipe: MatcherRecipe
-    scope: Scope
-    unit: Unit | None
-    draw: int
-
-    def __call__(
-        self, portion: tuple[int, Sequence[str], SpansOfRows]
-    ) -> tuple[int, RewriteColumns, Counter[int]]:
-        first, texts, protected = portion
-        rewrites = self.recipe.build().apply(
-            texts, scope=self.scope, protected=protected, unit=self.unit, draw=self.draw
-        )
-        rows = (rewrites.columns.rows + np.int32(first)).astype(np.int32)
-        return first, replace(rewrites.columns, rows=rows), Counter(rewrites.unrenderable)
+def _apply_portion(
+    recipe: MatcherRecipe, portion: tuple[int, Sequence[str], SpansOfRows], **options: Any
+) -> tuple[int, RewriteColumns, Counter[int]]:
+    """Apply rules to a portion of texts, wherever it runs; the portion tells its first row."""
+    first, texts, protected = portion
+    rewrites = recipe.build().apply(texts, protected=protected, **options)
+    rows = (rewrites.columns.rows + np.int32(first)).astype(np.int32)
+    return first, replace(rewrites.columns, rows=rows), Counter(rewrites.unrenderable)
 
 
 class RemoteMatcher(Matcher):
@@ -271,7 +261,7 @@ class RemoteMatcher(Matcher):
              None if protected is None else protected[first : first + size])
             for first in range(0, len(texts), size)
         ]  # fmt: skip
-        work = _ApplyPortion(self._recipe, scope, unit, draw)
+        work = partial(_apply_portion, self._recipe, scope=scope, unit=unit, draw=draw)
         parts = sorted(self._workers.answers(work, portions), key=itemgetter(0))
         if len(parts) < len(portions):
             raise DataError(

@@ -97,15 +97,6 @@ class PartWork(Protocol):
         """Which of the columns of a part have to be of the same type in all parts."""
 
 
-@dataclass(frozen=True, slots=True)
-class PartsDone:
-    """How far a run over a folder is, given after every part with the record of that part."""
-
-    done: int
-    parts: int
-    record: Mapping[str, Any]
-
-
 def apply_to_parts(
     work: PartWork,
     source: Folder,
@@ -115,8 +106,8 @@ def apply_to_parts(
     format_name: str | None = None,
     output_format: str | None = None,
     resume: bool = False,
-) -> Iterator[PartsDone]:
-    """Do all parts of a folder into a new one; yield how far it is, in the order of the parts.
+) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """Do all parts of a folder into a new one; yield how many are done, and the record of each.
 
     If some cannot be done, others still are, and at the end there is a `DataError`.
     """
@@ -145,7 +136,7 @@ def apply_to_parts(
             if len(failed) == _MOST_FAILED:
                 break
         else:
-            yield PartsDone(number, len(parts), outcome.record)
+            yield number, outcome.record
     _require_all(failed, output, len(parts))
 
 

@@ -121,13 +121,13 @@ def _augment_folder(
     )  # fmt: skip
     counts: Counter[str] = Counter()
     files = 0
-    for parts in apply_to_parts(
+    for done, record in apply_to_parts(
         work, Folder(data), Folder(output), workers=workers,
         format_name=chosen.input_format, output_format=chosen.output_format,
         resume=chosen.resume,
     ):  # fmt: skip
-        counts.update(parts.record["rules"])
-        files = parts.done
+        counts.update(record["rules"])
+        files = done
     totals = {"parts": files, "added": counts.total(), "rules": dict(counts)}
     if chosen.as_json:
         echo_json(totals)
