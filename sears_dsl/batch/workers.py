@@ -123,12 +123,12 @@ def rules_digest(rulesets: Sequence[Ruleset]) -> str:
         32
     """
     digest = blake2b(digest_size=16)
-    for ruleset in _with_imports(rulesets):
+    for ruleset in with_imports(rulesets):
         digest.update(ruleset.format().encode() + b"\0")
     return digest.hexdigest()
 
 
-def _with_imports(rulesets: Sequence[Ruleset]) -> Iterator[Ruleset]:
+def with_imports(rulesets: Sequence[Ruleset]) -> Iterator[Ruleset]:
     """The rulesets and what they import, each before its imports and once."""
     visited: set[int] = set()
     waiting = list(reversed(rulesets))

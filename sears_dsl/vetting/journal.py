@@ -27,6 +27,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from sears_dsl.batch.workers import with_imports
 from sears_dsl.errors import DataError, UsageError
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.runtime.files import Closing, lock, parse_json, read_document
@@ -51,25 +52,14 @@ _NOW: Clock = partial(datetime.now, UTC)
 def ruleset_digest(ruleset: Ruleset) -> str:
     """The SHA-256, in hex, of what a ruleset says; comments and blank lines do not count.
 
-    The contents of imported sets count too.
+    The options and sets of imported files count too, their rules do not.
     """
-    return hashlib.sha256(_canonical_text(ruleset).encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def _canonical_text(ruleset: Ruleset) -> str:
-    """The ruleset without its layout, then its imports: their options and sets without rules."""
-    texts: list[str] = []
-    visited: set[int] = set()
-    waiting = [ruleset]
-    while waiting:
-        each = waiting.pop()
-        if id(each) in visited:
-            continue
-        visited.add(id(each))
+    digest = hashlib.sha256()
+    for each in with_imports([ruleset]):
         content = each if each is ruleset else replace(each, rules=(), name=None, version=None)
-        texts.append(replace(content, layout=(), trailing=()).format())
-        waiting.extend(one.ruleset for one in reversed(each.imports))
-    return "".join(texts)
+        text = replace(content, layout=(), trailing=()).format()
+        digest.update(text.encode("utf-8", "surrogatepass"))
+    return digest.hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
