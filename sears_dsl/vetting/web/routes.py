@@ -179,9 +179,7 @@ def application(
     return PageGuard(app, tokens=tokens, hosts=hosts)
 
 
-async def _refused(_request: Request, error: Exception) -> Response:
-    if not isinstance(error, HTTPException):
-        return await _failed(_request, error)
+async def _refused(_request: Request, error: Any) -> Response:
     body = {"error": error.detail, "help": ""}
     return JSONResponse(body, status_code=error.status_code, headers=error.headers)
 
