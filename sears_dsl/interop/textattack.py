@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Any, Literal, TypeAlias
 
@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 from sears_dsl.api.arguments import AnyRules, rulesets_of
 from sears_dsl.engine.matcher import Matcher
 from sears_dsl.errors import UsageError
-from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.paraphrasing.for_rules import compile_with_sources
 from sears_dsl.runtime.extras import import_tool
 from sears_dsl.tagging.tagger import Tagger
@@ -95,7 +94,7 @@ def rule_transformation(
     if instances not in ("first", "every"):
         raise UsageError(f"instances={instances!r} is unknown", help="choose 'first' or 'every'")
     rulesets = rulesets_of(rulesets)
-    label_keeping = list(map(_keeping_the_label, rulesets))
+    label_keeping = [each.filter(lambda rule: rule.keeps_label) for each in rulesets]
     matcher = compile_with_sources(label_keeping, tagger=tagger)
     if not matcher.rules and any(ruleset.rules for ruleset in rulesets):
         raise UsageError(
@@ -126,14 +125,6 @@ def rule_transformation(
     transformation.rules = len(matcher.rules)
     transformation.instances = instances
     return transformation
-
-
-def _keeping_the_label(ruleset: Ruleset) -> Ruleset:
-    """Return the ruleset without the rules after which the label should change."""
-    rules = tuple(rule for rule in ruleset.rules if rule.keeps_label)
-    if len(rules) == len(ruleset.rules):
-        return ruleset
-    return replace(ruleset, rules=rules, layout=(), trailing=())
 
 
 def _candidates(
