@@ -28,7 +28,7 @@ from sears_dsl import __version__
 from sears_dsl.batch.files import ApplyProgress, ApplyReport, ApplyRequest, apply_file
 from sears_dsl.batch.plan import RuleTally, Tally
 from sears_dsl.batch.workers import MatcherRecipe, RulesetRecipe
-from sears_dsl.clusters.parts import ThisProcess, Workers, apply_to_parts
+from sears_dsl.clusters.parts import Workers, apply_to_parts
 from sears_dsl.data.batches import ReadOptions
 from sears_dsl.data.dataset import format_of, with_delimiter, write_columns
 from sears_dsl.data.table import read_table
@@ -123,7 +123,7 @@ def apply_folder(
         work,
         Folder(request.input),
         Folder(request.output),
-        workers=workers or ThisProcess(),
+        workers=workers or map,
         format_name=request.format,
         output_format=request.output_format,
         resume=request.resume,
@@ -221,10 +221,9 @@ class RemoteMatcher(Matcher):
 
     Example:
         >>> from sears_dsl.batch.workers import RulesetRecipe
-        >>> from sears_dsl.clusters.parts import ThisProcess
         >>> from sears_dsl.language.loader import parse
         >>> recipe = RulesetRecipe((parse("movie -> film"),), tagger="pinned")
-        >>> remote = RemoteMatcher(recipe.build(), recipe, ThisProcess(), portion=1)
+        >>> remote = RemoteMatcher(recipe.build(), recipe, map, portion=1)
         >>> [(each.row, each.text) for each in remote.apply(["It is.", "A movie!"])]
         [(1, 'A film!')]
     """
@@ -262,7 +261,7 @@ class RemoteMatcher(Matcher):
             for first in range(0, len(texts), size)
         ]  # fmt: skip
         work = partial(_apply_portion, self._recipe, scope=scope, unit=unit, draw=draw)
-        parts = sorted(self._workers.answers(work, portions), key=itemgetter(0))
+        parts = sorted(self._workers(work, portions), key=itemgetter(0))
         if len(parts) < len(portions):
             raise DataError(
                 f"{len(portions) - len(parts)} of {len(portions)} portions of the rows are "

@@ -42,30 +42,15 @@ Answer = TypeVar("Answer")
 
 
 class Workers(Protocol):
-    """Those who do pieces of work: this process or a cluster."""
+    """Those who do pieces of work: a cluster, or this process alone, which is `map`."""
 
-    def answers(
-        self, work: Callable[[Question], Answer], questions: Sequence[Question]
+    def __call__(
+        self, work: Callable[[Question], Answer], questions: Sequence[Question], /
     ) -> Iterator[Answer]:
         """What the work gives for each question, in any order.
 
         Each worker has its own copy of the work, which makes itself ready when it is first asked.
         """
-
-
-class ThisProcess:
-    """This process alone.
-
-    Example:
-        >>> list(ThisProcess().answers(len, ["a", "bc"]))
-        [1, 2]
-    """
-
-    def answers(
-        self, work: Callable[[Question], Answer], questions: Sequence[Question]
-    ) -> Iterator[Answer]:
-        """What the work gives for each question, in order."""
-        yield from map(work, questions)
 
 
 @contextmanager
@@ -79,7 +64,7 @@ def workers_of(engine: str, *, address: str | None, count: int | None) -> Iterat
     elif engine == "local":
         if address is not None or count is not None:
             raise UsageError("address and workers need a cluster", help="add engine='ray'")
-        yield ThisProcess()
+        yield map
     else:
         raise UsageError(f"there is no engine {engine!r}", help="write local or ray")
 
@@ -129,7 +114,7 @@ def apply_to_parts(
     one_part = PartTask(work, source, output, format_name, parts[0].name, schema)
     left = [(name, part) for name, part in named.items() if name not in known]
     failed: list[PartFailure] = []
-    outcomes = _in_order(named, known, workers.answers(one_part, left))
+    outcomes = _in_order(named, known, workers(one_part, left))
     for number, outcome in enumerate(outcomes, start=1):
         if isinstance(outcome, PartFailure):
             failed.append(outcome)

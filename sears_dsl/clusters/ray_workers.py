@@ -111,7 +111,7 @@ class RayWorkers(Closing):
         """Leave the cluster; a Ray that was started here ends."""
         self._ray.shutdown()
 
-    def answers(
+    def __call__(
         self, work: Callable[[Question], Answer], questions: Sequence[Question]
     ) -> Iterator[Answer]:
         """What the work gives for each question, as it comes; nothing if its workers died."""
