@@ -156,20 +156,48 @@ def robustness(
         # The smallest tolerance of the gates, so that no rules whose gate fails are called robust.
         tolerant = [each for each in demanded if each.demand in ("robust", "invariant", "local")]
         chosen = min((each.tolerance(TOLERANCE) for each in tolerant), default=TOLERANCE)
-    labels = labels_of(effects)
+    right = _right_answers(effects, labels_of(effects))
     draws: dict[str, list[RuleEffect]] = {}
     for draw in (effects, *later):
         for each in draw.rules:
             draws.setdefault(each.id, []).append(each)
-    counting = _Counting(effects, draws, _right_answers(effects, labels), gates, seed)
+
+    def record(
+        about: About, name: str, members: Sequence[RuleEffect], *, tolerance: float
+    ) -> RobustnessRecord:
+        """How robust the model is to some rules."""
+        drawn = [(rule, each) for rule, first in enumerate(members) for each in draws[first.id]]
+        rows = _joined([each.rows for _, each in drawn], np.int64)
+        correct = _joined([each.as_expected for _, each in drawn], np.bool_)
+        group = np.repeat([rule for rule, _ in drawn], [len(each) for _, each in drawn])
+        flags = [
+            _joined([_as_constant(each, label, rows_of) for _, each in drawn], np.bool_)
+            for label, rows_of in right.items()
+        ]
+        return record_of(
+            accuracies.semantic_robustness(effects.right, rows, correct, seed=seed),
+            about=about,
+            name=name,
+            rules=len(members),
+            mean=accuracies.accuracy_by_group(correct, group).mean,
+            constant=accuracies.constant_answer(flags, list(map(writable, right)), rows, group),
+            labels=len(right),
+            gates=gates,
+            tolerance=tolerance,
+        )
+
+    def judged(gate: Gate, of_run: float) -> RobustnessGate:
+        """Judge a gate about robustness."""
+        members = [each for each in effects.rules if len(each) and gate.is_about(each)]
+        measured = record("rule", gate.selector, members, tolerance=gate.tolerance(of_run))
+        outcome, reason = judged_gate(gate, measured, gates)
+        return RobustnessGate(gate=gate.name, tolerance=gate.rate, outcome=outcome, reason=reason)
+
     return Robustness(
         tolerance=chosen,
-        labels=len(labels) or None,
-        records=tuple(
-            counting.record(about, name, members, tolerance=chosen)
-            for about, name, members in _selections(effects)
-        ),
-        gates=tuple(counting.judged(each, of_run=chosen) for each in demanded),
+        labels=len(right) or None,
+        records=tuple(record(*each, tolerance=chosen) for each in _selections(effects)),
+        gates=tuple(judged(each, chosen) for each in demanded),
     )
 
 
@@ -252,51 +280,6 @@ def _as_constant(effect: RuleEffect, label: str, right: Flags) -> Flags:
         return np.full(len(effect), answers_equal(label, effect.expect.label), np.bool_)
     same = right[effect.rows]
     return same if effect.expect.kind == "same" else ~same
-
-
-@dataclass(frozen=True)
-class _Counting:
-    """Counts records from effects; `draws` has each rule's effects in all draws, by its id."""
-
-    effects: Effects
-    draws: Mapping[str, list[RuleEffect]]
-    right: Mapping[str, Flags]
-    gates: Gates
-    seed: int
-
-    def record(
-        self, about: About, name: str, members: Sequence[RuleEffect], *, tolerance: float
-    ) -> RobustnessRecord:
-        """How robust the model is to some rules."""
-        drawn = [(rule, each) for rule, first in enumerate(members)
-                 for each in self.draws[first.id]]  # fmt: skip
-        rows = _joined([each.rows for _, each in drawn], np.int64)
-        correct = _joined([each.as_expected for _, each in drawn], np.bool_)
-        group = np.repeat([rule for rule, _ in drawn], [len(each) for _, each in drawn])
-        flags = [
-            _joined([_as_constant(each, label, right) for _, each in drawn], np.bool_)
-            for label, right in self.right.items()
-        ]
-        return record_of(
-            accuracies.semantic_robustness(self.effects.right, rows, correct, seed=self.seed),
-            about=about,
-            name=name,
-            rules=len(members),
-            mean=accuracies.accuracy_by_group(correct, group).mean,
-            constant=accuracies.constant_answer(
-                flags, list(map(writable, self.right)), rows, group
-            ),
-            labels=len(self.right),
-            gates=self.gates,
-            tolerance=tolerance,
-        )
-
-    def judged(self, gate: Gate, *, of_run: float) -> RobustnessGate:
-        """Judge a gate about robustness."""
-        members = [each for each in self.effects.rules if len(each) and gate.is_about(each)]
-        record = self.record("rule", gate.selector, members, tolerance=gate.tolerance(of_run))
-        outcome, reason = judged_gate(gate, record, self.gates)
-        return RobustnessGate(gate=gate.name, tolerance=gate.rate, outcome=outcome, reason=reason)
 
 
 def record_of(
