@@ -31,10 +31,11 @@ from sears_dsl.api.results import (
     RulesetsResult,
     bar_label,
     draw_bars,
+    first_example,
     folder_to_write,
     new_axes,
     omission_note,
-    shown_audit,
+    shown_rate,
 )
 from sears_dsl.defaults import DEFAULT_SCORER
 from sears_dsl.errors import UsageError
@@ -115,7 +116,23 @@ class AuditResult(RulesetsResult):
     @property
     def shown_columns(self) -> Mapping[str, Sequence[Any]]:
         """The rules that change a row; those that fail most come first."""
-        return shown_audit(self.rules)
+        from sears_dsl.auditing.reports.markdown import worst_first
+
+        ordered = [each for each in worst_first(self.rules) if each.changed]
+        failures = [each.judgement.failures for each in ordered]
+        meaning = [each.meaning and each.meaning.at_tau.rate for each in ordered]
+        scored: dict[str, Sequence[Any]] = {}
+        if any(each is not None for each in meaning):
+            scored["meaning kept"] = [None if each is None else f"{each:.0%}" for each in meaning]
+        return {
+            "rule": [each.name for each in ordered],
+            "outcome": [each.judgement.outcome for each in ordered],
+            "fails": [f"{each.count:,} of {each.total:,}" for each in failures],
+            "rate (95%)": [shown_rate(each.rate, each.low, each.high) for each in failures],
+            "q": [each.judgement.q_value for each in ordered],
+            **scored,
+            "example": list(map(first_example, ordered)),
+        }
 
     @property
     def shown_below(self) -> str:

@@ -28,9 +28,10 @@ from sears_dsl.api.arguments import (
     tagger_of,
     whole_numbers,
 )
-from sears_dsl.api.results import Result, TableResult, draw_bars, shown_findings
+from sears_dsl.api.results import Result, TableResult, draw_bars, first_example, shown_rate
 from sears_dsl.defaults import DEFAULT_SCORER
 from sears_dsl.errors import UsageError, counted
+from sears_dsl.language.printer import rule_called
 from sears_dsl.runtime.extras import need_discovery
 
 if TYPE_CHECKING:
@@ -103,7 +104,20 @@ class DiscoveryResult(Result):
     @property
     def shown_columns(self) -> Mapping[str, Sequence[Any]]:
         """The columns that the command shows."""
-        return shown_findings(self.rules, dict(self._of_models()))
+        rules = self.rules
+        held_out = [each.held_out for each in rules]
+        return {
+            "rule": [rule_called(each.text, each.id) for each in rules],
+            "from": [each.source or "new" for each in rules],
+            "flips": [f"{each.flips:,} of {each.asked:,}" for each in rules],
+            "rate (95%)": [
+                shown_rate(each.flips / max(1, each.asked), *each.interval) for each in rules
+            ],
+            "meaning kept": [f"{each.at_tau / max(1, each.asked):.0%}" for each in rules],
+            "held out": [each and f"{each.flips:,} of {each.changed:,}" for each in held_out],
+            **dict(self._of_models()),
+            "example": list(map(first_example, rules)),
+        }
 
     def _of_models(self) -> Iterator[tuple[str, Sequence[Any]]]:
         held = [each.held_out for each in self.rules]

@@ -1,23 +1,22 @@
 """What the API's results share: a data frame, a table for notebooks, a plot, a summary.
 
-In: columns, or the records of rules that were found or audited. Out: a pandas DataFrame, HTML,
-matplotlib axes. Always holds: text from rules, rows and models is escaped in HTML. Notebooks show
-what the commands show: rates with intervals, and examples cut around the change. `to_frame` has all
-numbers, one per column. pandas and matplotlib are imported when they are needed.
+In: columns. Out: a pandas DataFrame, HTML, matplotlib axes. Always holds: text from rules, rows and
+models is escaped in HTML. Notebooks show what the commands show: rates with intervals, and examples
+cut around the change. `to_frame` has all numbers, one per column. pandas and matplotlib are
+imported when they are needed.
 """
 
 from __future__ import annotations
 
 import html
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import reduce
 from operator import add
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sears_dsl.errors import UsageError, counted, listed
-from sears_dsl.language.printer import rule_called
 from sears_dsl.runtime.extras import need_frames, need_plots
 
 if TYPE_CHECKING:
@@ -265,51 +264,11 @@ def draw_bars(
 _AROUND = 50
 
 
-def shown_findings(
-    rules: Sequence[FoundRule], of_models: Mapping[str, Sequence[Any]]
-) -> dict[str, Sequence[Any]]:
-    """Return the shown columns of found rules, with further ones about several models."""
-    held_out = [each.held_out for each in rules]
-    return {
-        "rule": [rule_called(each.text, each.id) for each in rules],
-        "from": [each.source or "new" for each in rules],
-        "flips": [f"{each.flips:,} of {each.asked:,}" for each in rules],
-        "rate (95%)": [
-            shown_rate(each.flips / max(1, each.asked), *each.interval) for each in rules
-        ],
-        "meaning kept": [f"{each.at_tau / max(1, each.asked):.0%}" for each in rules],
-        "held out": [each and f"{each.flips:,} of {each.changed:,}" for each in held_out],
-        **of_models,
-        "example": list(_examples(rules)),
-    }
-
-
-def shown_audit(rules: Iterable[RuleRecord]) -> dict[str, Sequence[Any]]:
-    """Return the shown columns of audited rules that change a row, those that fail most first."""
-    from sears_dsl.auditing.reports.markdown import worst_first
-
-    ordered = [each for each in worst_first(rules) if each.changed]
-    failures = [each.judgement.failures for each in ordered]
-    meaning = [each.meaning and each.meaning.at_tau.rate for each in ordered]
-    scored: dict[str, Sequence[Any]] = {}
-    if any(each is not None for each in meaning):
-        scored["meaning kept"] = [None if each is None else f"{each:.0%}" for each in meaning]
-    return {
-        "rule": [each.name for each in ordered],
-        "outcome": [each.judgement.outcome for each in ordered],
-        "fails": [f"{each.count:,} of {each.total:,}" for each in failures],
-        "rate (95%)": [shown_rate(each.rate, each.low, each.high) for each in failures],
-        "q": [each.judgement.q_value for each in ordered],
-        **scored,
-        "example": list(_examples(ordered)),
-    }
-
-
-def _examples(rules: Iterable[FoundRule | RuleRecord]) -> Iterable[Markup]:
-    """The first example of each rule."""
-    for each in rules:
-        shown = each.examples[:1]
-        yield marked_example(shown[0].original, shown[0].rewritten) if shown else Markup()
+def first_example(rule: FoundRule | RuleRecord) -> Markup:
+    """The first example of a rule with its change marked; empty if there is none."""
+    if not rule.examples:
+        return Markup()
+    return marked_example(rule.examples[0].original, rule.examples[0].rewritten)
 
 
 def marked_example(original: str, rewritten: str) -> Markup:
