@@ -48,11 +48,9 @@ class Bergamot(TranslationModel):
         weights: Path,
         vocabulary: Path,
         *,
-        source: str,
-        target: str,
         device: str | torch.device | None = None,
     ) -> None:
-        super().__init__(name, weights, source=source, target=target, device=device)
+        super().__init__(name, weights, device=device)
         self._pieces = sentencepiece.SentencePieceProcessor(model_file=str(vocabulary))
         self.end = int(self._pieces.eos_id())
         self._w = {

@@ -86,15 +86,9 @@ class MarianModel(TranslationModel):
     """A Marian model of ``transformers`` that translates into one language; else a ModelError."""
 
     def __init__(
-        self,
-        name: str,
-        folder: Path,
-        *,
-        source: str,
-        target: str,
-        device: str | torch.device | None = None,
+        self, name: str, folder: Path, *, device: str | torch.device | None = None
     ) -> None:
-        super().__init__(name, weights_file(folder), source=source, target=target, device=device)
+        super().__init__(name, weights_file(folder), device=device)
         self._read_vocabulary(folder)
         try:
             model = MarianMTModel.from_pretrained(

@@ -40,9 +40,6 @@ class Memory:
     values: tuple[Tensor, ...]
     mask: Tensor  # (B, 1, 1, L), True where there is a piece
 
-    def __len__(self) -> int:
-        return int(self.mask.shape[0])
-
     @staticmethod
     def join(memories: Sequence[Memory]) -> Memory:
         """Several memories as one, the shorter ones padded."""
@@ -109,26 +106,16 @@ class TranslationModel:
 
     name: str  # for people, ``bergamot-enpt``
     identity: str  # the name and the first 16 hex digits of the SHA-256 of the weights
-    source: str  # the languages, ``en`` and ``pt``
-    target: str
     end: int  # the id of ``</s>`` on the target side; every hypothesis ends with it
     device: torch.device  # where the tensors live
     _output: Tensor
     _output_bias: Tensor
 
     def __init__(
-        self,
-        name: str,
-        weights: Path,
-        *,
-        source: str,
-        target: str,
-        device: str | torch.device | None = None,
+        self, name: str, weights: Path, *, device: str | torch.device | None = None
     ) -> None:
         self.name = name
         self.identity = f"{name}-{file_hash(weights)[:16]}"
-        self.source = source
-        self.target = target
         self.device = torch.device(device or "cpu")
 
     def source_pieces(self, text: str) -> list[int]:

@@ -67,21 +67,16 @@ def load_pivots(
 
 def _load(name: str, device: str | torch.device | None) -> Pivot:
     called, forward, back = pair_names(name)
-    home, language = languages_of(called)
-    there = _load_model(forward, home, language, device)
-    return Pivot(called, there, _load_model(back, language, home, device))
+    return Pivot(called, _load_model(forward, device), _load_model(back, device))
 
 
-def _load_model(
-    name: str, source: str, target: str, device: str | torch.device | None
-) -> TranslationModel:
+def _load_model(name: str, device: str | torch.device | None) -> TranslationModel:
     check_model(name)
     files = find_model(name)
     if files is not None:
         files.verify()
         if name.startswith("bergamot-") and files.origin != "hub":
-            weights, vocabulary = files.path(".bin"), files.path(".spm")
-            return Bergamot(name, weights, vocabulary, source=source, target=target, device=device)
+            return Bergamot(name, files.path(".bin"), files.path(".spm"), device=device)
     # Importing `transformers`' models takes three seconds.
     from sears_dsl.translation.marian import MarianModel, weights_file  # noqa: PLC0415
 
@@ -91,4 +86,4 @@ def _load_model(
         raise ModelError(
             f"the record of {name} has no hash of its weights", help=f"sears pivots pull {name}"
         )
-    return MarianModel(called, folder, source=source, target=target, device=device)
+    return MarianModel(called, folder, device=device)

@@ -76,7 +76,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 
 @pytest.fixture(scope="module")
 def model(folders: tuple[Path, Path]) -> MarianModel:
-    return MarianModel("tiny", folders[0], source="en", target="fr")
+    return MarianModel("tiny", folders[0])
 
 
 def test_log_probabilities_are_those_of_transformers(
@@ -127,7 +127,8 @@ def test_words_outside_of_the_vocabulary_are_unknown_pieces(model: MarianModel) 
 
 def test_a_pivot_of_folders_scores(folders: tuple[Path, Path]) -> None:
     pivots = load_pivots([f"fr={folders[0]},{folders[1]}"])
-    assert [(p.name, p.forward.target, p.back.target) for p in pivots] == [("fr", "fr", "en")]
+    there, back = (folder.name for folder in folders)
+    assert [(p.name, p.forward.name, p.back.name) for p in pivots] == [("fr", there, back)]
     scorer = PivotScorer(pivots, translate=greedy_translations)
     pairs = [(TEXTS[0], TEXTS[0]), (TEXTS[0], TEXTS[1]), (TEXTS[3], "this is a book")]
     ratios = scorer.log_ratios(pairs)
@@ -250,9 +251,9 @@ def test_a_broken_vocabulary_is_an_error(folders: tuple[Path, Path], tmp_path: P
         (tmp_path / file.name).write_bytes(file.read_bytes())
     (tmp_path / "vocab.json").write_text("{}", "utf-8")
     with pytest.raises(ModelError, match="vocabulary"):
-        MarianModel("broken", tmp_path, source="en", target="fr")
+        MarianModel("broken", tmp_path)
     (tmp_path / "vocab.json").write_text(
         json.dumps({"</s>": 0, "<unk>": 1, "<pad>": 2, ">>fra<<": 3}), "utf-8"
     )
     with pytest.raises(ModelError, match="several languages"):
-        MarianModel("several", tmp_path, source="en", target="fr")
+        MarianModel("several", tmp_path)
