@@ -152,7 +152,7 @@ class Search:
         if not len(right):
             return None
         return HeldOutRows(
-            right=right, tagger=self.tagger, scorer=self.remembered, tau=self.settings.tau,
+            right=right, tagger=self.tagger, scorer=self.remembered,
             in_time=self.in_time("telling"),
         )  # fmt: skip
 

@@ -16,8 +16,8 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache, partial
 from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -313,7 +313,7 @@ class Encoder:
         self._static: Float32Array = self._network.words.cpu().numpy()
         self._frequencies = frequencies
         self._memory: OrderedDict[str, _EncodedWindow] = OrderedDict()
-        self._exchanges: dict[tuple[tuple[str, ...], tuple[str, ...]], tuple[float, ...]] = {}
+        self._exchange = lru_cache(_EXCHANGES)(self._exchange_numbers)
 
     def encode(self, places: Sequence[Place]) -> PlaceVectors:
         """Vectors and numbers of places; each distinct window is read once."""
@@ -334,24 +334,16 @@ class Encoder:
         rows = [self._exchange(change.old, change.new) for change in changes]
         return tuple(max(column) for column in zip(*rows, strict=True))
 
-    def _exchange(self, old: tuple[str, ...], new: tuple[str, ...]) -> tuple[float, ...]:
+    def _exchange_numbers(self, old: tuple[str, ...], new: tuple[str, ...]) -> tuple[float, ...]:
         """The ``STATIC`` numbers of one change; zeros where words are only put in or left out."""
         if not old or not new:
             return (0.0,) * len(STATIC)
-        known = self._exchanges.get((old, new))
-        if known is None:
-            encode = partial(self._network.tokenizer.encode, add_special_tokens=False)
-            one, other = (encode(" ".join(words)).ids or [_UNKNOWN] for words in (old, new))
-            means = self._static[one].mean(0), self._static[other].mean(0)
-            unlike = 1 - float(_cosines(*means))
-            rare, was = (
-                _MOST_FREQUENT - float(self._frequencies[some].min()) for some in (other, one)
-            )
-            known = (max(0.0, unlike), max(0.0, rare - was), max(0.0, rare))
-            if len(self._exchanges) >= _EXCHANGES:
-                self._exchanges.clear()
-            self._exchanges[old, new] = known
-        return known
+        encode = partial(self._network.tokenizer.encode, add_special_tokens=False)
+        one, other = (encode(" ".join(words)).ids or [_UNKNOWN] for words in (old, new))
+        means = self._static[one].mean(0), self._static[other].mean(0)
+        unlike = 1 - float(_cosines(*means))
+        rare, was = (_MOST_FREQUENT - float(self._frequencies[some].min()) for some in (other, one))
+        return (max(0.0, unlike), max(0.0, rare - was), max(0.0, rare))
 
     def _windows(self, places: Sequence[Place]) -> dict[str, _EncodedWindow]:
         """Every window of the places; those of originals come from memory where it has them."""
@@ -361,7 +353,7 @@ class Encoder:
             text for place in places for text in (place.original, place.rewrite)
         )
         missing = [text for text in distinct if text not in windows]
-        windows.update(zip(missing, self._read(missing), strict=True))
+        windows.update(self._read(missing))
         for text in originals:
             self._memory[text] = windows[text]
             self._memory.move_to_end(text)
@@ -369,21 +361,17 @@ class Encoder:
             self._memory.popitem(last=False)
         return windows
 
-    def _read(self, texts: Sequence[str]) -> list[_EncodedWindow]:
-        """All layers of texts, read in batches of like length."""
-        if not texts:
-            return []
+    def _read(self, texts: Sequence[str]) -> Iterator[tuple[str, _EncodedWindow]]:
+        """Texts with all layers of each, read in batches of like length."""
         encoded = self._network.tokenizer.encode_batch(list(texts))
         pieces = [np.array(each.ids) for each in encoded]
         offsets = [np.array(each.offsets) for each in encoded]
-        windows: list[_EncodedWindow | None] = [None] * len(texts)
         order = sorted(range(len(texts)), key=lambda at: len(pieces[at]))
         for run in batches([len(pieces[at]) for at in order], _PIECES_AT_ONCE):
             batch = order[run]
             states = self._layers_of([pieces[at] for at in batch])
             for at, some in zip(batch, states, strict=True):
-                windows[at] = _EncodedWindow(pieces[at], offsets[at], some)
-        return [window for window in windows if window is not None]
+                yield texts[at], _EncodedWindow(pieces[at], offsets[at], some)
 
     @torch.inference_mode()
     def _layers_of(self, rows: Sequence[NDArray[np.int64]]) -> list[Float32Array]:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Sequence
-from functools import cached_property, lru_cache
+from functools import cache, cached_property
 from pathlib import Path
 
 import numpy as np
@@ -111,7 +111,7 @@ def _inputs(old: Float32Array, new: Float32Array, sizes: Float32Array) -> Float3
     return np.concatenate([was, words, *compared, *around, sizes])
 
 
-@lru_cache(maxsize=1)
+@cache
 def load_likelihood_estimate() -> LikelihoodEstimate:
     """The shipped network."""
     return LikelihoodEstimate()

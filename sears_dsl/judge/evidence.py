@@ -12,7 +12,7 @@ import io
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 from unicodedata import normalize
 
 import numpy as np
@@ -71,7 +71,6 @@ class Content:
 
 
 Pair = tuple[str, str]
-AnyDevice: TypeAlias = str | torch.device | None
 
 CONTENT = ("another word", "other words", "other words, further changes", "sentence")
 """The columns of `content_columns`: how far the worst change is from certain, in a column of its
@@ -140,12 +139,12 @@ class EncodedChanges(NamedTuple):
     numbers: Float32Array  # (changes, NUMBERS), the encoder's comparisons
 
 
+@dataclass(frozen=True, slots=True, eq=False)
 class Evidence:
     """Columns of evidence about rewrites, by name, each (N,)."""
 
-    def __init__(self, encoder: Encoder, content: Content) -> None:
-        self._encoder = encoder
-        self._content = content
+    _encoder: Encoder
+    _content: Content
 
     def cheap(
         self, pairs: Sequence[Pair], changes: Sequence[Sequence[Change]]
@@ -246,7 +245,9 @@ def read_numbers(
     return Numbers(file, entry, all_curves, content)
 
 
-def load_evidence(folder: Path, numbers: Numbers, *, device: AnyDevice = None) -> Evidence:
+def load_evidence(
+    folder: Path, numbers: Numbers, *, device: str | torch.device | None = None
+) -> Evidence:
     """Load the encoder of the folder and the learned arrays that the numbers were fitted with."""
     try:
         learned = _LEARNED.read_bytes()

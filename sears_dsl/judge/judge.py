@@ -147,20 +147,12 @@ class Judge:
 
     @property
     def _stages(self) -> tuple[_Stage, ...]:
-        """The evidence of networks, the cheapest first."""
-        return self.evidence.content, self._grammatical, self._likely
-
-    def _grammatical(
-        self, pairs: Sequence[Pair], _changes: Sequence[Sequence[Change]]
-    ) -> dict[str, Floats]:
-        """How English the rewrite reads."""
-        return named(GRAMMAR, self.grammar.evidence(pairs))
-
-    def _likely(
-        self, pairs: Sequence[Pair], _changes: Sequence[Sequence[Change]]
-    ) -> dict[str, Floats]:
-        """How likely the rewrite is."""
-        return named((*LIKELIHOOD, *LIKELIER), self.likelihood.columns(pairs))
+        """The evidence of networks, the cheapest first: content, grammar, likelihood."""
+        return (
+            self.evidence.content,
+            lambda pairs, _: named(GRAMMAR, self.grammar.evidence(pairs)),
+            lambda pairs, _: named((*LIKELIHOOD, *LIKELIER), self.likelihood.columns(pairs)),
+        )
 
     def explain(self, original: str, rewrite: str) -> list[Reason]:
         """The reasons against a rewrite, the weightiest first; none where nothing differs."""

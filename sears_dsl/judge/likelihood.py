@@ -170,7 +170,7 @@ class LikelihoodModel:
             range(len(plans)),
             key=lambda at: (len(plans[at].pieces), plans[at].original, -plans[at].stop),
         )
-        results: list[Nats | None] = [None] * len(pairs)
+        results: dict[int, Nats] = {}
         portion: list[int] = []
         size, last = 0, ""
         for at in order:
@@ -180,10 +180,9 @@ class LikelihoodModel:
             last = plan.original
             if size > _PIECES_AT_ONCE or at == order[-1]:
                 some = [plans[each] for each in portion]
-                for each, nats in zip(portion, self._compared(some), strict=True):
-                    results[each] = nats
+                results.update(zip(portion, self._compared(some), strict=True))
                 portion, size, last = [], 0, ""
-        return [each for each in results if each is not None]
+        return [results[at] for at in range(len(pairs))]
 
     def _plans(self, windows: Sequence[tuple[str, str]]) -> list[_PairPlan]:
         texts = list(dict.fromkeys(text for window in windows for text in window))

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import NamedTuple, TypeAlias
 
@@ -57,6 +57,7 @@ Window: TypeAlias = tuple[int, ...]
 """The types of consecutive tokens, by number in the corpus."""
 
 _ANYTHING = (Text("x"),)
+_SCOPE = Ruleset((), options=MINED)
 # Tokens of an antecedent, at most.
 _LONGEST = 6
 
@@ -198,8 +199,8 @@ def propose(
     frequent = antecedents.frequent(windows)
     used = list(dict.fromkeys(each for window in windows for each in frequent[window]))
     instances = _FirstInstances(antecedents, used)
-    texts = [each.text for each in adversaries]
-    drafts = _Drafts(antecedents, instances, corpus, texts, accepts)
+    texts = [_spaced(each.text) for each in adversaries]
+    drafts = _Drafts(antecedents, instances, texts, accepts)
     for (site, start, end), window in zip(places, windows, strict=True):
         for sequence in frequent[window]:
             drafts.add(site, sequence, start, end)
@@ -272,24 +273,17 @@ class _Draft:
     sources: list[int]
 
 
+@dataclass(slots=True)
 class _Drafts:
     """Collects rules and tries each on the rows that propose it."""
 
-    def __init__(
-        self,
-        antecedents: Antecedents,
-        instances: _FirstInstances,
-        corpus: Tokens,
-        paraphrases: Sequence[str],
-        accepts: Callable[[Rule], bool],
-    ) -> None:
-        self._accepts = accepts
-        self._antecedents = antecedents
-        self._instances = instances
-        self._corpus = corpus
-        self._paraphrases = [_spaced(text) for text in paraphrases]
-        self._scope = Ruleset((), options=MINED)
-        self._drafts: dict[tuple[TestSequence, tuple[Piece, ...]], _Draft | None] = {}
+    _antecedents: Antecedents
+    _instances: _FirstInstances
+    _paraphrases: Sequence[str]  # with single spaces
+    _accepts: Callable[[Rule], bool]
+    _drafts: dict[tuple[TestSequence, tuple[Piece, ...]], _Draft | None] = field(
+        default_factory=dict
+    )
 
     def add(self, site: _Site, sequence: TestSequence, start: int, end: int) -> None:
         """Write the rule of a sequence of tests for a site, and try it there."""
@@ -300,22 +294,17 @@ class _Drafts:
         if key not in self._drafts:
             rule = Rule(self._antecedents.elements_of(sequence), pieces)
             self._drafts[key] = (
-                _Draft(rule, sequence, Renderer(rule, self._scope), [])
-                if self._accepts(rule)
-                else None
+                _Draft(rule, sequence, Renderer(rule, _SCOPE), []) if self._accepts(rule) else None
             )
         draft = self._drafts[key]
         if draft is None:
             return
         first = self._instances.start(sequence, site.row)
-        text = self._corpus.texts[site.row]
-        if self._rewritten(draft, text, row, first) == self._paraphrases[site.adversary]:
+        text = self._antecedents.corpus.texts[site.row]
+        edit = draft.renderer.render(text, row, _binding(sequence, self._antecedents, first))
+        rewritten = _spaced(apply_edits(text, [edit])) if isinstance(edit, Edit) else None
+        if rewritten == self._paraphrases[site.adversary]:
             draft.sources.append(site.adversary)
-
-    def _rewritten(self, draft: _Draft, text: str, row: Sequence[Token], first: int) -> str | None:
-        """The row as the engine rewrites it by the rule; None if it cannot."""
-        edit = draft.renderer.render(text, row, _binding(draft.sequence, self._antecedents, first))
-        return _spaced(apply_edits(text, [edit])) if isinstance(edit, Edit) else None
 
     def candidates(self) -> Candidates:
         """The rules that reproduce an adversary, in the order of their text."""

@@ -183,14 +183,8 @@ class HeldOutRows:
     right: RightRows
     tagger: Tagger
     scorer: Scorer
-    # The threshold; None for the scorer's own, which is read late, since that loads the scorer
-    tau: float | None
     # Called before each batch of questions to the model; rewrites not asked about do not count
     in_time: Callable[[], bool] | None = None
-
-    @cached_property
-    def _tau(self) -> float:
-        return self.scorer.tau if self.tau is None else self.tau
 
     @cached_property
     def _tokens(self) -> Tokens:
@@ -200,7 +194,7 @@ class HeldOutRows:
         """How many of the rows each rule changes."""
         return self._applied(rules).applications.changed if len(rules) else np.zeros(0, np.int64)
 
-    def measure(self, rules: Candidates) -> tuple[list[HeldOutNumbers], int]:
+    def measure(self, rules: Candidates, *, tau: float) -> tuple[list[HeldOutNumbers], int]:
         """What each rule does to the rows, and how many rows any of them flips with S ≥ τ."""
         if not len(rules):
             return [], 0
@@ -214,10 +208,10 @@ class HeldOutRows:
         scores = np.zeros(len(answered))
         scores[answered] = self.scorer.scores(applications.pairs(np.flatnonzero(answered)))
         numbers = [
-            _numbers(rewrites[answered[rewrites]], flips, fails, scores, self._tau)
+            _numbers(rewrites[answered[rewrites]], flips, fails, scores, tau)
             for rewrites in map(applications.of_rule, range(len(rules)))
         ]
-        equivalent = rules.trusted | (scores >= self._tau)
+        equivalent = rules.trusted | (scores >= tau)
         flipped = np.unique(applications.rows[flips & equivalent])
         return numbers, len(flipped)
 
@@ -266,7 +260,7 @@ def found_rules(
     chosen = candidates.passed[list(selection.rules)]
     rules = candidates.keep(chosen)
     measured, flipped = (
-        held_out.measure(rules) if held_out is not None else ([None] * len(chosen), None)
+        held_out.measure(rules, tau=tau) if held_out is not None else ([None] * len(chosen), None)
     )
     names = names_of(rules.rules)
     applications, flips = candidates.applications, candidates.answers.flips
