@@ -109,10 +109,10 @@ def template_notes(
     rejected = {each.name: each.rejected for each in answers.table.templates if each.rejected}
     if rejected:
         whole = sum(each.sentences for each in answers.table.templates)
-        names = listed([f"{name} {count:,}" for name, count in rejected.items()], _NAMED)
+        counts = listed([f"{name} {count:,}" for name, count in rejected.items()], _NAMED)
         yield (
             f"The oracle {oracle} rejected {sum(rejected.values()):,} of {whole:,} template "
-            f"sentences before the model was asked: {names}."
+            f"sentences before the model was asked: {counts}."
         )
     known = {label for of_row in effects.data.labels or () for label in of_row}
     if answers.before is not None:
