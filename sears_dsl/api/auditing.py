@@ -33,12 +33,15 @@ from sears_dsl.api.results import (
     draw_bars,
     first_example,
     folder_to_write,
+    format_columns,
+    name_lines,
     new_axes,
     omission_note,
     shown_rate,
 )
 from sears_dsl.defaults import DEFAULT_SCORER
 from sears_dsl.errors import UsageError
+from sears_dsl.language.printer import rule_called
 from sears_dsl.runtime.extras import need_discovery
 
 if TYPE_CHECKING:
@@ -115,9 +118,11 @@ class AuditResult(RulesetsResult):
 
     @property
     def shown_columns(self) -> Mapping[str, Sequence[Any]]:
-        """The rules that change a row; those that fail most come first."""
+        """The rules that change a row; those that fail most come first; or the slices alone."""
         from sears_dsl.auditing.reports.markdown import worst_first
 
+        if not self.rules:
+            return self._shown_slices()
         ordered = [each for each in worst_first(self.rules) if each.changed]
         failures = [each.judgement.failures for each in ordered]
         meaning = [each.meaning and each.meaning.at_tau.rate for each in ordered]
@@ -132,6 +137,14 @@ class AuditResult(RulesetsResult):
             "q": [each.judgement.q_value for each in ordered],
             **scored,
             "example": list(map(first_example, ordered)),
+        }
+
+    def _shown_slices(self) -> Mapping[str, Sequence[Any]]:
+        shares = [(each, each.accuracy) for each in self.document.slices]
+        return {
+            "part": [f"{each.slicing}: {each.value}" for each, _ in shares],
+            "rows": [each.rows for each, _ in shares],
+            "accuracy (95%)": [of and shown_rate(of.rate, of.low, of.high) for _, of in shares],
         }
 
     @property
@@ -155,7 +168,7 @@ class AuditResult(RulesetsResult):
         failures = [each.judgement.failures for each in shown_rules]
         return draw_bars(
             axes,
-            [each.rule for each in shown_rules],
+            [bar_label(each.rule, each.id) for each in shown_rules],
             [each.rate or 0.0 for each in failures],
             [(each.low, each.high) for each in failures],
             title="rows on which the model fails a rule",
@@ -198,12 +211,12 @@ class GridResult(DocumentResult):
     @property
     def shown_columns(self) -> Mapping[str, Sequence[Any]]:
         """The rules that an audit tested."""
-        return self._columns([each for each in self.rules if each.is_tested])
+        return format_columns(self._columns([each for each in self.rules if each.is_tested]))
 
     @property
     def shown_below(self) -> str:
         """The rules that no audit tested, some of them by name."""
-        untested = [each.rule for each in self.rules if not each.is_tested]
+        untested = [rule_called(each.rule, each.id) for each in self.rules if not each.is_tested]
         return omission_note(untested, ("rule was tested on no row", "rules were tested on no row"))
 
     def _columns(self, rules: Sequence[GridRule]) -> Mapping[str, Sequence[Any]]:
@@ -245,9 +258,8 @@ class GridResult(DocumentResult):
                           color="white" if value > 60 else "black")  # fmt: skip
         axes.set_xticks(range(len(self.document.models)),
                         [bar_label(each.name) for each in self.document.models])  # fmt: skip
-        axes.set_yticks(range(len(rules)), [bar_label(each.rule) for each in rules])
-        axes.set_title("per cent of the rows on which a model fails a rule")
-        return axes
+        labels = [bar_label(each.rule, each.id) for each in rules]
+        return name_lines(axes, labels, "rows on which a model fails a rule, per cent")
 
 
 class AuditsResult(GridResult):

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, overload
 
 from sears_dsl.api.arguments import in_python, names_of, names_of_columns, read_once
 from sears_dsl.api.auditing import AnyAudit, GridResult, audit_document, named_audits
-from sears_dsl.api.results import DocumentResult, bar_label, new_axes, omission_note
+from sears_dsl.api.results import DocumentResult, bar_label, name_lines, new_axes, omission_note
+from sears_dsl.language.printer import rule_called
 from sears_dsl.runtime.extras import need_learning
 
 if TYPE_CHECKING:
@@ -37,20 +38,7 @@ class ComparisonResult(DocumentResult):
     @property
     def columns(self) -> Mapping[str, Sequence[Any]]:
         """One row per rule, counted on the texts that both models have right."""
-        return self._columns(self.rules)
-
-    @property
-    def shown_columns(self) -> Mapping[str, Sequence[Any]]:
-        """The rules that were compared."""
-        return self._columns([each for each in self.rules if each.outcome != "not compared"])
-
-    @property
-    def shown_below(self) -> str:
-        """The rules that were not compared, some of them by name."""
-        names = [each.rule for each in self.rules if each.outcome == "not compared"]
-        return omission_note(names, ("rule is not compared", "rules are not compared"))
-
-    def _columns(self, rules: Sequence[RuleComparison]) -> Mapping[str, Sequence[Any]]:
+        rules = self.rules
         pairs = [each.failures for each in rules]
         return {
             "id": [each.id for each in rules],
@@ -65,6 +53,27 @@ class ComparisonResult(DocumentResult):
         }
 
     @property
+    def shown_columns(self) -> Mapping[str, Sequence[Any]]:
+        """The rules that were compared."""
+        compared = [each for each in self.rules if each.outcome != "not compared"]
+        pairs = [each.failures for each in compared]
+        return {
+            "rule": [rule_called(each.rule, each.id) for each in compared],
+            "outcome": [each.outcome for each in compared],
+            "rows": [each.rows for each in pairs],
+            "before → after": [each.in_percent for each in pairs],
+            "points (95%)": [each.in_points for each in pairs],
+            "p (Holm)": [each.adjusted_p_value for each in pairs],
+        }
+
+    @property
+    def shown_below(self) -> str:
+        """The rules that were not compared, some of them by name."""
+        missing = [each for each in self.rules if each.outcome == "not compared"]
+        names = [rule_called(each.rule, each.id) for each in missing]
+        return omission_note(names, ("rule is not compared", "rules are not compared"))
+
+    @property
     def summary(self) -> str:
         """How many rules are better and worse, and how accuracy changed."""
         return "; ".join(self.document.summary)
@@ -72,18 +81,16 @@ class ComparisonResult(DocumentResult):
     def plot(self, axes: Axes | None = None) -> Axes:
         """The failure rate of each rule that was compared, before and after."""
         compared = [each for each in self.rules if each.failures.rows]
-        axes = new_axes(axes, lines=len(compared))
+        axes = new_axes(axes, lines=len(compared) + 1)
+        before = [100 * (each.failures.first_rate or 0.0) for each in compared]
+        after = [100 * (each.failures.second_rate or 0.0) for each in compared]
         places = range(len(compared))
-        for name, rates in (
-            ("before", [each.failures.first_rate for each in compared]),
-            ("after", [each.failures.second_rate for each in compared]),
-        ):
-            axes.plot([100 * (rate or 0.0) for rate in rates], places, "o", label=name)
-        axes.set_yticks(places, [bar_label(each.rule) for each in compared])
-        axes.invert_yaxis()
-        axes.set_xlabel("per cent of the rows on which the model fails a rule")
-        axes.legend()
-        return axes
+        axes.hlines(places, before, after, color="#bbbbbb", zorder=0)
+        axes.plot(before, places, "o", markerfacecolor="white", label="before")
+        axes.plot(after, places, "o", color="C0", label="after")
+        axes.legend(ncols=2, loc="lower right", bbox_to_anchor=(1, 1), frameon=False)
+        labels = [bar_label(each.rule, each.id) for each in compared]
+        return name_lines(axes, labels, "rows on which the model fails a rule, per cent")
 
 
 @overload
@@ -175,10 +182,8 @@ class ErrorsResult(DocumentResult):
             ],
             fmt="o",
         )
-        axes.set_yticks(places, [bar_label(each.name) for each in self.features])
-        axes.invert_yaxis()
-        axes.set_xlabel("micro F1 lost where a feature is shuffled, points")
-        return axes
+        labels = [bar_label(each.name) for each in self.features]
+        return name_lines(axes, labels, "micro F1 lost where a feature is shuffled, points")
 
 
 def predict_errors(

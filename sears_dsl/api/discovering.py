@@ -28,7 +28,14 @@ from sears_dsl.api.arguments import (
     tagger_of,
     whole_numbers,
 )
-from sears_dsl.api.results import Result, TableResult, draw_bars, first_example, shown_rate
+from sears_dsl.api.results import (
+    Result,
+    TableResult,
+    bar_label,
+    draw_bars,
+    first_example,
+    shown_rate,
+)
 from sears_dsl.defaults import DEFAULT_SCORER
 from sears_dsl.errors import UsageError, counted
 from sears_dsl.language.printer import rule_called
@@ -114,7 +121,11 @@ class DiscoveryResult(Result):
                 shown_rate(each.flips / max(1, each.asked), *each.interval) for each in rules
             ],
             "meaning kept": [f"{each.at_tau / max(1, each.asked):.0%}" for each in rules],
-            "held out": [each and f"{each.flips:,} of {each.changed:,}" for each in held_out],
+            **(
+                {"held out": [each and f"{each.flips:,} of {each.changed:,}" for each in held_out]}
+                if any(held_out)
+                else {}
+            ),
             **dict(self._of_models()),
             "example": list(map(first_example, rules)),
         }
@@ -136,12 +147,11 @@ class DiscoveryResult(Result):
 
     def plot(self, axes: Axes | None = None) -> Axes:
         """The flip rate of each rule with its 95% interval (Wilson)."""
-        columns = self.columns
         return draw_bars(
             axes,
-            columns["rule"],
-            columns["flip_rate"],
-            list(zip(columns["low"], columns["high"], strict=True)),
+            [bar_label(each.text, each.id) for each in self.rules],
+            self.columns["flip_rate"],
+            [each.interval for each in self.rules],
             title="flips of the rows that a rule changes",
         )
 

@@ -55,7 +55,7 @@ class GenerationResult(TableResult):
             [each.name for each in self.templates],
             shares,
             [(each, each) for each in shares],
-            title="share of the sentences",
+            title="sentences of each template",
         )
 
 

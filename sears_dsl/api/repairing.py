@@ -184,7 +184,7 @@ def _draw_errors(axes: Axes | None, named: Iterable[tuple[str, Estimate | None]]
         if each is not None and each.error is not None
     ]
     names, errors, intervals = zip(*known, strict=True) if known else ((), (), ())
-    return draw_bars(axes, names, errors, intervals, title="share of wrong answers")
+    return draw_bars(axes, names, errors, intervals, title="wrong answers")
 
 
 def _report_file(path: str | Path) -> Path:

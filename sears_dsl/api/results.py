@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sears_dsl.errors import UsageError, counted, listed
+from sears_dsl.language.printer import rule_called
 from sears_dsl.runtime.extras import need_frames, need_plots
 
 if TYPE_CHECKING:
@@ -32,10 +33,16 @@ if TYPE_CHECKING:
 _MOST_ROWS = 50
 _LONGEST_CELL = 400
 _LONGEST_NAME = 60
+_LONGEST_LABEL = 40
+# Columns whose intervals are called low and high.
+_RATES = ("rate", "importance")
+# Cells up to this length are not broken into lines.
+_SHORT_CELL = 24
 _MOST_NAMED = 5
+_BAR, _INTERVAL = "#9ecae1", "#333333"
 _OF_FILES = (".html", ".htm", ".json", ".md", ".xml", ".csv", ".pdf")
 # Notebooks would align text to the right.
-_LEFT = '<td style="text-align:left">'
+_LEFT = "text-align:left"
 
 
 class Result(ABC):
@@ -75,8 +82,8 @@ class Result(ABC):
 
     @property
     def shown_columns(self) -> Mapping[str, Sequence[Any]]:
-        """The columns that a notebook shows, formatted for people."""
-        return self.columns
+        """The columns that a notebook shows: a rule by its name, a rate with its interval."""
+        return format_columns(self.columns)
 
     @property
     def shown_below(self) -> str:
@@ -167,11 +174,8 @@ def html_table(columns: Mapping[str, Sequence[Any]], *, caption: str) -> str:
         1
     """
     rows = list(zip(*columns.values(), strict=True))
-    head = "".join(f"<th>{html.escape(name)}</th>" for name in columns)
-    body = "".join(
-        f"<tr>{''.join(f'{_LEFT}{_cell(value)}</td>' for value in row)}</tr>"
-        for row in rows[:_MOST_ROWS]
-    )
+    head = "".join(f'<th style="{_LEFT}">{html.escape(name)}</th>' for name in columns)
+    body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows[:_MOST_ROWS])
     left = len(rows) - _MOST_ROWS
     tail = f"<p>and {left:,} more rows; to_frame() has all of them</p>" if left > 0 else ""
     return (
@@ -187,21 +191,41 @@ class Markup(str):
 
 
 def _cell(value: object) -> str:
-    if value is None:
-        return ""
-    if isinstance(value, Markup):
-        return value
-    text = f"{value:.3g}" if isinstance(value, float) else str(value)
-    return html.escape(text if len(text) <= _LONGEST_CELL else text[:_LONGEST_CELL] + "…")
+    text = "" if value is None else f"{value:.3g}" if isinstance(value, float) else str(value)
+    style = _LEFT if len(text) > _SHORT_CELL else f"{_LEFT};white-space:nowrap"
+    if not isinstance(value, Markup):
+        text = html.escape(text if len(text) <= _LONGEST_CELL else text[:_LONGEST_CELL] + "…")
+    return f'<td style="{style}">{text}</td>'
 
 
-def bar_label(name: str) -> str:
-    r"""Return a rule as the label of a bar: cut if it is long, and not read as a formula.
+def format_columns(columns: Mapping[str, Sequence[Any]]) -> dict[str, Sequence[Any]]:
+    """Return columns for people: a rule by its name, a share and its interval in one cell.
+
+    Example:
+        >>> format_columns({"error": [0.1], "error_low": [0.05], "error_high": [0.19]})
+        {'error (95%)': ['10% (5%–19%)']}
+    """
+    rest, shown = dict(columns), dict[str, Sequence[Any]]()
+    for name in columns:
+        ends = ("low", "high") if name in _RATES else (f"{name}_low", f"{name}_high")
+        if name == "rule" and "id" in shown:
+            shown[name] = list(map(rule_called, rest[name], shown.pop("id")))
+        elif rest.keys() >= {*ends}:
+            shown[f"{name} (95%)"] = list(map(shown_rate, rest[name], *map(rest.pop, ends)))
+        elif name in rest:
+            shown[name] = rest[name]
+    return shown
+
+
+def bar_label(name: str, rule_id: str = "") -> str:
+    r"""Return a rule, or another name, as the label of a bar, which is not read as a formula.
 
     Example:
         >>> bar_label("$1 -> $1.VBD")
         '\\$1 -> \\$1.VBD'
     """
+    if rule_id and len(name) > _LONGEST_LABEL:
+        name = rule_called(name, rule_id)
     return short_name(name).replace("$", r"\$")
 
 
@@ -230,33 +254,41 @@ def new_axes(axes: Axes | None, *, lines: int) -> Axes:
         return axes
     from matplotlib import pyplot
 
-    size = (8, max(1.5, 0.4 * lines + 1))
+    size = (8, max(1.5, 0.3 * lines + 1))
     drawn: Axes = pyplot.subplots(layout="constrained", figsize=size)[1]
     return drawn
 
 
 def draw_bars(
     axes: Axes | None,
-    names: Sequence[str],
+    labels: Sequence[str],
     shares: Sequence[float],
     intervals: Sequence[tuple[float, float]],
     *,
     title: str,
 ) -> Axes:
     """Draw a bar for each share from 0 to 1, with its interval, the first one on top."""
-    axes = new_axes(axes, lines=len(names))
+    axes = new_axes(axes, lines=len(labels))
     pairs = list(zip(shares, intervals, strict=True))
     errors = [
         [100 * max(0.0, share - low) for share, (low, _) in pairs],
         [100 * max(0.0, high - share) for share, (_, high) in pairs],
     ]
-    places = range(len(names))
-    axes.barh(places, [100 * share for share in shares], xerr=errors, capsize=3)
-    axes.set_yticks(places, list(map(bar_label, names)))
-    axes.invert_yaxis()
-    axes.set_xlim(0, 100)
-    axes.set_xlabel("per cent")
-    axes.set_title(title)
+    places = range(len(labels))
+    spread = errors if any(map(any, errors)) else None
+    axes.barh(places, [100 * share for share in shares], xerr=spread, height=0.6, color=_BAR,
+              error_kw={"ecolor": _INTERVAL, "elinewidth": 1, "capsize": 2})  # fmt: skip
+    axes.set_xlim(0, min(100, 105 * max((high for _, high in intervals), default=0) or 100))
+    return name_lines(axes, labels, f"{title}, per cent")
+
+
+def name_lines(axes: Axes, labels: Sequence[str], title: str) -> Axes:
+    """Name the lines of a plot, the first one on top, and its axis."""
+    axes.set_yticks(range(len(labels)), labels)
+    axes.set_ylim(len(labels) - 0.4, -0.6)
+    axes.spines[["top", "right"]].set_visible(False)
+    # Long labels leave little room below the axes alone.
+    axes.set_xlabel(title, loc="right")
     return axes
 
 
@@ -299,4 +331,4 @@ def shown_rate(rate: float | None, low: float | None, high: float | None) -> str
     """
     if rate is None or low is None or high is None:
         return ""
-    return f"{rate:.0%} ({low:.0%}–{high:.0%})"
+    return f"{rate:.0%} ({low:z.0%}–{high:.0%})"

@@ -23,7 +23,7 @@ from sears_dsl.api.arguments import (
     tagger_of,
     whole_numbers,
 )
-from sears_dsl.api.results import Result, draw_bars
+from sears_dsl.api.results import Result, bar_label, draw_bars
 from sears_dsl.errors import UsageError
 from sears_dsl.runtime.extras import need_discovery, need_vetting
 from sears_dsl.runtime.files import Closing, is_file, is_there
@@ -159,7 +159,7 @@ class VettingResult(Result, Closing):
         ends = [wilson_interval(sum(votes), len(votes)) for _, votes in judged]
         return draw_bars(
             axes,
-            [text for text, _ in judged],
+            [bar_label(text) for text, _ in judged],
             [sum(votes) / len(votes) for _, votes in judged],
             [(float(low), float(high)) for low, high in ends],
             title=f"reviewers who want a {'template' if self.of_templates else 'rule'}",

@@ -240,6 +240,55 @@ def test_results_are_drawn(found: sears.DiscoveryResult) -> None:
     matplotlib.pyplot.close("all")
 
 
+def test_plots_fit_their_figures_and_rules_have_short_names() -> None:
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("agg")
+    named = "[lower=movie & tag=NN] -> film … (review-movie-film)"
+    rare = [(f"This movie is number {number}.", "good") for number in range(60)]
+    first = sears.audit(
+        lambda texts: ["bad" if "film" in text and " 7." in text else "good" for text in texts],
+        rare,
+        "synonyms/reviews",
+        scorer=None,
+    )
+    second = sears.audit(lambda texts: ["good" for _ in texts], rare, "synonyms/reviews",
+                         scorer=None)  # fmt: skip
+    for result in (first, sears.compare(first, second), sears.compare(first, second, first)):
+        axes = result.plot()
+        axes.figure.canvas.draw()
+        width, height = axes.figure.canvas.get_width_height()
+        for each in (axes.xaxis.label, *axes.get_xticklabels(),
+                     *axes.get_yticklabels()):  # fmt: skip
+            box = each.get_window_extent()
+            assert box.x0 >= -1, each
+            assert box.x1 <= width + 1, each
+            assert box.y1 <= height + 1, each
+        assert named in [each.get_text() for each in axes.get_yticklabels()]
+    assert first.plot().get_xlim()[1] < 20
+    matplotlib.pyplot.close("all")
+
+
+def test_tables_show_rules_by_name_and_shares_with_their_intervals() -> None:
+    rows = [(f"This movie is number {number}.", "good") for number in range(30)]
+    models = {"brittle": lambda texts: ["bad" if "film" in text else "good" for text in texts],
+              "robust": lambda texts: ["good" for _ in texts]}  # fmt: skip
+    both = sears.audit(models, rows, "synonyms/reviews", scorer=None)
+    grid = both._repr_html_()
+    assert "[lower=movie &amp; tag=NN] -&gt; film … (review-movie-film)" in grid
+    assert "rate (95%)</th>" in grid
+    assert ">100% (89%–100%)<" in grid
+    assert "theater" not in grid.split("</table>")[0]
+    pair = sears.compare(both.audits["brittle"], both.audits["robust"])._repr_html_()
+    assert ">100% → 0%<" in pair
+    assert "-100.0 (-100.0 to " in pair
+    # Without rules the table has the parts of the rows.
+    templates = sears.parse('template fine: "A fine film."\n  label: good')
+    assert (
+        "template: fine"
+        in sears.audit(models["robust"], None, templates, scorer=None)._repr_html_()
+    )
+
+
 def test_plots_of_many_rules_have_room_for_their_names() -> None:
     matplotlib = pytest.importorskip("matplotlib")
     matplotlib.use("agg")
