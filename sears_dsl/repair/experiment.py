@@ -158,20 +158,41 @@ def repair(
         settings.variants, range(settings.seed, settings.seed + settings.seeds), table,
         [held_out.rows, rewritten_rows], inputs=inputs, journal=journal, on_training=on_training,
     )  # fmt: skip
-    items = _Items(held_out, expansion, settings.comparison)
-    wrong = {variant: items.wrong(each) for variant, each in answers.items()}
+    wrong = {
+        variant: _wrong(each, held_out, expansion.rewrites, settings.comparison)
+        for variant, each in answers.items()
+    }
+    row_of = np.array([each.row for each in expansion.rewrites], np.int64)
+
+    def outcomes(
+        wrong: Mapping[TrainingVariant, Flags],
+        counting: Mapping[TrainingVariant, Flags] | None = None,
+        *,
+        rule: int | None = None,
+    ) -> dict[TrainingVariant, Outcomes]:
+        """The outcomes on the rewrites that count, or on all; only on those of `rule` if given."""
+        of_rule = np.array([rule is None or rule in each.rules for each in expansion.rewrites])
+        return {
+            variant: Outcomes(
+                flags,
+                np.ones_like(flags) & of_rule if counting is None else counting[variant] & of_rule,
+                row_of,
+            )
+            for variant, flags in wrong.items()
+        }
+
     first = augmented_by(seed=settings.seed)
     # Whether the model has the row of each rewrite right: bool (seeds, rewrites).
-    own = {variant: ~rows[:, items.rows] for variant, (rows, _) in wrong.items()}
+    own = {variant: ~rows[:, row_of] for variant, (rows, _) in wrong.items()}
     same = dict.fromkeys(wrong, own["original"])
     rewritten = {variant: rewrites for variant, (_, rewrites) in wrong.items()}
     return Repair(
-        validation=_measured({v: Outcomes(w, np.ones_like(w), items.all_rows)
+        validation=_measured({v: Outcomes(w, np.ones_like(w), np.arange(len(held_out.rows)))
                               for v, (w, _) in wrong.items()}),
-        sensitivity=_measured(items.outcomes(rewritten, own)),
-        same_rows=_measured(items.outcomes(rewritten, same)),
-        untouched=_measured(items.outcomes({v: ~right for v, right in own.items()}, same)),
-        rewritten=_measured(items.outcomes(rewritten)),
+        sensitivity=_measured(outcomes(rewritten, own)),
+        same_rows=_measured(outcomes(rewritten, same)),
+        untouched=_measured(outcomes({v: ~right for v, right in own.items()}, same)),
+        rewritten=_measured(outcomes(rewritten)),
         rules=tuple(
             RuleRepair(
                 id=name,
@@ -183,7 +204,7 @@ def repair(
             for number, (name, rule) in enumerate(
                 zip(added.rule_ids, inputs.matcher.rules, strict=True)
             )
-            for of_rule in [items.outcomes(rewritten, own, rule=number)]
+            for of_rule in [outcomes(rewritten, own, rule=number)]
         ),
         training_rows=len(training),
         added=first.added,
@@ -196,53 +217,24 @@ def repair(
     )  # fmt: skip
 
 
-class _Items:
-    """Held-out rows and their rewrites, with the right answers to them."""
-
-    def __init__(
-        self, held_out: LabelledRows, expansion: augmented_rows.Expansion, comparison: Comparison
-    ) -> None:
-        self._labels = held_out.labels or ()
-        self._rewrites = expansion.rewrites
-        self._comparison = comparison
-        self._texts = held_out.texts
-        self.all_rows = np.arange(len(held_out.rows))
-        self.rows = np.array([each.row for each in expansion.rewrites], np.int64)
-
-    def wrong(self, answers: Sequence[Sequence[Sequence[str]]]) -> tuple[Flags, Flags]:
-        """Flags of what each model has wrong: rows (seeds, rows), rewrites (seeds, rewrites)."""
-        of_rewrites = [
-            self._labels[each.row] if each.label is None else (each.label,)
-            for each in self._rewrites
+def _wrong(
+    answers: Sequence[Sequence[Sequence[str]]],
+    held_out: LabelledRows,
+    rewrites: Sequence[augmented_rows.NewText],
+    comparison: Comparison,
+) -> tuple[Flags, Flags]:
+    """Flags of what each model has wrong: rows (seeds, rows), rewrites (seeds, rewrites)."""
+    labels, texts = held_out.labels or (), held_out.texts
+    of_rewrites = [labels[to.row] if to.label is None else (to.label,) for to in rewrites]
+    rows = [differ(of_rows, labels, comparison) for of_rows, _ in answers]
+    carried = [
+        [
+            carry_back(answer, texts[to.row], to.text, comparison=comparison)
+            for to, answer in zip(rewrites, rewritten, strict=True)
         ]
-        comparison = self._comparison
-        rows = [differ(of_rows, self._labels, comparison) for of_rows, _ in answers]
-        carried = [
-            [
-                carry_back(answer, self._texts[to.row], to.text, comparison=comparison)
-                for to, answer in zip(self._rewrites, rewritten, strict=True)
-            ]
-            for _, rewritten in answers
-        ]
-        return np.array(rows), np.array([differ(each, of_rewrites, comparison) for each in carried])
-
-    def outcomes(
-        self,
-        wrong: Mapping[TrainingVariant, Flags],
-        counted: Mapping[TrainingVariant, Flags] | None = None,
-        *,
-        rule: int | None = None,
-    ) -> dict[TrainingVariant, Outcomes]:
-        """The outcomes on the counted rewrites, or on all; only on those of `rule` if given."""
-        of_rule = np.array([rule is None or rule in each.rules for each in self._rewrites])
-        return {
-            variant: Outcomes(
-                flags,
-                np.ones_like(flags) & of_rule if counted is None else counted[variant] & of_rule,
-                self.rows,
-            )
-            for variant, flags in wrong.items()
-        }
+        for _, rewritten in answers
+    ]
+    return np.array(rows), np.array([differ(each, of_rewrites, comparison) for each in carried])
 
 
 def _measured(outcomes: Mapping[TrainingVariant, Outcomes]) -> ErrorRow:
