@@ -291,8 +291,8 @@ def _split(name: str, identity: str, right: Sequence[bool], written: str) -> Ans
     )
 
 
-def write_audit(document: AuditDocument, path: Path) -> None:
-    """Write a document, entirely or not at all."""
+def write_document(document: DocumentRecord, path: Path) -> None:
+    """Write a document as JSON, entirely or not at all."""
     write_atomically(path, (document.model_dump_json(indent=1) + "\n").encode("utf-8"))
 
 

@@ -10,7 +10,7 @@ from audited import audited, rows_of
 from click.testing import CliRunner
 
 from sears_dsl.auditing.comparison import GridDocument, compare, grid
-from sears_dsl.auditing.document import AuditDocument, write_audit
+from sears_dsl.auditing.document import AuditDocument, write_document
 from sears_dsl.auditing.gates import Gates
 from sears_dsl.auditing.reports.several_audits import grid_markdown, grid_page
 from sears_dsl.cli.model.compare import compare_command
@@ -165,7 +165,7 @@ def test_how_sure_each_model_is_stands_by_rule_where_it_says_so() -> None:
 def test_the_command_writes_a_grid_of_more_than_two(tmp_path: Path) -> None:
     for name, rows in (("a", SOME), ("b", ALL), ("c", SOME)):
         (tmp_path / name).mkdir()
-        write_audit(flipping(rows), tmp_path / name / "audit.json")
+        write_document(flipping(rows), tmp_path / name / "audit.json")
     paths = [str(tmp_path / name) for name in "abc"]
     run = CliRunner().invoke
     done = run(compare_command, [*paths, "-o", str(tmp_path / "out")])

@@ -13,7 +13,7 @@ import pytest
 from audited import audited, rows_of
 
 from sears_dsl.auditing.comparison import NO_ROW, compare, grid
-from sears_dsl.auditing.document import AuditDocument, conclusion, read_audit, write_audit
+from sears_dsl.auditing.document import AuditDocument, conclusion, read_audit, write_document
 from sears_dsl.auditing.gates import Gate, Gates
 from sears_dsl.auditing.reports.files import add_summary, junit_xml
 from sears_dsl.auditing.reports.markdown import audit_markdown, audit_summary, together_in_words
@@ -48,11 +48,11 @@ def hostile() -> AuditDocument:
 
 
 def test_a_document_comes_back_as_it_went(tmp_path: Path, document: AuditDocument) -> None:
-    write_audit(document, tmp_path / "audit.json")
+    write_document(document, tmp_path / "audit.json")
     assert read_audit(tmp_path / "audit.json") == document
     assert read_audit(tmp_path) == document
     first = (tmp_path / "audit.json").read_bytes()
-    write_audit(read_audit(tmp_path), tmp_path / "audit.json")
+    write_document(read_audit(tmp_path), tmp_path / "audit.json")
     assert (tmp_path / "audit.json").read_bytes() == first
 
 
@@ -248,7 +248,7 @@ def test_code_in_a_table_is_left_whole() -> None:
 
 
 def test_half_a_character_does_not_stop_a_document(tmp_path: Path, hostile: AuditDocument) -> None:
-    write_audit(hostile, tmp_path / "audit.json")
+    write_document(hostile, tmp_path / "audit.json")
     example = read_audit(tmp_path).rules[0].examples[0]
     assert "\ufffd" in example.original
     assert [example.original[start:end] for start, end, *_ in example.edits] == ["movie"]

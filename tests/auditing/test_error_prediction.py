@@ -15,7 +15,7 @@ from audited import audited, rows_of
 from click.testing import CliRunner, Result
 
 import sears_dsl as sears
-from sears_dsl.auditing.document import AuditDocument, write_audit
+from sears_dsl.auditing.document import AuditDocument, write_document
 from sears_dsl.auditing.failures import (
     ErrorsDocument,
     Feature,
@@ -241,7 +241,7 @@ def test_rows_of_other_audits_are_refused() -> None:
 def errors(folder: Path, *arguments: str) -> Result:
     for name in ("clean", "noisy"):
         (folder / name).mkdir(exist_ok=True)
-        write_audit(planted(), folder / name / "audit.json")
+        write_document(planted(), folder / name / "audit.json")
     (folder / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in ROWS), "utf-8")
     return CliRunner().invoke(errors_command, arguments)
 

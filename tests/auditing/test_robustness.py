@@ -12,7 +12,7 @@ import pytest
 from audited import effects_of, rows_of
 
 from sears_dsl.auditing.audit import AuditChoices, Circumstances, audit
-from sears_dsl.auditing.document import AuditDocument, conclusion, read_audit, write_audit
+from sears_dsl.auditing.document import AuditDocument, conclusion, read_audit, write_document
 from sears_dsl.auditing.gates import Gates, read_gate
 from sears_dsl.auditing.reports.files import junit_xml
 from sears_dsl.auditing.reports.markdown import audit_markdown
@@ -336,7 +336,7 @@ def test_a_gate_on_flips_and_one_on_robustness_can_stand_side_by_side() -> None:
 def test_a_document_with_robustness_comes_back_and_is_not_there_unasked(tmp_path: Path) -> None:
     effects = effects_of(PLANTED, rules=RULES)
     document = document_of(effects, tolerance=0.05, gates=("robust:all=5%",))
-    write_audit(document, tmp_path / "audit.json")
+    write_document(document, tmp_path / "audit.json")
     assert read_audit(tmp_path) == document
     assert document_of(effects).robustness is None
     assert "robustness" not in audit_markdown(document_of(effects))

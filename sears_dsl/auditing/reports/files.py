@@ -16,7 +16,7 @@ from typing import Any
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from sears_dsl.auditing.comparison import ComparisonDocument, GridDocument, grid
-from sears_dsl.auditing.document import AuditDocument, RuleRecord, write_audit
+from sears_dsl.auditing.document import AuditDocument, DocumentRecord, RuleRecord, write_document
 from sears_dsl.auditing.failures import ErrorsDocument
 from sears_dsl.auditing.gates import JudgementOutcome
 from sears_dsl.auditing.reports import several_audits as reports
@@ -29,6 +29,7 @@ from sears_dsl.models.loading import folder_names
 from sears_dsl.runtime.files import make_folder, write_atomically
 
 _WRITERS: Mapping[type, tuple[str, Callable[[Any], str], Callable[[Any], str]]] = {
+    AuditDocument: ("audit", audit_page, audit_markdown),
     ComparisonDocument: ("comparison", reports.comparison_page, reports.comparison_markdown),
     GridDocument: ("comparison", reports.grid_page, reports.grid_markdown),
     ErrorsDocument: ("errors", reports.errors_page, reports.errors_markdown),
@@ -37,11 +38,8 @@ _WRITERS: Mapping[type, tuple[str, Callable[[Any], str], Callable[[Any], str]]] 
 
 def write_audit_files(document: AuditDocument, folder: Path) -> None:
     """Write ``audit.html``, ``audit.md``, ``junit.xml`` and ``audit.json``."""
-    make_folder(folder)
-    write_atomically(folder / "audit.html", audit_page(document).encode("utf-8", "replace"))
-    write_atomically(folder / "audit.md", audit_markdown(document).encode("utf-8", "replace"))
+    write_files(document, folder)
     write_atomically(folder / "junit.xml", junit_xml(document))
-    write_audit(document, folder / "audit.json")
 
 
 def write_audits_files(audits: Mapping[str, AuditDocument], folder: Path) -> GridDocument:
@@ -64,14 +62,13 @@ def add_summary(text: str, file: Path) -> None:
     write_atomically(file, before + text.encode("utf-8", "replace"))
 
 
-def write_files(document: ComparisonDocument | GridDocument | ErrorsDocument, folder: Path) -> None:
+def write_files(document: DocumentRecord, folder: Path) -> None:
     """Write page, Markdown and JSON: ``comparison.html`` and so on, or ``errors.html``."""
     name, page, text = _WRITERS[type(document)]
     make_folder(folder)
     write_atomically(folder / f"{name}.html", page(document).encode("utf-8", "replace"))
     write_atomically(folder / f"{name}.md", text(document).encode("utf-8", "replace"))
-    content = document.model_dump_json(indent=1) + "\n"
-    write_atomically(folder / f"{name}.json", content.encode())
+    write_document(document, folder / f"{name}.json")
 
 
 # Characters that XML 1.0 cannot represent.

@@ -219,14 +219,12 @@ def _slices(document: documents.AuditDocument) -> Iterator[str]:
     known = [each.flipped for each in document.slices]
     limit = document.gates.rows_flipped
     overall = document.together.flipped.rate or 0.0
-    scale = sheet.scale_for(
-        [each for each in known if each.total >= document.gates.support], [limit]
-    )
+    top = sheet.top_for([each for each in known if each.total >= document.gates.support], [limit])
     for slicing, parts in groupby(document.slices, key=lambda each: each.slicing):
-        name, axis = escaped(slicing), sheet.axis(scale)
+        name, axis = escaped(slicing), sheet.axis(top)
         heads = (name, f"rows flipped by any rule, 95% interval{axis}", ">flipped", ">rate", ">q",
                  ">rows", ">accuracy", ">accuracy, worst rewrites")  # fmt: skip
-        rows = [_slice(each, scale, limit, overall) for each in parts]
+        rows = [_slice(each, top, limit, overall) for each in parts]
         yield f"<h3>By {name}</h3>"
         yield sheet.table(heads, rows, caption=f"By {slicing}")
 
@@ -239,11 +237,10 @@ def _parts(document: documents.AuditDocument) -> Iterator[str]:
     yield "<h2>Accuracy by part</h2>"
     yield '<p class="muted">The dot is the share of rows that the model gets right; the line is '
     yield "its 95% interval.</p>"
-    whole = sheet.Scale(1.0)
     for slicing, parts in groupby(known, key=lambda each: each[0].slicing):
-        name, axis = escaped(slicing), sheet.axis(whole)
+        name, axis = escaped(slicing), sheet.axis(1.0)
         rows = [
-            f"<tr><td>{escaped(each.value)}</td><td>{sheet.interval_bar(right, whole)}</td>"
+            f"<tr><td>{escaped(each.value)}</td><td>{sheet.interval_bar(right, 1.0)}</td>"
             + sheet.numbers(f"{right.count:,} of {right.total:,}", sheet.rate_with_interval(right))
             + "</tr>"
             for each, right in parts
@@ -253,11 +250,11 @@ def _parts(document: documents.AuditDocument) -> Iterator[str]:
         yield sheet.table(heads, rows, caption=f"By {slicing}")
 
 
-def _slice(part: SliceResult, scale: sheet.Scale, limit: float | None, overall: float) -> str:
+def _slice(part: SliceResult, top: float, limit: float | None, overall: float) -> str:
     rate, kind = part.flipped.rate, ""
     if part.q_value is not None and part.q_value < CERTAIN and rate is not None:
         kind = "failed" if rate > overall else "passed"
-    chart = sheet.interval_bar(part.flipped, scale, limit=limit, kind=kind)
+    chart = sheet.interval_bar(part.flipped, top, limit=limit, kind=kind)
     numbers = (
         f"{part.flipped.count:,} / {part.flipped.total:,}", percent(rate),
         "–" if part.q_value is None else f"{part.q_value:.3f}", f"{part.rows:,}",
@@ -372,9 +369,9 @@ def _rule_table(document: documents.AuditDocument) -> str:
 def _table(numbered: Sequence[tuple[int, documents.RuleRecord]], support: int, title: str) -> str:
     shares = [each.judgement.failures for _, each in numbered]
     enough = [each for each in shares if each.total >= support]
-    scale = sheet.scale_for(enough or shares, [each.judgement.limit for _, each in numbered])
-    rows = [_row(record, place, scale) for place, record in numbered]
-    heads = ("rule", "verdict", f"failure rate, 95% interval{sheet.axis(scale)}", ">failures",
+    top = sheet.top_for(enough or shares, [each.judgement.limit for _, each in numbered])
+    rows = [_row(record, place, top) for place, record in numbered]
+    heads = ("rule", "verdict", f"failure rate, 95% interval{sheet.axis(top)}", ">failures",
              ">rate", ">q", ">meaning kept", ">flips, high confidence")  # fmt: skip
     return sheet.table(heads, rows, caption=title)
 
@@ -403,7 +400,7 @@ def _words(record: documents.RuleRecord) -> str:
     return escaped(" ".join((record.id, record.rule, record.expect, *record.tags)).lower())
 
 
-def _row(record: documents.RuleRecord, place: int, scale: sheet.Scale) -> str:
+def _row(record: documents.RuleRecord, place: int, top: float) -> str:
     judgement = record.judgement
     failures = judgement.failures
     kind = sheet.css_class(judgement.outcome)
@@ -421,7 +418,7 @@ def _row(record: documents.RuleRecord, place: int, scale: sheet.Scale) -> str:
         f'<td class="rule"><a class="code" href="#rule-{place}">{escaped(record.rule)}</a>'
         f'<span class="id">{escaped(about)}</span></td>'
         f"<td>{sheet.chip(judgement.outcome)}{doubt}</td>"
-        f"<td>{sheet.interval_bar(failures, scale, limit=judgement.limit, kind=kind)}</td>"
+        f"<td>{sheet.interval_bar(failures, top, limit=judgement.limit, kind=kind)}</td>"
         f"{sheet.numbers(*numbers)}</tr>"
     )
 

@@ -489,13 +489,13 @@ def _by_feature(document: ErrorsDocument) -> Iterator[str]:
     """A small table for each feature, all on one scale."""
     shares = [part.wrong for each in document.features for part in each.parts]
     limit = document.wrong.rate
-    scale = sheet.scale_for(shares, [limit])
+    top = sheet.top_for(shares, [limit])
     for feature in document.features:
-        name, axis = escaped(feature.name), sheet.axis(scale)
+        name, axis = escaped(feature.name), sheet.axis(top)
         heads = (name, f"wrong answers, 95% interval{axis}", ">wrong", ">share", ">95% interval")
         rows = [
             f"<tr><td>{escaped(part.value)}</td>"
-            f"<td>{sheet.interval_bar(wrong, scale, limit=limit)}</td>"
+            f"<td>{sheet.interval_bar(wrong, top, limit=limit)}</td>"
             f'<td class="n">{wrong.count:,} / {wrong.total:,}</td>'
             f"{sheet.numbers(percent(wrong.rate), interval(wrong))}</tr>"
             for part in feature.parts

@@ -13,7 +13,6 @@ import html
 import math
 from base64 import b64encode
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
@@ -177,24 +176,13 @@ _BAR_WIDTH = 430
 _CELL = 34
 
 
-@dataclass(frozen=True, slots=True)
-class Scale:
-    """Maps rates to places on a horizontal axis, whose right end is the rate `top`."""
-
-    top: float
-
-    def x(self, rate: float) -> float:
-        """The place of a rate; rates beyond the end are put at the end."""
-        return round(_PAD + (WIDTH - 2 * _PAD) * min(1.0, rate / self.top), 2)
-
-    @property
-    def ticks(self) -> tuple[float, ...]:
-        """The rates to write on the axis."""
-        return (0.0, self.top / 2, self.top)
+def _x(rate: float, top: float) -> float:
+    """The place of a rate on an axis whose right end is `top`, where rates beyond it are put."""
+    return round(_PAD + (WIDTH - 2 * _PAD) * min(1.0, rate / top), 2)
 
 
-def scale_for(shares: Iterable[Share], limits: Iterable[float | None]) -> Scale:
-    """A scale that holds the intervals of these shares, and their limits."""
+def top_for(shares: Iterable[Share], limits: Iterable[float | None]) -> float:
+    """The end of an axis that holds the intervals of these shares, and their limits."""
     highest = max(
         [
             0.01,
@@ -202,13 +190,13 @@ def scale_for(shares: Iterable[Share], limits: Iterable[float | None]) -> Scale:
             *(1.25 * each for each in limits if each),
         ]
     )
-    return Scale(next((each for each in _NICE if each >= highest), 1.0))
+    return next((each for each in _NICE if each >= highest), 1.0)
 
 
-def axis(scale: Scale) -> str:
+def axis(top: float) -> str:
     """The axis over a column of `interval_bar`s."""
-    anchors = zip(scale.ticks, ("start", "middle", "end"), strict=True)
-    return _axis((scale.x(rate), anchor, percent(rate)) for rate, anchor in anchors)
+    ticks = ((0.0, "start"), (top / 2, "middle"), (top, "end"))
+    return _axis((_x(rate, top), anchor, percent(rate)) for rate, anchor in ticks)
 
 
 def _axis(ticks: Iterable[tuple[float, str, str]]) -> str:
@@ -219,24 +207,24 @@ def _axis(ticks: Iterable[tuple[float, str, str]]) -> str:
     return f'<svg class="axis" width="{WIDTH}" height="16" aria-hidden="true">{marks}</svg>'
 
 
-def interval_bar(share: Share, scale: Scale, *, limit: float | None = None, kind: str = "") -> str:
+def interval_bar(share: Share, top: float, *, limit: float | None = None, kind: str = "") -> str:
     """A share as a dot on the line of its interval, with its limit as a mark."""
     middle = _HEIGHT / 2
     parts = [
-        f'<line x1="{scale.x(rate)}" x2="{scale.x(rate)}" y1="0" y2="{_HEIGHT}" class="grid"/>'
-        for rate in scale.ticks
+        f'<line x1="{x}" x2="{x}" y1="0" y2="{_HEIGHT}" class="grid"/>'
+        for x in (_x(rate, top) for rate in (0.0, top / 2, top))
     ]
     if limit is not None:
-        x = scale.x(limit)
+        x = _x(limit, top)
         parts.append(f'<line x1="{x}" x2="{x}" y1="2" y2="{_HEIGHT - 2}" class="limit"/>')
     words = "not measured"
     if share.rate is not None:
-        low, high = scale.x(share.low), scale.x(share.high)
+        low, high = _x(share.low, top), _x(share.high, top)
         parts.append(f'<line x1="{low}" x2="{high}" y1="{middle}" y2="{middle}" class="interval"/>')
-        if share.high > scale.top:
+        if share.high > top:
             # An arrow shows that the interval continues beyond the axis.
             parts.append(f'<path d="M{high - 1} {middle - 4}l5 4l-5 4z" class="beyond"/>')
-        parts.append(f'<circle cx="{scale.x(share.rate)}" cy="{middle}" r="4.5" class="dot"/>')
+        parts.append(f'<circle cx="{_x(share.rate, top)}" cy="{middle}" r="4.5" class="dot"/>')
         words = f"{percent(share.rate)}, 95% interval {percent(share.low)} to {percent(share.high)}"
         words += "" if limit is None else f", limit {percent(limit)}"
     return _bar(parts, words, kind)
