@@ -1,1 +1,1 @@
-"""Makes the weights of the fast tagger and measures them; not part of the package."""
+"""Makes the weights that the package ships and measures them; not part of the package."""

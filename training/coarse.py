@@ -1,8 +1,8 @@
-"""From fine tags to coarse ones, as spaCy's small English model goes.
+"""Fine tags → coarse tags, as spaCy's small English model maps them.
 
 In: the attribute ruler of an installed model. Out: `CoarseTable`. Always holds: for every word and
-fine tag the table says what the ruler says of a token; a ruler that looks at more than word and
-fine tag is an error. Costs the second that loading the model takes.
+fine tag the table gives the tag that the ruler gives. A ruler that looks at more than word and fine
+tag is an error. Costs the second that loading the model takes.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ COARSE = (
     "PUNCT", "SCONJ", "SYM", "VERB", "X",
 )  # fmt: skip
 
-#: The coarse tag of each fine tag, by word; those of words that are not named are under "".
+#: The coarse tag of each fine tag, by word; "" stands for all words that no rule names.
 Answers = Mapping[str, tuple[int, ...]]
 
 # Stands for all words that no rule names.
@@ -32,11 +32,11 @@ _OTHERWISE = "otherwise"
 
 
 class CoarseTable(NamedTuple):
-    """Coarse tags by group of words and fine tag.
+    """Coarse tags by fine tag and group of words.
 
     Attributes:
         keys: uint32, sorted: `spelling_key`s of words that have a group of their own.
-        groups: uint8: the group of each; that of all other words is 0.
+        groups: uint8: the group of each of these words; all others are in group 0.
         table: uint8 (groups, fine tags).
     """
 
@@ -46,7 +46,7 @@ class CoarseTable(NamedTuple):
 
 
 def ruler_answers(fine: Sequence[str], *, model: str) -> Answers:
-    """What a model's attribute ruler says of each fine tag, for each word that it names.
+    """The coarse tag that a model's ruler gives each fine tag, for each word that it names.
 
     Raises:
         TaggerError: the ruler looks at more than a word in lower case and its fine tag.
@@ -85,7 +85,7 @@ def _first_tokens(rules: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[str, A
 
 
 def coarse_table(answers: Answers) -> CoarseTable:
-    """The same by groups: words with the same answers share one."""
+    """The answers by groups: words with the same answers share one."""
     groups = {answers[""]: 0}
     group_of = {
         key: groups.setdefault(answers[word], len(groups))

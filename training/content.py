@@ -1,14 +1,14 @@
-"""Learns `sears_dsl.judge.evidence.Content` from judged changes and, without context, from phrases.
+"""Learns `sears_dsl.judge.evidence.Content` from judged changes and from phrases without context.
 
-In: what the encoder sees of changes, with the shares of readers who accept them. Out: the arrays.
-Always holds: the same examples and seed give the same arrays (to rounding). Costs: a minute and a
+In: what the encoder sees of changes, and the share of readers who accept each. Out: the arrays.
+Always holds: the same examples and seed give the same arrays (to rounding). Costs a minute and a
 half of one core for some fifty thousand changes.
 
-1. The linear part, by logistic regression, apart for changes that replace content words and for all
-others: what people ask of a substitute is not what they ask of a lost article. 2. Networks over
-the vectors beside it, some at once: they begin otherwise, and are read as their mean. They see the
-same batches, and each loses inputs of its own. 3. One network more that weighs all changes alike,
-without the cosines of words and what is around them, and counts half: it knows less of substitutes
+1. The linear part is fitted by logistic regression: once for changes that replace content words and
+once for all others, since people ask more of a substitute than of a lost article. 2. Several
+networks read the vectors as well, and their mean counts. They start from different weights and see
+the same batches, but each drops inputs of its own. 3. One more network weighs all changes alike,
+without the cosines of words and what is around them, and counts half. It knows less of substitutes
 and more of what the others hardly see, and the mean ranks both better than either.
 """
 
@@ -29,16 +29,16 @@ from sears_dsl.judge.evidence import Content
 from sears_dsl.runtime.array_types import Floats
 
 MEMBERS = 4
-"""Networks that weigh changes that replace content words apart; one more weighs all alike."""
+"""Networks that weigh changes of content words apart; one more network weighs all alike."""
 
 _WIDTH, _HIDDEN = 32, 48
 _EPOCHS, _BATCH, _RATE, _DECAY = 6, 128, 5e-4, 0.2
 _LENGTH = 4
 _LOST_WORDS, _LOST_INPUTS = 0.2, 0.3
-# Of the squares of the weights of the linear part, and of the intercepts.
+# Penalties on the squares of the weights of the linear part, and on those of the intercepts.
 _PENALTY, _SMALL_PENALTY = 5.0, 1e-2
 _ITERATIONS = 300
-# Numbers that a network that weighs all changes alike does not see.
+# Numbers that the network that weighs all changes alike does not see.
 _AROUND = np.array([";" in name for name in NUMBERS])
 
 
@@ -47,20 +47,20 @@ class Examples:
     """Changes with shares of acceptance.
 
     Attributes:
-        seen: by the encoder.
+        places: what the encoder sees of each change.
         shares: (N,).
         kinds: (N,) a number for each kind of judgements.
-        replaced: (N,) which replace content words.
+        replaced: (N,) which changes replace content words.
     """
 
-    seen: PlaceVectors
+    places: PlaceVectors
     shares: Floats
     kinds: NDArray[np.int64]
     replaced: NDArray[np.bool_]
 
 
 class Network(nn.Module):
-    """What `Content` computes, with dropout."""
+    """The network that `Content` computes, with dropout."""
 
     def __init__(self, kinds: int, generator: np.random.Generator, *, apart: bool) -> None:
         super().__init__()
@@ -81,13 +81,13 @@ class Network(nn.Module):
         self.alone_bias = nn.Parameter(torch.zeros(members, 1))
 
     def words(self, old: torch.Tensor, new: torch.Tensor) -> torch.Tensor:
-        """Log-odds out of the words' vectors, (members, N, 2)."""
+        """Log-odds from the words' vectors, (members, N, 2)."""
         one, other = (
             self._projected(each * self._mask(each.shape, _LOST_WORDS)) for each in (old, new)
         )
-        seen = torch.cat([(one - other).abs(), one * other, (other - one) * self.apart], 2)
-        seen = seen * self._mask(seen.shape, _LOST_INPUTS)
-        hidden = functional.relu(torch.baddbmm(self.hidden_bias, seen, self.hidden))
+        inputs = torch.cat([(one - other).abs(), one * other, (other - one) * self.apart], 2)
+        inputs = inputs * self._mask(inputs.shape, _LOST_INPUTS)
+        hidden = functional.relu(torch.baddbmm(self.hidden_bias, inputs, self.hidden))
         return torch.bmm(hidden, self.output)
 
     def forward(
@@ -98,14 +98,14 @@ class Network(nn.Module):
         return torch.where(replaced, odds[:, :, 1], odds[:, :, 0])
 
     def weights_of_inputs(self) -> torch.Tensor:
-        """Those of hidden units; none for inputs that this kind of network leaves out."""
+        """The weights of hidden units; 0 for inputs that this kind of network leaves out."""
         inputs = torch.ones(self.hidden.shape[1], 1)
         if not self.apart:
             inputs[len(inputs) * 2 // 3 :] = 0
         return self.hidden * inputs
 
     def outputs(self) -> torch.Tensor:
-        """Of hidden units, (members, 2, H)."""
+        """The outputs of hidden units, (members, 2, H)."""
         output = self.output.transpose(1, 2)
         return output if self.apart else output[:, 1:].expand(-1, 2, -1)
 
@@ -121,7 +121,7 @@ class Network(nn.Module):
         return apart.flatten(2)
 
     def _mask(self, shape: torch.Size, lost: float) -> torch.Tensor | float:
-        """Dropout out of random bytes: torch's own would be half of the time of learning."""
+        """Dropout from random bytes: torch's own would take half of the learning time."""
         if not self.training:
             return 1.0
         least = round(lost * 256)
@@ -130,10 +130,10 @@ class Network(nn.Module):
 
 
 def learn_content(examples: Examples, phrases: Examples, frequencies: Any, *, seed: int) -> Content:
-    """The arrays of `Content`, learned from changes and, without context, from phrases."""
-    mean = examples.seen.numbers.mean(0)
-    scale = examples.seen.numbers.std(0) + 1e-3
-    numbers = (examples.seen.numbers - mean) / scale
+    """The arrays of `Content`, learned from changes and from phrases without context."""
+    mean = examples.places.numbers.mean(0)
+    scale = examples.places.numbers.std(0) + 1e-3
+    numbers = (examples.places.numbers - mean) / scale
     apart = learn_networks(examples, numbers, phrases, seed, apart=True)
     alike = learn_networks(
         replace(examples, replaced=np.ones(len(numbers), bool)),
@@ -162,17 +162,22 @@ def learn_content(examples: Examples, phrases: Examples, frequencies: Any, *, se
 def learn_networks(
     examples: Examples, standard: Any, phrases: Examples, seed: int, *, apart: bool
 ) -> Network:
-    """Networks of one kind.
+    """Learn the networks of one kind.
 
     Args:
-        standard: (N, NUMBERS), of mean 0 and spread 1.
+        standard: (N, NUMBERS), with mean 0 and spread 1.
     """
     torch.manual_seed(seed)
     generator = np.random.default_rng(seed)
     numbers = torch.from_numpy(standard)
     old, new, phrase_old, phrase_new = (
         torch.from_numpy(each) * _LENGTH
-        for each in (examples.seen.old, examples.seen.new, phrases.seen.old, phrases.seen.new)
+        for each in (
+            examples.places.old,
+            examples.places.new,
+            phrases.places.old,
+            phrases.places.new,
+        )
     )
     shares = torch.from_numpy(examples.shares).float()
     phrase_shares = torch.from_numpy(phrases.shares).float()
@@ -201,19 +206,19 @@ def learn_networks(
 
 
 def half(values: Any) -> Any:
-    """As the file will hold them."""
+    """Round values as the file will hold them."""
     array = values.detach().numpy() if isinstance(values, torch.Tensor) else np.asarray(values)
     return np.ascontiguousarray(array.astype(np.float16).astype(np.float32))
 
 
 def _loss(odds: torch.Tensor, shares: torch.Tensor) -> torch.Tensor:
-    """Of all networks, none of which knows of the others."""
+    """The loss of all networks; each learns as if it were alone."""
     entropy = functional.binary_cross_entropy_with_logits
     return entropy(odds, shares.expand(len(odds), -1), reduction="sum") / _BATCH
 
 
 def _start(network: Network, numbers: Any, examples: Examples) -> None:
-    """The linear part alone, by logistic regression with an intercept for each kind."""
+    """Fit the linear part alone, by logistic regression with an intercept for each kind."""
     count = numbers.shape[1]
     with torch.no_grad():
         for which in (0, 1) if network.apart else (1,):
@@ -226,7 +231,7 @@ def _start(network: Network, numbers: Any, examples: Examples) -> None:
 
 
 def _regression(columns: Floats, shares: Floats, numbers: int) -> Floats:
-    """Weights of columns, of which the first ones are numbers."""
+    """The weights of columns; the first of these are numbers."""
     penalty = np.full(columns.shape[1], _SMALL_PENALTY)
     penalty[:numbers] = _PENALTY
 

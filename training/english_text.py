@@ -1,12 +1,12 @@
-"""The sample of English on which discovery judges rules besides the user's own text.
+"""The sample of English on which discovery judges rules, besides the user's own text.
 
     python -m training.english_text --out sears_dsl/discovery/filtering/english_text.txt.gz
 
-In: the sentences that the source package of vaderSentiment carries (C.J. Hutto, MIT licence:
-snippets of product and film reviews, newspaper editorials, posts), fetched by package name with its
-hash checked; the test sentences of the shipped rulesets, our own. Out: a gzip file, a line of
-heading with the version and then lines "kind, tab, sentence". Always holds: the same input gives
-the same bytes; no sentence is there twice. Costs a second.
+In: the sentences in the source package of vaderSentiment (C.J. Hutto, MIT licence: snippets of
+product and film reviews, newspaper editorials, posts), fetched by package name with its hash
+checked; the test sentences of the shipped rulesets, our own. Out: a gzip file: a heading line with
+the version, then lines "kind, tab, sentence". Always holds: the same input gives the same bytes; no
+sentence occurs twice. Costs a second.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from sears_dsl.discovery.filtering.text_filter import SAMPLE_HEADING
 from sears_dsl.language.loader import load
 from sears_dsl.runtime.files import write_atomically
 
-# How many sentences of each kind: those of films are few, since films are what most demonstrations
-# are about, and a sample is to say what happens elsewhere.
+# How many sentences of each kind are drawn. Few are about films, since most demonstrations are, and
+# the sample has to show what happens elsewhere.
 KINDS = {
     "products": ("amazonReviewSnippets", 1200),
     "news": ("nytEditorialSnippets", 1200),
@@ -37,7 +37,7 @@ KINDS = {
     "films": ("movieReviewSnippets", 600),
 }
 RULES = 700
-# Short ones: what a scorer costs grows with the length, and a rule changes a few words.
+# Short sentences only: a scorer's cost grows with the length, and a rule changes a few words.
 _WORDS = range(4, 21)
 _PINNED = re.compile(r"\w/[A-Z]{2,}")
 _STRANGE = re.compile(r"https?:|www\.|[^\x20-\x7e]|@\w|#\w|\s{2,}")
@@ -62,7 +62,7 @@ def main() -> None:
 
 
 def snippets(archive: Path, name: str) -> Iterator[str]:
-    """The sentences of one file of the package, in its order."""
+    """The sentences of one file of the package, in file order."""
     with tarfile.open(archive) as outer:
         inside = next(each for each in outer.getnames() if each.endswith("hutto_ICWSM_2014.tar.gz"))
         packed = outer.extractfile(inside)
@@ -75,7 +75,7 @@ def snippets(archive: Path, name: str) -> Iterator[str]:
 
 
 def tests_of_rulesets() -> Iterator[str]:
-    """What the tests of the shipped rulesets are about, where they pin no tags."""
+    """The texts in the tests of the shipped rulesets, except where a test pins tags."""
     for path in shipped_rulesets().values():
         for rule in load(path).rules:
             for test in rule.metadata.tests:
@@ -84,7 +84,7 @@ def tests_of_rulesets() -> Iterator[str]:
 
 
 def chosen(texts: Iterator[str], count: int) -> list[str]:
-    """So many plain sentences, by lot, in the order given."""
+    """Draw ``count`` plain sentences at random, in the order given."""
     plain = [
         text
         for text in dict.fromkeys(texts)

@@ -1,10 +1,10 @@
 """Makes the estimate of likelihood: ``python -m training.estimate --keep FOLDER --books FILE ...``.
 
 In: rewrites that nobody judged (`training.unjudged`), what a language model says of them, and the
-deep network of the grammar, from which it starts. Out: ``likelihood_en.npz``, and a line about each
-step. Always holds: the same files, versions, processor and seed give the same bytes. Costs: half an
-hour of one core to ask the language model, which ``--keep`` keeps, and half an hour to learn, on a
-core that multiplies matrices of bfloat16 (AMX).
+deep network of the grammar, where learning starts. Out: ``likelihood_en.npz``, and a line for each
+step. Always holds: the same files, versions, processor and seed give the same bytes. Costs half an
+hour of one core to ask the language model (``--keep`` saves the answers) and half an hour to learn,
+on a core that multiplies matrices of bfloat16 (AMX).
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ from training.likelihood import nats_of
 from training.unjudged import unjudged
 from training.weight_files import write_grammar_file
 
-#: Texts that rewrites are drawn for, those of which the rewrites are asked about, those that are
-#: paraphrased, and how often each rewrite is learned from.
+#: How many texts rewrites are drawn for, how many of them are asked about and how many paraphrased,
+#: and how often each rewrite is learned from.
 TEXTS, REWRITTEN, PARAPHRASED, EPOCHS = 9000, 3660, 1000, 3.0
 
-# Originals at once, and rewrites of each.
+# How many originals a batch holds, and how many rewrites of each.
 _ORIGINALS, _REWRITES = 24, 3
 _SORTED = 30
-# Nats beyond these count as much, and by so many they are divided.
+# Nats beyond these limits count as the limit; the upper ones are also the scale.
 _LEAST, _MOST = (-8.0, -6.0, 0.0, 0.0), (24.0, 12.0, 30.0, 20.0)
 _SCALES = (6.0, 4.0, 8.0, 5.0)
 _WEIGHTS = (2.0, 1.0, 1.0, 1.0)
@@ -52,8 +52,8 @@ class Lessons(NamedTuple):
     Attributes:
         rows: the pieces of distinct texts.
         pairs: (N, 2) rows of originals and rewrites.
-        spans: of each pair where the pieces differ.
-        nats: (N, LIKELIHOOD), of which the first two may be below 0.
+        spans: where the pieces of each pair differ.
+        nats: (N, LIKELIHOOD); the first two may be below 0.
     """
 
     rows: list[list[int]]
@@ -63,7 +63,7 @@ class Lessons(NamedTuple):
 
 
 def lessons_of(pairs: Sequence[tuple[str, str]], nats: Sequence[Nats]) -> Lessons:
-    """Pairs in numbers."""
+    """Turn pairs into numbers."""
     tokenizer = Tokenizer.from_file(str(carried_encoder() / "tokenizer.json"))
     tokenizer.no_truncation()
     tokenizer.no_padding()
@@ -80,7 +80,7 @@ def lessons_of(pairs: Sequence[tuple[str, str]], nats: Sequence[Nats]) -> Lesson
 
 
 def train(lessons: Lessons, *, epochs: float, seed: int, rate: float = 8e-4) -> Estimator:
-    """The network, after so many passes."""
+    """Train the network for ``epochs`` passes."""
     torch.manual_seed(seed)
     generator = np.random.default_rng(seed)
     model = Estimator(carried_encoder()).train()
@@ -111,7 +111,7 @@ def train(lessons: Lessons, *, epochs: float, seed: int, rate: float = 8e-4) -> 
         running += (float(loss.detach()) - running) * max(0.02, 1 / (step + 1))
         if (step + 1) % 100 == 0 or step + 1 == steps:
             show(f"step {step + 1} of {steps}, loss {running:.4f}")
-    # In nats, as they are asked for.
+    # Nats are the unit in which the estimate is asked for.
     with torch.no_grad():
         scales = torch.tensor(_SCALES)
         model.output.bias.copy_((model.output.bias + torch.from_numpy(mean)) * scales)
@@ -120,16 +120,16 @@ def train(lessons: Lessons, *, epochs: float, seed: int, rate: float = 8e-4) -> 
 
 
 def packed(lessons: Lessons, some: Any) -> tuple[Any, Any, Any, Any]:
-    """What `Estimator.forward` reads of pairs, each distinct text once."""
+    """What `Estimator.forward` reads of pairs; each distinct text occurs once."""
     texts, places = np.unique(lessons.pairs[some], return_inverse=True)
     places = places.reshape(-1, 2)
     rows = [lessons.rows[text] for text in texts.tolist()]
     length = max(map(len, rows))
     pieces = np.zeros((len(rows), length), np.int64)
-    seen = np.zeros_like(pieces)
+    filled = np.zeros_like(pieces)
     for at, row in enumerate(rows):
         pieces[at, : len(row)] = row
-        seen[at, : len(row)] = 1
+        filled[at, : len(row)] = 1
     count = len(some)
     pooled = np.zeros((6 * count, len(rows) * length), np.float32)
     sizes = np.zeros((count, 2), np.float32)
@@ -147,13 +147,13 @@ def packed(lessons: Lessons, some: Any) -> tuple[Any, Any, Any, Any]:
                 columns = row * length + np.array(some_pieces)
                 pooled[first + kind, columns] = 1 / len(some_pieces)
     return (
-        torch.from_numpy(pieces), torch.from_numpy(seen),
+        torch.from_numpy(pieces), torch.from_numpy(filled),
         torch.from_numpy(pooled), torch.from_numpy(sizes),
     )  # fmt: skip
 
 
 def _batches(lessons: Lessons, generator: Any) -> Iterator[Any]:
-    """Rewrites of originals of like length, again and again in another order."""
+    """Rewrites of originals of similar length, in a new order on each pass, without end."""
     of: dict[int, list[int]] = defaultdict(list)
     for at, original in enumerate(lessons.pairs[:, 0].tolist()):
         of[original].append(at)
@@ -173,7 +173,7 @@ def _batches(lessons: Lessons, generator: Any) -> Iterator[Any]:
 
 
 def main() -> None:
-    """Ask, learn, write."""
+    """Ask the language model, learn, write."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--keep", type=Path, required=True, help="a folder for what was asked")
     add_texts(parser)

@@ -3,8 +3,7 @@
 In: treebanks with gold tags, plain texts without. Out: tables of accuracy on gold words, by genre,
 for the fast tagger and for spaCy's small English model, with the interval of their difference; and
 how often the two agree on plain text. Always holds: sentences are drawn with a fixed seed, so the
-same files give the same figures.
-Costs a second for 10,000 tokens, nearly all of it spaCy's.
+same files give the same figures. Costs a second for 10,000 tokens, nearly all of it in spaCy.
 
     python -m training.evaluation --gold ../shared/data/pos/en_ewt-ud-dev.conllu
 """
@@ -37,7 +36,7 @@ Tagged = list[tuple[list[str], list[str]]]
 
 
 def spacy_tags(sentences: Sequence[Sentence], *, model: str) -> Tagged:
-    """The fine and coarse tags of spaCy's model for these very words."""
+    """The fine and coarse tags that spaCy's model gives exactly these words."""
     import spacy  # noqa: PLC0415 - seconds to import
     from spacy.tokens import Doc  # noqa: PLC0415
 
@@ -46,8 +45,8 @@ def spacy_tags(sentences: Sequence[Sentence], *, model: str) -> Tagged:
     return [([token.tag_ for token in doc], [token.pos_ for token in doc]) for doc in docs]
 
 
-def right(sentences: Sequence[Sentence], found: Tagged) -> Any:
-    """Per sentence: right fine tags, right coarse tags, words."""
+def right(sentences: Sequence[Sentence], tagged_rows: Tagged) -> Any:
+    """For each sentence: right fine tags, right coarse tags, words."""
     return np.array(
         [
             (
@@ -55,13 +54,13 @@ def right(sentences: Sequence[Sentence], found: Tagged) -> Any:
                 sum(a == b for a, b in zip(sentence.coarse, coarse, strict=True)),
                 len(sentence.words),
             )
-            for sentence, (fine, coarse) in zip(sentences, found, strict=True)
+            for sentence, (fine, coarse) in zip(sentences, tagged_rows, strict=True)
         ]
     )
 
 
 def difference(ours: Any, theirs: Any, column: int) -> tuple[float, float]:
-    """The interval (95%) of the difference of two accuracies, sentences drawn anew."""
+    """The 95% interval of the difference of two accuracies, by resampling sentences."""
     generator = np.random.default_rng(0)
     drawn = generator.integers(0, len(ours), (_DRAWS, len(ours)))
     words = ours[:, 2][drawn].sum(axis=1)
@@ -71,12 +70,12 @@ def difference(ours: Any, theirs: Any, column: int) -> tuple[float, float]:
 
 
 def agreement(texts: Sequence[str], ours: Perceptron, theirs: SpacyTagger) -> tuple[float, int]:
-    """How often both give the same fine tag to a token of plain texts, and how many there are."""
+    """How often both give a token of plain text the same fine tag, and the number of tokens."""
     tokens = theirs.tag(texts)
     rows = [[token.text for token in tokens.row(row)] for row in range(len(texts))]
     wanted = [token.fine for row in range(len(texts)) for token in tokens.row(row)]
-    found = [tag for fine, _ in tag_words(ours, rows) for tag in fine]
-    same = sum(a == b for a, b in zip(found, wanted, strict=True))
+    our_tags = [tag for fine, _ in tag_words(ours, rows) for tag in fine]
+    same = sum(a == b for a, b in zip(our_tags, wanted, strict=True))
     return same / max(len(wanted), 1), len(wanted)
 
 
@@ -108,12 +107,12 @@ def _print_gold(path: Path, genres: Sequence[str], tagger: Perceptron) -> None:
         raise DataError(f"{path} has no sentences of {', '.join(genres)}", help="see its sent_id")
     ours = right(sentences, tag_words(tagger, [sentence.words for sentence in sentences]))
     theirs = right(sentences, spacy_tags(sentences, model=MODEL))
-    found = np.array([sentence.genre for sentence in sentences])
+    genres_of_rows = np.array([sentence.genre for sentence in sentences])
     _tell(f"{path.name}\n")
     _tell("| genre | words | fine | spaCy | difference (95%) | coarse | spaCy | difference (95%) |")
     _tell("|---|---|---|---|---|---|---|---|")
-    for genre in ["all", *sorted(set(found.tolist()))]:
-        some = slice(None) if genre == "all" else np.flatnonzero(found == genre)
+    for genre in ["all", *sorted(set(genres_of_rows.tolist()))]:
+        some = slice(None) if genre == "all" else np.flatnonzero(genres_of_rows == genre)
         mine, other = ours[some], theirs[some]
         words = mine[:, 2].sum()
         cells = [genre or "?", f"{words:,}"]
@@ -136,7 +135,7 @@ def _print_texts(paths: Sequence[Path], tagger: Perceptron) -> None:
 
 
 def _texts(path: Path) -> list[str]:
-    """The distinct texts of a file: lines, in their last column, or paragraphs of SQuAD."""
+    """The distinct texts of a file: the last column of its lines, or SQuAD's paragraphs."""
     try:
         content = path.read_text("utf-8")
         if path.suffix == ".json":

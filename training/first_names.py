@@ -1,10 +1,10 @@
-"""First names of the census of 1990 → the table of whom a first name means.
+"""First names of the 1990 census → the table of whom a first name means.
 
-In: the two lists of the U.S. Census Bureau (public domain), as the source package names 0.3.0
-(MIT) of the Python Package Index carries them: `dist.female.first` and `dist.male.first`, their
-hashes checked. Out: three lines of names, the most frequent first: of women, of men, of either.
-Always holds: at least `_LEAST` percent of a sex bear a name in the table; one of women or of men is
-`_SURER` times more frequent with them; the same lists give the same bytes. Costs nothing.
+In: the two lists of the U.S. Census Bureau (public domain), `dist.female.first` and
+`dist.male.first`, as the source package names 0.3.0 (MIT) of the Python Package Index carries them;
+their hashes are checked. Out: three lines of names, the most frequent first: of women, of men, of
+either. Always holds: at least `_LEAST` percent of one sex bear a name in the table; a name listed
+for one sex is `_SURER` times more frequent there; equal lists give equal bytes. Costs nothing.
 
     python -m training.first_names FOLDER --out sears_dsl/judge/first_names.txt
 """
@@ -24,7 +24,7 @@ _LISTS = {
 }
 _SURER = 20.0
 _LEAST = 0.004
-# What a name has in a list that lacks it: the lists end at 0.001 (women) and 0.004 (men) percent.
+# The share, in percent, of a name that a list lacks: the lists end at 0.001 and 0.004 percent.
 _UNLISTED = 0.0002
 _NOTICE = """\
 # First names: of women, of men, of either ("human").
@@ -36,7 +36,7 @@ _NOTICE = """\
 
 
 def table_text(female: Mapping[str, float], male: Mapping[str, float]) -> str:
-    r"""The table for how frequent names are, in percent of women and of men.
+    r"""The table for names with their shares, in percent of women and of men.
 
     Example:
         >>> table_text({"mary": 2.6, "robin": 0.2}, {"john": 3.2, "robin": 0.03})

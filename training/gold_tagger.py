@@ -1,8 +1,8 @@
 """Makes a fast tagger from treebanks alone: ``python -m training.gold_tagger --language pt ...``.
 
 In: treebanks of the Universal Dependencies of one language. Out: the file of weights, and how often
-they are right. Always holds: the same files, settings and seed give the same bytes; what is printed
-was measured on sentences that the weights in question had not seen.
+its tags are right. Always holds: the same files, settings and seed give the same bytes; the printed
+figures come from sentences that the weights in question had not seen.
 Costs some seconds for 50,000 words, and as long for each fold.
 
     python -m training.gold_tagger --language pt --folds 5
@@ -10,8 +10,8 @@ Costs some seconds for 50,000 words, and as long for each fold.
         --out sears_dsl/tagging/fast/tagger_pt.npz
 
 A word is what is written as one: *no* is one token, coarse ADP, fine ADP-DET. Where two treebanks
-disagree about a common word, as Portuguese ones do about *que*, the first that is named decides,
-and the word's tags are not learned from the others.
+disagree about a common word, as Portuguese ones do about *que*, the first treebank on the command
+line decides, and the word's tags are not learned from the others.
 """
 
 from __future__ import annotations
@@ -39,31 +39,31 @@ from training.weight_files import save
 
 __all__ = ["accuracy", "fine_tags", "main", "train"]
 
-# How often a tag of several words must be seen, and a word in two treebanks, to count.
+# How often a compound tag must occur to count, and a word in each of two treebanks.
 _SEEN = 5
 
 Settings = argparse.Namespace
 
 
 def fine_tags(sentences: Sequence[Sentence]) -> tuple[str, ...]:
-    """The universal tags, then those of words that are several, as many as there is room for.
+    """The universal tags, then as many compound tags (ADP-DET) as there is room for.
 
     Example:
         >>> tags = fine_tags([Sentence(("no",), ("ADP-DET",), ("ADP",))] * 5)
         >>> tags[17], len(tags), tags[-1]
         ('ADP-DET', 48, 'X')
     """
-    seen = Counter(tag for sentence in sentences for tag in sentence.fine if "-" in tag)
-    several = [tag for tag, count in sorted(seen.items(), key=lambda each: (-each[1], each[0]))]
-    kept = [tag for tag in several if seen[tag] >= _SEEN][: TAGS - len(COARSE)]
-    # The weights have room for so many; a tag that is never learned is never given.
-    return (*COARSE, *kept, *["X"] * (TAGS - len(COARSE) - len(kept)))
+    counts = Counter(tag for sentence in sentences for tag in sentence.fine if "-" in tag)
+    several = [tag for tag, count in sorted(counts.items(), key=lambda each: (-each[1], each[0]))]
+    frequent = [tag for tag in several if counts[tag] >= _SEEN][: TAGS - len(COARSE)]
+    # The weights have room for TAGS tags; a tag that is never learned is never given.
+    return (*COARSE, *frequent, *["X"] * (TAGS - len(COARSE) - len(frequent)))
 
 
 def train(
     treebanks: Sequence[Sequence[Sentence]], options: Settings, **about: Any
 ) -> StoredWeights:
-    """Learn from treebanks, the first of which decides about words that they disagree on."""
+    """Learn from treebanks; the first decides about words that they disagree on."""
     fine = fine_tags([sentence for treebank in treebanks for sentence in treebank])
     number = {tag: fine.index(tag) for tag in fine}
     generator = random.Random(options.seed)  # noqa: S311 - a draw, no secret
@@ -88,12 +88,12 @@ def train(
         groups=np.zeros(0, np.uint8),
         table=np.array([[COARSE.index(tag.split("-")[0]) for tag in fine]], np.uint8),
     )
-    said = {"language": options.language, "fine": fine, "coarse": COARSE, **about}
-    return pack(learned, unit=options.unit, least=options.least, about=said, coarse=coarse)
+    provenance = {"language": options.language, "fine": fine, "coarse": COARSE, **about}
+    return pack(learned, unit=options.unit, least=options.least, about=provenance, coarse=coarse)
 
 
 def _disputed(decides: Sequence[Sentence], other: Sequence[Sentence]) -> set[str]:
-    """Common words, in lower case, that the treebanks mostly tag otherwise."""
+    """Common words, in lower case, that the treebanks mostly tag differently."""
     kinds: list[dict[str, Counter[str]]] = []
     for treebank in (decides, other):
         tags: dict[str, Counter[str]] = {}
@@ -114,16 +114,16 @@ def _disputed(decides: Sequence[Sentence], other: Sequence[Sentence]) -> set[str
 def accuracy(
     stored: StoredWeights, sentences: Sequence[Sentence], folder: Path
 ) -> tuple[int, int, int]:
-    """Right fine tags, right coarse tags, words."""
+    """How many fine tags are right, how many coarse tags, of how many words."""
     path = folder / ".gold_tagger.npz"
     try:
         save(stored, path)
-        found = tag_words(Perceptron(load(path)), [sentence.words for sentence in sentences])
+        taggings = tag_words(Perceptron(load(path)), [sentence.words for sentence in sentences])
     finally:
         path.unlink(missing_ok=True)
     pairs = [
         (mine[place] == each.fine[place], kind[place] == each.coarse[place])
-        for each, (mine, kind) in zip(sentences, found, strict=True)
+        for each, (mine, kind) in zip(sentences, taggings, strict=True)
         for place in range(len(each.words))
     ]
     return sum(fine for fine, _ in pairs), sum(coarse for _, coarse in pairs), len(pairs)
@@ -135,12 +135,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--language", required=True, help="such as pt")
     parser.add_argument("--gold", type=Path, nargs="+", required=True, help="CoNLL-U files")
     parser.add_argument("--out", type=Path, required=True, help="the file to write")
-    parser.add_argument("--folds", type=int, default=0, help="measure so: 5 is usual")
+    parser.add_argument("--folds", type=int, default=0, help="folds to measure on; usually 5")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--passes", type=int, default=8)
     parser.add_argument("--margin", type=int, default=4)
-    parser.add_argument("--unit", type=float, default=0.25, help="of a stored weight")
-    parser.add_argument("--least", type=float, default=0.5, help="weights below are dropped")
+    parser.add_argument("--unit", type=float, default=0.25, help="what a stored step stands for")
+    parser.add_argument("--least", type=float, default=0.5, help="smaller weights are dropped")
     options = parser.parse_args(arguments)
     try:
         _make(options)
@@ -153,20 +153,20 @@ def _make(options: Settings) -> None:
     treebanks = [read_treebank(path, as_written=True) for path in options.gold]
     folder = options.out.parent
     for fold in range(options.folds):
-        seen, unseen = [], []
+        learned_from, measured = [], []
         for treebank in treebanks:
-            # Neighbours are of one text, so they stay together.
+            # Neighbouring sentences come from one text, so they stay in one fold.
             low, high = (len(treebank) * each // options.folds for each in (fold, fold + 1))
-            seen.append([*treebank[:low], *treebank[high:]])
-            unseen.append(treebank[low:high])
-        stored = train(seen, options)
-        for path, sentences in zip(options.gold, unseen, strict=True):
+            learned_from.append([*treebank[:low], *treebank[high:]])
+            measured.append(treebank[low:high])
+        stored = train(learned_from, options)
+        for path, sentences in zip(options.gold, measured, strict=True):
             _tell(f"fold {fold + 1}, {path.name}", accuracy(stored, sentences, folder))
     if options.folds and len(treebanks) > 1:
         for path, treebank in zip(options.gold, treebanks, strict=True):
             others = [each for each in treebanks if each is not treebank]
-            found = accuracy(train(others, options), treebank, folder)
-            _tell(f"{path.name}, learned from the others", found)
+            counts_right = accuracy(train(others, options), treebank, folder)
+            _tell(f"{path.name}, learned from the others", counts_right)
     stored = train(
         treebanks,
         options,
@@ -184,8 +184,8 @@ def _make(options: Settings) -> None:
     sys.stdout.write(f"{options.out}: {options.out.stat().st_size:,} bytes, {digest}\n")
 
 
-def _tell(what: str, found: tuple[int, int, int]) -> None:
-    fine, coarse, words = found
+def _tell(what: str, counts_right: tuple[int, int, int]) -> None:
+    fine, coarse, words = counts_right
     line = f"{what}: {words:,} words, coarse {coarse / words:.4f}, fine {fine / words:.4f}\n"
     sys.stdout.write(line)
     sys.stdout.flush()

@@ -1,9 +1,9 @@
 """Makes the grammar's weights: ``python -m training.grammar --books FILE --squad FILE ...``.
 
-In: natural text (`training.corpus`), GloVe vectors and the word pieces of MiniLM, from which words'
-vectors start, and MiniLM itself. Out: the two files of weights, and a line about each step. Always
-holds: the same files, versions, processor and seed give the same bytes.
-Costs half an hour on one core that multiplies matrices of bfloat16 (AMX), and 4 GB of memory.
+In: natural text (`training.corpus`), MiniLM itself, and the GloVe vectors and MiniLM word pieces
+from which the vectors of words start. Out: the two files of weights, and a line about each step.
+Always holds: the same files, versions, processor and seed give the same bytes. Costs half an hour
+on one core that multiplies matrices of bfloat16 (AMX), and 4 GB of memory.
 """
 
 from __future__ import annotations
@@ -53,15 +53,16 @@ from training.weight_files import write_grammar_file
 __all__ = ["main", "train_deep", "train_small"]
 
 _ROOM = 4  # words that edits may add
-_SHORT = 20  # words of the longest row that the deep network is trained on
-_UNTOLD = 0.025  # share of words of which the small network is told the ending alone
+_SHORT = 20  # most words in a row that the deep network is trained on
+_ENDING_ALONE = 0.025  # share of words of which the small network sees the ending alone
 _WORDS, _PAIRS, _SORTED = 2400, 40, 50
 
 
 def rows_of(edits: Edits, *, shortest: int, longest: int) -> Any:
     """Numbers of rows to train on.
 
-    Those with a reflexive six times, since text has few of them, those with *ever* or *any* twice.
+    Rows with a reflexive count six times, since text has few of them; those with *ever* or *any*
+    count twice.
     """
     lengths = np.diff(edits.starts)
     rows = np.nonzero((lengths >= shortest) & (lengths <= longest))[0]
@@ -76,10 +77,10 @@ def rows_of(edits: Edits, *, shortest: int, longest: int) -> Any:
 
 
 def losses(logits: Any, touched: Any, mask: Any, *, ranking: float) -> tuple[Any, float]:
-    """What is to become small, and how often a row looks better than the same tampered with.
+    """The loss, and how often a row looks better than the same row tampered with.
 
-    Rows are in the first half, those tampered with in the second; each word is to look as it was
-    left, and each row better than the other.
+    The first half are the rows, the second half the tampered ones. Each word should look as it was
+    left, and each row better than its tampered twin.
     """
     token = functional.softplus(-logits) * touched * mask
     clean = functional.softplus(logits) * (1 - touched) * mask
@@ -94,7 +95,7 @@ def losses(logits: Any, touched: Any, mask: Any, *, ranking: float) -> tuple[Any
 def train_small(
     corpus: Corpus, vocabulary: Vocabulary, *, steps: int, seed: int, rate: float = 2e-3
 ) -> Detector:
-    """The small network, after so many steps of some `_WORDS` words and as many tampered ones."""
+    """Train the small network for ``steps`` steps of some `_WORDS` words and as many tampered."""
     torch.manual_seed(seed)
     generator = np.random.default_rng(seed)
     edits, size = corpus.edits, len(vocabulary.words)
@@ -113,15 +114,15 @@ def train_small(
     for step in range(steps):
         _set_rate(optimizer, rate * min(1, (step + 1) / 200) * max(0.01, 1 - step / steps))
         rows = next(batches)
-        made = tamper(edits, rows, LONGEST + _ROOM, int(generator.integers(1 << 31)))
-        width = int(max(made[2].max(), made[5].max()))
-        words = np.concatenate([made[0], made[3]])[:, :width]
-        shapes = np.concatenate([made[1], made[4]])[:, :width].astype(np.int64)
-        untold = generator.random(len(corpus.names)) < _UNTOLD
-        table = np.where(untold, ending, own)
+        tampered = tamper(edits, rows, LONGEST + _ROOM, int(generator.integers(1 << 31)))
+        width = int(max(tampered[2].max(), tampered[5].max()))
+        words = np.concatenate([tampered[0], tampered[3]])[:, :width]
+        shapes = np.concatenate([tampered[1], tampered[4]])[:, :width].astype(np.int64)
+        ending_alone = generator.random(len(corpus.names)) < _ENDING_ALONE
+        table = np.where(ending_alone, ending, own)
         filled = words >= 0
         mask = torch.from_numpy(filled.astype(np.float32))
-        touched = np.concatenate([np.zeros_like(made[6]), made[6]])[:, :width]
+        touched = np.concatenate([np.zeros_like(tampered[6]), tampered[6]])[:, :width]
         with torch.autocast("cpu", torch.bfloat16):
             logits = model(
                 torch.from_numpy(np.where(filled, table[np.maximum(words, 0)], 0)),
@@ -132,16 +133,16 @@ def train_small(
             logits, torch.from_numpy(touched.astype(np.float32)), mask, ranking=0.25
         )
         _step(optimizer, loss, model.parameters())
-        right = _told("small", step, steps, right, order)
+        right = _running_share("small", step, steps, right, order)
     return model.eval()
 
 
 def train_deep(
     corpus: Corpus, *, steps: int, seed: int, rate: float = 1e-3, before: Path | None = None
 ) -> Adapted:
-    """The deep network, after so many steps of `_PAIRS` rows and as many tampered ones.
+    """Train the deep network for ``steps`` steps of `_PAIRS` rows and as many tampered ones.
 
-    With a file of weights it goes on from these.
+    ``before`` is a file of weights to start from.
     """
     torch.manual_seed(seed)
     generator = np.random.default_rng(seed + 1)
@@ -159,32 +160,32 @@ def train_deep(
     batches = _short(edits, rows_of(edits, shortest=4, longest=_SHORT), generator)
     right = 0.5
     for step in range(steps):
-        made = tamper(edits, next(batches), LONGEST + _ROOM, int(generator.integers(1 << 31)))
-        good = [row[:size].tolist() for row, size in zip(made[0], made[2], strict=True)]
-        bad = [row[:size].tolist() for row, size in zip(made[3], made[5], strict=True)]
-        ids, seen, firsts = packed(good + bad, pieces)
+        tampered = tamper(edits, next(batches), LONGEST + _ROOM, int(generator.integers(1 << 31)))
+        good = [row[:size].tolist() for row, size in zip(tampered[0], tampered[2], strict=True)]
+        bad = [row[:size].tolist() for row, size in zip(tampered[3], tampered[5], strict=True)]
+        ids, filled, firsts = packed(good + bad, pieces)
         mask = np.zeros(ids.shape, np.float32)
         touched = np.zeros(ids.shape, np.float32)
         for at, first in enumerate(firsts):
             mask[at, first] = 1
             if at >= len(good):
-                touched[at, first] = made[6][at - len(good), : len(first)]
+                touched[at, first] = tampered[6][at - len(good), : len(first)]
         _set_rate(optimizer, rate * min(1, (step + 1) / 60) * max(0.02, 1 - step / steps))
         with torch.autocast("cpu", torch.bfloat16):
-            logits = model(torch.from_numpy(ids), torch.from_numpy(seen))
+            logits = model(torch.from_numpy(ids), torch.from_numpy(filled))
         loss, order = losses(logits, torch.from_numpy(touched), torch.from_numpy(mask), ranking=0.3)
         _step(optimizer, loss, weights)
-        right = _told("deep", step, steps, right, order)
+        right = _running_share("deep", step, steps, right, order)
     return model.eval()
 
 
 def packed(
     rows: Sequence[Sequence[int]], pieces: Sequence[Sequence[int]]
 ) -> tuple[Any, Any, list[list[int]]]:
-    """Rows of words as rows of their pieces, padded; which are filled; where each word begins."""
+    """Rows of words as padded rows of pieces; which places are filled; where each word begins."""
     size = max(sum(len(pieces[word]) for word in row) for row in rows) + 2
     ids = np.zeros((len(rows), size), np.int64)
-    seen = np.zeros((len(rows), size), np.int64)
+    filled = np.zeros((len(rows), size), np.int64)
     firsts = []
     for at, row in enumerate(rows):
         line, first = [101], []
@@ -193,13 +194,13 @@ def packed(
             line += pieces[word]
         line.append(102)
         ids[at, : len(line)] = line
-        seen[at, : len(line)] = 1
+        filled[at, : len(line)] = 1
         firsts.append(first)
-    return ids, seen, firsts
+    return ids, filled, firsts
 
 
 def _by_length(edits: Edits, rows: Any, generator: Any) -> Iterator[Any]:
-    """Rows of like length, some `_WORDS` words at a time, again and again in another order."""
+    """Rows of similar length, some `_WORDS` words at a time, in a new order on each pass."""
     lengths = np.diff(edits.starts)
     while True:
         order = rows[np.argsort(lengths[rows] + generator.random(len(rows)) * 3, kind="stable")]
@@ -211,7 +212,7 @@ def _by_length(edits: Edits, rows: Any, generator: Any) -> Iterator[Any]:
 
 
 def _short(edits: Edits, rows: Any, generator: Any) -> Iterator[Any]:
-    """`_PAIRS` rows of like length at a time."""
+    """`_PAIRS` rows of similar length at a time."""
     lengths = np.diff(edits.starts)
     while True:
         some = generator.choice(rows, _PAIRS * _SORTED)
@@ -232,8 +233,8 @@ def _step(optimizer: Any, loss: Any, weights: Any) -> None:
     optimizer.step()
 
 
-def _told(name: str, step: int, steps: int, before: float, now: float) -> float:
-    """The running share of pairs in the right order; a line now and then."""
+def _running_share(name: str, step: int, steps: int, before: float, now: float) -> float:
+    """The running share of pairs in the right order; prints a line now and then."""
     right = before * 0.98 + now * 0.02
     if (step + 1) % 100 == 0 or step + 1 == steps:
         _tell(f"{name}: step {step + 1} of {steps}, {right:.3f} of pairs in the right order")
@@ -250,7 +251,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--small", type=Path, help="the file of the small network to write")
     parser.add_argument("--deep", type=Path, help="the file of the deep network to write")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--words", type=int, default=40_000, help="with a vector of their own")
+    parser.add_argument("--words", type=int, default=40_000, help="words with their own vector")
     parser.add_argument("--small-steps", type=int, default=1300)
     parser.add_argument("--deep-steps", type=int, default=1500)
     parser.add_argument("--deep-from", type=Path, help="a file of the deep network to go on from")

@@ -1,22 +1,23 @@
 """Makes the judge: ``python -m training.judge --data FOLDER [--keep FOLDER]``.
 
-In: the judgements of `training.judgements`. Out: ``judge.npz``, what was learned about contents,
-and ``judge.json``, the curves of all evidence with their provenance; ``readings.json`` and
+In: the judgements of `training.judgements`. Out: ``judge.npz``, what was learned about contents;
+``judge.json``, the curves of all evidence with their provenance; ``readings.json`` and
 ``sentence_meaning.json``; a line about each step. Always holds: the same files, versions and seed
-give the same judge (to rounding). A fifth of the targets of SWORDS, one in ten rules and swaps
-takes no part: its figures are printed last, and are for the model card. Costs: reading all places
-with the encoder, some ten minutes on one core, which ``--keep`` keeps; learning, four minutes.
+give the same judge (to rounding). A fifth of the targets of SWORDS and one in ten rules and swaps
+take no part; their figures are printed last, for the model card. Costs: the encoder reads all in
+some ten minutes on one core (``--keep`` saves the result); learning takes four minutes.
 
-1. Content (`training.content`), in two folds, so that the curves see log-odds of changes that it
-did not learn from. Words of the PPDB sample, without context, are its second task. 2. The curves,
-piecewise linear with rises that are not negative, by logistic regression; each kind of judgements
-has an intercept of its own, since people who grade sentences and people who grade substitutes do
-not mean the same by "acceptable". 3. The intercept, with a slope at most 1, on what rules do:
-substitutes as a thesaurus gives them (one in eight is acceptable), with accepted and spoiled
-rewrites at the same rate. 4. The cheap curves likewise, without what the encoder sees, then moved
-until they reject at τ one in a hundred of what the full ones accept. 5. What readers accept of each
-change beyond that (`training.readings`), into ``readings.json``. 6. The curves of whole sentences,
-on graded sentences and made substitutions alone, into ``sentence_meaning.json``.
+1. Content (`training.content`) is learned in two folds, so that the curves see log-odds of changes
+that it did not learn from. Words of the PPDB sample, without context, are its second task. 2. The
+curves are fitted by logistic regression: piecewise linear and monotonic. Each kind of
+judgements has an intercept of its own, since people who grade sentences and people who grade
+substitutes do not mean the same by "acceptable". 3. The intercept, with a slope of at most 1, is
+fitted on what rules do: substitutes from a thesaurus (one in eight is acceptable), with accepted
+and spoiled rewrites at the same rate. 4. The cheap curves are fitted likewise, without what the
+encoder sees, then moved until they reject one in a hundred of what the full ones accept at τ.
+5. What readers accept of each change beyond the evidence (`training.readings`) goes into
+``readings.json``. 6. The curves of whole sentences are fitted on graded sentences and made
+substitutions alone, for ``sentence_meaning.json``.
 """
 
 from __future__ import annotations
@@ -97,29 +98,29 @@ from training.weight_files import content_bytes
 
 FOLDS = 2
 _ALL_EVIDENCE = "all-evidence.npz"
-#: Before the name of a set that the shipped content sees, and not one that learned from others.
+#: Marks a set as seen by the shipped content, not by one that learned from the other folds.
 SHIPPED = "shipped "
-#: Of 415 mined rewrites 9% were accepted (7% to 12%): the upper end, since most of the others are
-#: junk that no rule proposes twice.
+#: Of 415 mined rewrites 9% were accepted (7% to 12%). This is the upper end, since most of the
+#: others are junk that no rule proposes twice.
 BASE_RATE = 1 / 8
 _WORD = re.compile(r"[^\W\d_]+|\d+|[^\w\s]")
-#: Evidence that is weighed where few words of whole sentences differ.
+#: The evidence that counts where whole sentences differ in few words.
 ABOUT_FEW = (
     "sentence", "sentence as it is", "another word", "other content", "unlike content",
     "content words exchanged", "words moved", "negation", "opposite", "other thing of its kind",
     "number", "number replaced",
 )  # fmt: skip
-#: And where many do.
+#: The evidence that counts where they differ in many.
 ABOUT_MANY = ("sentence", "share of words changed", "negation", "opposite", "number", "name")
 
 
 def part(text: str, count: int, purpose: str) -> int:
-    """A number below ``count`` by the hash of a text."""
+    """A number below ``count``, from the hash of a text."""
     return int.from_bytes(hashlib.sha256(f"{purpose} {text}".encode()).digest()[:4]) % count
 
 
 def show(line: str) -> None:
-    """A line for whoever waits."""
+    """Print a line for whoever waits."""
     sys.stdout.write(f"{line}\n")
     sys.stdout.flush()
 
@@ -136,15 +137,15 @@ def fit_curves(
     helps: Sequence[str] = (),
     penalty: float = 1.0,
 ) -> Curves:
-    """Curves of evidence by logistic regression with rises that are not negative.
+    """Fit monotonic curves of evidence by logistic regression.
 
     Args:
         columns: evidence by name, each (N,).
         shares: (N,) of readers who accept.
-        kinds: (N,) each kind has an intercept of its own; that of kind 0 stays.
+        kinds: (N,) each kind has an intercept of its own; the curves get that of kind 0.
         weights: (N,) what each judgement counts.
-        helps: the names of evidence for a rewrite.
-        penalty: of the squares of the rises.
+        helps: the names of evidence that speaks for a rewrite.
+        penalty: on the squares of the rises.
     """
     names, points, blocks = [], [], []
     for name, values in columns.items():
@@ -159,12 +160,12 @@ def fit_curves(
     rises = sum(block.shape[1] for block in blocks)
     each = weights / weights.mean()
 
-    def loss(found: Floats) -> tuple[float, Floats]:
-        odds = design @ found
+    def loss(weights_now: Floats) -> tuple[float, Floats]:
+        odds = design @ weights_now
         value = each @ (np.logaddexp(0, odds) - shares * odds)
         slope = design.T @ (each * (1 / (1 + np.exp(-odds)) - shares))
-        slope[:rises] += penalty * found[:rises]
-        return float(value + penalty * (found[:rises] ** 2).sum() / 2), slope
+        slope[:rises] += penalty * weights_now[:rises]
+        return float(value + penalty * (weights_now[:rises] ** 2).sum() / 2), slope
 
     bounds = [(0, None)] * rises + [(None, None)] * (design.shape[1] - rises)
     best = minimize(
@@ -187,7 +188,7 @@ def fit_curves(
 
 
 def _knots(values: Floats) -> Floats:
-    """Where a curve may bend: 0 and quantiles of what is above."""
+    """Where a curve may bend: at 0 and at quantiles of the values above it."""
     above = values[values > 1e-9]
     if len(above) < 20:
         return np.zeros(1)
@@ -197,14 +198,14 @@ def _knots(values: Floats) -> Floats:
 
 
 def area(scores: Floats, good: NDArray[np.bool_]) -> float:
-    """Under the ROC curve."""
+    """The area under the ROC curve."""
     ranks = rankdata(scores)
     count = good.sum()
     return float((ranks[good].sum() - count * (count + 1) / 2) / (count * (len(good) - count)))
 
 
 def recall_at(scores: Floats, good: NDArray[np.bool_], precision: float = 0.9) -> float:
-    """The largest recall at a precision, both kinds weighing the same."""
+    """The largest recall at a precision, where both kinds weigh the same."""
     positive, negative = np.sort(scores[good])[::-1], np.sort(scores[~good])
     wrong = 1 - np.searchsorted(negative, positive, side="left") / len(negative)
     right = np.arange(1, len(positive) + 1) / len(positive)
@@ -221,28 +222,28 @@ class Read:
 
     Attributes:
         judgements: N of them.
-        counts: (N,) changes of each.
-        seen: of all changes.
-        angles: likewise, how far they turn the vectors of their windows.
-        replaced: likewise, which replace content words.
+        counts: (N,) how many changes each has.
+        places: what the encoder sees of each change.
+        angles: how far each change turns the vectors of its window.
+        replaced: which changes replace content words.
     """
 
     judgements: list[Judgement]
     counts: NDArray[np.int64]
-    seen: PlaceVectors
+    places: PlaceVectors
     angles: Floats
     replaced: NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Models:
-    """What reads judgements, and where what they read is kept.
+    """The models that read judgements, and where their results are saved.
 
     Attributes:
         encoder: sees changes.
         grammar: knows what English looks like.
         likelihood: estimates how likely rewrites are.
-        keep: a folder.
+        keep: the folder of saved results.
     """
 
     encoder: Encoder
@@ -256,8 +257,8 @@ def read(
 ) -> Read:
     """What the encoder sees of judgements."""
     changes = [changes_of(each.original, each.rewrite) for each in judgements]
-    kept = [(one, some) for one, some in zip(judgements, changes, strict=True) if some]
-    judgements, changes = [one for one, _ in kept], [some for _, some in kept]
+    changed = [(one, some) for one, some in zip(judgements, changes, strict=True) if some]
+    judgements, changes = [one for one, _ in changed], [some for _, some in changed]
     if context:
         places = [
             places_of(one.original, one.rewrite, some)
@@ -274,7 +275,7 @@ def read(
     if not file.exists():
         parts = []
         for begin in range(0, len(flat), 2000):
-            # Half the precision, for less than half the time.
+            # Half the precision takes less than half the time.
             with torch.autocast("cpu", torch.bfloat16):
                 parts.append(models.encoder.encode(flat[begin : begin + 2000]))
             show(f"{name}: read {begin + len(parts[-1].numbers)} of {len(flat)}")
@@ -283,19 +284,19 @@ def read(
         np.savez(content, old=old.astype(np.float16), new=new.astype(np.float16), numbers=numbers)
         write_atomically(file, content.getvalue())
     with np.load(file) as arrays:
-        seen = PlaceVectors(
+        vectors = PlaceVectors(
             *(arrays[each].astype(np.float32) for each in ("old", "new", "numbers"))
         )
     pairs = [(one.original, one.rewrite) for one in judgements]
-    # Phrases without context are words of content for the most part.
+    # Phrases without context mostly consist of content words.
     replaced = replaced_words(pairs, changes) if context else np.ones(len(flat), bool)
-    return Read(judgements, counts, seen, turn_angles(flat, seen), replaced)
+    return Read(judgements, counts, vectors, turn_angles(flat, vectors), replaced)
 
 
 def read_networks(name: str, pairs: Sequence[tuple[str, str]], models: Models) -> dict[str, Floats]:
-    """How English rewrites read, and how likely they are.
+    """How the rewrites read as English, and how likely they are.
 
-    What is kept is kept for this grammar, and for this estimate of likelihood.
+    A saved result holds for one grammar and one estimate of likelihood.
     """
     asked: tuple[tuple[str, Sequence[str], Callable[[Any], Floats]], ...] = (
         (models.grammar.identity, GRAMMAR, models.grammar.evidence),
@@ -321,25 +322,27 @@ def _digest(of: object) -> str:
 
 
 def mined(rewrites: Sequence[JudgedRewrite]) -> list[Judgement]:
-    """Mined rewrites with the share of readings that accept them, in the order of the first ones.
+    """Mined rewrites with the share of readings that accept them, ordered by first reading.
 
-    A change that is reported on anywhere is so everywhere, and of one reading nobody is certain.
+    If one rewrite of a change is in the report, all are. One reading makes nothing certain.
     """
     reported = {one.rule.lower() for one in rewrites if one.part == "report"}
     readings: dict[tuple[str, str], list[JudgedRewrite]] = {}
     for one in rewrites:
         readings.setdefault((one.original, one.rewrite), []).append(one)
-    found = []
+    judgements = []
     for (original, rewrite), some in readings.items():
         share = min(max(sum(one.accepted for one in some) / len(some), 0.05), 0.95)
         change = some[0].rule.lower()
         part_ = "report" if change in reported else "fit"
-        found.append(Judgement(original, rewrite, share, f"mined {some[0].set} {part_}", change))
-    return found
+        judgements.append(
+            Judgement(original, rewrite, share, f"mined {some[0].set} {part_}", change)
+        )
+    return judgements
 
 
 def held_out(judgement: Judgement) -> bool:
-    """Whether a judgement is for the last figures alone."""
+    """Whether a judgement serves only for the final figures."""
     if judgement.source.startswith("mined"):
         return judgement.source.endswith("report")
     parts = 5 if judgement.source == "swords" else 10
@@ -355,21 +358,21 @@ class Weighed:
 
     @property
     def shares(self) -> Floats:
-        """Of readers who accept."""
+        """The share of readers who accept each."""
         return np.array([one.share for one in self.judgements])
 
     @property
     def held_out(self) -> NDArray[np.bool_]:
-        """Which take no part in the fit."""
+        """Which judgements take no part in the fit."""
         return np.array([held_out(one) for one in self.judgements])
 
 
 def weighed(name: str, of: Read, odds: Floats, models: Models) -> Weighed:
     """All evidence about some of the judgements, given the log-odds of all changes.
 
-    Of whole sentences that the judge is not fitted on, grammar is not read; of all graded sentences
-    there is the evidence that curves of whole sentences have beside the judge's, which the judge's
-    curves leave out because other sets do not have it.
+    Grammar is not read for whole sentences that the judge is not fitted on. Graded sentences also
+    get the evidence that only the curves of whole sentences use; the judge's curves leave it out,
+    because other sets do not have it.
     """
     drawn = np.random.default_rng(5).permutation(len(of.judgements))
     rows = np.sort(drawn[: SAMPLED.get(name, len(drawn))])
@@ -378,11 +381,11 @@ def weighed(name: str, of: Read, odds: Floats, models: Models) -> Weighed:
     changes = [changes_of(*pair) for pair in pairs]
     static = [models.encoder.static_numbers(each) for each in changes]
     cheap = np.hstack([surface_evidence(pairs), support_evidence(pairs), np.array(static)])
-    seen = EncodedChanges(odds, of.angles, of.counts, of.replaced, of.seen.numbers)
-    content = content_columns(seen)
+    encoded = EncodedChanges(odds, of.angles, of.counts, of.replaced, of.places.numbers)
+    content = content_columns(encoded)
     if name in GRADED | GRADED_ALONE:
         changes_of_all = [changes_of(one.original, one.rewrite) for one in of.judgements]
-        content.update(sentence_columns(changes_of_all, seen))
+        content.update(sentence_columns(changes_of_all, encoded))
         content[OF_SENTENCES[0]] = numbers_replaced(changes_of_all)
     columns = {
         **{key: cheap[:, at] for at, key in enumerate((*SURFACE, *SUPPORT, *STATIC))},
@@ -394,18 +397,18 @@ def weighed(name: str, of: Read, odds: Floats, models: Models) -> Weighed:
 
 
 def examples_of(reads: Mapping[str, Read], chosen: Mapping[str, NDArray[np.bool_]]) -> Examples:
-    """Changes of chosen judgements that have one change each."""
-    seen, shares, kinds, replaced = [], [], [], []
+    """The changes of chosen judgements that have exactly one change."""
+    places, shares, kinds, replaced = [], [], [], []
     for name, wanted in chosen.items():
         one = reads[name]
         starts = np.cumsum(one.counts) - one.counts
         rows = np.flatnonzero(wanted & (one.counts == 1))
-        seen.append(PlaceVectors(*(each[starts[rows]] for each in one.seen)))
+        places.append(PlaceVectors(*(each[starts[rows]] for each in one.places)))
         shares.append(np.array([one.judgements[row].share for row in rows]))
         kinds.append(np.full(len(rows), LEARNED[name]))
         replaced.append(one.replaced[starts[rows]])
     return Examples(
-        PlaceVectors(*(np.concatenate(each) for each in zip(*seen, strict=True))),
+        PlaceVectors(*(np.concatenate(each) for each in zip(*places, strict=True))),
         np.concatenate(shares),
         np.concatenate(kinds),
         np.concatenate(replaced),
@@ -413,27 +416,27 @@ def examples_of(reads: Mapping[str, Read], chosen: Mapping[str, NDArray[np.bool_
 
 
 def joined(columns: Sequence[Mapping[str, Floats]]) -> dict[str, Floats]:
-    """The columns that several sets have, one after another."""
+    """Concatenate the columns that all of several sets have."""
     shared = [name for name in columns[0] if all(name in each for each in columns)]
     return {name: np.concatenate([each[name] for each in columns]) for name in shared}
 
 
 def odds_of(curves: Curves, columns: Mapping[str, Floats]) -> Floats:
-    """Log-odds, without the limits of chances."""
+    """Log-odds, not clipped as chances are."""
     return curves.intercept - curves.parts(columns).sum(1)
 
 
 def weighed_at(rate: float, good: NDArray[np.bool_]) -> Floats:
-    """What each judgement counts, so that a share of them is good, in all 1."""
+    """Weights that sum to 1 and give the good judgements a total of ``rate``."""
     share = good.mean()
     return np.where(good, rate / share, (1 - rate) / (1 - share)) / len(good)
 
 
 def calibrate(odds: Floats, good: NDArray[np.bool_], weights: Floats) -> tuple[float, float]:
-    """Slope (in 0.2 to 1.5) and intercept that make log-odds calibrated."""
+    """Slope (0.2 to 1.5) and intercept that make log-odds calibrated."""
 
-    def loss(found: Floats) -> float:
-        fitted = found[0] * odds + found[1]
+    def loss(numbers: Floats) -> float:
+        fitted = numbers[0] * odds + numbers[1]
         return float(weights @ (np.logaddexp(0, fitted) - good * fitted) / weights.sum())
 
     slope, intercept = minimize(loss, np.array([1.0, 0.0]), bounds=[(0.2, 1.5), (None, None)]).x
@@ -471,10 +474,10 @@ def fit(
 ) -> tuple[Content, dict[str, Weighed], dict[str, Weighed]]:
     """Content, and all evidence about each set, out of fold where content was learned from it.
 
-    And that of the sets of which readings count elsewhere, as the shipped content sees it.
+    Last, the evidence about the sets of `READ_BEFORE`, as the shipped content sees it.
     """
-    told = Examples(
-        phrases.seen,
+    lessons = Examples(
+        phrases.places,
         np.array([each.share for each in phrases.judgements]),
         np.zeros(len(phrases.judgements), np.int64),
         phrases.replaced,
@@ -486,20 +489,20 @@ def fit(
         name: np.array([part(one.group, folds, "fold") for one in reads[name].judgements])
         for name in LEARNED
     }
-    content = learn_content(examples_of(reads, inside), told, frequencies, seed=0)
-    odds = {name: content.log_odds(each.seen, each.replaced) for name, each in reads.items()}
+    content = learn_content(examples_of(reads, inside), lessons, frequencies, seed=0)
+    odds = {name: content.log_odds(each.places, each.replaced) for name, each in reads.items()}
     all_learned = {name: odds[name].copy() for name in LEARNED}
     for number in range(folds):
         others = {name: inside[name] & (fold[name] != number) for name in LEARNED}
-        learned = learn_content(examples_of(reads, others), told, frequencies, seed=1 + number)
+        learned = learn_content(examples_of(reads, others), lessons, frequencies, seed=1 + number)
         for name in LEARNED:
             some = np.repeat(inside[name] & (fold[name] == number), reads[name].counts)
             odds[name][some] = learned.log_odds(
-                PlaceVectors(*(each[some] for each in reads[name].seen)),
+                PlaceVectors(*(each[some] for each in reads[name].places)),
                 reads[name].replaced[some],
             )
-            # Where 0 lies is each network's own choice, since kinds have intercepts beside it; the
-            # curves know the one that is shipped.
+            # Each network places 0 where it likes, since kinds have intercepts beside it; the
+            # curves know the scale of the shipped one.
             for replaced in (False, True):
                 chosen = some & (reads[name].replaced == replaced)
                 if chosen.any():
@@ -514,22 +517,22 @@ def fit(
     )
 
 
-#: What content is learned from, and the number of its intercept: accepted and spoiled rewrites
-#: have the same.
+#: The sets that content is learned from, each with the number of its intercept; accepted and
+#: spoiled rewrites share one.
 LEARNED = {
     "swords": 0, "rules": 1, "spoiled": 1, "strayed": 1, "phrases": 2, "mined": 3, "STS-B train": 4,
 }  # fmt: skip
 
-#: The sets of which readings count where the same change is elsewhere.
+#: The sets whose readings count wherever the same change occurs.
 READ_BEFORE = ("mined", "rules")
 
-#: How many judgements the curves see, where there are more: reading for grammar takes its time.
+#: How many judgements the curves see of sets that have more: reading for grammar is slow.
 SAMPLED = {
     "swords": 3000, "rules": 1400, "spoiled": 1800, "strayed": 500, "miswritten": 900,
     "phrases": 300,
 }  # fmt: skip
 
-#: What the curves are fitted on: how much each set counts, and the number of its intercept.
+#: The sets that the curves are fitted on: how much each counts, and the number of its intercept.
 FITTED = {
     "swords": (1.0, 0),
     "rules": (0.5, 1),
@@ -540,15 +543,15 @@ FITTED = {
     "STS-B train": (0.1, 2),
     "PAWS half 0": (0.05, 3),
 }
-#: What the curves of whole sentences are fitted on, likewise. Made substitutions have the negations
-#: and opposites that graded sentences hardly have.
+#: The same for the curves of whole sentences. Made substitutions have the negations and opposites
+#: that are rare in graded sentences.
 MEANT = {
     "STS-B train": (0.5, 0),
     f"STS-B train{FURTHER}": (0.05, 0),
     "PAWS half 0": (0.3, 1),
     MADE: (0.2, 2),
 }
-#: What the intercept is fitted on, each at the base rate, and how much that counts.
+#: The sets that the intercept is fitted on, each at the base rate, and how much each counts.
 CALIBRATED = {
     ("swords",): 0.15,
     ("rules", "spoiled", "strayed", "miswritten"): 0.25,
@@ -559,7 +562,7 @@ CALIBRATED = {
 def gathered(
     sets: Mapping[str, Weighed], weights: Mapping[str, tuple[float, int]]
 ) -> tuple[dict[str, Floats], Floats, NDArray[np.int64], Floats, list[Judgement]]:
-    """Columns, shares, intercepts, weights and judgements of some sets, as far as they are fitted.
+    """Columns, shares, intercepts, weights and judgements of those parts of sets that are fitted.
 
     Args:
         sets: by name.
@@ -592,19 +595,19 @@ def fit_all(sets: Mapping[str, Weighed]) -> tuple[Curves, Curves]:
     counted = np.zeros(len(good))
     for together, weight in CALIBRATED.items():
         rows = np.isin(names, together)
-        # Refused rewrites that were written to be hard are no sample of what mining gives.
+        # Refused rewrites that were written to be hard do not represent what mining gives.
         rows &= good | ~np.array(["enriched" in one or "hard" in one for one in sources])
         counted[rows] = weight * weighed_at(BASE_RATE, good[rows])
     full = scaled(full, *calibrate(odds_of(full, evidence), good, counted))
     accepted = good & (odds_of(full, evidence) >= 0)
-    # Generous: of what the full curves rightly accept it may lose one in a hundred.
+    # The cheap curves are generous: they may lose one in a hundred that the full ones accept.
     lost = float(np.quantile(odds_of(cheap, evidence)[accepted], 0.01))
     cheap = scaled(cheap, 1.0, -lost)
     return cheap, full
 
 
 def fit_meaning(sets: Mapping[str, Weighed]) -> tuple[Curves, Curves]:
-    """The curves of whole sentences that differ in few words, and in many, calibrated.
+    """The calibrated curves of whole sentences that differ in few words, and in many.
 
     Args:
         sets: those of `MEANT`, by name.
@@ -612,10 +615,10 @@ def fit_meaning(sets: Mapping[str, Weighed]) -> tuple[Curves, Curves]:
     evidence, same, kinds, weights, judgements = gathered(sets, MEANT)
     sources = np.array([one.source for one in judgements])
     words = evidence["words changed"]
-    found = []
+    calibrated = []
     for about, rows in (
         (ABOUT_FEW, words <= FEW),
-        # The other sets have hardly any such pairs.
+        # Only these two have more than a few such pairs.
         (ABOUT_MANY, (words > FEW) & np.isin(sources, ("STS-B train", f"STS-B train{FURTHER}"))),
     ):
         columns = {name: evidence[name][rows] for name in about}
@@ -625,13 +628,13 @@ def fit_meaning(sets: Mapping[str, Weighed]) -> tuple[Curves, Curves]:
             inside = sources[rows] == source
             counted[inside] = weighed_at(0.5, same[rows][inside] >= 0.5)
         slope, intercept = calibrate(odds_of(curves, columns), same[rows] >= 0.5, counted)
-        found.append(scaled(curves, slope, intercept))
-    few, many = found
+        calibrated.append(scaled(curves, slope, intercept))
+    few, many = calibrated
     return few, many
 
 
 def frequencies_of(texts: Iterable[str], folder: Path) -> Any:
-    """float32 (pieces,): the logarithm of 1 + how often each piece of the tokenizer is in texts."""
+    """float32 (pieces,): log(1 + how often each piece of the tokenizer occurs in the texts)."""
     words: Counter[str] = Counter()
     for text in texts:
         words.update(_WORD.findall(text.lower()))
@@ -648,7 +651,7 @@ def figures(name: str, scores: Floats, shares: Floats) -> dict[str, float | int]
     """Area and recall among the judgements that people agree on."""
     clear = (shares >= 0.5) | (shares <= 0.1)
     good = shares >= 0.5
-    found = {
+    entry = {
         "judgements": int(clear.sum()),
         "accepted": int(good[clear].sum()),
         "area": round(area(scores[clear], good[clear]), 3),
@@ -658,8 +661,8 @@ def figures(name: str, scores: Floats, shares: Floats) -> dict[str, float | int]
             float((scores[clear & ~good] >= 0.5).mean()), 3
         ),
     }
-    show(f"{name}: {found}")
-    return found
+    show(f"{name}: {entry}")
+    return entry
 
 
 def scores_of(cheap: Curves, full: Curves, columns: Mapping[str, Floats]) -> Floats:
@@ -668,10 +671,10 @@ def scores_of(cheap: Curves, full: Curves, columns: Mapping[str, Floats]) -> Flo
 
 
 def main() -> None:
-    """Read, learn, write, and say how good it is."""
+    """Read, learn, write, and report how good the result is."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, required=True, help="the folder of the data sets")
-    parser.add_argument("--keep", type=Path, required=True, help="a folder for what was read")
+    parser.add_argument("--keep", type=Path, required=True, help="a folder for what is read")
     parser.add_argument("--out", type=Path, default=Path("sears_dsl/judge/judge.json"))
     parser.add_argument(
         "--meaning", type=Path, default=Path("sears_dsl/meaning/sentence_meaning.json"),
@@ -680,7 +683,7 @@ def main() -> None:
     parser.add_argument("--folds", type=int, default=FOLDS)
     parser.add_argument(
         "--readings", type=Path, nargs="+", default=[FILE, READ], metavar="FILE",
-        help="rewrites of mined rules that were read, in the columns of judged_rewrites.tsv",
+        help="readings of mined rules' rewrites, in the columns of judged_rewrites.tsv",
     )  # fmt: skip
     arguments = parser.parse_args()
     data, keep = arguments.data, arguments.keep
@@ -703,21 +706,21 @@ def main() -> None:
     random.Random(1).shuffle(originals)  # noqa: S311 - a draw, no secret
     swaps = spoiled(originals[:3000], most=14)
     random.Random(2).shuffle(swaps)  # noqa: S311 - a draw, no secret
-    told = phrases(files[1])
+    graded_phrases = phrases(files[1])
     sets = {
         "swords": swords(files[0]),
         "rules": rules,
         "spoiled": swaps[:9000],
         "strayed": strayed(originals[3000:4500]),
         "miswritten": miswritten(originals[1500:2700]),
-        "phrases": in_context(told, [*originals, *english[:9000]], most=1)[:3000],
+        "phrases": in_context(graded_phrases, [*originals, *english[:9000]], most=1)[:3000],
         "mined": mined([one for file in arguments.readings for one in read_judged_rewrites(file)]),
     }  # fmt: skip
     for name, count in (GRADED | GRADED_ALONE).items():
         pairs = load_set(name, pairs=count)
         sets[name] = graded(name, pairs.pairs, pairs.equivalent.tolist())
     reads = {name: read(name, some, models) for name, some in sets.items()}
-    alone = read("ppdb", told, models, context=False)
+    alone = read("ppdb", graded_phrases, models, context=False)
     content, judged, shipped = fit(reads, alone, models, frequencies, folds=arguments.folds)
     keep_sets({**judged, **{SHIPPED + name: each for name, each in shipped.items()}}, keep)
     cheap, full = fit_all(judged)
@@ -740,7 +743,7 @@ def main() -> None:
 
 
 def keep_sets(sets: Mapping[str, Weighed], keep: Path) -> None:
-    """Keep all evidence about judgements for `training.likelihood`."""
+    """Save all evidence about judgements for `training.likelihood`."""
     arrays: dict[str, NDArray[Any]] = {}
     for name, each in sets.items():
         arrays[f"{name}|"] = np.frombuffer(json.dumps(each.judgements).encode(), np.uint8)
@@ -751,7 +754,7 @@ def keep_sets(sets: Mapping[str, Weighed], keep: Path) -> None:
 
 
 def kept_sets(keep: Path) -> dict[str, Weighed]:
-    """What `keep_sets` kept."""
+    """The evidence that `keep_sets` saved."""
     sets: dict[str, Weighed] = {}
     with np.load(keep / _ALL_EVIDENCE, allow_pickle=False) as arrays:
         for title in arrays.files:
@@ -777,10 +780,10 @@ def judge_document(
     """A judge's numbers, with their provenance and figures.
 
     Args:
-        sha256: of what was learned about contents.
+        sha256: the hash of what was learned about contents.
         files: the SHA-256 of each file of judgements.
     """
-    found: dict[str, Any] = {}
+    figures_by_set: dict[str, Any] = {}
     for name, each in judged.items():
         for label, wanted in (("fitted or out of fold", False), ("held out", True)):
             some = each.held_out == wanted
@@ -788,7 +791,9 @@ def judge_document(
             if name in ("swords", "mined") and 10 < good.sum() < len(good):
                 columns = {key: values[some] for key, values in each.columns.items()}
                 title = f"{name}, {label}"
-                found[title] = figures(title, scores_of(cheap, full, columns), each.shares[some])
+                figures_by_set[title] = figures(
+                    title, scores_of(cheap, full, columns), each.shares[some]
+                )
         if name in GRADED:
             show(
                 f"{name}: area {area(scores_of(cheap, full, each.columns), each.shares >= 0.5):.3f}"
@@ -804,7 +809,7 @@ def judge_document(
             "models": models,
             "sets": dict(files),
             "judgements": {name: len(each.judgements) for name, each in judged.items()},
-            "figures": found,
+            "figures": figures_by_set,
         },
         "cheap": described(cheap),
         "full": described(full),
@@ -819,7 +824,7 @@ def write_readings(
     *,
     out: Path,
 ) -> None:
-    """What readers accept of each change beyond the evidence."""
+    """Write what readers accept of each change beyond the evidence."""
     out_of_fold, as_shipped = (
         np.concatenate([scores_of(cheap, full, some[name].columns) for name in READ_BEFORE])
         for some in (judged, shipped)
@@ -833,18 +838,18 @@ def write_readings(
 
 
 def write_meaning(content: Content, sets: Mapping[str, Weighed], *, out: Path) -> None:
-    """The curves of whole sentences, with their provenance and figures."""
+    """Write the curves of whole sentences, with their provenance and figures."""
     few, many = fit_meaning(sets)
-    found = {}
+    figures_by_set = {}
     for name in ("STS-B dev", "PAWS half 1", "QQP", "SICK trial"):
         each = sets[name]
         scores = chances(few, many, each.columns)
-        found[name] = {
+        figures_by_set[name] = {
             "pairs": len(scores),
             "equivalent": int((each.shares >= 0.5).sum()),
             "area": round(area(scores, each.shares >= 0.5), 3),
         }
-        show(f"whole sentences, {name}: {found[name]}")
+        show(f"whole sentences, {name}: {figures_by_set[name]}")
     document = {
         "version": MEANING_VERSION,
         "tau": 0.5,
@@ -856,7 +861,7 @@ def write_meaning(content: Content, sets: Mapping[str, Weighed], *, out: Path) -
             "models": "all-MiniLM-L6-v2",
             "sets": {name: _digest(sets[name].judgements) for name in MEANT},
             "judgements": {name: len(sets[name].judgements) for name in MEANT},
-            "figures": found,
+            "figures": figures_by_set,
         },
         "few": described(few),
         "many": described(many),
@@ -864,13 +869,13 @@ def write_meaning(content: Content, sets: Mapping[str, Weighed], *, out: Path) -
     write_atomically(out, (json.dumps(document, indent=1) + "\n").encode())
 
 
-#: Pairs of sentences and how many are read; those that are not fitted are for figures alone.
+#: How many pairs of sentences are read of each set; those not fitted serve for figures alone.
 GRADED = {
     "STS-B train": 2000, "PAWS half 0": 500, "STS-B dev": 400, "PAWS half 1": 250, "QQP": 300,
     "SICK trial": 300,
 }  # fmt: skip
 
-#: Pairs of sentences that the judge is not fitted on, only the curves of whole sentences.
+#: Sets of sentence pairs on which only the curves of whole sentences are fitted, not the judge.
 GRADED_ALONE = {f"STS-B train{FURTHER}": 1200, MADE: 700}
 
 if __name__ == "__main__":

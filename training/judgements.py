@@ -1,18 +1,18 @@
 """What the judge learns from: rewrites with the share of readers who accept them.
 
 In: files of judgements, and plain English. Out: `Judgement`s. Always holds: the same files and seed
-give the same judgements; ``group`` names what must not be on both sides of a split (a target of
-SWORDS, a rule, a swap, a pair). Costs half a minute, most of it the shipped rules on the texts.
+give the same judgements. ``group`` (a target of SWORDS, a rule, a swap, a pair) names what must
+stay on one side of a split. Costs half a minute, most of it for the shipped rules.
 
-- SWORDS (CC BY 3.0): substitutes for a word in its context, judged by three or ten people each. The
-  substitutes are lemmas there; they are put in in the form of the word that they replace.
+- SWORDS (CC BY 3.0): substitutes for a word in its context, each judged by three or ten people. It
+  lists lemmas; here they take the form of the word that they replace.
 - The PPDB sample (CC BY 3.0): pairs of phrases with grades from 1 to 5, without context.
 - STS-B (CC BY-SA) and one half of PAWS: pairs of sentences that differ in 1 to 4 words.
-- Shipped rules on plain English: people read at least 50 rewrites of each rule and kept those with
-at most 2 bad ones in 50; 2 in 50 are what these judgements get wrong at most.
-- Swaps that spoil a sentence, on the same English: another meaning (antonyms, negation, tense,
-person, degree, quantity) or broken grammar (number, forms of verbs, words left out, doubled or
-exchanged, *willn't*). Nobody read these; a few of them are acceptable by chance.
+- Shipped rules on plain English: people read at least 50 rewrites of each rule and kept the rules
+with at most 2 bad ones in 50, so at most 2 in 50 of these judgements are wrong.
+- Swaps that spoil a sentence, on the same English: they change the meaning (antonyms, negation,
+tense, person, degree, quantity) or break the grammar (number, forms of verbs, words left out,
+doubled or exchanged, *willn't*). Nobody read these; a few of them are acceptable by chance.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ __all__ = [
 ]
 
 _SEED = 7
-# Rulesets that no reader was meant to accept: as printed, refused, slips of typing, other labels.
+# Rulesets that readers need not accept: as printed, refused, typing slips, rules that flip labels.
 _NOT_ACCEPTED = ("paper", "rejected", "noise", "phenomena")
 _WORDS = (5, 30)
 
@@ -66,7 +66,7 @@ class Judgement(NamedTuple):
 
 
 def swords(file: Path) -> list[Judgement]:
-    """The substitutes of SWORDS in the sentences that hold their targets."""
+    """The substitutes of SWORDS, each in the sentence of its target."""
     content = json.loads(gzip.decompress(file.read_bytes()))
     substitutes = defaultdict(list)
     for key, each in content["substitutes"].items():
@@ -74,7 +74,7 @@ def swords(file: Path) -> list[Judgement]:
         share = sum(label == "TRUE" for label in labels) / len(labels)
         substitutes[each["target_id"]].append((re.sub(r"\s+", " ", each["substitute"]), share))
     tagger = FastTagger()
-    found = []
+    judgements = []
     for key, target in content["targets"].items():
         text = re.sub(r"\s", " ", content["contexts"][target["context_id"]]["context"])
         start = target["offset"]
@@ -93,12 +93,12 @@ def swords(file: Path) -> list[Judgement]:
                 new = new[:1].upper() + new[1:]
             rewrite = with_article(left, new) + new + right
             if rewrite != left + word + right:
-                found.append(Judgement(left + word + right, rewrite, share, "swords", key))
-    return found
+                judgements.append(Judgement(left + word + right, rewrite, share, "swords", key))
+    return judgements
 
 
 def _in_form(substitute: str, word: str, lemma: str, kind: str, tag: str) -> str:
-    """A substitute in the form of the word; of several words the one that is inflected."""
+    """A substitute in the form of the word it replaces; of several words one is inflected."""
     if word.lower() == lemma.lower():
         return substitute
     words = substitute.split(" ")
@@ -112,26 +112,26 @@ def _in_form(substitute: str, word: str, lemma: str, kind: str, tag: str) -> str
 
 
 def with_article(left: str, word: str) -> str:
-    """The words before with the article that the new word wants."""
-    found = re.search(r"\b(an?)(?=\s+$)", left, re.IGNORECASE)
-    if not found:
+    """``left`` with its final article, if any, changed to fit the new word."""
+    article_before = re.search(r"\b(an?)(?=\s+$)", left, re.IGNORECASE)
+    if not article_before:
         return left
-    article = found[1][0] + ("n" if word[:1].lower() in "aeiou" else "")
-    return left[: found.start()] + article + left[found.end() :]
+    article = article_before[1][0] + ("n" if word[:1].lower() in "aeiou" else "")
+    return left[: article_before.start()] + article + left[article_before.end() :]
 
 
 def phrases(file: Path) -> list[Judgement]:
     """The phrase pairs of the PPDB sample; grades 1.5 to 4.5 become shares 0 to 1."""
-    found = []
+    judgements = []
     for line in file.read_text("utf-8").splitlines():
         grade, _, old, new, _ = line.split("\t")
         share = min(max((float(grade) - 1.5) / 3, 0.0), 1.0)
-        found.append(Judgement(old, new, share, "ppdb", f"{old} {new}"))
-    return found
+        judgements.append(Judgement(old, new, share, "ppdb", f"{old} {new}"))
+    return judgements
 
 
 def graded(name: str, pairs: Iterable[tuple[str, str]], same: Iterable[bool]) -> list[Judgement]:
-    """Pairs of sentences that people call the same or not."""
+    """Pairs of sentences that people call the same or different."""
     return [
         Judgement(*pair, float(label), name, " ".join(pair))
         for pair, label in zip(pairs, same, strict=True)
@@ -139,14 +139,14 @@ def graded(name: str, pairs: Iterable[tuple[str, str]], same: Iterable[bool]) ->
 
 
 def in_context(grades: Sequence[Judgement], texts: Sequence[str], *, most: int) -> list[Judgement]:
-    """Phrase pairs of one to three words put into sentences that have one of the two phrases."""
+    """Phrase pairs of one to three words, put into sentences that contain one of the phrases."""
     places: dict[str, list[str]] = defaultdict(list)
     for text in texts:
         words = re.findall(r"[\w']+", text)
         for count in (1, 2, 3):
             for at in range(len(words) - count + 1):
                 places[" ".join(words[at : at + count])].append(text)
-    found = []
+    judgements = []
     generator = random.Random(_SEED)  # noqa: S311 - a draw, no secret
     for each in grades:
         pair = [each.original, each.rewrite]
@@ -159,15 +159,15 @@ def in_context(grades: Sequence[Judgement], texts: Sequence[str], *, most: int) 
             if start:
                 left = with_article(text[: start.start()], new)
                 rewrite = left + new + text[start.end() :]
-                found.append(Judgement(text, rewrite, each.share * 0.8, "phrases", each.group))
-    generator.shuffle(found)
-    return found
+                judgements.append(Judgement(text, rewrite, each.share * 0.8, "phrases", each.group))
+    generator.shuffle(judgements)
+    return judgements
 
 
 def plain_english(books: Path, squad: Path, treebank: Path, *, count: int | None) -> list[str]:
-    """Books (all but the last tenth), paragraphs, questions, web texts, a sentence each.
+    """Sentences from books (all but the last tenth), paragraphs, questions and web texts.
 
-    With a count so many of 5 to 30 words, as many of each kind.
+    With a count, only so many sentences of 5 to 30 words, equally many of each kind.
     """
     lines = books.read_text("utf-8").splitlines()
     kinds = [lines[: len(lines) * 9 // 10], [], [], []]
@@ -187,8 +187,8 @@ def plain_english(books: Path, squad: Path, treebank: Path, *, count: int | None
 
 
 def ruled(texts: Sequence[str], *, most: int) -> list[Judgement]:
-    """Rewrites of shipped rules, so many of each rule at most."""
-    found = []
+    """Rewrites by shipped rules, at most ``most`` of each rule."""
+    judgements = []
     for name, file in shipped_rulesets().items():
         if name.split("/")[0] in _NOT_ACCEPTED:
             continue
@@ -198,14 +198,14 @@ def ruled(texts: Sequence[str], *, most: int) -> list[Judgement]:
             counts[rule] += 1
             if counts[rule] <= most:
                 pair = record["original"], record["rewritten"]
-                found.append(Judgement(*pair, 0.96, "rules", f"{name} {rule}"))
-    return found
+                judgements.append(Judgement(*pair, 0.96, "rules", f"{name} {rule}"))
+    return judgements
 
 
 def spoiled(texts: Sequence[str], *, most: int) -> list[Judgement]:
-    """Sentences that a swap spoils, so many of each swap at most."""
+    """Sentences that a swap spoils, at most ``most`` of each swap."""
     counts: Counter[str] = Counter()
-    found = []
+    judgements = []
     _MET.clear()
     generator = random.Random(_SEED)  # noqa: S311 - a draw, no secret
     for text, row in zip(texts, _rows(texts), strict=True):
@@ -219,18 +219,18 @@ def spoiled(texts: Sequence[str], *, most: int) -> list[Judgement]:
         for group, rewrite in options[:6]:
             counts[group] += 1
             if counts[group] <= most:
-                found.append(Judgement(text, rewrite, 0.02, "spoiled", group))
-    return found
+                judgements.append(Judgement(text, rewrite, 0.02, "spoiled", group))
+    return judgements
 
 
 def strayed(texts: Sequence[str]) -> list[Judgement]:
-    """Sentences into which a word of another one strays, as the beam of a model adds it.
+    """Sentences with a stray word from another one, as a model's beam may add it.
 
-    It is put in anywhere, in a third of them at the end; sometimes it takes the place of a word.
+    A third of the time the word comes at the end, else anywhere; sometimes it replaces a word.
     """
     generator = random.Random(_SEED)  # noqa: S311 - a draw, no secret
     words = [token.text for row in _rows(texts) for token in row]
-    found = []
+    judgements = []
     for text, row in zip(texts, _rows(texts), strict=True):
         word = generator.choice(words)
         token = row[-1] if generator.random() < 1 / 3 else generator.choice(row)
@@ -238,14 +238,14 @@ def strayed(texts: Sequence[str]) -> list[Judgement]:
         start, end = (token.start, token.end) if replaced else (token.end, token.end)
         rewrite = f"{text[:start]}{'' if replaced else ' '}{word}{text[end:]}"
         if word.lower() != token.text.lower():
-            found.append(Judgement(text, rewrite, 0.02, "strayed", text))
-    return found
+            judgements.append(Judgement(text, rewrite, 0.02, "strayed", text))
+    return judgements
 
 
 def miswritten(texts: Sequence[str]) -> list[Judgement]:
-    """Sentences with a wrong capital, a mark lost or put in, or a possessive taken for *is*."""
+    """Sentences with a wrong capital, a missing or extra mark, or *is* for a possessive."""
     generator = random.Random(_SEED + 1)  # noqa: S311 - a draw, no secret
-    found = []
+    judgements = []
     for text, row in zip(texts, _rows(texts), strict=True):
         words = [t for t in row if t.text.isalpha() and t.text not in ("I", "i")]
         marks = [t for t in row if not t.text[0].isalnum() and t.text not in ("'s", "n't", "'")]
@@ -271,8 +271,10 @@ def miswritten(texts: Sequence[str]) -> list[Judgement]:
             options = [("possessive", f"{text[: token.start]} is{text[token.end :]}")]
         for group, rewrite in generator.sample(options, min(2, len(options))):
             if rewrite != text:
-                found.append(Judgement(text, rewrite, 0.04, "miswritten", f"{group} {text[:20]}"))
-    return found
+                judgements.append(
+                    Judgement(text, rewrite, 0.04, "miswritten", f"{group} {text[:20]}")
+                )
+    return judgements
 
 
 def _rows(texts: Sequence[str]) -> Iterator[list[Token]]:
@@ -282,7 +284,7 @@ def _rows(texts: Sequence[str]) -> Iterator[list[Token]]:
 
 Swapped = Iterator[tuple[str, str]]
 
-#: What is never a good exchange in place of the other, both ways where there are two arrows.
+#: Exchanges that are never good, both ways where there are two arrows.
 _EXCHANGES = [
     "is=was",
     "are=were",
@@ -580,7 +582,7 @@ def _doubled(text: str, row: list[Token], generator: random.Random) -> Swapped:
 
 
 def _another(text: str, row: list[Token], generator: random.Random) -> Swapped:
-    """A word of the same kind that this generator met last: as a random substitute."""
+    """The word of the same kind that this generator met last, as a random substitute."""
     places = [
         t
         for t in row

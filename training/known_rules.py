@@ -1,20 +1,21 @@
-"""What readers said of the rewrites of shipped rules: which of them a search may begin with.
+"""What readers said of the rewrites of shipped rules, so that a search can begin with good ones.
 
     python -m training.known_rules
 
-In: the sheets that two readers read (``benchmarks/discovery_quality_sheet.tsv``), the rewrites that
-one read (``benchmarks/read_changes.tsv``), the shipped rules. Out: ``rulesets/readers.json``: of
-each rule that was read how many rewrites, how many of them readers accept, and the chance that they
-accept nine of ten everywhere; the same chance of rules that nobody read. Always holds: a rule is
-known by its id and its text, so that readings of what it was before do not count for what it is.
+In: the sheets that two readers filled in (``benchmarks/discovery_quality_sheet.tsv``), the rewrites
+that one reader judged (``benchmarks/read_changes.tsv``), the shipped rules. Out:
+``rulesets/readers.json``: for each rule that was read, how many rewrites were read, how many of
+them were accepted, and the chance that readers accept nine of ten everywhere; and that chance for
+rules that nobody read. Always holds: a rule is identified by its id and its text, so that readings
+of an earlier version do not count for the present one.
 
     share of a rule ~ w Beta(a, b) + (1 - w) Beta(1, 1),   accepted ~ Binomial(read, share)
 
-a, b and w are those of the largest likelihood, for rules about tone (`TONE`) and for all others;
-the even part is for rules that are unlike the rest, so that many good ones do not speak for one
-that readers refuse. A rewrite that two have read is accepted if both accept it. Careless rules
-count: they have their tag from such readings. Bias: rules were read since a search had found them,
-so those that flip models are read most.
+a, b and w maximize the likelihood, once for rules about tone (`TONE`) and once for all others. The
+uniform part stands for rules unlike the rest, so that many good rules do not speak for one that
+readers refuse. A rewrite that two have read is accepted if both accept it. Careless rules count,
+since such readings gave them their tag. Bias: rules were read because a search had proposed them,
+so those that flip models were read most.
 """
 
 from __future__ import annotations
@@ -50,14 +51,14 @@ SHARE = 0.9
 
 
 class Count(NamedTuple):
-    """Rewrites of a rule that were read, and those that were accepted."""
+    """How many rewrites of a rule were read, and how many of them were accepted."""
 
     read: int
     accepted: int
 
 
 def readings_of_rules(texts: Iterable[str]) -> dict[str, Count]:
-    """How many rewrites of rules, given as they are printed, were read and accepted."""
+    """Count the read and accepted rewrites of rules, given as they are printed."""
     verdicts: dict[str, list[bool]] = {text: [] for text in texts}
     for rule, accepted in [*_of_sheet(), *_of_changes()]:
         if rule in verdicts:
@@ -78,7 +79,7 @@ def _of_changes() -> Iterator[tuple[str, bool]]:
 
 
 class Prior(NamedTuple):
-    """What is believed of a rule that nobody read: w, a and b."""
+    """The belief about a rule that nobody read: w, a and b."""
 
     weight: float
     a: float
@@ -86,7 +87,7 @@ class Prior(NamedTuple):
 
 
 def fit(counts: Iterable[Count]) -> Prior:
-    """The prior of the largest likelihood.
+    """The prior with the largest likelihood.
 
     Example:
         >>> prior = fit([Count(20, 20), Count(20, 19), Count(30, 29), Count(20, 2)])
@@ -123,7 +124,7 @@ def chance(count: Count, prior: Prior) -> float:
 
 
 def readers_file(rules: Mapping[str, Rule]) -> dict[str, Any]:
-    """What ``readers.json`` holds, of rules by their ids."""
+    """The content of ``readers.json`` for rules by their ids."""
     printed = {name: print_rule(rule) for name, rule in rules.items()}
     counts = readings_of_rules(printed.values())
     read: dict[bool, dict[str, Count]] = defaultdict(dict)

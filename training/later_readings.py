@@ -3,11 +3,11 @@
     python -m training.later_readings [--scorer judge-lm]
 
 In: the rewrites that were read (``benchmarks/read_changes.tsv``, ``judged_rewrites.tsv``), the
-shipped judge and its ``readings.json``, or ``readings_lm.json``. Out: that file with the posterior
-of u of each change that has been read more often than it says, beyond what the shipped judge says
-of its rewrites; effects under a name that `change_name` does not give any more are left. Always
-holds: a, b, σ and the figures stay those of the fit (`training.readings`), and so does every other
-change. Costs some minutes for five thousand readings.
+shipped judge and its ``readings.json``, or ``readings_lm.json``. Out: that file, updated: each
+change that was read more often than it says gets the posterior of u beyond what the shipped judge
+says of its rewrites, and effects under a name that `change_name` no longer gives are dropped.
+Always holds: a, b, σ and the figures of the fit (`training.readings`) stay as they are, and so do
+all other changes. Costs some minutes for five thousand readings.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ SHIPPED = {
 
 
 def _has_another_name(name: str) -> bool:
-    """Whether it is the name of no change, or of one that has words in common at an end."""
+    """Whether no change has this name, or its two sides share words at an end."""
     old, _, new = f" {name} ".partition(" -> ")
     sides = Change(tuple(old.split()), tuple(new.split()), 0, 0, 0, 0)
     return sides.old == sides.new or change_name(sides) != name
 
 
 def main() -> None:
-    """Add readings to those that the judge knows."""
+    """Add new readings to those that the judge knows."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--scorer", choices=SHIPPED, default="judge")
     scorer = parser.parse_args().scorer

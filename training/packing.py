@@ -1,8 +1,8 @@
-"""From learned weights to a small file: rounded to a byte, small ones dropped.
+"""Learned weights → a small file: weights are rounded to a byte, and small ones dropped.
 
-In: `Learned`. Out: `StoredWeights`. Always holds: a weight that is kept differs from the learned
-one by half a unit at most, unless it lies beyond 127 units and is cut there; weights under the
-threshold are dropped, which changes no score by more than the threshold each. Costs a second.
+In: `Learned`. Out: `StoredWeights`. Always holds: a stored weight differs from the learned one by
+at most half a unit, unless it lies beyond 127 units and is cut there. Weights under the threshold
+are dropped, each of which changes a score by at most the threshold. Costs a second.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ def pack(
     about: Mapping[str, Any],
     coarse: CoarseTable,
 ) -> StoredWeights:
-    """Round and drop.
+    """Round weights and drop small ones.
 
     Args:
-        learned: weights.
+        learned: the weights.
         unit: what one step of a stored weight stands for.
-        least: weights below are dropped.
-        about: what the file says of itself.
-        coarse: from fine tags to coarse ones.
+        least: smaller weights are dropped.
+        about: what the file says about itself.
+        coarse: maps fine tags to coarse ones.
     """
     hashed = len(learned.row_keys)
     rows, tags, weights = _rounded(learned.weights, unit=unit, least=least)
@@ -62,7 +62,7 @@ def pack(
 
 
 def _rounded(weights: Any, *, unit: float, least: float) -> tuple[Any, Any, Any]:
-    """Row, tag and rounded weight of all that are kept, row by row."""
+    """Row, tag and rounded weight of all weights that stay, row by row."""
     rows, tags, rounded = [], [], []
     # A few rows at a time: there are a million.
     for first in range(0, len(weights), _BLOCK):

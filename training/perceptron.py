@@ -1,13 +1,13 @@
 """Learning: an averaged perceptron, in a kernel.
 
 In: rows of words with tags, a lexicon. Out: weights of features by tag, averaged over all steps.
-Always holds: the same examples and seed give the same weights, bit for bit. Features are those of
-`sears_dsl.tagging.fast.weights`; what happens to a token here happens to it in the tagger.
+Always holds: the same examples and seed give the same weights, bit for bit. The features are those
+of `sears_dsl.tagging.fast.weights`, and a token is treated here as the tagger treats it.
 
-For each token the tag with the highest score is compared with the right one; unless the right one
-leads by a margin, its weights grow and the rival's fall. The tags before a token are those that
-were found, not the right ones, so that the tagger learns to live with its own mistakes.
-Costs three seconds for a million tokens and pass, and 600 bytes of memory for a feature.
+The tag with the highest score is compared with the right one. Unless the right one leads by a
+margin, its weights grow and its rival's fall. The tags before a token are the predicted ones, not
+the right ones, so that the tagger learns to live with its own mistakes. Costs three seconds for a
+million tokens and pass, and 600 bytes of memory for a feature.
 """
 
 from __future__ import annotations
@@ -52,14 +52,14 @@ _SEEN_HASHED = 3
 
 
 class Examples(NamedTuple):
-    """Rows to learn from, in arrays.
+    """Rows to learn from, as arrays.
 
     Attributes:
         texts: the distinct words.
         row_offsets: int64 (rows + 1,).
         words: int32 (tokens,): numbers of words.
-        tags: int16 (tokens,): the right tags; -1 where it is not known.
-        emphasis: int32 (rows,): by how much weights move for tokens of a row.
+        tags: int16 (tokens,): the right tags; -1 where unknown.
+        emphasis: int32 (rows,): how far weights move for tokens of a row.
     """
 
     texts: Sequence[str]
@@ -70,12 +70,12 @@ class Examples(NamedTuple):
 
 
 class Learned(NamedTuple):
-    """What came out.
+    """The result of learning.
 
     Attributes:
         lexicon: of the examples.
         row_keys: uint32, sorted: keys of features that are hashed.
-        weights: float32 (rows, TAGS): theirs, then those of the fixed rows as in `Stored`.
+        weights: float32 (rows, TAGS): of these keys, then of the fixed rows as in `Stored`.
     """
 
     lexicon: Lexicon
@@ -83,7 +83,7 @@ class Learned(NamedTuple):
     weights: Any
 
 
-class _Seen(NamedTuple):
+class _Inputs(NamedTuple):
     """What the kernel reads of examples.
 
     Attributes:
@@ -91,14 +91,14 @@ class _Seen(NamedTuple):
         words: int32 (tokens,).
         tags: int16 (tokens,).
         emphasis: int32 (rows,).
-        forms: int32 (words, FORM_KEYS + 1): rows of weights of a word, -1 where it has none.
-        neighbours: int32 (tokens, NEIGHBOUR_KEYS): likewise of a token.
+        forms: int32 (words, FORM_KEYS + 1): rows of weights of a word, or -1.
+        neighbours: int32 (tokens, NEIGHBOUR_KEYS): the same for a token.
         contexts: int32 (tokens,).
         classes: int32 (tokens,).
         casings: uint8 (words,).
         marks: uint8 (words,).
         certain: uint8 (words,).
-        starts: int32: buckets of keys, with the next two.
+        starts: int32: where the buckets of keys begin; for `find`, with the next two.
         keys: int64.
         shift: int64.
         blocks: int64: where each block of rows begins.
@@ -144,22 +144,22 @@ def learn(
     seed: int = 0,
     tell: Callable[[str], None] = lambda line: None,
 ) -> Learned:
-    """Learn weights.
+    """Learn weights from examples.
 
     Args:
-        examples: what from.
+        examples: the rows to learn from.
         passes: how often each row is seen.
         margin: by how much the right tag must lead.
         seed: decides the order of rows.
-        tell: is given a line after each pass.
+        tell: called with a line after each pass.
     """
     keys, casings, marks = describe_words(examples.texts)
     known = examples.tags >= 0
     counts = np.zeros((len(examples.texts), TAGS))
     np.add.at(counts, (examples.words[known], examples.tags[known]), 1.0)
     lexicon = make_lexicon(keys, counts)
-    seen, row_keys = _prepare(examples, lexicon, keys, casings, marks)
-    rows = int(seen.blocks[-1])
+    features, row_keys = _prepare(examples, lexicon, keys, casings, marks)
+    rows = int(features.blocks[-1])
     tell(f"{len(examples.words):,} tokens, {len(examples.texts):,} words, {rows:,} features")
     weights = np.zeros((rows, TAGS), np.int32)
     moved = np.zeros((rows, TAGS), np.float64)
@@ -167,7 +167,7 @@ def learn(
     step = 1
     for number in range(1, passes + 1):
         order = generator.permutation(len(examples.row_offsets) - 1)
-        step, wrong, asked = _pass(order, seen, weights, moved, step, margin)
+        step, wrong, asked = _pass(order, features, weights, moved, step, margin)
         tell(f"pass {number}: {wrong / asked:.2%} wrong")
     averaged = np.empty((rows, TAGS), np.float32)
     for first in range(0, rows, 1 << 16):
@@ -201,7 +201,7 @@ def _describe_all(  # noqa: PLR0917 - arrays, in the order in which they are mad
 
 def _prepare(
     examples: Examples, lexicon: Lexicon, keys: Any, casings: Any, marks: Any
-) -> tuple[_Seen, Any]:
+) -> tuple[_Inputs, Any]:
     """Arrays for the kernel, and the keys of features that get weights."""
     word_contexts, certain = _contexts_of(keys, lexicon)
     word_classes = lexicon.context_classes[word_contexts].astype(np.int32)
@@ -236,7 +236,7 @@ def _prepare(
         CASING_PAIRS,
         CASING_TRIPLES,
     ]
-    seen = _Seen(
+    features = _Inputs(
         row_offsets=examples.row_offsets,
         words=examples.words,
         tags=examples.tags,
@@ -253,7 +253,7 @@ def _prepare(
         shift=shift,
         blocks=np.cumsum(sizes).astype(np.int64),
     )
-    return seen, row_keys.astype(np.uint32)
+    return features, row_keys.astype(np.uint32)
 
 
 def _contexts_of(keys: Any, lexicon: Lexicon) -> tuple[Any, Any]:
@@ -262,14 +262,14 @@ def _contexts_of(keys: Any, lexicon: Lexicon) -> tuple[Any, Any]:
     for column in range(FORM_KEYS, FORM_KEYS + LOOKUPS):
         at = places_of(lexicon.keys, keys[:, column])
         entries = np.where((entries < 0) & (keys[:, column] != 0), at, entries)
-    # What the lexicon does not have is at its end, place -1.
+    # Unknown words point at the last entry, place -1.
     contexts = np.append(lexicon.contexts, 0)[entries].astype(np.int32)
     certain = np.append(lexicon.certain, UNCERTAIN)[entries].astype(np.uint8)
     return contexts, certain
 
 
 def _common(keys: Any, counts: Any, least: int) -> Any:
-    """The keys that were seen often enough."""
+    """The keys that occur often enough."""
     if counts is None:
         distinct, sums = np.unique(keys, return_counts=True)
     else:
@@ -282,7 +282,7 @@ def _common(keys: Any, counts: Any, least: int) -> Any:
 def _token_keys(  # noqa: PLR0917 - arrays, in the order in which they are made
     row_offsets: Any, contexts: Any, classes: Any, tags: Any, neighbours: Any, by_tags: Any
 ) -> None:
-    """The keys of every token, as if the right tags had been found."""
+    """The keys of every token, as if the right tags had been predicted."""
     for row in range(row_offsets.shape[0] - 1):
         start = row_offsets[row]
         end = row_offsets[row + 1]
@@ -296,46 +296,46 @@ def _token_keys(  # noqa: PLR0917 - arrays, in the order in which they are made
 
 
 @kernel
-def _pass(order: Any, seen: _Seen, weights: Any, moved: Any, step: Any, margin: Any) -> Any:  # noqa: PLR0915, PLR0917
-    """See every row once; gives back the step, and how many tokens were wrong, of how many."""
+def _pass(order: Any, inputs: _Inputs, weights: Any, moved: Any, step: Any, margin: Any) -> Any:  # noqa: PLR0915, PLR0917
+    """Learn from every row once; returns the step, and how many tokens of how many were wrong."""
     features = np.zeros(FORM_KEYS + NEIGHBOUR_KEYS + TAG_KEYS + 2 * SIDES + 6, np.int64)
     by_tags = np.zeros(TAG_KEYS, np.int64)
     scores = np.zeros(TAGS, np.int64)
     around = np.zeros(SIDES, np.int64)
-    blocks = seen.blocks
+    blocks = inputs.blocks
     wrong = 0
     asked = 0
     for row in order:
-        start = seen.row_offsets[row]
-        end = seen.row_offsets[row + 1]
-        casing_of_row = row_casing(seen.casings, seen.words, start, end)
+        start = inputs.row_offsets[row]
+        end = inputs.row_offsets[row + 1]
+        casing_of_row = row_casing(inputs.casings, inputs.words, start, end)
         before = np.int64(NO_TAG)
         second = np.int64(NO_TAG)
         mark_before = np.int64(0)
         quotes = np.int64(0)
         for place in range(start, end):
-            word = seen.words[place]
-            here = np.int64(seen.marks[word])
+            word = inputs.words[place]
+            here = np.int64(inputs.marks[word])
             half = np.int64(0)
             if here >= 4:
                 quotes += 1
                 half = np.int64(2) - (quotes & 1)
                 here -= 4
-            best = np.int64(seen.certain[word])
+            best = np.int64(inputs.certain[word])
             step += 1
             if best == UNCERTAIN:
                 count = 0
                 for index in range(FORM_KEYS + 1):
-                    if seen.forms[word, index] >= 0:
-                        features[count] = seen.forms[word, index]
+                    if inputs.forms[word, index] >= 0:
+                        features[count] = inputs.forms[word, index]
                         count += 1
                 for index in range(NEIGHBOUR_KEYS):
-                    if seen.neighbours[place, index] >= 0:
-                        features[count] = seen.neighbours[place, index]
+                    if inputs.neighbours[place, index] >= 0:
+                        features[count] = inputs.neighbours[place, index]
                         count += 1
-                tag_keys(seen.contexts, seen.classes, place, end, before, second, by_tags)
+                tag_keys(inputs.contexts, inputs.classes, place, end, before, second, by_tags)
                 for index in range(TAG_KEYS):
-                    found = find(by_tags[index], seen.starts, seen.keys, seen.shift)
+                    found = find(by_tags[index], inputs.starts, inputs.keys, inputs.shift)
                     if found >= 0:
                         features[count] = found
                         count += 1
@@ -347,18 +347,18 @@ def _pass(order: Any, seen: _Seen, weights: Any, moved: Any, step: Any, margin: 
                     context = np.int64(BEFORE) if side < 2 else np.int64(AFTER)
                     kind = context
                     if start <= around[side] < end:
-                        context = np.int64(seen.contexts[around[side]])
-                        kind = np.int64(seen.classes[around[side]])
+                        context = np.int64(inputs.contexts[around[side]])
+                        kind = np.int64(inputs.classes[around[side]])
                     features[count] = blocks[0] + context * SIDES + side
                     features[count + 1] = blocks[1] + kind * SIDES + side
                     count += 2
-                casing = np.int64(seen.casings[word])
+                casing = np.int64(inputs.casings[word])
                 left = np.int64(0)
                 right = np.int64(0)
                 if place > start:
-                    left = np.int64(seen.casings[seen.words[place - 1]])
+                    left = np.int64(inputs.casings[inputs.words[place - 1]])
                 if place + 1 < end:
-                    right = np.int64(seen.casings[seen.words[place + 1]])
+                    right = np.int64(inputs.casings[inputs.words[place + 1]])
                 features[count] = blocks[2] + before * (TAGS + 1) + second
                 features[count + 1] = blocks[3] + before
                 features[count + 2] = blocks[4] + second
@@ -376,7 +376,7 @@ def _pass(order: Any, seen: _Seen, weights: Any, moved: Any, step: Any, margin: 
                 for tag in range(1, TAGS):
                     if scores[tag] > scores[best]:
                         best = np.int64(tag)
-                right_tag = np.int64(seen.tags[place])
+                right_tag = np.int64(inputs.tags[place])
                 if right_tag >= 0:
                     asked += 1
                     rival = best
@@ -388,7 +388,7 @@ def _pass(order: Any, seen: _Seen, weights: Any, moved: Any, step: Any, margin: 
                     else:
                         wrong += 1
                     if scores[right_tag] - scores[rival] < margin:
-                        by = seen.emphasis[row]
+                        by = inputs.emphasis[row]
                         for index in range(count):
                             weights[features[index], right_tag] += by
                             weights[features[index], rival] -= by

@@ -1,16 +1,16 @@
 """What readers say of a change of words beyond the evidence: the judge's last step.
 
-In: rewrites that readers judged, with all evidence (`training.judge`), and the curves, which say s,
-the log-odds of each. Out: what ``readings.json`` holds: of each change that was read the posterior
-mean and spread of u, what readers accept beyond s; σ, the spread of u among all changes; and how
-well it predicts readings that took no part, of changes that were read elsewhere, and of changes
-that were not. Always holds: the same judgements give the same numbers; s comes from content that
-did not learn from the change.
+In: rewrites that readers judged, with all evidence (`training.judge`), and the curves, which give
+the log-odds s of each. Out: the content of ``readings.json``: for each change that was read, the
+posterior mean and spread of u, what readers accept beyond s; σ, the spread of u among all changes;
+and how well readings that took no part are predicted, for changes that were read elsewhere and for
+changes that were not. Always holds: the same judgements give the same numbers; s comes from content
+that did not learn from the change.
 
     logit P(accepted) = a s + b + u,   u ~ N(0, σ²) for each change
 
-a, b and σ are those of the largest likelihood, the integral over u taken on a grid. Of changes that
-a first look left out a sample was read; each of it counts for as many as it stands for.
+a, b and σ maximize the likelihood; the integral over u is taken on a grid. Of the changes that a
+first look left out only a sample was read; each of these counts for as many as it stands for.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ from training.judgements import Judgement
 
 _GRID = np.linspace(-8.0, 8.0, 81)
 _LEAST_SPREAD = 0.2
-#: How many changes that a first look left out each one stands for that was read.
+#: How many changes that a first look left out are represented by each one that was read.
 _LEFT_OUT = 47.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Read:
-    """Readings with what the judge says.
+    """Readings with the judge's opinion.
 
     Attributes:
         odds: (N,) s, the judge's log-odds without readings.
-        accepted: (N,) by the reader.
+        accepted: (N,) whether the reader accepted.
         changes: (N,) the number of each one's change.
         names: of the changes.
         weights: (changes,) how many changes each stands for.
@@ -55,7 +55,7 @@ class Read:
     weights: Floats
 
     def at(self, chosen: NDArray[np.bool_]) -> Read:
-        """Some of the readings."""
+        """A selection of the readings."""
         return Read(
             self.odds[chosen], self.accepted[chosen], self.changes[chosen], self.names, self.weights
         )
@@ -70,12 +70,12 @@ class Model:
     spread: float
 
     def log_odds(self, odds: Floats) -> Floats:
-        """Of acceptance where u is 0."""
+        """The log-odds of acceptance where u is 0."""
         return self.slope * odds + self.shift
 
 
 def likelihoods(read: Read, model: Model) -> Floats:
-    """Of the readings of each change for each u of the grid: logarithms, (changes, grid)."""
+    """Log-likelihoods of the readings of each change for each u of the grid, (changes, grid)."""
     odds = model.log_odds(read.odds)[:, None] + _GRID
     each = np.where(read.accepted[:, None], -np.logaddexp(0, -odds), -np.logaddexp(0, odds))
     sums = np.zeros((len(read.names), len(_GRID)))
@@ -84,13 +84,13 @@ def likelihoods(read: Read, model: Model) -> Floats:
 
 
 def prior(spread: float) -> Floats:
-    """Logarithms of the weights of the grid."""
+    """The logarithms of the grid's weights."""
     weights = -(_GRID**2) / (2 * spread**2)
     return np.asarray(weights - np.logaddexp.reduce(weights))
 
 
 def fit(read: Read) -> Model:
-    """The model of the largest likelihood."""
+    """The model with the largest likelihood."""
 
     def loss(numbers: Floats) -> float:
         model = Model(numbers[0], numbers[1], float(np.exp(numbers[2])))
@@ -103,7 +103,7 @@ def fit(read: Read) -> Model:
 
 
 def posteriors(read: Read, model: Model) -> tuple[Floats, Floats]:
-    """Mean and spread of u of each change, each (changes,)."""
+    """Mean and spread of u for each change, each (changes,)."""
     logs = likelihoods(read, model) + prior(model.spread)
     chances = np.exp(logs - np.logaddexp.reduce(logs, axis=1)[:, None])
     mean = chances @ _GRID
@@ -112,10 +112,10 @@ def posteriors(read: Read, model: Model) -> tuple[Floats, Floats]:
 
 
 def held_out_figures(read: Read, *, folds: int = 5) -> dict[str, float]:
-    """How well readings are predicted that took no part.
+    """How well readings that took no part are predicted.
 
-    Changes that were read: from every other reading of the same change. Changes that were not: from
-    the readings of the changes of other folds.
+    For changes that were read: from every other reading of the same change. For changes that were
+    not: from the readings of changes in other folds.
     """
     count = len(read.names)
     even = _rank_in_change(read) % 2 == 0
@@ -149,12 +149,12 @@ def held_out_figures(read: Read, *, folds: int = 5) -> dict[str, float]:
 
 
 def _rank_in_change(read: Read) -> NDArray[np.int64]:
-    """Which reading of its change each is, in the order of the file."""
-    seen: dict[int, int] = defaultdict(int)
+    """Which reading of its change each one is, in file order."""
+    counts: dict[int, int] = defaultdict(int)
     ranks = []
     for change in read.changes.tolist():
-        ranks.append(seen[change])
-        seen[change] += 1
+        ranks.append(counts[change])
+        counts[change] += 1
     return np.array(ranks, np.int64)
 
 
@@ -163,37 +163,37 @@ def _loss(odds: Floats, accepted: NDArray[np.bool_]) -> float:
 
 
 def readings_of(judgements: Sequence[Judgement], chances: Floats) -> Read:
-    """Judgements of rewrites with one change each.
+    """The readings among judgements: rewrites with exactly one change.
 
     Args:
-        judgements: N of mined rewrites, and of shipped rules; whoever wrote one of these has read
-            fifty of its rewrites, here each change has a few of them.
+        judgements: N of mined rewrites and of shipped rules. The author of a shipped rule has read
+            fifty of its rewrites; here each change has a few of them.
         chances: (N,) what the curves say.
     """
     clipped = chances.clip(1e-4, 1 - 1e-4)
     evident = np.log(clipped) - np.log1p(-clipped)
-    kept, names = [], []
+    places, names = [], []
     weight_of: dict[str, float] = {}
     for at, one in enumerate(judgements):
         changes = changes_of(one.original, one.rewrite)
         if len(changes) == 1:
-            kept.append(at)
+            places.append(at)
             names.append(change_name(changes[0]))
             weight_of.setdefault(names[-1], _LEFT_OUT if " left " in one.source else 1.0)
     number = {name: at for at, name in enumerate(weight_of)}
     return Read(
-        evident[kept], np.array([judgements[at].share >= 0.5 for at in kept]),
+        evident[places], np.array([judgements[at].share >= 0.5 for at in places]),
         np.array([number[name] for name in names], np.int64),
         list(number), np.array(list(weight_of.values())),
     )  # fmt: skip
 
 
 def readings_file(read: Read, shipped: Read) -> dict[str, Any]:
-    """What ``readings.json`` holds.
+    """The content of ``readings.json``.
 
     Args:
-        read: with log-odds of content that did not learn from the change: for a, b and σ.
-        shipped: the same with the log-odds of the shipped judge, beyond which u is counted.
+        read: for a, b and σ: log-odds from content that did not learn from the change.
+        shipped: for u: log-odds of the shipped judge.
     """
     model = fit(read)
     mean, spread = posteriors(shipped, model)
@@ -208,7 +208,7 @@ def readings_file(read: Read, shipped: Read) -> dict[str, Any]:
 
 
 def effects_of(read: Read, mean: Floats, spread: Floats) -> dict[str, list[float]]:
-    """Of each change: readings, those that accept it, mean and spread of u."""
+    """For each change: readings, how many accept it, mean and spread of u."""
     number = np.bincount(read.changes, minlength=len(read.names))
     accepted = np.bincount(read.changes[read.accepted], minlength=len(read.names))
     return {

@@ -2,9 +2,9 @@
 
 In: files of plain books (a sentence a line), SQuAD questions with their paragraphs, and the review
 sentences that `demo.reviews` fetches. Out: rows of words with fine tags. Always holds: the same
-files and seed give the same rows. What the model gets wrong for sure is left out: a word without
-letters or digits that it takes for a noun, verb or adjective is no example of one.
-Costs a minute for a million tokens, nearly all of it the model's.
+files and seed give the same rows. Tags that are certainly wrong are left out: a word without
+letters or digits is no example of a noun, verb or adjective. Costs a minute for a million tokens,
+nearly all of it in the model.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from sears_dsl.tagging.tagger import Tagger
 
 __all__ = ["Silver", "SilverSizes", "read_texts", "tag_texts", "tagged"]
 
-#: The last tenth of the books is never read: it is for evaluation.
+#: The share of the books that is read: the last tenth is for evaluation.
 _BOOKS_READ = 0.9
 
 _ROWS_AT_A_TIME = 2000
@@ -35,14 +35,14 @@ _OF_WORDS = frozenset(
 
 
 class SilverSizes(NamedTuple):
-    """How many rows are drawn from each kind of text; paragraphs and reviews are all taken."""
+    """How many rows are drawn from each kind of text; all paragraphs and reviews are used."""
 
     books: int = 70_000
     questions: int = 30_000
 
 
 class Silver(NamedTuple):
-    """A row that a model tagged; a tag is empty where it is not to be learned."""
+    """A row that a model tagged; an empty tag is not learned from."""
 
     words: list[str]
     fine: list[str]
@@ -77,23 +77,23 @@ def read_texts(
 
 
 def tagged(
-    texts: dict[str, list[str]], tagger: Tagger, *, kept: Path | None = None
+    texts: dict[str, list[str]], tagger: Tagger, *, file: Path | None = None
 ) -> dict[str, list[Silver]]:
-    """The tagged rows of each kind; read from ``kept`` if they are there, else written to it."""
+    """The tagged rows of each kind; read from ``file`` if it has them, else written to it."""
     about = {"tagger": [tagger.name, tagger.version], "texts": _digest(texts)}
-    if kept is not None and kept.exists():
-        first, *lines = kept.read_text("utf-8").splitlines()
+    if file is not None and file.exists():
+        first, *lines = file.read_text("utf-8").splitlines()
         if json.loads(first) == about:
-            found: dict[str, list[Silver]] = {kind: [] for kind in texts}
+            saved_rows: dict[str, list[Silver]] = {kind: [] for kind in texts}
             for line in lines:
                 kind, words, fine = json.loads(line)
-                found[kind].append(Silver(words, fine))
-            return found
+                saved_rows[kind].append(Silver(words, fine))
+            return saved_rows
     rows = {kind: list(tag_texts(some, tagger)) for kind, some in texts.items()}
-    if kept is not None:
+    if file is not None:
         lines = [json.dumps(about)]
         lines += [json.dumps([kind, *row]) for kind, some in rows.items() for row in some]
-        write_atomically(kept, ("\n".join(lines) + "\n").encode())
+        write_atomically(file, ("\n".join(lines) + "\n").encode())
     return rows
 
 
@@ -102,7 +102,7 @@ def _digest(texts: dict[str, list[str]]) -> str:
 
 
 def tag_texts(texts: Sequence[str], tagger: Tagger) -> Iterator[Silver]:
-    """The words and fine tags of each text that has any."""
+    """The words and fine tags of each text that has words."""
     todo = iter(texts)
     while some := list(islice(todo, _ROWS_AT_A_TIME)):
         tokens = tagger.tag(some)
@@ -116,6 +116,6 @@ def tag_texts(texts: Sequence[str], tagger: Tagger) -> Iterator[Silver]:
 
 
 def _believed(word: str, tag: str) -> str:
-    """The tag, or nothing where it cannot be right."""
+    """The tag, or nothing where it must be wrong."""
     wordless = not any(character.isalnum() for character in word)
     return "" if tag in _OF_WORDS and wordless and word not in "&+" else tag

@@ -2,8 +2,8 @@
 
 In: UD EWT's training part (gold), books, reviews and SQuAD paragraphs (tagged here by spaCy's small
 English model). Out: the file of weights, and a line about each step. Always holds: the same files,
-versions of the packages and seed give the same bytes.
-Costs some four minutes of tagging and three of learning, and 2 GB of memory.
+versions of the packages and seed give the same bytes. Costs some four minutes of tagging and three
+of learning, and 2 GB of memory.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from training.weight_files import save
 
 __all__ = ["FINE", "joined", "main", "training_rows"]
 
-#: The fine tags, by their number: spaCy's without white space and without XX, which says nothing.
+#: The fine tags in order: spaCy's without white space and without XX, which says nothing.
 FINE = (
     "$", "''", ",", "-LRB-", "-RRB-", ".", ":", "ADD", "AFX", "CC", "CD", "DT", "EX", "FW", "HYPH",
     "IN", "JJ", "JJR", "JJS", "LS", "MD", "NFP", "NN", "NNP", "NNPS", "NNS", "PDT", "POS", "PRP",
@@ -47,12 +47,12 @@ Row = tuple[Sequence[str], list[int], int]
 
 
 def numbers(tags: Sequence[str]) -> list[int]:
-    """Numbers of fine tags; -1 for those that are not learned."""
+    """The numbers of fine tags; -1 for those that are not learned."""
     return [_NUMBER.get(tag, -1) for tag in tags]
 
 
 def joined(sentences: Sequence[Sentence], seed: int) -> list[tuple[tuple[str, ...], list[int]]]:
-    """Gold rows of one to three sentences that follow one another, as rows in use often are."""
+    """Gold rows of one to three consecutive sentences, like rows in use."""
     generator = random.Random(seed)  # noqa: S311 - a draw, no secret
     rows = []
     first = 0
@@ -71,7 +71,7 @@ def joined(sentences: Sequence[Sentence], seed: int) -> list[tuple[tuple[str, ..
 def training_rows(
     gold: Sequence[Sentence], silver: Sequence[Silver], *, emphasis: int, seed: int
 ) -> list[Row]:
-    """All rows to learn from, with the weight of each."""
+    """All rows to learn from, each with its emphasis."""
     rows: list[Row] = [(words, tags, emphasis) for words, tags in joined(gold, seed)]
     rows.extend((row.words, numbers(row.fine), 1) for row in silver)
     return rows
@@ -87,16 +87,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
     )
     parser.add_argument("--squad", type=Path, required=True, help="SQuAD 1.1 training JSON")
     parser.add_argument("--out", type=Path, required=True, help="the file to write")
-    parser.add_argument("--silver", type=Path, help="keep tagged rows here, and read them again")
+    parser.add_argument("--silver", type=Path, help="save tagged rows here, and reuse them")
     parser.add_argument(
-        "--leave-out", nargs="*", default=[], metavar="GENRE", help="gold that is not to be used"
+        "--leave-out", nargs="*", default=[], metavar="GENRE", help="gold genres not to use"
     )
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--passes", type=int, default=5)
     parser.add_argument("--margin", type=int, default=4)
-    parser.add_argument("--emphasis", type=int, default=3, help="of gold rows")
-    parser.add_argument("--unit", type=float, default=0.25, help="of a stored weight")
-    parser.add_argument("--least", type=float, default=1.0, help="weights below are dropped")
+    parser.add_argument("--emphasis", type=int, default=3, help="how much gold rows count")
+    parser.add_argument("--unit", type=float, default=0.25, help="what a stored step stands for")
+    parser.add_argument("--least", type=float, default=1.0, help="smaller weights are dropped")
     parser.add_argument("--books-rows", type=int, default=SilverSizes().books)
     parser.add_argument("--questions-rows", type=int, default=SilverSizes().questions)
     options = parser.parse_args(arguments)
@@ -118,7 +118,7 @@ def _make(options: argparse.Namespace) -> None:
     texts = read_texts(
         books=options.books, reviews=reviews, squad=options.squad, sizes=sizes, seed=options.seed
     )
-    by_kind = tagged(texts, SpacyTagger(MODEL), kept=options.silver)
+    by_kind = tagged(texts, SpacyTagger(MODEL), file=options.silver)
     counts = {"gold": sum(len(sentence.words) for sentence in gold)}
     for kind, some in by_kind.items():
         counts[kind] = sum(len(row.words) for row in some)

@@ -1,10 +1,10 @@
-"""The edits that mined rules make, made to good sentences: of them a detector learns bad English.
+"""Makes the edits of mined rules to good sentences, so that a detector learns what is bad English.
 
-In: rows of words as numbers (`Rows`) and, for each pair of word and tag, what may stand wrongly in
-its place (`wrong_forms`). Out: padded arrays of rows, the same rows with one to three edits, and
-which words of them were touched. Always holds: the same seed and rows give the same edits; an
-edited row differs from its original; a row of one word is left alone.
-Costs a microsecond a word, compiled.
+In: rows of words as numbers (`Rows`) and, for each pair of word and tag, the wrong forms that may
+take its place (`wrong_forms`). Out: padded arrays of rows, the same rows with one to three edits,
+and which of their words were touched. Always holds: the same seed and rows give the same edits; an
+edited row differs from its original; a row of one word is left alone. Costs a microsecond a word,
+compiled.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 
 __all__ = ["CONFUSED", "KINDS", "Edits", "edits_of", "tamper", "wrong_forms"]
 
-#: Kinds of edits and how often each is tried first.
+#: Kinds of edits, and how often each is tried first.
 KINDS = {
     "form": 30,
     "function word": 24,
@@ -32,8 +32,8 @@ KINDS = {
     "glued not": 2,
 }
 
-#: What is written wrongly for a word of a closed class. None of them is right in most places where
-#: the word itself is.
+#: What people write by mistake for a word of a closed class. In most places where the word is
+#: right, none of these is.
 CONFUSED: Mapping[str, str] = {
     "this": "these those", "these": "this that a",
     "that": "who what which those these whether than",
@@ -76,7 +76,7 @@ CONFUSED: Mapping[str, str] = {
     "out": "of", "up": "at", "only": "lonely", "own": "self",
 }  # fmt: skip
 
-#: Words that are touched more often than others, since text has few of them or rules many.
+#: Words that are touched more often than others, since they are rare in text or common in rules.
 _FAVOURED = {
     5: "himself herself themselves itself myself yourself ourselves ever",
     4: "any each every many much several both these those whose whom who which nobody never nor",
@@ -84,8 +84,8 @@ _FAVOURED = {
     2: "is are was were has have does do he she they him them n't not her his where why",
 }
 
-#: Forms that are wrong where a form with this tag is right: tense alone is not, and a form that is
-#: spelled as the right one is none.
+#: Tags whose forms are wrong in place of a form with this tag. Mere tense is not wrong, nor is a
+#: form that is spelled like the right one.
 _WRONG_TAGS: Mapping[str, tuple[str, ...]] = {
     "NN": ("NNS",), "NNS": ("NN",),
     "VBZ": ("VB", "VB", "VBG", "VBN"), "VBP": ("VBZ", "VBZ", "VBG", "VBN"),
@@ -108,27 +108,27 @@ _DROPPED = frozenset(
 
 
 class Edits(NamedTuple):
-    """What the kernel needs to know of words, tags and the text.
+    """What the kernel needs to know about words, tags and the text.
 
     Attributes:
         words, shapes, pairs: int32 (tokens,): the text.
         starts: int64 (rows + 1,): first token of each row.
         form_starts, forms, form_chances: wrong forms by pair.
         confused_starts, confused, confused_chances: wrong function words by word.
-        favour: float32 (words,): how much rather a word is touched.
+        favour: float32 (words,): how much more often a word is touched.
         by_word_starts, by_word: places in the text by word.
         by_tag_starts, by_tag: places in the text by tag.
         tag_words_starts, tag_words: distinct words by tag.
         tags: uint8 (pairs,).
         kind_of_tag: uint8 (tags,): 1 droppable, 2 begins a noun phrase, 4 a noun, 8 an adjective.
         inserted, strong: words.
-        glued: int32 (words,): the word with n't glued, or -1.
+        glued: int32 (words,): the number of the word with n't glued on, or -1.
         there, not_, full_stop: words that matter in themselves.
-        denied: bool (words,): words that want a negation or a question before them.
+        denied: bool (words,): words that need a negation or a question before them.
         licensors: bool (words,): negations.
         plain: adverbs that may stand where a negation stands.
-        anaphors: int8 (words,): the kind of pronoun that a reflexive goes with, and that pronoun.
-        stand_in_starts, stand_ins: words that may stand for that pronoun.
+        anaphors: int8 (words,): which kind of pronoun a word is: a reflexive or its antecedent.
+        stand_in_starts, stand_ins: words that may replace the antecedent.
         kinds: float64: cumulative shares of the kinds.
     """
 
@@ -167,7 +167,7 @@ class Edits(NamedTuple):
 
 
 def wrong_forms(word: str, tag: str) -> list[str]:
-    """Other forms of a word that are wrong where it stands with this tag, favoured ones repeated.
+    """Other forms of a word that are wrong where it has this tag; favoured ones are repeated.
 
     Example:
         >>> sorted(set(wrong_forms("written", "VBN")))
@@ -185,25 +185,25 @@ def wrong_forms(word: str, tag: str) -> list[str]:
     lemmas = lemminflect.getLemma(word, upos, lemmatize_oov=False)
     if not lemmas:
         return []
-    found = []
+    forms = []
     right = {word}
     if tag in ("VBZ", "VBP"):
         right.update(lemminflect.getInflection(lemmas[0], "VBD", inflect_oov=False))
     for wrong in _WRONG_TAGS[tag]:
         for form in lemminflect.getInflection(lemmas[0], wrong, inflect_oov=False)[:1]:
             if form not in right:
-                found.append(form)
+                forms.append(form)
     if tag == "NNS" and not word.endswith("s"):
-        found.append(word + "s")
+        forms.append(word + "s")
     if tag == "VBD" and not word.endswith("ed"):
-        found.append(lemmas[0] + "ed")
-    if tag in ("JJ", "RB") and not found:
+        forms.append(lemmas[0] + "ed")
+    if tag in ("JJ", "RB") and not forms:
         return []
-    return found
+    return forms
 
 
 def table_of(lists: list[list[int]]) -> tuple[Any, Any]:
-    """Lists end to end, and where each begins."""
+    """Concatenate lists; returns where each begins, and all their numbers."""
     starts = np.zeros(len(lists) + 1, np.int64)
     starts[1:] = np.cumsum([len(some) for some in lists])
     flat = [value for some in lists for value in some]
@@ -211,17 +211,17 @@ def table_of(lists: list[list[int]]) -> tuple[Any, Any]:
 
 
 def grouped(values: Any, size: int) -> tuple[Any, Any]:
-    """Places by their value."""
+    """Group places by their value."""
     starts = np.zeros(size + 1, np.int64)
     starts[1:] = np.cumsum(np.bincount(values, minlength=size))
     return starts, np.argsort(values, kind="stable").astype(np.int32)
 
 
 def _chances(old: Any, new: Any) -> Any:
-    """How often a word is written for another.
+    """How often a word is written instead of another.
 
-    In proportion to how often each of the two is written, so that a word comes by mistake as often
-    as it is right: else rare words would look like mistakes.
+    This is in proportion to how often each is written, so that a word occurs by mistake as often as
+    it is right; otherwise rare words would look like mistakes.
     """
     return ((new + 1) / (old + new + 2)).astype(np.float32).clip(0.002)
 
@@ -230,7 +230,7 @@ def _stand_ins(  # noqa: PLR0917 - arrays
     words: Any, pairs: Any, starts: Any, number: dict[str, int],
     pair_words: list[int], pair_tags: list[str],
 ) -> list[list[int]]:  # fmt: skip
-    """Names after which a text goes on with *he*, those with *she*, and plural nouns."""
+    """Names that a text later calls *he*, names that it calls *she*, and plural nouns."""
     size = len(number)
     rows = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
     is_name = np.array([tag == "NNP" for tag in pair_tags])[pairs]
@@ -261,17 +261,17 @@ def edits_of(
     words: Any, shapes: Any, pairs: Any, starts: Any, *,
     number: dict[str, int], pair_words: list[int], pair_tags: list[str], forms: list[list[int]],
 ) -> Edits:  # fmt: skip
-    """Lay out what the kernel needs.
+    """Prepare what the kernel needs.
 
     Args:
-        words: numbers of the lower-cased words of the text.
+        words: the lower-cased words of the text, as numbers.
         shapes: their casing, 0 for lower case and 1 for a capital.
-        pairs: numbers of their pairs of word and tag.
+        pairs: their pairs of word and tag, as numbers.
         starts: first token of each row.
-        number: of each lower-cased word, wrong forms and glued words among them.
+        number: the number of each lower-cased word, wrong forms and glued words included.
         pair_words: the word of each pair.
         pair_tags: the tag of each pair.
-        forms: wrong forms of each pair.
+        forms: the wrong forms of each pair.
     """
     size = len(number)
     tag_names = sorted(set(pair_tags))
@@ -312,9 +312,9 @@ def edits_of(
     stand_ins = table_of(_stand_ins(words, pairs, starts, number, pair_words, pair_tags))
 
     def marked(listed: str) -> Any:
-        found = np.zeros(size, np.bool_)
-        found[[number[word] for word in listed.split() if word in number]] = True
-        return found
+        marks = np.zeros(size, np.bool_)
+        marks[[number[word] for word in listed.split() if word in number]] = True
+        return marks
 
     return Edits(
         words, shapes, pairs, starts,
@@ -364,7 +364,7 @@ def _edit(  # noqa: PLR0915, PLR0917 - one loop
     kind: Any, e: Any, word: Any, shape: Any, pair: Any, touched: Any, count: int, room: int,
     weights: Any,
 ) -> int:  # fmt: skip
-    """One edit in place; the new length, or -1 where it does not apply."""
+    """Make one edit in place; returns the new length, or -1 where the edit does not apply."""
     if kind <= 1:
         for at in range(count):
             total = np.float32(0.0)
@@ -608,7 +608,7 @@ def _edit(  # noqa: PLR0915, PLR0917 - one loop
 
 @numba.njit(cache=True)
 def _name(e: Any, word: Any, shape: Any, pair: Any, count: int) -> None:
-    """A name or a noun for the pronoun that a reflexive goes back to: the sentence stays good."""
+    """Replace the pronoun of a reflexive by a name or a noun, so that the sentence stays good."""
     for at in range(1, count):
         anaphor = e.anaphors[word[at]]
         if anaphor < 0:
@@ -626,16 +626,16 @@ def _name(e: Any, word: Any, shape: Any, pair: Any, count: int) -> None:
 
 @numba.njit(cache=True)
 def tamper(e: Any, rows: Any, width: int, seed: int) -> Any:
-    """Rows and the same rows with edits.
+    """Rows, and the same rows with edits.
 
     Args:
         e: `Edits`.
         rows: numbers of rows of at most ``width`` - 4 words.
-        width: of the arrays.
-        seed: of the draw.
+        width: the width of the arrays.
+        seed: decides the edits.
 
     Returns:
-        words (rows, width), shapes, lengths; words, shapes, lengths and touched of the edited.
+        words (rows, width), shapes, lengths; the edited words, shapes, lengths; which were touched.
     """
     np.random.seed(seed)
     size = len(rows)
@@ -655,7 +655,7 @@ def tamper(e: Any, rows: Any, width: int, seed: int) -> Any:
             words[at, to] = e.words[low + to]
             shapes[at, to] = e.shapes[low + to]
             pair[to] = e.pairs[low + to]
-        # Some rows as people type them: no capitals, no mark at the end.
+        # Write some rows as people type them: no capitals, no mark at the end.
         draw = np.random.random()
         if draw < 0.08:
             for to in range(count):

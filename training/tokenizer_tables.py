@@ -1,10 +1,8 @@
 """Makes the tables of a language's tokenizer from an installed spaCy.
 
 In: spaCy's data for a language. Out: a file such as ``sears_dsl/tagging/fast/english.json``.
-Always holds: the same version of spaCy gives the same bytes. What our tokenizer takes for granted
-about the rules is checked here, so that a spaCy of which it does not hold ends in an error and not
-in a file.
-
+Always holds: the same version of spaCy gives the same bytes. What our tokenizer assumes about the
+rules is checked here; a spaCy that breaks an assumption gives an error and no file.
     python -m training.tokenizer_tables
     python -m training.tokenizer_tables --language pt
 """
@@ -58,20 +56,20 @@ THE SOFTWARE.
 """
 
 MARKS = "‘’“”–—…"
-# Characters whose behaviour the kernels know by class: ASCII, Latin letters, typographic marks.
+# Characters that the kernels know by class: ASCII, Latin letters, typographic marks.
 KNOWN = (
     [chr(code) for code in range(0x21, 0x7F)]
     + [chr(code) for code in range(0xC0, 0x180) if chr(code) not in "×÷"]
     + list(MARKS)
 )
-# An escape; or a set, and in it a character or a range of them.
+# An escape; or a set, holding characters or ranges.
 _PART = re.compile(r"\\.|\[((?:\\.|[^\]\\])*)\]", re.DOTALL)
 _CODE = r"\\u([0-9A-Fa-f]{4})|\\U([0-9A-Fa-f]{8})|([^\x00-\x7f])"
 _RANGE = re.compile(f"(?:{_CODE})(?:-(?:{_CODE}))?")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Write the file, or say why not."""
+    """Write the file, or say why it cannot be written."""
     parser = argparse.ArgumentParser(description="Make a tokenizer's tables from spaCy.")
     parser.add_argument("--language", default="en", help="as spaCy names it: en, pt, fr, …")
     parser.add_argument("--out", type=Path, help="the file to write; by default the shipped one")
@@ -102,7 +100,7 @@ def collect(language: str = "en") -> dict[str, Any]:
         language: as spaCy names it.
 
     Raises:
-        TaggerError: its rules are of another kind than those that our tokenizer knows.
+        TaggerError: the rules are of a kind that our tokenizer does not know.
     """
     import spacy  # noqa: PLC0415 - a second to import
     from spacy.lang import char_classes  # noqa: PLC0415 - likewise
@@ -121,7 +119,7 @@ def collect(language: str = "en") -> dict[str, Any]:
         patterns["prefix"] == "|".join("^" + piece for piece in prefixes),
         "its prefixes are put together otherwise",
     )
-    # Without the anchors it can be matched anywhere in a string.
+    # Without its anchors a pattern can match anywhere in a string.
     patterns["prefix"] = "|".join(prefixes)
     plain = {name: _narrowed(pattern) for name, pattern in patterns.items()}
     specials: dict[str, str] = {}
@@ -154,27 +152,27 @@ def collect(language: str = "en") -> dict[str, Any]:
             f"its second pass changes the single token {special!r}",
         )
     fields["joined"] = {special: " ".join(run) for special, run in joined.items() if run}
-    # The kernels know the affixes of English alone; other languages are cut by the patterns.
+    # The kernels know only English affixes; other languages are cut by the patterns.
     fields["classes"] = _classes(rules) if language == "en" else {}
     return fields
 
 
 def _narrowed(pattern: str) -> str:
-    """A pattern whose sets name plain characters only."""
+    """A pattern in which sets name plain characters only."""
 
-    def plain(found: re.Match[str]) -> str:
-        groups = [group for group in found.groups() if group]
+    def plain(match: re.Match[str]) -> str:
+        groups = [group for group in match.groups() if group]
         codes = [ord(group) if len(group) == 1 else int(group, 16) for group in groups]
-        _demand(codes[0] > 0x7F, f"it writes {found[0]} for ASCII")
+        _demand(codes[0] > 0x7F, f"it writes {match[0]} for ASCII")
         return "".join(mark for mark in MARKS if codes[0] <= ord(mark) <= codes[-1])
 
-    def narrow(found: re.Match[str]) -> str:
-        if found[1] is None:
-            return found[0]
-        _demand(not found[1].startswith("^"), f"it has the negated set {found[0]}")
-        # Two bars are reserved by `re`.
-        kept = re.sub(r"\|+", "|", _RANGE.sub(plain, found[1]))
-        return f"[{kept}]" if kept else "(?!)"
+    def narrow(match: re.Match[str]) -> str:
+        if match[1] is None:
+            return match[0]
+        _demand(not match[1].startswith("^"), f"it has the negated set {match[0]}")
+        # `re` reserves two bars.
+        marks = re.sub(r"\|+", "|", _RANGE.sub(plain, match[1]))
+        return f"[{marks}]" if marks else "(?!)"
 
     return _PART.sub(narrow, pattern)
 
@@ -202,7 +200,7 @@ def _tables(fields: dict[str, Any]) -> TokenizerTables:
 
 
 def _joined(special: str, rules: TokenizerTables) -> list[str]:
-    """What affixes alone make of a special case; nothing where there is none in it."""
+    """How affixes alone split a special case; empty if it contains none."""
     if not (
         rules.patterns.prefix_regex.match(special)
         or rules.patterns.suffix_regex.search(special)
@@ -214,19 +212,19 @@ def _joined(special: str, rules: TokenizerTables) -> list[str]:
 
 
 def _classes(rules: TokenizerTables) -> dict[str, str]:
-    """Known characters by what affixes do with them; dots and leading plus signs are kernels' own.
+    """Known characters by what affixes do with them; kernels treat dots and leading plus signs.
 
     prefix, suffix: cut off wherever they begin or end a string. alpha: letters to infixes.
-    before, after: a dot between such two is an infix. closes: a dot after it is a suffix.
-    capital: a dot after two of them is a suffix.
+    before, after: a dot between two of these is an infix. closes: a dot after it is a suffix.
+    capital: a dot after two of these is a suffix.
     """
     marks = [mark for mark in KNOWN if mark != "."]
     patterns = rules.patterns
     prefix, suffix, infix = patterns.prefix_regex, patterns.suffix_regex, patterns.infix_regex
 
-    def second(found: re.Match[str] | None) -> bool:
-        """Whether it is the second of the characters."""
-        return found is not None and found.span() == (1, 2)
+    def second(match: re.Match[str] | None) -> bool:
+        """Whether the match is the second character."""
+        return match is not None and match.span() == (1, 2)
 
     closes = [mark for mark in marks if second(suffix.search(mark + "."))]
     capital = [mark for mark in marks if mark not in closes and suffix.search(2 * mark + ".")]

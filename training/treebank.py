@@ -1,7 +1,7 @@
 """Gold tags from a treebank in CoNLL-U.
 
-In: a file of the Universal Dependencies. Out: its sentences as words with fine and coarse tags,
-each with the genre that its identifier begins with. Costs a second for 250,000 words.
+In: a file of the Universal Dependencies. Out: its sentences as words with fine and coarse tags;
+each has the genre with which its identifier begins. Costs a second for 250,000 words.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ _COLUMNS = 10
 
 
 class Sentence(NamedTuple):
-    """Words of a row with their tags.
+    """The words of a sentence with their tags.
 
     Attributes:
         words: the tokens.
-        fine: their Penn tags; of words as they are written, their universal tags.
+        fine: their Penn tags; for words as they are written, their universal tags.
         coarse: their universal tags.
-        genre: what kind of text it is from.
+        genre: the kind of text it is from.
     """
 
     words: tuple[str, ...]
@@ -39,13 +39,13 @@ class Sentence(NamedTuple):
 
 
 def read_treebank(path: Path, *, as_written: bool = False) -> list[Sentence]:
-    """The sentences of a file, in its order.
+    """The sentences of a file, in order.
 
     Args:
         path: the file.
-        as_written: whether what is written as one word is one, such as Portuguese *no*, which is
-            *em* and *o*: its fine tag is that of its words with hyphens between them, its coarse
-            one that of the first. Else its words are apart, as English tokenizers keep *do* *n't*.
+        as_written: whether a written word counts as one, such as Portuguese *no*, which is *em* and
+            *o*. Its fine tag joins those of its words with hyphens, its coarse tag is that of the
+            first. Otherwise its words are separate, as English tokenizers keep *do* *n't*.
 
     Raises:
         DataError: the file cannot be read or is no CoNLL-U.
@@ -57,7 +57,7 @@ def read_treebank(path: Path, *, as_written: bool = False) -> list[Sentence]:
     sentences = []
     for block in text.split("\n\n"):
         rows: list[tuple[str, str, str]] = []
-        last = 0  # of the words of what is written as one
+        last = 0  # the last number of a word that covers several
         genre = ""
         for line in block.splitlines():
             if line.startswith("# sent_id = "):
@@ -70,7 +70,7 @@ def read_treebank(path: Path, *, as_written: bool = False) -> list[Sentence]:
                         help="CoNLL-U has 10, with tabs between them",
                     )
                 first, dash, end = columns[0].partition("-")
-                # Ranges (3-4) are words as they are written, 3.1 are words that are not.
+                # A range (3-4) is a word as it is written; 3.1 is not written.
                 if dash and as_written:
                     rows.append((columns[1], "", ""))
                     last = int(end)
@@ -90,7 +90,7 @@ def read_treebank(path: Path, *, as_written: bool = False) -> list[Sentence]:
 def tag_words(
     tagger: Perceptron, rows: Sequence[Sequence[str]]
 ) -> list[tuple[list[str], list[str]]]:
-    """The names of the fine and coarse tags of rows of words; for a few rows at a time."""
+    """The names of the fine and coarse tags of rows of words, for a few rows at a time."""
     words = Words()
     numbers = np.array(words.numbers([word for row in rows for word in row]), np.int32)
     row_offsets = np.cumsum([0, *map(len, rows)]).astype(np.int32)

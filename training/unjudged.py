@@ -2,13 +2,12 @@
 
 In: the texts that the grammar learns from (`training.corpus`), the PPDB sample, MiniLM's own word
 vectors. Out: pairs of texts. Always holds: the same files, versions and seeds give the same pairs;
-none of their texts is read by tests or benchmarks. Costs some minutes, most of them the search for
-paraphrases.
+tests and benchmarks read none of their texts. Costs some minutes, mostly for the paraphrases.
 
-Most are content words that one of the nearest words replaces, in the same form where it has one,
-and phrases of PPDB: substitutes as a thesaurus gives them. Others are the rewrites of shipped rules
-and swaps that spoil a sentence (`training.judgements`); and paraphrases by translation that differ
-in few places, which is what a search for rules looks at.
+Most pairs replace a content word by one of its nearest words, if possible in the same form, or are
+phrases of PPDB: substitutes as a thesaurus gives them. Others are rewrites of shipped rules and
+swaps that spoil a sentence (`training.judgements`), and paraphrases by translation that differ in
+few places, since those are what a search for rules looks at.
 """
 
 from __future__ import annotations
@@ -42,7 +41,8 @@ Pair = tuple[str, str]
 _SEED = 11
 _WORDS = (4, 30)
 _CONTENT = ("NN", "NNS", "VB", "VBD", "VBG", "VBN", "VBP", "VBZ", "JJ", "JJR", "JJS", "RB")
-# Words of the vectors that are looked at; of a word so many neighbours, of which some are put in.
+# How many words of the vectors are used; per word, how many neighbours are looked up, how many of
+# them put in, and in how many places of a text.
 _FREQUENT, _NEAREST, _PUT_IN, _PLACES = 40_000, 10, 2, 2
 _MOST_CHANGES = 2
 _PARAPHRASES, _OF_A_TEXT = 20, 12
@@ -51,9 +51,9 @@ _PARAPHRASES, _OF_A_TEXT = 20, 12
 def unjudged(
     kinds: Mapping[str, Sequence[str]], ppdb: Path, *, texts: int, most: int, paraphrased: int
 ) -> list[Pair]:
-    """Rewrites of so many texts, as many of each kind, and paraphrases of some of these.
+    """Rewrites of ``texts`` texts, equally many of each kind, and paraphrases of some of these.
 
-    At most so many are rewritten: what is drawn of each kind of rewrite hangs on all texts.
+    At most ``most`` texts are rewritten; the draw for each kind of rewrite depends on all texts.
     """
     chosen: list[str] = []
     for kind, of_kind in kinds.items():
@@ -84,7 +84,7 @@ def unjudged(
 
 
 def neighbours(texts: Sequence[str]) -> list[Pair]:
-    """Texts with a content word replaced by one of those with the nearest vectors."""
+    """Texts in which one of the nearest words replaces a content word."""
     generator = random.Random(_SEED)  # noqa: S311 - a draw, no secret
     vectors = load_vectors("minilm")
     words = list(vectors.words[:_FREQUENT])
@@ -120,7 +120,7 @@ def neighbours(texts: Sequence[str]) -> list[Pair]:
 
 
 def paraphrases(texts: Sequence[str]) -> list[Pair]:
-    """Texts with their paraphrases that differ in few places."""
+    """Texts with those paraphrases that differ in few places."""
     pairs = []
     for text, each in zip(texts, paraphrase(list(texts), most=_PARAPHRASES, jobs=1), strict=True):
         few = [other for other in each if 0 < len(changes_of(text, other)) <= _MOST_CHANGES]

@@ -1,7 +1,7 @@
 """The files of weights that the package reads: those of the tagger, the grammar and the judge.
 
-In: arrays, and what a file says of itself. Out: a file, the same bytes for the same weights, which
-`sears_dsl` reads back. Always holds: an archive with a hash in it ends with that of all the rest.
+In: arrays, and what a file says about itself. Out: a file that `sears_dsl` reads; the same weights
+give the same bytes. Always holds: an archive that contains a hash ends with the hash of the rest.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ __all__ = ["content_bytes", "save", "write_grammar_file"]
 
 
 def save(stored: StoredWeights, path: Path) -> str:
-    """Write weights of the tagger to a file; gives back their hash."""
+    """Write weights of the tagger to a file; returns their hash."""
     versions = {"format": weights.FORMAT, "features": weights.FEATURES}
     arrays = {name: getattr(stored, name) for name in StoredWeights.__slots__} | {
         "about": _as_array(_as_json(versions | stored.about))
@@ -47,7 +47,7 @@ def write_grammar_file(
     words: Sequence[str] = (),
     listed: Sequence[str] = (),
 ) -> str:
-    """Write the weights of a grammar to a file; gives back their SHA-256."""
+    """Write the weights of a grammar to a file; returns their SHA-256."""
     texts = {
         "about": _as_json({"format": networks.FORMAT} | dict(about)),
         "words": "\n".join(words),
@@ -58,7 +58,7 @@ def write_grammar_file(
 
 
 def content_bytes(content: Content) -> bytes:
-    """What was learned of contents as a file, in half precision."""
+    """What was learned about contents as a file, in half precision."""
     file = io.BytesIO()
     arrays = {each.name: getattr(content, each.name).astype(np.float16) for each in fields(content)}
     np.savez(file, allow_pickle=False, **arrays)
@@ -68,7 +68,7 @@ def content_bytes(content: Content) -> bytes:
 def _write(path: Path, arrays: Mapping[str, Any], hash_of: Callable[[bytes], str]) -> str:
     file = io.BytesIO()
     np.savez_compressed(file, allow_pickle=False, **arrays)
-    # The archive ends with the length of its comment, which is the hash of what is before.
+    # The archive ends with the length of its comment; the comment is the hash of what is before.
     content = file.getvalue()[:-2]
     digest = hash_of(content)
     comment = digest.encode("ascii")
@@ -85,6 +85,6 @@ def _as_array(text: str) -> Any:
 
 
 def _planes(keys: UInt32Array) -> Any:
-    """Sorted keys as bytes of their differences, (4, keys): the first bytes of all, and so on."""
+    """Sorted keys as bytes of their differences, (4, keys): all first bytes, then all second."""
     differences = np.diff(keys.astype("<u4"), prepend=np.uint32(0)).astype("<u4")
     return np.ascontiguousarray(differences.view(np.uint8).reshape(-1, 4).T)

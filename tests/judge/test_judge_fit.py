@@ -74,12 +74,12 @@ def test_what_is_learned_of_content_is_half_of_networks_that_weigh_changes_apart
     monkeypatch.setattr(content, "learn_networks", kept)
     learned = content.learn_content(examples, examples, np.zeros(1), seed=1)
     assert [each.apart for each in networks] == [True, False]
-    seen, replaced = examples.seen, torch.from_numpy(examples.replaced)
+    places, replaced = examples.places, torch.from_numpy(examples.replaced)
     standard = torch.from_numpy((numbers - numbers.mean(0)) / (numbers.std(0) + 1e-3))
-    old, new = torch.from_numpy(seen.old) * 4, torch.from_numpy(seen.new) * 4
+    old, new = torch.from_numpy(places.old) * 4, torch.from_numpy(places.new) * 4
     with torch.no_grad():
         apart = networks[0](old, new, standard, replaced)
         around = torch.tensor([";" in name for name in NUMBERS])
         alike = networks[1](old, new, standard * ~around, torch.ones_like(replaced))
     expected = (apart.mean(0) + alike.mean(0)) / 2
-    assert np.allclose(learned.log_odds(seen, examples.replaced), expected.numpy(), atol=0.02)
+    assert np.allclose(learned.log_odds(places, examples.replaced), expected.numpy(), atol=0.02)
