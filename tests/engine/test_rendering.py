@@ -134,6 +134,18 @@ def test_a_word_that_bears_no_contraction_bears_none_in_a_batch_either() -> None
         assert done.texts == ["so they don't"] * 30
 
 
+def test_a_clitic_and_its_word_are_in_capitals_both_or_not_at_all() -> None:
+    """One word is stressed, or a title has capitals: nobody writes `It'S`, `wouldN'T`, `DoN't`."""
+    rows = ["it IS", "so it IS", "IT IS", "IT is", "so I AM", "they do NOT", "DO NOT", "DO not",
+            "Do Not", "so they do NOT", "so they DO NOT"]  # fmt: skip
+    after = ["IT'S", "IT's", "so I'M", "DON'T", "Don't", "so they DON'T"]
+    rules = "is -> 's\nam -> 'm\nnot -> n't"
+    for many in (1, 30):
+        for some in (rows, rows[::-1]):
+            done = _applied(rules, rows=some * many).texts
+            assert sorted(done) == sorted(after * many)
+
+
 def test_kept_punctuation_touches_what_it_touched() -> None:
     rules = 'option case = exact\nNOUN "," is -> x "," y\nNOUN "," NOUN -> NOUN "," x'
     gaps = [(left, right) for left in ("", " ") for right in ("", " ")]

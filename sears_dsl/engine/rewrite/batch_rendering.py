@@ -29,7 +29,7 @@ from sears_dsl.engine.rewrite.placing import Surroundings
 from sears_dsl.engine.rewrite.renderer import CHOSEN, DRAWN, FIXED, CompiledRules, RenderingRun
 from sears_dsl.engine.rewrite.rewrites import RewriteColumns
 from sears_dsl.engine.rewrite.slots import MISSING, PLACED, REPLACED
-from sears_dsl.engine.rewrite.spacing import begins_with_not
+from sears_dsl.engine.rewrite.spacing import needs_host
 from sears_dsl.engine.rewrite.templates import Forms, RenderingTemplates
 from sears_dsl.engine.rewrite.unit_rendering import rewrites_by_unit
 from sears_dsl.runtime.array_types import Int32Array, offsets_of
@@ -205,7 +205,7 @@ class _BatchEdits:
         group; numbers that begin with 0 say nothing. A match with a format has the numbers of its
         place and its new text. A match that ends a row has that of its form if a letter or a digit
         stands before it, with at most one character between: placing looks at nothing before that,
-        unless articles are repaired or the new text is ``n't``, which the word before must bear.
+        unless articles are repaired, or the word before has to bear a clitic (see `needs_host`).
         """
         matches, tokens = self.matches.select(chosen), self.tokens
         points, text_offsets = forms.characters
@@ -231,8 +231,8 @@ class _BatchEdits:
         is_digit = (point > 47) & (point < 58)
         is_letter = ((point | 32) > 96) & ((point | 32) < 123)
         new_ids, which = np.unique(forms.new_ids[at], return_inverse=True)
-        denies = np.array([begins_with_not(news[number]) for number in new_ids.tolist()], bool)
-        simple = np.flatnonzero((is_digit | is_letter) & (starts - before < 2) & ~denies[which])
+        leans = np.array([needs_host(news[number]) for number in new_ids.tolist()], bool)
+        simple = np.flatnonzero((is_digit | is_letter) & (starts - before < 2) & ~leans[which])
         at, starts, before = at[simple], starts[simple], before[simple]
         gaps = np.zeros(len(at), np.int32)
         apart = starts > before

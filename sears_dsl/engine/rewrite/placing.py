@@ -93,10 +93,16 @@ def shape_of(old: str, *, opens: bool) -> int:
 
 
 def cased(word: str, shape: int, *, first: bool) -> str:
-    """A literal of the consequent in the casing of the span that it replaces."""
+    """A literal of the consequent in the casing of the span that it replaces.
+
+    Example:
+        >>> [cased(word, CAPITAL, first=True) for word in ("it is", "n't")]
+        ['It is', "n't"]
+    """
     if shape % WITH_PRONOUN == UPPER:
         return word.upper()
     capital = shape % WITH_PRONOUN == CAPITAL and first and word[:1].islower()
+    capital = capital and not begins_with_clitic(word)
     if capital or (shape >= WITH_PRONOUN and PRONOUN.match(word[:1].upper() + word[1:])):
         return word[0].title() + word[1:]
     return word
@@ -471,7 +477,10 @@ def _ends_anew(old: str, new: str) -> bool:
 
 
 def _lacks_host(text: str, previous: int | None, new: str) -> bool:
-    """Whether new text begins with ``n't``, and the word before it does not bear it."""
-    if previous is None or not spacing.begins_with_not(new):
+    """Whether new text begins with a clitic that the word before it does not bear."""
+    if previous is None or not spacing.needs_host(new):
         return False
-    return not spacing.bears(spacing.stands_before(text, previous, ()), new)
+    host = spacing.stands_before(text, previous, ())
+    return spacing.is_cased_apart(host, new) or (
+        spacing.begins_with_not(new) and not spacing.bears(host, new)
+    )

@@ -110,6 +110,29 @@ def begins_with_not(text: str) -> bool:
     return text[:1] in "nN" and begins_with_clitic(text)
 
 
+def needs_host(text: str) -> bool:
+    """Whether the text begins with a clitic that not every word bears: ``n't``, or in capitals."""
+    return begins_with_clitic(text) and (text[0] in "nN" or text[1:2].isupper())
+
+
+def is_cased_apart(host: str, clitic: str) -> bool:
+    """Whether just one of a clitic and the word before it is in capitals.
+
+    A single letter is no word in capitals. Clitics but ``n't`` may follow one in lower case.
+
+    Example:
+        >>> pairs = [("would", "N'T"), ("It", "'S"), ("DO", "n't"), ("I", "'LL"), ("IT", "'s")]
+        >>> [is_cased_apart(*pair) for pair in pairs]
+        [True, True, True, False, False]
+    """
+    words, kind = _LAST_WORD.findall(host), _CLITIC.match(clitic)
+    if not words or kind is None:
+        return False
+    if kind[0].isupper():
+        return not words[0].isupper()
+    return clitic[0] == "n" and len(words[0]) > 1 and words[0].isupper()
+
+
 def bears(host: str, clitic: str) -> bool:
     """Whether the word that ends a text bears the clitic that begins another one.
 
