@@ -27,7 +27,7 @@ from sears_dsl.batch.plan import (
 )
 from sears_dsl.batch.workers import with_new_ids
 from sears_dsl.data.batches import DRAW, Batch
-from sears_dsl.data.dataset import Dataset, IdLedger, row_ids
+from sears_dsl.data.dataset import IdLedger, format_of, row_ids
 from sears_dsl.data.frames import Copies, MemoryFrame, NewRows, memory_frame
 from sears_dsl.data.sources import frame_of
 from sears_dsl.data.span_columns import SpanColumn
@@ -68,15 +68,18 @@ def apply_to(
     """
     require_draws(draws, with_originals=with_originals)
     require_mode(mode, keep=_names("keep", keep), with_originals=with_originals)
-    in_file = isinstance(dataset, (str, os.PathLike))
-    frame = frame_of(dataset) if in_file else memory_frame(dataset)
+    if isinstance(dataset, str | os.PathLike):
+        frame = frame_of(dataset)
+        own = SQUAD_SPANS if format_of(os.fspath(dataset)).name == "squad" else ()
+    else:
+        frame, own = memory_frame(dataset), ()
     chosen = RowChoices(
         columns=_names("column", column),
         id_column=id_column,
         scope=scope,
         unit=unit,
         protect=_names("protect", protect),
-        spans=(*spans, *_format_spans(dataset)),
+        spans=(*spans, *own),
         on_touched=on_touched,
         keep=_names("keep", keep),
         share=share,
@@ -174,10 +177,3 @@ def _names(option: str, value: object) -> tuple[str, ...]:
                 help=f"name columns by strings: {option}=['text']",
             )
     return tuple(map(str, names))
-
-
-def _format_spans(dataset: object) -> Sequence[SpanColumn]:
-    """The columns that point into a text, if the format of a file has any."""
-    if not isinstance(dataset, (str, os.PathLike)):
-        return ()
-    return SQUAD_SPANS if Dataset(os.fspath(dataset)).format.name == "squad" else ()

@@ -200,10 +200,8 @@ class _ChainColumn:
         return drawn
 
     def _chain_draw(self, draw: int, places: Sequence[int]) -> ChainedRows:
-        every = len(places) == len(self.texts)
-
-        def chosen(values: Sequence[Any]) -> Sequence[Any]:
-            return values if every else [values[place] for place in places]
+        def chosen(values: Sequence[Any]) -> list[Any]:
+            return [values[place] for place in places]
 
         return self._matcher.chain(
             chosen(self.texts),

@@ -228,16 +228,10 @@ class Guards:
         """Whether a column points into the texts and has to be moved with them."""
         return any(spec.text_column == self.column for spec in self.protection.spans)
 
-    def part(self, places: Iterable[int]) -> Guards:
+    def part(self, places: Sequence[int]) -> Guards:
         """The guards of some rows, in the order given."""
-        chosen = list(places)
-        rows, cells = self.rows, self.cells
-        return Guards(
-            self.protection,
-            self.column,
-            [rows[place] for place in chosen],
-            [cells[place] for place in chosen],
-        )
+        rows = [self.rows[place] for place in places]
+        return replace(self, rows=rows, cells=[self.cells[place] for place in places])
 
     def moved(self, row: int, carry: span_columns.CharacterMap) -> dict[str, Any]:
         """The new values of a row's span columns; ``carry`` says where its characters went."""
