@@ -1,7 +1,7 @@
 """Checks and formats `.sear` files while they are written, in any editor that speaks LSP.
 
-In: messages of an editor on standard input, which pygls reads; `protocol` makes sure that each
-request is answered. `server` answers with the help of `assistance`, which asks the parser and the
-checker of `language` first and then the compiler of `engine`; the printer formats. Out: messages on
-standard output. The server reads only what a rule file imports and its sample, and writes no file.
+In: messages of an editor on standard input, which pygls reads. `server` answers each request with
+the help of `assistance`, which asks the parser and the checker of `language` first and then the
+compiler of `engine`; the printer formats. Out: messages on standard output. The server reads only
+what a rule file imports and its sample, and writes no file.
 """
