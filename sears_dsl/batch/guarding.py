@@ -9,8 +9,7 @@ that protect something.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -57,25 +56,17 @@ def require_all_intact(
             )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class GuardedRewrites:
-    """The rewrites that leave what must stay."""
+def guard_rewrites(rewrites: Rewrites, guards: Guards | None) -> tuple[Rewrites, Counter[int]]:
+    """The rewrites that touch no span, and how many of each rule touch one, by its position.
 
-    rewrites: Rewrites  # those that touch no span
-    # Position of a rule → its rewrites that touched one, and do not count.
-    left_out: Mapping[int, int]
-
-
-def guard_rewrites(rewrites: Rewrites, guards: Guards | None) -> GuardedRewrites:
-    """The rewrites that leave what must stay; all were made with ``guards.protected`` protected."""
+    All were made with ``guards.protected`` protected.
+    """
+    left_out: Counter[int] = Counter()
     if guards is None or not len(rewrites):
-        return GuardedRewrites(rewrites, {})
+        return rewrites, left_out
     protecting = np.array([bool(guard.protected) for guard in guards.rows], np.bool_)
     if protecting[rewrites.rows].any():
         require_all_intact(rewrites, guards.protected, rewrites.rule_ids)
-    if not any(guard.carried for guard in guards.rows):
-        return GuardedRewrites(rewrites, {})
-    left_out: Counter[int] = Counter()
     numbers: list[int] = []
     for number, rewrite in enumerate(rewrites):
         carry = SpanMap(rewrite.edits)
@@ -84,15 +75,13 @@ def guard_rewrites(rewrites: Rewrites, guards: Guards | None) -> GuardedRewrites
         else:
             left_out[rewrite.rule] += 1
     if not left_out:
-        return GuardedRewrites(rewrites, {})
-    return GuardedRewrites(
-        Rewrites(
-            rewrites.columns.select(np.array(numbers, np.int32)),
-            rule_ids=lambda: rewrites.rule_ids,
-            unrenderable=rewrites.unrenderable,
-        ),
-        left_out,
+        return rewrites, left_out
+    untouching = Rewrites(
+        rewrites.columns.select(np.array(numbers, np.int32)),
+        rule_ids=lambda: rewrites.rule_ids,
+        unrenderable=rewrites.unrenderable,
     )
+    return untouching, left_out
 
 
 def chain_guarded(

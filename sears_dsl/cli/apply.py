@@ -311,28 +311,22 @@ def _print_report(
 def _print_left_alone(out: Console, report: ApplyReport, request: ApplyRequest) -> None:
     """Say which rows stayed as they were, or were not rewritten by all rules, and why."""
     tally = report.tally
-    if tally.undone:
-        out.print(
-            f"{counted(tally.undone, 'row')} unchanged, as later rules undo what earlier ones did"
-        )
-    if tally.missing:
-        out.print(f"{counted(tally.missing, 'value')} skipped: there is no text")
-    if tally.decomposed:
-        out.print(
-            f"{counted(tally.decomposed, 'text')} not in NFC, so composed characters in the rules "
-            "(é) do not match; normalize them first"
-        )
-    if tally.touched:
-        outcome = "kept without the rules that would touch a span"
-        if request.mode == "each":
-            outcome = "without the rewrites that would touch a span"
-        elif request.on_touched == "drop":
-            outcome = "dropped"
-        out.print(f"{counted(tally.touched, 'row')} {outcome}")
-    if tally.misplaced:
-        out.print(f"{counted(tally.misplaced, 'row')} with a span that is not at its position")
-    if tally.absent:
-        out.print(f"{counted(tally.absent, 'row')} with a protected value that is not in the text")
+    touched = "kept without the rules that would touch a span"
+    if request.mode == "each":
+        touched = "without the rewrites that would touch a span"
+    elif request.on_touched == "drop":
+        touched = "dropped"
+    composed = "composed characters in the rules (é) do not match; normalize them first"
+    for count, noun, outcome in (
+        (tally.undone, "row", "unchanged, as later rules undo what earlier ones did"),
+        (tally.missing, "value", "skipped: there is no text"),
+        (tally.decomposed, "text", f"not in NFC, so {composed}"),
+        (tally.touched, "row", touched),
+        (tally.misplaced, "row", "with a span that is not at its position"),
+        (tally.absent, "row", "with a protected value that is not in the text"),
+    ):
+        if count:
+            out.print(f"{counted(count, noun)} {outcome}")
     for row, why in tally.reasons[:_FEW]:
         out.print(f"  row {row}: {why}")
 

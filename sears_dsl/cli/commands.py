@@ -402,9 +402,10 @@ class _Commands(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Everything else is printed here."""
-        from sears_dsl.cli.screen.console import say_when_compiling
+        from sears_dsl.cli.screen.console import say_compiling
+        from sears_dsl.runtime.kernels import when_compiling
 
-        say_when_compiling()
+        when_compiling(say_compiling)
         try:
             with _printing():
                 return super().invoke(ctx)

@@ -65,6 +65,13 @@ def take_rows(values: Any, places: Sequence[int]) -> Any:
         return arrow.concat_arrays(slices)
 
 
+def parts_of_table(table: Any, *, most: int | None = None) -> list[Any]:
+    """A table as record batches of at most so many rows, of which there is at least one."""
+    empty = require_pyarrow().RecordBatch.from_pylist
+    parts: list[Any] = table.combine_chunks().to_batches(max_chunksize=most)
+    return parts or [empty([], schema=table.schema)]
+
+
 class RecordBatchColumns(batches.LazyColumns):
     """The columns of a record batch; a pickle of them holds the record batch alone."""
 
@@ -154,10 +161,7 @@ class Columnar:
         if isinstance(column, ArrowValues):
             return column.array
         if isinstance(column, batches.JsonColumn):
-            objects = column.objects()
-            if objects is None:
-                return arrow.array(column.json_texts(), arrow.string())
-            return object_lists(*objects)
+            return object_lists(*column.objects())
         if isinstance(column, batches.Repeated):
             return take_rows(self._array(arrow, name, column.values), column.places)
         try:
@@ -275,10 +279,7 @@ class _ColumnarReader(batches.Reader):
         except (OSError, arrow.ArrowException) as error:
             raise DataError(f"{self._path} cannot be read as {self._form}: {error}") from error
         if not first:
-            empty = schema.empty_table().to_batches() or [
-                arrow.RecordBatch.from_pylist([], schema=schema)
-            ]
-            columns = RecordBatchColumns(empty[0])
+            columns = RecordBatchColumns(parts_of_table(schema.empty_table())[0])
             yield Batch(0, 0, columns, columns)
 
     def _opened(self, arrow: Any, file: BinaryIO) -> tuple[Any, Iterator[Any]]:

@@ -270,11 +270,7 @@ class _ArrowTable(MemoryFrame):
             first += part.num_rows
 
     def _parts(self) -> list[Any]:
-        arrow = require_pyarrow()
-        table = self._table.combine_chunks()
-        return table.to_batches(max_chunksize=_ROWS) or [
-            arrow.RecordBatch.from_pylist([], schema=self._table.schema)
-        ]
+        return columnar.parts_of_table(self._table, most=_ROWS)
 
     def result(self, table: Any) -> Any:
         """An Arrow table as data of the kind that the user gave."""
@@ -334,9 +330,7 @@ class _ArrowBatch(_ArrowTable):
         super().__init__(require_pyarrow().Table.from_batches([record_batch]))
 
     def result(self, table: Any) -> Any:
-        batches = table.combine_chunks().to_batches()
-        empty = require_pyarrow().RecordBatch.from_pylist
-        return batches[0] if batches else empty([], schema=table.schema)
+        return columnar.parts_of_table(table)[0]
 
 
 class _Streamed(_ArrowTable):

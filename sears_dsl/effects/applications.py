@@ -167,8 +167,7 @@ def applications_of(
     else:
         matches = matcher.find(tokens, protected=protected)
         rewrites = matcher.rewrites(tokens, matches, protected=protected)
-    if guards is not None:
-        rewrites = guard_rewrites(rewrites, guards).rewrites
+    rewrites, _ = guard_rewrites(rewrites, guards)
     return applications_in(rewrites if keep is None else keep(rewrites), tokens.texts)
 
 

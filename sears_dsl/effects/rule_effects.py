@@ -181,11 +181,11 @@ def rule_effects(
     model = AskedModel(predictor)
     on_stage("applying rules", 0, len(matcher.rules))
     protected = None if data.guards is None else data.guards.protected
-    outcome = guard_rewrites(
+    rewrites, touching = guard_rewrites(
         matcher.apply(data.texts, scope=scope, unit=unit, protected=protected, draw=draw),
         data.guards,
     )
-    rewrites, rejected = outcome.rewrites, Counter[int]()
+    rejected = Counter[int]()
     if oracle is not None:
         on_stage("asking the oracle", 0, len(rewrites))
         rewrites, rejected = accepted_rewrites(rewrites, data, oracle)
@@ -233,7 +233,7 @@ def rule_effects(
                 if scorer is None or writes_the_same_words(rule)
                 else _sampled(scorer, pairs, at_most=score_at_most, seed=seed, rule=name),
                 unrenderable=rewrites.unrenderable[number],
-                left_out=outcome.left_out.get(number, 0),
+                left_out=touching[number],
                 rejected=rejected[number],
                 refused=int(asked.refused[number]),
                 comparison=comparison,

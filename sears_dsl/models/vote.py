@@ -49,7 +49,6 @@ class VotingPredictor:
         same = partial(unanimous, comparison=comparison)
         self._together: Callable[[Sequence[str]], str] = same if alike else by_votes
         self._comparison = comparison
-        self._kind = "every" if alike else "vote"
 
     @property
     def batch_size(self) -> int | None:
@@ -70,7 +69,9 @@ class VotingPredictor:
     def identity(self) -> str:
         """The identities of the models, in order, and what they vote on."""
         names = ", ".join(model.identity for model in self._models)
-        return f"{self._kind}:({names})" + (" on words" if is_free_text(self._comparison) else "")
+        return f"{'every' if self._alike else 'vote'}:({names})" + (
+            " on words" if is_free_text(self._comparison) else ""
+        )
 
     def predict(self, rows: Sequence[Row]) -> list[str]:
         """What the models say together of each row; missing predictions are all named at once."""

@@ -127,10 +127,10 @@ def expand(
     rule_ids = matcher.rule_ids
     _check(rule_ids, expectations, names if labels is not None else None)
     protected = None if guards is None else guards.protected
-    allowed = guard_rewrites(
+    rewrites, touching = guard_rewrites(
         matcher.apply(texts, scope=scope, unit=unit, protected=protected), guards
     )
-    rewrites, rejected = allowed.rewrites, Counter[int]()
+    rejected = Counter[int]()
     if oracle is not None:
         rows = LabelledRows(tuple({column: text} for text in texts), column, None, "rows")
         rewrites, rejected = accepted_rewrites(rewrites, rows, oracle)
@@ -140,8 +140,8 @@ def expand(
     for rule, rewrite in zip(pairs.rules.tolist(), pairs.rewrites.tolist(), strict=True):
         written[rewrite].append(rule)
     left_out: Counter[str] = Counter()
-    if allowed.left_out:
-        left_out[TOUCHED] = sum(allowed.left_out.values())
+    if touching:
+        left_out[TOUCHED] = touching.total()
     if rejected:
         left_out[REJECTED] = rejected.total()
     rewritten = []

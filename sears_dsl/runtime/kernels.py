@@ -7,8 +7,8 @@ threads may make the first call. This module is the only user of numba, which it
 kernel is first compiled.
 
 Compiled code lies on disk, one file for a kernel and the types of its arguments. The name of a file
-holds a hash of everything that the code was compiled from (`_fingerprint`, `_text_of_types`), so
-code of another version is never used. A file is written whole or not at all, and replaces those
+holds a hash of everything that the code was compiled from (`Kernel.fingerprint`, `_text_of_types`),
+so code of another version is never used. A file is written whole or not at all, and replaces those
 that earlier versions of its kernel left. Reading such a file runs what is in it, so it is read only
 from a folder into which nobody else can put one (`is_private`).
 
@@ -210,8 +210,31 @@ class Kernel:
 
     @functools.cached_property
     def fingerprint(self) -> str:
-        """A hash of what it is compiled from, which stands in the names of its files."""
-        return _fingerprint(self)
+        """A hash of everything that it is compiled from, except the types of its arguments.
+
+        It covers, for the kernel and for all that it calls, the names, code and defaults, and the
+        values that are constants to the compiler: globals, attributes of modules, free variables.
+        """
+        digest = blake2b(repr(_versions()).encode(), digest_size=6)
+        waiting, visited = [self.plain], {self.plain}
+        for function in waiting:
+            code = function.__code__
+            names = _names(code)
+            cells = [cell.cell_contents for cell in function.__closure__ or ()]
+            values = [function.__globals__[name] for name in names if name in function.__globals__]
+            defaults = [function.__defaults__, *(function.__kwdefaults__ or {}).items()]
+            digest.update(repr((function.__module__, function.__qualname__)).encode())
+            for text in (
+                *_text_of_code(code),
+                *(_text_of_value(one, names) for one in (*defaults, *cells, *values)),
+            ):
+                digest.update(text.encode() + b"\0")
+            for value in (*cells, *values):
+                called = getattr(value, "plain", None) or getattr(value, "py_func", None) or value
+                if isinstance(called, FunctionType) and called not in visited:
+                    visited.add(called)
+                    waiting.append(called)
+        return digest.hexdigest()
 
     def dispatcher(self) -> Any:
         """Numba's form of the function, which compiles or reads code from disk when called."""
@@ -300,34 +323,6 @@ def _remember_unpickled() -> None:
         serialize._numba_unpickle = functools.cache(unpickle)
 
 
-def _fingerprint(kernel: Kernel) -> str:
-    """A hash of everything that a kernel is compiled from, except the types of its arguments.
-
-    It covers, for the kernel and for all that it calls, the names, code and defaults, and the
-    values that are constants to the compiler: globals, attributes of modules, free variables.
-    """
-    digest = blake2b(repr(_versions()).encode(), digest_size=6)
-    waiting, visited = [kernel.plain], {kernel.plain}
-    for function in waiting:
-        code = function.__code__
-        names = _names(code)
-        cells = [cell.cell_contents for cell in function.__closure__ or ()]
-        values = [function.__globals__[name] for name in names if name in function.__globals__]
-        defaults = [function.__defaults__, *(function.__kwdefaults__ or {}).items()]
-        digest.update(repr((function.__module__, function.__qualname__)).encode())
-        for text in (
-            *_text_of_code(code),
-            *(_text_of_value(one, names) for one in (*defaults, *cells, *values)),
-        ):
-            digest.update(text.encode() + b"\0")
-        for value in (*cells, *values):
-            called = getattr(value, "plain", None) or getattr(value, "py_func", None) or value
-            if isinstance(called, FunctionType) and called not in visited:
-                visited.add(called)
-                waiting.append(called)
-    return digest.hexdigest()
-
-
 @functools.cache
 def _versions() -> tuple[str, str]:
     """The versions of numba and NumPy."""
@@ -375,12 +370,11 @@ def _text_of_value(value: object, names: Sequence[str]) -> str:
             plain = {name: one for name, one in known.items() if not isinstance(one, ModuleType)}
             stated = ", ".join(f"{name}={_text_of_value(one, ())}" for name, one in plain.items())
             return f"{value.__name__}({stated})"
-    if hasattr(value, "dtype") and hasattr(
-        value, "tobytes"
-    ):  # of NumPy, which is not imported here
+    # Of NumPy, which is not imported here.
+    if hasattr(value, "dtype") and hasattr(value, "tobytes"):
         content = blake2b(value.tobytes(), digest_size=16).hexdigest()
         return f"{value.dtype} {getattr(value, 'shape', ())} {content}"
-    # A function, whose code `_fingerprint` adds, or something that no kernel may use.
+    # A function, whose code the fingerprint adds, or something that no kernel may use.
     return f"{type(value).__qualname__} {getattr(value, '__qualname__', '')}"
 
 

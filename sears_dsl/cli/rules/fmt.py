@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -27,6 +26,8 @@ def fmt_command(
 
     Comments stay; spacing, quotes and the order of metadata become the same everywhere.
     """
+    from difflib import unified_diff
+
     from sears_dsl.catalogue import find_rule_files
     from sears_dsl.language.loader import load, parse
     from sears_dsl.runtime.files import write_atomically
@@ -53,7 +54,9 @@ def fmt_command(
             continue
         changed += 1
         if show_diff:
-            click.echo(_unified(before, after, file), nl=False)
+            old, new = before.splitlines(keepends=True), after.splitlines(keepends=True)
+            lines = unified_diff(old, new, str(file), f"{file} (canonical)")
+            click.echo("".join(lines), nl=False)
         elif check:
             click.echo(f"would change: {file}")
         else:
@@ -80,15 +83,3 @@ def _canonical(ruleset: Ruleset) -> str:
                 help="keep long lists in several sets; the file is as it was",
             )
     return text
-
-
-def _unified(before: str, after: str, file: Path) -> str:
-    from difflib import unified_diff
-
-    lines = unified_diff(
-        before.splitlines(keepends=True),
-        after.splitlines(keepends=True),
-        fromfile=str(file),
-        tofile=f"{file} (canonical)",
-    )
-    return "".join(lines)

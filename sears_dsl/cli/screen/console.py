@@ -366,14 +366,8 @@ NO_FOLDER = "no folder to keep them in is writable"
 NAME_FOLDER = "set NUMBA_CACHE_DIR to a writable folder"
 
 
-def say_when_compiling() -> None:
-    """Have a note printed when the compiler starts."""
-    from sears_dsl.runtime.kernels import when_compiling
-
-    when_compiling(_say)
-
-
-def _say() -> None:
+def say_compiling() -> None:
+    """Print a note that the compiler starts."""
     from sears_dsl.runtime.kernels import compiles_beside, keeps_code
 
     advice = (
