@@ -193,54 +193,31 @@ _INSIDE: Mapping[str, Sequence[Mark | Region]] = {
     ),
 }
 
-_PYGMENTS: Mapping[Kind, _TokenType] = {
-    "anchor": Keyword.Constant,
-    "arrow": Operator.Word,
-    "attribute": Name.Attribute,
-    "bracket": Punctuation,
-    "comment": Comment.Single,
-    "constant": Keyword.Constant,
-    "function": Name.Function,
-    "id": Name.Label,
-    "invalid": Error,
-    "key": Name.Property,
-    "keyword": Keyword.Declaration,
-    "name": Name.Variable,
-    "number": Number,
-    "operator": Operator,
-    "plain": Text,
-    "quantifier": Operator,
-    "reference": Name.Variable.Instance,
-    "regex": String.Regex,
-    "set": Name.Constant,
-    "space": Whitespace,
-    "string": String,
-    "tag": Name.Class,
-    "word": Text,
-}
-# The names that editors' colour themes know.
-_TEXTMATE: Mapping[Kind, str] = {
-    "anchor": "constant.language",
-    "arrow": "keyword.operator.arrow",
-    "attribute": "support.type.property-name",
-    "bracket": "punctuation.section",
-    "comment": "comment.line.number-sign",
-    "constant": "constant.language",
-    "function": "support.function",
-    "id": "entity.name.function",
-    "invalid": "invalid.illegal",
-    "key": "support.type.property-name",
-    "keyword": "keyword.control",
-    "name": "variable.parameter",
-    "number": "constant.numeric",
-    "operator": "keyword.operator",
-    "plain": "string.unquoted",
-    "quantifier": "keyword.operator.quantifier",
-    "reference": "variable.other",
-    "regex": "string.regexp",
-    "set": "variable.other.constant",
-    "string": "string.quoted.double",
-    "tag": "entity.name.type",
+# How Pygments calls each kind, and how the colour themes of editors do; empty for no colour.
+_STYLES: Mapping[Kind, tuple[_TokenType, str]] = {
+    "anchor": (Keyword.Constant, "constant.language"),
+    "arrow": (Operator.Word, "keyword.operator.arrow"),
+    "attribute": (Name.Attribute, "support.type.property-name"),
+    "bracket": (Punctuation, "punctuation.section"),
+    "comment": (Comment.Single, "comment.line.number-sign"),
+    "constant": (Keyword.Constant, "constant.language"),
+    "function": (Name.Function, "support.function"),
+    "id": (Name.Label, "entity.name.function"),
+    "invalid": (Error, "invalid.illegal"),
+    "key": (Name.Property, "support.type.property-name"),
+    "keyword": (Keyword.Declaration, "keyword.control"),
+    "name": (Name.Variable, "variable.parameter"),
+    "number": (Number, "constant.numeric"),
+    "operator": (Operator, "keyword.operator"),
+    "plain": (Text, "string.unquoted"),
+    "quantifier": (Operator, "keyword.operator.quantifier"),
+    "reference": (Name.Variable.Instance, "variable.other"),
+    "regex": (String.Regex, "string.regexp"),
+    "set": (Name.Constant, "variable.other.constant"),
+    "space": (Whitespace, ""),
+    "string": (String, "string.quoted.double"),
+    "tag": (Name.Class, "entity.name.type"),
+    "word": (Text, ""),
 }
 
 
@@ -248,8 +225,8 @@ def _action(kinds: Sequence[Kind]) -> Any:
     if not kinds:
         return Text
     if len(kinds) == 1:
-        return _PYGMENTS[kinds[0]]
-    return bygroups(*map(_PYGMENTS.__getitem__, kinds))  # type: ignore[no-untyped-call]
+        return _STYLES[kinds[0]][0]
+    return bygroups(*(_STYLES[kind][0] for kind in kinds))  # type: ignore[no-untyped-call]
 
 
 def _pygments_states() -> dict[str, list[Any]]:
@@ -305,9 +282,9 @@ def textmate_grammar() -> dict[str, Any]:
 def _textmate(entry: Mark | Region) -> dict[str, Any]:
     named = {
         # A single kind is that of group 0, the whole match.
-        str(number): {"name": f"{_TEXTMATE[kind]}.sears"}
+        str(number): {"name": f"{_STYLES[kind][1]}.sears"}
         for number, kind in enumerate(entry.kinds, start=len(entry.kinds) > 1)
-        if kind in _TEXTMATE
+        if _STYLES[kind][1]
     }
     if isinstance(entry, Region):
         return {

@@ -213,12 +213,12 @@ class JsonColumn(Sequence[Any]):
     def json_texts(self) -> list[str]:
         """Each value as JSON; the members of the column are these texts decoded."""
 
-    @abstractmethod
-    def objects(self) -> tuple[Sequence[int], Mapping[str, Any]]:
-        """The values as lists of objects, as Arrow holds them: offsets and flat fields.
+    def objects(self) -> tuple[Sequence[int], Mapping[str, Any]] | None:
+        """The values as lists of objects: offsets and flat fields; None if there is only JSON.
 
-        A field is a list of texts or an array of numbers.
+        A field is a list of texts or an array of numbers. Arrow tables hold values in this form.
         """
+        return None
 
 
 def cell_texts(column: Sequence[Any], text_of: Callable[[Any], str]) -> list[str]:

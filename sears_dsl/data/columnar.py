@@ -161,7 +161,10 @@ class Columnar:
         if isinstance(column, ArrowValues):
             return column.array
         if isinstance(column, batches.JsonColumn):
-            return object_lists(*column.objects())
+            objects = column.objects()
+            if objects is None:
+                return arrow.array(column.json_texts(), arrow.string())
+            return object_lists(*objects)
         if isinstance(column, batches.Repeated):
             return take_rows(self._array(arrow, name, column.values), column.places)
         try:

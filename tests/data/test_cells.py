@@ -39,9 +39,6 @@ class Known(JsonColumn):
     def json_texts(self) -> list[str]:
         return [json.dumps(value, ensure_ascii=False) for value in self._values]
 
-    def objects(self) -> Any:
-        raise NotImplementedError
-
 
 @st.composite
 def repeated(draw: st.DrawFn, values: st.SearchStrategy[Any]) -> Repeated:
