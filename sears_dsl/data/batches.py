@@ -357,18 +357,21 @@ class LineReader(Reader):
         number = 0
         limit = self.options.limit
         first = True
-        for block in self.source.line_blocks():
-            mean = max(1, block.size // block.count)
-            while block.count:
+        for block, ends in self.source.line_blocks():
+            mean = max(1, len(block) // len(ends))
+            taken = begin = 0
+            while left := len(ends) - taken:
                 most, characters = self.options.bounds(number)
                 if characters < self.options.characters:  # a block has about a mebibyte
                     most = max(1, min(most, characters // mean))
-                if limit is None:  # a small rest would cost nearly what a whole batch costs
-                    most = -(-block.count // -(-block.count // most))
-                else:  # lines far beyond the limit are not looked at: they may be invalid
-                    most = min(most, limit + 1)
-                self.lines += min(most, block.count)
-                content = block.take(most)
+                # A small rest would cost nearly what a whole batch costs. With a limit, lines far
+                # beyond it are not looked at: they may be invalid.
+                most = -(-left // -(-left // most)) if limit is None else min(most, limit + 1, left)
+                self.lines += most
+                taken += most
+                end = int(ends[taken - 1])
+                content = block[begin:end]
+                begin = end
                 if first and content.startswith(_MARK):
                     self.prologue = _MARK.decode()
                     content = content.removeprefix(_MARK)

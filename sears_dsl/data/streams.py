@@ -265,21 +265,25 @@ class TextSource:
         """The text in blocks of about a mebibyte; can be read once, in blocks or in lines."""
         return (text for _, text in self._decoded() if text)
 
-    def line_blocks(self) -> Iterator[LineBlock]:
-        """The text in UTF-8, in blocks of whole lines; the last line may have no end."""
+    def line_blocks(self) -> Iterator[tuple[bytes, NDArray[np.int64]]]:
+        """The text in UTF-8, in blocks of whole lines, and where each line of a block ends.
+
+        The last line may have no line feed.
+        """
         as_it_stands = self.encoding == "utf-8" and self._errors == "strict"
         carried: list[bytes] = []
         for block, text in self._decoded(texts=not as_it_stands):
             content = block if as_it_stands else self._in_utf8(text)
             end = content.rfind(b"\n") + 1
             if end:
-                lines = LineBlock(b"".join(carried), memoryview(content)[:end])
-                self._line += lines.count
-                yield lines
+                lines = b"".join([*carried, memoryview(content)[:end]])
+                ends = line_ends(lines)
+                self._line += len(ends)
+                yield lines, ends
                 carried.clear()
             carried.append(content[end:])
         if last := b"".join(carried):
-            yield LineBlock(b"", memoryview(last))
+            yield last, line_ends(last)
 
     def _in_utf8(self, text: str) -> bytes:
         try:
@@ -337,38 +341,12 @@ class TextSource:
             yield block, "".join(decoded)
 
 
-class LineBlock:
-    r"""Whole lines in UTF-8, to be taken some at a time; ``begun`` is the first line's beginning.
-
-    Example:
-        >>> lines = LineBlock(b"on", memoryview(b"e\ntwo\nthree"))
-        >>> lines.count, lines.take(1), lines.take(2), lines.count
-        (3, b'one\n', b'two\nthree', 0)
-    """
-
-    def __init__(self, begun: bytes, block: memoryview) -> None:
-        self._begun = begun
-        self._block = block
-        self._ends = line_ends(block)
-        self.size = len(begun) + len(block)  # in bytes
-        self.count = len(self._ends)
-
-    def take(self, count: int) -> bytes:
-        """The next ``count`` lines, or all that are left if these are fewer."""
-        taken = len(self._ends) - self.count
-        begin = self._ends[taken - 1] if taken else 0
-        self.count -= min(count, self.count)
-        content = b"".join([self._begun, self._block[begin : self._ends[-self.count - 1]]])
-        self._begun = b""
-        return content
-
-
 def line_feeds(content: bytes) -> int:
     """The number of line feeds; `bytes.count` takes seven times as long."""
     return int(np.count_nonzero(np.frombuffer(content, np.uint8) == _LINE_FEED))
 
 
-def line_ends(content: bytes | memoryview) -> NDArray[np.int64]:
+def line_ends(content: bytes) -> NDArray[np.int64]:
     r"""One past the last byte of each line; the last line may have no line feed.
 
     Example:
@@ -376,7 +354,7 @@ def line_ends(content: bytes | memoryview) -> NDArray[np.int64]:
         [4, 5, 8]
     """
     ends = np.flatnonzero(np.frombuffer(content, np.uint8) == _LINE_FEED) + 1
-    return ends if content[-1:] == b"\n" else np.append(ends, len(content))
+    return ends if content.endswith(b"\n") else np.append(ends, len(content))
 
 
 def _as_utf8(encoding: str) -> str:

@@ -23,7 +23,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, NamedTuple
 
 from sears_dsl.engine.compile.requirements import compiler_warnings, stand_ins
 from sears_dsl.engine.matcher import compile_rules
@@ -305,8 +305,6 @@ METADATA_HELP = {
 """What the line of each key says."""
 
 
-NameKind: TypeAlias = Literal["function", "set", "key", "tag"]
-
 # How many sentences of a template, and members of a set, are shown.
 _FEW_SENTENCES, _FEW_MEMBERS = 3, 8
 
@@ -332,7 +330,7 @@ class Completion:
     """What may be written at a place."""
 
     label: str
-    kind: NameKind
+    kind: Literal["function", "set", "key", "tag"]
     detail: str
 
 
