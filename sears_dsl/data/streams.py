@@ -21,6 +21,7 @@ import os
 import sys
 import threading
 import zlib
+from collections import deque
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from itertools import chain
@@ -79,32 +80,20 @@ def write_behind(stream: BinaryIO) -> Iterator[BinaryIO]:
 
     When the block ends, all of them are written.
     """
-    waiting: Queue[bytes | None] = Queue(_MOST_WAITING)
-    errors: list[BaseException] = []
+    from concurrent.futures import Future, ThreadPoolExecutor  # noqa: PLC0415 - brings logging
 
-    def write_all() -> None:
-        while (content := waiting.get()) is not None:
-            if not errors:
-                try:
-                    stream.write(content)
-                except BaseException as error:  # raised at the next write, or at the end
-                    errors.append(error)
+    waiting: deque[Future[int]] = deque()
 
     def write(content: bytes) -> int:
-        if errors:
-            raise errors[0]
-        waiting.put(content)
+        if len(waiting) == _MOST_WAITING:
+            waiting.popleft().result()
+        waiting.append(writer.submit(stream.write, content))
         return len(content)
 
-    thread = threading.Thread(target=write_all, daemon=True)
-    thread.start()
-    try:
+    with ThreadPoolExecutor(1) as writer:
         yield cast(BinaryIO, SimpleNamespace(write=write))
-    finally:
-        waiting.put(None)
-        thread.join()
-    if errors:
-        raise errors[0]
+        for future in waiting:
+            future.result()
 
 
 STANDARD_STREAM = "-"
