@@ -76,19 +76,16 @@ def memory_frame(data: object) -> MemoryFrame:
     """
     if isinstance(data, (list, tuple)):
         return _Rows(data)
-    pandas = sys.modules.get("pandas")
-    if pandas is not None and isinstance(data, pandas.DataFrame):
-        return _PandasFrame(data)
-    if pandas is not None and isinstance(data, pandas.Series):
-        return _PandasSeries(data)
-    arrow = sys.modules.get("pyarrow")
-    if arrow is not None and isinstance(data, arrow.Table):
-        return _ArrowTable(data)
-    if arrow is not None and isinstance(data, arrow.RecordBatch):
-        return _ArrowBatch(data)
+    for package, name, frame in (
+        ("pandas", "DataFrame", _PandasFrame),
+        ("pandas", "Series", _PandasSeries),
+        ("pyarrow", "Table", _ArrowTable),
+        ("pyarrow", "RecordBatch", _ArrowBatch),
+        ("datasets", "Dataset", _HuggingFace),
+    ):
+        if package in sys.modules and isinstance(data, getattr(sys.modules[package], name)):
+            return frame(data)
     datasets = sys.modules.get("datasets")
-    if datasets is not None and isinstance(data, datasets.Dataset):
-        return _HuggingFace(data)
     if datasets is not None and isinstance(
         data, (datasets.DatasetDict, datasets.IterableDatasetDict)
     ):

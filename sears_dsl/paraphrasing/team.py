@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
@@ -269,7 +269,7 @@ class Team:
             member = _Member(self.recipe)
             return lambda questions: map(member.reply, questions)
         self._children = Children(
-            f"{__name__}:{answerer.__name__}", (self.recipe,), jobs=self.jobs, error=ModelError,
+            partial(answerer, self.recipe), jobs=self.jobs, error=ModelError,
             doing="translates" if self.recipe.translates else "scores",
         )  # fmt: skip
         return self._children.ask_each

@@ -307,11 +307,12 @@ class Process(Generic[Question, Answer]):
 class Children:
     """Processes that answer questions; they end with this object or this process.
 
-    Each calls a ``package.module:function`` once with the arguments, and what that returns answers
-    the questions. The error for one that fails or dies says what they were ``doing``: "tags".
+    Each calls ``ready`` once, as a `Process` does, and what that returns answers the questions. The
+    error for one that fails or dies says what they were ``doing``: "tags".
 
     Example:
-        >>> children = Children("operator:itemgetter", (1,), jobs=2, error=SearsError, doing="is")
+        >>> from operator import itemgetter
+        >>> children = Children(partial(itemgetter, 1), jobs=2, error=SearsError, doing="is")
         >>> children.ask(["abc", "xyz"])
         ['b', 'y']
         >>> children.close()
@@ -319,8 +320,7 @@ class Children:
 
     def __init__(
         self,
-        ready: str,
-        arguments: Sequence[Any],
+        ready: Callable[[], Callable[[Any], Any]],
         *,
         jobs: int,
         error: type[SearsError],
@@ -331,8 +331,7 @@ class Children:
         self._children: list[Process[Any, Any]] = []
         self._end = weakref.finalize(self, _end, self._children, os.getpid())
         for _ in range(jobs):  # one by one: an interrupt must not lose any
-            ready_there = partial(_call, ready, tuple(arguments))
-            self._children.append(Process(ready_there, error=error, name=self._name))
+            self._children.append(Process(ready, error=error, name=self._name))
 
     @property
     def ready(self) -> bool:
@@ -391,7 +390,7 @@ class Compiler:
 
     def __init__(self, folder: Path) -> None:
         self._process = Children(
-            f"{__name__}:compile_in_child", (str(folder),), jobs=1, error=SearsError,
+            partial(compile_in_child, folder), jobs=1, error=SearsError,
             doing="compiles the inner loops",
         )  # fmt: skip
 
@@ -411,22 +410,16 @@ class Compiler:
         return True
 
 
-def compile_in_child(folder: str) -> Callable[[None], None]:
+def compile_in_child(folder: Path) -> Callable[[None], None]:
     """In the child: compile the kernels that most runs call, once nobody else is compiling them.
 
     The kernels for very many rules are left to runs that need them, so that no others have to wait.
     """
-    while (lock_file := take_lock(Path(folder, "compiling.lock"))) is None:
+    while (lock_file := take_lock(folder / "compiling.lock")) is None:
         sleep(0.1)
     with lock_file:
         import_module("sears_dsl.engine.warming").compile_usual()
     return lambda question: question  # an answer says that everything is compiled
-
-
-def _call(name: str, arguments: Sequence[Any]) -> Any:
-    """In a child: call a function by its module and name."""
-    module, function = name.split(":")
-    return getattr(import_module(module), function)(*arguments)
 
 
 def _end(children: list[Process[Any, Any]], process: int) -> None:

@@ -20,6 +20,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
+from functools import partial
 from hashlib import blake2b
 from importlib import metadata
 from importlib.util import find_spec
@@ -182,10 +183,8 @@ class SpacyTagger(Closing):
         shares = list(text_groups(texts, characters=_SHARE_CHARACTERS)) if self._jobs > 1 else []
         if len(shares) > 1:
             if self._workers is None:
-                ready = f"{__name__}:{tagging_worker.__name__}"
-                self._workers = Children(
-                    ready, (self.model,), jobs=self._jobs, error=TaggerError, doing="tags"
-                )
+                ready = partial(tagging_worker, self.model)
+                self._workers = Children(ready, jobs=self._jobs, error=TaggerError, doing="tags")
             try:
                 answers: list[Tokens] = self._workers.ask([list(share) for share in shares])
             except BaseException:

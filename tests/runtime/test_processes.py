@@ -160,17 +160,15 @@ def test_whatever_is_raised_arrives_with_its_text(
     ],
 )
 def test_children_that_fail_say_why(question: str, kind: type[Exception], message: str) -> None:
-    children = Children(f"{__name__}:answering", (3,), jobs=1, error=ModelError, doing="scores")
+    children = Children(partial(answering, 3), jobs=1, error=ModelError, doing="scores")
     assert children.ask([1, 2]) == [3, 6]
     with pytest.raises(kind, match=message):
         children.ask([question])
 
 
-@pytest.mark.parametrize(
-    ("ready", "message"), [("failing", "no rules"), ("exiting", "no model on")]
-)
-def test_children_that_cannot_start_say_why(ready: str, message: str) -> None:
-    children = Children(f"{__name__}:{ready}", (), jobs=2, error=ModelError, doing="scores")
+@pytest.mark.parametrize(("ready", "message"), [(failing, "no rules"), (exiting, "no model on")])
+def test_children_that_cannot_start_say_why(ready: Callable[[], Any], message: str) -> None:
+    children = Children(ready, jobs=2, error=ModelError, doing="scores")
     with pytest.raises(SearsError, match=message):
         children.ask([1, 2, 3])
 
@@ -389,9 +387,8 @@ def test_a_script_needs_no_guard(tmp_path: Path) -> None:
 
 
 def test_children_are_asked_nothing_ahead_of_time(tmp_path: Path) -> None:
-    children = Children(
-        "functools:partial", (subprocess.call,), jobs=2, error=SearsError, doing="waits"
-    )
+    ready = partial(partial, subprocess.call)
+    children = Children(ready, jobs=2, error=SearsError, doing="waits")
     answered_before = []
 
     def questions() -> Iterator[list[str]]:
@@ -456,9 +453,12 @@ def test_cores_are_those_that_a_container_may_use(
 def test_a_script_without_a_main_guard_can_use_processes(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(
+        "from functools import partial\n"
+        "from operator import itemgetter\n"
         "from sears_dsl.errors import SearsError\n"
         "from sears_dsl.runtime.processes import Children\n"
-        "children = Children('operator:itemgetter', (1,), jobs=2, error=SearsError, doing='is')\n"
+        "ready = partial(itemgetter, 1)\n"
+        "children = Children(ready, jobs=2, error=SearsError, doing='is')\n"
         "print(children.ask(['abc', 'xyz']))\n"
     )
     done = subprocess.run(
