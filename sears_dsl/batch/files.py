@@ -34,7 +34,7 @@ from sears_dsl.batch.plan import (
     require_mode,
     require_no_draw,
 )
-from sears_dsl.batch.workers import ADDED, BatchTask, Crew, MatcherRecipe
+from sears_dsl.batch.workers import ADDED, BatchTask, Crew, Finished, MatcherRecipe
 from sears_dsl.data.batches import Batch, Format, ReadOptions
 from sears_dsl.data.dataset import Dataset, IdLedger, is_stream, row_ids
 from sears_dsl.data.squad import SQUAD_SPANS
@@ -195,7 +195,6 @@ class _FilePass:
     progress: Callable[[ApplyProgress], object] | None
     started: float
     tally: Tally = field(default_factory=Tally)
-    latest: Tally = field(default_factory=Tally)
 
     def written(self) -> ApplyReport:
         """Write the output, whole or as it comes, and say what was done."""
@@ -207,10 +206,11 @@ class _FilePass:
         output, resume = self.request.output, self.request.resume
         frame = self.task.frame(self.dataset)
         with PartialOutput(Path(output), self._manifest(), resume=resume) as partial:
-            for number in range(partial.finished):
+            first = partial.finished
+            for number in range(first):
                 self.tally.add(Tally.from_json(partial.counts(number)))
-            for number, part in enumerate(self._parts(partial.finished), start=partial.finished):
-                partial.put(number, self.latest.to_json(), part)
+            for number, (part, tally) in enumerate(self._parts(first), start=first):
+                partial.put(number, tally.to_json(), part)
 
             def write(file: BinaryIO) -> None:
                 parts = partial.parts()  # can be gone through twice, which a chain cannot
@@ -225,7 +225,8 @@ class _FilePass:
 
     def _to_stream(self) -> bool:
         """Write parts as they come; False if the reader went away."""
-        path, parts = self.request.output, chain(self._originals(), self._parts(0))
+        path = self.request.output
+        parts = chain(self._originals(), (part for part, _ in self._parts(0)))
         form, frame = self.form, self.task.frame(self.dataset)
         try:
             if path == STANDARD_STREAM:
@@ -273,12 +274,11 @@ class _FilePass:
             )
             yield from map(self.task.original, again.batches())
 
-    def _parts(self, finished: int) -> Iterator[bytes]:
-        """The parts after the finished ones; ``latest`` is the tally of the part just yielded."""
+    def _parts(self, finished: int) -> Iterator[Finished]:
+        """The parts after the finished ones, each with its tally."""
         batches = self.crew.work_on(self._unfinished(finished), self.matcher)
         for number, (part, tally) in enumerate(batches, start=finished + 1):
-            self.latest = tally
-            yield part
+            yield part, tally
             self.tally.add(tally)
             if self.progress is not None:
                 seconds = time.monotonic() - self.started
