@@ -19,7 +19,6 @@ from operator import eq, itemgetter
 from typing import NamedTuple
 
 from sears_dsl.engine.arrays import ANCHORS, FOCUS, LEFT, ORDER, PATTERN
-from sears_dsl.engine.compile.predicates import Predicates
 from sears_dsl.engine.compile.prefilter import NOTHING, TAGS, Prefilter, fold, required_words
 from sears_dsl.engine.compile.program import ANCHOR_END, ANCHOR_START, Program, Variant, bind
 from sears_dsl.engine.match.search import search_row, searches_rows
@@ -34,7 +33,7 @@ from sears_dsl.engine.rewrite.renderer import (
     render_untouching,
 )
 from sears_dsl.tagging.tagger import ListingTagger
-from sears_dsl.tagging.tokens import ListedTokens, Tokens, has_contraction
+from sears_dsl.tagging.tokens import ListedTokens, Tokens, TokenType, has_contraction
 
 # More matches are rendered faster by arrays.
 _FEW = 48
@@ -213,7 +212,7 @@ _FEW_SCANS = 2
 class _WordVariant(NamedTuple):
     """A variant in the form that is tried on words."""
 
-    tests: Sequence[Callable[[str], bool]]  # whether a word passes, for each place
+    tests: Sequence[Callable[[TokenType], bool]]  # whether a token passes, for each place
     pattern: int
     order: int
     left: int  # how many tests stand before the replaced span
@@ -254,7 +253,7 @@ class WordRules:
             variant = self._word_variant(number)
             if variant is None:
                 return None
-            for start in _starts(variant, words):
+            for start in _starts(variant, tokens.types):
                 hit = (start, variant.order, start + variant.focus)
                 hits.setdefault(variant.pattern, []).append(hit)
         instances: list[Instance] = []
@@ -273,42 +272,22 @@ class WordRules:
             if not self._prefilter.tagged[number]:
                 row = self._program.rules.patterns.variants[number]
                 columns = map(int, row[[PATTERN, ORDER, LEFT, FOCUS, ANCHORS]])
-                predicates = self._program.predicates
-                tests = [_on_words(test, predicates) for test in self._program.sequences[number]]
-                variant = _WordVariant(tests, *columns)
+                tests = map(self._program.predicates.test, self._program.sequences[number])
+                variant = _WordVariant(list(tests), *columns)
             self._word_variants[number] = variant
         return self._word_variants[number]
 
 
-def _on_words(number: int, predicates: Predicates) -> Callable[[str], bool]:
-    """Whether a word satisfies a predicate that needs no tags, as a function of the word."""
-    match predicates.keys[number]:
-        case ("text", wanted):
-            return lambda word: bool(word == wanted)
-        case ("lower", wanted):
-            return lambda word: bool(word.lower() == wanted)
-        case ("not", member):
-            test = _on_words(member, predicates)
-            return lambda word: not test(word)
-        case ("or" | "and" as kind, members):
-            tests = [_on_words(member, predicates) for member in members]
-            over = any if kind == "or" else all
-            return lambda word: over(test(word) for test in tests)
-        case ("regex", *_):
-            return lambda word: predicates.matches_regex(number, word)
-    return lambda _: True
-
-
-def _starts(variant: _WordVariant, words: Sequence[str]) -> Sequence[int]:
+def _starts(variant: _WordVariant, types: Sequence[TokenType]) -> Sequence[int]:
     """Where the replaced spans of a variant start."""
-    last = len(words) - len(variant.tests)
+    last = len(types) - len(variant.tests)
     places: Sequence[int] = range(last + 1)
     if variant.anchors & ANCHOR_START:
         places = places[:1]
     if variant.anchors & ANCHOR_END:
         places = places[-1:] if last in places else ()
     for ahead, test in enumerate(variant.tests):
-        places = [place for place in places if test(words[place + ahead])]
+        places = [place for place in places if test(types[place + ahead])]
     return [place + variant.left for place in places]
 
 

@@ -37,7 +37,7 @@ def satisfying(written: str, *, header: str = "") -> set[str]:
     number = table.of_test(body, ruleset, split)  # type: ignore[arg-type]
     found = table.satisfied(TokenTypes.of(TYPES))
     texts = {kind.text for place, kind in enumerate(TYPES) if number in found.of(place)}
-    assert texts == {kind.text for kind in TYPES if table.holds(number, kind)}
+    assert texts == {kind.text for kind in TYPES if table.test(number)(kind)}
     simple_ids = table.find_simple(TYPES)
     offsets, ids = table.decided(simple_ids, np.arange(len(table), dtype=np.int32))
     one_by_one = [set(ids[offsets[place] : offsets[place + 1]]) for place in range(len(TYPES))]
@@ -91,7 +91,7 @@ def test_the_case_option_decides_for_literals(case: str, literal: str, expected:
     table = Predicates()
     ruleset = Ruleset((), options=Options(case=case))  # type: ignore[arg-type]
     number = table.of_test(Literal(literal), ruleset, split)
-    assert {kind.text for kind in TYPES if table.holds(number, kind)} == expected
+    assert {kind.text for kind in TYPES if table.test(number)(kind)} == expected
 
 
 def test_the_tagset_of_the_paper_takes_the_coarse_tag_from_the_fine_one() -> None:

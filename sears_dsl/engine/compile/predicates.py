@@ -15,6 +15,7 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
 from itertools import chain, count, repeat
 from typing import Any, NamedTuple, TypeAlias
 
@@ -73,6 +74,9 @@ class Satisfied(NamedTuple):
 class Predicates:
     """Interns predicates and decides them for token types.
 
+    ``test`` gives, for the number of a predicate, whether a token satisfies it as a function of the
+    token: for single questions, not for batches.
+
     Example:
         >>> table = Predicates()
         >>> noun = table.intern(("coarse", "NOUN", "ud2"))
@@ -91,6 +95,7 @@ class Predicates:
         self._regex_of: dict[int, int] = {}
         self._composites: Composites | None = None
         self._symbols: Int32Array | None = None  # those in the composites
+        self.test = cache(self._test)
 
     def __len__(self) -> int:
         return len(self.keys)
@@ -292,30 +297,30 @@ class Predicates:
         decided: tuple[Int32Array, Int32Array] = decide(simple, self._composites)
         return decided
 
-    def holds(self, number: int, token: TokenType) -> bool:
-        """Whether one token satisfies one predicate; for single questions, not for batches."""
-        text, coarse, fine = token
+    def _test(self, number: int) -> Callable[[TokenType], bool]:
+        """See `Predicates`."""
         match self.keys[number]:
-            case ("text" | "lower" as kind, wanted):
-                return bool(wanted == (text if kind == "text" else text.lower()))
+            case ("text", wanted):
+                return lambda token: bool(token[0] == wanted)
+            case ("lower", wanted):
+                return lambda token: bool(token[0].lower() == wanted)
             case ("coarse", wanted, tagset):
-                return bool(wanted == coarse_of(coarse, fine, tagset))
+                return lambda token: bool(coarse_of(token[1], token[2], tagset) == wanted)
             case ("fine", wanted):
-                return bool(wanted == fine)
+                return lambda token: bool(token[2] == wanted)
             case ("lemma", wanted):
-                return lemma_among(text, fine, {wanted}) is not None
+                return lambda token: lemma_among(token[0], token[2], {wanted}) is not None
             case ("regex", *_):
-                return self.matches_regex(number, text)
+                regex = self._regex_of[number]
+                return lambda token: regex in self._regexes.matching(token[0])
             case ("not", member):
-                return not self.holds(member, token)
+                test = self.test(member)
+                return lambda token: not test(token)
             case ("or" | "and" as kind, members):
+                tests = list(map(self.test, members))
                 over = any if kind == "or" else all
-                return over(self.holds(member, token) for member in members)
-        return True
-
-    def matches_regex(self, number: int, word: str) -> bool:
-        """Whether a word satisfies a predicate that is a regex."""
-        return self._regex_of[number] in self._regexes.matching(word)
+                return lambda token: over(test(token) for test in tests)
+        return lambda _: True
 
     @staticmethod
     def _column(name: tuple[str, str], numbers: Mapping[str, int], types: TokenTypes) -> Int32Array:

@@ -153,7 +153,7 @@ def bind(
         tag = choices[0].tag
         if len(choices) > 1:
             kind = token_type(origin + at)
-            tag = next((c.tag for c in choices if predicates.holds(c.predicate, kind)), None)
+            tag = next((c.tag for c in choices if predicates.test(c.predicate)(kind)), None)
         if tag is not None:
             tags[tag] = (*tags.get(tag, ()), origin + at)
     elements = tuple(_moved(place, origin) for place in variant.layout.elements)
