@@ -37,9 +37,6 @@ from sears_dsl.engine.arrays import (
 from sears_dsl.runtime.array_types import Int32Array, Int64Array, Integer
 from sears_dsl.runtime.kernels import kernel
 
-# Up to this many hits of a row are sorted by insertion.
-_FEW = 8
-
 
 @kernel
 def _select(hits: Int64Array, low: Integer, high: Integer, patterns: RulePatterns) -> Any:
@@ -73,16 +70,9 @@ def choose(hits: Int64Array, offsets: Int64Array, extent: Integer, patterns: Rul
     for row in range(offsets.shape[0] - 1):
         begin = total
         for place in range(offsets[row], offsets[row + 1]):
-            hit = hits[place]
-            at = total
-            if total - begin < _FEW:
-                while at > begin and chosen[at - 1] > hit:
-                    chosen[at] = chosen[at - 1]
-                    at -= 1
-            chosen[at] = hit
+            chosen[total] = hits[place]
             total += 1
-        if total - begin > _FEW:
-            chosen[begin:total].sort()
+        chosen[begin:total].sort()
         if extent == EXTENT_ALL:
             total = _select(chosen, begin, total, patterns)
         elif extent == EXTENT_FIRST:
