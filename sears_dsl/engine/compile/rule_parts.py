@@ -157,7 +157,7 @@ class ScopedRules(Sequence[tuple[Rule, RuleSource]]):
         return self.rules[places], self._rulesets[bisect_right(self._ends, places)]
 
 
-class VariantTests(Sequence[tuple[int, ...]]):
+class VariantTests:
     """The predicates that each variant tests, as a tuple that is created when it is read.
 
     Example:
@@ -178,17 +178,8 @@ class VariantTests(Sequence[tuple[int, ...]]):
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
-    @overload
-    def __getitem__(self, index: int) -> tuple[int, ...]: ...
-
-    @overload
-    def __getitem__(self, index: slice) -> Sequence[tuple[int, ...]]: ...
-
-    def __getitem__(self, index: int | slice) -> tuple[int, ...] | Sequence[tuple[int, ...]]:
-        places = range(len(self))[index]
-        if isinstance(places, range):
-            return [self[place] for place in places]
-        return tuple(self.flat[self.offsets[places] : self.offsets[places + 1]].tolist())
+    def __getitem__(self, number: int) -> tuple[int, ...]:
+        return tuple(self.flat[self.offsets[number] : self.offsets[number + 1]].tolist())
 
     def __iter__(self) -> Iterator[tuple[int, ...]]:
         flat = self.flat.tolist()

@@ -221,9 +221,6 @@ class Surroundings(NamedTuple):
         return text[start].isupper() and begins_sentence(text, start)
 
 
-NO_SURROUNDINGS = Surroundings()
-
-
 def _before_first_word(
     text: str, edit: Edit, following: tuple[int, int], around: Surroundings
 ) -> Edit:
@@ -393,7 +390,7 @@ class Placing(NamedTuple):
         previous: int | None,
         following: tuple[int, int] | None,
         new: str,
-        around: Surroundings = NO_SURROUNDINGS,
+        around: Surroundings,
     ) -> Rendered:
         """Insert new text between the end of a token and the token that follows.
 
@@ -417,7 +414,7 @@ class Placing(NamedTuple):
         new: str,
         *,
         previous: int | None,
-        around: Surroundings = NO_SURROUNDINGS,
+        around: Surroundings,
     ) -> Rendered:
         """Put new text in the place of a span, or delete it.
 
