@@ -26,7 +26,7 @@ from typing import Literal, NamedTuple, overload
 import numpy as np
 
 from sears_dsl.engine.arrays import number_sequences
-from sears_dsl.engine.matches import Edit, Rewrite
+from sears_dsl.engine.matches import Edit, Rewrite, apply_edits
 from sears_dsl.engine.noise.characters import lookalikes
 from sears_dsl.runtime.array_types import Int32Array, offsets_of, places_of
 
@@ -179,19 +179,10 @@ class RewriteColumns:
             texts = map(originals.__getitem__, chosen.tolist())
             edits = zip(texts, *(column.tolist() for column in columns), strict=True)
             return [f"{text[:low]}{new_texts[new]}{text[high:]}" for text, low, high, new in edits]
-        return [self.text(number) for number in chosen.tolist()]
+        some = self.select(chosen)
+        return list(map(apply_edits, some.originals, some.edits()))
 
     # ------------------------------------------------------------ one by one
-
-    def text(self, number: int) -> str:
-        """The text of one rewrite."""
-        original = self.originals[number]
-        pieces: list[str] = []
-        place = 0
-        for edit in range(int(self.edit_offsets[number]), int(self.edit_offsets[number + 1])):
-            pieces += [original[place : self.edit_starts[edit]], self.new_texts[self.new_ids[edit]]]
-            place = int(self.edit_ends[edit])
-        return "".join([*pieces, original[place:]])
 
     def rewrites(self, low: int, high: int) -> list[Rewrite]:
         """Rewrites low up to, not including, high as objects."""
