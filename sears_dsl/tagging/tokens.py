@@ -123,15 +123,11 @@ class TokenTypes(Sequence[TokenType]):
         return TokenType(text, *tags)
 
     def __iter__(self) -> Iterator[TokenType]:
-        return map(TokenType, *self.columns()) if self._members is None else iter(self._members)
-
-    def triples(self) -> Iterable[tuple[str, str, str]]:
-        """All of them as plain tuples, which are made faster than objects."""
-        return zip(*self.columns(), strict=True) if self._members is None else self._members
+        return iter(self.members())
 
     def keys(self) -> tuple[object, Iterable[Hashable]]:
         """An object, and a key for each type in all batches with that object; None: everywhere."""
-        return None, self.triples()
+        return None, self.members()
 
     @property
     def codes(self) -> NDArray[np.int64] | None:

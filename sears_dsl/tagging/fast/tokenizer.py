@@ -349,10 +349,8 @@ class FastTokenizer:
         rest = 0
         for token, count, ends, row, chunk in changes:
             starts = [0, *ends[:-1]]
-            words = [
-                self.words.number(chunk[start:end]) for start, end in zip(starts, ends, strict=True)
-            ]
-            place = cut.starts[token]
+            texts = [chunk[start:end] for start, end in zip(starts, ends, strict=True)]
+            place, words = cut.starts[token], self.words.numbers(texts)
             parts.append(columns[:, rest:token])
             parts.append(np.array([np.array(starts) + place, np.array(ends) + place, words]))
             grown[row + 1] += len(ends) - count

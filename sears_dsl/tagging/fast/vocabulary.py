@@ -214,10 +214,6 @@ class Words:
     def __len__(self) -> int:
         return int(self.table.used[STRINGS])
 
-    def number(self, text: str) -> int:
-        """The number of a string, which is added if it is new."""
-        return self.numbers([text])[0]
-
     def numbers(self, texts: Sequence[str]) -> list[int]:
         """The numbers of strings; new ones are added."""
         codes = code_points("".join(texts))
@@ -232,11 +228,6 @@ class Words:
         word_numbers: list[int] = numbers.tolist()
         self._strings.update(zip(word_numbers, texts, strict=True))
         return word_numbers
-
-    def text(self, word: int) -> str:
-        """The string with a number."""
-        string = self._strings.get(word)
-        return self.texts([word])[0] if string is None else string
 
     def texts(self, words: Iterable[int]) -> list[str]:
         """The strings with these numbers; each is made once."""
@@ -329,15 +320,6 @@ class TypeTable:
         self._objects: dict[int, TokenType] = {}
         self._kinds: tuple[Container[str], WordKinds] | None = None
 
-    def type(self, code: int) -> TokenType:
-        """The type with a code, as an object."""
-        member = self._objects.get(code)
-        if member is None:
-            word, pair = divmod(code, len(self.pairs))
-            with self._lock:
-                member = self._objects[code] = TokenType(self.words.text(word), *self.pairs[pair])
-        return member
-
     def members(self, codes: list[int]) -> list[TokenType]:
         """The types with these codes, as objects; one that was asked for before costs a look-up."""
         known, pairs = self._objects, self.pairs
@@ -417,7 +399,7 @@ class _CodedTypes(TokenTypes):
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
             return self.members()[index]
-        return self._of.type(int(self._codes[index]))
+        return self._of.members([int(self._codes[index])])[0]
 
     def keys(self) -> tuple[object, Iterable[Hashable]]:
         return self._of.name, self._codes.data
