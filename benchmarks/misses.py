@@ -26,7 +26,7 @@ import numpy as np
 from benchmarks import matching
 from benchmarks.record import Row, write_record
 from sears_dsl.engine.compile.program import Program
-from sears_dsl.engine.match.bit_scan import scan_rows
+from sears_dsl.engine.match.scans import scan_rows
 from sears_dsl.engine.match.search import count_instances, expand_first, search
 from sears_dsl.language.rule import Rule
 from sears_dsl.runtime.kernels import ENOUGH_TO_COMPILE, Kernel, expect, kernel

@@ -109,7 +109,7 @@ def noise_called(matcher: Matcher, texts: list[str]) -> set[str]:
         code = frame.f_code
         path = Path(code.co_filename)
         there = path.parent.name == "noise"
-        if event == "call" and (there or path.stem in _RENDERING):
+        if event == "call" and (there or path.stem == _RENDERING):
             called.add(f"{path.stem}.{code.co_qualname}")
 
     sys.setprofile(look)
@@ -120,7 +120,7 @@ def noise_called(matcher: Matcher, texts: list[str]) -> set[str]:
     return called
 
 
-_RENDERING = ("batch_noise", "unit_rendering")
+_RENDERING = "drawing_rules"
 
 
 class _NeverDrawing(Rendering):

@@ -1,8 +1,7 @@
 """What the inner loops share: array layouts, the trie's edges, and numbers for sequences and codes.
 
 The kernels (see `runtime.kernels`) that read these arrays are in `token_classes`, which runs them
-once for each new type and class, and in `bit_scan`, `scan` and `search`, once for each block of
-rows.
+once for each new type and class, and in `scans` and `search`, once for each block of rows.
 
 Three kinds of numbers pack several values into one:
 

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from sears_dsl.engine.matches import Edit, apply_edits
 from sears_dsl.engine.noise.sources import NO_SOURCES, Sources
 from sears_dsl.engine.reference import Split, WalkState, candidates, is_protected
+from sears_dsl.engine.rewrite.drawing_rules import UnitInstance, unit_edits
 from sears_dsl.engine.rewrite.pieces import Drawing, Instance
 from sears_dsl.engine.rewrite.renderer import Renderer
 from sears_dsl.engine.rewrite.rewrites import code_points
-from sears_dsl.engine.rewrite.unit_rendering import UnitInstance, unit_edits
 from sears_dsl.language.printer import print_rule, rule_id
 from sears_dsl.language.rule import Element, Rule
 from sears_dsl.tagging.tokens import Token

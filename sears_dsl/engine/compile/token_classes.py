@@ -1,7 +1,7 @@
 """The class of each token type, and rules as bits: which variants a class begins and continues.
 
 In: the tests of variants; the distinct token types of batch after batch. Out: `Classes`, in which
-types that satisfy the same symbols are one class; for `match.bit_scan`, the `BitPlanes` of a
+types that satisfy the same symbols are one class; for `match.scans`, the `BitPlanes` of a
 program and the `ClassPlanes` of its classes. Always holds: a class keeps its number as long as its
 `_ClassMemory` lives; what a type satisfies does not depend on earlier batches. A type is decided
 once, except in large batches where rules test words and tags alone: deciding is then as fast as

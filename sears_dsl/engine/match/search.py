@@ -37,8 +37,7 @@ from sears_dsl.engine.arrays import (
     Rules,
 )
 from sears_dsl.engine.compile.program import Program
-from sears_dsl.engine.match.bit_scan import collect_by_bits
-from sears_dsl.engine.match.scan import collect
+from sears_dsl.engine.match.scans import collect, collect_by_bits
 from sears_dsl.engine.matches import Instance, Matches
 from sears_dsl.errors import UsageError
 from sears_dsl.runtime.array_types import Int32Array, Int64Array, Integer, for_kernels, offsets_of

@@ -2,8 +2,8 @@
 
 `renderer` turns one instance into an edit: `pieces` writes the parts of the consequent, and
 `placing` fits them into the row, with the white space there (`spacing`). For few matches that is
-all, and `unit_rendering` chooses among the instances of a unit. For many, `batch_rendering` works
-once for all matches that look alike (`templates`, `windows`); plain rules (`plain_rules`) fill in
-slots (`slots`), and `batch_noise` handles rules that draw. The result is arrays of edits, which
-callers read as `rewrites.Rewrites` and people see as the words that changed.
+all. For many, `batch_rendering` works once for all matches that look alike (`templates`,
+`windows`), and plain rules fill in slots (`plain_rules`). `drawing_rules` chooses among the
+instances of rules that draw. The result is arrays of edits, which callers read as
+`rewrites.Rewrites` and people see as the words that changed.
 """

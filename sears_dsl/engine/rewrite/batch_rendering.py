@@ -7,9 +7,9 @@ matches that look alike to their rule (`templates`, `windows`), in this batch an
 33,000 matches of 900 rules in 5,000 sentences need some 4,000 texts. Most of it just takes the
 place of the old text, which needs arrays only. Deletions, glue and insertions depend on the white
 space around them; they are placed match by match, and only once for matches that the rest of the
-row does not tell apart. Rules that draw are rendered rule by rule (`batch_noise`) or unit by unit
-(`unit_rendering`). Costs a hash of its tokens for each match, and some Python work for each form
-and for each match that is placed.
+row does not tell apart. Rules that draw are rendered rule by rule or unit by unit
+(`drawing_rules`). Costs a hash of its tokens for each match, and some Python work for each form and
+for each match that is placed.
 """
 
 from __future__ import annotations
@@ -23,15 +23,18 @@ from numpy.typing import NDArray
 from sears_dsl.engine.arrays import first_alike
 from sears_dsl.engine.match.search import Extent, Protected
 from sears_dsl.engine.matches import Edit, Matches, Reach
-from sears_dsl.engine.rewrite import batch_noise
+from sears_dsl.engine.rewrite.drawing_rules import (
+    chosen_by_rate,
+    drawn_columns,
+    look_up_together,
+    rewrites_by_unit,
+)
 from sears_dsl.engine.rewrite.pieces import UNDRAWN, Drawing
-from sears_dsl.engine.rewrite.placing import Surroundings
+from sears_dsl.engine.rewrite.placing import MISSING, PLACED, REPLACED, Surroundings
 from sears_dsl.engine.rewrite.renderer import CHOSEN, DRAWN, FIXED, CompiledRules, RenderingRun
 from sears_dsl.engine.rewrite.rewrites import RewriteColumns
-from sears_dsl.engine.rewrite.slots import MISSING, PLACED, REPLACED
 from sears_dsl.engine.rewrite.spacing import needs_host
 from sears_dsl.engine.rewrite.templates import Forms, RenderingTemplates
-from sears_dsl.engine.rewrite.unit_rendering import rewrites_by_unit
 from sears_dsl.runtime.array_types import Int32Array, offsets_of
 from sears_dsl.runtime.kernels import compiles
 from sears_dsl.tagging.tokens import Tokens
@@ -71,19 +74,17 @@ class Rendering:
         left, parts = ~by_form, []
         if by_form.any():
             some, asking = matches.select(by_form), matches.select(by_form & (ways == CHOSEN))
-            batch_noise.look_up_together(self._compiled.rules, tokens, asking, drawing.sources)
+            look_up_together(self._compiled.rules, tokens, asking, drawing.sources)
             forms = self._templates.forms(tokens, some, drawing)
-            taken, left[by_form] = batch_noise.chosen_by_rate(
-                self._compiled, tokens, some, forms.outcomes, run
-            )
+            taken, left[by_form] = chosen_by_rate(self._compiled, tokens, some, forms.outcomes, run)
             some, forms = some.select(taken), forms.select(taken)
             parts.append(edited_columns(self._compiled, tokens, some, forms, run))
         if compiles():
             drawn = matches.select(~by_form)
-            columns, left[~by_form] = batch_noise.drawn_columns(self._compiled, tokens, drawn, run)
+            columns, left[~by_form] = drawn_columns(self._compiled, tokens, drawn, run)
             parts += columns
         rest = matches.select(left)
-        batch_noise.look_up_together(self._compiled.rules, tokens, rest, drawing.sources)
+        look_up_together(self._compiled.rules, tokens, rest, drawing.sources)
         parts.append(rewrites_by_unit(self._compiled, tokens, rest, run))
         both = RewriteColumns.merged(parts)
         return both.select(np.lexsort((both.rules, both.rows)).astype(np.int32))

@@ -360,6 +360,10 @@ class Unrendered(Enum):
 
 Rendered: TypeAlias = Edit | Unrendered
 
+SILENT, MISSING, REPLACED, PLACED = range(4)
+"""What becomes of a match: nothing, since the text stays the same; nothing, since it cannot be
+rendered; new text in the place of the old; or an edit that depends on the row around it."""
+
 ALWAYS, TOUCHED, WORD, NEVER = 0, 1, 2, 3
 """When an edge of new text needs more than its place (see `Placing.placed`): always; if no white
 space separates it from its neighbour; if a letter or digit touches it; or never. An edge needs it

@@ -5,7 +5,7 @@ each match a template (a renderer and a variant) and a new text. Always holds: t
 template and windows that look alike (`windows`) get the same new text. Plain rules (no context,
 quantifier, group or name), of which mining makes hundreds of thousands, share a template if their
 consequents write the same: `DT NN -> a NN` and `DET NOUN -> a NOUN` both write "a" and the second
-token. Under exact case each plain rule has its own template with a format (`plain_rules`, `slots`),
+token. Under exact case each plain rule has its own template with a format (`plain_rules`),
 which takes no Python work for a rule or a form. What depends on a rule alone is computed when the
 rule first matches, so rules that never match cost nothing. Threads may share the templates: only
 one thread at a time makes new ones. Costs a hash of its tokens for each match, and some Python work
@@ -25,9 +25,8 @@ from sears_dsl.engine.arrays import LEFT
 from sears_dsl.engine.matches import Binding, Matches
 from sears_dsl.engine.rewrite import renderer as rendering
 from sears_dsl.engine.rewrite.pieces import UNDRAWN, Drawing
-from sears_dsl.engine.rewrite.placing import ALWAYS, Unrendered
-from sears_dsl.engine.rewrite.plain_rules import PlainRules, RuleFormats
-from sears_dsl.engine.rewrite.slots import MISSING, PLACED, REPLACED, SILENT, Formats, write_formats
+from sears_dsl.engine.rewrite.placing import ALWAYS, MISSING, PLACED, REPLACED, SILENT, Unrendered
+from sears_dsl.engine.rewrite.plain_rules import Formats, PlainRules, RuleFormats, write_formats
 from sears_dsl.engine.rewrite.windows import (
     Characters,
     Look,
@@ -247,7 +246,7 @@ class Forms:
 
     templates: RenderingTemplates  # all that there are so far
     template_ids: Int32Array  # (matches,): the template of each match
-    outcomes: NDArray[np.int8]  # int8 (matches,): the outcome of each, see `slots`
+    outcomes: NDArray[np.int8]  # int8 (matches,): the outcome of each, see `placing`
     new_ids: Int32Array  # (matches,): the number of the new text, -1 where there is none
     form_ids: Int32Array  # (matches,): the same number where matches look alike; -1 with a format
     texts: dict[str, int]  # new texts and their numbers

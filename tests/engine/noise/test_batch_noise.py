@@ -17,7 +17,7 @@ from benchmarks.noise_speed import noise_called
 from sears_dsl.engine.matcher import compile_rules
 from sears_dsl.engine.noise.draws import Draw
 from sears_dsl.engine.noise.sources import Sources
-from sears_dsl.engine.rewrite.batch_noise import drawn_rewrites, noisy_columns
+from sears_dsl.engine.rewrite.drawing_rules import drawn_rewrites, noisy_columns
 from sears_dsl.engine.rewrite.pieces import Drawing, in_place
 from sears_dsl.engine.rewrite.renderer import CHOSEN, DRAWN, FIXED
 from sears_dsl.engine.rewrite.rewrites import Rewrites
