@@ -27,6 +27,7 @@ from sears_dsl.tagging.fast.cutting import (
     cut_affixes,
     file_of_tables,
     hash_of_tables,
+    regex,
 )
 
 LICENCE = """\
@@ -202,9 +203,9 @@ def _tables(fields: dict[str, Any]) -> TokenizerTables:
 def _joined(special: str, rules: TokenizerTables) -> list[str]:
     """How affixes alone split a special case; empty if it contains none."""
     if not (
-        rules.patterns.prefix_regex.match(special)
-        or rules.patterns.suffix_regex.search(special)
-        or rules.patterns.infix_regex.search(special)
+        regex(rules.patterns.prefix).match(special)
+        or regex(rules.patterns.suffix).search(special)
+        or regex(rules.patterns.infix).search(special)
     ):
         return []
     ends = cut_affixes(special, rules, {})
@@ -220,7 +221,7 @@ def _classes(rules: TokenizerTables) -> dict[str, str]:
     """
     marks = [mark for mark in KNOWN if mark != "."]
     patterns = rules.patterns
-    prefix, suffix, infix = patterns.prefix_regex, patterns.suffix_regex, patterns.infix_regex
+    prefix, suffix, infix = map(regex, (patterns.prefix, patterns.suffix, patterns.infix))
 
     def second(match: re.Match[str] | None) -> bool:
         """Whether the match is the second character."""

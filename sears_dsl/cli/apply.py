@@ -347,8 +347,7 @@ def _print_articles(out: Console, report: ApplyReport, rulesets: Sequence[Rulese
 def _upset_articles(report: ApplyReport, rulesets: Sequence[Ruleset]) -> list[str]:
     """Return the rules with an example that has ``a`` instead of ``an``, or the reverse."""
     from sears_dsl.engine.rewrite.placing import agree_articles
-    from sears_dsl.language.measure import looks_up
-    from sears_dsl.language.rule import NOISE_KINDS
+    from sears_dsl.language.measure import noise_in
 
     # Slips of typing and the like need not read well.
     written = {
@@ -356,7 +355,7 @@ def _upset_articles(report: ApplyReport, rulesets: Sequence[Ruleset]) -> list[st
         for ruleset in rulesets
         if ruleset.options.language == "en"
         for rule_id, rule in ruleset.named_rules
-        if rule.metadata.rate is None and not any(looks_up(rule, kind) for kind in NOISE_KINDS)
+        if rule.metadata.rate is None and not noise_in(rule)
     }
     return [
         rule

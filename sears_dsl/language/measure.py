@@ -214,17 +214,6 @@ def noise_in(rule: syntax.Rule) -> set[str]:
     return {function.kind for function in functions if isinstance(function, syntax.Noise)}
 
 
-def looks_up(rule: syntax.Rule, kind: str) -> bool:
-    """Whether a rule has a function of a kind, such as ``neighbor``.
-
-    Example:
-        >>> from sears_dsl.language.loader import parse
-        >>> looks_up(parse("NOUN -> $1.neighbor").rules[0], "neighbor")
-        True
-    """
-    return kind in noise_in(rule)
-
-
 def causes_of_no_rewrite(rules: Iterable[syntax.Rule]) -> str:
     r"""Why rules with these functions may write nothing where they match.
 

@@ -28,7 +28,7 @@ from sears_dsl.engine.noise.sources import Sources
 from sears_dsl.engine.noise.vectors import NAME_VECTORS, VECTORS, load_vectors, vectors_installed
 from sears_dsl.errors import DataError, Diagnostic, RuleSyntaxError, Span
 from sears_dsl.language import rule as syntax
-from sears_dsl.language.measure import draws, every_element, looks_up
+from sears_dsl.language.measure import draws, every_element, noise_in
 from sears_dsl.language.printer import print_rule
 from sears_dsl.language.rule import Rule, RuleScope, RuleSource
 from sears_dsl.language.tagsets import COARSE
@@ -270,7 +270,7 @@ def _placed(finding: Diagnostic, rule: Rule, ruleset: RuleSource) -> Diagnostic:
 
 def any_paraphrases(rulesets: Iterable[RuleSource]) -> bool:
     """Whether any rule of some rulesets writes paraphrases."""
-    return any(looks_up(rule, "paraphrase") for ruleset in rulesets for rule in ruleset.rules)
+    return any("paraphrase" in noise_in(rule) for ruleset in rulesets for rule in ruleset.rules)
 
 
 def sources_for(
@@ -281,7 +281,7 @@ def sources_for(
     # There may be hundreds of thousands of mined rules, none of which calls a function.
     rules = [pair for pair in rules if syntax.Reference in map(type, pair[0].consequent)]
     if sources.vectors is None:
-        wanting = [pair for pair in rules if looks_up(pair[0], "neighbor")]
+        wanting = [pair for pair in rules if "neighbor" in noise_in(pair[0])]
         names = {ruleset.options.vectors or "" for _, ruleset in wanting}
         if len(names) > 1:
             listed = ", ".join(sorted(name or "no name" for name in names))
@@ -296,7 +296,7 @@ def sources_for(
                 finding = Diagnostic("E352", error.message, help=error.help)
                 missing.append(_placed(finding, *wanting[0]))
     if sources.paraphrases is None:
-        wanting = [pair for pair in rules if looks_up(pair[0], "paraphrase")]
+        wanting = [pair for pair in rules if "paraphrase" in noise_in(pair[0])]
         if wanting:
             advice = "commands supply one; in Python: sources=Sources(paraphrases=...)"
             message = "`.paraphrase` needs a paraphraser, but the run has none"
@@ -347,10 +347,10 @@ def missing_source(rule: Rule, ruleset: RuleSource, *, vectors: bool, paraphrase
         >>> missing_source(rules.rules[0], rules, vectors=False, paraphrases=False)
         'no translation models are installed'
     """
-    if looks_up(rule, "paraphrase") and not paraphrases:
+    if "paraphrase" in noise_in(rule) and not paraphrases:
         return _NO_PARAPHRASER
     named = ruleset.options.vectors
-    if looks_up(rule, "neighbor") and not vectors:
+    if "neighbor" in noise_in(rule) and not vectors:
         # Whatever vectors happen to be installed would write other words on another machine.
         if not named:
             return "no vectors are named"

@@ -44,7 +44,7 @@ from sears_dsl.engine.rewrite.placing import PLACED, REPLACED, Rendered, Spans, 
 from sears_dsl.engine.rewrite.renderer import CompiledRules, Renderer
 from sears_dsl.engine.rewrite.rewrites import RewriteColumns
 from sears_dsl.engine.rewrite.windows import characters_of
-from sears_dsl.language.measure import looks_up
+from sears_dsl.language.measure import noise_in
 from sears_dsl.language.rule import Noise, Rule, RuleScope
 from sears_dsl.runtime.array_types import offsets_of
 from sears_dsl.tagging.tokens import Token, Tokens
@@ -387,17 +387,17 @@ def look_up(
     rule: Rule, tokens: Tokens, matches: Matches, sources: Sources, *, texts: bool = True
 ) -> None:
     """Look up at once the words that one rule asks for, and its texts if ``texts``."""
-    neighbors, paraphrases = looks_up(rule, "neighbor"), texts and looks_up(rule, "paraphrase")
-    if not (neighbors or paraphrases):
+    wanted = noise_in(rule) & ({"neighbor", "paraphrase"} if texts else {"neighbor"})
+    if not wanted:
         return
     firsts = tokens.row_offsets[matches.rows].astype(np.int64)
     starts, ends = firsts + matches.starts, firsts + matches.ends
-    if neighbors:
+    if "neighbor" in wanted:
         words = np.concatenate(
             [tokens.type_ids[one:end] for one, end in zip(starts, ends, strict=True)]
         )
         sources.learn_words([tokens.types[kind].text for kind in np.unique(words).tolist()])
-    if paraphrases:
+    if "paraphrase" in wanted:
         places = zip(matches.rows.tolist(), tokens.starts[starts].tolist(),
                      tokens.ends[ends - 1].tolist(), strict=True)  # fmt: skip
         sources.learn_texts([tokens.texts[row][one:end] for row, one, end in places])

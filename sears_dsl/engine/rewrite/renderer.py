@@ -32,7 +32,7 @@ from sears_dsl.engine.rewrite.pieces import UNDRAWN, Chunk, Drawing, Instance
 from sears_dsl.engine.rewrite.placing import Rendered, Unrendered
 from sears_dsl.engine.rewrite.spacing import bears, begins_with_clitic, begins_with_not
 from sears_dsl.language import rule as syntax
-from sears_dsl.language.measure import draws, draws_text, looks_up
+from sears_dsl.language.measure import draws, draws_text, noise_in
 from sears_dsl.language.rule import Rule, RuleScope
 from sears_dsl.tagging.tokens import Token, Tokens, TokenType
 
@@ -429,7 +429,7 @@ class CompiledRules:
 def _way(rule: Rule) -> int:
     if draws_text(rule):
         return DRAWN
-    if rule.metadata.rate and looks_up(rule, "neighbor"):
+    if rule.metadata.rate and "neighbor" in noise_in(rule):
         return DRAWN  # only words that the rate looks at are worth looking up
     return CHOSEN if draws(rule) else FIXED
 

@@ -36,7 +36,7 @@ from sears_dsl.engine.rewrite.windows import (
     looks_of,
     neighbours,
 )
-from sears_dsl.language.measure import looks_up
+from sears_dsl.language.measure import noise_in
 from sears_dsl.runtime.array_types import Growing, Int32Array, offsets_of
 from sears_dsl.tagging.tokens import Tokens
 
@@ -147,7 +147,7 @@ class RenderingTemplates:
         """What the matches of a look become: outcome, number of the new text, both edges."""
         rule = look.rule
         drawing_rules = self._compiled.drawing_rules
-        looked_up = rule in drawing_rules and looks_up(self._rules[rule][0], "neighbor")
+        looked_up = rule in drawing_rules and "neighbor" in noise_in(self._rules[rule][0])
         new, left, right = self.written(tokens, look, drawing if looked_up else None)
         if isinstance(new, Unrendered):
             return (MISSING if new.is_counted else SILENT), -1, 0, 0

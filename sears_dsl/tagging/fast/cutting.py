@@ -42,37 +42,20 @@ _CHUNK = re.compile(r"\S+")
 
 @dataclass(frozen=True)
 class Patterns:
-    """The regular expressions, each compiled when it is first needed."""
+    """The regular expressions as text; `regex` compiles each when it is first needed."""
 
     prefix: str  # what is cut off at the start of a string
-    suffix: str  # what is cut off at its end; it ends with the string
+    suffix: str  # what is cut off at its end, of `REACH` characters; it ends with the string
     infix: str  # what cuts a string that has neither
     url: str  # whole strings that infixes do not cut
-
-    @cached_property
-    def prefix_regex(self) -> re.Pattern[str]:
-        """To be matched where a string starts."""
-        return re.compile(self.prefix)
-
-    @cached_property
-    def suffix_regex(self) -> re.Pattern[str]:
-        """To be searched in the last `REACH` characters of a string."""
-        return re.compile(self.suffix)
-
-    @cached_property
-    def infix_regex(self) -> re.Pattern[str]:
-        """To be found throughout a string."""
-        return re.compile(self.infix)
-
-    @cached_property
-    def url_regex(self) -> re.Pattern[str]:
-        """To be matched with a whole string."""
-        return re.compile(self.url)
 
     @classmethod
     def of(cls, fields: Mapping[str, str]) -> Patterns:
         """The patterns in a file."""
         return cls(fields["prefix"], fields["suffix"], fields["infix"], fields["url"])
+
+
+regex = cache(re.compile)
 
 
 @dataclass(frozen=True)
@@ -328,7 +311,7 @@ def cut_affixes(chunk: str, tables: TokenizerTables, specials: Mapping[str, obje
     while low < high:
         if high - low <= longest and chunk[low:high] in specials:
             break
-        match = patterns.prefix_regex.match(chunk, low, high)
+        match = regex(patterns.prefix).match(chunk, low, high)
         after = low if match is None else match.end()
         if low < after < high <= after + longest and chunk[after:high] in specials:
             ends.append(after)
@@ -361,10 +344,10 @@ def cut_affixes(chunk: str, tables: TokenizerTables, specials: Mapping[str, obje
 def _suffix(chunk: str, low: int, high: int, patterns: Patterns) -> int:
     """Where the suffix of a part of a chunk starts; its end if there is none."""
     first = max(low, high - REACH)
-    match = patterns.suffix_regex.search(chunk[first:high])
+    match = regex(patterns.suffix).search(chunk[first:high])
     if match is not None and match.start() == 0 and first > low:
         first = low
-        match = patterns.suffix_regex.search(chunk[first:high])
+        match = regex(patterns.suffix).search(chunk[first:high])
     return high if match is None else first + match.start()
 
 
@@ -385,8 +368,8 @@ def _infixes(part: str, patterns: Patterns) -> Iterable[tuple[int, int]]:
     """Places of the infixes that cut a string; one at its start does not."""
     if part.isascii() and part.isalnum():
         return  # no infix is a letter or a digit
-    if "." in part and patterns.url_regex.match(part):  # no URL is without a dot
+    if "." in part and regex(patterns.url).match(part):  # no URL is without a dot
         return
-    for match in patterns.infix_regex.finditer(part):
+    for match in regex(patterns.infix).finditer(part):
         if match.start():
             yield match.span()
