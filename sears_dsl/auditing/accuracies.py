@@ -283,16 +283,8 @@ def chance_corrected(rate: float | None, labels: int | None) -> float | None:
     return (rate * labels - 1) / (labels - 1)
 
 
-@dataclass(frozen=True, slots=True)
-class GroupAccuracy:
-    """Accuracy on groups of rows that have much in common, such as sentences of one template."""
-
-    pooled: Share  # of all rows together; a group counts by its size
-    mean: float | None  # mean over the groups that have a row; None if there is none
-
-
-def accuracy_by_group(correct: ArrayLike, group: ArrayLike) -> GroupAccuracy:
-    """Accuracy of all rows, and the mean over groups.
+def mean_of_groups(correct: ArrayLike, group: ArrayLike) -> float | None:
+    """The mean of the accuracies on groups of rows, each of which counts the same.
 
     The sentences of a template are often right or wrong together, and one template may have half of
     all sentences. The mean over templates then says more than the accuracy on all sentences.
@@ -302,14 +294,11 @@ def accuracy_by_group(correct: ArrayLike, group: ArrayLike) -> GroupAccuracy:
         group: int (rows,): the group of each, from 0.
 
     Example:
-        >>> result = accuracy_by_group([True, True, True, False], [0, 0, 0, 1])
-        >>> result.pooled.rate, result.mean
-        (0.75, 0.5)
+        >>> mean_of_groups([True, True, True, False], [0, 0, 0, 1])
+        0.5
     """
-    flags = np.asarray(correct, np.bool_).ravel()
-    mean = _mean_over(group, flags)
-    pooled = share_of(int(flags.sum()), len(flags))
-    return GroupAccuracy(pooled, None if mean is None else float(mean))
+    mean = _mean_over(group, correct)
+    return None if mean is None else float(mean)
 
 
 @dataclass(frozen=True, slots=True)
@@ -349,7 +338,7 @@ def constant_answer(
     if best is None:
         return None
     rate, answer, flags = best
-    return ConstantAnswer(answer, float(rate), accuracy_by_group(flags, group).mean)
+    return ConstantAnswer(answer, float(rate), mean_of_groups(flags, group))
 
 
 def _mean_over(rows: ArrayLike, correct: ArrayLike) -> Fraction | None:

@@ -186,7 +186,7 @@ def audit(
     robust = robustness(
         effects, gates=gates, tolerance=choices.tolerance, seed=choices.seed, later=later
     )
-    if sentences is not None:
+    if robust is not None and sentences is not None:
         robust = template_answers.with_templates(robust, sentences, effects, gates=gates)
     drawn = tuple(totals.over_draws(effects, later))
     plain = {

@@ -20,7 +20,7 @@ from sears_dsl.auditing.gates import Gate, Gates, JudgeBy, JudgementOutcome
 from sears_dsl.effects.rule_effects import Effects, RuleEffect
 from sears_dsl.errors import counted
 from sears_dsl.runtime.array_types import Flags
-from sears_dsl.statistics import ROUNDING, Share
+from sears_dsl.statistics import ROUNDING, Share, share_of
 
 About: TypeAlias = Literal[
     "all rules", "tag", "rule", "all templates", "templates of a tag", "template"
@@ -179,7 +179,7 @@ def robustness(
             about=about,
             name=name,
             rules=len(members),
-            mean=accuracies.accuracy_by_group(correct, group).mean,
+            mean=accuracies.mean_of_groups(correct, group),
             constant=accuracies.constant_answer(flags, list(map(writable, right)), rows, group),
             labels=len(right),
             gates=gates,
@@ -219,12 +219,11 @@ def column_accuracies(
         if len(words) != len(rows) or _are_numbers(words):
             continue
         names, group = np.unique(np.array(words, object), return_inverse=True)
-        accuracy: accuracies.GroupAccuracy = accuracies.accuracy_by_group(effects.right, group)
         yield ColumnAccuracy(
             column=writable(column),
             values=len(names),
-            pooled=accuracy.pooled,
-            mean=accuracy.mean,
+            pooled=share_of(int(effects.right.sum()), len(rows)),
+            mean=accuracies.mean_of_groups(effects.right, group),
             constant=accuracies.constant_answer(flags, list(map(writable, labels)), rows, group),
         )
 

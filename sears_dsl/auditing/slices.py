@@ -403,10 +403,9 @@ def _agreement_parts(values: Sequence[SliceValue]) -> list[str]:
     return largest([f"{100 * each:.0f}%" if isinstance(each, float) else EMPTY for each in values])
 
 
-_Compute: TypeAlias = Callable[[Any, str], SliceValue]
 _Parts: TypeAlias = Callable[[Sequence[SliceValue]], list[str]]
 # Name of a function → how it computes a value from a cell, and parts from values.
-_FUNCTIONS: dict[str, tuple[_Compute, _Parts]] = {
+_FUNCTIONS: dict[str, tuple[Callable[[Any, str], SliceValue], _Parts]] = {
     "words": (_words, _word_parts),
     "first-word": (_first_word, parts_of),
     "agreement": (_agreement, _agreement_parts),

@@ -149,12 +149,11 @@ def template_column(
     """The accuracy over all templates, with the mean and what a constant answer would score."""
     if answers is not None and answers.before is not None:
         labels = _labels(answers, effects)
-        accuracy = accuracies.accuracy_by_group(answers.right, answers.template)
         yield semantic.ColumnAccuracy(
             column=OF_SENTENCES,
             values=len(np.unique(answers.template)),
-            pooled=accuracy.pooled,
-            mean=accuracy.mean,
+            pooled=share_of(int(answers.right.sum()), len(answers.right)),
+            mean=accuracies.mean_of_groups(answers.right, answers.template),
             constant=_constant(answers, labels, np.arange(len(answers.right))),
         )
 
@@ -178,18 +177,16 @@ def _labels(answers: TemplateAnswers, effects: Effects) -> tuple[str, ...]:
 
 
 def with_templates(
-    robustness: semantic.Robustness | None,
+    robustness: semantic.Robustness,
     answers: TemplateAnswers,
     effects: Effects,
     *,
     gates: Gates,
-) -> semantic.Robustness | None:
+) -> semantic.Robustness:
     """Add the robustness to all templates, each tag and each template to that to rules.
 
     A gate that is about rules and templates holds only if it holds for both.
     """
-    if robustness is None:
-        return None
     labels = _labels(answers, effects)
     known = answers.templates
     chosen: list[tuple[semantic.About, str, list[str]]] = [("all templates", "", list(known))]
@@ -243,7 +240,7 @@ def _record(
     right = answers.right[here]
     return semantic.record_of(
         accuracies.sentence_robustness(right, answers.before), about=about, name=name,
-        rules=len(names), mean=accuracies.accuracy_by_group(right, answers.template[here]).mean,
+        rules=len(names), mean=accuracies.mean_of_groups(right, answers.template[here]),
         constant=_constant(answers, labels, here), labels=len(labels), gates=gates,
         tolerance=tolerance,
     )  # fmt: skip

@@ -352,7 +352,8 @@ def _mark(text: str) -> tuple[int, int]:
 
 def _close(parts: list[str | _Filled], gap: int) -> None:
     """Remove one space beside an empty slot, as the deletion of a word does."""
-    before, after = _beside(parts, gap, -1), _beside(parts, gap, 1)
+    before = next((place for place in range(gap - 1, -1, -1) if parts[place] != ""), None)
+    after = next((place for place in range(gap + 1, len(parts)) if parts[place] != ""), None)
     left = "" if before is None else parts[before]
     right = "" if after is None else parts[after]
     ahead = isinstance(right, str) and right[:1] == " "
@@ -366,16 +367,6 @@ def _close(parts: list[str | _Filled], gap: int) -> None:
         and (after is None or (isinstance(right, str) and right[:1] in _CLOSING))
     ):
         parts[before] = str(left)[:-1]
-
-
-def _beside(parts: Sequence[str | _Filled], gap: int, step: int) -> int | None:
-    """The index of the next part on one side that is not ""; None if there is none."""
-    place = gap + step
-    while 0 <= place < len(parts):
-        if parts[place] != "":
-            return place
-        place += step
-    return None
 
 
 def _choices(template: Template, ruleset: Ruleset) -> Iterator[Choice]:

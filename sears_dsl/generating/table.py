@@ -35,17 +35,6 @@ from sears_dsl.language.ruleset import Ruleset
 By = Literal["template", "sentence"]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Selection:
-    """The chosen sentences in their order: each one's template, and its number there."""
-
-    templates: Numbers
-    numbers: Numbers
-
-    def __len__(self) -> int:
-        return len(self.numbers)
-
-
 def select_sentences(
     templates: Sequence[Sentences],
     distinct: Sequence[Numbers],
@@ -53,16 +42,16 @@ def select_sentences(
     limit: int | None = None,
     by: By = "template",
     seed: int = 0,
-) -> Selection:
+) -> tuple[Numbers, Numbers]:
     """Choose the sentences to write from each template's distinct numbers.
 
     Without a limit, all in their own order. With one, templates take turns or, by sentence, all
-    sentences are equally likely.
+    sentences are equally likely. Returns each one's template, and its number there.
     """
     members = np.repeat(np.arange(len(templates)), [len(numbers) for numbers in distinct])
     numbers = np.concatenate([np.empty(0, np.int64), *distinct])
     if limit is None:
-        return Selection(members, numbers)
+        return members, numbers
     draws = [_draws(*each, seed) for each in zip(templates, distinct, strict=True)]
     drawn = np.concatenate([np.empty(0, np.uint64), *draws])
     order = np.lexsort((numbers, members, drawn))
@@ -73,7 +62,7 @@ def select_sentences(
             own = order[members[order] == template]
             turns[own] = np.arange(len(own))
         order = np.lexsort((members, turns))
-    return Selection(members[order[:limit]], numbers[order[:limit]])
+    return members[order[:limit]], numbers[order[:limit]]
 
 
 def _draws(sentences: Sentences, numbers: Numbers, seed: int) -> NDArray[np.uint64]:
@@ -143,15 +132,15 @@ def generate_table(
     _check(templates, names)
     distinct = [each.distinct for each in templates]
     accepted = distinct if keep is None else _accepted(names, templates, distinct, keep)
-    chosen = select_sentences(templates, accepted, limit=limit, by=by, seed=seed)
+    chosen, chosen_numbers = select_sentences(templates, accepted, limit=limit, by=by, seed=seed)
     choices = (choice for each in templates for choice in each.choices)
     slots = dict.fromkeys(_slot_column(choice.column) for choice in choices)
     written_texts: Texts = np.empty(len(chosen), object)
     empty = [0] * len(templates)
     others = {name: _TemplateColumn(len(chosen)) for name in (LABEL, TEMPLATE, *slots)}
     for number, (name, sentences) in enumerate(zip(names, templates, strict=True)):
-        places = np.flatnonzero(chosen.templates == number)
-        numbers = chosen.numbers[places]
+        places = np.flatnonzero(chosen == number)
+        numbers = chosen_numbers[places]
         written_texts[places] = sentences.texts(numbers)
         if sentences.may_be_blank:
             empty[number] = sum(not text.strip() for text in written_texts[places])
@@ -162,7 +151,7 @@ def generate_table(
             others[_slot_column(choice.column)].put(places, *members)
     columns: dict[str, Sequence[str]] = {TEXT: written_texts.tolist()}
     columns |= {name: column.repeated() for name, column in others.items()}
-    written = np.bincount(chosen.templates, minlength=len(templates)).tolist()
+    written = np.bincount(chosen, minlength=len(templates)).tolist()
     return GeneratedTable(
         columns=columns,
         templates=tuple(

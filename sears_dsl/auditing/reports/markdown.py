@@ -80,14 +80,14 @@ def audit_summary(document: AuditDocument) -> str:
         "",
     ]
     if shown:
-        lines += ["| rule | verdict | failures | rate (95%) |", "|---|---|---:|---:|"]
-        for each in shown:
-            failures = each.judgement.failures
-            lines.append(
-                f"| {tables.code_cell(each.rule)} | {_OUTCOMES[each.judgement.outcome]} "
-                f"| {failures.count:,} of {failures.total:,} | {_rated(failures)} |"
-            )
-        lines.append("")
+        rows = (
+            (tables.code_cell(each.rule), _OUTCOMES[each.judgement.outcome],
+             f"{failures.count:,} of {failures.total:,}", _rated(failures))
+            for each in shown
+            for failures in [each.judgement.failures]
+        )  # fmt: skip
+        heads = ("rule", "verdict", "failures", "rate (95%)")
+        lines += [*tables.markdown_table(heads, "llrr", rows), ""]
     counts = document.verdict.counts
     if document.rules:
         lines += [

@@ -413,15 +413,12 @@ def errors_markdown(document: ErrorsDocument) -> str:
         "",
     ]
     for each in document.features:
-        lines += [
-            f"| {code_cell(each.name)} | wrong | 95% |",
-            "|---|---:|---:|",
-            *(
-                f"| {markdown_text(part.value)} | {number(part.wrong)} | {interval(part.wrong)} |"
-                for part in each.parts
-            ),
-            "",
-        ]
+        rows = (
+            (markdown_text(part.value), number(part.wrong), interval(part.wrong))
+            for part in each.parts
+        )
+        heads = (code_cell(each.name), "wrong", "95%")
+        lines += [*markdown_table(heads, "lrr", rows), ""]
     lines += ["## How to read this", "", *(f"- {markdown_text(each)}" for each in _notes(document))]
     return "\n".join(lines) + "\n"
 

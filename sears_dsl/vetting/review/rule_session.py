@@ -379,8 +379,19 @@ class RuleSession(ReviewSession):
                 raise UsageError(f"{text!r} is not saved", help="reload the page")
             return {"text": text}
         if kind == "pick":
-            return _pick(content, self.choices)
+            return self._pick(content)
         raise meaningless("kind", kind)
+
+    def _pick(self, content: Mapping[str, Any]) -> dict[str, Any]:
+        number, chosen = content.get("number"), content.get("choice")
+        if not isinstance(number, int) or not 0 <= number < len(self.choices):
+            raise meaningless("number", number)
+        choice = self.choices[number]
+        texts = [each.text for each in choice.adversaries]
+        if chosen is not None and (not isinstance(chosen, int) or not 0 <= chosen < len(texts)):
+            raise meaningless("choice", chosen)
+        picked = None if chosen is None else texts[chosen]
+        return {"original": choice.original, "shown": texts, "choice": picked}
 
     def _pair(self, content: Mapping[str, Any]) -> dict[str, str]:
         name, row = text_of(content, "rule"), content.get("row")
@@ -444,23 +455,6 @@ def _expected(rule: Rule) -> dict[str, str]:
 def reasons_of(rule: Rule) -> Mapping[str, str]:
     """Why a rule may be rejected; changing the meaning is no reason if it may change the label."""
     return decisions.REASONS if rule.keeps_label else decisions.TEMPLATE_REASONS
-
-
-def _pick(
-    content: Mapping[str, Any], choices: Sequence[workbench.AdversaryChoice]
-) -> dict[str, Any]:
-    number, chosen = content.get("number"), content.get("choice")
-    if not isinstance(number, int) or not 0 <= number < len(choices):
-        raise meaningless("number", number)
-    choice = choices[number]
-    texts = [each.text for each in choice.adversaries]
-    if chosen is not None and (not isinstance(chosen, int) or not 0 <= chosen < len(texts)):
-        raise meaningless("choice", chosen)
-    return {
-        "original": choice.original,
-        "shown": texts,
-        "choice": None if chosen is None else texts[chosen],
-    }
 
 
 def _why(metadata: Metadata) -> str:

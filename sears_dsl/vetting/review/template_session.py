@@ -14,8 +14,8 @@ from functools import lru_cache
 from typing import Any
 
 from sears_dsl.errors import UsageError
-from sears_dsl.generating.sentences import Sentences
-from sears_dsl.generating.table import Selection, select_sentences
+from sears_dsl.generating.sentences import Numbers, Sentences
+from sears_dsl.generating.table import select_sentences
 from sears_dsl.language.printer import print_template
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.vetting.decisions import TEMPLATE_REASONS, RejectedSentence
@@ -83,7 +83,6 @@ class TemplateSession(ReviewSession):
         """A template with a part of its sample."""
         sentences = self._known(name)
         sample = self._sample(name)
-        numbers = sample.numbers[first : first + most]
         label = sentences.template.metadata.label or ""
         verdict = self.state.templates.get(name)
         return {
@@ -99,7 +98,7 @@ class TemplateSession(ReviewSession):
                     "text": text,
                     "rejected": RejectedSentence(name, text, label) in self.state.rejected,
                 }
-                for text in sentences.texts(numbers).tolist()
+                for text in sentences.texts(sample[first : first + most]).tolist()
             ],
         }
 
@@ -135,11 +134,11 @@ class TemplateSession(ReviewSession):
             raise UsageError(f"there is no template {name!r}", help="reload the page")
         return self._sentences[name]
 
-    def _drawn(self, name: str) -> Selection:
+    def _drawn(self, name: str) -> Numbers:
         """A template's distinct sentences in the order in which `sears generate --limit` draws.
 
         The seed is always 0, so every reviewer sees the same sample.
         """
         sentences = self._sentences[name]
         distinct = sentences.distinct
-        return select_sentences([sentences], [distinct], limit=len(distinct))
+        return select_sentences([sentences], [distinct], limit=len(distinct))[1]
