@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 from sears_dsl.batch.partial import check_same_run
 from sears_dsl.data.columnar import Columnar, require_pyarrow
@@ -36,6 +36,9 @@ _JOB = f"{RECORDS}/job.json"
 _MOST_FAILED = 20
 _TOLD = 5
 _DIED = "every worker that began it died, perhaps for lack of memory"
+
+Outcome: TypeAlias = Mapping[str, Any] | DataError
+"""What the work returned for a part, or what is wrong with the part, with its name."""
 
 Question = TypeVar("Question")
 Answer = TypeVar("Answer")
@@ -107,39 +110,38 @@ def apply_to_parts(
     job = {"parts": str(source), **work.identity()}
     finished = _begin(output, json.loads(json.dumps(job)), resume=resume)
     known = {
-        name: PartDone(name, record)
+        name: record
         for name, part in named.items()
         if name in finished and (record := _record_of(output, name, part)) is not None
     }
     one_part = PartTask(work, source, output, format_name, parts[0].name, schema)
     left = [(name, part) for name, part in named.items() if name not in known]
-    failed: list[PartFailure] = []
+    failed: list[DataError] = []
     outcomes = _in_order(named, known, workers(one_part, left))
     for number, outcome in enumerate(outcomes, start=1):
-        if isinstance(outcome, PartFailure):
+        if isinstance(outcome, DataError):
             failed.append(outcome)
             if len(failed) == _MOST_FAILED:
                 break
         else:
-            yield number, outcome.record
+            yield number, outcome
     _require_all(failed, output, len(parts))
 
 
 def _in_order(
     named: Mapping[str, FolderFile],
-    known: Mapping[str, PartDone],
-    new: Iterator[PartDone | PartFailure],
-) -> Iterator[PartDone | PartFailure]:
+    known: Mapping[str, Mapping[str, Any]],
+    new: Iterator[tuple[str, Outcome]],
+) -> Iterator[Outcome]:
     """What came of each part, in the order of the parts."""
-    waiting: dict[str, PartDone | PartFailure] = dict(known)
+    waiting: dict[str, Outcome] = dict(known)
     for name, part in named.items():
         while name not in waiting and (outcome := next(new, None)) is not None:
-            waiting[outcome.output] = outcome
-        lost = PartFailure(name, f"{part.name}: {_DIED}", "")
-        yield waiting.pop(name, lost)
+            waiting.update([outcome])
+        yield waiting.pop(name, DataError(f"{part.name}: {_DIED}"))
 
 
-def _require_all(failed: Sequence[PartFailure], output: Folder, parts: int) -> None:
+def _require_all(failed: Sequence[DataError], output: Folder, parts: int) -> None:
     if not failed:
         return
     reasons = "".join(f"\n  {each.message}" for each in failed[:_TOLD])
@@ -227,23 +229,6 @@ def _schema_of(source: Folder, part: FolderFile, format_name: str | None) -> Map
     return {column.name: str(column.type) for column in schema}
 
 
-@dataclass(frozen=True, slots=True)
-class PartFailure:
-    """A part that could not be done: what is wrong, with its name."""
-
-    output: str
-    message: str
-    help: str
-
-
-@dataclass(frozen=True, slots=True)
-class PartDone:
-    """A part that is done, with what the work returned."""
-
-    output: str
-    record: Mapping[str, Any]
-
-
 @dataclass(slots=True)
 class PartTask:
     """Does a part of a folder, wherever it runs; the part called `first` tells the schema."""
@@ -255,8 +240,8 @@ class PartTask:
     first: str
     schema: Mapping[str, str] = field(default_factory=dict)
 
-    def __call__(self, named: tuple[str, FolderFile]) -> PartDone | PartFailure:
-        """Do one part, and return what came of it."""
+    def __call__(self, named: tuple[str, FolderFile]) -> tuple[str, Outcome]:
+        """Do one part, and return its name and what came of it."""
         name, part = named
         try:
             if part.name != self.first:
@@ -267,8 +252,8 @@ class PartTask:
             record = {"part": about, "done": work_record}
             self.output.write(_record_name(name), json.dumps(record).encode())
         except SearsError as error:
-            return PartFailure(name, error.message, error.help)
-        return PartDone(name, work_record)
+            return name, DataError(error.message, help=error.help)
+        return name, work_record
 
     def _do_work(self, path: str, target: str, part: str) -> Mapping[str, Any]:
         try:
