@@ -258,8 +258,7 @@ def judge(
             share,
             limit=limit,
             q_value=q.get(place),
-            support=gates.support,
-            judge_by=gates.judge_by,
+            gates=gates,
             changed=len(effect),
             lost=lost_rewrites(effect.refused, effect.rejected),
         )
@@ -295,8 +294,7 @@ def judge_share(
     *,
     limit: float | None,
     q_value: float | None,
-    support: int,
-    judge_by: JudgeBy,
+    gates: Gates,
     changed: int,
     lost: str = "",
 ) -> tuple[JudgementOutcome, str]:
@@ -308,8 +306,9 @@ def judge_share(
         none_right = "the model gets none of the changed rows right"
         nothing = none_right if changed else lost or "the rule changes no row"
         return "not judged", f"nothing to test: {nothing}"
-    if share.total < support:
-        rows = f"{share.total} {'row' if share.total == 1 else 'rows'} tested, {support} needed"
+    if share.total < gates.support:
+        tested = f"{share.total} {'row' if share.total == 1 else 'rows'} tested"
+        rows = f"{tested}, {gates.support} needed"
         few = f"too little support: {rows}; {share.count} of {share.total} fail"
         return "not judged", few
     if limit is None:
@@ -320,7 +319,7 @@ def judge_share(
     shown = f"{share.count:,} of {share.total:,} fail ({rate})"
     if q_value is not None and q_value < CERTAIN:
         return "failed", f"{shown}, clearly above {most}"
-    if judge_by == "proof":
+    if gates.judge_by == "proof":
         interval = f"{shown}; the 95% interval ends at {percent(share.high)}"
         if share.high > limit:
             return "failed", f"{interval}, above {most}"
@@ -328,4 +327,4 @@ def judge_share(
     if share.rate <= limit:
         return "passed", f"{shown}, at most {most}"
     doubt = f"{shown}, above {most}, though this may be chance"
-    return ("failed" if judge_by == "rate" else "passed"), doubt
+    return ("failed" if gates.judge_by == "rate" else "passed"), doubt

@@ -172,8 +172,8 @@ def measure_amounts(
     on_training: OnTraining[NoiseAmount] | None = None,
 ) -> Amounts:
     """Train on each amount, and ask the models about held-out rows before and after the rules."""
-    held_out, matcher = inputs.held_out, inputs.matcher
-    if held_out.labels is None:
+    held_out, matcher, labels = inputs.held_out, inputs.matcher, inputs.held_out.labels
+    if labels is None:
         raise UsageError(
             "errors cannot be measured without labels", help="name their column with --label"
         )
@@ -202,13 +202,20 @@ def measure_amounts(
             ]
             for of_seed in zip(*voters, strict=True)
         ]
+
+    def error(amount: NoiseAmount, part: int) -> Estimate:
+        """The error over all seeds on the rows as they are (part 0) or after the rules (part 1)."""
+        wrong = [differ(each[part], labels, settings.comparison) for each in answers[amount]]
+        flags = np.array(wrong, np.bool_)
+        return estimate(Outcomes(flags, np.ones_like(flags), np.arange(len(labels))))
+
     tables = {each: rewritten.amount(each, seed=settings.seed) for each in settings.trained}
     return Amounts(
         errors=tuple(
             AmountErrors(
                 amount=amount,
-                clean=_error(answers[amount], 0, held_out.labels, settings.comparison),
-                perturbed=_error(answers[amount], 1, held_out.labels, settings.comparison),
+                clean=error(amount, 0),
+                perturbed=error(amount, 1),
                 rows=len(tables["none" if amount == "vote" else amount][0]),
                 rewritten=tables["full" if amount == "vote" else amount][1],
             )
@@ -219,17 +226,6 @@ def measure_amounts(
         held_out_rows=len(chains),
         held_out_rewritten=changed,
     )
-
-
-def _error(
-    answers: Sequence[Sequence[Sequence[str]]],
-    part: int,
-    labels: Sequence[Sequence[str]],
-    comparison: Comparison,
-) -> Estimate:
-    """The error over all seeds on the rows as they are (part 0) or after the rules (part 1)."""
-    wrong = np.array([differ(of_seed[part], labels, comparison) for of_seed in answers], np.bool_)
-    return estimate(Outcomes(wrong, np.ones_like(wrong), np.arange(len(labels))))
 
 
 #: The column headings of `amount_rows`.

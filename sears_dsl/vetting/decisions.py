@@ -127,10 +127,6 @@ class ReviewState:
     revision: int
     last: Mapping[ReviewTask, JournalEntry]
 
-    def marks(self, *, keeps_label: bool) -> Mapping[Pair, bool]:
-        """Whether pairs do what they should: `pairs` if the rule keeps the label, or `labelled`."""
-        return self.pairs if keeps_label else self.labelled
-
     def with_verdict(self, *verdicts: ReviewVerdict) -> list[RuleVerdict]:
         """The verdicts of these kinds, in the order of decision."""
         return [each for each in self.rules.values() if each.verdict in verdicts]

@@ -177,9 +177,7 @@ def test_q_takes_all_rules_into_account() -> None:
 
 
 def test_nothing_is_said_about_nothing() -> None:
-    found = judge_share(
-        share_of(0, 0), limit=0.1, q_value=None, support=1, judge_by="rate", changed=4
-    )
+    found = judge_share(share_of(0, 0), limit=0.1, q_value=None, gates=Gates(support=1), changed=4)
     assert found == (
         "not judged",
         "nothing to test: the model gets none of the changed rows right",

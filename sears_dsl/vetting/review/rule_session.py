@@ -269,7 +269,8 @@ class RuleSession(ReviewSession):
 
     def _marks(self, rule: int) -> Mapping[decisions.Pair, bool]:
         """The marks of all pairs that are judged by the same question as this rule's."""
-        return self.state.marks(keeps_label=self.bench.ruleset.rules[rule].keeps_label)
+        keeps_label = self.bench.ruleset.rules[rule].keeps_label
+        return self.state.pairs if keeps_label else self.state.labelled
 
     def examples(self, name: str, *, mistakes: bool, first: int, most: int) -> View:
         """The rows that a rule changes, or only its mistakes, from `first` on."""
