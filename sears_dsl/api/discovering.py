@@ -46,13 +46,11 @@ if TYPE_CHECKING:
 
     from sears_dsl.answers import Comparison
     from sears_dsl.data.labelled import LabelledRows
-    from sears_dsl.discovery.adversaries import StrategicSettings
     from sears_dsl.discovery.parts import Parts, PartsChoice
     from sears_dsl.discovery.result.found_rules import Discovery, FoundRule
     from sears_dsl.discovery.result.manifest import Manifest
     from sears_dsl.discovery.result.report import Participants
     from sears_dsl.discovery.settings import Across, ProposeFrom
-    from sears_dsl.effects.asked_model import OnStage
     from sears_dsl.engine.matches import Unit
     from sears_dsl.language.ruleset import Ruleset
     from sears_dsl.models.cached import CachedPredictor
@@ -514,10 +512,13 @@ def adversaries(
         StrategicSettings,
         adversary_columns,
         best_of_each_row,
+        reword,
+        reworded_columns,
     )
     from sears_dsl.discovery.algorithm import adversaries_of
     from sears_dsl.discovery.parts import PartsChoice
     from sears_dsl.discovery.settings import Settings
+    from sears_dsl.effects.flips import RightRows
 
     strategic = unit == "sentence" or avoid_important > 0
     with in_python(all="every"):
@@ -549,8 +550,17 @@ def adversaries(
                     avoid=avoid_important, unit=unit, tau=parts.scorer.tau if tau is None else tau,
                     comparison=comparison, wrong_rows=every,
                 )  # fmt: skip
-                return _reworded_strategically(
-                    rows, predictor, searching, parts, settings=strategy, show=show
+                rewordings = reword(
+                    rows, predictor, paraphraser=parts.paraphraser, scorer=parts.scorer,
+                    tagger=searching, journal=parts.journal, settings=strategy, on_stage=show,
+                    note=remark,
+                )  # fmt: skip
+                return AdversaryResult(
+                    reworded_columns([each for each in rewordings if each.flips or every], rows),
+                    right=len(RightRows(rows, predictor, comparison=comparison)),
+                    rows_flipped=sum(each.flips for each in rewordings),
+                    skipped=0,
+                    cut_short=(),
                 )
             right, search, skipped, cut_short = adversaries_of(
                 rows, predictor, paraphraser=parts.paraphraser, scorer=parts.scorer,
@@ -565,30 +575,3 @@ def adversaries(
                 skipped=skipped,
                 cut_short=cut_short,
             )
-
-
-def _reworded_strategically(
-    rows: LabelledRows,
-    predictor: CachedPredictor,
-    tagger: Tagger,
-    parts: Parts,
-    *,
-    settings: StrategicSettings,
-    show: OnStage,
-) -> AdversaryResult:
-    """Return one rewording per row, without the words that the answer depends on most."""
-    from sears_dsl.discovery.adversaries import reword, reworded_columns
-    from sears_dsl.effects.flips import RightRows
-
-    rewordings = reword(
-        rows, predictor, paraphraser=parts.paraphraser, scorer=parts.scorer, tagger=tagger,
-        journal=parts.journal, settings=settings, on_stage=show, note=remark,
-    )  # fmt: skip
-    written = [each for each in rewordings if each.flips or settings.wrong_rows]
-    return AdversaryResult(
-        reworded_columns(written, rows),
-        right=len(RightRows(rows, predictor, comparison=settings.comparison)),
-        rows_flipped=sum(each.flips for each in rewordings),
-        skipped=0,
-        cut_short=(),
-    )

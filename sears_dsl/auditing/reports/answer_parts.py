@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import html
 import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from sears_dsl.auditing.document import AnswerConfidence, AuditDocument, answer_confidences
@@ -35,10 +36,8 @@ _MOST = 40
 
 def histogram(values: Sequence[float]) -> list[int]:
     """How many values are in each tenth from 0 to 1; 1 is in the last."""
-    counts = [0] * BINS
-    for value in values:
-        counts[min(BINS - 1, int(value * BINS))] += 1
-    return counts
+    counts = Counter(min(BINS - 1, int(value * BINS)) for value in values)
+    return [counts[place] for place in range(BINS)]
 
 
 def confidence_section(document: AuditDocument) -> Iterator[str]:
