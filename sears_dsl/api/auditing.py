@@ -123,7 +123,7 @@ class AuditResult(RulesetsResult):
 
         if not self.rules:
             return self._shown_slices()
-        ordered = [each for each in worst_first(self.rules) if each.changed]
+        ordered = worst_first(self.rules)
         failures = [each.judgement.failures for each in ordered]
         meaning = [each.meaning and each.meaning.at_tau.rate for each in ordered]
         scored: dict[str, Sequence[Any]] = {}

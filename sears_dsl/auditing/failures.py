@@ -132,14 +132,6 @@ FeatureKind: TypeAlias = Literal["number", "category"]
 
 #: The value of the feature ``rule`` for rows as they are.
 UNTOUCHED = "(untouched)"
-# Features of every audit: name, kind, attribute of an answer.
-_KNOWN: tuple[tuple[str, FeatureKind, str], ...] = (
-    ("audit", "category", "audit"),
-    ("rule", "category", "rule"),
-    ("ruleset", "category", "ruleset"),
-    ("words(answer)", "number", "words"),
-    ("confidence", "number", "confidence"),
-)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -180,8 +172,11 @@ def collect_answers(
     same_rows(audits)
     answers = [each for name, audit in audits.items() for each in _answers(name, audit)]
     features = [
-        Feature(called, kind, [getattr(each, name) for each in answers])
-        for called, kind, name in _KNOWN
+        Feature("audit", "category", [each.audit for each in answers]),
+        Feature("rule", "category", [each.rule for each in answers]),
+        Feature("ruleset", "category", [each.ruleset for each in answers]),
+        Feature("words(answer)", "number", [each.words for each in answers]),
+        Feature("confidence", "number", [each.confidence for each in answers]),
     ]
     for name, values in (of_rows or {}).items():
         if len(values) != (total := next(iter(audits.values())).data.rows):

@@ -27,7 +27,7 @@ _RULES_SHOWN = 100
 
 def audit_markdown(document: AuditDocument) -> str:
     """The audit as Markdown, most important first."""
-    records = [each for each in worst_first(document.rules) if each.changed]
+    records = worst_first(document.rules)
     lines = [
         f"# Audit: {document.verdict.outcome}",
         "",
@@ -70,7 +70,7 @@ def audit_summary(document: AuditDocument) -> str:
     first, and those that passed are counted.
     """
     outcome = document.verdict.outcome
-    records = [each for each in worst_first(document.rules) if each.changed]
+    records = worst_first(document.rules)
     shown = [each for each in records if each.judgement.outcome != "passed"][:_RULES_IN_SUMMARY]
     lines = [
         f"### Robustness: {outcome}",
@@ -158,10 +158,10 @@ def same_answer_note(document: AuditDocument) -> str:
 
 
 def worst_first(rules: Iterable[RuleRecord]) -> list[RuleRecord]:
-    """The rules by failure rate: first those that failed, last those that could not be judged."""
+    """The rules that change a row, by failure rate; failed ones first, those not judged last."""
     order = {"failed": 0, "passed": 1, "measured": 1, "not judged": 2}
     return sorted(
-        rules,
+        (each for each in rules if each.changed),
         key=lambda each: (
             order[each.judgement.outcome],
             -(each.judgement.failures.rate or 0.0),

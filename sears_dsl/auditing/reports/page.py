@@ -377,7 +377,7 @@ def _table(numbered: Sequence[tuple[int, documents.RuleRecord]], support: int, t
 
 
 def _shown(document: documents.AuditDocument) -> list[documents.RuleRecord]:
-    return [each for each in markdown.worst_first(document.rules) if each.changed][:_MOST]
+    return markdown.worst_first(document.rules)[:_MOST]
 
 
 def _tools(document: documents.AuditDocument) -> str:

@@ -412,7 +412,7 @@ def _print_audit(document: AuditDocument, output: Path) -> None:
     from sears_dsl.auditing.reports.robustness_parts import robustness_lines
 
     out = console(stderr=True)
-    records = [each for each in worst_first(document.rules) if each.changed]
+    records = worst_first(document.rules)
     if records:
         out.print(_table_of(records[:_RULES_SHOWN], examples=out.width >= _WIDE))
     elif not document.rules:
