@@ -117,7 +117,10 @@ class _ChoiceCollector:
                 yield _option(field), ProjectChoice(value, f"{key}.{field}")
 
     def _spec(self, name: str, model: Model) -> str:
-        """Return the specification of a model of the file, if the user agreed to it."""
+        """Return the specification of a model of the file, if the user agreed to it.
+
+        Its path is given from here; hub names and modules stay as they are.
+        """
         key = self.project.key("models", name)
         if not agreed(self.project, model):
             raise UsageError(
@@ -125,7 +128,17 @@ class _ChoiceCollector:
                 help="if you trust it, `sears trust` allows what the project file names; or name "
                 f"it by hand: --model {model.spec}",
             )
-        return _spec(self.project, model.spec, f"{key}.spec")
+        project, spec = self.project, model.spec
+        for kind in _FILES:
+            if spec.startswith(kind):
+                path = spec.removeprefix(kind)
+                if kind == "hf:" and not (project.folder / path).exists():
+                    return spec
+                if kind == "file:":  # rows that want predictions are written beside it
+                    _require_inside(project, path, f"{key}.spec", instead="--model")
+                    return kind + _from_here(project, path)
+                return kind + _path(project, path, f"{key}.spec")
+        return spec
 
     def _dataset(self, option: str, use: str) -> Iterator[tuple[str, ProjectChoice]]:
         chosen = self._chosen(option, use, self.project.fields.datasets)
@@ -180,12 +193,10 @@ class _ChoiceCollector:
     def _text(self) -> Iterator[tuple[str, ProjectChoice]]:
         """Yield the text, beside the rows, and the readings that rules are judged by."""
         fields, key = self.project.fields, self.project.key
-        if fields.text:
-            texts = [_path(self.project, each, key("text")) for each in fields.text]
-            yield "--text", ProjectChoice(texts, key("text"))
-        if fields.readings:
-            journals = [_path(self.project, each, key("readings")) for each in fields.readings]
-            yield "--readings", ProjectChoice(journals, key("readings"))
+        for field, paths in (("text", fields.text), ("readings", fields.readings)):
+            if paths:
+                named = [_path(self.project, each, key(field)) for each in paths]
+                yield _option(field), ProjectChoice(named, key(field))
         if fields.text_column:
             yield "--text-column", ProjectChoice(fields.text_column, key("text_column"))
 
@@ -240,20 +251,6 @@ def _stands_for(name: str, defined: Mapping[str, Any]) -> bool:
 def _rules(project: Project, name: str) -> str:
     """Return the path of a file or folder of the project, or the name of a shipped ruleset."""
     return _from_here(project, name) if (project.folder / name).exists() else name
-
-
-def _spec(project: Project, spec: str, key: str) -> str:
-    """Return a specification with its path from here; hub names and modules stay as they are."""
-    for kind in _FILES:
-        if spec.startswith(kind):
-            path = spec.removeprefix(kind)
-            if kind == "hf:" and not (project.folder / path).exists():
-                return spec
-            if kind == "file:":  # rows that want predictions are written beside it
-                _require_inside(project, path, key, instead="--model")
-                return kind + _from_here(project, path)
-            return kind + _path(project, path, key)
-    return spec
 
 
 def _path(project: Project, path: str, key: str) -> str:

@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePath
-from typing import get_args
+from typing import NamedTuple, get_args
 
 from sears_dsl.catalogue import LEFT_OUT, manifest_path
 from sears_dsl.data.dataset import format_of, write_columns
@@ -31,8 +31,6 @@ from sears_dsl.vetting.decisions import REASONS, TEMPLATE_REASONS, WrittenRule
 from sears_dsl.vetting.journal import ruleset_digest
 from sears_dsl.vetting.review.sessions import is_unicode
 from sears_dsl.vetting.review.trials import RuleReader
-
-_PAIR_COLUMNS = ("original", "rewritten", "label", "reviewer", "source")
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +134,7 @@ def write_pairs(reviews: Sequence[merging.Review], path: Path) -> int:
     """
     form = format_of(str(path), reading=False)
     pairs = judged_pairs(reviews)
-    columns = {name: [getattr(each, name) for each in pairs] for name in _PAIR_COLUMNS}
+    columns = {name: [getattr(each, name) for each in pairs] for name in JudgedPair._fields}
     write_columns(columns, path, form)
     return len(pairs)
 
@@ -146,8 +144,7 @@ _TESTS = 2
 _LONGEST_TEST = 200
 
 
-@dataclass(frozen=True, slots=True)
-class JudgedPair:
+class JudgedPair(NamedTuple):
     """A pair of texts that a reviewer judged; `label` is 1 if both mean the same, else 0.
 
     The source is ``pair`` if the reviewer judged this pair. It is ``pick`` if she picked it as the

@@ -126,13 +126,11 @@ class Trials:
 
     def applied(self, text: str, expect: Expectation = LABEL_STAYS) -> RuleTable:
         """The rewrites that a rule makes of the rows; the model is not asked."""
-        effects: RuleTable = self._applied(text, expect)
-        return effects
+        return self._applied(text, expect)
 
     def known(self, text: str, expect: Expectation = LABEL_STAYS) -> RuleTable:
         """All effects of a rule; asks the model and the scorer unless they were asked before."""
-        effects: RuleTable = self._known(text, expect)
-        return effects
+        return self._known(text, expect)
 
     def ask(self, text: str, deadline: float, *, expect: Expectation | None = None) -> RuleTable:
         """The effects of a rule with the answers that the model gave in time, at least some."""
