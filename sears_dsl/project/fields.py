@@ -24,12 +24,10 @@ class _TomlTable(BaseModel):
     @classmethod
     def _has_no_unknown_key(cls, value: Any) -> Any:
         if isinstance(value, dict):
-            known = [field.alias or name for name, field in cls.model_fields.items()]
             for key in value:
-                if key not in known:
-                    raise PydanticCustomError(
-                        "unknown_key", "unknown key", {"key": key, "known": " ".join(known)}
-                    )
+                if key not in cls.model_fields:
+                    about = {"key": key, "known": " ".join(cls.model_fields)}
+                    raise PydanticCustomError("unknown_key", "unknown key", about)
         return value
 
 

@@ -126,12 +126,11 @@ class Journal(Closing):
                 about = {"path": ruleset.path, "sha256": self._sha256}
                 first = {"format": FORMAT, "version": VERSION, "ruleset": about}
                 self._write(first | {"reviewer": reviewer, "began": _stamp(now())})
-            self.header, entries = read_journal(path)
-            self.entries: list[JournalEntry] = entries
-            check_ruleset(self.header, path, self._sha256, ruleset.path)
-            if self.header.reviewer != reviewer:
+            header, self.entries = read_journal(path)
+            check_ruleset(header, path, self._sha256, ruleset.path)
+            if header.reviewer != reviewer:
                 raise DataError(
-                    f"the journal {path} holds the decisions of {self.header.reviewer}, "
+                    f"the journal {path} holds the decisions of {header.reviewer}, "
                     f"not of {reviewer}",
                     help="each reviewer has a journal; `sears vetted` merges them",
                 )

@@ -50,7 +50,6 @@ class RuleReader:
         bare = replace(ruleset, rules=(), layout=(), trailing=(), name=None, version=None)
         self._above = bare.format()
         self._lines = self._above.count("\n")
-        self._path = ruleset.path
         self._ruleset = ruleset
         self._tagger = tagger
         # Decisions and questions to the model run in two threads.
@@ -72,7 +71,7 @@ class RuleReader:
         try:
             # The ruleset's imports were allowed when it was loaded, and a typed line has none.
             text = f"{self._above}{line}\n"
-            parsed = parse(text, path=self._path, allow_imports_outside=True)
+            parsed = parse(text, path=self._ruleset.path, allow_imports_outside=True)
             rules = [
                 each for each in parsed.rules if each.span and each.span.line == self._lines + 1
             ]
