@@ -58,18 +58,14 @@ def reach_verdict(
         for effect, judgement in zip(effects.rules, judgements, strict=True)
         if judgement.outcome in fails
     ]
-    of_all_rules = f"all rules together: {about_all}"
-    if all_rules in fails:
-        failures.append(of_all_rules)
+    together = (f"all rules together: {about_all}", all_rules)
     of_robustness = () if robustness is None else robustness.gates
-    failures += [f"{each.gate}: {each.reason}" for each in of_robustness if each.outcome in fails]
+    others = [(f"{each.gate}: {each.reason}", each.outcome) for each in of_robustness]
+    failures += [reason for reason, outcome in (together, *others) if outcome in fails]
     unjudged = list(_unjudged(judgements))
     if not gates.require_support:
-        unjudged += [
-            f"{each.gate}: {each.reason}" for each in of_robustness if each.outcome == "not judged"
-        ]
-        unjudged += [of_all_rules] if all_rules == "not judged" else []
-    passed = counts["passed"] or "passed" in (all_rules, *(each.outcome for each in of_robustness))
+        unjudged += [why for why, outcome in (*others, together) if outcome == "not judged"]
+    passed = counts["passed"] or "passed" in {outcome for _, outcome in (together, *others)}
     if not (failures or unjudged or passed):
         none = "no rule was tested on enough rows to be judged"
         unjudged.append(none if effects.rules else "templates need --gate robust:all=10%")

@@ -41,8 +41,7 @@ class RowRewriter:
     """
 
     def __init__(self, rules: Ruleset | str | Path, *, column: str = "text", seed: int = 0) -> None:
-        rulesets = [rules] if isinstance(rules, Ruleset) else load_rulesets([str(rules)])
-        self._rulesets = rulesets
+        self._rulesets = [rules] if isinstance(rules, Ruleset) else load_rulesets([str(rules)])
         self._column = column
         self._seed = seed
         self._matcher: Matcher | None = None

@@ -69,8 +69,7 @@ def review_queue(
     there = {*selection.rules, *out}
     rest = [QueuePlace(rule, 0.0, twins.get(rule)) for rule in range(rules) if rule not in there]
     places += rest[: max(0, size - count - len(places))]
-    last = set(skipped)
-    return sorted(places, key=lambda each: each.rule in last)
+    return sorted(places, key=lambda each: each.rule in skipped)
 
 
 class RuleSession(ReviewSession):
