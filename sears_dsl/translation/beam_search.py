@@ -19,6 +19,8 @@ import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import groupby
+from operator import attrgetter
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -115,17 +117,15 @@ def beam_search(
     """
     model = readers[0].model
     states = [reader.model.start(reader.memory, reader.rows) for reader in readers]
-    outputs: list[tuple[torch.Tensor, torch.Tensor] | None] = [None] * len(readers)
-    if pieces is not None:
-        index = torch.tensor(pieces, device=model.device)
-        outputs = [reader.model.output_rows(index) for reader in readers]
+    output_rows = slice(None) if pieces is None else torch.tensor(pieces, device=model.device)
+    outputs = [reader.model.output_rows(output_rows) for reader in readers]
     size, control = _size_and_control(cast(Hashable, model))
     written = np.arange(size) if pieces is None else np.array(pieces)
     end = int(np.searchsorted(written, model.end))
     silent = np.flatnonzero(np.isin(written, [model.end, *control]))
     hypotheses: list[list[Hypothesis]] = [[] for _ in guides]
     search = _BeamSearch(guides, list(floors), lengths, written, beam, limit, hypotheses)
-    prefixes = search.start()
+    prefixes = [_Prefix(row, (), 0.0, guide.start()) for row, guide in enumerate(guides)]
     weights = [
         torch.full((len(prefixes),), -math.log(len(readers)), device=model.device) for _ in readers
     ]
@@ -169,19 +169,18 @@ def _size_and_control(model: Hashable) -> tuple[int, tuple[int, ...]]:
 
 def _step(
     readers: Sequence[DecoderInput],
-    outputs: Sequence[tuple[torch.Tensor, torch.Tensor] | None],
+    outputs: Sequence[tuple[torch.Tensor, torch.Tensor]],
     states: Sequence[DecoderState],
     last: torch.Tensor | None,
 ) -> tuple[list[torch.Tensor], list[DecoderState]]:
     """Log-probabilities (N, V) of the next piece by each reader, and its next state.
 
-    ``outputs`` are the rows of the output layer to write with, or None for all of them.
+    ``outputs`` are the rows of the output layers to write with.
     """
     scores, following = [], []
     for reader, output, state in zip(readers, outputs, states, strict=True):
         hidden, after = reader.model.advance(reader.memory, state, last)
-        logits = reader.model.logits(hidden) if output is None else linear(hidden, *output)
-        scores.append(logits.log_softmax(-1))
+        scores.append(linear(hidden, *output).log_softmax(-1))
         following.append(after)
     return scores, following
 
@@ -205,10 +204,6 @@ class _BeamSearch:
     _beam: int
     _limit: int | None
     hypotheses: list[list[Hypothesis]]
-
-    def start(self) -> list[_Prefix]:
-        """The empty prefix of each sentence."""
-        return [_Prefix(row, (), 0.0, guide.start()) for row, guide in enumerate(self._guides)]
 
     def finish(self, prefixes: Sequence[_Prefix], ends: Sequence[float]) -> None:
         """Keep the prefixes that may end; with enough of them, raise the sentence's floor."""
@@ -264,8 +259,9 @@ class _BeamSearch:
         count = maxima.shape[1]
         opened = [np.empty(0, np.int64)]
         bounds = [np.empty(0)]
-        for begin, end in _sentences(prefixes):
-            row = prefixes[begin].row
+        end = 0
+        for row, some in groupby(prefixes, attrgetter("row")):  # those of a sentence stand together
+            begin, end = end, end + sum(1 for _ in some)
             if len(prefixes[begin].pieces) >= self._lengths[row]:
                 continue
             here = maxima[begin:end].ravel()
@@ -332,13 +328,3 @@ class _BeamSearch:
             counts[bank] = counts.get(bank, 0) + 1
             (first if counts[bank] <= share else rest).append(place)
         return [admitted[place] for place in sorted(first + rest[: self._beam - len(first)])]
-
-
-def _sentences(prefixes: Sequence[_Prefix]) -> list[tuple[int, int]]:
-    """Begin and end of each sentence's prefixes, which stand together."""
-    begins = [
-        place
-        for place, prefix in enumerate(prefixes)
-        if place == 0 or prefixes[place - 1].row != prefix.row
-    ]
-    return list(zip(begins, [*begins[1:], len(prefixes)], strict=True))

@@ -15,6 +15,7 @@ D = W / H, V pieces of the vocabulary.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -166,7 +167,7 @@ class TranslationModel:
         """The output layer: (N, W) → (N, V)."""
         return functional.linear(hidden, self._output, self._output_bias)
 
-    def output_rows(self, pieces: Tensor) -> tuple[Tensor, Tensor]:
+    def output_rows(self, pieces: Tensor | slice) -> tuple[Tensor, Tensor]:
         """The output layer of ``pieces`` (K,) alone: weights (K, W) and bias (K,)."""
         return self._output[pieces], self._output_bias[pieces]
 
@@ -206,23 +207,19 @@ class TranslationModel:
         for rows in torch.split(hidden, _ROWS):
             block = rows.new_empty(len(rows), _PIECES)
             # The largest logit so far, which is subtracted to keep the sums in range.
-            shift: Tensor | None = None
+            shift = rows.new_full((len(rows),), -math.inf)
             total = rows.new_zeros(len(rows))
             for begin in range(0, len(self._output), _PIECES):
                 weights = self._output[begin : begin + _PIECES]
                 bias = self._output_bias[begin : begin + _PIECES]
                 logits = block[:, : len(weights)]
                 torch.addmm(bias, rows, weights.T, out=logits)
-                largest = logits.amax(1)
-                if shift is None:
-                    shift = largest
-                higher = torch.maximum(shift, largest)
+                higher = torch.maximum(shift, logits.amax(1))
                 total = total * (shift - higher).exp()
                 shift = higher
                 total = total + logits.sub_(shift[:, None]).exp_().sum(1)
-            if shift is not None:
-                normalizers.append(shift + total.log())
-        return torch.cat(normalizers) if normalizers else hidden.new_zeros(0)
+            normalizers.append(shift + total.log())
+        return torch.cat(normalizers)
 
 
 def sinusoids(start: int, stop: int, rates: Tensor) -> Tensor:

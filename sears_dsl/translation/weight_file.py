@@ -85,11 +85,8 @@ def _read(raw: bytes) -> Mapping[str, NDArray[np.float32]]:
     version, count = struct.unpack_from("<QQ", raw, 0)
     if version != _VERSION:
         raise ValueError(f"it has version {version}, expected {_VERSION}")
-    at = 16
-    heads: list[tuple[int, int, int, int]] = []
-    for _ in range(count):
-        heads.append(struct.unpack_from("<QQQQ", raw, at))
-        at += 32
+    heads = [struct.unpack_from("<QQQQ", raw, 16 + 32 * number) for number in range(count)]
+    at = 16 + 32 * count
     names: list[str] = []
     for name_length, *_ in heads:
         names.append(raw[at : at + name_length].split(b"\0")[0].decode("utf-8"))

@@ -26,7 +26,6 @@ class Table(TranslationModel):
     """What follows depends on the text read and on the last piece, by a table drawn by seed."""
 
     name = identity = "table"
-    source = target = "en"
     end = 0
     device = torch.device("cpu")
 
