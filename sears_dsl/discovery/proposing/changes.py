@@ -40,9 +40,6 @@ class _Side(NamedTuple):
     text: str
     tokens: Sequence[Token]
 
-    def words(self, start: int, end: int) -> _Words:
-        return tuple(token.text for token in self.tokens[start:end])
-
     def before(self, token: int) -> int:
         """Where the token before this one ends."""
         return self.tokens[token - 1].end if token else 0
@@ -82,8 +79,7 @@ def _isolated_changes(
     row: _Side, other: _Side, longest: int
 ) -> Iterator[tuple[tuple[_Words, _Words], Rewording]]:
     """The changes between a row and a paraphrase, each with the row under this change alone."""
-    whole = (0, len(row.tokens)), (0, len(other.tokens))
-    before, after = (side.words(*ends) for side, ends in zip((row, other), whole, strict=True))
+    before, after = (tuple(token.text for token in side.tokens) for side in (row, other))
     for kind, start, end, first, last in SequenceMatcher(
         None, before, after, autojunk=False
     ).get_opcodes():

@@ -76,16 +76,10 @@ class Antecedents:
         self._tagger = tagger
         self._minimum_rows = minimum_rows
         self._numbers: dict[tuple[str, bool], int] = {}
-        self._tests_of: dict[int, TestSequence] = {}
-        self._built: dict[TestSequence, tuple[Element, ...]] = {}
 
     def elements_of(self, sequence: TestSequence) -> tuple[Element, ...]:
-        """The sequence as an antecedent; equal sequences share one tuple."""
-        built = self._built.get(sequence)
-        if built is None:
-            built = tuple(self.elements[test] for test in sequence)
-            self._built[sequence] = built
-        return built
+        """The sequence as an antecedent."""
+        return tuple(self.elements[test] for test in sequence)
 
     def find(self, sequences: Sequence[TestSequence]) -> Matches:
         """The first instance of each sequence in each row, by the engine."""
@@ -118,18 +112,11 @@ class Antecedents:
     ) -> list[TestSequence]:
         """Sequences for a part whose own parts, one token shorter, are frequent."""
         if len(part) == 1:
-            return [(test,) for test in self._tests(part[0])]
+            return [(self._number(*each),) for each in self._names_of(self.corpus.types[part[0]])]
         endings: dict[TestSequence, list[int]] = {}
         for each in frequent[part[1:]]:
             endings.setdefault(each[:-1], []).append(each[-1])
         return [(*each, last) for each in frequent[part[:-1]] for last in endings.get(each[1:], ())]
-
-    def _tests(self, kind: int) -> TestSequence:
-        tests = self._tests_of.get(kind)
-        if tests is None:
-            tests = tuple(self._number(*test) for test in self._names_of(self.corpus.types[kind]))
-            self._tests_of[kind] = tests
-        return tests
 
     def _names_of(self, token: TokenType) -> Iterable[tuple[str, bool]]:
         """The names of the token in a rule: (text or tag, whether it is a tag)."""
