@@ -28,6 +28,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from hashlib import blake2b
+from itertools import groupby, islice
+from operator import attrgetter
 from statistics import median
 from typing import Any, NamedTuple
 
@@ -127,8 +129,7 @@ def find_adversaries(
     drawn = one_paraphrase_a_row(
         right, known if base else (), scorer=scorer, tau=tau, in_time=in_time, portion=portion
     )
-    equivalents: list[tuple[int, str]] = []
-    scores: list[float] = []
+    adversaries: list[Adversary] = []
     for first in range(0, len(flips), portion):
         if not in_time():
             break
@@ -136,19 +137,18 @@ def find_adversaries(
         some = flips[first : first + portion]
         keeps = scorer.at_least([(right.texts[number], text) for number, text in some], tau)
         good = [pair for pair, keep in zip(some, keeps, strict=True) if keep]
-        equivalents += good
-        scores += scorer.scores([(right.texts[number], text) for number, text in good]).tolist()
-    adversaries = [
-        Adversary(
-            row=number,
-            original=right.texts[number],
-            text=text,
-            score=score,
-            label=right.predictions[number],
-            prediction=known[number, text],
-        )
-        for (number, text), score in zip(equivalents, scores, strict=True)
-    ]
+        scores = scorer.scores([(right.texts[number], text) for number, text in good]).tolist()
+        adversaries += [
+            Adversary(
+                row=number,
+                original=right.texts[number],
+                text=text,
+                score=score,
+                label=right.predictions[number],
+                prediction=known[number, text],
+            )
+            for (number, text), score in zip(good, scores, strict=True)
+        ]
     adversaries.sort(key=lambda each: (each.row, -each.score, each.text))
     return ParaphraseFlips(
         tuple(adversaries),
@@ -196,14 +196,9 @@ def _lot(text: str) -> bytes:
 
 
 def best_of_each_row(adversaries: Sequence[Adversary], most: int) -> list[Adversary]:
-    """The first ``most`` adversaries of each row, in the order given."""
-    counts: dict[int, int] = {}
-    best = []
-    for adversary in adversaries:
-        counts[adversary.row] = counts.get(adversary.row, 0) + 1
-        if counts[adversary.row] <= most:
-            best.append(adversary)
-    return best
+    """The first ``most`` adversaries of each row; those of a row stand together."""
+    by_row = groupby(adversaries, attrgetter("row"))
+    return [each for _, of_row in by_row for each in islice(of_row, most)]
 
 
 def adversary_columns(
