@@ -22,7 +22,7 @@ from sears_dsl.runtime.interrupts import import_whole
 from sears_dsl.tagging.tagger import Tagger
 
 if TYPE_CHECKING:
-    from sears_dsl.paraphrasing.memory import ParaphraseSource
+    from sears_dsl.paraphrasing.memory import FoundParaphrase, ParaphraseSource
 
 # A narrow beam, since only the best paraphrase is wanted.
 _BEAM = 4
@@ -58,11 +58,8 @@ class BestParaphrases:
         """Each text's best paraphrase that differs from it in a word; None if none does."""
         paraphrases = self._source.paraphrase(texts)
         return [
-            next(
-                (each for each in map(_text, among) if lower_words(each) != lower_words(text)),
-                None,
-            )
-            for text, among in zip(texts, paraphrases, strict=True)
+            next((each for each in among if lower_words(each) != lower_words(text)), None)
+            for text, among in zip(texts, map(_texts, paraphrases), strict=True)
         ]
 
 
@@ -95,8 +92,8 @@ class RewordingRecipe(RulesetRecipe):
         return sources_of(self.rulesets, RulesetRecipe.sources(self).vectors)
 
 
-def _text(paraphrase: object) -> str:
-    return paraphrase if isinstance(paraphrase, str) else str(getattr(paraphrase, "text", ""))
+def _texts(paraphrases: Iterable[FoundParaphrase | str]) -> Iterable[str]:
+    return (each if isinstance(each, str) else each.text for each in paraphrases)
 
 
 def lower_words(text: str) -> list[str]:

@@ -210,8 +210,7 @@ class Paraphraser:
             texts = [translated[number] for number in group.numbers]
             for row, ratios_by_text in enumerate(self._propose(group, tasks, texts)):
                 for text, ratio in ratios_by_text.items():
-                    known = text not in proposals[row] and len(self._groups) == 1
-                    proposals[row][text] = ratio if known else None
+                    proposals[row][text] = ratio if len(self._groups) == 1 else None
         unscored_pairs = [
             (row, text)
             for row, ratios_by_text in enumerate(proposals)
@@ -540,10 +539,7 @@ class Surface:
         places = [place for place, character in enumerate(original) if not character.isspace()]
         # The number of characters other than spaces before each character.
         rank = list(accumulate((not each.isspace() for each in natural), initial=0))
-        self._spans = [
-            (places[rank[begin]], places[rank[end - 1]] + 1) if places else (0, 0)
-            for begin, end in spans
-        ]
+        self._spans = [(places[rank[begin]], places[rank[end - 1]] + 1) for begin, end in spans]
         self._plain_spans = [match.span() for match in _ATOM.finditer(plain)]
         self._matched = len(self._spans) == len(self._plain_spans)
 
