@@ -28,7 +28,7 @@ from sears_dsl.discovery.adversaries import (
 from sears_dsl.discovery.candidates import CandidateRule, Candidates
 from sears_dsl.discovery.counts import HALF, LEAST, NearMiss, change_of
 from sears_dsl.discovery.filtering.paper_filter import CandidateVerdict, filter_candidates
-from sears_dsl.discovery.filtering.text_filter import JUDGING, Corpus, RuleJudgements, judge_rules
+from sears_dsl.discovery.filtering.text_filter import JUDGING, Corpus, RuleJudge, RuleJudgements
 from sears_dsl.discovery.known_rules import KnownFlips, KnownRules
 from sears_dsl.discovery.proposing.changes import Rewording, single_changes
 from sears_dsl.discovery.proposing.proposal import outside_questions, propose
@@ -324,12 +324,12 @@ def _judged(
         candidates = apply_candidates(rules, tokens, tagger=search.tagger, guards=guards)
         return candidates.changed >= least
 
-    return judge_rules(
-        changes, corpus, scorer=search.remembered.quietly(), tau=search.tau,
+    return RuleJudge(
+        corpus, scorer=search.remembered.quietly(), tau=search.tau,
         delta=search.settings.delta, spread=spread_of(search.scorer),
         supported=acts_enough, in_time=search.budget.stage("judging"), portion=search.portion,
         on_progress=search.on_progress,
-    )  # fmt: skip
+    ).judge_rules(changes)  # fmt: skip
 
 
 def _known_rules(search: Search) -> Candidates:

@@ -19,10 +19,10 @@ from sears_dsl.discovery.filtering.text_filter import (
     NARROWING,
     SAMPLE,
     Corpus,
+    RuleJudge,
     believed_share,
     counted_share,
     english_sample,
-    judge_rules,
 )
 from sears_dsl.judge.readings import conditional_odds
 from sears_dsl.language.loader import parse
@@ -115,13 +115,9 @@ def test_what_is_accepted_everywhere_passes_and_what_is_accepted_nowhere_costs_t
     None
 ):
     reader = Reader(lambda _, new: "dog" not in new)
-    found = judge_rules(
-        proposed(RULES[1:3]),
-        corpus(many("a movie {number}", 200)),
-        scorer=reader,
-        tau=0.5,
-        delta=0.1,
-    )
+    found = RuleJudge(
+        corpus(many("a movie {number}", 200)), scorer=reader, tau=0.5, delta=0.1
+    ).judge_rules(proposed(RULES[1:3]))
     assert found.passed.texts == ("movie -> film",)
     verdict = verdict_of(found.passed)
     assert (verdict.sampled, verdict.places, verdict.few) == (SAMPLE, 200, False)
@@ -132,8 +128,8 @@ def test_what_is_accepted_everywhere_passes_and_what_is_accepted_nowhere_costs_t
 def test_rules_of_rare_words_are_judged_on_all_there_is_and_it_is_said() -> None:
     reader = Reader(lambda _, new: True)
     texts = [*many("a movie {number}", 17), *many("a play {number}", LEAST - 1)]
-    found = judge_rules(
-        proposed([RULES[1], RULES[3]]), corpus(texts), scorer=reader, tau=0.5, delta=0.1
+    found = RuleJudge(corpus(texts), scorer=reader, tau=0.5, delta=0.1).judge_rules(
+        proposed([RULES[1], RULES[3]])
     )
     assert found.passed.texts == ("movie -> film",)
     verdict = verdict_of(found.passed)
@@ -147,12 +143,15 @@ def test_what_is_believed_of_a_rule_depends_on_whether_its_change_was_read() -> 
     reader.scores = lambda pairs: np.full(len(pairs), 0.9)  # type: ignore[method-assign]
     text = corpus(many("a movie {number}, a play {number}", 200))
     read = {"movie": 0.4, "play": 1.0}
-    judged = judge_rules(
-        proposed([RULES[1], RULES[3]]), text, scorer=reader, tau=0.5, delta=0.15,
+    judged = RuleJudge(
+        text,
+        scorer=reader,
+        tau=0.5,
+        delta=0.15,
         spread=lambda pairs: np.array(
             [read["movie" if "movie" not in new else "play"] for _, new in pairs]
         ),
-    )  # fmt: skip
+    ).judge_rules(proposed([RULES[1], RULES[3]]))
     assert judged.passed.texts == ("movie -> film",)
     assert verdict_of(judged.passed).low >= 0.85
     assert verdict_of(judged.passed).accepted == verdict_of(judged.failed).accepted == SAMPLE
@@ -169,7 +168,7 @@ def test_stopping_early_decides_as_looking_at_all_would(
 ) -> None:
     reader = Reader(lambda old, _: int(old.split()[-1]) not in failing)
     text = corpus(many("a movie {number}", count))
-    found = judge_rules(proposed(RULES[1:2]), text, scorer=reader, tau=0.5, delta=delta)
+    found = RuleJudge(text, scorer=reader, tau=0.5, delta=delta).judge_rules(proposed(RULES[1:2]))
     places = text.places(RULES[1:2], SAMPLE)
     losses = sum(int(text.tokens.texts[row].split()[-1]) in failing for row in places.rows.tolist())
     asked = len(places.rows)
@@ -182,10 +181,13 @@ def test_stopping_early_decides_as_looking_at_all_would(
 
 def test_a_budget_that_is_over_leaves_rules_undecided_and_passes_none() -> None:
     reader = Reader(lambda _, new: True)
-    found = judge_rules(
-        proposed(RULES[1:2]), corpus(many("a movie {number}", 80)), scorer=reader, tau=0.5,
-        delta=0.1, in_time=lambda: False,
-    )  # fmt: skip
+    found = RuleJudge(
+        corpus(many("a movie {number}", 80)),
+        scorer=reader,
+        tau=0.5,
+        delta=0.1,
+        in_time=lambda: False,
+    ).judge_rules(proposed(RULES[1:2]))
     assert (len(found.passed), found.undecided, found.decisions) == (0, 1, 0)
 
 
@@ -201,8 +203,8 @@ def _reads_well(_: str, new: str) -> bool:
 
 def test_what_fails_in_some_places_is_narrowed_to_the_others() -> None:
     texts = [each.format(n=n) for n in range(60) for each in PLACES]
-    found = judge_rules(
-        proposed(RULES[:1]), corpus(texts), scorer=Reader(_reads_well), tau=0.5, delta=0.1
+    found = RuleJudge(corpus(texts), scorer=Reader(_reads_well), tau=0.5, delta=0.1).judge_rules(
+        proposed(RULES[:1])
     )
     [narrowed] = found.passed.rows
     assert not found.failed, "it is not told that it came close"
@@ -225,19 +227,22 @@ def test_what_chooses_a_condition_does_not_judge_it() -> None:
         coin = {text: bool(random.random() < 0.6) for text in texts}
         reader = Reader(lambda old, _, coin=coin: coin[old])  # type: ignore[misc]
         found += len(
-            judge_rules(
-                proposed(RULES[:1]), corpus(texts), scorer=reader, tau=0.5, delta=0.1
-            ).passed
+            RuleJudge(corpus(texts), scorer=reader, tau=0.5, delta=0.1)
+            .judge_rules(proposed(RULES[:1]))
+            .passed
         )
     assert found == 0
 
 
 def test_narrowed_rules_have_to_act_in_enough_rows() -> None:
     texts = [each.format(n=n) for n in range(60) for each in PLACES]
-    found = judge_rules(
-        proposed(RULES[:1]), corpus(texts), scorer=Reader(_reads_well), tau=0.5, delta=0.1,
+    found = RuleJudge(
+        corpus(texts),
+        scorer=Reader(_reads_well),
+        tau=0.5,
+        delta=0.1,
         supported=lambda rules: np.zeros(len(rules), np.bool_),
-    )  # fmt: skip
+    ).judge_rules(proposed(RULES[:1]))
     assert not len(found.passed)
 
 
@@ -284,8 +289,8 @@ def test_the_shipped_sample_is_english_and_plain() -> None:
 
 @pytest.mark.parametrize("count", [0, 1])
 def test_no_rules_and_no_text_are_no_trouble(count: int) -> None:
-    found = judge_rules(
-        proposed(RULES[:count]), corpus([]), scorer=Reader(lambda *_: True), tau=0.5, delta=0.1
+    found = RuleJudge(corpus([]), scorer=Reader(lambda *_: True), tau=0.5, delta=0.1).judge_rules(
+        proposed(RULES[:count])
     )
     assert (len(found.passed), found.too_few) == (0, count)
 
@@ -294,11 +299,13 @@ def test_progress_rises_to_its_end_while_rules_are_judged_and_narrowed() -> None
     reader = Reader(lambda old, new: "never" not in new or "he is" in old)
     text = [*many("he is not {number}", 90), *many("and still not {number}", 40)]
     shown: dict[str, list[tuple[int, int]]] = {}
-    judge_rules(
-        proposed(RULES), corpus([*text, *many("a movie {number}", 200)]), scorer=reader,
-        tau=0.5, delta=0.1,
+    RuleJudge(
+        corpus([*text, *many("a movie {number}", 200)]),
+        scorer=reader,
+        tau=0.5,
+        delta=0.1,
         on_progress=lambda stage, done, total: shown.setdefault(stage, []).append((done, total)),
-    )  # fmt: skip
+    ).judge_rules(proposed(RULES))
     assert list(shown) == [JUDGING, NARROWING]
     for stage, rules in ((JUDGING, len(RULES)), (NARROWING, 1)):
         done = [each for each, _ in shown[stage]]

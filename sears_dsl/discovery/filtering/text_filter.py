@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import gzip
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cache, cached_property, partial
 from importlib.resources import files
 from statistics import NormalDist
@@ -287,51 +287,6 @@ class RuleJudgements(NamedTuple):
     decisions: int  # how many rewrites were judged
 
 
-def judge_rules(
-    candidates: Candidates,
-    corpus: Corpus,
-    *,
-    scorer: Scorer,
-    tau: float,
-    delta: float,
-    spread: Spread | None = None,
-    supported: Callable[[Sequence[Rule]], NDArray[np.bool_]] | None = None,
-    in_time: Callable[[], bool] = lambda: True,
-    portion: int = 1024,
-    on_progress: OnStage = lambda stage, done, total: None,
-) -> RuleJudgements:
-    """Judge rules on a corpus, and narrow those that fail in some places only.
-
-    ``spread`` is for a scorer whose S is the chance that readers accept; None takes its word for S.
-    ``supported`` says which narrowed rules act in enough rows; all do if None. Once ``in_time``
-    says no, before a portion of some ``portion`` pairs, open rules are left undecided.
-    """
-    judge = _RuleJudge(
-        corpus=corpus, scorer=scorer, tau=tau, delta=delta, spread=spread, in_time=in_time,
-        portion=portion, on_progress=on_progress, size=min(portion, _FIRST_PORTION),
-    )  # fmt: skip
-    rules = candidates.rules
-    trials = judge.judge(rules, tell=partial(on_progress, JUDGING))
-    forms = [[(rule, each.verdict)] for rule, each in zip(rules, trials, strict=True)]
-    promising = [number for number, trial in enumerate(trials) if trial.is_promising]
-    for place, narrowings in judge.narrowings([rules[each] for each in promising], supported):
-        forms[promising[place]] += narrowings
-    passed, failed = [], []
-    for candidate, (plain, *narrower) in zip(candidates.rows, forms, strict=True):
-        best = _best(plain, narrower)
-        if best is None:
-            failed += [_judged_rule(candidate, each) for each in (plain, *narrower)]
-        else:
-            passed.append(_judged_rule(candidate, best))
-    return RuleJudgements(
-        passed=Candidates(tuple(passed)),
-        failed=Candidates(tuple(failed)),
-        too_few=sum(each.is_too_small for each in trials),
-        undecided=sum(each.is_open for each in trials),
-        decisions=judge.decisions,
-    )
-
-
 def _judged_rule(candidate: CandidateRule, form: _Form) -> CandidateRule:
     rule, verdict = form
     return replace(candidate, rule=rule, judged=verdict, narrowed=rule != candidate.rule)
@@ -426,22 +381,53 @@ class _Trial:
         )
 
 
-@dataclass(slots=True, kw_only=True)
-class _RuleJudge:
-    """Asks the scorer about the places of rules."""
+@dataclass(slots=True)
+class RuleJudge:
+    """Judges rules on a corpus: asks the scorer about their places.
+
+    ``spread`` is for a scorer whose S is the chance that readers accept; None takes its word for S.
+    ``supported`` says which narrowed rules act in enough rows; all do if None. Once ``in_time``
+    says no, before a portion of some ``portion`` pairs, open rules are left undecided.
+    """
 
     corpus: Corpus
+    _: KW_ONLY
     scorer: Scorer
     tau: float
     delta: float
-    spread: Spread | None
-    in_time: Callable[[], bool]
-    portion: int
-    on_progress: OnStage
-    size: int
-    decisions: int = 0
+    spread: Spread | None = None
+    supported: Callable[[Sequence[Rule]], NDArray[np.bool_]] | None = None
+    in_time: Callable[[], bool] = lambda: True
+    portion: int = 1024
+    on_progress: OnStage = lambda stage, done, total: None
+    _size: int = field(init=False, default=_FIRST_PORTION)
+    _decisions: int = field(init=False, default=0)
 
-    def judge(
+    def judge_rules(self, candidates: Candidates) -> RuleJudgements:
+        """Judge rules, and narrow those that fail in some places only."""
+        rules = candidates.rules
+        self._size = min(self.portion, _FIRST_PORTION)
+        trials = self._judge(rules, tell=partial(self.on_progress, JUDGING))
+        forms = [[(rule, each.verdict)] for rule, each in zip(rules, trials, strict=True)]
+        promising = [number for number, trial in enumerate(trials) if trial.is_promising]
+        for place, narrowings in self._narrowings([rules[each] for each in promising]):
+            forms[promising[place]] += narrowings
+        passed, failed = [], []
+        for candidate, (plain, *narrower) in zip(candidates.rows, forms, strict=True):
+            best = _best(plain, narrower)
+            if best is None:
+                failed += [_judged_rule(candidate, each) for each in (plain, *narrower)]
+            else:
+                passed.append(_judged_rule(candidate, best))
+        return RuleJudgements(
+            passed=Candidates(tuple(passed)),
+            failed=Candidates(tuple(failed)),
+            too_few=sum(each.is_too_small for each in trials),
+            undecided=sum(each.is_open for each in trials),
+            decisions=self._decisions,
+        )
+
+    def _judge(
         self, rules: Sequence[Rule], *, half: bool | None = None, tell: _Tell = lambda *_: None
     ) -> list[_Trial]:
         """Judge rules until it is clear whether they pass; ``tell`` gets how many are decided."""
@@ -455,18 +441,16 @@ class _RuleJudge:
                 tell(decided, len(trials))
         return trials
 
-    def narrowings(
-        self, rules: Sequence[Rule], supported: Callable[[Sequence[Rule]], NDArray[np.bool_]] | None
-    ) -> list[tuple[int, list[_Form]]]:
+    def _narrowings(self, rules: Sequence[Rule]) -> list[tuple[int, list[_Form]]]:
         """The narrowed forms of each rule, judged on the half that did not choose them."""
         verdicts_by_rule: dict[int, dict[Rule, TextVerdict]] = {}
         quarters = self._quarters(len(rules))
         for half in (False, True):
             chosen = list(self._narrowed(rules, half, tell=next(quarters)))
-            if chosen and supported is not None:
-                enough = supported([rule for _, rule in chosen]).tolist()
+            if chosen and self.supported is not None:
+                enough = self.supported([rule for _, rule in chosen]).tolist()
                 chosen = [each for each, is_enough in zip(chosen, enough, strict=True) if is_enough]
-            trials = self.judge([rule for _, rule in chosen], half=not half, tell=next(quarters))
+            trials = self._judge([rule for _, rule in chosen], half=not half, tell=next(quarters))
             for (number, rule), trial in zip(chosen, trials, strict=True):
                 verdicts_by_rule.setdefault(number, {}).setdefault(rule, trial.verdict)
         return [
@@ -482,7 +466,7 @@ class _RuleJudge:
                 share = (before + done / total if total else before + 1) / 4
                 self.on_progress(NARROWING, int(share * rules), rules)
 
-            self.size = min(self.portion, _FIRST_PORTION)
+            self._size = min(self.portion, _FIRST_PORTION)
             if rules:
                 tell(0, 1)
             yield tell
@@ -535,23 +519,21 @@ class _RuleJudge:
         while first < len(requests) and self.in_time():
             last = first
             pairs: list[Pair] = []
-            while last < len(requests) and len(pairs) < self.size:
+            while last < len(requests) and len(pairs) < self._size:
                 trial, upto = requests[last]
                 pairs += trial.pairs[len(trial.scores) : upto]
                 last += 1
             scores = iter(self._scores(pairs).tolist())
-            self.decisions += len(pairs)
+            self._decisions += len(pairs)
             for trial, upto in requests[first:last]:
                 missing = len(trial.pairs[len(trial.scores) : upto])
                 trial.scores += [next(scores) for _ in range(missing)]
             yield [trial for trial, _ in requests[first:last]]
             first = last
-            self.size = min(self.portion, 2 * self.size)
+            self._size = min(self.portion, 2 * self._size)
 
     def _scores(self, pairs: Sequence[Pair]) -> Floats:
         """S of each pair, 0 where it is far below τ; 1 or 0 where the scorer's word is taken."""
-        if not pairs:
-            return np.zeros(0)
         if self.spread is None:
             return self.scorer.at_least(pairs, self.tau).astype(np.float64)
         # Most rewrites are far below τ, and scorers say that much faster than how far.
