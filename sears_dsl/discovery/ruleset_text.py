@@ -66,17 +66,15 @@ def emit(
 ) -> str:
     """The text of a ruleset file, with the lines of a comment (given without ``#``) on top.
 
-    The file is read with exact case, as new rules are, unless a known rule in it is read otherwise;
-    then new rules have their words in quotes. It mends articles if a rule in it needs that.
+    All known rules are such that `is_writable`. The file is read with exact case, as new rules are,
+    unless a known rule in it is read otherwise; then new rules have their words in quotes. It mends
+    articles if a rule in it needs that.
     """
     options = _options(rules, tagger.language)
     sets = _Sets()
     written = []
     for each in rules:
         scope = each.scope or _NEW
-        same = options == replace(scope.options, language=options.language, repair=options.repair)
-        if not same and not is_writable(each.rule, scope):
-            raise ValueError(f"{each.name} cannot stand in one file with other rules")
         rule = sets.carried_over(each.rule, scope, to_smart=options.case != scope.options.case)
         author = "sears discover"
         if each.source:
