@@ -438,17 +438,9 @@ class Encoder:
         pieces = window.pieces[chosen]
         static = self._static[pieces].mean(0)
         around = self._static[window.pieces[others]].mean(0) if len(others) else static
-        return _Pooled(
-            words=np.concatenate([means[:, 0], static[None]]),
-            before=means[list(_NEAR), 1],
-            after=means[list(_NEAR), 2],
-            others=means[-1, 3],
-            all=means[-1, 4],
-            around=around,
-            related=means[_LAYERS_RELATED, _MEANS_RELATED],
-            frequency=float(self._frequencies[pieces].min()),
-            pieces=len(pieces),
-        )
+        words = np.concatenate([means[:, 0], static[None]])
+        frequency = float(self._frequencies[pieces].min())
+        return _Pooled(means, words, around, frequency, len(pieces))
 
 
 class _EncodedWindow(NamedTuple):
@@ -460,13 +452,11 @@ class _EncodedWindow(NamedTuple):
 
 
 class _Pooled(NamedTuple):
-    words: Float32Array
-    before: Float32Array
-    after: Float32Array
-    others: Float32Array
-    all: Float32Array
-    around: Float32Array
-    related: Float32Array
+    """What is known of some words in their window, most of it in each layer."""
+
+    means: Float32Array  # (layers, 5, width): the means that `_AROUND` numbers
+    words: Float32Array  # (layers + 1, width): those of the words, at last without context
+    around: Float32Array  # (width,): of all other words, without context
     frequency: float
     pieces: int
 
@@ -480,18 +470,18 @@ def _numbers(one: _Pooled, other: _Pooled) -> Float32Array:
     lengths_old, lengths_new = (
         np.linalg.norm(each.words[:_LAYERS], axis=1) for each in (one, other)
     )
+    near = list(_NEAR)
     close_old = _cosines(one.words[_LAYERS], one.around)
     close_new = _cosines(other.words[_LAYERS], one.around)
-    related = np.concatenate([one.related, other.related])
+    related = np.concatenate([each.means[_LAYERS_RELATED, _MEANS_RELATED] for each in (one, other)])
     products = related @ related.T
     lengths = np.maximum(np.sqrt(products.diagonal()), 1e-9)
     return np.concatenate(
         [
             _cosines(one.words, other.words),
-            [_cosines(one.all, other.all)],
-            _cosines(one.before, other.before),
-            _cosines(one.after, other.after),
-            [_cosines(one.others, other.others), close_new - close_old, close_new],
+            [_cosines(one.means[-1, 4], other.means[-1, 4])],
+            *(_cosines(one.means[near, side], other.means[near, side]) for side in (1, 2)),
+            [_cosines(one.means[-1, 3], other.means[-1, 3]), close_new - close_old, close_new],
             lengths_new / lengths_old,
             [other.frequency, one.frequency, other.frequency - one.frequency],
             [other.pieces, other.pieces - one.pieces],

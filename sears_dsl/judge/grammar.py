@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,6 +41,9 @@ from sears_dsl.judge.networks import (
 from sears_dsl.runtime.array_types import Float32Array, Floats
 from sears_dsl.tagging.inflection import is_listed
 from sears_dsl.tagging.tagger import load_tagger
+
+if TYPE_CHECKING:
+    from sears_dsl.judge.deep_grammar import DeepNetwork
 
 #: A piece of a text ends with the sentence that reaches so many words, or after `_LONGEST` words.
 PIECE = 30
@@ -72,16 +75,6 @@ _LOWER = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?")
 _LETTERS = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)*")
 
 
-class Network(Protocol):
-    """A network that finds tampered words."""
-
-    def numbers(self, words: Sequence[str]) -> NDArray[np.int64]:
-        """What it sees of each word, as a number that stays valid as long as the network lives."""
-
-    def logits(self, pieces: Sequence[NDArray[np.int64]]) -> list[Float32Array]:
-        """The log-odds of each word of each piece, the same whatever the other pieces are."""
-
-
 class _EncodedText(NamedTuple):
     """The words of a text, as a network sees them."""
 
@@ -97,7 +90,7 @@ class _EncodedText(NamedTuple):
 class Grammar:
     """A network with the words that are known to exist; `load_grammar` reads one."""
 
-    network: Network
+    network: SmallNetwork | DeepNetwork
     known: frozenset[str]
     common: frozenset[str]  # words of which an English text mostly consists
     about: Mapping[str, Any]  # what the files say of themselves: what was trained on what, licence
@@ -259,7 +252,7 @@ def _loaded(deep: bool) -> Grammar:
 
 def grammar_of(small: GrammarFile, deep: GrammarFile | None = None) -> Grammar:
     """Make a grammar of weight files that were read."""
-    network: Network = SmallNetwork(small)
+    network: SmallNetwork | DeepNetwork = SmallNetwork(small)
     if deep is not None:
         # It brings an encoder that not everybody has installed.
         from sears_dsl.judge.deep_grammar import DeepNetwork  # noqa: PLC0415
