@@ -183,8 +183,8 @@ def require_judge(name: object) -> None:
         )
 
 
-def translates(name: str) -> bool:
-    """Whether a scorer asks translation models."""
+def translates(name: str | None) -> bool:
+    """Whether a scorer asks translation models; None stands for no scorer."""
     return name == "pivot"
 
 

@@ -53,7 +53,7 @@ class Recipe:
     @property
     def translates(self) -> bool:
         """Whether translation models take part."""
-        return self.paraphrases or (self.scorer is not None and scorers.translates(self.scorer))
+        return self.paraphrases or scorers.translates(self.scorer)
 
 
 class _Question(NamedTuple):
@@ -123,7 +123,7 @@ class _Member:
             return None
         from sears_dsl.meaning.pivot_score import PivotScorer  # noqa: PLC0415
 
-        scorer = self.scorer if self._scores_by_pivots else None
+        scorer = self.scorer if scorers.translates(self._recipe.scorer) else None
         return scorer if isinstance(scorer, PivotScorer) else PivotScorer(self.pivots)
 
     @cached_property
@@ -132,17 +132,13 @@ class _Member:
             return None
         from sears_dsl.paraphrasing.paraphraser import Paraphraser  # noqa: PLC0415
 
-        scorer = self.scorer if self._scores_by_pivots else None
+        scorer = self.scorer if scorers.translates(self._recipe.scorer) else None
         # The threshold of a scorer that does not translate is none for the search.
         tau = scorers.shipped_numbers("pivot").tau if scorer is None else scorer.tau
         # What the search finds is scored again where it matters: where it flips the model.
         return Paraphraser(
             self.pivots, beam=self._recipe.beam, tau=tau, exact=False, scorer=self.translator
         )
-
-    @property
-    def _scores_by_pivots(self) -> bool:
-        return self._recipe.scorer is not None and scorers.translates(self._recipe.scorer)
 
     def reply(self, question: _Question) -> _Reply:
         with one_thread():

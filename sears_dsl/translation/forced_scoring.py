@@ -216,15 +216,12 @@ def _normalizers_and_likely(
     model: TranslationModel, hidden: Tensor, least: float
 ) -> tuple[Tensor, Tensor]:
     """Log-normalizers (N,), and the pieces whose log-probability exceeds ``least`` somewhere."""
-    normalizers: list[Tensor] = []
-    likely = torch.zeros(0, dtype=torch.bool, device=hidden.device)
+    normalizers, likely = [], []
     for block in torch.split(hidden, _BLOCK):
         logits = model.logits(block)
-        normalizer = logits.logsumexp(1)
-        normalizers.append(normalizer)
-        here = (logits > (normalizer[:, None] + least)).any(0)
-        likely = here | likely if len(likely) else here
-    return torch.cat(normalizers), likely.nonzero()[:, 0]
+        normalizers.append(logits.logsumexp(1))
+        likely.append((logits > normalizers[-1][:, None] + least).any(0))
+    return torch.cat(normalizers), torch.stack(likely).any(0).nonzero()[:, 0]
 
 
 @torch.no_grad()
@@ -281,13 +278,11 @@ class _TreeWalk:
     # Of the prefixes of that level; None before the first
     state: DecoderState | None = field(init=False, default=None)
 
-    def __post_init__(self) -> None:
-        self.node = np.zeros(len(self.branch), np.int64)
-
     def run(
         self, totals: NDArray[np.float64], floors: NDArray[np.float64] | None
     ) -> NDArray[np.float64]:
         """The log-probabilities, given those up to the first piece in which a rewrite differs."""
+        self.node = np.zeros(len(totals), np.int64)
         bounds = totals.copy()
         alive = np.ones(len(totals), bool) if floors is None else bounds >= floors - _SLACK
         hidden: list[Tensor] = []

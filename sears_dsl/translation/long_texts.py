@@ -33,24 +33,15 @@ def sentences_of(texts: Sequence[str]) -> list[list[tuple[int, int]]]:
 
 def differing_parts(pairs: Sequence[Pair]) -> list[Pair]:
     """The pairs, long ones cut to the sentences in which they differ."""
-    long = {
-        original: None
-        for original, rewrite in pairs
-        if original != rewrite and max(_words(original), _words(rewrite)) > _LONG
-    }
+    long = list(dict.fromkeys(pair[0] for pair in pairs if _is_cut(pair)))
     if not long:
         return list(pairs)
-    sentences = dict(zip(long, sentences_of(list(long)), strict=True))
-    return [
-        _part(*pair, sentences[pair[0]])
-        if pair[0] != pair[1] and max(map(_words, pair)) > _LONG
-        else pair
-        for pair in pairs
-    ]
+    sentences = dict(zip(long, sentences_of(long), strict=True))
+    return [_part(*pair, sentences[pair[0]]) if _is_cut(pair) else pair for pair in pairs]
 
 
-def _words(text: str) -> int:
-    return text.count(" ") + 1
+def _is_cut(pair: Pair) -> bool:
+    return pair[0] != pair[1] and max(text.count(" ") + 1 for text in pair) > _LONG
 
 
 def _part(original: str, rewrite: str, sentences: Sequence[tuple[int, int]]) -> Pair:
