@@ -46,7 +46,7 @@ from sears_dsl.discovery.orders import (
     search_in_paper_order,
     search_meaning_first,
 )
-from sears_dsl.discovery.result.found_rules import Discovery, FoundRule, HeldOutRows, found_rules
+from sears_dsl.discovery.result.found_rules import Discovery, found_rules
 from sears_dsl.discovery.selection import (
     Coverage,
     RuleSelection,
@@ -183,9 +183,18 @@ def discover(
     on_progress("selecting rules", 0, len(candidates.passed))
     coverage, scores = _covered(search, candidates)
     selection = select(_across(search, candidates, searched, coverage, scores), settings.rules)
-    rules, held_out_flipped = _with_numbers(
-        search, outcome, searched, held_out=apart, selection=selection, scores=scores
-    )
+    evidence = flip_evidence(
+        candidates.counted, candidates.answers.flips, base_rate=outcome.base_rate,
+        base_rows=outcome.base_rows, proposed_here=settings.order == "paper",
+    )  # fmt: skip
+    scores = complete_scores(
+        candidates.applications, candidates.passed[list(selection.rules)],
+        scorer=search.remembered, scores=scores,
+    )  # fmt: skip
+    rules, held_out_flipped = found_rules(
+        searched, candidates, selection=selection, scores=scores, tau=search.tau,
+        q_values=evidence.q_values, held_out=apart,
+    )  # fmt: skip
     texts = candidates.keep(candidates.passed).texts
     return Discovery(
         data=data,
@@ -281,31 +290,6 @@ def _covered(search: Search, candidates: Candidates) -> tuple[Coverage, NDArray[
 def _weights(candidates: Candidates, scores: NDArray[np.float64]) -> NDArray[np.float64]:
     """S of rewrites, but 1 for those of known rules: people accepted these, whatever S says."""
     return np.where(candidates.trusted, 1.0, scores)
-
-
-def _with_numbers(
-    search: Search,
-    outcome: SearchOutcome,
-    searched: RightRows,
-    *,
-    held_out: HeldOutRows | None,
-    selection: RuleSelection,
-    scores: NDArray[np.float64],
-) -> tuple[tuple[FoundRule, ...], int | None]:
-    """The selected rules with all their numbers, and how many held-out rows they flip."""
-    candidates = outcome.candidates
-    evidence = flip_evidence(
-        candidates.counted, candidates.answers.flips, base_rate=outcome.base_rate,
-        base_rows=outcome.base_rows, proposed_here=search.settings.order == "paper",
-    )  # fmt: skip
-    scores = complete_scores(
-        candidates.applications, candidates.passed[list(selection.rules)],
-        scorer=search.remembered, scores=scores,
-    )  # fmt: skip
-    return found_rules(
-        searched, candidates, selection=selection, scores=scores, tau=search.tau,
-        q_values=evidence.q_values, held_out=held_out,
-    )  # fmt: skip
 
 
 def _split_right_rows(right: RightRows, settings: Settings) -> tuple[Sequence[int], Sequence[int]]:

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import compress
 from math import isnan
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,8 +44,7 @@ _YES = frozenset({"1", "1.0", "true", "yes"})
 _NO = frozenset({"0", "0.0", "false", "no"})
 
 
-@dataclass(frozen=True, slots=True)
-class PairColumns:
+class PairColumns(NamedTuple):
     """Which columns hold the two texts of a pair."""
 
     original: str
@@ -81,8 +80,8 @@ class Judgements:
 
 def pairs_of(batch: Batch, columns: PairColumns, *, where: str) -> list[Pair]:
     """The pairs of a batch."""
-    sides = (batch.columns[columns.original], batch.columns[columns.rewrite])
-    for name, values in zip((columns.original, columns.rewrite), sides, strict=True):
+    sides = [batch.columns[name] for name in columns]
+    for name, values in zip(columns, sides, strict=True):
         for index, value in enumerate(values):
             if not isinstance(value, str):
                 raise DataError(
@@ -164,7 +163,7 @@ def read_judgements(
 
 
 def _label_column(names: Sequence[str], columns: PairColumns, *, where: str) -> str:
-    others = [name for name in names if name not in (columns.original, columns.rewrite)]
+    others = [name for name in names if name not in columns]
     usual = [name for name in _USUAL_LABELS if name in others]
     if usual or len(others) == 1:
         return (usual or others)[0]
