@@ -17,10 +17,9 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 import platformdirs
 
@@ -210,21 +209,17 @@ def check_model(name: str, *, pivot: str | None = None) -> None:
         )
 
 
-class HubFile(NamedTuple):
-    """A file of a model on the hub: its name, and the SHA-256 that the hub states, if it does."""
-
-    name: str
-    sha256: str | None
-
-
 class HuggingFaceHub:
     """The Hugging Face hub, through its own client, at ``endpoint`` or where HF_ENDPOINT says."""
 
     def __init__(self, *, endpoint: str | None = None) -> None:
         self._endpoint = endpoint
 
-    def files(self, model: str) -> Sequence[HubFile]:
-        """The files of a model; ModelError where the hub cannot be reached or has no such model."""
+    def files(self, model: str) -> Mapping[str, str | None]:
+        """The files of a model by name, each with the SHA-256 that the hub states, if it does.
+
+        ModelError where the hub cannot be reached or has no such model.
+        """
         from huggingface_hub import HfApi  # noqa: PLC0415 - only a pull needs the client
 
         try:
@@ -232,7 +227,7 @@ class HuggingFaceHub:
             siblings = api.model_info(model, files_metadata=True).siblings or []
         except Exception as error:  # each version of the client has other errors for networks
             raise _unreachable(model, error) from error
-        return [HubFile(s.rfilename, s.lfs.sha256 if s.lfs else None) for s in siblings]
+        return {s.rfilename: s.lfs.sha256 if s.lfs else None for s in siblings}
 
     def download(self, model: str, file: str, folder: Path) -> None:
         """Write one file of a model into the folder; ModelError as for `files`."""
@@ -268,7 +263,7 @@ def pull(name: str, *, hub: HuggingFaceHub | None = None, allow_pickle: bool = F
     reader, which runs nothing but what tensors need, reads them once; safetensors are kept.
     """
     source = hub or HuggingFaceHub()
-    files = {file.name: file for file in source.files(name)}
+    files = source.files(name)
     weights = next((weight for weight in (_WEIGHTS, _PICKLE) if weight in files), None)
     if weights is None or "source.spm" not in files:
         raise ModelError(
@@ -289,7 +284,7 @@ def pull(name: str, *, hub: HuggingFaceHub | None = None, allow_pickle: bool = F
         hashes: dict[str, str] = {}
         for file in sorted(_WANTED & files.keys() | {weights}):
             source.download(name, file, folder)
-            stated = files[file].sha256
+            stated = files[file]
             if stated is not None:
                 check_file(folder / file, stated, remedy="pull it again")
             path = folder / file

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -15,7 +15,7 @@ from transformers import MarianConfig, MarianMTModel
 from sears_dsl.errors import ModelError
 from sears_dsl.meaning.pivot_score import PivotScorer
 from sears_dsl.translation.marian import MarianModel
-from sears_dsl.translation.model_files import HubFile, HuggingFaceHub, pull, pulled_models
+from sears_dsl.translation.model_files import HuggingFaceHub, pull, pulled_models
 from sears_dsl.translation.pivots import load_pivots
 
 
@@ -25,8 +25,8 @@ class FolderHub(HuggingFaceHub):
     def __init__(self, files: dict[str, bytes]) -> None:
         self.contents = files
 
-    def files(self, model: str) -> Sequence[HubFile]:
-        return [HubFile(name, None) for name in self.contents]
+    def files(self, model: str) -> Mapping[str, str | None]:
+        return dict.fromkeys(self.contents)
 
     def download(self, model: str, file: str, folder: Path) -> None:
         (folder / file).write_bytes(self.contents[file])

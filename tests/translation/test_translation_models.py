@@ -7,7 +7,7 @@ import importlib.util
 import json
 import struct
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +21,6 @@ from sears_dsl.meaning.scorers import load_scorer
 from sears_dsl.meaning.sentence_encoder import MiniLM
 from sears_dsl.translation import weight_file as weights
 from sears_dsl.translation.model_files import (
-    HubFile,
     HuggingFaceHub,
     carried_models,
     find_model,
@@ -131,8 +130,8 @@ class FolderHub(HuggingFaceHub):
         self.contents = files
         self.stated = stated or {}
 
-    def files(self, model: str) -> Sequence[HubFile]:
-        return [HubFile(name, self.stated.get(name)) for name in self.contents]
+    def files(self, model: str) -> Mapping[str, str | None]:
+        return {name: self.stated.get(name) for name in self.contents}
 
     def download(self, model: str, file: str, folder: Path) -> None:
         (folder / file).write_bytes(self.contents[file])
