@@ -14,12 +14,14 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Sequence
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.record import Row, write_record
-from sears_dsl.discovery.filtering.paper_filter import allowed_failures, decide_rules
+from sears_dsl.discovery.filtering.paper_filter import allowed_failures, filter_candidates
 from sears_dsl.discovery.selection import Coverage, coverage_of, select
 from sears_dsl.effects.applications import Applications
 from sears_dsl.language.rule import Element, Literal, Rule, Text
@@ -141,18 +143,19 @@ def filtering() -> Row:
     rates = random.beta(0.3, 0.9, RULES)
     kept = random.random(len(family)) < rates[family]
     every: Sequence[int] = np.unique(applications.rewrites).tolist()
-    asked = 0
-
-    def answers(rewrites: NDArray[np.int64]) -> NDArray[np.bool_]:
-        nonlocal asked
-        asked += len(rewrites)
-        return np.asarray(kept[rewrites])
-
+    answers = dict(zip(applications.texts, kept.tolist(), strict=True))
+    scorer: Any = SimpleNamespace(
+        at_least=lambda pairs, _: np.array([answers[text] for _, text in pairs])
+    )
     begin = time.perf_counter()
-    passed, _ = decide_rules(applications, answers, delta=DELTA)
+    filtered = filter_candidates(
+        applications, np.ones(len(kept), np.bool_), scorer=scorer, tau=0.5, delta=DELTA,
+        minimum_flips=0,
+    )  # fmt: skip
     took = time.perf_counter() - begin
-    failures = applications.count(~kept)
-    if (passed != (failures <= allowed_failures(applications.changed, DELTA))).any():
+    asked, failures = filtered.asked, applications.count(~kept)
+    passing = np.flatnonzero(failures <= allowed_failures(applications.changed, DELTA))
+    if filtered.passed.tolist() != passing.tolist():
         sys.exit("selecting: the sequential filter decides otherwise than scoring everything")
     simple = rule_by_rule(applications, kept)
     return Row(
@@ -162,7 +165,7 @@ def filtering() -> Row:
             "asked": asked,
             "rule_by_rule": simple,
             "all_pairs": len(every),
-            "passing": int(passed.sum()),
+            "passing": len(passing),
             "seconds_without_scorer": round(took, 2),
         },
         at_least="fewer than rule by rule",

@@ -6,7 +6,7 @@ pair at most once, and about no pair that cannot change a verdict any more. A ru
 left undecided does not pass. Filtering costs the scores of the pairs in ``asked``, and in every
 round some passes over the applications of rules that are still open.
 
-`decide_rules` decides as if it asked about every rewrite. A rule is rejected as soon as it has
+It is decided as if every rewrite had been asked about. A rule is rejected as soon as it has
 more failures than it may have among all its rows, and accepted as soon as the rows not asked about
 could not make them too many. Only the order of the questions is an estimate. It is greedy: a
 question decides more the more open rules share the rewrite, the likelier it fails (rewrites that
@@ -20,7 +20,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import IntEnum
 from itertools import pairwise
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,9 +31,6 @@ from sears_dsl.errors import UsageError
 
 if TYPE_CHECKING:
     from sears_dsl.meaning.scorers import Scorer
-
-QuestionAboutRows: TypeAlias = Callable[[NDArray[np.int64]], NDArray[np.bool_]]
-"""Says of rewrites, by number, whether each keeps the meaning."""
 
 # Failures count as likely before anything is known, and what is known of one change of words
 # counts after some questions.
@@ -54,29 +51,6 @@ def allowed_failures(changed: NDArray[np.int64], delta: float) -> NDArray[np.int
     # 0.1 of 30 rows is 3 of them, though 0.1 * 30 may come out below.
     allowed: NDArray[np.int64] = np.floor(delta * changed + 1e-9).astype(np.int64)
     return allowed
-
-
-def decide_rules(
-    applications: Applications,
-    question: QuestionAboutRows,
-    *,
-    delta: float,
-    batch: int = 1024,
-    in_time: Callable[[], bool] = lambda: True,
-    progress: Callable[[int], None] = lambda _: None,
-) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Which rules pass, and which are rejected, each (rules,); others were left undecided.
-
-    The question is asked in rounds, about each rewrite at most once; a rule may fail on a share
-    ``delta`` of its rows. ``in_time`` is called before each round, and ``progress`` after each with
-    the number of decided rules.
-    """
-    state = _State(applications, delta)
-    while state.prune() and in_time():
-        chosen = state.choose(min(batch, max(_LEAST_BATCH, state.left // _SHARE)))
-        state.learn(chosen, question(chosen))
-        progress(int((state.passed | state.rejected).sum()))
-    return state.passed, state.rejected
 
 
 class _State:
@@ -203,9 +177,6 @@ class CandidateVerdict(IntEnum):
     UNDECIDED = 3
 
 
-_DECIDED = (CandidateVerdict.PASSED, CandidateVerdict.REJECTED)
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class FilterOutcome:
     """What became of the candidates."""
@@ -254,27 +225,20 @@ def filter_candidates(
     counts = applications.count(flips)
     enough = np.flatnonzero(counts >= minimum_flips)
     scored = np.zeros(len(applications.texts), np.bool_)
-
-    def question(rewrites: NDArray[np.int64]) -> NDArray[np.bool_]:
-        scored[rewrites] = True
-        return np.asarray(scorer.at_least(applications.pairs(rewrites), tau), np.bool_)
-
-    def show(decided: int) -> None:
-        progress(int(np.isin(verdicts, _DECIDED).sum()) + decided, len(enough))
-
+    decided = 0
     verdicts = np.full(applications.rule_count, CandidateVerdict.FEW_FLIPS, np.int8)
     verdicts[enough] = CandidateVerdict.UNDECIDED
     for wave in _waves(enough, counts) if in_waves else [enough]:
-        passed, rejected = decide_rules(
-            applications.select(wave),
-            question,
-            delta=delta,
-            batch=batch,
-            in_time=in_time,
-            progress=show,
-        )
-        verdicts[wave[passed]] = CandidateVerdict.PASSED
-        verdicts[wave[rejected]] = CandidateVerdict.REJECTED
+        state = _State(applications.select(wave), delta)
+        while state.prune() and in_time():
+            chosen = state.choose(min(batch, max(_LEAST_BATCH, state.left // _SHARE)))
+            answers = scorer.at_least(applications.pairs(chosen), tau)
+            scored[chosen] = True
+            state.learn(chosen, np.asarray(answers, np.bool_))
+            progress(decided + int((state.passed | state.rejected).sum()), len(enough))
+        verdicts[wave[state.passed]] = CandidateVerdict.PASSED
+        verdicts[wave[state.rejected]] = CandidateVerdict.REJECTED
+        decided += int((state.passed | state.rejected).sum())
     return FilterOutcome(
         verdicts=verdicts,
         flips=counts,
