@@ -107,16 +107,13 @@ class DeepNetwork:
         """What the network sees of each word, its first pieces, as one number."""
         plain = [plain_word(word) for word in words]
         new = [word for word in dict.fromkeys(plain) if word not in self._numbers]
-        for word, pieces in zip(new, self._encoded(new), strict=True):
-            self._numbers[word] = len(self._pieces)
-            self._pieces.append(pieces)
-        return np.array([self._numbers[word] for word in plain], np.int64)
-
-    def _encoded(self, words: Sequence[str]) -> list[list[int]]:
         # Half a pair of surrogates is not a character.
-        valid = [word.encode("utf-8", "replace").decode() for word in words]
+        valid = [word.encode("utf-8", "replace").decode() for word in new]
         encodings = self._encoder.tokenizer.encode_batch(valid, add_special_tokens=False)
-        return [encoding.ids[:PIECES] or [_UNKNOWN] for encoding in encodings]
+        for word, encoding in zip(new, encodings, strict=True):
+            self._numbers[word] = len(self._pieces)
+            self._pieces.append(encoding.ids[:PIECES] or [_UNKNOWN])
+        return np.array([self._numbers[word] for word in plain], np.int64)
 
     def logits(self, pieces: Sequence[NDArray[np.int64]]) -> list[Float32Array]:
         """The log-odds, for each word of each piece, that it was tampered with."""

@@ -26,6 +26,7 @@ from sears_dsl.judge.readings import logistic
 from sears_dsl.judge.surface import SUPPORT, SURFACE, support_evidence, surface_evidence
 from sears_dsl.runtime.array_types import Float32Array, Floats
 from sears_dsl.runtime.files import read_numbers_file
+from sears_dsl.translation.model_files import carried_encoder
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -245,10 +246,8 @@ def read_numbers(
     return Numbers(file, entry, all_curves, content)
 
 
-def load_evidence(
-    folder: Path, numbers: Numbers, *, device: str | torch.device | None = None
-) -> Evidence:
-    """Load the encoder of the folder and the learned arrays that the numbers were fitted with."""
+def load_evidence(numbers: Numbers, *, device: str | torch.device | None = None) -> Evidence:
+    """Load the sentence encoder and the learned arrays that the numbers were fitted with."""
     try:
         learned = _LEARNED.read_bytes()
     except OSError as error:
@@ -264,4 +263,4 @@ def load_evidence(
     with np.load(io.BytesIO(learned), allow_pickle=False) as file:
         arrays = {each.name: file[each.name].astype(np.float32) for each in fields(Content)}
     content = Content(**arrays)
-    return Evidence(Encoder(folder, content.frequencies, device=device), content)
+    return Evidence(Encoder(carried_encoder(), content.frequencies, device=device), content)

@@ -175,23 +175,19 @@ class Judge:
 
 
 def load_judge(
-    folder: Path,
     *,
     tau: float | None = None,
     device: str | torch.device | None = None,
     language_model: Path | None = None,
 ) -> Judge:
-    """Load the shipped judge, or ``judge-lm`` if the file of a language model is given.
-
-    The folder holds the sentence encoder, all-MiniLM-L6-v2.
-    """
+    """Load the shipped judge, or ``judge-lm`` if the file of a language model is given."""
     file = _FOLDER / ("judge.json" if language_model is None else "judge_lm.json")
     weights = read_numbers(
         file, version=VERSION, curves=("cheap", "full"), advice=_ANEW,
         evidence={*SURFACE, *SUPPORT, *STATIC, *CONTENT, *GRAMMAR, *LIKELIHOOD, *LIKELIER},
     )  # fmt: skip
     cheap, full = weights.curves
-    evidence = load_evidence(folder, weights, device=device)
+    evidence = load_evidence(weights, device=device)
     readings = load_readings("readings.json" if language_model is None else "readings_lm.json")
     grammar = load_grammar()
     other_digests = f"{readings.digest}{grammar.identity}{surface.VERSION}"

@@ -208,12 +208,8 @@ class LikelihoodModel:
             for text, stop in needed.items()
             if text not in self._memory or len(self._memory[text].costs) < stop
         ]
-        for text, read in zip(
-            missing,
-            self._originals([pieces[text][: needed[text]] for text in missing]),
-            strict=True,
-        ):
-            self._memory[text] = read
+        read = self._originals([pieces[text][: needed[text]] for text in missing])
+        self._memory.update(zip(missing, read, strict=True))
         chosen = {text: self._memory[text] for text in needed}
         for text in needed:
             self._memory.move_to_end(text)

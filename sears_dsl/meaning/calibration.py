@@ -126,14 +126,13 @@ def entropy_threshold(
     translation models spread over many powers of ten.
     """
     values, same = _checked(scores, equivalent)
-    each = np.ones(len(values)) if weights is None else np.asarray(weights, np.float64)
-    thresholds, positives, totals = _counts_from_top(values, same, each)
+    thresholds, positives, totals = _counts_from_top(values, same, weights)
     above, lower = totals[:-1], totals[-1] - totals[:-1]
     share_above = positives[:-1] / above
     share_below = (positives[-1] - positives[:-1]) / lower
     left = (above * _entropy(share_above) + lower * _entropy(share_below)) / totals[-1]
     left[share_above <= share_below] = np.inf
-    if not len(left) or not np.isfinite(left).any():
+    if not np.isfinite(left).any():
         raise DataError(
             "no threshold separates the judgements: equivalent pairs score no higher than others",
             help="check that the label 1 means the same meaning, or try another scorer",
@@ -191,10 +190,10 @@ def _checked(scores: ArrayLike, equivalent: ArrayLike) -> tuple[Floats, NDArray[
 
 
 def _counts_from_top(
-    values: Floats, same: NDArray[np.bool_], weights: Floats | None = None
+    values: Floats, same: NDArray[np.bool_], weights: ArrayLike | None = None
 ) -> tuple[Floats, Floats, Floats]:
     """Distinct scores, falling; how many equivalent pairs, and pairs, reach each of them."""
-    each = np.ones(len(values)) if weights is None else weights
+    each = np.ones(len(values)) if weights is None else np.asarray(weights, np.float64)
     distinct, places = np.unique(-values, return_inverse=True)
     positives = np.bincount(places, weights=each * same, minlength=len(distinct)).cumsum()
     return -distinct, positives, np.bincount(places, weights=each).cumsum()

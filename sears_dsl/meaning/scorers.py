@@ -150,20 +150,17 @@ def load_scorer(
     threshold = numbers.tau if tau is None else tau
     import_whole("torch")
     # Each brings networks that take seconds to import, so it is imported when it is asked for.
-    from sears_dsl.translation.model_files import carried_encoder  # noqa: PLC0415
-
     if name in JUDGES:
         from sears_dsl.judge.judge import load_judge  # noqa: PLC0415
         from sears_dsl.translation.model_files import carried_language_model  # noqa: PLC0415
 
         model = None if name == "judge" else carried_language_model()
-
-        judge = load_judge(carried_encoder(), tau=tau, device=device, language_model=model)
+        judge = load_judge(tau=tau, device=device, language_model=model)
         return judge.with_readings(readings) if readings else judge
     if name == "meaning":
         from sears_dsl.meaning.sentence_meaning import load_sentence_meaning  # noqa: PLC0415
 
-        return load_sentence_meaning(carried_encoder(), tau=tau, device=device)
+        return load_sentence_meaning(tau=tau, device=device)
     if name == "minilm":
         from sears_dsl.meaning.sentence_encoder import EmbeddingScorer, MiniLM  # noqa: PLC0415
 

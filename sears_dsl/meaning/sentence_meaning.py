@@ -153,10 +153,7 @@ class SentenceMeaning:
 
 
 def load_sentence_meaning(
-    folder: Path,
-    *,
-    tau: float | None = None,
-    device: str | torch.device | None = None,
+    *, tau: float | None = None, device: str | torch.device | None = None
 ) -> SentenceMeaning:
     """The shipped scorer of whole sentences."""
     record = judge_evidence.read_numbers(
@@ -171,7 +168,7 @@ def load_sentence_meaning(
     return SentenceMeaning(
         few,
         many,
-        evidence=judge_evidence.load_evidence(folder, record, device=device),
+        evidence=judge_evidence.load_evidence(record, device=device),
         identity=f"meaning-{digest[:16]}",
         tau=float(record.entry["tau"]) if tau is None else tau,
     )

