@@ -122,8 +122,7 @@ def words_replaced(rule: Rule) -> tuple[str, ...]:
         >>> words_replaced(parse("the movie is -> the film is").rules[0])
         ('movie',)
     """
-    old, _ = _core(rule)
-    return old
+    return _core(rule)[0]
 
 
 def _word(part: object) -> str:

@@ -165,8 +165,7 @@ class PivotScorer:
             back.totals(original, group.rows, group.rewrites)
             for back, original in zip(self._backs, originals, strict=True)
         ]
-        ratios: NDArray[np.float64] = np.logaddexp.reduce(totals) - base
-        return ratios
+        return np.asarray(np.logaddexp.reduce(totals) - base)
 
     def translations(self, sentences: Sequence[str]) -> list[list[str]]:
         """For each pivot its translations of the sentences."""

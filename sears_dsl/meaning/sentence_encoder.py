@@ -51,16 +51,14 @@ class MiniLM:
         ]
         if not batches:
             return np.zeros((0, len(self._network.kind)), np.float32)
-        vectors: Float32Array = np.concatenate(batches)
-        return vectors[[place[text] for text in texts]]
+        return np.concatenate(batches)[[place[text] for text in texts]]
 
     @torch.no_grad()
     def _encode(self, texts: list[str]) -> Float32Array:
         state, real = self._network.states(texts)
         # The mean of the pieces has the direction of their sum.
         total = (state * real[..., None]).sum(1)
-        vectors: Float32Array = functional.normalize(total, dim=-1).cpu().numpy()
-        return vectors
+        return np.asarray(functional.normalize(total, dim=-1).cpu().numpy())
 
 
 class EmbeddingScorer:

@@ -49,8 +49,7 @@ _SHARE, _LEAST_BATCH = 256, 64
 def allowed_failures(changed: NDArray[np.int64], delta: float) -> NDArray[np.int64]:
     """How many of the changed rows may fail while at least a share of 1 - delta does not."""
     # 0.1 of 30 rows is 3 of them, though 0.1 * 30 may come out below.
-    allowed: NDArray[np.int64] = np.floor(delta * changed + 1e-9).astype(np.int64)
-    return allowed
+    return np.asarray(np.floor(delta * changed + 1e-9), np.int64)
 
 
 class _State:
@@ -123,8 +122,7 @@ class _State:
             self.kind_questions.sum() + _FIRST_QUESTIONS
         )
         of_kind = (self.kind_failed + _DOUBT * overall) / (self.kind_questions + _DOUBT)
-        likely: NDArray[np.float64] = of_kind[self.kinds]
-        return likely
+        return np.asarray(of_kind[self.kinds])
 
     def learn(self, chosen: NDArray[np.int64], answers: NDArray[np.bool_]) -> None:
         """Take in the answers."""
