@@ -456,12 +456,11 @@ def _form_evidence(old: str, new: str) -> list[str]:
 
 def _other_form(pairs: set[tuple[str, str]]) -> str:
     """The column for two forms of one word."""
-    for tag, other in pairs:
-        if {tag, other} == {"NN", "NNS"}:
-            return "number of nouns"
-    for tag, other in pairs:
-        if {tag, other} & _PAST_TAGS and {tag, other} & _FINITE_TAGS:
-            return "tense"
+    tags = list(map(set, pairs))
+    if {"NN", "NNS"} in tags:
+        return "number of nouns"
+    if any(each & _PAST_TAGS and each & _FINITE_TAGS for each in tags):
+        return "tense"
     return "comparison" if all(tag[0] in "JR" for tag, _ in pairs) else "form of verb"
 
 

@@ -28,6 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sears_dsl.judge.english import english, forms_of, tags_of
+from sears_dsl.runtime.array_types import offsets_of
 from sears_dsl.tagging.tagger import Tagger
 from sears_dsl.tagging.tokens import Tokens
 
@@ -332,14 +333,8 @@ def may_be_wrong_after(before: Sequence[str], word: str) -> bool:
 
 def wrong_forms(words: Sequence[TaggedWord]) -> list[int]:
     """The places of past forms used as participles, and of participles used as past forms."""
-    places = []
-    for at, word in enumerate(words):
-        kind = form_of(word.text)
-        if (kind == "past" and _as_participle(words, at)) or (
-            kind == "participle" and _as_past(words, at)
-        ):
-            places.append(at)
-    return places
+    is_wrong = {"past": _as_participle, "participle": _as_past, "": lambda *_: False}
+    return [at for at, word in enumerate(words) if is_wrong[form_of(word.text)](words, at)]
 
 
 def _as_participle(words: Sequence[TaggedWord], at: int) -> bool:
@@ -406,7 +401,8 @@ def mistakes(tokens: Tokens, tagger: Tagger) -> dict[int, list[int]]:
     words = tokens.types.texts()
     asking = [word.lower() in REFLEXIVES or bool(form_of(word)) for word in words]
     asks = np.array(asking, np.bool_)[tokens.type_ids]
-    rows = [row for row in _rows_with(tokens, asks) if _wants_tags(tokens, row, asks, words)]
+    with_asking = np.flatnonzero(np.diff(offsets_of(asks, np.int64)[tokens.row_offsets])).tolist()
+    rows = [row for row in with_asking if _wants_tags(tokens, row, asks, words)]
     if not rows:
         return {}
     tagged = tagger.tag([tokens.texts[row] for row in rows])
@@ -425,10 +421,3 @@ def _wants_tags(tokens: Tokens, row: int, asks: NDArray[np.bool_], words: Sequen
     own = [words[kind].lower() for kind in tokens.type_ids[low:high].tolist()]
     places = np.flatnonzero(asks[low:high]).tolist()
     return any(own[at] in REFLEXIVES or may_be_wrong_after(own[:at], own[at]) for at in places)
-
-
-def _rows_with(tokens: Tokens, chosen: NDArray[np.bool_]) -> list[int]:
-    """The rows that have a chosen token."""
-    counts = np.concatenate([[0], np.cumsum(chosen)])
-    rows: list[int] = np.flatnonzero(np.diff(counts[tokens.row_offsets])).tolist()
-    return rows
