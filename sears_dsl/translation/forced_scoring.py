@@ -240,7 +240,8 @@ def total_log_probabilities(
     if not rewrites:
         return np.zeros(0)
     device = model.device
-    pieces = _padded(rewrites)
+    padded = nn.utils.rnn.pad_sequence(list(map(torch.tensor, rewrites)), batch_first=True)
+    pieces: NDArray[np.int64] = padded.numpy()
     lengths = np.array([len(rewrite) for rewrite in rewrites])
     row_of = np.asarray(rows, np.int64)
     branch = np.array(
@@ -344,11 +345,3 @@ class _TreeWalk:
         last = torch.from_numpy(distinct[:, 1]).to(device)
         hidden, self.state = self.model.advance(self.originals.memory, state, last)
         return hidden
-
-
-def _padded(rows: Sequence[Sequence[int]]) -> NDArray[np.int64]:
-    """Piece ids as one array (N, T), zeros at the end of the shorter ones."""
-    padded = np.zeros((len(rows), max(map(len, rows))), np.int64)
-    for number, row in enumerate(rows):
-        padded[number, : len(row)] = row
-    return padded

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional
 
 from sears_dsl.translation.weight_file import file_hash
@@ -176,10 +176,8 @@ class TranslationModel:
         """Step through N targets, longest first, so that those alive at a position come first."""
         order = sorted(range(len(targets)), key=lambda n: -len(targets[n]))
         lengths = [len(targets[n]) for n in order]
-        padded = torch.zeros(len(order), lengths[0], dtype=torch.long)
-        for at, n in enumerate(order):
-            padded[at, : lengths[at]] = torch.as_tensor(list(targets[n]))
-        padded = padded.to(self.device)
+        pieces = [torch.tensor(targets[n]) for n in order]
+        padded = nn.utils.rnn.pad_sequence(pieces, batch_first=True).to(self.device)
         state = self.start(memory, rows[torch.as_tensor(order, device=rows.device)])
         way = DecoderPath(order, [], [], [])
         for position in range(lengths[0]):
