@@ -13,7 +13,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from functools import cache, lru_cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -182,7 +181,7 @@ class English:
 def english() -> English:
     """The lists that come with the package."""
     _, lists = read_numbers_file(
-        Path(str(files(__package__).joinpath("english.json"))),
+        Path(__file__).with_name("english.json"),
         version=_VERSION,
         advice="reinstall it: pip install --force-reinstall sears-dsl",
     )

@@ -312,14 +312,13 @@ class _BeamSearch:
         """
         guide = self._guides[prefixes[candidates[0].parent].row]
         admitted: list[tuple[_BeamCandidate, Any]] = []
-        banks: list[int] = []
         for candidate in candidates:
             state = guide.extend(prefixes[candidate.parent].state, candidate.piece)
             if state is not None:
                 admitted.append((candidate, state))
-                banks.append(guide.bank(state))
         if len(admitted) <= self._beam:
             return admitted
+        banks = [guide.bank(state) for _, state in admitted]
         share = self._beam // len(set(banks))
         counts: dict[int, int] = {}
         first: list[int] = []
