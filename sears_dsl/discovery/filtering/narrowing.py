@@ -227,15 +227,9 @@ def _conditions(
 ) -> Iterator[_Condition]:
     """Conditions worth a try: some of the accepted signs, or, negated, some of the refused."""
     named = signs.number >= 0
-
-    def counts(of: NDArray[np.bool_]) -> list[int]:
-        per_sign: list[int] = np.bincount(
-            signs.number[named & of], minlength=len(signs.names)
-        ).tolist()
-        return per_sign
-
     accepted, refused, places = (
-        counts(each) for each in (known == ACCEPTED, known == REFUSED, np.ones(len(known), bool))
+        np.bincount(signs.number[those], minlength=len(signs.names)).tolist()
+        for those in (named & (known == ACCEPTED), named & (known == REFUSED), named)
     )
     at_edge = [int((~signs.there & (known == each)).sum()) for each in (ACCEPTED, REFUSED)]
     edge = signs.edges and at_edge[0] >= least and _keeps(sum(at_edge), at_edge[1], delta)
@@ -349,10 +343,6 @@ def _places(
     rule = replace(rule, name=None, metadata=NO_METADATA, span=None)
     begins = tokens.row_offsets[sites.rows].astype(np.int64)
     ends = tokens.row_offsets[sites.rows + 1]
-
-    def tests_of(element: Element) -> tuple[AttributeTest, ...] | None:
-        return _tests_of(element, options, tagger)
-
     beside: tuple[tuple[OneOf["left", "right"], tuple[Element, ...], NDArray[np.int64]], ...] = (
         ("left", rule.left, begins + sites.starts - 1),
         ("right", rule.right, begins + sites.ends),
@@ -361,9 +351,9 @@ def _places(
         there = (at >= begins) & (at < ends)
         if not elements:
             yield _TokenPlace(rule, side, None, at, there, ("pos", "tag", word))
-        elif len(elements) == 1 and (base := tests_of(elements[0])) is not None:
+        elif len(elements) == 1 and (base := _tests_of(elements[0], options, tagger)) is not None:
             yield _TokenPlace(rule, side, base, at, there, _kinds(base, word))
-    bases = [tests_of(element) for element in rule.antecedent]
+    bases = [_tests_of(element, options, tagger) for element in rule.antecedent]
     if None in bases or (sites.ends - sites.starts != len(bases)).any() or not _is_countable(rule):
         return
     for number, base in enumerate(bases):
