@@ -141,9 +141,6 @@ class Corpus:
 
     def places(self, rules: Sequence[Rule], most: int, *, half: bool | None = None) -> Places:
         """At most so many rewrites of each rule, at first instances in the texts (of a half)."""
-        if not rules:
-            none = np.zeros(0, np.int32)
-            return Places(np.zeros(1, np.int64), none, none, none, [], np.zeros(0, np.int64))
         mined = Ruleset.from_rules(rules, options=mined_options(self.tagger))
         matcher = compile_rules([mined], tagger=self.tagger)
         matches = matcher.find(self.tokens)
