@@ -40,17 +40,26 @@ AnyOracle: TypeAlias = Callable[[Sequence[Mapping[str, str]]], Sequence[bool]] |
 OnProgress: TypeAlias = Callable[[str, int, int | None], object]
 """Called with a stage, the number done, and the total, which is None if it is unknown."""
 
+# Arguments that None leaves open, and those that name a single column.
+_OPEN = frozenset(
+    ("batch_size", "beam", "holdout", "jobs", "limit", "max_questions", "min_fall", "minimum_flips",
+     "most", "port", "sample", "tau", "workers")
+)  # fmt: skip
+_SINGLE = ("choices", "id_column", "image", "label", "original", "rewrite")
+# Options that take no value.
+_FLAGS = ("all", "paper", "require-support", "same-rows", "with-originals")
 # Options whose arguments have another name.
 _ARGUMENTS = {"column": "text", "compare": "comparison", "paraphrases": "paraphraser",
               "pivot": "pivots", "span": "spans", "slice": "slices", "gate": "gates"}  # fmt: skip
 _PACKAGE = __name__.partition(".")[0] + "."
+_NUMBER = re.compile(r"-?[\d.]+")
 # A command in backticks is one to type in a shell: leave it as it is.
 _COMMAND = re.compile(r"`sears [^`]*`")
 _KEEP = re.compile(r"--keep (\w[^\s:]*)((?: --keep \w\S*)*)")
 # An option, with its value where that cannot be a word of the sentence.
 _OPTION = re.compile(
-    r"--([a-z][a-z-]*)\b(?: (-?[\d.]*\d%?|[A-Z]{2,}|[a-z][\w.]*:[\w.]+|none|judge|meaning|pivot"
-    r"|set|text|sentence|each|chain|skip|replace|csv|tsv|jsonl)(?![\w=]))?"
+    r"--([a-z][a-z-]*)\b(?: (-?[\d.]*\d%?|[A-Z]{2,}|[a-z][\w.]*:[\w.,]+|'[^']*'|none|judge|meaning"
+    r"|pivot|set|text|sentence|each|chain|skip|replace|shared|apart|csv|tsv|jsonl)(?![\w=]))?"
 )
 
 
@@ -92,7 +101,10 @@ def _translated(text: str, names: Mapping[str, str]) -> str:
     for place, part in enumerate(parts):
         lists = _KEEP.sub(lambda match: f"keep={[match[1], *match[2].split()[1::2]]!r}", part)
         parts[place] = _OPTION.sub(
-            lambda match: f"{names.get(match[1], match[1].replace('-', '_'))}={_given(match[2])}",
+            lambda match: (
+                f"{names.get(match[1], match[1].replace('-', '_'))}="
+                f"{True if match[1] in _FLAGS else _given(match[2])}"
+            ),
             lists,
         )
     return "".join(part + command for part, command in zip(parts, [*commands, ""], strict=True))
@@ -100,7 +112,7 @@ def _translated(text: str, names: Mapping[str, str]) -> str:
 
 def _given(value: str | None) -> str:
     """Return the value that follows an option in a message, as Python writes it."""
-    if value is None or value.isupper() or value.isdecimal():
+    if value is None or value.isupper() or value[0] == "'" or _NUMBER.fullmatch(value):
         return value or ""
     return "None" if value == "none" else repr(value)
 
@@ -117,8 +129,8 @@ def remark(sentence: str) -> None:
 def names_of_columns(**arguments: object) -> None:
     """Refuse values that are not column names; the error names the argument."""
     for argument, value in arguments.items():
-        several = isinstance(value, list | tuple)
-        names = value if isinstance(value, list | tuple) else (value,)
+        several = isinstance(value, list | tuple) and argument not in _SINGLE
+        names: Any = value if several else (value,)
         for name in names:
             if name is not None and not isinstance(name, str):
                 # A data frame without column names numbers its columns.
@@ -138,9 +150,9 @@ def names_of(names: Any) -> tuple[str, ...]:
 
 
 def whole_numbers(least: int | None, **arguments: object) -> None:
-    """Refuse all but None and whole numbers from ``least`` up; the error names the argument."""
+    """Refuse all but whole numbers from ``least`` up, and None that leaves something open."""
     for argument, value in arguments.items():
-        if value is None:
+        if value is None and argument in _OPEN:
             continue
         if not isinstance(value, SupportsIndex) or (least is not None and index(value) < least):
             raise UsageError(
@@ -150,9 +162,11 @@ def whole_numbers(least: int | None, **arguments: object) -> None:
 
 
 def shares(**arguments: object) -> None:
-    """Refuse all but None and numbers from 0 to 1; the error names the argument."""
+    """Refuse all but numbers from 0 to 1, and None that leaves something open."""
     for argument, value in arguments.items():
-        if value is not None and not (isinstance(value, SupportsFloat) and 0 <= float(value) <= 1):
+        if value is None and argument in _OPEN:
+            continue
+        if not isinstance(value, SupportsFloat) or not 0 <= float(value) <= 1:
             raise UsageError(
                 f"{argument}={value!r:.60} is not valid", help="pass a number from 0 to 1"
             )
@@ -252,6 +266,11 @@ def rulesets_of(rules: object) -> list[Ruleset]:
             )
         return load_rulesets([str(rules)])
     if isinstance(rules, Sequence) and not isinstance(rules, bytes):
+        if any(isinstance(each, list | tuple) for each in rules):
+            raise UsageError(
+                "rules are given as a list of lists, as rows are",
+                help="rules come after the model and the data: sears.audit(model, data, rules)",
+            )
         return [ruleset for each in rules for ruleset in rulesets_of(each)]
     if isinstance(rules, Rule):
         raise UsageError(
@@ -276,6 +295,8 @@ def rulesets_together(rules: object, *, unit: Unit | None, vectors: bool = False
     from sears_dsl.catalogue import require_together
 
     rulesets = rulesets_of(rules)
+    if not rulesets:
+        raise UsageError("the list of rules is empty", help="name a ruleset, or a file of rules")
     several = rules if isinstance(rules, list | tuple) else [rules]
     names = [str(name) for name in several if isinstance(name, str | Path)]
     require_together(
@@ -317,6 +338,11 @@ def matcher_of(
 
 def progress_reporter(on_progress: OnProgress | None) -> OnStage:
     """Return a function that reports progress, if anybody listens."""
+    if on_progress is not None and not callable(on_progress):
+        raise UsageError(
+            f"on_progress={on_progress!r:.60} is not a function",
+            help="pass a function of a stage, a number and a total, such as on_progress=print",
+        )
 
     def show(stage: str, done: int, total: int | None) -> None:
         if on_progress is not None:

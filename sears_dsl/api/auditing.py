@@ -492,7 +492,10 @@ def audit(
         )
         if data is None:
             if sentences is None:
-                raise UsageError("there are no rows", help="pass data; only templates have rows")
+                raise UsageError(
+                    "there are no rows: data=None is for templates, and these are rules",
+                    help="pass rows: sears.audit(model, rows, rules)",
+                )
             text, label, slices = TEXT, LABEL, (*slices, TEMPLATE)
             of_rows = zip(*sentences.columns.values(), strict=True)
             data = [dict(zip(sentences.columns, values, strict=True)) for values in of_rows]

@@ -33,6 +33,7 @@ from sears_dsl.api.results import (
     TableResult,
     bar_label,
     draw_bars,
+    file_to_write,
     first_example,
     shown_rate,
 )
@@ -169,7 +170,7 @@ class DiscoveryResult(Result):
         from sears_dsl.discovery.result.report import write_discovery
 
         return write_discovery(
-            self.discovery, Path(path), participants=self.participants, tagger=self.tagger
+            self.discovery, file_to_write(path), participants=self.participants, tagger=self.tagger
         )
 
 
@@ -519,17 +520,22 @@ def adversaries(
     from sears_dsl.discovery.parts import PartsChoice
     from sears_dsl.discovery.settings import Settings
     from sears_dsl.effects.flips import RightRows
+    from sears_dsl.engine.matches import Unit
 
-    strategic = unit == "sentence" or avoid_important > 0
+    strategic = unit == "sentence" or avoid_important != 0
     with in_python(all="every"):
         whole_numbers(1, top=top, beam=beam, jobs=jobs)
         whole_numbers(0, avoid_important=avoid_important)
+        one_of(get_args(Unit), unit=unit)
         whole_numbers(None, seed=seed)
         if strategic and (top > 1 or budget_seconds is not None):
-            option = "--top" if top > 1 else "--budget-seconds"
+            option = f"--top {top}" if top > 1 else f"--budget-seconds {budget_seconds}"
             raise UsageError(f"{option} is for rewordings of whole texts", help="leave it out")
         if every and not strategic:
-            raise UsageError("--all goes with --unit sentence or --avoid-important")
+            raise UsageError(
+                "--all is for rewordings of sentences, or without important words",
+                help="add --unit sentence or --avoid-important 5, or leave it out",
+            )
         settings = Settings(tau=tau, comparison=comparison, budget_seconds=budget_seconds)
         choice = PartsChoice(
             scorer=scorer, paraphraser=paraphraser, tau=tau, pivots=names_of(pivots),

@@ -27,7 +27,7 @@ from sears_dsl.api.arguments import (
     shares,
     whole_numbers,
 )
-from sears_dsl.api.results import RulesetsResult, draw_bars
+from sears_dsl.api.results import RulesetsResult, draw_bars, file_to_write
 from sears_dsl.errors import UsageError
 
 if TYPE_CHECKING:
@@ -188,7 +188,7 @@ def _draw_errors(axes: Axes | None, named: Iterable[tuple[str, Estimate | None]]
 
 
 def _report_file(path: str | Path) -> Path:
-    file = Path(path)
+    file = file_to_write(path)
     if file.suffix != ".json":
         raise UsageError(f"{file} is not a name for a report", help=f"name it {file.stem}.json")
     return file

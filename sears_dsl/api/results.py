@@ -112,6 +112,16 @@ class RulesetsResult(Result):
         return reduce(add, self.rulesets)
 
 
+def file_to_write(path: object, called: str = "file") -> Path:
+    """Return the path of a file, or of a folder, to save a result in; `UsageError` for no path."""
+    if not isinstance(path, str | Path):
+        raise UsageError(
+            f"an object of type {type(path).__name__} is not a {called}",
+            help="pass its path: save('audit')" if called == "folder" else "pass its path",
+        )
+    return Path(path)
+
+
 def folder_to_write(folder: object) -> Path:
     """Return the folder in which to save a result of several files.
 
@@ -122,12 +132,7 @@ def folder_to_write(folder: object) -> Path:
         >>> folder_to_write("audit").name
         'audit'
     """
-    if not isinstance(folder, str | Path):
-        raise UsageError(
-            f"an object of type {type(folder).__name__} is not a folder",
-            help="pass its path: save('audit')",
-        )
-    path = Path(folder)
+    path = file_to_write(folder, "folder")
     if path.suffix.lower() in _OF_FILES and not path.is_dir():
         raise UsageError(
             f"{path} names a file, but several are written",
@@ -163,7 +168,7 @@ class TableResult(Result):
         """
         from sears_dsl.data.dataset import write_columns
 
-        write_columns(self.columns, Path(path))
+        write_columns(self.columns, file_to_write(path))
 
 
 def html_table(columns: Mapping[str, Sequence[Any]], *, caption: str) -> str:

@@ -69,7 +69,7 @@ class TextShare:
         millionths = read_share(written)
         if millionths is None:
             raise UsageError(
-                f"--share {written} is not a share",
+                f"{written!r} is not a share of the texts",
                 help="write a share above 0% and up to 100%, such as 50%",
             )
         return cls(millionths, seed)
@@ -124,6 +124,9 @@ class Plan(RowChoices):
     def __post_init__(self) -> None:
         for name in ("columns", "protect", "spans", "keep"):
             object.__setattr__(self, name, tuple(dict.fromkeys(getattr(self, name))))
+        if self.on_touched not in get_args(Touched):
+            wrong = f"--on-touched {self.on_touched!r} is not valid"
+            raise UsageError(wrong, help="choose keep, drop or error")
         if not self.rewritten:
             raise UsageError(
                 f"nothing to rewrite: {', '.join(self.columns)} is protected",

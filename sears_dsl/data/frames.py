@@ -130,7 +130,7 @@ class _Rows(MemoryFrame):
             if not isinstance(row, Mapping):
                 raise DataError(
                     f"row {number} is of type {type(row).__name__}",
-                    help="the rows of a list are all texts, or all dictionaries",
+                    help="the rows of a list are all texts, all pairs, or all dictionaries",
                 )
         self.names = tuple(dict.fromkeys(name for row in rows for name in row))
 

@@ -75,6 +75,9 @@ class PartsChoice:
     # The user's own readings of rewrites, which count in the judge
     readings: tuple[Reading, ...] = ()
 
+    def __post_init__(self) -> None:
+        _require_device(self.device)
+
     def in_language(self, language: str, note: Callable[[str], None]) -> PartsChoice:
         """The choice for texts of a language; outside English, parts for English are replaced."""
         scorer, pivots = scorer_in_language(self.scorer, self.pivots, language, note=note)
@@ -110,6 +113,11 @@ class PartsChoice:
                 help="leave one of them out",
             )
         return OwnParts(as_paraphraser(self.paraphraser), scorer)
+
+
+def _require_device(device: object) -> None:
+    if str(device).partition(":")[0] not in ("cpu", "cuda", "None"):
+        raise UsageError(f"--device {device!r} is not valid", help="choose cpu or cuda")
 
 
 def scorer_in_language(
@@ -341,6 +349,7 @@ def load_chosen_scorer(
     language: str | None = None,
 ) -> Scorer:
     """Load a scorer that works in this process; for ``language`` see `scorer_in_language`."""
+    _require_device(device)
     if language is not None:
         name, pivots = scorer_in_language(name, tuple(pivots), language)
     own = _own_scorer(name, pivots=pivots, tau=tau)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, SupportsFloat, TypeAlias
 
 from sears_dsl.answers import Comparison
 from sears_dsl.defaults import PAPER_TAU
@@ -41,6 +41,16 @@ ProposeFrom: TypeAlias = Literal["paraphrases", "adversaries"]
 
 Across: TypeAlias = Literal["any", "shared", "apart"]
 """For several models: rules that make any of them fail, that they share, that tell them apart."""
+
+
+_RANGES: tuple[tuple[tuple[str, ...], Callable[[Any], bool], str], ...] = (
+    (("rules", "minimum_flips", "max_questions"), lambda number: number >= 1, "1 or more"),
+    (("context",), lambda number: number >= 0, "0 or more"),
+    (("tau", "minimum_frequency"), lambda share: 0 <= share <= 1, "a number from 0 to 1"),
+    (("delta", "holdout"), lambda share: 0 <= share < 1, "a number from 0 up to, not including, 1"),
+    (("budget_seconds",), lambda seconds: isinstance(seconds, SupportsFloat) and float(seconds) > 0,
+     "more than 0 seconds"),
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,23 +87,12 @@ class Settings:
     budget_seconds: float | None = None  # time for everything; None for no limit
 
     def __post_init__(self) -> None:
-        wrong = {
-            "rules": self.rules < 1,
-            "tau": self.tau is not None and not 0 <= self.tau <= 1,
-            "delta": not 0 <= self.delta < 1,
-            "minimum_flips": self.minimum_flips is not None and self.minimum_flips < 1,
-            "minimum_frequency": not 0 <= self.minimum_frequency <= 1,
-            "context": self.context < 0,
-            "max_questions": self.max_questions is not None and self.max_questions < 1,
-            "holdout": self.holdout is not None and not 0 <= self.holdout < 1,
-            "budget_seconds": self.budget_seconds is not None and self.budget_seconds <= 0,
-        }
-        for name, is_wrong in wrong.items():
-            if is_wrong:
-                raise UsageError(
-                    f"{name} is {getattr(self, name)}",
-                    help="counts are at least 1, shares and tau between 0 and 1",
-                )
+        for names, is_right, wanted in _RANGES:
+            for name in names:
+                value = getattr(self, name)
+                if value is not None and not is_right(value):
+                    option = name.replace("_", "-")
+                    raise UsageError(f"--{option} {value!r} is not valid", help=f"give {wanted}")
 
     @classmethod
     def paper(cls, **chosen: Any) -> Settings:

@@ -160,10 +160,13 @@ class Ruleset:
                 "rules['wh-which']"
             )
         if isinstance(place, int):
+            if not -len(self) <= place < len(self):
+                raise IndexError(f"there is no rule {place} among {counted(len(self), 'rule')}")
             return self.rules[place]
         if place not in self.rule_ids:
             near = get_close_matches(place, self.rule_ids, n=1)
-            raise KeyError(f"no rule has the id {place!r}" + (f"; {near[0]!r}?" if near else ""))
+            meant = f"; did you mean {near[0]!r}?" if near else ""
+            raise KeyError(f"no rule has the id {place!r}{meant}")
         return self.rules[self.rule_ids.index(place)]
 
     def filter(self, wanted: Callable[[Rule], object]) -> Ruleset:

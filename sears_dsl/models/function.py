@@ -67,7 +67,7 @@ def _function(model: object) -> Callable[[Any], object]:
     if isinstance(model, type):
         raise UsageError(
             f"{model.__name__} is a class, not a model",
-            help="name an instance of it: `model = " + model.__name__ + "(…)` in the module",
+            help=f"give an instance of it: {model.__name__}(…)",
         )
     if callable(method):
         return method  # type: ignore[no-any-return]
@@ -104,7 +104,7 @@ class EstimatorPredictor(AnsweringPredictor):
             rows,
             lambda: self._estimator.predict(self._inputs(rows)),
             comparison=self._comparison,
-            advice="save the whole fitted pipeline, from text to label; if it reads other columns, "
+            advice="give the whole fitted pipeline, from text to label; if it reads other columns, "
             "name them with --also",
         )
         return [answer.label for answer in answers]

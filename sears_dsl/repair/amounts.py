@@ -64,7 +64,7 @@ class AmountSettings:
         if unknown or not self.amounts or len(set(self.amounts)) < len(self.amounts):
             wrong = f"{unknown[0]!r} is not an amount" if unknown else "name each amount once"
             raise UsageError(
-                f"--amounts {','.join(self.amounts)}: {wrong}",
+                f"--amounts '{','.join(self.amounts)}': {wrong}",
                 help=f"give one or more of {', '.join(NOISE_AMOUNTS)}, separated by commas",
             )
 

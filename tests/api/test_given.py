@@ -148,6 +148,12 @@ def test_models_and_data_of_no_kind_are_told(
         ({"sure_from": 3}, "a number from 0 to 1"),
         ({"tau": "half"}, "tau='half'"),
         ({"judge_by": "proofs"}, "choose rate or evidence or proof"),
+        ({"seed": None}, "seed=None is not valid"),
+        ({"draws": None}, "draws=None is not valid"),
+        ({"sure_from": None}, "sure_from=None is not valid"),
+        ({"label": ["label"]}, "label=['label'] does not name a column"),
+        ({"on_progress": 3}, "on_progress=3 is not a function"),
+        ({"scorer": "judge", "device": "gpu"}, "device='gpu' is not valid"),
     ],
 )
 def test_arguments_that_mean_nothing_are_told(
@@ -170,6 +176,13 @@ def test_arguments_that_mean_nothing_are_told(
         ({"holdout": "x"}, "holdout='x'"),
         ({"propose_from": "rows"}, "choose paraphrases or adversaries"),
         ({"across": "shard"}, "choose any or shared or apart"),
+        ({"across": "shared"}, "across='shared' needs several models"),
+        ({"across": "shared"}, "model='every:SPEC,SPEC'"),
+        ({"delta": 1}, "delta=1 is not valid"),
+        ({"delta": None}, "delta=None is not valid"),
+        ({"delta": 1.0}, "give a number from 0 up to, not including, 1"),
+        ({"budget_seconds": "x"}, "budget_seconds='x' is not valid"),
+        ({"budget_seconds": -1}, "give more than 0 seconds"),
     ],
 )
 def test_choices_of_a_search_that_mean_nothing_are_told(options: dict[str, Any], why: str) -> None:
@@ -180,6 +193,46 @@ def test_choices_of_a_search_that_mean_nothing_are_told(options: dict[str, Any],
     with pytest.raises((UsageError, DataError)) as caught:
         sears.discover(predict, ROWS, with_shipped=False, tau=0.5, **own, **options)
     assert why in caught.value.render()
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        ({"unit": "word"}, "choose text or sentence"),
+        ({"every": True}, "every=True is for rewordings of sentences"),
+        ({"every": True}, "add unit='sentence' or avoid_important=5"),
+        ({"unit": "sentence", "top": 2}, "top=2 is for rewordings of whole texts"),
+        ({"unit": "sentence", "budget_seconds": 2.5}, "budget_seconds=2.5 is for"),
+    ],
+)
+def test_choices_of_rewordings_that_mean_nothing_are_told(
+    options: dict[str, Any], why: str
+) -> None:
+    with pytest.raises(UsageError) as caught:
+        sears.adversaries(predict, ROWS, paraphraser={}, scorer=lambda pairs: [1.0 for _ in pairs],
+                          tau=0.5, **options)  # fmt: skip
+    assert why in caught.value.render()
+
+
+def test_what_is_given_in_the_wrong_place_is_told(rules: sears.Ruleset) -> None:
+    found = sears.discover(predict, ROWS, paraphraser=reword, scorer=close, with_shipped=False)
+    for call, why in (
+        (lambda: sears.audit(predict, rules, ROWS, scorer=None), "rules come after the model"),
+        (lambda: sears.audit(predict, None, rules, scorer=None), "data=None is for templates"),
+        (lambda: sears.audit(predict, ROWS, [], scorer=None), "the list of rules is empty"),
+        (lambda: sears.apply(["A movie."], []), "the list of rules is empty"),
+        (lambda: sears.apply(["A movie."], rules, on_touched="skip"), "on_touched='skip'"),
+        (lambda: sears.apply(["A movie."], rules, share="half"), "'half' is not a share"),
+        (lambda: found.save(None), "NoneType is not a file"),
+        (lambda: sears.fix(ROWS, ROWS, found, seeds=1), "give same_rows=True"),
+    ):  # fmt: skip
+        with pytest.raises(UsageError) as caught:
+            call()
+        assert why in caught.value.render()
+    with pytest.raises(IndexError, match="there is no rule 7 among 2 rules"):
+        rules[7]
+    with pytest.raises(KeyError, match="did you mean 'review-film-movie'"):
+        sears.load("synonyms/reviews")["review-film-movi"]
 
 
 def test_one_name_or_number_is_as_good_as_a_list_or_a_text(tmp_path: Path) -> None:

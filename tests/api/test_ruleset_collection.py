@@ -23,13 +23,13 @@ def test_rules_are_counted_walked_through_and_found(rules: sears.Ruleset) -> Non
 def test_a_rule_that_is_not_there_is_told(rules: sears.Ruleset) -> None:
     with pytest.raises(IndexError):
         rules[2]
-    with pytest.raises(KeyError, match="'fim'; 'film'"):
+    with pytest.raises(KeyError, match="'fim'; did you mean 'film'"):
         rules["fim"]
     with pytest.raises(TypeError, match="found by number or id"):
         rules[1.5]  # type: ignore[call-overload]
     with pytest.raises(TypeError, match="not by a bool"):
         rules[[True, False]]
-    with pytest.raises(KeyError, match="'fim'; 'film'"):
+    with pytest.raises(KeyError, match="'fim'; did you mean 'film'"):
         rules[["show", "fim"]]
 
 
