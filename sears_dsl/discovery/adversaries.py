@@ -346,7 +346,7 @@ def _rows_to_reword(
     if not settings.avoid or len(sure) == len(places):
         return places
     rows = counted(len(places) - len(sure), "row was", "rows were")
-    note(f"note: {rows} left out: the model does not say how sure it is of them")
+    note(f"note: {rows} left out, because the model does not say how sure it is")
     return sure
 
 
@@ -496,19 +496,19 @@ def _why_not_all(
 ) -> str:
     """How many sentences were reworded, why others were not, and what would reword more."""
     reworded = sum(chosen is not None for chosen in best)
-    note = f"note: {reworded:,} of {len(best):,} {settings.unit}s that may change are reworded"
+    note = f"note: {reworded:,} of {counted(len(best), settings.unit)} that may change are reworded"
     lacking = len(best) - reworded - len(refused)
     if lacking:
-        note += f"; for {lacking:,} no paraphrase changes a word"
+        note += f"; {counted(lacking, 'has', 'have')} no paraphrase that changes a word"
         if settings.avoid:
-            note += " and avoids the forbidden ones, of which fewer leave more (--avoid-important)"
+            note += " without an avoided one (a smaller --avoid-important leaves more)"
     if refused:
         note += (
-            f"; for {len(refused):,} the best has S below {settings.tau:g} "
-            f"({median(refused.values()):.2g} in the middle): a lower --tau takes more of these"
+            f"; {counted(len(refused), 'has', 'have')} only paraphrases with S below {settings.tau:g} (median "
+            f"{median(refused.values()):.2g}; a lower --tau accepts more"
+            + ("" if scorer.name == _OF_WHOLES else f", --scorer {_OF_WHOLES} scores sentences")
+            + ")"
         )
-        if scorer.name != _OF_WHOLES:
-            note += f", and --scorer {_OF_WHOLES} judges sentences as wholes"
     return note
 
 

@@ -202,7 +202,7 @@ def test_scores_are_completed_and_asked_for_once() -> None:
 def test_what_does_not_go_together_is_refused() -> None:
     applications = applications_of([[0]], [0])
     scorer = Table(applications, [1.0])
-    with pytest.raises(UsageError, match="flips for 2 rewrites, but 1"):
+    with pytest.raises(UsageError, match="2 flips are given for 1 rewrite"):
         filter_candidates(applications, np.ones(2, np.bool_), scorer=scorer, tau=TAU)
 
 

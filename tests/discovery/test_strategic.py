@@ -166,10 +166,10 @@ def test_what_was_not_reworded_is_told_with_the_reason_and_what_would_help() -> 
             settings=StrategicSettings(avoid=2, tau=0.95),
         )  # fmt: skip
     assert told == [
-        "note: 0 of 2 sentences that may change are reworded; for 1 no paraphrase changes a word "
-        "and avoids the forbidden ones, of which fewer leave more (--avoid-important); for 1 the "
-        "best has S below 0.95 (0.9 in the middle): a lower --tau takes more of these, and "
-        "--scorer meaning judges sentences as wholes"
+        "note: 0 of 2 sentences that may change are reworded; 1 has no paraphrase that changes a "
+        "word without an avoided one (a smaller --avoid-important leaves more); 1 has only "
+        "paraphrases with S below 0.95 (median 0.9; a lower --tau accepts more, --scorer meaning "
+        "scores sentences)"
     ]
 
 
@@ -240,7 +240,7 @@ def test_rows_of_which_the_model_does_not_say_are_left_out_and_told() -> None:
         )  # fmt: skip
     # Not `old`, as if the model were sure by 0 without it.
     assert [each.word for each in found.words] == ["saw"]
-    assert told[0] == "note: 1 row was left out: the model does not say how sure it is of them"
+    assert told[0] == "note: 1 row was left out, because the model does not say how sure it is"
 
 
 class Plain:

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from sears_dsl.effects.applications import Applications
 from sears_dsl.engine.rewrite.rewrites import common_ends
-from sears_dsl.errors import UsageError
+from sears_dsl.errors import UsageError, counted
 
 if TYPE_CHECKING:
     from sears_dsl.meaning.scorers import Scorer
@@ -217,8 +217,8 @@ def filter_candidates(
     """
     if len(flips) != len(applications.texts):
         raise UsageError(
-            f"there are flips for {len(flips)} rewrites, but {len(applications.texts)} rewrites",
-            help="ask the model about `applications.texts`, each once",
+            f"{len(flips)} flips are given for {counted(len(applications.texts), 'rewrite')}",
+            help="ask the model about each of `applications.texts` once",
         )
     counts = applications.count(flips)
     enough = np.flatnonzero(counts >= minimum_flips)
