@@ -503,11 +503,11 @@ def _why_not_all(
         if settings.avoid:
             note += " without an avoided one (a smaller --avoid-important leaves more)"
     if refused:
+        other = "" if scorer.name == _OF_WHOLES else f", --scorer {_OF_WHOLES} is for sentences"
         note += (
-            f"; {counted(len(refused), 'has', 'have')} only paraphrases with S below {settings.tau:g} (median "
-            f"{median(refused.values()):.2g}; a lower --tau accepts more"
-            + ("" if scorer.name == _OF_WHOLES else f", --scorer {_OF_WHOLES} scores sentences")
-            + ")"
+            f"; {counted(len(refused), 'has', 'have')} only paraphrases with S below "
+            f"{settings.tau:g} (median {median(refused.values()):.2g}; a lower --tau accepts more"
+            f"{other})"
         )
     return note
 

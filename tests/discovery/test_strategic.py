@@ -169,7 +169,7 @@ def test_what_was_not_reworded_is_told_with_the_reason_and_what_would_help() -> 
         "note: 0 of 2 sentences that may change are reworded; 1 has no paraphrase that changes a "
         "word without an avoided one (a smaller --avoid-important leaves more); 1 has only "
         "paraphrases with S below 0.95 (median 0.9; a lower --tau accepts more, --scorer meaning "
-        "scores sentences)"
+        "is for sentences)"
     ]
 
 
