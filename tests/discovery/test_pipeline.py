@@ -184,7 +184,15 @@ def test_what_held_out_rows_say_stands_in_all_that_is_written(tmp_path: Path) ->
     assert "held-out rows, which took no part in the search" in files["found.md"].decode()
     files = written(tmp_path, replace(found, budget_reached=True, cut_short=("telling",)))
     assert "Time ran out before all" in files["found.md"].decode()
+    assert "cut short: measuring rules on held-out rows**" in files["found.md"].decode()
     assert "which took no part in the search" not in files["found.md"].decode()
+
+
+def test_a_report_says_in_words_why_a_rule_is_left_out(tmp_path: Path) -> None:
+    found = run(data=many(60))
+    twin = ("film -> movie", found.rules[0].text, "inverse")
+    report = written(tmp_path, replace(found, collapsed=(twin,)))["found.md"].decode()
+    assert f"- `film -> movie` undoes `{found.rules[0].text}`\n" in report
 
 
 def test_all_rows_held_out_is_an_error_that_says_what_to_do() -> None:
@@ -352,7 +360,7 @@ def test_an_ample_budget_changes_nothing() -> None:
     [("delta", 1.0), ("minimum_frequency", 2), ("minimum_flips", 0), ("context", -1)],
 )
 def test_settings_that_mean_nothing_are_refused(name: str, value: float) -> None:
-    with pytest.raises(UsageError, match=f"{name} is {value}"):
+    with pytest.raises(UsageError, match=f"--{name.replace('_', '-')} {value} is not valid"):
         Settings(**{name: value})
 
 

@@ -239,7 +239,7 @@ def _stages(discovery: Discovery) -> Iterator[str]:
         f"these are searched and {funnel.held_out:,} held out"
     )
     if funnel.unasked:
-        why = "time" if "rows" in discovery.cut_short else "the limit of questions"
+        why = "the time budget" if "rows" in discovery.cut_short else "the limit of questions"
         yield f"{counted(funnel.unasked, 'row')} could not be tried within {why}"
     if funnel.too_long:
         rows_are = counted(funnel.too_long, "row was", "rows were")
@@ -447,9 +447,8 @@ def _what_helps(discovery: Discovery) -> Iterator[str]:
     funnel = discovery.funnel
     if _is_out_of_time(discovery):
         yield (
-            f"more time to load the translation models and paraphrase "
-            f"{counted(funnel.skipped, 'row')}: --resume with more --budget-seconds continues this "
-            "search"
+            f"more time to paraphrase {counted(funnel.skipped, 'row')}: --resume with more "
+            "--budget-seconds continues this search"
         )
         return
     if discovery.budget_reached:

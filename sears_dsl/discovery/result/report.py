@@ -253,7 +253,7 @@ def _report(discovery: Discovery, manifest: Manifest) -> str:
     stood_for = [each for each in discovery.collapsed if each[1] in selected]
     if stood_for:
         lines += ["", "## Left out because a selected rule says the same", ""]
-        lines += [f"- `{rule}`: {reason} `{into}`" for rule, into, reason in stood_for]
+        lines += [f"- `{rule}` {_TWINS[reason]} `{into}`" for rule, into, reason in stood_for]
     return "\n".join(lines) + "\n"
 
 
@@ -338,6 +338,11 @@ def _one_flip(rules: Sequence[FoundRule]) -> list[str]:
     ]
 
 
+_TWINS = {
+    "redundant": "writes on the same rows what is written by",
+    "more specific": "writes on fewer rows nearly what is written by",
+    "inverse": "undoes",
+}
 _ACROSS = {
     "any": "The searched rows are those that every model gets right. A flip is a row that any of "
     "them then gets wrong; the columns of the models say how many rows each does. The rules were "
