@@ -61,7 +61,8 @@ def check_comparison(comparison: str) -> Comparison:
         >>> check_comparison("within:10%")
         'within:10%'
     """
-    if comparison in ("exact", "squad", "vqa", "set", "entities") or _WITHIN.fullmatch(comparison):
+    plain = ("exact", "squad", "vqa", "set", "entities")
+    if comparison in plain or _WITHIN.fullmatch(str(comparison)):
         return comparison
     raise UsageError(f"{comparison!r} is not a comparison of answers", help=f"write {COMPARISONS}")
 

@@ -43,7 +43,7 @@ OnProgress: TypeAlias = Callable[[str, int, int | None], object]
 # Arguments that None leaves open, and those that name a single column.
 _OPEN = frozenset(
     ("batch_size", "beam", "holdout", "jobs", "limit", "max_questions", "min_fall", "minimum_flips",
-     "most", "port", "sample", "tau", "workers")
+     "port", "sample", "tau", "workers")
 )  # fmt: skip
 _SINGLE = ("choices", "id_column", "image", "label", "original", "rewrite")
 # Options that take no value.

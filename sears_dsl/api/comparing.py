@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, overload
 
-from sears_dsl.api.arguments import in_python, names_of, names_of_columns, read_once
+from sears_dsl.api.arguments import in_python, names_of, names_of_columns, read_once, whole_numbers
 from sears_dsl.api.auditing import AnyAudit, GridResult, audit_document, named_audits
 from sears_dsl.api.results import DocumentResult, bar_label, name_lines, new_axes, omission_note
 from sears_dsl.language.printer import rule_called
@@ -225,6 +225,7 @@ def predict_errors(
 
     features = names_of(features)
     names_of_columns(features=features)
+    whole_numbers(None, seed=seed)
     with in_python():
         return ErrorsResult(
             predict(named_audits(audits), data=read_once(data), features=features, seed=seed)

@@ -482,7 +482,7 @@ def fix_by_amount(
     with in_python():
         whole_numbers(1, seeds=seeds)
         whole_numbers(None, seed=seed)
-        names = amounts.split(",") if isinstance(amounts, str) else amounts
+        names = amounts.split(",") if isinstance(amounts, str) else names_of(amounts)
         settings = AmountSettings(
             amounts=tuple(cast("NoiseAmount", each.strip()) for each in names),
             seeds=seeds, seed=seed, scope=scope, unit=unit, comparison=comparison,

@@ -225,7 +225,7 @@ def paraphrase(
 
     with in_python():
         names_of_columns(text=text)
-        whole_numbers(1, most=most, beam=beam, jobs=jobs)
+        whole_numbers(1, most=1 if most is None else most, beam=beam, jobs=jobs)
         originals = read_texts(read_once(texts), column=text)
         choice = PartsChoice(
             scorer=NO_SCORER, paraphraser=paraphraser, pivots=names_of(pivots), beam=beam,

@@ -547,7 +547,10 @@ def require_mode(mode: str, *, keep: Sequence[str], with_originals: bool) -> Non
     if mode not in get_args(Mode):
         problem, advice = f"there is no mode {mode!r}", "choose each or chain"
     elif keep and mode == "chain":
-        problem, advice = "--mode chain keeps all columns", "leave out --keep or --mode chain"
+        problem, advice = (
+            "--mode chain keeps all columns",
+            "leave out --keep, or choose --mode each",
+        )
     elif with_originals and mode == "each":
         problem = "--mode each writes the original beside each rewritten text anyway"
         advice = "leave out --with-originals, or choose --mode chain"

@@ -108,8 +108,7 @@ class PartsChoice:
             return OwnParts(scorer=scorer)
         if self.beam is not None:
             raise UsageError(
-                "--beam is of the search through translation models, and --paraphrases is in its "
-                "place",
+                "--beam is for the search through translation models, which --paraphrases replaces",
                 help="leave one of them out",
             )
         return OwnParts(as_paraphraser(self.paraphraser), scorer)

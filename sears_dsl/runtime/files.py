@@ -190,7 +190,7 @@ def make_folder(folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise DataError(
-            f"cannot create {folder}: {error.strerror}", help="choose another place with -o"
+            f"cannot create {folder}: {error.strerror}", help="choose another place"
         ) from error
 
 

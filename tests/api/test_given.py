@@ -148,6 +148,7 @@ def test_models_and_data_of_no_kind_are_told(
         ({"sure_from": 3}, "a number from 0 to 1"),
         ({"tau": "half"}, "tau='half'"),
         ({"judge_by": "proofs"}, "choose rate or evidence or proof"),
+        ({"comparison": None}, "None is not a comparison of answers"),
         ({"seed": None}, "seed=None is not valid"),
         ({"draws": None}, "draws=None is not valid"),
         ({"sure_from": None}, "sure_from=None is not valid"),
@@ -225,6 +226,10 @@ def test_what_is_given_in_the_wrong_place_is_told(rules: sears.Ruleset) -> None:
         (lambda: sears.apply(["A movie."], rules, share="half"), "'half' is not a share"),
         (lambda: found.save(None), "NoneType is not a file"),
         (lambda: sears.fix(ROWS, ROWS, found, seeds=1), "give same_rows=True"),
+        (lambda: sears.apply(["A movie."], rules, mode="chain", keep="label"),
+         "leave out keep=, or choose mode='each'"),
+        (lambda: sears.fix_by_amount(ROWS, ROWS, rules, amounts=None), "give one or more of none"),
+        (lambda: sears.paraphrase(["a"], most=0, paraphraser=reword), "most=0 is not valid"),
     ):  # fmt: skip
         with pytest.raises(UsageError) as caught:
             call()

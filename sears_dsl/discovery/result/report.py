@@ -284,7 +284,7 @@ def _cells(record: FoundRecord, *, held_out: bool) -> list[str]:
         *rate_cells(record.flips, record.asked, record.flip_interval),
         str(record.flips_at_tau),
         f"{record.q_value:.2g}",
-        f"{rounded(record.share_at_tau)} ({_range(record.share_interval)})",
+        rate_cells(record.at_tau, record.asked, record.share_interval)[1],
         f"{record.mean_score:.2f}",
         *map(str, record.flips_of_models),
     ]
@@ -404,11 +404,7 @@ def _escaped(text: str) -> str:
     return text.replace("|", "\\|")
 
 
-def _range(interval: tuple[float, float]) -> str:
-    low, high = interval
-    return f"{rounded(low)}–{rounded(high)}"
-
-
 def rate_cells(count: int, rows: int, interval: tuple[float, float]) -> tuple[str, str]:
     """How many of the rows, and their share with its interval."""
-    return f"{count:,} of {rows:,}", f"{rounded(count / rows)} ({_range(interval)})" if rows else ""
+    low, high = map(rounded, interval)
+    return f"{count:,} of {rows:,}", f"{rounded(count / rows)} ({low}–{high})" if rows else ""
