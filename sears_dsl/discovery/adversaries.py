@@ -277,7 +277,7 @@ def reword(
     if settings.avoid:
         require_confidence(data, predictor)
     model = AskedModel(predictor)
-    answers = model.answers(data.rows, on_progress=partial(on_stage, "asking the model"))
+    answers = model.answers(data.rows, on_progress=partial(on_stage, "asking about rows"))
     judged = _AnsweredRows(data, answers, settings.comparison)
     places = _rows_to_reword(judged, settings, note)
     words: list[tuple[ImportantWord, ...]] = [()] * len(places)

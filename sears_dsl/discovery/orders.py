@@ -106,7 +106,7 @@ class Search:
         right = RightRows(
             self.data, self.predictor, comparison=self.settings.comparison,
             in_time=self.in_time("rows"), questions=self.questions,
-            on_progress=partial(self.on_progress, "asking the model"),
+            on_progress=partial(self.on_progress, "asking about rows"),
         )  # fmt: skip
         self.questions.most = self.settings.questions(len(right))
         return right
@@ -514,7 +514,7 @@ def search_in_paper_order(search: Search, right: RightRows) -> SearchOutcome:
         batch=search.portion,
         in_waves=search.budget.limited,
         in_time=search.budget.stage("filter"),
-        progress=partial(search.on_progress, "scoring"),
+        progress=partial(search.on_progress, "scoring rules"),
     )
     return SearchOutcome(
         candidates=replace(candidates, passed=filtered.passed),

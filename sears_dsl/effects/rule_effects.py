@@ -205,7 +205,7 @@ def rule_effects(
     ids = matcher.rule_ids
     effects = []
     for number, (name, rule) in enumerate(zip(ids, matcher.rules, strict=True)):
-        on_stage("scoring" if scorer else "judging", number, len(ids))
+        on_stage("scoring rewrites" if scorer else "counting flips", number, len(ids))
         own = table.of_rule(number)
         rows = table.rows[own]
         pairs = table.pairs(own)

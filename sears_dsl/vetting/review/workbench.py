@@ -211,7 +211,7 @@ class Workbench:
         self.tokens = tokens
         self._model = AskedModel(predictor)
         self.before = self._model.labels(
-            data.rows, on_progress=partial(on_progress, "asking the model")
+            data.rows, on_progress=partial(on_progress, "asking about rows")
         )
         self._comparison = comparison
         self._right = RightRows(
@@ -275,14 +275,14 @@ class Workbench:
     ) -> RuleTable:
         """Apply rules, ask the model about the rewrites and, with a scorer, score the flips."""
         applied = self.apply(rules)
-        asking = partial(on_progress, "asking the model")
+        asking = partial(on_progress, "asking about rewrites")
         answers = self._model.labels(self._rows(applied), on_progress=asking)
         effects = self._with_answers(applied, answers)
         if self.scorer is None:
             return effects
         stays = np.array([each.kind == "same" for each in _expectations(effects)], np.bool_)
         flipping = np.flatnonzero(effects.flips & stays)
-        on_progress("scoring", 0, len(flipping))
+        on_progress("scoring flips", 0, len(flipping))
         scores = np.full(len(effects.flips), np.nan)
         scores[flipping] = self._scored(effects.applications.pairs(flipping))
         return replace(effects, scores=scores)
