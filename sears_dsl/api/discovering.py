@@ -35,10 +35,9 @@ from sears_dsl.api.results import (
     draw_bars,
     file_to_write,
     first_example,
-    shown_rate,
 )
 from sears_dsl.defaults import DEFAULT_SCORER
-from sears_dsl.errors import UsageError, counted
+from sears_dsl.errors import UsageError, counted, listed
 from sears_dsl.language.printer import rule_called
 from sears_dsl.runtime.extras import need_discovery
 
@@ -110,24 +109,31 @@ class DiscoveryResult(Result):
     @property
     def shown_columns(self) -> Mapping[str, Sequence[Any]]:
         """The columns that the command shows."""
+        from sears_dsl.discovery.result.report import rate_cells
+
         rules = self.rules
-        held_out = [each.held_out for each in rules]
+        held_out = [f"{each.flips:,} of {each.changed:,}" for rule in rules
+                    if (each := rule.held_out) is not None]  # fmt: skip
+        counts = [rate_cells(each.flips, each.asked, each.interval) for each in rules]
         return {
             "rule": [rule_called(each.text, each.id) for each in rules],
             "from": [each.source or "new" for each in rules],
-            "flips": [f"{each.flips:,} of {each.asked:,}" for each in rules],
-            "rate (95%)": [
-                shown_rate(each.flips / max(1, each.asked), *each.interval) for each in rules
-            ],
+            "flips": [flips for flips, _ in counts],
+            "rate (95%)": [rate for _, rate in counts],
             "meaning kept": [f"{each.at_tau / max(1, each.asked):.0%}" for each in rules],
-            **(
-                {"held out": [each and f"{each.flips:,} of {each.changed:,}" for each in held_out]}
-                if any(held_out)
-                else {}
-            ),
+            **({"held out": held_out} if held_out else {}),
             **dict(self._of_models()),
             "example": list(map(first_example, rules)),
         }
+
+    @property
+    def shown_below(self) -> str:
+        """The rules that came closest, and what they lack, if none was found."""
+        from sears_dsl.discovery.result.report import what_is_lacking
+
+        whole = self.discovery
+        lacks = [f"{each.rule} lacks {what_is_lacking(each, whole)}" for each in whole.closest]
+        return f"Closest to passing: {listed(lacks, 3)}." if lacks and not self.rules else ""
 
     def _of_models(self) -> Iterator[tuple[str, Sequence[Any]]]:
         held = [each.held_out for each in self.rules]

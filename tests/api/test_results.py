@@ -99,6 +99,18 @@ def test_a_notebook_shows_what_a_person_reads_and_a_long_row_around_its_change()
     assert len(example) < 220
 
 
+def test_a_search_that_finds_nothing_says_what_came_closest() -> None:
+    def never(pairs: list[tuple[str, str]]) -> list[float]:
+        return [0.1 for _ in pairs]
+
+    nothing = sears.discover(predict, ROWS * 4, paraphraser=reword, scorer=never, tau=0.5,
+                             with_shipped=False)  # fmt: skip
+    assert len(nothing) == 0
+    below = nothing._repr_html_().split("</table>")[1]
+    assert below.startswith("<p>Closest to passing: ")
+    assert " lacks certainty that readers accept it" in below
+
+
 def test_many_rows_are_cut_in_a_notebook() -> None:
     many = sears.score([(f"a {n}", f"b {n}") for n in range(60)], scorer=close)
     assert "and 10 more rows" in many._repr_html_()

@@ -380,12 +380,12 @@ def _closest(discovery: Discovery) -> list[str]:
             least = rounded(floor(100 * judged.low + 1e-9) / 100)
             text = f"{judged.accepted:,} of {judged.sampled:,}"
         flips = f"{each.flips:,} of {each.asked:,}" if each.asked else ""
-        rule = _escaped(each.rule)
-        lines.append(f"| `{rule}` | {_lack(each, discovery)} | {text} | {least} | {flips} |")
+        rule, lack = _escaped(each.rule), what_is_lacking(each, discovery)
+        lines.append(f"| `{rule}` | {lack} | {text} | {least} | {flips} |")
     return lines
 
 
-def _lack(each: NearMiss, discovery: Discovery) -> str:
+def what_is_lacking(each: NearMiss, discovery: Discovery) -> str:
     """What a rule that came close lacked."""
     match each.lacks:
         case "flips":
