@@ -235,7 +235,9 @@ def bar_label(name: str, rule_id: str = "") -> str:
 
 
 def short_name(name: str) -> str:
-    """Return a rule's text, cut if it is long."""
+    """Return the name of a rule; of a long one the id, or else the beginning."""
+    if len(name) > _LONGEST_NAME and " … (" in name:
+        return name.rpartition(" … (")[2].removesuffix(")")
     return name if len(name) <= _LONGEST_NAME else name[: _LONGEST_NAME - 1] + "…"
 
 

@@ -450,19 +450,20 @@ class Ruleset:
 
     def _repr_html_(self) -> str:
         """A table for notebooks."""
-        rows = []
+        rows, left = [], 'style="text-align:left"'
         for name, rule in zip(self.rule_ids[:_MOST_SHOWN], self.rules, strict=False):
             metadata = rule.metadata
             expect = metadata.expect
             outcome = "" if expect is None else str(expect)
             cells = (name, print_rule(rule), outcome, " ".join(metadata.tags), len(metadata.tests))
-            rows.append("".join(f"<td>{html.escape(str(cell))}</td>" for cell in cells))
+            rows.append("".join(f"<td {left}>{html.escape(str(cell))}</td>" for cell in cells))
         more = len(self.rules) - len(rows)
         title = f"{self.name} {self.version}" if self.name else self.path
-        head = "".join(f"<th>{cell}</th>" for cell in ("id", "rule", "expect", "tags", "tests"))
+        heads = ("id", "rule", "expect", "tags", "tests")
+        head = "".join(f"<th {left}>{cell}</th>" for cell in heads)
         body = "".join(f"<tr>{row}</tr>" for row in rows)
         tail = f"<p>and {more:,} more</p>" if more else ""
-        caption = f"<caption>{html.escape(title)}</caption>"
+        caption = f"<caption>{html.escape(title)}: {counted(len(self), 'rule')}</caption>"
         return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{tail}"
 
 

@@ -11,7 +11,9 @@ import pytest
 from conftest import NOUNS, ROWS, close, predict, reword
 
 import sears_dsl as sears
+from sears_dsl.api.results import bar_label, omission_note
 from sears_dsl.errors import ModelError, UsageError
+from sears_dsl.language.printer import rule_called
 from sears_dsl.vetting.journal import Journal
 
 
@@ -277,6 +279,16 @@ def test_plots_fit_their_figures_and_rules_have_short_names() -> None:
         assert named in [each.get_text() for each in axes.get_yticklabels()]
     assert first.plot().get_xlim()[1] < 20
     matplotlib.pyplot.close("all")
+
+
+def test_a_long_name_is_not_cut_within_the_id() -> None:
+    text = "[text=wonderful & pos=ADJ] -> marvelous / (<s>|!(a|the|this)) __ NOUN"
+    name = rule_called(text, "opinion-wonderful-marvelous")
+    assert len(name) > 60
+    assert bar_label(text, "opinion-wonderful-marvelous") == "opinion-wonderful-marvelous"
+    assert omission_note([name], ("rule is silent", "")).startswith(
+        "1 rule is silent: opinion-wonderful-marvelous. "
+    )
 
 
 def test_tables_show_rules_by_name_and_shares_with_their_intervals() -> None:
