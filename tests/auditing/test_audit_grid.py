@@ -172,7 +172,7 @@ def test_the_command_writes_a_grid_of_more_than_two(tmp_path: Path) -> None:
     assert done.exit_code == 0, done.output
     assert "b against a" in done.stderr
     assert "75% ▲" in done.stderr
-    assert "(failure rates: ▲ worse than a, ▼ better)" in done.stderr
+    assert "(failure rates; ▲ clearly above that of a, ▼ below)" in done.stderr
     written = (tmp_path / "out" / "comparison.json").read_bytes()
     document = GridDocument.model_validate_json(written)
     assert [each.name for each in document.models] == ["a", "b", "c"]

@@ -135,6 +135,7 @@ def print_grid(grid: GridDocument) -> None:
         rest = counted(len(tested) - _RULES_SHOWN, "more rule")
         out.print(f"… and {rest}, in the files", style="dim")
     if tested:
-        out.print(f"(failure rates: ▲ worse than {grid.models[0].name}, ▼ better)", style="dim")
+        first = grid.models[0].name
+        out.print(f"(failure rates; ▲ clearly above that of {first}, ▼ below)", style="dim")
     for line in grid.summary:
         out.print(line)
