@@ -16,7 +16,7 @@ BENCHMARKS = [
 
 
 def main() -> None:
-    """Run them; exit 1 if one did not reach what is asked for."""
+    """Run them; exit 1 if one missed what is asked for."""
     missed = []
     for name in BENCHMARKS:
         print(f"\n== {name}", flush=True)

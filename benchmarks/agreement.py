@@ -1,15 +1,16 @@
-"""How well scores agree with people; with ``--fit``, where the thresholds of two come from.
+"""How well scores agree with people; with ``--fit``, fits the thresholds of two scores.
 
-Method: pairs that differ by 1 to 4 words (see `benchmarks.judged_pairs`), a seeded sample of each
-set; area under the ROC curve with its interval, of the paper's score, of the sentence encoder's
-cosine, of the edit distance and of the scorer ``meaning``. The thresholds of the first two have the
-least entropy of the induced splits on made substitutions, since these are what rules do and what
-filters see; people who grade whole sentences are more lenient, and their threshold stands beside it
-in the provenance. Prints, last, what the shipped thresholds say of substitutions whose effect on
-the meaning is known, with other words and in other texts than those of the fit.
-Bias: ``meaning`` was fitted on the sets called "fitted", and STS-B dev and the other half of PAWS
-come from the same collections; QQP and SICK do not. PAWS asks about word order above all; nobody
-judged the single substitutions.
+Method: a seeded sample from each set of pairs that differ by 1 to 4 words
+(`benchmarks.judged_pairs`). Measured is the area under the ROC curve, with its interval, of the
+paper's score, the sentence encoder's cosine, the edit distance and the scorer ``meaning``. The
+thresholds of the first two have the least entropy of the induced splits on made substitutions,
+since rules make substitutions and filters see them. People who grade whole sentences are more
+lenient; the provenance also gives their threshold. Last printed is what the shipped thresholds say
+of substitutions whose effect on the meaning is known, with other words and in other texts than in
+the fit.
+Bias: ``meaning`` was fitted on the sets called "fitted". STS-B dev and the other half of PAWS come
+from the same collections; QQP and SICK do not. PAWS mostly asks about word order; nobody judged the
+single substitutions.
 
     python -m benchmarks.agreement [--pairs 300] [--fit] [--keep FOLDER]
 """
@@ -52,7 +53,7 @@ LABELLED = "one person, each word substitution once, not its sentences"
 
 
 class Scores:
-    """What the scorers say of pairs; kept in a folder, so that a fit can be tried again."""
+    """Scores of pairs by all scorers, saved in a folder so that a fit can be tried again."""
 
     def __init__(self, keep: Path | None) -> None:
         self._scorers: dict[str, Scorer] = {
@@ -63,27 +64,27 @@ class Scores:
         self._keep = keep
 
     def identity(self, name: str) -> str:
-        """The models of a scorer."""
+        """The identity of a scorer's models."""
         return self._scorers[name].identity
 
     def of(self, name: str, pairs: list[tuple[str, str]]) -> dict[str, Floats]:
-        """S of each pair by each scorer."""
+        """S of each pair, by scorer."""
         file = None if self._keep is None else self._keep / f"{name} {len(pairs)}.npz"
         if file is not None and file.exists():
             return dict(np.load(file))
-        found = {each: np.asarray(by.scores(pairs)) for each, by in self._scorers.items()}
+        scores = {each: np.asarray(by.scores(pairs)) for each, by in self._scorers.items()}
         if file is not None:
-            np.savez(file, allow_pickle=False, **found)
-        return found
+            np.savez(file, allow_pickle=False, **scores)
+        return scores
 
 
-def fit(seen: Scores, pairs: int) -> None:
+def fit(all_scores: Scores, pairs: int) -> None:
     """Fit thresholds, and write them with their provenance."""
     sets = [load_set(name, pairs=pairs) for name in FITTED]
-    found = [seen.of(each.name, each.pairs) for each in sets]
+    scores_of_sets = [all_scores.of(each.name, each.pairs) for each in sets]
     same = np.concatenate([each.strictly for each in sets])
     weight = np.concatenate([np.full(len(each.pairs), 1 / len(each.pairs)) for each in sets])
-    made = np.repeat([each.name == MADE for each in sets], [len(each.pairs) for each in sets])
+    is_made = np.repeat([each.name == MADE for each in sets], [len(each.pairs) for each in sets])
     provenance = {
         "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
         "criterion": CRITERION,
@@ -100,15 +101,20 @@ def fit(seen: Scores, pairs: int) -> None:
             for each in sets
         ],
     }
-    scores = {name: np.concatenate([each[name] for each in found]) for name in ("pivot", "minilm")}
+    scores = {
+        name: np.concatenate([each[name] for each in scores_of_sets])
+        for name in ("pivot", "minilm")
+    }
     content = {
         name: {
-            "tau": _threshold(values[made], same[made]),
+            "tau": _threshold(values[is_made], same[is_made]),
             "provenance": {
                 **provenance,
-                "models": seen.identity(name),
+                "models": all_scores.identity(name),
                 "tau fitted on": MADE,
-                "tau on human judgements": _threshold(values[~made], same[~made], weight[~made]),
+                "tau on human judgements": _threshold(
+                    values[~is_made], same[~is_made], weight[~is_made]
+                ),
             },
         }
         for name, values in scores.items()
@@ -121,12 +127,15 @@ def _threshold(scores: Floats, same: NDArray[np.bool_], weight: Floats | None = 
     return float(f"{entropy_threshold(scores, same, weight):.3g}")
 
 
-def areas(seen: Scores, judged: Judged, fitted: bool) -> Row:
+def areas(all_scores: Scores, judged: Judged, fitted: bool) -> Row:
     """How each scorer ranks the pairs of a set."""
     edits = -np.array([word_edits(*pair, most=4) for pair in judged.pairs], np.float64)
     figures: dict[str, float | int | str] = {"pairs": len(judged.pairs)}
     positive = int(judged.equivalent.sum())
-    for name, values in {"edit distance": edits, **seen.of(judged.name, judged.pairs)}.items():
+    for name, values in {
+        "edit distance": edits,
+        **all_scores.of(judged.name, judged.pairs),
+    }.items():
         area = operating_curve(values, judged.equivalent).area
         low, high = area_interval(area, equivalent=positive, different=len(judged.pairs) - positive)
         figures[name] = f"{area:.3f} [{low:.3f}, {high:.3f}]"
@@ -134,14 +143,14 @@ def areas(seen: Scores, judged: Judged, fitted: bool) -> Row:
     return Row(f"{judged.name} ({kind})", figures)
 
 
-def substituted(seen: Scores) -> list[Row]:
-    """Shares of rewrites at or over each scorer's τ, by substitution; and how they rank."""
+def substituted(all_scores: Scores) -> list[Row]:
+    """For each substitution, how many rewrites reach each scorer's τ; and how the scorers rank."""
     rows = substitutions("check", reviews())
-    scores = seen.of("checked substitutions", [(old, new) for _, _, old, new in rows])
+    scores = all_scores.of("checked substitutions", [(old, new) for _, _, old, new in rows])
     places: dict[tuple[str, str], list[int]] = defaultdict(list)
     for number, (meaning, name, _, _) in enumerate(rows):
         places[meaning, name].append(number)
-    found = [
+    shares = [
         Row(
             f"{name} (meaning {meaning})",
             {
@@ -157,28 +166,30 @@ def substituted(seen: Scores) -> list[Row]:
         for (meaning, name), numbers in places.items()
     ]
     clear = np.array([meaning != "debatable" for meaning, *_ in rows])
-    kept = np.array([meaning == "kept" for meaning, *_ in rows])
+    same_meaning = np.array([meaning == "kept" for meaning, *_ in rows])
     ranking = {
-        name: round(operating_curve(values[clear], kept[clear]).area, 3)
+        name: round(operating_curve(values[clear], same_meaning[clear]).area, 3)
         for name, values in scores.items()
     }
-    return [*found, Row("substitutions that keep the meaning against those that change it",
+    return [*shares, Row("substitutions that keep the meaning against those that change it",
                         {"rewrites": int(clear.sum()), **ranking})]  # fmt: skip
 
 
 def main() -> None:
-    """Fit if asked to; compare; record."""
+    """Fit if asked, compare, record."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--pairs", type=int, default=300, help="of each set")
-    parser.add_argument("--fit", action="store_true", help="write scorers.json anew")
-    parser.add_argument("--keep", type=Path, help="a folder that keeps what the models said")
+    parser.add_argument("--pairs", type=int, default=300, help="pairs of each set")
+    parser.add_argument("--fit", action="store_true", help="rewrite scorers.json")
+    parser.add_argument("--keep", type=Path, help="a folder in which scores are saved")
     arguments = parser.parse_args()
-    seen = Scores(arguments.keep)
+    all_scores = Scores(arguments.keep)
     if arguments.fit:
-        fit(seen, arguments.pairs)
+        fit(all_scores, arguments.pairs)
     names = (*(name for name in FITTED if name != MADE), *REPORTED)
-    rows = [areas(seen, load_set(each, pairs=arguments.pairs), each in FITTED) for each in names]
-    write_record("agreement", [*rows, *substituted(seen)])
+    rows = [
+        areas(all_scores, load_set(each, pairs=arguments.pairs), each in FITTED) for each in names
+    ]
+    write_record("agreement", [*rows, *substituted(all_scores)])
 
 
 if __name__ == "__main__":

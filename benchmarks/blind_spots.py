@@ -1,10 +1,12 @@
-"""Which changes of meaning a score does not see, kind by kind.
+"""Which kinds of changes of meaning a score does not see.
 
-Method: sentences written here for each kind, changed so that they say something else; of each pair
-the paper's score through the carried pivot, the scorer of whole sentences and the judge; how many
-pairs reach the shipped τ of each. Prints the table that stands in docs/limits.md.
-Bias: a handful of sentences a kind, chosen with the pivot language (Portuguese) in mind where it
-says two English things in one way; they show that a kind can pass, not how often it does.
+Method: for each kind some sentences were written here, and changed so that they say something else.
+Each pair is scored by the paper's score through the carried pivot, by the scorer of whole sentences
+and by the judge; counted are the pairs that reach each one's shipped τ. Prints the table of
+docs/limits.md.
+Bias: a handful of sentences for each kind, chosen with the pivot language (Portuguese) in mind
+where it has one way to say two English things. They show that a kind can pass, not how often it
+does.
 
     python -m benchmarks.blind_spots
 """
@@ -127,7 +129,7 @@ def main() -> None:
     for kind, pairs in PAIRS.items():
         scores = {name: scorer.scores(pairs) for name, scorer in scorers.items()}
         passes = {name: scores[name] >= scorer.tau for name, scorer in scorers.items()}
-        # What the most scorers let pass, of these the one that the judge likes best.
+        # Of the pairs that most scorers let pass, the one that the judge likes best.
         passing = np.sum(list(passes.values()), axis=0)
         shown = int(np.lexsort((-scores["judge"], -passing))[0])
         counts = {name: int(passes[name].sum()) for name in scorers}

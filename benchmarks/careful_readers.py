@@ -1,19 +1,19 @@
-"""What a careful reader reaches where the judge stays below what is asked of it.
+"""How well a careful reader does on the sets where the judge does less well than asked.
 
-Two sets: pairs of QQP that differ in 1 to 4 words, the ones of `judge_agreement`, of which a reader
-says how likely it is that both ask the same; and real sentences, each either as it is or after a
-rule that readers rejected (`grammar.REJECTED`), of which a reader who sees nothing else says how
-sure it is that something is wrong with its English. The area under the ROC curve stands beside that
-of the scorer: ``meaning``, and the deep network of the grammar. It says how much of what a scorer
-misses lies in the labels, and how much in what it knows.
+There are two sets. One are pairs of QQP that differ in 1 to 4 words, as in `judge_agreement`: a
+reader says how likely it is that both ask the same. The other are real sentences, each unchanged or
+after a rule that readers rejected (`grammar.REJECTED`): a reader who sees nothing else says how
+sure it is that something is wrong with the English. The area under the ROC curve is compared with
+that of the scorer (``meaning``, or the deep network of the grammar). This shows how much of a
+scorer's errors is due to the labels, and how much to what it does not know.
 
     python -m benchmarks.careful_readers sheet FOLDER    writes questions.tsv and sentences.tsv
     python -m benchmarks.careful_readers fold FOLDER     puts two readings into careful_readers.tsv
     python -m benchmarks.careful_readers                 the areas
 
-A reader fills in the column ``says``: 0 to 10, see `ASKED`. The lines are drawn by lot, and nothing
-in their order tells the label. What is kept in the repository is the hash of what was read, and
-what two readers said. Bias: the readers are language models, and may have seen QQP.
+A reader fills in the column ``says`` with 0 to 10, see `ASKED`. The lines are drawn at random, and
+their order does not betray the label. The repository holds the hashes of what was read, and the
+answers of two readers. Bias: the readers are language models, and may have seen QQP.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _OF_A_RULE = 60
 _SEED = 31
 
 Lines = list[tuple[tuple[str, ...], bool]]
-"""What is read, and whether the label is the one that the scorer should give more to."""
+"""What is read, and whether its label should get the higher score."""
 
 
 def questions() -> Lines:
@@ -57,7 +57,7 @@ def questions() -> Lines:
 
 
 def sentences() -> Lines:
-    """Texts of unseen kinds, and whether a rejected rule was at work in them."""
+    """Texts of unseen kinds, and whether a rejected rule changed them."""
     chance = random.Random(_SEED)
     texts = [text for text in unseen()[:5000] if len(text) < 400]
     lines: Lines = []
@@ -74,7 +74,7 @@ def _hash(line: Sequence[str]) -> str:
 
 
 def write_sheets(folder: Path) -> None:
-    """Two files for a reader, in the order of hashes."""
+    """Write two files for a reader, ordered by hash."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, lines in (("questions", questions()), ("sentences", sentences())):
         distinct = sorted({line for line, _ in lines}, key=_hash)
@@ -85,7 +85,7 @@ def write_sheets(folder: Path) -> None:
 
 
 def fold(folder: Path) -> None:
-    """Bring two readings of each sheet together: NAME.first.tsv and NAME.second.tsv."""
+    """Merge two readings of each sheet: NAME.first.tsv and NAME.second.tsv."""
     rows = []
     for name in ASKED:
         first, second = (_said(folder / f"{name}.{which}.tsv") for which in ("first", "second"))
@@ -111,7 +111,7 @@ def _area(name: str, scores: Floats, good: Sequence[bool]) -> Row:
 def measure() -> list[Row]:
     """The areas of each reader, of both together, and of the scorer on the same lines."""
     with READINGS.open(encoding="utf-8", newline="") as file:
-        said = {
+        answers = {
             (row["sheet"], row["item"]): (int(row["first"]), int(row["second"]))
             for row in csv.DictReader(file, delimiter="\t")
         }
@@ -119,7 +119,7 @@ def measure() -> list[Row]:
     rows = []
     for name, lines in (("questions", questions()), ("sentences", sentences())):
         good = [label for _, label in lines]
-        readings = np.asarray([said[name, _hash(line)] for line, _ in lines], float)
+        readings = np.asarray([answers[name, _hash(line)] for line, _ in lines], float)
         if name == "questions":
             scores = meaning.scores([(line[0], line[1]) for line, _ in lines])
         else:
@@ -134,7 +134,7 @@ def measure() -> list[Row]:
 
 
 def main() -> None:
-    """See above."""
+    """Run the command that the module describes."""
     match sys.argv[1:]:
         case ["sheet", folder]:
             write_sheets(Path(folder))

@@ -1,9 +1,9 @@
-"""What a chain of all shipped rules costs a row, beside every rule by itself.
+"""What a chain of all shipped rules costs for each row, compared with single rules.
 
-In: reviews, and sentences of an encyclopedia, that the matcher has not seen. Out: microseconds a
-row of one core for `Matcher.chain` and for `Matcher.apply`, batch by batch in turns, and how many
-rules fire in a row. Verified on some rows: the chain is what taking the next rule that fires, one
-after another, gives.
+In: reviews, and sentences of an encyclopedia, that the matcher has not seen. Out: microseconds of
+one core for each row, for `Matcher.chain` and for `Matcher.apply`, alternating by batch; and how
+many rules fire in a row. Verified on some rows: the chain gives the text that results from applying
+the next rule that fires, again and again.
 
     python -m benchmarks.chaining
 """
@@ -22,7 +22,7 @@ from benchmarks.record import Row, data_file, write_record
 from sears_dsl.catalogue import shipped_rulesets
 from sears_dsl.engine.matcher import Matcher
 
-ROWS = 1_000  # of a batch
+ROWS = 1_000  # in a batch
 BATCHES = 3
 VERIFIED = 40
 
@@ -48,15 +48,15 @@ def microseconds(work: Callable[[], object], rows: int) -> float:
 
 
 def one_by_one(matcher: Matcher, text: str) -> str:
-    """A text after all rules, each asked of what the one before it left."""
+    """A text after all rules; each rule is asked about the text that the one before it left."""
     last = -1
-    while found := [each for each in matcher.apply([text]) if each.rule > last]:
-        text, last = found[0].text, found[0].rule
+    while later := [each for each in matcher.apply([text]) if each.rule > last]:
+        text, last = later[0].text, later[0].rule
     return text
 
 
 def measured(name: str, matcher: Matcher, texts: Sequence[str]) -> Row:
-    """Chain and apply in turns, each on rows of its own."""
+    """Time chains and applications in turn, each on rows of its own."""
     chained, applied, steps = [], [], 0
     for batch in range(BATCHES):
         first = 2 * batch * ROWS

@@ -1,13 +1,12 @@
-"""Folders by two workers of Ray on this machine: seconds of a core a million rows, and memory.
+"""Folders on two Ray workers of this machine: processor time for a million rows, and memory.
 
 Method: parquet files of 100,000 rows each are made from the public-domain books (rows repeated, ids
-new). `sears apply --engine ray --workers 2` runs on one million of them and on ten, with the
-shipped ruleset that expands contractions; beside it /proc is asked twice a second for the processor
-time and the peak of memory of Ray's workers and of the command. Checked: the rows of the output,
-counted by Arrow, are as many as the report says, and four parts are byte for byte what `apply`
-makes of them alone. Seconds of a core are what a million rows costs whoever runs beside it; the
-time on the clock is not, on a machine that others use too.
-Bias: rows repeat, so words are known soon; real text has more of them. Ray's own processes, some
+new). `sears apply --engine ray --workers 2` runs on one million of the rows and on ten, with the
+shipped ruleset that expands contractions. Meanwhile /proc is read twice a second for the processor
+time and the peak memory of Ray's workers and of the command. Checked: the output has as many rows,
+counted by Arrow, as the report says, and four parts are byte for byte what `apply` alone makes of
+them. Processor time does not depend on what else the machine does; wall-clock time does.
+Bias: rows repeat, so words are soon known; real text has more of them. Ray's own processes, some
 1.5 GiB, are not counted: they do not grow.
 """
 
@@ -47,11 +46,11 @@ def make_parts(folder: Path, parts: int, lines: list[str]) -> None:
 
 
 class Watch(threading.Thread):
-    """Looks at processes until it is told to stop.
+    """Watches processes until it is stopped.
 
     Attributes:
-        seconds: process → the processor time that it has had.
-        peaks: process → the most memory that was resident, in MiB.
+        seconds: process → the processor time that it has used.
+        peaks: process → its peak of resident memory, in MiB.
     """
 
     def __init__(self, command: int) -> None:
@@ -68,10 +67,10 @@ class Watch(threading.Thread):
                 try:
                     fields = (folder / "stat").read_text().rpartition(")")[2].split()
                     status = (folder / "status").read_text()
-                except OSError:  # it has ended
+                except OSError:  # the process has ended
                     continue
                 self.seconds[name] = (int(fields[11]) + int(fields[12])) / _TICKS
-                for line in status.splitlines():  # one that ends has no memory any more
+                for line in status.splitlines():  # a process that ends has no memory any more
                     if line.startswith("VmHWM"):
                         self.peaks[name] = int(line.split()[1]) // 1024
 
@@ -87,7 +86,7 @@ class Watch(threading.Thread):
                     yield f"worker {folder.name}", folder
 
     def stop(self) -> None:
-        """Look no more."""
+        """Stop watching."""
         self._ended.set()
         self.join()
 
@@ -102,10 +101,10 @@ def measured(name: str, source: Path, output: Path, rows: int) -> Row:
     )
     watch = Watch(command.pid)
     watch.start()
-    told, _ = command.communicate()
+    output_text, _ = command.communicate()
     watch.stop()
     seconds = time.monotonic() - started
-    report = json.loads(told)
+    report = json.loads(output_text)
     assert report["rows"] == rows, "rows were lost"
     parts = sorted(output.glob("*.parquet"))
     assert report["records"] == pyarrow.dataset.dataset(parts).count_rows()
@@ -140,14 +139,14 @@ def main() -> None:
         for line in data_file("throughput/classic_books.txt").read_text("utf-8").splitlines()
     ]
     lines = [line for line in lines if line]
-    found = []
+    results = []
     for size in sizes:
         with tempfile.TemporaryDirectory() as place:
             source = Path(place, "parts")
             make_parts(source, size // ROWS_OF_PART, lines)
-            found.append(measured(f"{size:,} rows", source, Path(place, "out"), size))
-            print(found[-1], flush=True)
-    write_record("clusters", found)
+            results.append(measured(f"{size:,} rows", source, Path(place, "out"), size))
+            print(results[-1], flush=True)
+    write_record("clusters", results)
 
 
 if __name__ == "__main__":

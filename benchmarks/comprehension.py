@@ -1,13 +1,13 @@
-"""The machine-comprehension setting: rules over SQuAD questions that flip a small reader.
+"""Machine comprehension: rules over SQuAD questions that flip a small reader.
 
 The model is the span ranker of `small_reader` (a linear model over overlap, question words, shapes
-and distance), trained on the training articles; rules are discovered on dev questions, the context
-as it is. Answers count as equal under SQuAD's normalization, and a flip is a right answer that is
-not among the gold ones after the rule. Shown as in the paper's Table 1: flips of each rule; and
-the paper's own rules for this task on the same model.
+and distance), trained on the training articles. Rules are discovered on dev questions; contexts
+stay unchanged. Answers are equal if SQuAD's normalization makes them so, and a flip is a right
+answer that is not among the gold ones after the rule. Printed as in the paper's Table 1: the flips
+of each rule, and of the paper's own rules for this task on the same model.
 
-Method and bias: a small model's failures are many and simple; a large reader fails less and
-otherwise. The questions are a seeded sample, one of each paragraph at most.
+Method and bias: a small model fails often and simply; a large reader fails less and in other ways.
+The questions are a seeded sample, at most one of each paragraph.
 
     python -m benchmarks.comprehension
 """
@@ -48,7 +48,7 @@ def main() -> None:
     predictor = CachedPredictor(CallablePredictor(model), batch_size=4096)
     tagger = load_tagger("spacy")
     team = Team(Recipe(), jobs=JOBS)
-    found = discover(
+    discovery = discover(
         data,
         predictor,
         paraphraser=team,
@@ -58,7 +58,7 @@ def main() -> None:
     )
     ended = time.perf_counter()
     out = console()
-    for each in found.rules:
+    for each in discovery.rules:
         first = each.examples[0] if each.examples else None
         shown = f"{first.original} → {first.rewritten}" if first else ""
         out.print(
@@ -66,7 +66,7 @@ def main() -> None:
             f"{each.text:<28} {shown[:110]}",
             markup=False,
         )
-    funnel = found.funnel
+    funnel = discovery.funnel
     rows = [
         Row(
             "ten rules on SQuAD questions, span ranker, default filter",
@@ -90,7 +90,7 @@ def main() -> None:
 
 
 def _sample(questions: list[Question]) -> LabelledRows:
-    """A question of each paragraph, at random, then so many of these."""
+    """A random question of each paragraph, and of these a sample."""
     chosen = random.Random(0)
     chosen.shuffle(questions)
     by_context = {question.context: question for question in questions}
@@ -110,13 +110,14 @@ def _paper_rules(right: RightRows, tagger: Tagger) -> list[Row]:
     rewrites = matcher.apply(right.texts)
     rows = []
     for rule, name in enumerate(matcher.rule_ids):
-        made = [(each.row, each.text) for each in rewrites if each.rule == rule]
-        answers = right.ask([row for row, _ in made], [text for _, text in made])
+        changed = [(each.row, each.text) for each in rewrites if each.rule == rule]
+        answers = right.ask([row for row, _ in changed], [text for _, text in changed])
         flips = np.array(
-            [right.is_flip(row, said) for (row, _), said in zip(made, answers, strict=True)], bool
+            [right.is_flip(row, answer) for (row, _), answer in zip(changed, answers, strict=True)],
+            bool,
         )
         rows.append(
-            Row(f"the paper's rule {name}", {"changed": len(made), "flips": int(flips.sum())})
+            Row(f"the paper's rule {name}", {"changed": len(changed), "flips": int(flips.sum())})
         )
     return rows
 

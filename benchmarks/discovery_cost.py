@@ -1,16 +1,17 @@
 """What more questions to the model buy: rules and flips against questions for each right row.
 
-The same rows, model, paraphrases and scores; only ``--max-questions`` differs. The model is the
-fastText-like one of the sentiment benchmark, trained on Rotten Tomatoes; the rows are sentences of
-IMDB. What counts are the right rows that discovery held out and a selected rule flips with S ≥ τ.
+The rows, model, paraphrases and scores are the same; only ``--max-questions`` differs. The model is
+the fastText-like one of the sentiment benchmark, trained on Rotten Tomatoes; the rows are sentences
+of IMDB. Counted are the right rows that discovery held out and that a selected rule flips with
+S ≥ τ.
 
     python -m benchmarks.discovery_cost            300 rows
     python -m benchmarks.discovery_cost --rows 600
 
-Method and bias: paraphrases and judgements are made in the first run, which has no limit, and
-remembered for the others; so the minutes are those of the first run alone, and nothing but the
-questions varies. Held-out rows are few: the intervals are Wilson's, and neighbouring points of the
-curve do not differ by them.
+Method and bias: the first run has no limit; its paraphrases and judgements are reused by the
+others. So the minutes are those of the first run alone, and nothing but the questions varies. There
+are few held-out rows: the intervals are Wilson's, and neighbouring points of the curve do not
+differ beyond them.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ JOBS = min(4, usable_cores())
 
 
 def main() -> None:
-    """Run the search under each limit, and write the curve."""
+    """Search under each limit, and write the curve."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rows", type=int, default=300)
     count = parser.parse_args().rows
@@ -52,8 +53,10 @@ def main() -> None:
         tuple({"text": text} for text in texts), "text",
         tuple((label,) for label in labels), evaluation.name,
     ).sampled(count)  # fmt: skip
-    said = model.predict(data.texts)
-    right = sum((each,) == label for each, label in zip(said, data.labels or (), strict=True))
+    predictions = model.predict(data.texts)
+    right = sum(
+        (each,) == label for each, label in zip(predictions, data.labels or (), strict=True)
+    )
     tagger = load_tagger(DEFAULT_TAGGER)
     known = load_known(tagger=tagger)
     rows = []
@@ -61,7 +64,7 @@ def main() -> None:
         team = Team(Recipe(scorer=DEFAULT_SCORER), jobs=JOBS)
         for limit in (NO_LIMIT, *(each * right for each in reversed(A_ROW))):
             began = time.perf_counter()
-            found = discover(
+            discovery = discover(
                 data,
                 CachedPredictor(CallablePredictor(model), batch_size=8192),
                 paraphraser=team,
@@ -72,14 +75,14 @@ def main() -> None:
                 journal=journal,
             )
             seconds = time.perf_counter() - began
-            rows.append(_row(found, limit, right, seconds))
+            rows.append(_row(discovery, limit, right, seconds))
             print(f"  {rows[-1].name}: {seconds:.0f} s", file=sys.stderr, flush=True)
         team.close()
     write_record("discovery-cost", rows[::-1])
 
 
-def _row(found: Discovery, limit: int, right: int, seconds: float) -> Row:
-    funnel = found.funnel
+def _row(discovery: Discovery, limit: int, right: int, seconds: float) -> Row:
+    funnel = discovery.funnel
     flipped = funnel.held_out_flipped or 0
     low, high = wilson_interval(flipped, funnel.held_out)
     name = "no limit" if limit == NO_LIMIT else f"{limit // right} questions a right row"
@@ -89,13 +92,13 @@ def _row(found: Discovery, limit: int, right: int, seconds: float) -> Row:
         "right rows": funnel.right,
         "questions": funnel.questions,
         "questions a right row": round(funnel.questions / funnel.right, 1),
-        "rules": len(found.rules),
-        "of these new": sum(not each.source for each in found.rules),
+        "rules": len(discovery.rules),
+        "of these new": sum(not each.source for each in discovery.rules),
         "searched rows flipped": round(funnel.rows_flipped / funnel.searched, 4),
         "held-out rows": funnel.held_out,
         "held-out rows flipped": round(flipped / max(1, funnel.held_out), 4),
         "95%": f"{float(low):.3f} to {float(high):.3f}",
-        "rule texts": "; ".join(each.text for each in found.rules),
+        "rule texts": "; ".join(each.text for each in discovery.rules),
     }
     if limit == NO_LIMIT:
         figures["minutes"] = round(seconds / 60, 1)

@@ -1,8 +1,8 @@
 """Would a careful reader accept the rules that discovery finds, and what do they cost?
 
-Cells: a small model of `quality_models` and a kind of text each, see `CELLS`. In each `sears
-discover` runs as a user runs it, with its default settings, from a shell's point of view: a file of
-rows in, a ruleset and its manifest out.
+A cell is a small model of `quality_models` with a kind of text, see `CELLS`. In each, `sears
+discover` runs from a shell with its default settings, as a user would run it: a file of rows in, a
+ruleset and its manifest out.
 
     python -m benchmarks.discovery_quality run                  all cells, one after another
     python -m benchmarks.discovery_quality run sst-cnn --system new --rows 200
@@ -10,21 +10,21 @@ rows in, a ruleset and its manifest out.
     python -m benchmarks.discovery_quality sheet new products=benchmarks/earlier_rules.sear
     python -m benchmarks.discovery_quality merge one.tsv two.tsv
 
-``run`` keeps what a cell gave in ``.cache/discovery-quality/SYSTEM/CELL.json`` and prints it:
-rules (those that were known before the run apart), right rows that they flip, among those that
-discovery held out and among fresh ones that it never saw, with 95% intervals (Wilson), questions
-for each right row (counted by the model itself), minutes. ``sheet`` draws 20 rewrites of every
-rule of every system (or of a ruleset, for a kind of text), from rows of the kind; the sheet names
-neither the system nor the rule, its key stands in another file. ``merge`` takes two readings by
-the criteria of `judging.md`, says how far they agree, how many rules of each system are accepted,
+``run`` saves the result of a cell in ``.cache/discovery-quality/SYSTEM/CELL.json`` and prints it:
+rules (separately those known before the run); how many right rows they flip, among those that
+discovery held out and among fresh ones that it never saw, with 95% intervals (Wilson); questions
+for each right row (counted by the model itself); minutes. ``sheet`` draws 20 rewrites of every rule
+of every system (or of a ruleset, for a kind of text), from rows of that kind. The sheet names
+neither the system nor the rule; its key is in another file. ``merge`` takes two readings by the
+criteria of `judging.md` and says how far they agree, how many rules of each system are accepted,
 and what the accepted ones flip.
 
-Method and bias: the held-out rows are those of the run itself, found again by their hashes, so that
-the flips counted here, by the model and the engine alone, have to be those of the manifest; where
-they are not, it is told. A draw gives discovery the rows behind those of the draw before, from the
-beginning again where there are not enough (all of films, half of SST), and holds out others; the
-models are the same. These are small, and their failures many. What is kept of a sheet in the
-repository is a window around each edit and the hash of its sentence.
+Method and bias: the held-out rows are those of the run itself, identified by their hashes. So the
+flips counted here, by the model and the engine alone, have to equal those of the manifest; any
+difference is printed. Each draw gives discovery the rows behind those of the draw before, starting
+again at the beginning where there are not enough (all of films, half of SST), and holds out others;
+the models are the same. The models are small and fail often. Of a sheet the repository holds only a
+window around each edit and the hash of its sentence.
 """
 
 from __future__ import annotations
@@ -66,10 +66,10 @@ from sears_dsl.vetting.merging import cohen_kappa
 
 RUNS = ROOT / ".cache" / "discovery-quality"
 REWRITES = 20
-ACCEPTED = 0.9  # of a rule's rewrites
+ACCEPTED = 0.9  # share of a rule's rewrites
 FRESH = 1000  # most rows that discovery never sees
 SEED = 12
-WINDOW = 30  # characters on each side that are kept of a sentence
+WINDOW = 30  # characters of a sentence shown on each side of an edit
 
 Labelled = list[tuple[str, str]]
 """Texts with their labels."""
@@ -77,7 +77,7 @@ Rows = list[tuple[dict[str, str], tuple[str, ...]]]
 """Columns of a row, and the answers that count as right."""
 T = TypeVar("T")
 Rewritten = tuple[str, Sequence[Edit]]
-"""A text, and what is replaced in it."""
+"""A text, and its edits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +85,8 @@ class Texts:
     """A kind of text.
 
     Attributes:
-        learned: what models are trained on.
-        rows: what discovery gets: column → text, and the answers that count as right.
+        learned: the texts that models are trained on.
+        rows: the rows for discovery: column → text, and the answers that count as right.
         fresh: rows that neither saw.
     """
 
@@ -97,7 +97,7 @@ class Texts:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A model, the texts of a draw, the column that rules rewrite, one that the model reads too."""
+    """A model, a draw of texts, the column that rules rewrite, the column read beside it."""
 
     name: str
     model: str
@@ -112,7 +112,7 @@ class Cell:
 
 
 def _texts(learned: Labelled, others: Labelled, rows: int, draw: int) -> Texts:
-    """Discovery gets the first of the others in a random order; the next ones are fresh."""
+    """Shuffle the others; discovery gets the first of them, and the next ones are fresh."""
     others = list(dict.fromkeys(others))
     random.Random(SEED).shuffle(others)
     asked: Rows = [({"text": text}, (label,)) for text, label in _behind(others, rows * draw)]
@@ -123,7 +123,7 @@ def _texts(learned: Labelled, others: Labelled, rows: int, draw: int) -> Texts:
 
 
 def _behind(rows: Sequence[T], taken: int) -> list[T]:
-    """The rows behind those that earlier draws took, and these behind them.
+    """The rows from ``taken`` on, then those before it.
 
     Example:
         >>> _behind("abcde", 3)
@@ -134,7 +134,7 @@ def _behind(rows: Sequence[T], taken: int) -> list[T]:
 
 
 def _lines(name: str, separator: str, encoding: str = "utf-8") -> Labelled:
-    """Texts and labels of a file of ``label SEPARATOR text``."""
+    """Texts and labels of a file with lines of ``label SEPARATOR text``."""
     lines = data_file(name).read_text(encoding).split("\n")
     pairs = (line.split(separator, 1) for line in lines if separator in line)
     return [(text.strip(), label) for label, text in pairs]
@@ -162,7 +162,7 @@ def _sms(draw: int) -> Texts:
 
 
 def _products(draw: int) -> Texts:
-    """Snippets of reviews of products, by the sign of what people rated them with."""
+    """Snippets of product reviews, labelled by the sign of their ratings."""
     from demo.reviews import fetch
 
     member = "hutto_ICWSM_2014/amazonReviewSnippets_GroundTruth.txt"
@@ -172,10 +172,12 @@ def _products(draw: int) -> Texts:
         if inner is None:
             sys.exit(f"discovery_quality: no {name} in the archive")
         with tarfile.open(fileobj=io.BytesIO(inner.read())) as files:
-            found = files.extractfile(member)
-            if found is None:
+            archived = files.extractfile(member)
+            if archived is None:
                 sys.exit(f"discovery_quality: no {member} in the archive")
-            lines = [line.split("\t", 2) for line in found.read().decode("utf-8-sig").splitlines()]
+            lines = [
+                line.split("\t", 2) for line in archived.read().decode("utf-8-sig").splitlines()
+            ]
     pairs = [
         (html.unescape(text).strip(), "positive" if float(rating) > 0 else "negative")
         for _, rating, text in lines
@@ -186,7 +188,7 @@ def _products(draw: int) -> Texts:
 
 
 def _questions(draw: int) -> Texts:
-    """One question a paragraph; the reader sees the paragraph too."""
+    """One question of each paragraph; the reader also sees the paragraph."""
     asked = read_squad(data_file("squad/dev-v1.1.json"))
     random.Random(SEED).shuffle(asked)
     by_context = {each.context: each for each in asked}
@@ -223,7 +225,7 @@ CELLS = (
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """What a rule does to the right rows of a part: the numbers of those it changes and flips."""
+    """The numbers of the right rows of a part that a rule changes, and that it flips."""
 
     changed: list[int]
     flips: list[int]
@@ -235,9 +237,9 @@ class FoundHere:
 
     Attributes:
         rule: its canonical text.
-        known: whether it stood in a ruleset before the run.
-        held_out: what it does to right rows that discovery held out.
-        fresh: what it does to right rows that discovery never saw.
+        known: whether a ruleset had it before the run.
+        held_out: its effect on right rows that discovery held out.
+        fresh: its effect on right rows that discovery never saw.
     """
 
     rule: str
@@ -248,7 +250,7 @@ class FoundHere:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What a cell gave, as it is kept in a file."""
+    """The result of a cell, as its file has it."""
 
     cell: str
     system: str
@@ -264,16 +266,16 @@ class Run:
 
 
 def was_known(rule: Rule) -> bool:
-    """Whether a rule of a found file stood in a ruleset before the run.
+    """Whether a ruleset already had a rule of a result file before the run.
 
-    The file says so itself; the text of a rule would not do, since a set that comes along may get
-    another name.
+    The file says so itself. Comparing texts would not do, since a set that comes along with a rule
+    may get another name.
     """
     return (rule.metadata.author or "").startswith("known: ")
 
 
 def trained(cell: Cell, texts: Texts) -> Path:
-    """The file of a cell's model, trained where there is none."""
+    """The file of a cell's model, trained if it is missing."""
     path = RUNS / "models" / f"{cell.name}.joblib"
     if not path.exists():
         started = time.perf_counter()
@@ -287,33 +289,33 @@ def trained(cell: Cell, texts: Texts) -> Path:
 def run(
     cell: Cell, *, system: str, package: Path, rows: int | None, draw: int, options: list[str]
 ) -> Run:
-    """Discover with the default settings, and count again what the rules do.
+    """Discover with the default settings, and count the effects of the rules independently.
 
     Args:
         cell: the model and the text.
         system: a name for the code that runs.
         package: the checkout whose code runs.
-        rows: how many rows discovery gets; None for those of the cell.
-        draw: which of the rows, and the seed of the run.
-        options: more of them for `sears discover`.
+        rows: how many rows discovery gets; None means the cell's number.
+        draw: which rows are used, and the seed of the run.
+        options: further options of `sears discover`.
     """
     texts = cell.texts(draw)
-    given = texts.rows[:rows]
+    rows_given = texts.rows[:rows]
     model_file = trained(cell, texts)
     folder = RUNS / system / cell.name
     folder.mkdir(parents=True, exist_ok=True)
-    data, note, found = folder / "rows.jsonl", folder / "asked.txt", folder / "found.sear"
+    data, note, rules_file = folder / "rows.jsonl", folder / "asked.txt", folder / "found.sear"
     data.write_text(
         "".join(
             json.dumps({**row, "label": list(gold)}, ensure_ascii=False) + "\n"
-            for row, gold in given
+            for row, gold in rows_given
         ),
         "utf-8",
     )
     command = [
         sys.executable, "-c", "import sys; from sears_dsl.cli import main; sys.exit(main())",
         "discover", "--batch-size", "4096", "--model", "benchmarks.quality_models:model",
-        "--data", str(data), "--column", cell.column, "--label", "label", "-o", str(found),
+        "--data", str(data), "--column", cell.column, "--label", "label", "-o", str(rules_file),
         "--seed", str(draw), *options,
         *(["--also", cell.also, "--compare", "squad"] if cell.also else []),
     ]  # fmt: skip
@@ -325,15 +327,15 @@ def run(
     started = time.perf_counter()
     subprocess.run(command, check=True, env=environment, cwd=folder)
     minutes = (time.perf_counter() - started) / 60
-    manifest = json.loads(found.with_suffix(".manifest.json").read_text("utf-8"))
+    manifest = json.loads(rules_file.with_suffix(".manifest.json").read_text("utf-8"))
     counting = _Counting(joblib.load(model_file), cell)
-    here, there = counting.right(given), counting.right(texts.fresh)
+    here, there = counting.right(rows_given), counting.right(texts.fresh)
     share, seed = manifest["settings"]["holdout"], manifest["settings"]["seed"]
     named = [row[cell.column] for row, _ in here]
     held_out = (
         [here[place] for place in hold_out(named, seed=seed, share=share)[1]] if share else []
     )
-    ruleset = load(found)
+    ruleset = load(rules_file)
     rules = [
         FoundHere(print_rule(rule), was_known(rule), *both)
         for rule, *both in zip(
@@ -341,9 +343,10 @@ def run(
         )
     ]
     done = Run(
-        cell=cell.name, system=system, minutes=round(minutes, 2), rows=len(given), right=len(here),
-        accuracy=round(len(here) / len(given), 3), asked=int(note.read_text("utf-8")),
-        held_out=len(held_out), fresh=len(there), differs=_differing(rules, manifest), rules=rules,
+        cell=cell.name, system=system, minutes=round(minutes, 2), rows=len(rows_given),
+        right=len(here), accuracy=round(len(here) / len(rows_given), 3),
+        asked=int(note.read_text("utf-8")), held_out=len(held_out),
+        fresh=len(there), differs=_differing(rules, manifest), rules=rules,
     )  # fmt: skip
     path = RUNS / system / f"{cell.name}.json"
     path.write_text(json.dumps(asdict(done), indent=1, ensure_ascii=False) + "\n", "utf-8")
@@ -351,18 +354,18 @@ def run(
 
 
 class _Counting:
-    """Counts flips, row by row, by the model and the engine alone."""
+    """Counts flips row by row, with nothing but the model and the engine."""
 
     def __init__(self, model: Model, cell: Cell) -> None:
         self._model, self._column = model, cell.column
         self._comparison: Comparison = "squad" if cell.also else "exact"
 
     def right(self, rows: Rows) -> Rows:
-        """Those that the model has right."""
+        """The rows on which the model is right."""
         return [row for row, wrong in zip(rows, self._wrong(rows), strict=True) if not wrong]
 
     def of(self, ruleset: Ruleset, rows: Rows) -> list[Counted]:
-        """What each rule does to right rows."""
+        """The effect of each rule on right rows."""
         counted = [Counted([], []) for _ in ruleset.rules]
         if not ruleset.rules:
             return counted
@@ -387,15 +390,15 @@ class _Counting:
 
 
 def _differing(rules: Sequence[FoundHere], manifest: Any) -> list[str]:
-    """Rules whose held-out numbers in the manifest are others than those counted here."""
-    told = {each["rule"]: each["held_out"] for each in manifest["rules"]}
+    """Rules whose held-out numbers in the manifest differ from those counted here."""
+    manifest_counts = {each["rule"]: each["held_out"] for each in manifest["rules"]}
     return [
         f"{each.rule}: {len(each.held_out.flips)} of {len(each.held_out.changed)} here, "
-        f"{said['flips']} of {said['changed']} there"
+        f"{expected['flips']} of {expected['changed']} there"
         for each in rules
-        if (said := told.get(each.rule))
+        if (expected := manifest_counts.get(each.rule))
         and (len(each.held_out.flips), len(each.held_out.changed))
-        != (said["flips"], said["changed"])
+        != (expected["flips"], expected["changed"])
     ]
 
 
@@ -432,24 +435,24 @@ def row_of(run_: Run) -> Row:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A rule on a kind of text: what a reader judges as one, without knowing it.
+    """A rule on a kind of text; a reader judges it without knowing it.
 
     Attributes:
-        kind: of text.
+        kind: the kind of text.
         rule: canonical text.
-        found: (system, cell) of the runs that found it.
-        rewrites: originals, each with what is replaced.
+        runs: (system, cell) of the runs that gave the rule.
+        rewrites: originals with their edits.
     """
 
     kind: str
     rule: str
-    found: list[tuple[str, str]]
+    runs: list[tuple[str, str]]
     rewrites: list[Rewritten]
 
 
 def entries(systems: Sequence[str], *, draw: int = 0) -> list[Entry]:
-    """Every rule of every run of the systems on the rows of a draw with its rewrites, shuffled."""
-    found: dict[tuple[str, str], list[tuple[str, str]]] = defaultdict(list)
+    """Every rule of the systems' runs on the rows of a draw, with rewrites; shuffled."""
+    runs: dict[tuple[str, str], list[tuple[str, str]]] = defaultdict(list)
     written_by: dict[tuple[str, str], tuple[Ruleset, int]] = {}
     for system in systems:
         kind, _, file = system.partition("=")
@@ -462,20 +465,20 @@ def entries(systems: Sequence[str], *, draw: int = 0) -> list[Entry]:
             ruleset = load(path)
             for number, rule in enumerate(ruleset.rules):
                 key = kind, print_rule(rule)
-                found[key].append((path.stem if file else system, where))
+                runs[key].append((path.stem if file else system, where))
                 written_by.setdefault(key, (ruleset, number))
-    wanted = {kind for kind, _ in found}
+    wanted = {kind for kind, _ in runs}
     texts = {cell.kind: _readable(cell, draw) for cell in CELLS if cell.kind in wanted}
     drawn = [
-        Entry(kind, rule, found[kind, rule], _drawn(*written_by[kind, rule], texts[kind]))
-        for kind, rule in sorted(found)
+        Entry(kind, rule, runs[kind, rule], _drawn(*written_by[kind, rule], texts[kind]))
+        for kind, rule in sorted(runs)
     ]
     random.Random(SEED).shuffle(drawn)
     return drawn
 
 
 def _readable(cell: Cell, draw: int) -> list[list[str]]:
-    """Texts of a cell: the rows and the fresh ones, and then what the model learned from."""
+    """Texts of a cell: the rows and the fresh ones, then those that the model learned from."""
     texts = cell.texts(draw)
     near = [row[cell.column] for row, _ in [*texts.rows, *texts.fresh]]
     first = texts.learned[0]
@@ -484,8 +487,8 @@ def _readable(cell: Cell, draw: int) -> list[list[str]]:
 
 
 def _drawn(ruleset: Ruleset, number: int, texts: Sequence[list[str]]) -> list[Rewritten]:
-    """So many rewrites of a rule; those of the further texts only where there are not enough."""
-    # The whole ruleset is compiled, since its sets and options are those of the rule.
+    """Draw rewrites of a rule, from the further texts only if there are not enough."""
+    # Compile the whole ruleset, since the rule needs its sets and options.
     matcher = compile_rules([ruleset])
     drawn: list[Rewritten] = []
     for some in texts:
@@ -502,11 +505,11 @@ def window(text: str, edits: Sequence[Edit], *, around: int | None = WINDOW) -> 
 
     Args:
         text: the original.
-        edits: what is replaced, in order.
-        around: characters kept on each side; None for all.
+        edits: the edits, in order.
+        around: characters shown on each side; None for all.
 
-    Where a space comes or goes at the end of a word, the word is shown too: else nobody would
-    see it.
+    Where a space appears or disappears at the end of a word, the word is shown too, since nobody
+    would see the space alone.
 
     Example:
         >>> window("I'll come.", [Edit(1, 4, "'ll", " will")])
@@ -525,7 +528,7 @@ def window(text: str, edits: Sequence[Edit], *, around: int | None = WINDOW) -> 
 
 
 def _with_words(text: str, edit: Edit) -> Edit:
-    """The edit with the words that a space of it parts or joins."""
+    """The edit extended by the words that it splits or joins with a space."""
     start, end, old, new = edit
     if old[:1].isspace() != new[:1].isspace():
         before = re.search(r"[\w'’]*$", text[:start])
@@ -537,26 +540,26 @@ def _with_words(text: str, edit: Edit) -> Edit:
 
 
 def write_sheet(systems: Sequence[str], folder: Path, *, draw: int) -> None:
-    """Write ``sheet.tsv`` to be read, ``key.json``, and ``windows.tsv`` to be kept.
+    """Write ``sheet.tsv`` for readers, ``key.json``, and ``windows.tsv`` for the repository.
 
     Args:
-        systems: whose runs.
-        folder: where to.
-        draw: whose rows are shown.
+        systems: the systems whose runs are shown.
+        folder: where the files go.
+        draw: the draw whose rows are shown.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    sheet, kept = [], []
+    sheet, windows = [], []
     key: dict[str, Any] = {}
     item = 0
     for number, entry in enumerate(entries(systems, draw=draw), start=1):
-        key[str(number)] = {"kind": entry.kind, "rule": entry.rule, "found": entry.found}
+        key[str(number)] = {"kind": entry.kind, "rule": entry.rule, "found": entry.runs}
         for original, edits in entry.rewrites:
             item += 1
             sheet.append([item, number, window(original, edits, around=None), "", ""])
             digest = hashlib.sha256(original.encode()).hexdigest()[:16]
-            kept.append([item, number, digest, window(original, edits)])
+            windows.append([item, number, digest, window(original, edits)])
     _write_table(folder / "sheet.tsv", ["item", "entry", "rewrite", "verdict", "why"], sheet)
-    _write_table(folder / "windows.tsv", ["item", "entry", "sentence", "rewrite"], kept)
+    _write_table(folder / "windows.tsv", ["item", "entry", "sentence", "rewrite"], windows)
     (folder / "key.json").write_text(json.dumps(key, indent=1, ensure_ascii=False) + "\n", "utf-8")
     print(f"{len(key)} rules, {item} rewrites: {folder}")
 
@@ -589,12 +592,12 @@ def accepted(verdicts: Sequence[str]) -> bool:
 
 
 def merge(first: Path, second: Path, folder: Path) -> list[Row]:
-    """Agreement of two readings, accepted rules of each system, and what these flip.
+    """Report how two readings agree, which rules of each system they accept, and their flips.
 
     Args:
-        first: the sheet, filled in.
-        second: the other one.
-        folder: where sheet and key are.
+        first: the sheet, filled in by one reader.
+        second: the sheet, filled in by the other.
+        folder: holds sheet and key.
     """
     one, other = read_verdicts(first), read_verdicts(second)
     key = json.loads((folder / "key.json").read_text("utf-8"))
@@ -603,7 +606,7 @@ def merge(first: Path, second: Path, folder: Path) -> list[Row]:
         for row in csv.DictReader(file, delimiter="\t"):
             items[row["entry"]].append(int(row["item"]))
     both = {
-        entry: [accepted([given[item] for item in items[entry]]) for given in (one, other)]
+        entry: [accepted([verdicts[item] for item in items[entry]]) for verdicts in (one, other)]
         for entry in key
     }
     on_items = cohen_kappa(
@@ -626,8 +629,8 @@ def merge(first: Path, second: Path, folder: Path) -> list[Row]:
     ]
     good = {
         (system, cell, key[entry]["rule"])
-        for entry, given in both.items()
-        if all(given)
+        for entry, verdicts in both.items()
+        if all(verdicts)
         for system, cell in key[entry]["found"]
     }
     systems = sorted({system for each in key.values() for system, _ in each["found"]})
@@ -647,16 +650,18 @@ def merge(first: Path, second: Path, folder: Path) -> list[Row]:
 
 def _accepted_in(path: Path, good: set[tuple[str, str, str]]) -> Row:
     """What the accepted rules of a run flip."""
-    kept = json.loads(path.read_text("utf-8"))
-    rules = [each for each in kept["rules"] if (kept["system"], kept["cell"], each["rule"]) in good]
+    result = json.loads(path.read_text("utf-8"))
+    rules = [
+        each for each in result["rules"] if (result["system"], result["cell"], each["rule"]) in good
+    ]
     parts = {
-        part: _share(len({row for each in rules for row in each[part]["flips"]}), kept[part])
+        part: _share(len({row for each in rules for row in each[part]["flips"]}), result[part])
         for part in ("held_out", "fresh")
     }
     return Row(
-        f"{kept['cell']}, {kept['system']}, accepted rules",
+        f"{result['cell']}, {result['system']}, accepted rules",
         {
-            "rules": len(kept["rules"]),
+            "rules": len(result["rules"]),
             "accepted": len(rules),
             "held out flipped": parts["held_out"],
             "fresh flipped": parts["fresh"],
@@ -674,36 +679,40 @@ def main() -> None:
     commands = parser.add_subparsers(dest="command", required=True)
     running = commands.add_parser("run", help="discover in cells")
     running.add_argument("cells", nargs="*", choices=[*(each.name for each in CELLS), []])
-    running.add_argument("--system", default="new", help="what to call the code that runs")
+    running.add_argument("--system", default="new", help="a name for the code that runs")
     running.add_argument("--package", type=Path, default=ROOT, help="its checkout")
-    running.add_argument("--rows", type=int, help="fewer rows, to try it")
+    running.add_argument("--rows", type=int, help="fewer rows, for a trial")
     running.add_argument("--draw", type=int, default=0, help="other rows: 1, 2, …")
-    running.add_argument("--option", action="append", default=[], help="for sears discover")
-    sheet = commands.add_parser("sheet", help="what is to be read")
+    running.add_argument(
+        "--option", action="append", default=[], help="an option of sears discover"
+    )
+    sheet = commands.add_parser("sheet", help="write the sheet for readers")
     sheet.add_argument("systems", nargs="+")
-    sheet.add_argument("--draw", type=int, default=0, help="that of the runs")
+    sheet.add_argument("--draw", type=int, default=0, help="the draw of the runs")
     sheet.add_argument("--folder", type=Path, default=RUNS / "sheet")
-    merging = commands.add_parser("merge", help="two readings")
+    merging = commands.add_parser("merge", help="merge two readings")
     merging.add_argument("first", type=Path)
     merging.add_argument("second", type=Path)
     merging.add_argument("--folder", type=Path, default=RUNS / "sheet")
-    given = parser.parse_args()
-    if given.command == "run":
+    arguments = parser.parse_args()
+    if arguments.command == "run":
         rows = []
         for cell in CELLS:
-            if not given.cells or cell.name in given.cells:
+            if not arguments.cells or cell.name in arguments.cells:
                 done = run(
-                    cell, system=given.system, package=given.package.resolve(), rows=given.rows,
-                    draw=given.draw, options=given.option,
+                    cell, system=arguments.system, package=arguments.package.resolve(),
+                    rows=arguments.rows, draw=arguments.draw, options=arguments.option,
                 )  # fmt: skip
                 rows.append(row_of(done))
                 print(f"{rows[-1].name}: {rows[-1].figures}", flush=True)
-        if given.rows is None and not given.cells:
-            write_record(f"discovery-quality-{given.system}", rows)
-    elif given.command == "sheet":
-        write_sheet(given.systems, given.folder, draw=given.draw)
+        if arguments.rows is None and not arguments.cells:
+            write_record(f"discovery-quality-{arguments.system}", rows)
+    elif arguments.command == "sheet":
+        write_sheet(arguments.systems, arguments.folder, draw=arguments.draw)
     else:
-        write_record("discovery-quality-accepted", merge(given.first, given.second, given.folder))
+        write_record(
+            "discovery-quality-accepted", merge(arguments.first, arguments.second, arguments.folder)
+        )
 
 
 if __name__ == "__main__":

@@ -1,20 +1,20 @@
 """Raw text to rewritten text with the shipped rulesets, against spaCy pipe + Matcher + splice.
 
-Method: the rules that spaCy's Matcher can express (the count is printed) run over the same rows
+Method: the rules that spaCy's Matcher can express (their number is printed) run over the same rows
 both ways: film-review sentences, SQuAD questions and book sentences. Theirs: `nlp.pipe` with the
-same components, the Matcher with one pattern for each variant of a rule, the leftmost hit of each
-rule in each row, the edit spliced in. Ours: `Matcher.apply`, cold (no tag cache) with one and with
-two processes, and with all tags in the cache. Once with all rulesets together, which measures
-output as much as matching (some six rewrites a row), and theme by theme, as rulesets are used. The
-rewrites of both sides must be equal, row by row and rule by rule.
-Every text of every rewrite is made within the time on both sides. Ours makes each distinct new
-text once and knows nothing of the texts beforehand but their tags, where these are cached: the
-matcher is a fresh one. Runs with cached tags take some tenths of a second; of five, each by a fresh
-matcher, the median counts.
-Bias: loading the model, compiling the rules and a first small batch (50 of the rows) are outside
-the time on both sides. Both sides render an edit with the same function, which favours neither.
-spaCy runs in one process; its own `n_process=2` is timed too. The prefilter gains little here,
-since hundreds of rules together need words as common as `is`.
+same components, the Matcher with one pattern for each variant of a rule, and the edit spliced in
+for the leftmost hit of each rule in each row. Ours: `Matcher.apply`, cold (no tag cache) with one
+and with two processes, and with all tags in the cache. First all rulesets run together, which
+measures output as much as matching (some six rewrites a row); then theme by theme, as rulesets are
+used. The rewrites of both sides must be equal, row by row and rule by rule.
+Both sides make every text of every rewrite within the measured time. Ours makes each distinct new
+text once, with a fresh matcher, which knows nothing of the texts except their tags where these are
+cached. Runs with cached tags take some tenths of a second; the median of five counts, each by a
+fresh matcher.
+Bias: loading the model, compiling the rules and a first small batch (50 of the rows) are not timed
+on either side. Both sides render an edit with the same function, which favours neither. spaCy runs
+in one process; its own `n_process=2` is timed too. The prefilter gains little here, since hundreds
+of rules together need words as common as `is`.
 """
 
 from __future__ import annotations
@@ -36,17 +36,17 @@ from benchmarks.spacy_way import Workload
 from sears_dsl.catalogue import shipped_rulesets
 from sears_dsl.tagging.cache import CachedTagger, TagCache
 
-REPEATS = 5  # of runs that take some tenths of a second
+REPEATS = 5  # runs where one takes some tenths of a second
 
 
 def _warming() -> list[str]:
-    """Other sentences, half a million characters of them."""
+    """Other sentences, with half a million characters."""
     books = data_file("throughput/classic_books.txt").read_text("utf-8").splitlines()
     return books[-6_000:]
 
 
 def _timed(function: Callable[[], Any]) -> tuple[float, Any]:
-    gc.collect()  # what compiling and earlier runs left is not part of this one
+    gc.collect()  # garbage of compiling and of earlier runs is not part of this one
     start = time.perf_counter()
     result = function()
     return time.perf_counter() - start, result
@@ -69,9 +69,9 @@ class Timed(Workload):
     def apply_often(
         self, tagger: sears.Tagger, texts: list[str], warm: list[str]
     ) -> tuple[float, Any]:
-        """As `apply`, the median of some runs: a short one says little on a shared machine."""
+        """As `apply`, but the median of some runs: a short one says little on a shared machine."""
         runs = [self.apply(tagger, texts, warm) for _ in range(REPEATS)]
-        if any(found != runs[0][1] for _, found in runs):
+        if any(rewrites != runs[0][1] for _, rewrites in runs):
             sys.exit("endtoend: two runs gave different rewrites")
         return statistics.median(took for took, _ in runs), runs[0][1]
 
@@ -94,18 +94,18 @@ def main() -> None:
     everything.baseline.run(warm)
     theirs, expected = _timed(lambda: everything.baseline.run(texts))
     theirs_two, _ = _timed(lambda: everything.baseline.run(texts, processes=2))
-    cold, found = everything.apply(plain, texts, warm)
-    verified = found == expected
+    cold, rewrites = everything.apply(plain, texts, warm)
+    verified = rewrites == expected
     with sears.load_tagger("spacy", jobs=2) as pool:  # type: ignore[attr-defined]
-        # Enough for both processes to start and load their model.
-        cold_two, found = everything.apply(pool, texts, _warming())
-    verified = verified and found == expected
+        # Enough text for both processes to start and load their model.
+        cold_two, rewrites = everything.apply(pool, texts, _warming())
+    verified = verified and rewrites == expected
 
     with tempfile.TemporaryDirectory() as folder, TagCache(Path(folder)) as cache:
         cached = CachedTagger(plain, cache)
         cached.tag(texts)
-        hot, found = everything.apply_often(cached, texts, warm)
-        verified = verified and found == expected
+        hot, rewrites = everything.apply_often(cached, texts, warm)
+        verified = verified and rewrites == expected
         figures: dict[str, float | int | str] = {
             "rules": everything.share,
             "rewrites": len(expected),
@@ -139,17 +139,17 @@ def main() -> None:
             if not any(work.ours):
                 continue  # the Matcher can express none of its rules
             theirs, expected = _timed(partial(work.baseline.run, texts))
-            cold, found = work.apply(plain, texts, warm)
+            cold, rewrites = work.apply(plain, texts, warm)
             hot, again = work.apply_often(cached, texts, warm)
             ratios.append(theirs / hot)
             figures = {
                 "rules": work.share,
                 "rewrites": len(expected),
-                "same rewrites": "yes" if found == again == expected else "NO",
+                "same rewrites": "yes" if rewrites == again == expected else "NO",
                 "cold, one process": round(theirs / cold, 1),
                 "tags cached": round(theirs / hot, 1),
             }
-            rows.append(Row(theme, figures, reached=found == again == expected))
+            rows.append(Row(theme, figures, reached=rewrites == again == expected))
     rows.append(
         Row(
             "a theme at a time, tags cached: median",

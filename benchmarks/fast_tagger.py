@@ -1,9 +1,9 @@
 """The fast tagger's perceptron: tokens a second on one core, against spaCy's, and how right it is.
 
 In: sentences of plain books that it was not trained on, and gold ones, from the folder of data.
-Out: a record. The words are given, so that tagging alone is measured; spaCy tags the same words.
-Verified: a sample of the rows against the plain twin, which shares no code.
-Times are the processor's, best of three; the first is over words never seen before.
+Out: a record. The words are given, so that only tagging is measured; spaCy tags the same words.
+Verified: on a sample of the rows against the plain twin, which shares no code.
+Times are processor time, the best of three; the first is for words that were never seen before.
 
     python -m benchmarks.fast_tagger --rows 20000
 """
@@ -39,25 +39,25 @@ def speed(rows: int) -> list[Row]:
     lines = data_file("throughput/classic_books.txt").read_text("utf-8").splitlines()
     texts = [line for line in lines[int(len(lines) * LEFT_OUT) :] if line.strip()][:rows]
     cut = FastTokenizer()
-    found = cut.tokenize(texts)
+    cuts = cut.tokenize(texts)
     words = cut.words
     weights = load()
     expect(ENOUGH + 1)
-    first = found.row_offsets[:2]
-    Perceptron(weights).tag(first, found.words[: first[1]], words)  # compiles
+    first = cuts.row_offsets[:2]
+    Perceptron(weights).tag(first, cuts.words[: first[1]], words)  # compiles
 
     fresh = familiar = float("inf")
     for _ in range(3):
         tagger = Perceptron(weights)
         start = time.process_time()
-        fine, coarse = tagger.tag(found.row_offsets, found.words, words)
+        fine, coarse = tagger.tag(cuts.row_offsets, cuts.words, words)
         middle = time.process_time()
-        tagger.tag(found.row_offsets, found.words, words)
+        tagger.tag(cuts.row_offsets, cuts.words, words)
         fresh = min(fresh, middle - start)
         familiar = min(familiar, time.process_time() - middle)
 
-    spelled = words.texts(found.words.tolist())
-    bounds = list(pairwise(found.row_offsets.tolist()))
+    spelled = words.texts(cuts.words.tolist())
+    bounds = list(pairwise(cuts.row_offsets.tolist()))
     sample = np.random.default_rng(0).choice(len(bounds), SAMPLE, replace=False).tolist()
     plain = PlainPerceptron(weights).tag([spelled[slice(*bounds[row])] for row in sample])
     for row, (names, coarse_names) in zip(sample, plain, strict=True):
@@ -71,7 +71,7 @@ def speed(rows: int) -> list[Row]:
     tagged = sum(len(doc) for doc in nlp.pipe(docs))
     theirs = tagged / (time.process_time() - start)
 
-    tokens = len(found.words)
+    tokens = len(cuts.words)
     return [
         Row(
             f"tagging given words, {what}, one core",

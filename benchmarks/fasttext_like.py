@@ -1,10 +1,10 @@
-"""The paper's sentiment model written anew: hashed words and pairs, averaged, one softmax.
+"""The paper's sentiment model, written anew: hashed words and pairs, averaged, one softmax.
 
-In: texts and labels. Out: a model with ``predict``. As fastText's classifier in the paper's
-setting: vectors of width 50 for words and for pairs of neighbours, whose mean goes through one
-linear layer; ten passes of stochastic gradient descent, the learning rate falling to zero. Always
-holds: the same texts and seed give the same model, to the last bit. Costs some seconds to
-train on ten thousand sentences, and 30 microseconds a sentence to predict.
+In: texts and labels. Out: a model with ``predict``. As in the paper's setting of fastText's
+classifier, words and pairs of neighbours have vectors of width 50, whose mean goes through one
+linear layer; it is trained in ten passes of stochastic gradient descent, while the learning rate
+falls to zero. Always holds: the same texts and seed give the same model, to the last bit. Training
+on ten thousand sentences takes some seconds, predicting 30 microseconds a sentence.
 
 Run as a program it trains on rt.tsv and prints the accuracy on imdb.tsv.
 """
@@ -38,7 +38,7 @@ class FastTextLike:
     """A trained model.
 
     Args:
-        vectors: (rows of the table, width), of hashed words and pairs.
+        vectors: (rows of the table, width) of hashed words and pairs.
         output: (labels, width).
         labels: their names.
     """
@@ -46,7 +46,7 @@ class FastTextLike:
     def __init__(
         self, vectors: NDArray[np.float32], output: NDArray[np.float32], labels: Sequence[str]
     ) -> None:
-        # A linear model may as well add up what each word and pair says for each label.
+        # The model is linear, so what each word and pair says for each label can be added up.
         self._votes = vectors @ output.T
         self._labels = tuple(labels)
 
@@ -68,9 +68,9 @@ def train(texts: Sequence[str], labels: Sequence[str], *, seed: int = 0) -> Fast
     features, offsets = _features(texts)
     random = np.random.default_rng(seed)
     vectors = np.zeros((_ROWS, _WIDTH), np.float32)
-    # Only rows that are trained begin at random: what was never seen says nothing.
-    seen = np.unique(features)
-    vectors[seen] = random.uniform(-1 / _WIDTH, 1 / _WIDTH, (len(seen), _WIDTH))
+    # Only rows that are trained start at random: features that never occurred say nothing.
+    used = np.unique(features)
+    vectors[used] = random.uniform(-1 / _WIDTH, 1 / _WIDTH, (len(used), _WIDTH))
     output = np.zeros((len(names), _WIDTH), np.float32)
     for done in range(_PASSES):
         order = random.permutation(len(texts))
@@ -106,7 +106,7 @@ def _descend(  # noqa: PLR0917 - kernels take arguments by position
     vectors: Any, output: Any, features: Any, offsets: Any, gold: Any, order: Any,
     rate: float, fall: float,
 ) -> None:  # fmt: skip
-    """One pass of stochastic gradient descent; the rate falls by ``fall`` in its course."""
+    """One pass of stochastic gradient descent, during which the rate falls by ``fall``."""
     labels, width = output.shape
     mean = np.zeros(width, np.float32)
     gradient = np.zeros(width, np.float32)

@@ -1,11 +1,12 @@
-"""Would a careful reader accept the rules that the search finds alone, without a known one?
+"""Would a careful reader accept the rules that the search proposes when it knows no rules?
 
-Method: the model under test knows its rows by heart and says something else of any other text, so
-that each change of a row is a flip, and every rule that passes the filter is shown, whatever a real
-model thinks of it. 300 rows of a kind of text, the default settings but for ``--no-known``, so many
-rules, nothing held out, and δ = 0.2 instead of 0.1: a rule comes with the bound of the share of its
-rewrites that readers accept, so the same run says what another δ would let through. Twenty rewrites
-of each are read blind by two readers (`judging.md`); a reader accepts a rule as there.
+Method: the model under test knows its rows by heart and says something else of any other text. So
+each change of a row is a flip, and every rule that passes the filter is shown, whatever a real
+model would say. A run searches 300 rows of a kind of text with the default settings, except for
+``--no-known``, the number of rules, nothing held out, and δ = 0.2 instead of 0.1. A rule comes with
+a bound on the share of its rewrites that readers accept, so the same run shows what another δ would
+let through. Two readers read twenty rewrites of each rule blind (`judging.md`), and accept a rule
+as described there.
 
     python -m benchmarks.filter_alone run judge imdb trec    writes RUNS/alone/judge/KIND/found.sear
     python -m benchmarks.filter_alone unread judge imdb      beside it new.sear: what nobody read
@@ -14,8 +15,8 @@ of each are read blind by two readers (`judging.md`); a reader accepts a rule as
     python -m benchmarks.filter_alone                        rules accepted, by their bound
 
 Bias: many of the changes had been read before, in other texts, and count in the judge; the readers
-are language models. A rule stands once for each kind of text that it was found in; what readers
-said of it there counts for each scorer that lets it pass, since its rewrites are the same.
+are language models. A rule has a line for each kind of text that it came from. What readers said of
+it there counts for each scorer that lets it pass, since its rewrites are the same.
 """
 
 from __future__ import annotations
@@ -79,7 +80,7 @@ def _folder(scorer: str, kind: str) -> Path:
 
 
 def unread(scorer: str, kind: str) -> None:
-    """Write those of the rules that nobody read in this kind of text; those that were, count."""
+    """Write the rules that nobody read in this kind of text; count those that were read."""
     folder = _folder(scorer, kind)
     rules = sears_dsl.load(folder / "found.sear")
     read = {row["rule"]: row for row in _rows() if row["kind"] == kind}
@@ -93,7 +94,7 @@ def unread(scorer: str, kind: str) -> None:
 
 
 def _write(rows: Sequence[dict[str, str]]) -> None:
-    """The table, each scorer, kind and rule once."""
+    """Write the table, with each scorer, kind and rule once."""
     by_key = {(row["scorer"], row["kind"], row["rule"]): row for row in rows}
     with READ.open("w", encoding="utf-8", newline="") as file:
         out = csv.DictWriter(file, _COLUMNS, delimiter="\t", lineterminator="\n")
@@ -102,7 +103,7 @@ def _write(rows: Sequence[dict[str, str]]) -> None:
 
 
 def fold(scorer: str, first: Path, second: Path, folder: Path) -> None:
-    """Put two readings of a sheet in a row for each rule beside those that are there."""
+    """Add a row for each rule from two readings of a sheet."""
     verdicts = [read_verdicts(first), read_verdicts(second)]
     items: dict[str, list[int]] = defaultdict(list)
     with (folder / "windows.tsv").open(encoding="utf-8", newline="") as file:
@@ -111,10 +112,10 @@ def fold(scorer: str, first: Path, second: Path, folder: Path) -> None:
     rows = _rows()
     for entry, about in json.loads((folder / "key.json").read_text("utf-8")).items():
         kind, rule = about["kind"], about["rule"]
-        said = [[given[item] for item in items[entry]] for given in verdicts]
-        good = [some.count("1") for some in said]
+        both = [[of_reader[item] for item in items[entry]] for of_reader in verdicts]
+        good = [some.count("1") for some in both]
         bound = _bound(scorer, kind, rule)
-        numbers = (bound, len(said[0]), *good, int(all(map(accepted, said))))
+        numbers = (bound, len(both[0]), *good, int(all(map(accepted, both))))
         row = (scorer, kind, rule, *map(str, numbers))
         rows.append(dict(zip(_COLUMNS, row, strict=True)))
     _write(rows)
@@ -135,7 +136,7 @@ def _rows() -> list[dict[str, str]]:
 
 
 def measure() -> list[Row]:
-    """Of the rules in each band of the bound those that both readers accept, and of each kind."""
+    """How many rules both readers accept in each band of the bound, and of each kind."""
     results = []
     for scorer in sorted({row["scorer"] for row in _rows()}):
         rows = [row for row in _rows() if row["scorer"] == scorer]
@@ -157,7 +158,7 @@ def _figures(rows: Sequence[dict[str, str]]) -> dict[str, float | int | str]:
 
 
 def main() -> None:
-    """See above."""
+    """Run the command that the module describes."""
     match sys.argv[1:]:
         case ["run", scorer, *kinds] if kinds:
             for kind in kinds:

@@ -1,10 +1,9 @@
 """Where rules fire, compared between two ways of tagging the same sentences.
 
-In: for each way the (rule, sentence, what was rewritten) of every firing. Out: precision and recall
-of 'the rule fires here', micro over firings and macro over rules, with intervals. Always holds:
-equal inputs and seed give equal figures; intervals are 95% percentiles of a bootstrap that draws
-sentences, so all firings in a sentence come and go together, and two taggers that are compared are
-judged on the same draws.
+In: for each way the (rule, sentence, edit) of every firing. Out: precision and recall of 'the rule
+fires here', micro over firings and macro over rules, with intervals. Always holds: equal inputs and
+seed give equal figures. Intervals are 95% percentiles of a bootstrap over sentences, so that all
+firings of a sentence stay together; two taggers that are compared are judged on the same draws.
 """
 
 from __future__ import annotations
@@ -23,15 +22,15 @@ from sears_dsl.tagging.tokens import Tokens
 
 __all__ = ["Agreement", "Firing", "Interval", "Scores", "difference", "firings", "worst"]
 
-#: Rule, sentence, and what became of it: (first character, one past the last, new text), or
-#: nothing where only the firing counts.
+#: Rule, sentence, and the edit: (first character, one past the last, new text), or None where only
+#: the firing counts.
 Firing: TypeAlias = tuple[int, int, tuple[int, int, str] | None]
 Interval: TypeAlias = tuple[float, float]
 Ints: TypeAlias = NDArray[np.int64]
 
 DRAWS = 1000
 SEED = 0
-# A rule counts in macro figures from so many gold firings on.
+# The fewest gold firings with which a rule counts in macro figures.
 LEAST = 5
 
 
@@ -44,7 +43,7 @@ def firings(
         matcher: the rules.
         tokens: the sentences, tagged.
         rules: which of the rules count.
-        places: whether a firing at another place, or with another result, is another one.
+        places: whether firings that differ in place or result count as different.
     """
     done = matcher.rewrites(tokens, matcher.find(tokens))
     pairs = zip(done.rules.tolist(), done.rows.tolist(), strict=True)
@@ -86,7 +85,7 @@ class Scores:
 
 
 class Agreement:
-    """Firings with a tagger's tags against those with gold tags.
+    """Firings with a tagger's tags, compared with those with gold tags.
 
     Args:
         gold: firings with gold tags.
@@ -96,16 +95,16 @@ class Agreement:
     """
 
     def __init__(
-        self, gold: set[Firing], found: set[Firing], *, sentences: int, rules: int
+        self, gold: set[Firing], tagged: set[Firing], *, sentences: int, rules: int
     ) -> None:
         self.sentences = sentences
         self.rules = rules
-        self.both = _columns(gold & found)
-        self.noisy = _columns(found - gold)
-        self.missing = _columns(gold - found)
+        self.both = _columns(gold & tagged)
+        self.noisy = _columns(tagged - gold)
+        self.missing = _columns(gold - tagged)
 
     def part(self, rules: NDArray[np.bool_]) -> Agreement:
-        """The same of some of the rules."""
+        """The agreement on some of the rules."""
         some = object.__new__(Agreement)
         some.sentences, some.rules = self.sentences, self.rules
         some.both, some.noisy, some.missing = (
@@ -119,7 +118,7 @@ class Agreement:
         return self.both.shape[1] + self.missing.shape[1]
 
     def micro(self) -> Scores:
-        """Every firing weighs the same."""
+        """Scores in which every firing weighs the same."""
         whole = _rates(*(np.array(float(each.sum())) for each in self._of_rows()))
         return _scores(whole, self._micro_draws())
 
@@ -132,7 +131,7 @@ class Agreement:
         return np.array(drawn)
 
     def macro(self) -> tuple[Scores, int]:
-        """Every rule with at least five gold firings weighs the same; and how many these are."""
+        """Scores in which every rule with five gold firings weighs the same, and their number."""
         counts, chosen = self.of_rules(), self._often()
         draws = [
             _means(*(self._of_rules(draw)[:, chosen])) for draw in _draws(self.sentences)
@@ -170,11 +169,11 @@ class Agreement:
 
 
 def difference(first: Agreement, second: Agreement, *, weighing: str) -> tuple[float, Interval]:
-    """F1 of the second minus that of the first, over the same sentences, with its interval.
+    """F1 of the second minus F1 of the first on the same sentences, with its interval.
 
     Args:
-        first: of one tagger.
-        second: of the other one.
+        first: the agreement of one tagger.
+        second: the agreement of the other.
         weighing: ``micro`` or ``macro``.
     """
     values = [
@@ -183,9 +182,9 @@ def difference(first: Agreement, second: Agreement, *, weighing: str) -> tuple[f
     return values[1] - values[0], _interval(second.draws(weighing) - first.draws(weighing))
 
 
-def _columns(found: set[Firing]) -> Ints:
+def _columns(firings: set[Firing]) -> Ints:
     """(2, firings): rules and sentences."""
-    ordered = sorted((rule, row) for rule, row, _ in found)
+    ordered = sorted((rule, row) for rule, row, _ in firings)
     return np.array(ordered, np.int64).reshape(-1, 2).T
 
 
@@ -205,7 +204,7 @@ def _draws(sentences: int) -> Ints:
 
 
 def _rates(both: Floats, noisy: Floats, missing: Floats) -> Floats:
-    """Precision, recall, F1; 1 where there is nothing to find and nothing was found."""
+    """Precision, recall, F1; 1 where there is nothing to find and nothing was reported."""
     return np.array(
         [
             _share(both, both + noisy),
@@ -220,7 +219,7 @@ def _share(some: Floats, every: Floats) -> Floats:
 
 
 def _means(both: Floats, noisy: Floats, missing: Floats) -> Floats:
-    """Means over rules; a rule that fires nowhere in a draw takes no part in that one."""
+    """Means over rules; a rule that fires nowhere in a draw does not count in it."""
     rates = _rates(both, noisy, missing)
     there = np.array([both + noisy, both + missing, both + noisy + missing]) > 0
     return np.asarray((rates * there).sum(axis=1) / np.maximum(there.sum(axis=1), 1))

@@ -1,30 +1,30 @@
 """The paper's Table 6: does training on rewritten rows repair the sentiment model?
 
-Two sets of rules, two models, all of it from one run:
+Two sets of rules and two models, all in one run:
 
-- found: rules that `discover` finds against the fastText-like model on half of imdb.tsv by the
-  paper's filter, and those inverses of them that passed it too (a model that learns only movie →
-  film still weighs film otherwise); the other half is the report's. Nobody vets them here: what
+- found: rules that `discover` finds with the paper's filter against the fastText-like model on half
+  of imdb.tsv, and those of their inverses that passed too (a model that learns only movie → film
+  still weighs film differently). The report uses the other half. Nobody vets these rules: what
   passes the filter counts as accepted.
-- printed: the rules of the paper's Table 3, found by others against another model, on imdb.tsv
-  too; all of it is the report's, so this is no fresh split.
-- fastText-like (benchmarks/fasttext_like.py, the paper's setting) and the built-in trainer of
-  `sears fix`, each trained on rt.tsv with five seeds: as it is, with the rewrites of its rows, and,
-  as a control, with as many random copies of rows.
+- printed: the rules of the paper's Table 3, which others found against another model, also on
+  imdb.tsv. The report uses all of it, so this is no fresh split.
+- The models are the fastText-like one (benchmarks/fasttext_like.py, the paper's setting) and the
+  built-in trainer of `sears fix`. Each is trained on rt.tsv with five seeds: on the plain rows,
+  with their rewrites, and, as a control, with as many random copies of rows.
 
-Asked for, of the fastText-like model and the rules found: the error on the sensitivity set (the
-rewrites of held-out rows that the model has right) falls by at least 73%, as in the paper (12.6% →
-3.4%), and the validation error gets no worse than its interval allows. The error on the rewrites of
-the rows that the original model has right is printed beside; training again moves some of these
-rows by itself, with or without a rule, and "untouched" says how many.
+Required of the fastText-like model and the found rules: the error on the sensitivity set (the
+rewrites of held-out rows on which the model is right) falls by at least 73%, as in the paper (12.6%
+→ 3.4%), and the validation error grows no more than its interval allows. Also printed is the error
+on the rewrites of the rows on which the original model is right. Training again changes the answers
+on some of these rows, with or without a rule; "untouched" says on how many.
 
 Bias: on split 0 the share gone was 53% with the rules of the paper's filter without their inverses,
-and 76% with the two rules that the stricter default filter finds. Inverses were taken in after that
-was seen, so what is recorded is another split, on which nothing was tried before.
+and 76% with the two rules that the stricter default filter finds. The inverses were added after
+that, so the record uses another split, on which nothing was tried before.
 
     python -m benchmarks.fixing                     all of it
     python -m benchmarks.fixing --split 0           other halves of imdb.tsv
-    python -m benchmarks.fixing --rules FILE.sear   with rules that were found before
+    python -m benchmarks.fixing --rules FILE.sear   with rules from an earlier run
 """
 
 from __future__ import annotations
@@ -83,9 +83,9 @@ class FastTextTrainer:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rules", type=Path, help="a ruleset that was found on the first half")
-    parser.add_argument("--keep", type=Path, help="where to write the rules that were found")
-    parser.add_argument("--split", type=int, default=1, help="seed of the halves")
+    parser.add_argument("--rules", type=Path, help="a ruleset discovered on the first half")
+    parser.add_argument("--keep", type=Path, help="where to write the discovered rules")
+    parser.add_argument("--split", type=int, default=1, help="the seed of the halves")
     arguments = parser.parse_args()
     texts, labels = read_labelled(data_file("sentiment/rt.tsv"))
     training = Table({"text": texts, "label": labels}, "rt.tsv", "tsv")
@@ -95,17 +95,17 @@ def main() -> None:
     here, held_out = _part(whole, order[:half]), _part(whole, order[half:])
     tagger = load_tagger("spacy")
     if arguments.rules is None:
-        found = _find(here, training, tagger)
+        ruleset = _find(here, training, tagger)
         if arguments.keep is not None:
-            arguments.keep.write_text(found.format(), "utf-8")
+            arguments.keep.write_text(ruleset.format(), "utf-8")
     else:
-        found = load(arguments.rules)
-    for rule in found.rules:
+        ruleset = load(arguments.rules)
+    for rule in ruleset.rules:
         print(f"  {print_rule(rule)}", file=sys.stderr)
     trainers: list[Trainer] = [FastTextTrainer(), BuiltInTrainer(text="text", label="label")]
     rows = []
     for name, rulesets, report in (
-        ("found", [found], held_out),
+        ("found", [ruleset], held_out),
         ("printed", load_rulesets(PRINTED), whole),
     ):
         for trainer in trainers:
@@ -134,14 +134,14 @@ def _find(data: LabelledRows, training: Table, tagger: Tagger) -> Ruleset:
     """Rules against the model of the first seed, as `sears discover` finds them."""
     model = train(training.texts("text"), training.labels("label"), seed=0)
     team = Team(Recipe(scorer="pivot"), jobs=JOBS)
-    seen: set[str] = set()
+    stages: set[str] = set()
 
     def tell(stage: str, _done: int, _total: int | None) -> None:
-        if stage not in seen:
-            seen.add(stage)
+        if stage not in stages:
+            stages.add(stage)
             print(f"  {stage} …", file=sys.stderr, flush=True)
 
-    found = discover(
+    discovery = discover(
         data,
         CachedPredictor(CallablePredictor(model), batch_size=8192),
         paraphraser=team,
@@ -151,9 +151,9 @@ def _find(data: LabelledRows, training: Table, tagger: Tagger) -> Ruleset:
         on_progress=tell,
     )
     team.close()
-    selected = [each.text for each in found.rules]
+    selected = [each.text for each in discovery.rules]
     inverses = [
-        rule for rule, into, why in found.collapsed if why == "inverse" and into in selected
+        rule for rule, into, why in discovery.collapsed if why == "inverse" and into in selected
     ]
     return parse("\n".join(["option case = exact", *selected, *inverses]), path="found")
 
@@ -211,7 +211,7 @@ def _told(name: str, done: Repair, *, asked: bool) -> list[Row]:
 
 
 def _figures(measured: ErrorRow) -> dict[str, float | int | str]:
-    found: dict[str, float | int | str] = {
+    figures: dict[str, float | int | str] = {
         "original": _round(measured.original.error),
         "augmented": _round(measured.augmented.error),
         "change": _between(measured.change.interval),
@@ -219,9 +219,9 @@ def _figures(measured: ErrorRow) -> dict[str, float | int | str]:
         "share gone, 95%": _between(measured.change.fall_interval),
     }
     if measured.control is not None and measured.control_change is not None:
-        found["control"] = _round(measured.control.error)
-        found["control, share gone"] = _round(measured.control_change.fall)
-    return found
+        figures["control"] = _round(measured.control.error)
+        figures["control, share gone"] = _round(measured.control_change.fall)
+    return figures
 
 
 def _round(value: float | None) -> float:

@@ -1,15 +1,14 @@
-"""Reading and writing rows, format by format, beside pyarrow's readers and writers alone.
+"""Reading and writing rows, format by format, compared with pyarrow's readers and writers.
 
 Method: book sentences with an id, as csv, JSON lines and parquet. Ours reads every batch
-(`Dataset`) with every value as a value of Python, and writes all rows anew batch by batch, as
-`sears apply` does with records; pyarrow reads the file into a table, which has no values of
-Python, and writes the table: csv and parquet by its writers; it has none for JSON lines, so the
-rate there is against `json.dumps`. Seconds of the processor, threads off, the least of seven runs
-in turns; the rate is theirs over ours. Beside it: ours before a column of csv or parquet is asked
-for, which is the same work as pyarrow's (of JSON lines all columns are made at once); and pyarrow
-with the texts as strings of Python, which is what rules are applied to. Kernels are compiled
-beforehand, as they are in a run on as many rows; SEARS_COMPILE=never tells what is read and written
-without.
+(`Dataset`) with every value as a Python value, and writes all rows batch by batch, as `sears apply`
+does with records. pyarrow reads the file into a table, which holds no Python values, and writes the
+table with its own writers; it has none for JSON lines, so the rate there is against `json.dumps`.
+Times are processor time without threads, the least of seven runs in turns; the rate is theirs over
+ours. Also timed: ours before a column of csv or parquet is asked for, which is the same work as
+pyarrow's (JSON lines makes all columns at once), and pyarrow with the texts as Python strings,
+which rules need. Kernels are compiled beforehand, as in a run on as many rows; SEARS_COMPILE=never
+shows reading and writing without them.
 Verified: ours reads the texts that pyarrow reads, and pyarrow reads what ours writes.
 
     python -m benchmarks.formats
@@ -78,7 +77,7 @@ def _written_by_us(name: str, batches: list[dict[str, Any]]) -> bytes:
 
 
 def measured(name: str, path: Path) -> Row:
-    """Both sides in turns."""
+    """Time both sides in turns."""
     ours, alone, theirs, strings, writing, writing_theirs = ([] for _ in range(6))
     for _ in range(ROUNDS):
         taken, read = _seconds(lambda: [dict(b.columns) for b in Dataset(str(path)).batches()])
@@ -116,12 +115,12 @@ def main() -> None:
     texts = [text for text in sentences(books=2 * ROWS) if text][:ROWS]
     rows = {"id": [f"row {number}" for number in range(len(texts))], "text": texts}
     with tempfile.TemporaryDirectory() as folder:
-        found = []
+        results = []
         for name in ("csv", "jsonl", "parquet"):
             path = Path(folder, f"rows.{name}")
             write_columns(rows, path, format_named(name))
-            found.append(measured(name, path))
-    write_record("formats", found)
+            results.append(measured(name, path))
+    write_record("formats", results)
 
 
 if __name__ == "__main__":

@@ -2,16 +2,16 @@
 
 Method: JSON lines of film reviews, questions and 200,000 book sentences, and the shipped rules that
 spaCy's Matcher can express: all at once, then theme by theme. Theirs reads the file, runs
-`nlp.pipe`, the Matcher, splices the leftmost hit of each rule, and writes JSON lines.
-Ours is `apply_file` on the same file: every record has more in it (ids, edits). With two processes
-their start and the compiling of the rules in each of them counts; theirs starts outside the time.
-Verified: on every row that theirs is run on, our records are those which the Matcher finds with
-*our* tags (so matching and rendering agree exactly); and on rows where both taggers agree in all
-tokens and tags, they are those of theirs.
-Bias: theirs runs on every `EVERY`-th row, and its time is taken times that. Rows that are new to
-the process, which has seen `WARM` other sentences before, repeat words all the same, as text does.
-Where one row costs little, reading and writing count most; theirs has the lighter records. A third
-of the books' sentences were in the tagger's training, which makes no difference to its speed.
+`nlp.pipe` and the Matcher, splices the leftmost hit of each rule, and writes JSON lines. Ours is
+`apply_file` on the same file; its records hold more (ids, edits). With two processes our time
+includes starting them and compiling the rules in each; theirs does not include its start.
+Verified: on every row that theirs is run on, our records are those that the Matcher gives with
+*our* tags (so matching and rendering agree exactly); on rows where both taggers agree in all tokens
+and tags, they are theirs.
+Bias: theirs runs on every `EVERY`-th row, and its time is multiplied by that. The rows are new to
+the process, which has seen `WARM` other sentences before, but they repeat words, as text does.
+Where a row costs little, reading and writing count most; theirs writes lighter records. A third of
+the books' sentences were in the tagger's training, which does not change its speed.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ Rewritten = set[tuple[int, int, str]]
 
 
 def _texts() -> tuple[list[str], list[str]]:
-    """Rows, and other rows to warm up with; a white-space run is a token for spaCy, so none."""
+    """Rows, and rows for warming up; spaCy makes white-space runs tokens, so there are none."""
     novels = data_file("throughput/classic_books.txt").read_text("utf-8").splitlines()
-    found = sentences(books=0) + [" ".join(line.split()) for line in novels[-MOST - WARM :]]
-    found = [text for text in dict.fromkeys(found) if text]
-    return found[:-WARM], found[-WARM:]
+    texts = sentences(books=0) + [" ".join(line.split()) for line in novels[-MOST - WARM :]]
+    texts = [text for text in dict.fromkeys(texts) if text]
+    return texts[:-WARM], texts[-WARM:]
 
 
 def _write(path: Path, texts: Sequence[str]) -> Path:
@@ -62,12 +62,12 @@ def _theirs(work: Workload, source: Path, target: Path, every: int) -> tuple[flo
     gc.collect()
     start = time.perf_counter()
     rows = [json.loads(line) for line in source.read_text("utf-8").splitlines()[::every]]
-    found = work.baseline.run([row["text"] for row in rows])
+    rewrites = work.baseline.run([row["text"] for row in rows])
     with target.open("w", encoding="utf-8") as file:
-        for row, rule, text in sorted(found):
+        for row, rule, text in sorted(rewrites):
             file.write(json.dumps([rows[row]["id"], rule, text]) + "\n")
     took = (time.perf_counter() - start) * every
-    return took, {(rows[row]["id"], rule, text) for row, rule, text in found}
+    return took, {(rows[row]["id"], rule, text) for row, rule, text in rewrites}
 
 
 def _ours(work: Workload, source: Path, target: Path, *, jobs: int = 1) -> tuple[float, Rewritten]:
@@ -89,7 +89,7 @@ def _ours(work: Workload, source: Path, target: Path, *, jobs: int = 1) -> tuple
 
 
 class _Check:
-    """The sampled rows with both taggers' tags."""
+    """The sampled rows, tagged by both taggers."""
 
     def __init__(self, texts: Sequence[str], every: int, vocab: Any, docs: Sequence[Doc]) -> None:
         self.rows = range(0, len(texts), every)
@@ -112,8 +112,8 @@ class _Check:
 
     def holds(self, work: Workload, ours: Rewritten, theirs: Rewritten) -> bool:
         """Whether our rewrites are right on the rows that can be compared."""
-        found = work.baseline.rewrites(self.texts, self.docs)
-        by_matcher = {(self.rows[row], rule, text) for row, rule, text in found}
+        rewrites = work.baseline.rewrites(self.texts, self.docs)
+        by_matcher = {(self.rows[row], rule, text) for row, rule, text in rewrites}
         sampled = set(self.rows)
         mine = {rewrite for rewrite in ours if rewrite[0] in sampled}
         same = {rewrite for rewrite in mine if rewrite[0] in self.agreeing}
@@ -140,19 +140,19 @@ def main() -> None:
 
         everything = Workload(list(rulesets.values()), fast)
         _ours(everything, warming, target)
-        one, found = _ours(everything, source, target)
+        one, records = _ours(everything, source, target)
         two, again = _ours(everything, source, target, jobs=2)
         everything.baseline.run(warm[:50])
         theirs, expected = _theirs(everything, source, target, EVERY)
         docs = list(everything.baseline.nlp.pipe(texts[::EVERY]))
         check = _Check(texts, EVERY, everything.baseline.nlp.vocab, docs)
-        right = check.holds(everything, found, expected) and found == again
+        right = check.holds(everything, records, expected) and records == again
         rows.append(
             Row(
                 "all rulesets at once, one process",
                 {
                     "rules": everything.share,
-                    "records": len(found),
+                    "records": len(records),
                     "times": round(theirs / one, 1),
                     "tokens a second of ours": round(tokens / one, -3),
                     "verified": "yes" if right else "NO",
@@ -176,17 +176,17 @@ def main() -> None:
             if not any(work.ours):
                 continue  # the Matcher can express none of its rules
             _ours(work, warming, target)
-            one, found = _ours(work, source, target)
+            one, records = _ours(work, source, target)
             two, again = _ours(work, source, target, jobs=2)
             work.baseline.run(warm[:50])
             theirs, expected = _theirs(work, source, target, EVERY)
             part = _Check(texts, EVERY, work.baseline.nlp.vocab, docs)
-            right = part.holds(work, found, expected) and found == again
+            right = part.holds(work, records, expected) and records == again
             ones.append(theirs / one)
             twos.append(theirs / two)
             figures: dict[str, float | int | str] = {
                 "rules": work.share,
-                "records": len(found),
+                "records": len(records),
                 "times, one process": round(theirs / one, 1),
                 "two processes": round(theirs / two, 1),
                 "verified": "yes" if right else "NO",

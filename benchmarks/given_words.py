@@ -1,7 +1,7 @@
-"""Taggers on words that are given: what `Tagger.tag` cannot do, since it cuts texts itself.
+"""Taggers on given words, which `Tagger.tag` cannot do, since it cuts texts itself.
 
 In: sentences as words with their places. Out: a (coarse, fine) pair for each word. Always holds:
-the tagger works as in the package (same model, same components), but for the tokenizer.
+the tagger works as in the package (same model, same components), except for the tokenizer.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def _doc(nlp: Any, row: Sequence[Token], **tags: Any) -> Doc:
 
 
 def mapped_coarse(rows: Words) -> list[list[str]]:
-    """Coarse tags as spaCy's small model makes them from words and fine tags."""
+    """The coarse tags that spaCy's small model makes from words and fine tags."""
     nlp = _model()
     ruler = nlp.get_pipe("attribute_ruler")
     docs = (ruler(_doc(nlp, row, tags=[word.fine for word in row])) for row in rows)
@@ -65,15 +65,15 @@ def mapped_coarse(rows: Words) -> list[list[str]]:
 
 
 class GivenFast:
-    """The perceptron on given words, with other weights where they are given."""
+    """The perceptron on given words, with the shipped weights or with others."""
 
     def __init__(self, weights: Path | None = None) -> None:
         self.perceptron = Perceptron(load(weights))
 
     def tags(self, rows: Words) -> Pairs:
         """The (coarse, fine) tags of each word of each row."""
-        found = tag_words(self.perceptron, [[word.text for word in row] for row in rows])
-        return [list(zip(coarse, fine, strict=True)) for fine, coarse in found]
+        tagged = tag_words(self.perceptron, [[word.text for word in row] for row in rows])
+        return [list(zip(coarse, fine, strict=True)) for fine, coarse in tagged]
 
 
 def given_tagger(name: str) -> GivenTagger:

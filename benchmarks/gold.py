@@ -1,8 +1,8 @@
-"""Gold-tagged sentences from CoNLL-U files: what taggers are measured against.
+"""Gold-tagged sentences from CoNLL-U files, by which taggers are measured.
 
-In: a CoNLL-U file with Penn tags in its fifth column. Out: sentences with their text, the kind of
-text that they are from, and their words as `Token`s with gold tags. Always holds: each word stands
-in the text at its place; sentences where one does not, or has no tag, are left out and counted.
+In: a CoNLL-U file with Penn tags in its fifth column. Out: sentences with their text, its kind, and
+their words as `Token`s with gold tags. Always holds: the text has each word at its place; sentences
+with a word that is misplaced or has no tag are left out and counted.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class GoldSentence:
 
     Attributes:
         name: its id in the file.
-        text: as it was written.
+        text: the sentence as it was written.
         words: its words with coarse (UPOS) and fine (Penn) tags.
     """
 
@@ -38,25 +38,25 @@ class GoldSentence:
 
 def read_gold(path: Path) -> tuple[list[GoldSentence], int]:
     """The sentences of a file, and how many were left out."""
-    found: list[GoldSentence] = []
+    sentences: list[GoldSentence] = []
     left_out = 0
     for block in path.read_text("utf-8").split("\n\n"):
         lines = block.splitlines()
         if not lines:
             continue
-        said = dict(line[2:].split(" = ", 1) for line in lines if line.startswith("# ") and
+        fields = dict(line[2:].split(" = ", 1) for line in lines if line.startswith("# ") and
                     " = " in line)  # fmt: skip
-        words = list(_words(lines, said["text"]))
+        words = list(_words(lines, fields["text"]))
         if words and all(word is not None and word.fine != "_" for word in words):
             there = tuple(word for word in words if word is not None)
-            found.append(GoldSentence(said["sent_id"], said["text"], there))
+            sentences.append(GoldSentence(fields["sent_id"], fields["text"], there))
         else:
             left_out += 1
-    return found, left_out
+    return sentences, left_out
 
 
 def _words(lines: Sequence[str], text: str) -> Iterator[Token | None]:
-    """Syntactic words in order; None for one that the text does not have at its place."""
+    """Syntactic words in order; None for a word that the text does not have at its place."""
     position = 0
     for line in lines:
         number, _, rest = line.partition("\t")

@@ -1,16 +1,16 @@
 """How well the grammar tells English from tampered English, and how fast.
 
-Method: (1) BLiMP, the part that is there: the share of pairs in which the bad sentence surprises
-more, by paradigm, and in which the evidence against the bad one as a rewrite is the larger;
-(2) sentences of kinds of text that the grammar was not trained on (IMDB, TREC, SMS) before and
-after rules that readers rejected: the area under the ROC curve over all sentences, the share that
-reads worse, and the evidence against rules that readers accepted; sentences of these kinds with a
-reflexive or one form of an irregular verb exchanged for another: how often they read worse, and how
-often real ones have a word that is said to be wrong for sure; (3) questions that people rated;
-(4) words that no text has and other languages: how often each is said of real text; (5) words a
-second of processor time. All by the small network and by the deep one.
+Method: (1) the available part of BLiMP: by paradigm, the share of pairs in which the bad sentence
+surprises more, and the share in which the evidence against it as a rewrite is larger; (2) sentences
+of kinds of text that the grammar was not trained on (IMDB, TREC, SMS), before and after rules that
+readers rejected: the area under the ROC curve over all sentences, the share that reads worse, and
+the evidence against rules that readers accepted; sentences of these kinds in which a reflexive or a
+form of an irregular verb is exchanged: how often they read worse, and how often real sentences have
+a word that is called wrong for sure; (3) questions that people rated; (4) words that no text has,
+and other languages: how often real text is said to have them; (5) words a second of processor time.
+All of it for the small network and for the deep one.
 Bias: the part of BLiMP and the rejected rules were looked at while the edits of the training were
-chosen; nothing of them was trained on. A rejected rule writes good English in some places.
+chosen, but nothing was trained on them. A rejected rule writes good English in some places.
 
     python -m benchmarks.grammar [--pairs 400]
 """
@@ -61,7 +61,7 @@ ACCEPTED = (
 
 
 def area(bad: Sequence[float], good: Sequence[float]) -> float:
-    """The chance that a bad one has the higher number, ties half."""
+    """The chance that a bad one has the higher number; ties count half."""
     low, high = np.asarray(good), np.asarray(bad)
     both = np.concatenate([low, high])
     order = np.argsort(both, kind="stable")
@@ -77,12 +77,12 @@ def area(bad: Sequence[float], good: Sequence[float]) -> float:
 
 def paradigms() -> dict[str, list[tuple[str, str]]]:
     """Good and bad sentences of BLiMP by paradigm."""
-    found: dict[str, list[tuple[str, str]]] = {}
+    pairs: dict[str, list[tuple[str, str]]] = {}
     with gzip.open(data_file("grammar/blimp_part.jsonl.gz"), "rt", encoding="utf-8") as file:
         for line in file:
             pair = json.loads(line)
-            found.setdefault(pair["paradigm"], []).append((pair["good"], pair["bad"]))
-    return found
+            pairs.setdefault(pair["paradigm"], []).append((pair["good"], pair["bad"]))
+    return pairs
 
 
 def unseen() -> list[str]:
@@ -97,7 +97,7 @@ def unseen() -> list[str]:
 
 
 def rewrites(rule: str, texts: Sequence[str]) -> list[tuple[str, str]]:
-    """The texts that a rule changes, and what it makes of them."""
+    """The texts that a rule changes, with their rewrites."""
     records = sears_dsl.apply(list(texts), sears_dsl.parse(f"option case = exact\n{rule}\n"))
     return [(record["original"], record["rewritten"]) for record in records]
 
@@ -167,8 +167,8 @@ def rejected_rules(grammar: Grammar, texts: Sequence[str]) -> list[Row]:
 
 
 def exchanges(texts: Sequence[str]) -> dict[str, list[tuple[str, str]]]:
-    """Sentences with a reflexive, or a form of an irregular verb, and the same with another one."""
-    found: dict[str, list[tuple[str, str]]] = {"reflexive": [], "past": [], "participle": []}
+    """Sentences with a reflexive or a form of an irregular verb, and the same with another form."""
+    pairs: dict[str, list[tuple[str, str]]] = {"reflexive": [], "past": [], "participle": []}
     for text in texts:
         for match in _LOWER.finditer(text):
             word = match.group()
@@ -178,27 +178,27 @@ def exchanges(texts: Sequence[str]) -> dict[str, list[tuple[str, str]]]:
                 other = others[len(text) % len(others)] if kind == "reflexive" else _other(word)
                 if other:
                     rewrite = text[: match.start()] + other + text[match.end() :]
-                    found[kind].append((text, rewrite))
+                    pairs[kind].append((text, rewrite))
                     break
-    return found
+    return pairs
 
 
 def _other(word: str) -> str:
-    """The participle of a past form, the past form of a participle; "" where there are several."""
+    """The participle for a past form, and the reverse; "" where there are several."""
     own, wanted = ("VBD", "VBN") if form_of(word) == "past" else ("VBN", "VBD")
-    found = inflect(word, own, wanted).forms
-    return found[0] if len(found) == 1 and found[0] != word else ""
+    forms = inflect(word, own, wanted).forms
+    return forms[0] if len(forms) == 1 and forms[0] != word else ""
 
 
 def exchanged(grammar: Grammar, texts: Sequence[str], count: int) -> list[Row]:
-    """How often real sentences with one form exchanged read worse."""
+    """How often real sentences read worse after one form was exchanged."""
     rows = []
     for kind, pairs in exchanges(texts).items():
         some = pairs[:count]
         before = grammar.surprise([pair[0] for pair in some])
         after = grammar.surprise([pair[1] for pair in some])
         tagger = load_tagger("fast")
-        told, told_of_real = (
+        share, share_of_real = (
             len(mistakes(tagger.tokenize(each), tagger)) / max(1, len(pairs))
             for each in ([pair[1] for pair in pairs], [pair[0] for pair in pairs])
         )
@@ -209,8 +209,8 @@ def exchanged(grammar: Grammar, texts: Sequence[str], count: int) -> list[Row]:
                     "pairs": len(some),
                     "worse": round(float((after > before).mean()), 3),
                     "sentences": len(pairs),
-                    "wrong for sure": round(told, 3),
-                    "real ones said to be": round(told_of_real, 4),
+                    "wrong for sure": round(share, 3),
+                    "real ones said to be": round(share_of_real, 4),
                 },
             )
         )
@@ -218,25 +218,25 @@ def exchanged(grammar: Grammar, texts: Sequence[str], count: int) -> list[Row]:
 
 
 def rated(grammar: Grammar) -> list[Row]:
-    """Badly formed against well formed questions, as people rated them."""
+    """How questions that people rated badly formed and well formed are told apart."""
     with data_file("fluency/wellformedness_dev.tsv").open(encoding="utf-8") as file:
         lines = [line.rstrip("\n").rsplit("\t", 1) for line in file]
     rating = np.array([float(line[1]) for line in lines])
     surprise = grammar.surprise([line[0] for line in lines])
-    found = area(surprise[rating <= 0.2].tolist(), surprise[rating >= 0.8].tolist())
-    return [Row("questions rated badly formed against well formed", {"area": round(found, 3)})]
+    separation = area(surprise[rating <= 0.2].tolist(), surprise[rating >= 0.8].tolist())
+    return [Row("questions rated badly formed against well formed", {"area": round(separation, 3)})]
 
 
 def words_and_languages(grammar: Grammar, texts: Sequence[str]) -> list[Row]:
     """How often real text has unknown words, and looks English."""
-    found = [text.unknown for text in grammar._read(texts)]
-    strange = [word for words in found for word in words]
+    unknown = [text.unknown for text in grammar._read(texts)]
+    strange = [word for words in unknown for word in words]
     rows = [
         Row(
             "unknown words in real text",
             {
                 "texts": len(texts),
-                "with one": round(sum(map(bool, found)) / len(found), 4),
+                "with one": round(sum(map(bool, unknown)) / len(unknown), 4),
                 "some": " ".join(strange[:400:10]),
             },
         )
@@ -251,7 +251,7 @@ def words_and_languages(grammar: Grammar, texts: Sequence[str]) -> list[Row]:
 
 
 def speed(grammar: Grammar, texts: Sequence[str]) -> list[Row]:
-    """Words that are read in a second of processor time."""
+    """Words read in a second of processor time."""
     words = sum(len(text.numbers) for text in grammar._read(texts))
     rows = []
     for count in (len(texts), 1):
@@ -274,7 +274,7 @@ def speed(grammar: Grammar, texts: Sequence[str]) -> list[Row]:
 def main() -> None:
     """Measure all and print it."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--pairs", type=int, default=400, help="of each paradigm of BLiMP")
+    parser.add_argument("--pairs", type=int, default=400, help="pairs of each paradigm of BLiMP")
     options = parser.parse_args()
     expect(ENOUGH_TO_COMPILE + 1)
     texts = unseen()

@@ -1,15 +1,15 @@
 """How cost grows: `sears apply` from a thousand rows up, matching from ten rules up.
 
-Method: rows are lines of the public-domain books, repeated with a number of their own, so that no
-row is like another one, to which `apply_file` applies the rules on contractions in this process,
-file to file, with everything compiled. Rules are candidates mined from review sentences as in
-`benchmarks.mined`; they are compiled, and matched on the same 700 sentences, tagged beforehand.
-The slope is that of the line through the points in a log-log plot, from the second point on: 1 is
-growth in proportion. Each point is the least of three runs, from 100,000 on of one. Verified:
-the records of ten times the rows are at least nine times as many. Times are of the processor.
-Memory of compiling is what the process has at most while it compiles the most rules, beyond what it
-had before, which includes the rules.
-`--rows` and `--rules` name the largest size, `--plot` a file for the picture (extra `plots`).
+Method: rows are numbered lines of the public-domain books, repeated, so that no two rows are alike.
+`apply_file` applies the rules on contractions to them in this process, file to file, with
+everything compiled. Other rules are candidates mined from review sentences as in
+`benchmarks.mined`; they are compiled, and matched on the same 700 sentences, tagged beforehand. The
+slope is that of the line through the points in a log-log plot, from the second point on; 1 means
+growth in proportion. Each point is the least of three runs, from 100,000 on of one. Verified: ten
+times the rows give at least nine times the records. Times are processor time. The memory of
+compiling is the process's peak while it compiles the most rules, minus what it held before, which
+includes the rules. `--rows` and `--rules` name the largest size, `--plot` a file for the picture
+(extra `plots`).
 
     python -m benchmarks.growth --rows 1000000 --plot docs/pictures/growth.svg
 """
@@ -42,13 +42,13 @@ from sears_dsl.tagging.tagger import load_tagger
 
 FEWEST_ROWS, FEWEST_RULES = 1_000, 10
 SENTENCES = 700
-LARGE = 100_000  # from here on once
+LARGE = 100_000  # from this size on a single run
 Points = dict[int, float]
 Result = TypeVar("Result")
 
 
 def least(work: Callable[[], Result], size: int) -> tuple[float, Result]:
-    """The least seconds of some runs, and what the last one gave."""
+    """The least seconds of some runs, and the result of the last one."""
     taken = []
     for _ in range(1 if size >= LARGE else 3):
         start = time.process_time()
@@ -63,7 +63,7 @@ def sizes(fewest: int, most: int) -> list[int]:
 
 
 def by_rows(most: int) -> Points:
-    """Seconds of `apply_file` by its rows."""
+    """Seconds of `apply_file` by the number of rows."""
     lines = sentences(books=200_000)
     recipe = RulesetRecipe(tuple(load_rulesets(["contractions"])))
     points: Points = {}
@@ -86,12 +86,12 @@ def by_rows(most: int) -> Points:
 
 
 def resident() -> int:
-    """Bytes of memory that the process has now."""
+    """The memory that the process has now, in bytes."""
     return int(Path("/proc/self/statm").read_text("ascii").split()[1]) * resource.getpagesize()
 
 
 def by_rules(most: int) -> tuple[Points, Points, int]:
-    """Seconds of compiling and matching by the number of rules; bytes of compiling the most."""
+    """Seconds of compiling and matching by the number of rules; bytes for compiling the most."""
     tagger = load_tagger("fast")
     lines = [text for text in sentences(books=0) if len(text.split()) < 40]
     tokens = tagger.tag(list(islice(lines, SENTENCES)))
@@ -108,13 +108,13 @@ def by_rules(most: int) -> tuple[Points, Points, int]:
 
 
 def slope(points: Points) -> float:
-    """By which power of the size the time grows, where the start is no great part of it."""
+    """The power of the size with which time grows, where the start-up hardly counts."""
     logs = [(math.log(size), math.log(seconds)) for size, seconds in points.items()][1:]
     return linear_regression(*zip(*logs, strict=True)).slope if len(logs) > 1 else math.nan
 
 
 def plotted(lines: dict[str, Points], path: Path) -> None:
-    """The points, as a picture."""
+    """Draw the points."""
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
@@ -127,7 +127,7 @@ def plotted(lines: dict[str, Points], path: Path) -> None:
         axes.set(xlabel=named, ylabel="seconds of the processor")
         axes.legend()
         axes.grid(visible=True, alpha=0.3)
-    with rc_context({"svg.hashsalt": "growth"}):  # the same file for the same figures
+    with rc_context({"svg.hashsalt": "growth"}):  # equal figures give equal files
         figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)
 
 

@@ -4,8 +4,8 @@ In: rule files or folders, and the folder of data (the environment variable ``SE
 ``../shared/data`` beside the repository). Out: for each rule the number of rows that it changes in
 each corpus, and a seeded sample of its rewrites, each as the words around the edit:
 ``left [old → new] right``. Rules that change nothing are listed too.
-The counts are of distinct rows and at most ``--rows`` of them a corpus, drawn with the seed. Tags
-are made for the rows that a rule may touch; that is what takes the time (minutes for all corpora).
+At most ``--rows`` distinct rows of a corpus are drawn with the seed and counted. Most of the time
+(minutes for all corpora) goes into tagging the rows that a rule may touch.
 
     python -m benchmarks.judge rulesets/discourse --sample 50 --corpus imdb rt books
 """
@@ -40,7 +40,7 @@ SENTENCE_END = re.compile(r'(?<=[.?!])\s+(?=[A-Z"“])')
 
 
 def data_folder() -> Path | None:
-    """Where the corpora are, None where there are none."""
+    """The folder of the corpora, or None."""
     named = os.environ.get("SEARS_DATA")
     folder = Path(named) if named else Path(__file__).resolve().parents[2] / "shared" / "data"
     return folder if folder.is_dir() else None
@@ -54,12 +54,12 @@ def lines(path: Path, *, encoding: str = "utf-8") -> Iterator[str]:
 
 
 def after_tab(path: Path) -> Iterator[str]:
-    """The second column of label TAB text."""
+    """The second column of LABEL TAB TEXT lines."""
     return (line.split("\t", 1)[1] for line in lines(path) if "\t" in line)
 
 
 def columns(path: Path, *places: int, skip: int = 0) -> Iterator[str]:
-    """Some columns of a tab-separated file without quoting, after its first lines."""
+    """Some columns of a tab-separated file without quoting; ``skip`` lines are left out."""
     for line in islice(lines(path), skip, None):
         cells = line.split("\t")
         yield from (cells[place] for place in places if place < len(cells))
@@ -89,8 +89,8 @@ def treebank(folder: Path) -> Iterator[str]:
 def treebank_reviews(folder: Path) -> Iterator[str]:
     """Sentences of the English Web Treebank's reviews: of restaurants, shops, doctors."""
     for name in ("pos/en_ewt-ud-train.conllu", "pos/en_ewt-ud-dev.conllu"):
-        found = read_gold(folder / name)[0]
-        yield from (each.text for each in found if each.genre == "reviews")
+        sentences = read_gold(folder / name)[0]
+        yield from (each.text for each in sentences if each.genre == "reviews")
 
 
 def pairs_with_commas(path: Path) -> Iterator[str]:
@@ -101,15 +101,15 @@ def pairs_with_commas(path: Path) -> Iterator[str]:
 
 
 def suite_sentences(folder: Path) -> Iterator[str]:
-    """The sentences of CheckList's suite, its templates too."""
+    """The sentences of CheckList's suite, including those of its templates."""
     for line in lines(folder / "checklist/sentiment_suite.jsonl"):
         waiting = [json.loads(line)["data"]]
         while waiting:
-            found = waiting.pop()
-            if isinstance(found, str):
-                yield found
-            elif isinstance(found, list):
-                waiting.extend(reversed(found))
+            value = waiting.pop()
+            if isinstance(value, str):
+                yield value
+            elif isinstance(value, list):
+                waiting.extend(reversed(value))
 
 
 def duplicate_questions(folder: Path) -> Iterator[str]:
@@ -137,7 +137,7 @@ CORPORA: dict[str, Callable[[Path], Iterator[str]]] = {
     ),
     "books": lambda folder: lines(folder / "throughput/classic_books.txt"),
 }
-"""What is read by default."""
+"""The corpora that are read by default."""
 
 MORE: dict[str, Callable[[Path], Iterator[str]]] = {
     "train-q": lambda folder: squad_questions(folder / "squad/train-v1.1-part.json"),
@@ -153,21 +153,21 @@ MORE: dict[str, Callable[[Path], Iterator[str]]] = {
     "fluency-dev": lambda folder: columns(folder / "fluency/wellformedness_dev.tsv", 0),
     "checklist": suite_sentences,
 }
-"""What is read when it is named, for rules that seldom fire."""
+"""The corpora that are read on request, for rules that rarely fire."""
 
 
 @dataclass(slots=True)
 class Findings:
-    """What one rule did: rows changed per corpus, and every edit as a line to read."""
+    """What one rule did: rows changed in each corpus, and every edit as a line to read."""
 
     rows: Counter[str] = field(default_factory=Counter)
-    seen: list[tuple[str, str]] = field(default_factory=list)
+    edits: list[tuple[str, str]] = field(default_factory=list)
 
 
 def rows_of(corpus: str, folder: Path, *, limit: int, seed: int) -> list[str]:
-    """Distinct rows of a corpus with something in them, at most ``limit``, in a seeded order."""
-    found = (CORPORA | MORE)[corpus](folder)
-    rows = list(dict.fromkeys(row.strip() for row in found if row.strip()))
+    """Distinct non-empty rows of a corpus, at most ``limit``, in a seeded order."""
+    texts = (CORPORA | MORE)[corpus](folder)
+    rows = list(dict.fromkeys(row.strip() for row in texts if row.strip()))
     return rows if len(rows) <= limit else random.Random(seed).sample(rows, limit)
 
 
@@ -194,9 +194,9 @@ def judge(paths: Sequence[Path], *, corpora: Sequence[str], limit: int, seed: in
         print(f"{corpus}: {len(rows)} rows", file=sys.stderr)
         for start in range(0, len(rows), BATCH):
             for rewrite in matcher.apply(rows[start : start + BATCH]):
-                found = findings[rewrite.rule]
-                found.rows[corpus] += 1
-                found.seen.append((corpus, shown(rewrite.original, rewrite.edits)))
+                of_rule = findings[rewrite.rule]
+                of_rule.rows[corpus] += 1
+                of_rule.edits.append((corpus, shown(rewrite.original, rewrite.edits)))
     return [(ids[k], rules[k], findings[k]) for k in range(len(rules))]
 
 
@@ -205,11 +205,11 @@ Report = list[tuple[str, Rule, Findings]]
 
 def write(report: Report, *, sample: int, seed: int) -> None:
     """Print the report: a heading for each rule, its counts, its sample."""
-    for rule_id, rule, found in report:
-        total = sum(found.rows.values())
-        counts = ", ".join(f"{corpus} {count}" for corpus, count in found.rows.most_common())
+    for rule_id, rule, findings in report:
+        total = sum(findings.rows.values())
+        counts = ", ".join(f"{corpus} {count}" for corpus, count in findings.rows.most_common())
         print(f"\n## {rule_id}  {total} rows ({counts or 'none'})\n   {print_rule(rule)}")
-        chosen = random.Random(f"{seed} {rule_id}").sample(found.seen, min(sample, total))
+        chosen = random.Random(f"{seed} {rule_id}").sample(findings.edits, min(sample, total))
         for corpus, line in chosen:
             print(f"{corpus}: {line}")
 
@@ -219,7 +219,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Show what rules do to real text.")
     parser.add_argument("paths", nargs="+", type=Path, metavar="RULESET")
     parser.add_argument("--corpus", nargs="+", choices=[*CORPORA, *MORE], default=list(CORPORA))
-    parser.add_argument("--rows", type=int, default=10_000, help="most rows of a corpus")
+    parser.add_argument("--rows", type=int, default=10_000, help="most rows of each corpus")
     parser.add_argument("--sample", type=int, default=50, help="rewrites to show for a rule")
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()

@@ -1,20 +1,20 @@
 """How well the judge agrees with people, how fast it decides, and the reliability diagram.
 
 Method: the shipped judge. SWORDS: 2,000 substitutes for targets of its development part that took
-no part in the fit, those that at least half of the annotators accept against those that at most a
-tenth do. Mined rewrites: the part ``report`` of `benchmarks.judged_rewrites`, by the
-evidence alone, since these readings count in S. Pairs of sentences
-that differ in 1 to 4 words (`benchmarks.judged_pairs`) and, of STS-B, in more: by the scorer
-``meaning``, with the area of the judge beside it; and how far its S is from the share of pairs that
-people call the same, all sets together, each weighed so that half of its pairs are. The diagram
-shows, of held-out substitutes and of mined rewrites at their own rates, the share that most readers
-accept in bands of S. Speed: decisions at τ about rewrites as mined, drawn by lot, with originals
-that the judge has not read and has read (these also with what lists say of the rewrites known), one
-thread, by processor time, which other work on the machine moves less than the clock.
-Bias: of the sets "not fitted" no judgement was fitted, but QQP, SICK and MRPC were looked at while
-kinds of evidence were chosen. SICK counts once. People call all pairs of MRPC that differ in 1 to 4
-words the same, so that they have no area: how many are at τ is given, and the area of those that
-differ in 5 to 8.
+no part in the fit; those that at least half of the annotators accept against those that at most a
+tenth do. Mined rewrites: the part ``report`` of `benchmarks.judged_rewrites`, by the evidence
+alone, since these readings count in S. Pairs of sentences that differ in 1 to 4 words
+(`benchmarks.judged_pairs`), and those of STS-B that differ in more: by the scorer ``meaning``, with
+the area of the judge for comparison; and how far its S is from the share of pairs that people call
+the same, over all sets, each weighed so that half of its pairs are. The diagram shows the share
+that most readers accept in bands of S, for held-out substitutes and for mined rewrites at their own
+rates. Speed: decisions at τ about randomly drawn rewrites as mined, whose originals the judge has
+not read, or has read (then it also knows what lists say of the rewrites); one thread, in processor
+time, which other work on the machine changes less than wall-clock time.
+Bias: nothing was fitted on the sets "not fitted", but QQP, SICK and MRPC were looked at while kinds
+of evidence were chosen. SICK counts once. People call all pairs of MRPC that differ in 1 to 4 words
+the same, so these have no area: given are how many reach τ, and the area of those that differ in 5
+to 8.
 
     python -m benchmarks.judge_agreement [--pairs 300] [--picture docs/pictures/judge.svg] [--speed]
 """
@@ -73,17 +73,19 @@ def agreement(name: str, scores: Floats, good: Bools, tau: float) -> tuple[Row, 
 
 
 def bands(scores: Floats, good: Bools) -> list[tuple[float, int, int]]:
-    """Of each band of S the mean, how many rewrites there are, and how many are accepted."""
-    found = []
+    """For each band of S: its mean, how many rewrites there are, how many are accepted."""
+    points = []
     for low, high in itertools.pairwise(_BANDS):
         inside = (scores >= low) & (scores < high)
         if inside.sum() >= 10:
-            found.append((float(scores[inside].mean()), int(inside.sum()), int(good[inside].sum())))
-    return found
+            points.append(
+                (float(scores[inside].mean()), int(inside.sum()), int(good[inside].sum()))
+            )
+    return points
 
 
 def whole_sentences(judge: Judge, meaning: Scorer, pairs: int) -> list[Row]:
-    """How well pairs of sentences are ranked, and how far S is what people say."""
+    """How well pairs of sentences are ranked, and how far S is from what people say."""
     rows: list[Row] = []
     areas: list[float] = []
     scored: list[Floats] = []
@@ -150,15 +152,15 @@ def diagram(kinds: dict[str, list[tuple[float, int, int]]]) -> str:
         '<text x="20" y="194" text-anchor="middle" transform="rotate(-90 20 194)">'
         "share that most readers accept</text>"
     )
-    for number, (name, found) in enumerate(kinds.items()):
+    for number, (name, points) in enumerate(kinds.items()):
         color = ("#0b62a4", "#b3520c")[number]
-        # At the bottom right, where no point lies: rewrites that S is sure of, and nobody accepts.
+        # At the bottom right, where no point lies: readers accept most rewrites with a high S.
         beside, below = left + size - 220, top + size - 36 + 20 * number
         lines.append(
             f'<circle cx="{beside}" cy="{below}" r="4" fill="{color}"/>'
             f'<text x="{beside + 10}" y="{below + 4}">{name}</text>'
         )
-        for mean, count, accepted in found:
+        for mean, count, accepted in points:
             low, high = wilson_interval(accepted, count)
             x, y = place(mean, accepted / count)
             _, bottom = place(mean, float(low))
@@ -171,7 +173,7 @@ def diagram(kinds: dict[str, list[tuple[float, int, int]]]) -> str:
 
 
 def speed(judge: Judge, opening: str = "So") -> Row:
-    """Decisions a second of one core about mined rewrites, which begin with another word."""
+    """Decisions a second of one core about mined rewrites that begin with a new word."""
     torch.set_num_threads(1)
     mined = [each for each in read_judged_rewrites() if each.set == "base"]
     fresh = [(f"{opening} {each.original}", f"{opening} {each.rewrite}") for each in mined]
@@ -180,7 +182,7 @@ def speed(judge: Judge, opening: str = "So") -> Row:
     begin = time.process_time()
     judge.at_least(fresh, judge.tau)
     new = len(fresh) / (time.process_time() - begin)
-    # Originals stay read, rewrites do not.
+    # Originals stay known, rewrites do not.
     judge.grammar.forget()
     judge.grammar.surprise([one for one, _ in fresh])
     begin = time.process_time()
@@ -201,11 +203,11 @@ def speed(judge: Judge, opening: str = "So") -> Row:
 
 
 def main() -> None:
-    """Measure; draw; record."""
+    """Measure, draw, record."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--pairs", type=int, default=300, help="of each set of sentence pairs")
+    parser.add_argument("--pairs", type=int, default=300, help="pairs of each set of sentences")
     parser.add_argument("--picture", type=Path, default=ROOT / "docs" / "pictures" / "judge.svg")
-    parser.add_argument("--speed", action="store_true", help="measure the speed alone, three times")
+    parser.add_argument("--speed", action="store_true", help="measure only the speed, three times")
     arguments = parser.parse_args()
     judge = load_scorer("judge")
     if not isinstance(judge, Judge):
@@ -240,7 +242,7 @@ def main() -> None:
         }),
     ]  # fmt: skip
     mined = [each for each in read_judged_rewrites() if each.part == "report"]
-    # By the evidence about the place alone: readings of these very rewrites count in S.
+    # Use only the evidence about the place: readings of these very rewrites count in S.
     scores = judge.evident_chances([(each.original, each.rewrite) for each in mined])
     accepted = np.array([each.accepted for each in mined])
     for kind in ("base", "enriched"):

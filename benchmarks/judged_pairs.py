@@ -1,14 +1,14 @@
-"""Pairs with judgements: the public sets of human ones, and substitutions made for the purpose.
+"""Pairs with judgements: public sets of human ones, and substitutions made for the purpose.
 
-Human judgements: pairs that differ by 1 to 4 words (edit distance over words), as rewrites by
-rules do. A pair of STS-B counts as equivalent from grade 4 on (`Judged.equivalent`), and strictly
-from 4.5 (`Judged.strictly`); of SICK an entailment does. PAWS is cut into two halves by a hash. Of
+Human judgements: pairs that differ by 1 to 4 words (edit distance over words), like rewrites by
+rules. A pair of STS-B counts as equivalent from grade 4 on (`Judged.equivalent`), and strictly from
+4.5 (`Judged.strictly`); in SICK an entailment counts. PAWS is cut into two halves by a hash. Of
 MRPC's training part 25 pairs differ by 1 to 4 words, and people call all of them the same.
 
-Substitutions (``substitutions.tsv``): word for word, with what each does to the meaning; they are
-put into sentences of public-domain books and of Wikipedia (for fitting) and of IMDB reviews (for a
-check with other words in another kind of text). The label belongs to the substitution; nobody
-judged each sentence.
+Substitutions (``substitutions.tsv``) replace a word by a word, and say what that does to the
+meaning. They are put into sentences of public-domain books and of Wikipedia (for fitting) and of
+IMDB reviews (for a check with other words in another kind of text). The label belongs to the
+substitution; nobody judged each sentence.
 """
 
 from __future__ import annotations
@@ -49,11 +49,11 @@ class Judged:
     """A set of pairs.
 
     Attributes:
-        name: of the set.
-        terms: of its use.
+        name: the name of the set.
+        terms: its terms of use.
         pairs: (original, rewrite).
-        equivalent: for each whether it counts as equivalent.
-        strictly: likewise, where a set has grades only those that are called fully equivalent.
+        equivalent: for each pair, whether it counts as equivalent.
+        strictly: the same, but where a set has grades only for fully equivalent pairs.
     """
 
     name: str
@@ -65,16 +65,16 @@ class Judged:
     @property
     def digest(self) -> str:
         """SHA-256 of the pairs and strict labels."""
-        found = hashlib.sha256()
+        digest = hashlib.sha256()
         for pair, label in zip(self.pairs, self.strictly.tolist(), strict=True):
-            found.update(repr((*pair, label)).encode())
-        return found.hexdigest()
+            digest.update(repr((*pair, label)).encode())
+        return digest.hexdigest()
 
 
 def load_set(name: str, *, pairs: int) -> Judged:
-    """A set by name, a seeded sample of so many pairs.
+    """A set by name, as a seeded sample of ``pairs`` pairs.
 
-    With `FURTHER` or `SOMEWHAT` behind the name: of its pairs that differ by more words.
+    The name may end in `FURTHER` or `SOMEWHAT`, for pairs that differ by more words.
     """
     if name == MADE:
         rows = [
@@ -92,11 +92,11 @@ def load_set(name: str, *, pairs: int) -> Judged:
 
 
 def substitutions(use: str, texts: list[str]) -> list[tuple[str, str, str, str]]:
-    """(meaning, substitution, sentence, rewrite), for some sentences of each substitution."""
+    """(meaning, substitution, sentence, rewrite) for some sentences of each substitution."""
     texts = [text.replace("\u2019", "'") for text in texts if 4 <= len(text.split()) <= 25]
     random.Random(_SEED).shuffle(texts)
     texts = texts[:60_000]
-    found: list[tuple[str, str, str, str]] = []
+    rows: list[tuple[str, str, str, str]] = []
     with (ROOT / "benchmarks" / "substitutions.tsv").open(encoding="utf-8") as file_:
         for row in csv.DictReader(file_, delimiter="\t"):
             if row["use"] != use:
@@ -104,11 +104,11 @@ def substitutions(use: str, texts: list[str]) -> list[tuple[str, str, str, str]]
             old, new = row["old"], row["new"]
             pattern = re.compile(rf"(?<![\w']){re.escape(old)}(?![\w'])")
             fitting = (text for text in texts if pattern.search(text))
-            found.extend(
+            rows.extend(
                 (row["meaning"], f"{old} → {new}", text, pattern.sub(new, text, count=1))
                 for text, _ in zip(fitting, range(_PER_SUBSTITUTION), strict=False)
             )
-    return found
+    return rows
 
 
 def reviews() -> list[str]:
@@ -118,7 +118,7 @@ def reviews() -> list[str]:
 
 
 def word_edits(one: str, other: str, *, most: int) -> int:
-    """Edit distance over words and punctuation, ignoring case; ``most`` + 1 where it is more."""
+    """Edit distance over words and punctuation, ignoring case; at most ``most`` + 1."""
     left, right = (re.findall(r"\w+|[^\w\s]", text.lower()) for text in (one, other))
     if abs(len(left) - len(right)) > most:
         return most + 1
@@ -171,7 +171,7 @@ def _paws(half: int) -> Iterator[Row]:
 
 
 _Reader = Callable[[], Iterator[Row]]
-# Name → terms, how it is read, the grade that counts as equivalent, and strictly.
+# Name → terms, reader, the grade that counts as equivalent, and as strictly equivalent.
 _SETS: dict[str, tuple[str, _Reader, float, float]] = {
     "STS-B train": ("CC BY-SA", lambda: _sts("train"), 4, 4.5),
     "PAWS half 0": ("free, credit Google", lambda: _paws(0), 1, 1),
@@ -202,14 +202,14 @@ _SETS: dict[str, tuple[str, _Reader, float, float]] = {
         1,
     ),
 }
-#: Behind the name of a set: its pairs that differ by more than 4 words, and by 5 to 8.
+#: Endings of the name of a set: its pairs that differ by more than 4 words, and by 5 to 8.
 FURTHER, SOMEWHAT = ", further", ", 5 to 8 words"
-# Behind a name → by how many words pairs differ, and how far is counted: one more is any more.
+# Ending → by how many words pairs differ, and how far is counted; one more means any more.
 _EDITS = {"": (range(1, 5), 4), FURTHER: (range(5, 6), 4), SOMEWHAT: (range(5, 9), 8)}
 #: The set that was made for the purpose.
 MADE = "substitutions"
 #: The sets that the shipped numbers are fitted on.
 FITTED = ("STS-B train", "PAWS half 0", MADE)
-#: The sets that show how good they are. STS-B dev and PAWS half 1 are of a kind with fitted ones;
-#: QQP and SICK were seen by no fit, as MRPC.
+#: The sets that show how good they are. STS-B dev and PAWS half 1 come from the same collections as
+#: fitted sets; nothing was fitted on QQP, SICK or MRPC.
 REPORTED = ("STS-B dev", "PAWS half 1", "QQP", "SICK trial", "SICK train")

@@ -1,16 +1,16 @@
 """Rewrites of mined rules that were read one by one, and whether a careful reader accepts them.
 
 In: `judged_rewrites.tsv`, and the texts that it names but does not hold. Out: `JudgedRewrite`s. A
-row of the file is an original and its rewrite, the change of words, the kind of text, the verdict
-(1: grammatical, natural and of the same meaning in this place), for rejected ones what is wrong
-first (grammar, meaning, nonword, style), the part (``fit`` or ``report``, by a hash of the change,
-so that no change is in both) and the set: ``base`` are changes as the search proposes them, drawn
-by lot; ``enriched`` were written by hand so that half are good; ``hard`` are those that an early
-judge found nearly good or better. The file `READ` has changes that translations propose, and some
-that shipped rules make, two to eighty rewrites of each: ``kept`` those that a first look at their
-words kept, ``left`` a sample of the others. Sentences that may not be passed on are named by their
-SHA-256 (``sha256:…``), their rewrite by what is replaced (``start:end:new``); they are found again
-in the public data, and left out where it is absent.
+row of the file has an original and its rewrite, the change of words, the kind of text, the verdict
+(1: grammatical, natural and with the same meaning in this place), the first fault of rejected ones
+(grammar, meaning, nonword, style), the part (``fit`` or ``report``, by a hash of the change, so
+that no change is in both) and the set. ``base`` holds a random draw of changes that the search
+proposes; ``enriched`` was written by hand so that half are good; ``hard`` holds those that an early
+judge rated nearly good or better. The file `READ` has changes that translations propose, and some
+that shipped rules make, with two to eighty rewrites each: ``kept`` are those that a first look at
+their words kept, ``left`` is a sample of the others. Sentences that may not be passed on are named
+by their SHA-256 (``sha256:…``), and their rewrites by the edit (``start:end:new``); their texts are
+looked up in the public data, and left out where it is absent.
 
 Bias: one reading each, by the makers of the project, and of `READ` by language models; both saw
 which words were changed.
@@ -33,7 +33,7 @@ __all__ = ["FILE", "READ", "JudgedRewrite", "read_judged_rewrites"]
 
 FILE = Path(__file__).with_name("judged_rewrites.tsv")
 READ = Path(__file__).with_name("read_changes.tsv")
-"""Changes as translation models propose them, some rewrites of each, read by language models."""
+"""Changes proposed by translation models, with some rewrites each, read by language models."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class JudgedRewrite:
 
 
 def read_judged_rewrites(path: Path = FILE) -> list[JudgedRewrite]:
-    """The rewrites whose texts are there, in the order of the file."""
+    """The rewrites whose texts are available, in file order."""
     with path.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
     kinds = {row["kind"] for row in rows if row["original"].startswith("sha256:")}
@@ -87,7 +87,7 @@ def _texts(kind: str) -> Iterator[str]:
 
 
 def _of_lines(*cells: Callable[[str], str]) -> Callable[[str], Iterator[str]]:
-    """Texts that stand in lines."""
+    """Texts of a file of lines."""
     return lambda content: (cell(line) for line in content.split("\n") if line for cell in cells)
 
 

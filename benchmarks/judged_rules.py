@@ -1,11 +1,11 @@
-"""Would the judge let pass the rules that people accepted, and refuse those that they rejected?
+"""Does the judge accept the rules that people accepted, and refuse those that they rejected?
 
 Method: each rule of `judged_rules.tsv` is applied to sentences of reviews and to questions, and a
-seeded sample of its rewrites gets S. Shown beside the verdict of people: how many have S of at
-least the judge's τ, with the 95% interval (Wilson), and their mean S. A rule that changes fewer
-than `FEWEST` of these texts is left out.
-Bias: people accepted the paper's rules for their own texts and models, `is -> was` and `this ->
-that` among them, which change what is said; a judge that refuses them is not wrong.
+seeded sample of its rewrites gets S. The table shows people's verdict, the share whose S reaches
+the judge's τ, with its 95% interval (Wilson), and their mean S. A rule that changes fewer than
+`FEWEST` of these texts is left out.
+Bias: people accepted the paper's rules for their own texts and models. Some of these, such as
+`is -> was` and `this -> that`, change what is said; a judge that refuses them is not wrong.
 
     python -m benchmarks.judged_rules [--sample 50]
 """
@@ -37,7 +37,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--sample", type=int, default=50, help="rewrites of each rule")
     parser.add_argument("--scorer", default="judge")
-    given = parser.parse_args()
+    arguments = parser.parse_args()
     reviews = read_sentences(fetch(ROOT / ".cache"))[:4000]
     questions = [each.question for each in read_squad(data_file("squad/dev-v1.1.json"))][:4000]
     with FILE.open(encoding="utf-8", newline="") as file:
@@ -46,11 +46,11 @@ def main() -> None:
     matcher = compile_rules([parse("option case = exact\n" + each["rule"]) for each in judged])
     rewrites = list(matcher.apply([*reviews, *questions]))
     random.Random(SEED).shuffle(rewrites)
-    scorer = load_scorer(given.scorer)
+    scorer = load_scorer(arguments.scorer)
     rows, shares, accepted = [], [], []
     for number, each in enumerate(judged):
         pairs = [(one.original, one.text) for one in rewrites if one.rule == number]
-        pairs = pairs[: given.sample]
+        pairs = pairs[: arguments.sample]
         if len(pairs) < FEWEST:
             continue
         scores = scorer.scores(pairs)

@@ -1,12 +1,13 @@
-"""What a language model adds to the judge, and to the grammar, and what it costs.
+"""What a language model adds to the judge and to the grammar, and what it costs.
 
-Method: (1) BLiMP, the part that is there: the share of pairs of which the model finds the bad
-sentence the less likely; (2) sentences of kinds of text that the grammar was not trained on (IMDB,
-TREC, SMS) before and after rules that readers rejected: the share that is less likely afterwards,
-beside the share that reads worse by the deep network of the grammar; (3) the scorers ``judge`` and
-``judge-lm`` on the same judgements that took no part in their fit: substitutes of SWORDS, and mined
-rewrites by the evidence about the place alone; (4) decisions a second of one core about rewrites as
-mined, with originals that are new, at τ and from S = .1 on, as the filter of discovery asks.
+Method: (1) the available part of BLiMP: the share of pairs in which the model finds the bad
+sentence less likely; (2) sentences of kinds of text that the grammar was not trained on (IMDB,
+TREC, SMS), before and after rules that readers rejected: the share that is less likely afterwards,
+compared with the share that reads worse to the deep network of the grammar; (3) the scorers
+``judge`` and ``judge-lm`` on the same judgements that took no part in their fit: substitutes of
+SWORDS, and mined rewrites by the evidence about the place alone; (4) decisions a second of one core
+about rewrites as mined, with new originals, at τ and from S = .1 on, as the filter of discovery
+asks.
 Bias: the part of BLiMP and the rejected rules were looked at while the networks of the grammar were
 made; the model's columns were chosen on the SWORDS and mined rewrites that are measured here.
 
@@ -45,7 +46,7 @@ def less_likely(model: LikelihoodModel, pairs: list[tuple[str, str]]) -> float:
 
 
 def minimal_pairs(model: LikelihoodModel, count: int) -> list[Row]:
-    """How often the bad sentence of a minimal pair is the less likely one."""
+    """How often the bad sentence of a minimal pair is less likely."""
     rows = [
         Row(name, {"less likely": round(less_likely(model, pairs[:count]), 3)})
         for name, pairs in paradigms().items()
@@ -71,7 +72,7 @@ def rejected_rules(model: LikelihoodModel) -> Row:
 
 
 def speed(judge: Judge, least: float, opening: str) -> float:
-    """Decisions a second of one core about mined rewrites, which begin with another word."""
+    """Decisions a second of one core about mined rewrites that begin with a new word."""
     mined = [each for each in read_judged_rewrites() if each.set == "base"]
     fresh = [(f"{opening} {each.original}", f"{opening} {each.rewrite}") for each in mined]
     begin = time.process_time()
@@ -82,7 +83,7 @@ def speed(judge: Judge, least: float, opening: str) -> float:
 def main() -> None:
     """Measure and record."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--pairs", type=int, default=100, help="of each paradigm of BLiMP")
+    parser.add_argument("--pairs", type=int, default=100, help="pairs of each paradigm of BLiMP")
     arguments = parser.parse_args()
     torch.set_num_threads(1)
     judges = [cast("Judge", load_scorer(name)) for name in ("judge", "judge-lm")]

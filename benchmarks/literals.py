@@ -1,10 +1,9 @@
-"""Rules of plain words on fresh plain text, beside spaCy's tokenizer, PhraseMatcher and splicing.
+"""Rules of plain words on fresh plain text, against spaCy's tokenizer, PhraseMatcher and splicing.
 
 In: some 3,600 British and American spellings with their counterparts, and 31 MB of English, a
-sentence a line. Both sides rewrite the first occurrence of each word in each row, in the casing
-that it had. Theirs runs on every sixteenth block of the text, since it takes minutes on all of it;
-what both sides wrote is compared there. Compiling is timed apart. Words are counted by their
-spaces.
+sentence a line. Both sides rewrite the first occurrence of each word in each row, and keep its
+casing. Theirs needs minutes for all of the text, so it runs on every sixteenth block; there the
+results are compared. Compiling is timed separately. Words are counted by their spaces.
 
     python -m benchmarks.literals
 """
@@ -23,12 +22,12 @@ from sears_dsl.language.rule import Element, Literal, Rule, Text
 from sears_dsl.language.ruleset import Ruleset
 
 BLOCK = 10_000  # rows
-SHARE = 16  # one block in so many is done by spaCy too
+SHARE = 16  # spaCy also does one block in so many
 Done = set[tuple[int, str, str]]
 
 
 def spellings() -> dict[str, str]:
-    """Each spelling → the other one, lower-case single words."""
+    """Each spelling → its counterpart; lower-case single words."""
     pairs: dict[str, str] = {}
     for name in ("lists/british_spellings.json", "lists/american_spellings.json"):
         pairs |= json.loads(data_file(name).read_text("utf-8"))
@@ -39,11 +38,11 @@ def by_spacy(nlp: Any, matcher: Any, words: dict[str, str], texts: Sequence[str]
     """Tokenize, look up, splice: row, word, new text."""
     done: Done = set()
     for row, doc in enumerate(nlp.pipe(texts)):
-        seen = set()
+        words_of_row = set()
         for _, start, _ in sorted(matcher(doc), key=lambda hit: hit[1]):
             token = doc[start]
-            if token.lower_ not in seen:
-                seen.add(token.lower_)
+            if token.lower_ not in words_of_row:
+                words_of_row.add(token.lower_)
                 new = _cased(words[token.lower_], token.text)
                 text = texts[row]
                 end = token.idx + len(token.text)

@@ -1,14 +1,14 @@
-"""How fast rules are matched, beside spaCy's Matcher with the same rules on the same documents.
+"""How fast rules are matched, against spaCy's Matcher with the same rules on the same documents.
 
 In: sentences of the folder of data, tagged by spaCy. Rules are n-grams of one to four tokens, drawn
 from these sentences with a seed. Sparse ones are as discovery mines them: each element is the text,
 the coarse or the fine tag. Of dense ones (`NOUN`, `DET NOUN`) two thirds are tags alone, coarse or
-fine, and the others have one word among them. Out: tokens per second and the ratios, of fresh
-batches (each sentence once, by rules that saw no other token) and of repeated ones, where types,
-classes and what these begin are known. Compiling is timed apart. Before anything is timed, what was
-found is compared: with spaCy's hits, reduced to the first of each rule and document, and with the
-naive reference on a sample. Both are timed in turns, and the least of each counts: with one thread
-the time of the processor, with two that of the clock. spaCy's Matcher has no threads.
+fine, and the others contain one word. Out: tokens per second and the ratios, for fresh batches
+(each sentence once, by rules that saw no other token) and for repeated ones, where types, classes
+and their beginnings are known. Compiling is timed separately. Before anything is timed, the results
+are compared: with spaCy's hits, reduced to the first of each rule and document, and with the naive
+reference on a sample. Both sides are timed in turns, and the least of each counts: processor time
+with one thread, wall-clock time with two. spaCy's Matcher has no threads.
 
     python -m benchmarks.matching
     python -m benchmarks.matching --against-spacy   # without the rows on many rules
@@ -35,14 +35,14 @@ from sears_dsl.tagging.tagger import load_tagger
 from sears_dsl.tagging.tokens import Token, Tokens
 
 SENTENCES = 5_000
-REPEATED = 20  # the batch is so many times the sentences, so that a run takes long enough
-TURNS = 3  # of both sides
-MINED = 234_706  # as many rules as in the notebook of the paper's authors
+REPEATED = 20  # how often the sentences repeat in a batch, so that a run takes long enough
+TURNS = 3  # runs of each side
+MINED = 234_706  # the number of rules in the notebook of the paper's authors
 COMPILED = 250_000
 OPTIONS = Options(case="exact")
 CONSEQUENT = (Text("x"),)
 COUNTS = (10, 100, 1_000)
-# What is asked for and hoped for; that of fresh text goes for sparse rules and for dense ones.
+# What is required and hoped for; on fresh text this applies to sparse and dense rules.
 FRESH = {10: (60, 150), 100: (150, 500), 1_000: (400, 2_000)}
 REPEATED_TEXT = {10: (50, 150), 100: (150, 500), 1_000: (500, 2_000)}
 A_MATCH = 120  # nanoseconds
@@ -62,14 +62,14 @@ def seconds(
 
 
 def seconds_fresh(rules: Sequence[Rule], tokens: Tokens, *, jobs: int, repeats: int = 3) -> float:
-    """The best of some runs, each by rules that have not seen a token yet."""
+    """The best of some runs, each by rules that have not seen a token."""
     programs = [compiled(rules) for _ in range(repeats)]
     clock = clock_of(jobs)
     return min(seconds(partial(search, each, tokens, jobs=jobs), 1, clock) for each in programs)
 
 
 def clock_of(jobs: int) -> Callable[[], float]:
-    """Time of the processor, unless threads are to share the work."""
+    """Processor time, or wall-clock time if threads share the work."""
     return time.process_time if jobs == 1 else time.perf_counter
 
 
@@ -82,7 +82,7 @@ def tagged_sentences() -> Tokens:
 
 
 class Miner:
-    """Draws rules from tagged sentences; equal elements are one object, as when they are mined."""
+    """Draws rules from tagged sentences; equal elements are one object, as in mined rules."""
 
     def __init__(self, rows: Sequence[Sequence[Token]], seed: int = 0) -> None:
         self.rows = rows
@@ -99,14 +99,14 @@ class Miner:
         return self.elements[key]
 
     def rules(self, count: int, *, longest: int = 4) -> list[Rule]:
-        """So many rules with distinct antecedents."""
+        """``count`` rules with distinct antecedents."""
         antecedents: dict[tuple[Element, ...], None] = {}
         while len(antecedents) < count:
             antecedents[tuple(map(self.element, self.ngram(longest)))] = None
         return [Rule(antecedent, CONSEQUENT) for antecedent in antecedents]
 
     def dense_rules(self, count: int) -> list[Rule]:
-        """The same, two thirds of tags alone and the others with one word."""
+        """As `rules`, but two thirds with tags alone, and the others with one word."""
         antecedents: dict[tuple[Element, ...], None] = {}
         while len(antecedents) < count:
             ngram = self.ngram(4)
@@ -120,7 +120,7 @@ class Miner:
         return [Rule(antecedent, CONSEQUENT) for antecedent in antecedents]
 
     def ngram(self, longest: int) -> Sequence[Token]:
-        """One to so many tokens of a sentence."""
+        """One to ``longest`` tokens of a sentence."""
         row = self.draw.choice(self.rows)
         length = self.draw.randint(1, min(longest, len(row)))
         begin = self.draw.randrange(len(row) - length + 1)
@@ -173,17 +173,17 @@ def first_by_spacy(matcher: Any, docs: Sequence[Any]) -> First:
 
 
 def first_by_us(program: Program, tokens: Tokens, rows: int) -> First:
-    found = search(program, tokens.select(range(rows)))
-    return {(row, rule): (start, end) for rule, row, start, end in found.tuples()}
+    hits = search(program, tokens.select(range(rows)))
+    return {(row, rule): (start, end) for rule, row, start, end in hits.tuples()}
 
 
 def check_reference(rules: Sequence[Rule], tokens: Tokens, seed: int = 0) -> int:
-    """Compare with the naive reference on some rules and rows; the number of instances."""
+    """Compare with the naive reference on some rules and rows; returns the number of instances."""
     draw = random.Random(seed)
     chosen = draw.sample(range(len(rules)), min(200, len(rules)))
     rows = draw.sample(range(len(tokens)), 50)
-    found = search(compiled([rules[k] for k in chosen]), tokens.select(rows))
-    ours = {(row, rule): (start, end) for rule, row, start, end in found.tuples()}
+    hits = search(compiled([rules[k] for k in chosen]), tokens.select(rows))
+    ours = {(row, rule): (start, end) for rule, row, start, end in hits.tuples()}
     scope = Ruleset((), options=OPTIONS)
     naive: First = {}
     for place, row in enumerate(rows):
@@ -197,7 +197,7 @@ def check_reference(rules: Sequence[Rule], tokens: Tokens, seed: int = 0) -> int
 
 
 def against_spacy(name: str, rules: Sequence[Rule], miner: Miner, tokens: Tokens) -> list[Row]:
-    """The same rules on the same documents by both: a fresh batch, and a repeated one."""
+    """Match the same rules on the same documents by both, in a fresh and in a repeated batch."""
     count = len(rules)
     batch = tokens.select(list(range(len(tokens))) * REPEATED)
     program = compiled(rules)
@@ -210,7 +210,7 @@ def against_spacy(name: str, rules: Sequence[Rule], miner: Miner, tokens: Tokens
     matches = len(search(program, tokens))
     words = sum(map(len, docs))
     spacy, fresh, again = 0.0, [0.0, 0.0], [0.0, 0.0]
-    for _ in range(TURNS):  # in turns, since the speed of the machine moves
+    for _ in range(TURNS):  # in turns, since the machine changes its speed
         took = seconds(lambda: [matcher(doc) for doc in docs], 1, time.process_time)
         spacy = max(spacy, words / took)
         for at, jobs in enumerate((1, 2)):
@@ -259,7 +259,7 @@ def _ratios(
 
 
 def a_match(miner: Miner, tokens: Tokens) -> Row:
-    """Time per match with a thousand rules, those of discovery, where types are known."""
+    """Time for each match with a thousand rules as in discovery, where types are known."""
     program = compiled(miner.rules(1_000))
     matches = len(search(program, tokens))
     took = seconds(lambda: search(program, tokens), 7, time.process_time) / matches
@@ -272,7 +272,7 @@ def a_match(miner: Miner, tokens: Tokens) -> Row:
 
 
 def many_rules(miner: Miner, tokens: Tokens) -> Row:
-    """Time per match found, from 1,000 to 100,000 rules on the same sentences."""
+    """Time for each match, with 1,000 to 100,000 rules on the same sentences."""
     per_match = {}
     for count in (1_000, 10_000, 100_000):
         program = compiled(miner.rules(count))
@@ -293,7 +293,7 @@ def many_rules(miner: Miner, tokens: Tokens) -> Row:
 
 
 def mined_rules(miner: Miner, tokens: Tokens) -> Row:
-    """As many rules as the authors' notebook has candidates, on 772 sentences."""
+    """Match as many rules as the authors' notebook has candidates, on 772 sentences."""
     antecedents = miner.rules(6_000)
     rules = [
         Rule(antecedents[k % len(antecedents)].antecedent, (Text(f"x{k}"),)) for k in range(MINED)
@@ -318,7 +318,7 @@ def mined_rules(miner: Miner, tokens: Tokens) -> Row:
 
 
 def compiling(miner: Miner) -> Row:
-    """Rule objects with distinct antecedents to arrays, without the parser."""
+    """Turn rule objects with distinct antecedents into arrays, without the parser."""
     rules = miner.rules(COMPILED, longest=6)
     took = seconds(lambda: compiled(rules))
     return Row(
@@ -334,7 +334,7 @@ def main() -> None:
     """Run all rows and write the record."""
     tokens = tagged_sentences()
     miner = Miner([tokens.row(row) for row in range(len(tokens))])
-    gc.freeze()  # so that neither side pays for the objects that are there
+    gc.freeze()  # so that neither side pays for existing objects
     rows = []
     for count in COUNTS:
         rows += against_spacy("sparse", miner.rules(count), miner, tokens)

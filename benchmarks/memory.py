@@ -1,15 +1,15 @@
 """Peak memory of `sears apply` on a large file: it must not grow with the file.
 
-Method: csv files of rising size are made from the public-domain books (rows repeated, ids new),
+Method: csv files of growing size are made from the public-domain books (rows repeated, ids new).
 `sears apply` runs on each, with one job and with two, in a process of its own, and the operating
-system tells the peak of that process, or of the larger one of two. The rows of the output are
-counted against an independent count of the word in the input.
-Bias: one rule of literals, so that the time goes into reading and writing; other rules add the
-compiled kernels, the tagger and its words (some 250 MiB a process with `fast`) but nothing that
-grows with the file. Ids are compared; these count on from row to row and take no memory, others
-take 12 bytes a row in the first process (some 128 MiB of a gibibyte of such rows). Where nothing
+system reports the peak of that process, or of the larger one of two. The rows of the output are
+counted, and compared with an independent count of the word in the input.
+Bias: there is one rule of literals, so the time goes into reading and writing. Other rules add the
+compiled kernels, the tagger and its words (some 250 MiB a process with `fast`), but nothing that
+grows with the file. Ids are compared; these count up from row to row and take no memory, others
+take 12 bytes a row in the first process (some 128 MiB for a gibibyte of such rows). Where nothing
 was ever compiled, the process that compiles is the largest.
-`--gigabyte` runs the size that the budget speaks of; it takes minutes.
+`--gigabyte` runs the size for which the budget is set; it takes minutes.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ sys.exit(code)
 
 
 def _make(path: Path, lines: list[str], size: int) -> int:
-    """Write the file; how many of its rows hold the word, by looking at white-space chunks."""
+    """Write the file; returns how many rows hold the word, counted by white-space chunks."""
     hits = row = 0
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
@@ -57,7 +57,7 @@ def main() -> None:
         line.strip()
         for line in data_file("throughput/classic_books.txt").read_text("utf-8").splitlines()
     ]
-    # The independent count knows words between spaces only, so other spellings are left out.
+    # The independent count knows only words between spaces, so other spellings are left out.
     lines = [line for line in lines if word not in line.lower() or word in line.lower().split()]
     rows = []
     with tempfile.TemporaryDirectory() as name:
@@ -76,14 +76,14 @@ def main() -> None:
                     cwd=folder, capture_output=True, text=True, check=True,
                 )  # fmt: skip
                 with target.open(encoding="utf-8", newline="") as file:
-                    found = sum(1 for _ in csv.reader(file)) - 1
-                if found != expected:
-                    sys.exit(f"{found:,} rows written, {expected:,} expected")
+                    written = sum(1 for _ in csv.reader(file)) - 1
+                if written != expected:
+                    sys.exit(f"{written:,} rows written, {expected:,} expected")
                 peak = int(done.stdout.split()[-1]) / 1024
                 rows.append(
                     Row(
                         name=f"{megabytes} MiB csv, {jobs} job{'s' if jobs > 1 else ''}",
-                        figures={"peak MiB": round(peak), "rewrites verified": found},
+                        figures={"peak MiB": round(peak), "rewrites verified": written},
                         at_least="512 MiB",
                         aim="300 MiB",
                         reached=peak <= 512,

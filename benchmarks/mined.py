@@ -1,24 +1,22 @@
-"""Applying mined candidates: all rules to all rows at once, beside the way of the paper's authors.
+"""Applying mined candidates: all rules to all rows at once, against the way of the paper's authors.
 
-Method: candidates as discovery mines them, from n-grams of one to four tokens of review sentences:
-one token is replaced by a word, every token stands as its text, its coarse or its fine tag, and
-what is not replaced is copied by its tag or written. N-grams with a token that the tokenizer splits
-when it stands alone (`'ve`) are left out, since as a word of a rule it means its parts. Ours:
+Method: candidates as discovery mines them, from n-grams of one to four tokens of review sentences.
+A word replaces one token; every token is given as its text, its coarse or its fine tag; other
+tokens are copied by their tags or written out. N-grams with a token that the tokenizer splits when
+it is alone (`'ve`) are left out, since as a word of a rule it means its parts. Ours is
 `Matcher.find`, `Matcher.rewrites` and `Rewrites.distinct`, which give the rule and row of every
-application and each distinct rewritten row once; once more with candidates of which each has an
-antecedent of its own, so that no two are matched together. Theirs, written anew from the
-description of their algorithm: an index from n-grams to sentences; for each candidate the sentences
-of its n-gram, walked token by token in Python; the new sentence joined by spaces. Their walk goes
-on with the next token after a mismatch without trying it as the first one, so that it misses `A B`
-in `A A B`.
+application and each distinct rewritten row once; it also runs on candidates with distinct
+antecedents, so that no two are matched together. Theirs is written anew from the description of
+their algorithm: an index from n-grams to sentences; for each candidate the sentences of its n-gram,
+walked token by token in Python; the new sentence joined by spaces. After a mismatch their walk goes
+on with the next token without trying it as the first one, so it misses `A B` in `A A B`.
 Verified: every (rule, row) of theirs is one of ours, with the same characters but for white space;
-where theirs differ in the edited place, ours is the one further left. Where a rule puts a mark
-beside another one, which ours leaves out, letters are compared, and these are counted; so are rows
-that ours leaves alone since what it would write is no word (*glad n't*).
-Bias: times are of the processor, one thread on both sides. Tagging, compiling and their index are
-outside. Theirs is timed on every
-twenty-fifth rule; the first application of our rules, which prepares what a rule alone decides, is
-told apart from a later one.
+where the edited place differs, ours is further left. Where a rule puts a mark beside another one,
+which ours leaves out, letters are compared, and these rows are counted. Also counted are rows that
+ours leaves alone since the result would be no word (*glad n't*).
+Bias: times are processor time, with one thread on both sides. Tagging, compiling and their index
+are not timed. Theirs is timed on every twenty-fifth rule. The first application of our rules, which
+prepares what a rule alone decides, is timed separately from a later one.
 
     python -m benchmarks.mined
 """
@@ -43,7 +41,7 @@ from sears_dsl.tagging.tokens import Token, Tokens
 ROWS = 900
 RULES = 80_000
 ROWS_ALONE, RULES_ALONE = 772, 213_000
-SAMPLED = 25  # theirs takes every so many-th rule
+SAMPLED = 25  # theirs takes one rule in so many
 LONGEST = 4
 KINDS = ("text", "coarse", "fine")
 OPTIONS = Options(case="exact")
@@ -72,9 +70,9 @@ class Miner:
         self.antecedents: dict[tuple[Element, ...], tuple[Element, ...]] = {}
 
     def rules(self, count: int, *, alone: bool = False) -> list[Rule]:
-        """So many distinct candidates; alone: each with an antecedent of its own."""
-        found: dict[tuple[tuple[Element, ...], tuple[Piece, ...]], Rule] = {}
-        while len(found) < count:
+        """Distinct candidates; with ``alone`` each has an antecedent of its own."""
+        candidates: dict[tuple[tuple[Element, ...], tuple[Piece, ...]], Rule] = {}
+        while len(candidates) < count:
             row = self.draw.choice(self.rows)
             length = self.draw.randint(1, min(LONGEST, len(row)))
             begin = self.draw.randrange(len(row) - length + 1)
@@ -82,8 +80,8 @@ class Miner:
             if not self.whole.issuperset(token.text for token in ngram):
                 continue
             for rule in self._generalized(ngram):
-                found.setdefault((rule.antecedent, () if alone else rule.consequent), rule)
-        return list(found.values())[:count]
+                candidates.setdefault((rule.antecedent, () if alone else rule.consequent), rule)
+        return list(candidates.values())[:count]
 
     def _generalized(self, ngram: Sequence[Token]) -> Iterator[Rule]:
         at = self.draw.randrange(len(ngram))
@@ -93,7 +91,7 @@ class Miner:
         for kinds in product(KINDS, repeat=len(ngram)):
             tests = [(kind, getattr(token, kind)) for kind, token in zip(kinds, ngram, strict=True)]
             if kinds[at] != "text" and tests.count(tests[at]) > 1:
-                continue  # copies by this tag would begin with the token that is replaced
+                continue  # copies by this tag would begin with the replaced token
             antecedent = tuple(map(self._element, tests))
             written = [("text", new) if k == at else test for k, test in enumerate(tests)]
             consequent = tuple(map(self._piece, written))
@@ -114,7 +112,7 @@ class Miner:
 
 
 class Index:
-    """From the tests of an n-gram to the sentences that have it somewhere."""
+    """Maps the tests of an n-gram to the sentences that contain it."""
 
     def __init__(self, rows: Sequence[Sequence[Token]]) -> None:
         self.rows = rows
@@ -127,7 +125,7 @@ class Index:
                         self.sentences[tests].add(number)
 
     def apply(self, rule: Rule) -> Iterator[tuple[int, int, str]]:
-        """(row, where the match begins, new sentence) for each sentence in which it is found."""
+        """(row, begin of the match, new sentence) for each sentence with a match."""
         tests = [_test(element) for element in rule.antecedent]
         for number in self.sentences.get(tuple(tests), ()):
             row = self.rows[number]
@@ -179,7 +177,7 @@ def seconds(begin: float) -> float:
 def verify(
     matcher: Matcher, tokens: Tokens, theirs: Sequence[tuple[int, int, int, str]]
 ) -> tuple[int, int, int]:
-    """Compare with (rule, row, begin, sentence) of theirs.
+    """Compare ours with theirs: (rule, row, begin, sentence).
 
     Returns:
         How many rows only ours has, in how many ours has a mark less, and how many ours leaves
@@ -207,7 +205,7 @@ def verify(
 
 
 def applied(rules: Sequence[Rule], tokens: Tokens) -> tuple[Matcher, dict[str, float]]:
-    """Rules compiled, and applied three times; what that took, and what came out."""
+    """Compile rules and apply them three times; returns the times and the sizes of the results."""
     begin = time.process_time()
     matcher = compile_rules([Ruleset(tuple(rules), options=OPTIONS)], tagger=load_tagger("spacy"))
     compiling = seconds(begin)
@@ -242,7 +240,7 @@ def main() -> None:
     index = Index(rows)
     chosen = range(0, len(rules), SAMPLED)
     begin = time.process_time()
-    theirs = [(rule, *found) for rule in chosen for found in index.apply(rules[rule])]
+    theirs = [(rule, *application) for rule in chosen for application in index.apply(rules[rule])]
     per_theirs = (time.process_time() - begin) / len(theirs)
     extra, marks, refused = verify(matcher, tokens, theirs)
     write_record(

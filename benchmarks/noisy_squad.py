@@ -1,9 +1,9 @@
-"""Flat rows of SQuAD and their noisy twins: each question protects its own answers, and no others.
+"""Rows of SQuAD and their noisy twins: each question protects its own answers, and no others.
 
 In: SQuAD files, the shipped rulesets of noise. Out: `Asked` rows, and contexts with look-alikes
 (25% of the characters), nearest words of GloVe (25% of the words) or paraphrased sentences. A
-paragraph has several questions; its sentences are paraphrased once each, as far as the computer has
-time: what was found stays in a file outside the repository, so that an interrupted run goes on.
+paragraph has several questions; each of its sentences is paraphrased once, as far as time allows.
+Results stay in a file outside the repository, so that an interrupted run can continue.
 
     python -m benchmarks.noisy_squad TEST TRAIN    # paraphrase so many paragraphs of dev, of train
 """
@@ -38,11 +38,11 @@ __all__ = ["NOISES", "Asked", "Paraphrases", "noisy", "paragraphs_of", "question
 
 NOISES = {"characters": "noise/look-alikes", "words": "noise/neighbors",
           "sentences": "noise/paraphrase"}  # fmt: skip
-"""Which ruleset writes which noise; its first rule is taken."""
+"""The ruleset of each noise; its first rule is used."""
 
 TEST, TRAIN = "squad/dev-v1.1.json", "squad/train-v1.1-part.json"
 _BEAM = 4
-# Of each sentence so many paraphrases are kept, and so many sentences are searched at once.
+# Paraphrases per sentence, and sentences searched at once.
 _KEPT = 5
 _PORTION = 32
 
@@ -53,9 +53,9 @@ class Asked:
 
     Attributes:
         question: with its context and the answers that count as right.
-        spans: where these answers stand in the context.
+        spans: the places of these answers in the context.
         paragraph: the number of its paragraph, in the order of the sample.
-        answers: as the annotators gave them, one each.
+        answers: one for each annotator.
     """
 
     question: Question
@@ -65,12 +65,12 @@ class Asked:
 
 
 class Paraphrases:
-    """Paraphrases by the embedded pivot, each sentence searched once and kept in a file.
+    """Paraphrases by the embedded pivot; each sentence is searched once and saved in a file.
 
-    It rewords sentences with and without forbidden words, as `remembered.ParaphraseSource` has it.
+    It rewords sentences with and without forbidden words, like `remembered.ParaphraseSource`.
 
     Args:
-        search: False takes what is known; of other sentences there is no paraphrase.
+        search: False uses only what is known; other sentences have no paraphrases.
     """
 
     name = f"pt, beam {_BEAM}"
@@ -88,7 +88,7 @@ class Paraphrases:
     def paraphrase_without(
         self, sentences: Sequence[tuple[str, tuple[str, ...]]]
     ) -> list[list[str]]:
-        """The best paraphrases of each sentence that have none of some words."""
+        """The best paraphrases of each sentence that contain none of its forbidden words."""
         keys = ["\0".join((sentence, *words)) for sentence, words in sentences]
         known = self.known(keys)
         missing = {key: pair for key, pair in zip(keys, sentences, strict=True)
@@ -96,33 +96,33 @@ class Paraphrases:
         ordered = sorted(missing, key=lambda key: (len(key), key)) if self._search else []
         for first in range(0, len(ordered), _PORTION):
             some = ordered[first : first + _PORTION]
-            found = self._found([missing[key] for key in some])
-            self._journal.put_many("found", dict(zip(some, found, strict=True)))
-            known.update(zip(some, found, strict=True))
+            results = self._found([missing[key] for key in some])
+            self._journal.put_many("found", dict(zip(some, results, strict=True)))
+            known.update(zip(some, results, strict=True))
         return [known.get(key, []) for key in keys]
 
     def known(self, keys: Sequence[str]) -> dict[str, list[str]]:
-        """What is in the file."""
+        """The content of the file."""
         return self._journal.get_many("found", list(dict.fromkeys(keys)))
 
     def _found(self, pairs: Sequence[tuple[str, tuple[str, ...]]]) -> list[list[str]]:
         if self._paraphraser is None:
             self._paraphraser = Paraphraser(load_pivots(), beam=_BEAM, exact=False)
-        found = self._paraphraser.paraphrase(
+        results = self._paraphraser.paraphrase(
             [sentence for sentence, _ in pairs], forbidden=[words for _, words in pairs]
         )
-        return [[each.text for each in of_sentence[:_KEPT]] for of_sentence in found]
+        return [[each.text for each in of_sentence[:_KEPT]] for of_sentence in results]
 
 
 def paragraphs_of(name: str, count: int | None = None) -> list[list[Asked]]:
-    """Paragraphs of a SQuAD file in a random order that is always the same; the first so many."""
+    """Paragraphs of a SQuAD file in a fixed random order; the first ``count``."""
     document = json.loads(data_file(name).read_text("utf-8"))
-    found = [paragraph for article in document["data"] for paragraph in article["paragraphs"]]
-    found.sort(key=lambda paragraph: paragraph["context"])
-    random.Random(0).shuffle(found)
+    paragraphs = [paragraph for article in document["data"] for paragraph in article["paragraphs"]]
+    paragraphs.sort(key=lambda paragraph: paragraph["context"])
+    random.Random(0).shuffle(paragraphs)
     return [
         [_asked(paragraph["context"], each, number) for each in paragraph["qas"]]
-        for number, paragraph in enumerate(found[:count])
+        for number, paragraph in enumerate(paragraphs[:count])
     ]
 
 
@@ -138,20 +138,20 @@ def _asked(context: str, asked: dict[str, Any], paragraph: int) -> Asked:
 
 
 def questions_of(rows: Sequence[Asked]) -> list[Question]:
-    """What a reader is asked and learns from."""
+    """The questions as a reader gets them and learns from them."""
     return [row.question for row in rows]
 
 
 def noisy(
     rows: Sequence[Asked], noise: str, *, paraphrases: Paraphrases, decoys: int = 0
 ) -> list[Asked]:
-    """Rows with noisy contexts, their own answers as they were; spans are not moved along.
+    """Rows with noisy contexts, in which their own answers stay; spans are not moved along.
 
     Args:
-        rows: to be rewritten.
+        rows: the rows to rewrite.
         noise: one of `NOISES`.
-        paraphrases: of sentences.
-        decoys: so many other spans of as many words as an answer stay as they were too.
+        paraphrases: the source of paraphrases.
+        decoys: how many other spans of as many words as an answer stay too.
     """
     whole = load(shipped_rulesets()[NOISES[noise]])
     ruleset = Ruleset.from_rules(whole.rules[:1], name=whole.name, options=whole.options)
@@ -168,8 +168,8 @@ def noisy(
 
 
 def _decoys(row: Asked, count: int) -> list[tuple[int, int]]:
-    """Spans of a context, drawn by lot, with as many words as the first answer."""
-    words = [found.span() for found in re.finditer(r"\S+", row.question.context)]
+    """Random spans of a context with as many words as the first answer."""
+    words = [word.span() for word in re.finditer(r"\S+", row.question.context)]
     length = min(len(row.answers[0].split()) or 1, len(words))
     drawn = random.Random(f"{row.paragraph} {row.question.question}")
     begins = [drawn.randrange(len(words) - length + 1) for _ in range(count)]
@@ -177,7 +177,7 @@ def _decoys(row: Asked, count: int) -> list[tuple[int, int]]:
 
 
 def main() -> None:
-    """Paraphrase the sentences of paragraphs, a portion of them at a time."""
+    """Paraphrase the sentences of paragraphs, a portion at a time."""
     paraphrases = Paraphrases()
     tagger = load_tagger()
     began = time.monotonic()

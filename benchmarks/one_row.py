@@ -1,11 +1,12 @@
-"""One text at a time: `matcher.apply([text])`, as a service, a notebook or the vetting page calls.
+"""One text at a time: `matcher.apply([text])`, as in a service, a notebook or the vetting page.
 
-Method: sentences of the shipped sample of English that the process has not seen, after 300 others;
-the median of a call; beside it the same matcher on all of them at once, by the row. With all
-shipped rules that keep the meaning, and with one rule of one word, on texts with and without that
-word. Compiled code first, then in a process that never compiles (SEARS_COMPILE=never).
+Method: sentences of the shipped sample of English that the process has not seen, after 300 others.
+Given are the median of a call and, for comparison, the time for each row when the same matcher gets
+all of them at once. The rules are all shipped ones that keep the meaning, and one rule of one word,
+on texts with and without that word. First with compiled code, then in a process that never compiles
+(SEARS_COMPILE=never).
 Verified: the calls give what the batch gives.
-Bias: the words of the sentences are mostly known by then, as those of a service are.
+Bias: most words of the sentences are known by then, as in a service.
 """
 
 from __future__ import annotations
@@ -35,8 +36,8 @@ def _texts() -> list[str]:
     return [line.split("\t")[-1] for line in lines[::step][: SEEN + ASKED]]
 
 
-def _measured(matcher: Matcher, seen: list[str], texts: list[str]) -> dict[str, float | str]:
-    for text in seen:
+def _measured(matcher: Matcher, earlier: list[str], texts: list[str]) -> dict[str, float | str]:
+    for text in earlier:
         matcher.apply([text])
     times, single = [], []
     for row, text in enumerate(texts):
@@ -63,11 +64,11 @@ def _here() -> dict[str, dict[str, float | str]]:
     every = compile_rules([sears.load(shipped_rulesets()[name]) for name in names])
     word = compile_rules([sears.parse("movie -> film")])
     texts = _texts()
-    found = [f"A movie: {text}" for text in texts]
-    word.apply(found)
+    with_word = [f"A movie: {text}" for text in texts]
+    word.apply(with_word)
     return {
         "all shipped rules": _measured(every, texts[:SEEN], texts[SEEN:]),
-        "one word, found": _measured(word, found[:SEEN], found[SEEN:]),
+        "one word, found": _measured(word, with_word[:SEEN], with_word[SEEN:]),
         "one word, not found": _measured(word, texts[:SEEN], texts[SEEN:]),
     }
 

@@ -1,10 +1,11 @@
-"""Paraphrase search: sentences a second by beam and number of sentences, memory, and what it finds.
+"""Paraphrase search: sentences a second by beam and number of sentences, memory, and results.
 
 In: IMDB sentences of the public data, the embedded models. The exact search (whole vocabulary) and
-the quick one (shortlist, estimated scores) run on the same sentences; the quick one is held against
-the exact one: share of its paraphrases found again, and how far estimates are off. Scores of the
-exact search are verified against `PivotScorer` on a sample. Translating there is part of the time.
-The last row is what discovery does: small portions, one thread, a process on each core.
+the quick one (shortlist, estimated scores) run on the same sentences. Compared are the share of the
+exact search's paraphrases that the quick one finds, and how far its estimates are off. Scores of
+the exact search are verified against `PivotScorer` on a sample. The time includes the translation
+to the pivot. The last row works as discovery does: small portions, one thread, a process on each
+core.
 
     python -m benchmarks.paraphrasing [--sentences N]
 """
@@ -36,15 +37,15 @@ Found = list[list[Paraphrase]]
 
 def timed(paraphraser: Paraphraser, sentences: Sequence[str]) -> tuple[Found, float]:
     begin = time.perf_counter()
-    found = paraphraser.paraphrase(sentences)
-    return found, time.perf_counter() - begin
+    paraphrases = paraphraser.paraphrase(sentences)
+    return paraphrases, time.perf_counter() - begin
 
 
-def verify(found: Found, sentences: Sequence[str], scorer: PivotScorer) -> None:
-    """End the benchmark where a score is not the scorer's."""
+def verify(paraphrases: Found, sentences: Sequence[str], scorer: PivotScorer) -> None:
+    """Stop the benchmark where a score differs from the scorer's."""
     pairs = [
         (sentence, item)
-        for sentence, items in zip(sentences[:VERIFIED], found, strict=False)
+        for sentence, items in zip(sentences[:VERIFIED], paraphrases, strict=False)
         for item in items
     ]
     scores = scorer.scores([(sentence, item.text) for sentence, item in pairs])
@@ -54,7 +55,7 @@ def verify(found: Found, sentences: Sequence[str], scorer: PivotScorer) -> None:
 
 
 def compare(quick: Found, exact: Found) -> dict[str, float | int | str]:
-    """What the quick search finds of the exact one's, and by how much its estimates are off."""
+    """How much of the exact search the quick one finds, and how far its estimates are off."""
     total = again = 0
     errors = []
     for ours, theirs in zip(quick, exact, strict=True):
@@ -87,20 +88,20 @@ def main() -> None:
         for beam in BEAMS:
             for size in (count, count // 4) if beam == BEAMS[-1] else (count,):
                 sentences = every[:size]
-                found, seconds = timed(Paraphraser(pivots, beam=beam, exact=exact), sentences)
+                paraphrases, seconds = timed(Paraphraser(pivots, beam=beam, exact=exact), sentences)
                 speed = size / seconds
                 figures: dict[str, float | int | str] = {
                     "sentences_per_second": round(speed, 2),
-                    "paraphrases": sum(map(len, found)),
-                    "sentences_with_any": sum(map(bool, found)),
+                    "paraphrases": sum(map(len, paraphrases)),
+                    "sentences_with_any": sum(map(bool, paraphrases)),
                     "peak_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
                 }
                 budget = beam == BEAMS[-1] and size == count
                 if exact and budget:
-                    reference = found
-                    verify(found, sentences, PivotScorer(pivots))
+                    reference = paraphrases
+                    verify(paraphrases, sentences, PivotScorer(pivots))
                 elif budget:
-                    figures |= compare(found, reference)
+                    figures |= compare(paraphrases, reference)
                 rows.append(
                     Row(
                         f"{name} search, beam {beam}, {size} sentences",
@@ -113,10 +114,10 @@ def main() -> None:
     team = Team(Recipe(scorer="pivot", tau=PAPER_TAU, beam=BEAMS[-1]), jobs=min(4, usable_cores()))
     team.paraphrase(["Warm up.", *(f"Warm up the models of process {n}." for n in range(40))])
     begin = time.perf_counter()
-    found = team.paraphrase(every)
+    paraphrases = team.paraphrase(every)
     speed = count / (time.perf_counter() - begin)
     team.close()
-    figures = {"sentences_per_second": round(speed, 2), **compare(found, reference)}
+    figures = {"sentences_per_second": round(speed, 2), **compare(paraphrases, reference)}
     name = f"as in discovery, {team.jobs} processes, beam {BEAMS[-1]}, {count} sentences"
     rows.append(
         Row(name, figures, f"{AT_LEAST:g} a second", f"{AIM:g} a second", reached=speed >= AT_LEAST)

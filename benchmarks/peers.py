@@ -1,17 +1,17 @@
 """The same work by others: ``python -m benchmarks.peers``.
 
-Expanding contractions, by CheckList, TextAttack and the shipped rules; filling a template, by
-CheckList and ours; changing listed words, by nlpaug, Giskard and rules; slips of typing, by Giskard
-and a rule of noise; a rule over a word and a tag, by Errudite and ours. Each peer is installed from
-the package index into an environment of its own, below build/peers, at the version that stands
-here; nothing of it comes near the project. Where one cannot be installed, or asks for a download
-when it runs, the reason stands in the place of a time.
+CheckList, TextAttack and the shipped rules expand contractions; CheckList and ours fill a template;
+nlpaug, Giskard and rules change listed words; Giskard and a rule of noise make typing slips;
+Errudite and ours apply a rule over a word and a tag. Each peer is installed from the package index,
+at the version given here, into an environment of its own below build/peers; nothing of it touches
+the project. If a peer cannot be installed, or asks for a download when it runs, the reason is
+printed in place of a time.
 
 In: sentences of demo/reviews.py. Out: a table: processor time for the second half of the sentences
-(after the first half three times, which warms up), runs in turn, the best of each; what changed.
-Always holds: both sides get the same sentences, one process each. Nobody does exactly the same:
-what is a contraction is each one's own list, and how many sentences change stands beside the time.
-Costs a minute or more for each installation, and disk for torch with TextAttack.
+(the first half is run three times before, as a warm-up), the best of runs in turns; what changed.
+Always holds: both sides get the same sentences, one process each. No two do exactly the same: each
+has its own list of contractions, so the table also says how many sentences change. Costs a minute
+or more for each installation, and disk space for torch with TextAttack.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ PAIRS = [
     ["almost", "nearly"], ["maybe", "perhaps"],
 ]  # fmt: skip
 
-# What every script has around its work: sentences come as JSON, the second half is timed.
+# The frame of every script: sentences come as JSON, and the second half is timed.
 _AROUND = """
 import json, sys, time
 texts = json.load(sys.stdin)
@@ -57,17 +57,17 @@ print(json.dumps({{"seconds": seconds, "changed": changed, "sentences": len(foun
 
 
 class Work(NamedTuple):
-    """Who does what.
+    """A task and who does it.
 
     Attributes:
         task: what is done.
-        who: the package, with its version; none for ours.
-        setup: lines of Python before the clock runs.
+        who: the package, with its version; empty for ours.
+        setup: lines of Python that run before the clock.
         work: the body of a function from sentences to sentences.
-        before: what it needs of other packages, installed first; it then comes alone, and is built
-            where these are. Without, it comes with all that it asks for.
-        made: whether sentences are made, rather than changed.
-        beside_ours: it finds torch, transformers and datasets where we have them.
+        before: packages that are installed first; the package is then built where these are and
+            comes without its dependencies. If empty, it comes with all of them.
+        generates: whether sentences are generated, not changed.
+        beside_ours: it uses our torch, transformers and datasets.
     """
 
     task: str
@@ -75,7 +75,7 @@ class Work(NamedTuple):
     setup: str
     work: str
     before: tuple[str, ...] = ()
-    made: bool = False
+    generates: bool = False
     beside_ours: bool = False
 
 
@@ -89,8 +89,8 @@ matcher = rules.compile()"""
 _CHAIN = """\
     return [row.text for row in matcher.chain(some)]"""
 # CheckList's setup installs jupyter by pip, its viewer wants the notebook of before 2023, and
-# pattern, which conjugates verbs, downloads WordNet when it is imported. Neither has a part in what
-# is timed, so empty modules stand in their places.
+# pattern, which conjugates verbs, downloads WordNet when it is imported. Nothing timed uses either,
+# so empty modules replace them.
 _CHECKLIST = """\
 import types
 for name in ("pattern", "pattern.en", "checklist.viewer.template_editor"):
@@ -103,7 +103,7 @@ _FOR_CHECKLIST = (
     "notebook<7",
 )  # fmt: skip
 # TextAttack's import wants a tagger of Flair, checkers of grammar, Chinese words and stop words
-# that it downloads; its expansion of contractions uses none of them, so empty ones stand there.
+# that it downloads; its expansion of contractions uses none of them, so empty ones replace them.
 _TEXTATTACK = """\
 import types
 class Empty(types.ModuleType):
@@ -128,19 +128,19 @@ _FOR_TEXTATTACK = (
     "pip", "setuptools<81", "wheel", "nltk", "editdistance", "lru-dict", "word2number", "num2words",
     "docopt", "more-itertools", "pinyin", "terminaltables", "Levenshtein",
 )  # fmt: skip
-# Giskard's switch of words finds out each row's language first. It is given here, so that only the
-# switch is timed, by the call that its `execute` makes; the words are those of all sides.
+# Giskard's switch of words first detects each row's language. Here the language is given, and only
+# the call of its `execute` that switches words is timed; the words are those of all sides.
 _GISKARD = """\
 import os
 os.environ["GSK_DISABLE_ANALYTICS"] = "True"
 import pandas
 from giskard.scanner.robustness import text_transformations as giskard
 """
-# Errudite is of 2019: its rewriting runs with spaCy 2.3, the first that today's Python has, where
-# names that Python has moved stand in their old places, patterns become the lists that this spaCy
-# wants, and an empty module stands for pattern, which inflects words and is not in the index as it
-# was. Its model is loaded by the package that has it, not downloaded. The parser and the entities
-# that it would find as well are left out, since the rule reads neither.
+# Errudite is from 2019: its rewriting runs with spaCy 2.3, the first one for today's Python. Names
+# that Python has moved are put back, patterns become the lists that this spaCy wants, and an empty
+# module replaces pattern, which inflects words and has left the index in that form. Its model comes
+# from the package that has it, not from a download. Its parser and entities are left out, since the
+# rule reads neither.
 _ERRUDITE = """\
 import collections, collections.abc, types
 for name in collections.abc.__all__:
@@ -206,7 +206,7 @@ WORKS = (
         )
         + ")",
         "    return sears.generate(rules).columns['text']",
-        made=True,
+        generates=True,
     ),
     Work(
         _TEMPLATE,
@@ -215,7 +215,7 @@ WORKS = (
         + f"\neditor, fillers = Editor(), {_FILLERS!r}",
         "    return editor.template('{who} thought that the {what} was {how} .', **fillers).data",
         before=_FOR_CHECKLIST,
-        made=True,
+        generates=True,
     ),
     Work(
         _WORDS,
@@ -264,12 +264,12 @@ WORKS = (
 
 
 def main() -> None:
-    """Install, run in turn, print."""
+    """Install, run in turns, print."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--sentences", type=int, default=2000, help="half of them are timed")
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--limit", type=int, default=900, help="seconds for an installation")
-    parser.add_argument("--only", default="", help="works whose name holds this")
+    parser.add_argument("--only", default="", help="only works whose name contains this")
     options = parser.parse_args()
     texts = read_sentences(fetch(ROOT / ".cache"))[: options.sentences]
     best: dict[Work, dict[str, float] | str] = {}
@@ -279,14 +279,14 @@ def main() -> None:
             before = best.get(work)
             if isinstance(before, str):
                 continue
-            found = python if isinstance(python, str) else _run(work, python, texts, options.limit)
-            if before is None or isinstance(found, str) or found["seconds"] < before["seconds"]:
-                best[work] = found
+            result = python if isinstance(python, str) else _run(work, python, texts, options.limit)
+            if before is None or isinstance(result, str) or result["seconds"] < before["seconds"]:
+                best[work] = result
     _print(best)
 
 
 def _python(work: Work, limit: int) -> Path | str:
-    """The interpreter that has the package; where it cannot be installed, why."""
+    """The interpreter that has the package, or the reason why it cannot be installed."""
     if not work.who:
         return Path(sys.executable)
     folder = ROOT / "build" / "peers" / work.who.replace("==", "-")
@@ -297,7 +297,7 @@ def _python(work: Work, limit: int) -> Path | str:
             own = next(folder.glob("lib/python*/site-packages"))
             (own / "ours.pth").write_text(sysconfig.get_path("purelib") + "\n", "utf-8")
     alone = ["--no-build-isolation", "--no-deps"] if work.before else []
-    # uv resolves what pip searches for without end; what builds where others are wants pip itself.
+    # uv resolves where pip searches without end; builds that need other packages need pip itself.
     program = ["pip", "install"] if work.before else ["uv", "pip", "install", "--python", python]
     for by, wanted in (
         (["pip", "install"], [*work.before] or ["uv"]),
@@ -316,7 +316,7 @@ def _python(work: Work, limit: int) -> Path | str:
 
 
 def _run(work: Work, python: Path, texts: list[str], limit: int) -> dict[str, float] | str:
-    script = _AROUND.format(setup=work.setup, work=work.work, made=work.made)
+    script = _AROUND.format(setup=work.setup, work=work.work, made=work.generates)
     try:
         done = subprocess.run(
             [python, "-c", script], input=json.dumps(texts), cwd=ROOT,
@@ -331,25 +331,25 @@ def _run(work: Work, python: Path, texts: list[str], limit: int) -> dict[str, fl
 
 
 def _last(text: str) -> str:
-    """The last line that says something."""
+    """The last line that is not empty."""
     return next((line.strip() for line in reversed(text.splitlines()) if line.strip()), "silently")
 
 
 def _print(best: dict[Work, dict[str, float] | str]) -> None:
-    ours = {work.task: found for work, found in best.items() if not work.who}
+    ours = {work.task: result for work, result in best.items() if not work.who}
     lines = [
         "| work | by | sentences changed | µs a sentence | beside ours |",
         "|---|---|---|---|---|",
     ]
-    for work, found in best.items():
+    for work, result in best.items():
         who = work.who.replace("==", " ") or "sears"
-        if isinstance(found, str):
-            lines.append(f"| {work.task} | {who} | | | {found} |")
+        if isinstance(result, str):
+            lines.append(f"| {work.task} | {who} | | | {result} |")
             continue
         base = ours[work.task]
-        ratio = "" if isinstance(base, str) else f"{found['seconds'] / base['seconds']:.1f}×"
-        each = found["seconds"] / found["sentences"] * 1e6
-        of = f"{found['changed']:,.0f} of {found['sentences']:,.0f}"
+        ratio = "" if isinstance(base, str) else f"{result['seconds'] / base['seconds']:.1f}×"
+        each = result["seconds"] / result["sentences"] * 1e6
+        of = f"{result['changed']:,.0f} of {result['sentences']:,.0f}"
         lines.append(f"| {work.task} | {who} | {of} | {each:,.0f} | {ratio} |")
     sys.stdout.write("\n".join(lines) + "\n")
 

@@ -1,12 +1,12 @@
-"""Where the time of `sears apply` goes: each stage by itself, beside one pass over the bytes.
+"""Where the time of `sears apply` goes: each stage, compared with one pass over the bytes.
 
 In: a csv of the public-domain books, all shipped rulesets (`--theme` for one) and a tagger
-(`--tagger`). Each stage runs alone over the same batches, with what the stages before it gave, by
-a tagger and a matcher that saw other text only. Then `apply_file` does all of it, in one process
-and in two. Its records must be those of the plain way: the whole text at once, no prefilter, the
-standard csv module at both ends.
+(`--tagger`). Each stage runs alone over the same batches, on the results of the stages before it,
+with a tagger and a matcher that have only seen other text. Then `apply_file` does all of it, in one
+process and in two. Its records must equal those of the plain way: the whole text at once, no
+prefilter, the standard csv module at both ends.
 The unit is a memory pass: reading every byte of the file in memory once, which nothing here can
-beat. Times are of the processor for stages, and of the clock for `apply_file`.
+beat. Times are processor time for stages, and wall-clock time for `apply_file`.
 
     python -m benchmarks.pipeline --theme questions
 """
@@ -44,19 +44,19 @@ from sears_dsl.engine.rewrite.rewrites import Rewrites
 from sears_dsl.tagging.tagger import CuttingTagger, Tagger
 from sears_dsl.tagging.tokens import Tokens
 
-WARMING = 2_000  # rows of other text that compile kernels and fill what every run has filled
+WARMING = 2_000  # rows of other text that compile kernels and fill the usual caches
 BEYOND_CACHES = 1 << 28  # bytes
 
 
 class Clock:
-    """Seconds of the processor by stage, in the order in which stages first ran."""
+    """Processor time by stage, in the order in which stages first ran."""
 
     def __init__(self) -> None:
         self.seconds: dict[str, float] = {}
 
     @contextmanager
     def stage(self, name: str) -> Iterator[None]:
-        """Count the time of a block."""
+        """Count the time of a block for a stage."""
         begin = time.process_time()
         try:
             yield
@@ -65,7 +65,7 @@ class Clock:
             self.seconds[name] = self.seconds.get(name, 0.0) + took
 
     def passing(self, name: str, items: Iterator[Any]) -> Iterator[Any]:
-        """Items whose making is a stage."""
+        """Pass items on, and count the time of making them for a stage."""
         while True:
             with self.stage(name):
                 item = next(items, None)
@@ -75,21 +75,21 @@ class Clock:
 
 
 class Given(Matcher):
-    """A matcher whose rewrites are there already."""
+    """A matcher with given rewrites."""
 
     def __init__(self, matcher: Matcher, rewrites: Rewrites) -> None:
         vars(self).update(vars(matcher))  # its rules, compiled once
         self._rewrites = rewrites
 
     def apply(self, texts: Sequence[str], **_: Any) -> Rewrites:
-        """The same for any texts."""
+        """Return the given rewrites for any texts."""
         return self._rewrites
 
 
 def memory_pass(path: Path) -> float:
     """Seconds to read the bytes of a file once, in memory."""
     raw = path.read_bytes()
-    # So many copies that they do not stay in the cache of the processor.
+    # Make so many copies that they exceed the processor's cache.
     copies = -(-BEYOND_CACHES // len(raw))
     words = np.frombuffer(raw * copies, np.uint8)
     words = words[: len(words) // 8 * 8].view(np.uint64)
@@ -99,7 +99,7 @@ def memory_pass(path: Path) -> float:
 
 
 def stages(path: Path, output: Path, matcher: Matcher, fresh: Callable[[], Tagger]) -> Clock:
-    """Every stage over the batches of a file, one after another."""
+    """Run every stage over the batches of a file, one after another."""
     clock = Clock()
     plan = Plan(columns=("text",), id_column="id")
     form = format_named("csv")
@@ -142,7 +142,7 @@ def stages(path: Path, output: Path, matcher: Matcher, fresh: Callable[[], Tagge
 def prepared(
     matcher: Matcher, tagger: Tagger, texts: Sequence[str], tiers: Any
 ) -> Iterator[tuple[list[int], Tokens]]:
-    """What the matcher is given: rows that need tokens alone, and rows that need tags."""
+    """The input of the matcher: rows that need only tokens, and rows that need tags."""
     for tier in sorted({int(tier) for tier in tiers} - {NOTHING}):
         rows = np.flatnonzero(tiers == tier).tolist()
         chosen = [texts[row] for row in rows]
@@ -177,7 +177,7 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--tagger", default="fast")
     parser.add_argument("--rows", type=int, default=60_000)
-    parser.add_argument("--theme", default="", help="rulesets whose names begin so; all without")
+    parser.add_argument("--theme", default="", help="rulesets whose names begin so; default: all")
     options = parser.parse_args()
     names = [name for name in shipped_rulesets() if name.startswith(options.theme)]
     names = [name for name in names if not name.startswith(("noise/", "paper/", "rejected/"))]
@@ -200,7 +200,7 @@ def main() -> None:
         matcher = sears.compile_rules(rulesets, tagger=fresh())
         matcher.apply(warm)
         tokens = len(matcher.tagger.tokenize(lines).starts)
-        gc.freeze()  # as `apply_file` does: rules are no garbage to look for
+        gc.freeze()  # as `apply_file` does: rules are not garbage to search
         clock = stages(source, folder / "stages.csv", matcher, fresh)
         seconds = clock.seconds
         rows = [_row("a memory pass", unit, size=size, tokens=tokens, unit=unit)]
@@ -208,7 +208,7 @@ def main() -> None:
             _row(stage, took, size=size, tokens=tokens, unit=unit)
             for stage, took in seconds.items()
         ]
-        # What tokenizes and tags does both at once where a row needs tags.
+        # The step that tokenizes and tags does both at once where a row needs tags.
         used = sum(seconds.values())
         expected = sorted(plain_records(source, matcher))
         recipe = RulesetRecipe(rulesets, tagger=options.tagger)

@@ -1,22 +1,22 @@
-"""What a second process costs `sears apply`, and how much faster it can make it at best.
+"""What a second process costs `sears apply`, and by how much it can speed it up at best.
 
 Method: whole commands on the same book sentences, theme by theme and with all of these rules, with
-one job and with two. What counts is the time of the processor of all processes together, which
-other work on the machine hardly changes: what a second core can give at most is twice that of one
-over that of two. By the clock of an idle machine it is less, since the start of the first process
-(Python, numba, compiled code, the rules) is done alone: that time counts whole, and half of the
-rest. The start of the second process, and what it costs to send batches and answers, is the
-difference between two and one.
-The start of a fork by itself, until it has answered once, is measured in a process that has rules
-and compiled code: what it takes there and in the fork together, the least of many.
+one job and with two. Measured is the processor time of all processes together, which other work on
+the machine hardly changes. The best speed-up from a second core is twice the processor time of one
+job over that of two jobs. By the clock of an idle machine the speed-up is smaller, since the first
+process starts alone (Python, numba, compiled code, the rules): that time counts whole, and half of
+the rest. The difference between two jobs and one is the start of the second process and the cost of
+sending batches and answers.
+The start of a fork, until it has answered once, is also measured by itself, in a process that has
+rules and compiled code: the time there and in the fork together, the least of many.
 Verified: both write the same bytes.
-Bias: how long the first process is alone is seen in hundredths of a second. What either process
-writes to later is copied then, which belongs to the difference and not to the start.
+Bias: the time that the first process is alone is measured in hundredths of a second. What either
+process writes to later is copied then, which belongs to the difference and not to the start.
 
 With --clock, seconds of an idle machine instead, the least of three runs in turns: one job, two,
 and as many as `--jobs auto` takes, for files from 400 rows on. With --four, for the whole file
-alone and with four jobs too, on four of the cores that the machine has: the first ones that do not
-share a core between two threads.
+only, and also with four jobs, on four of the machine's cores: the first ones that do not share a
+core between two threads.
 
     python -m benchmarks.processes [--clock | --four] [THEME ...]
 """
@@ -46,13 +46,13 @@ SEARS = str(Path(sys.executable).with_name("sears"))
 
 
 def themes() -> list[str]:
-    """Of rules that need nothing else; noise asks for vectors and models."""
+    """The themes whose rules need nothing else; noise needs vectors and models."""
     names = {name.split("/")[0] for name in shipped_rulesets()}
     return sorted(names - {"noise", "paper", "rejected"})
 
 
 def seconds(rules: list[str], source: Path, jobs: int) -> tuple[float, float, bytes]:
-    """Of the processor: all processes together, and alone; and what was written."""
+    """Processor time of all processes, and of the start of the first alone; and the output."""
     output = source.with_name(f"{jobs}.jsonl")
     command = [SEARS, "apply", *rules, str(source), "-o", str(output), "--jobs", str(jobs)]
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -72,7 +72,7 @@ def seconds(rules: list[str], source: Path, jobs: int) -> tuple[float, float, by
     return taken, alone, output.read_bytes()
 
 
-# In a process that has not imported this module, which brings spaCy and with it torch.
+# Run in a process without this module, which brings spaCy and with it torch.
 _START = """
 import sys, time
 from pathlib import Path
@@ -95,7 +95,7 @@ print(min(taken))
 
 
 def start_of_a_fork(source: Path) -> float:
-    """Milliseconds of the processor."""
+    """Processor time in milliseconds."""
     environment = {**os.environ, "SEARS_COMPILE": "always"}
     command = [sys.executable, "-c", _START, str(source)]
     done = subprocess.run(command, check=True, stdout=subprocess.PIPE, env=environment)
@@ -103,7 +103,7 @@ def start_of_a_fork(source: Path) -> float:
 
 
 def seconds_by_clock(rules: list[str], source: Path, jobs: Sequence[str]) -> dict[str, float]:
-    """For each number of jobs, the least of `RUNS`; all of them write the same bytes."""
+    """The least of `RUNS` for each number of jobs; all of them write the same bytes."""
     least = dict.fromkeys(jobs, float("inf"))
     written = set()
     output = source.with_name("output.jsonl")
@@ -140,7 +140,7 @@ def by_clock(chosen: dict[str, list[str]], texts: list[str], folder: str) -> lis
 
 
 def four_cores() -> set[int]:
-    """Four processors of this machine, each a core of its own."""
+    """Four processors of this machine that are on different cores."""
     cores: dict[str, int] = {}
     for processor in sorted(os.sched_getaffinity(0)):
         siblings = Path(f"/sys/devices/system/cpu/cpu{processor}/topology/thread_siblings_list")
@@ -153,7 +153,7 @@ def four_cores() -> set[int]:
 
 def by_four(chosen: dict[str, list[str]], source: Path) -> list[Row]:
     """A row for each theme: one, two and four jobs on four cores."""
-    os.sched_setaffinity(0, four_cores())  # what is started from here on inherits it
+    os.sched_setaffinity(0, four_cores())  # later child processes inherit it
     rows = []
     for name, rules in chosen.items():
         least = seconds_by_clock(rules, source, ("1", "2", "4"))

@@ -1,14 +1,14 @@
-"""Five small models to find rules for: they learn in a minute or so, each in its own way.
+"""Five small models to find rules for; each learns in a minute or so, in its own way.
 
-In: texts and labels (questions of SQuAD for the reader). Out: an object with ``predict``, which can
+In: texts and labels (questions of SQuAD for the reader). Out: an object with ``predict`` that can
 be written to a file and read back. `TRAINERS` has them by name: ``linear`` (TF-IDF of words and
-pairs, logistic regression), ``fasttext`` (`fasttext_like`), ``cnn`` (word vectors of its own,
-convolutions of three widths, the largest of each), ``minilm`` (the sentence encoder that a
-package carries, its upper layers trained further), ``reader`` (`small_reader`). Always holds: the
-same texts, versions and machine give the same model. Costs at most two minutes on two cores.
+pairs, logistic regression), ``fasttext`` (`fasttext_like`), ``cnn`` (its own word vectors,
+convolutions of three widths, the maximum of each), ``minilm`` (the sentence encoder that a package
+carries, its upper layers trained further), ``reader`` (`small_reader`). Always holds: the same
+texts, versions and machine give the same model. Costs at most two minutes on two cores.
 
-For `sears discover` the model is ``benchmarks.quality_models:model``; the environment says which
-file (``QUALITY_MODEL``) and where it is noted how many texts it was asked (``QUALITY_ASKED``).
+For `sears discover` the model is ``benchmarks.quality_models:model``. The environment names its
+file (``QUALITY_MODEL``) and the file that counts the texts it was asked about (``QUALITY_ASKED``).
 """
 
 from __future__ import annotations
@@ -44,22 +44,22 @@ class Model(Protocol):
     """Something that labels rows."""
 
     def predict(self, rows: Any) -> Sequence[str]:
-        """A label a row."""
+        """A label for each row."""
 
 
 class Asked:
-    """A model that notes how many rows it was asked about.
+    """A model that counts the rows it was asked about.
 
     Args:
         model: the model.
-        note: the file that holds the number, as text.
+        note: the file for the count, as text.
     """
 
     def __init__(self, model: Model, note: Path) -> None:
         self._model, self._note, self._rows = model, note, 0
 
     def predict(self, rows: Sequence[Any]) -> list[str]:
-        """What the model says."""
+        """The model's answers."""
         self._rows += len(rows)
         self._note.write_text(str(self._rows), "utf-8")
         return [str(answer) for answer in self._model.predict(list(rows))]
@@ -75,7 +75,7 @@ def linear(texts: Sequence[str], labels: Sequence[str]) -> Model:
 
 
 class _Convolutions(nn.Module):
-    """Vectors of words, convolutions of widths 2, 3 and 4, the largest of each, one layer."""
+    """Word vectors, convolutions of widths 2, 3 and 4, the maximum of each, one layer."""
 
     def __init__(self, words: int, labels: int) -> None:
         super().__init__()
@@ -84,15 +84,15 @@ class _Convolutions(nn.Module):
         self.drop, self.output = nn.Dropout(0.5), nn.Linear(3 * 64, labels)
 
     def forward(self, words: torch.Tensor) -> torch.Tensor:
-        seen = self.drop(self.vectors(words)).transpose(1, 2)
-        found = [torch.relu(each(seen)).amax(2) for each in self.convolutions]
-        return self.output(self.drop(torch.cat(found, 1)))
+        vectors = self.drop(self.vectors(words)).transpose(1, 2)
+        maxima = [torch.relu(each(vectors)).amax(2) for each in self.convolutions]
+        return self.output(self.drop(torch.cat(maxima, 1)))
 
 
 class CNN:
-    """A convolutional network over words, after Kim (2014), with vectors of its own."""
+    """A convolutional network over words, after Kim (2014), with word vectors of its own."""
 
-    _BEHIND = 4  # blanks behind every text, so that what a batch is filled up with changes nothing
+    _BEHIND = 4  # blanks behind every text, so that padding of a batch changes nothing
 
     def __init__(self, texts: Sequence[str], labels: Sequence[str], *, epochs: int = 4) -> None:
         counts = Counter(word for text in texts for word in self._words(text))
@@ -168,7 +168,7 @@ def _fit(
     network: nn.Module, batch: Callable[[Sequence[str]], Any], texts: Sequence[str],
     gold: Sequence[int], *, epochs: int, rate: float, size: int = 32,
 ) -> None:  # fmt: skip
-    """Adam, the rate falling to zero; texts of like length go together."""
+    """Train by Adam while the rate falls to zero; texts of similar length go together."""
     learned = [each for each in network.parameters() if each.requires_grad]
     adam = torch.optim.AdamW(learned, lr=rate)
     order = random.Random(0)
@@ -179,9 +179,9 @@ def _fit(
     for _ in range(epochs):
         order.shuffle(batches)
         for places in batches:
-            # In float32: without instructions for bfloat16 it takes twenty times as long.
-            said = network(batch([texts[place] for place in places]))
-            loss = functional.cross_entropy(said, torch.tensor([gold[place] for place in places]))
+            # Use float32: without instructions for bfloat16 that would take twenty times as long.
+            logits = network(batch([texts[place] for place in places]))
+            loss = functional.cross_entropy(logits, torch.tensor([gold[place] for place in places]))
             adam.zero_grad()
             loss.backward()
             adam.step()
@@ -193,7 +193,7 @@ def _fit(
 def _best(
     network: nn.Module, batch: Callable[[Sequence[str]], Any], texts: Sequence[str]
 ) -> NDArray[np.int64]:
-    """The number of the best label of each text; texts of like length go together."""
+    """The number of the best label of each text; texts of similar length go together."""
     order = sorted(range(len(texts)), key=lambda place: len(texts[place]))
     best = np.zeros(len(texts), np.int64)
     for first in range(0, len(order), 64):
@@ -217,7 +217,7 @@ TRAINERS: dict[str, Callable[..., Model]] = {
 
 
 def __getattr__(name: str) -> Any:
-    """``model``: the one that the environment names, read when it is asked for."""
+    """``model``: the one that the environment names, loaded when it is used."""
     if name != "model":
         raise AttributeError(name)
     return Asked(joblib.load(os.environ["QUALITY_MODEL"]), Path(os.environ["QUALITY_ASKED"]))

@@ -1,13 +1,13 @@
-"""What explains the errors of two stored readers of SQuAD, beside what others counted and printed.
+"""What explains the errors of two stored readers of SQuAD, compared with published figures.
 
 The answers of a logistic regression and of a Match-LSTM to the development set are stored; nothing
-is trained or asked here. Their errors are counted by question type, length of the answer given,
-agreement of the annotators and readability, as `sears audit --slice` counts them, and beside them
-stand the figures that a third party counted from the same answers. Then what `sears errors` does:
-gradient boosting tells wrong from right answers by question type, lengths and readability, in ten
-folds, beside Table 6 of 'Evaluating Neural Machine Comprehension Model Robustness to Noisy Inputs
-and Adversarial Attacks' (whose readers, noises and amounts of training these are not: its figures
-are of BERT and BiDAF with ELMo on noisy text, ours of other readers on clean text).
+is trained or asked here. Errors are counted by question type, answer length, agreement of the
+annotators and readability, as `sears audit --slice` does, and compared with the figures that a
+third party counted from the same answers. Then gradient boosting tells wrong from right answers by
+question type, lengths and readability, in ten folds, as `sears errors` does. Beside it stands Table
+6 of 'Evaluating Neural Machine Comprehension Model Robustness to Noisy Inputs and Adversarial
+Attacks', with other readers, noises and amounts of training: its figures are of BERT and BiDAF with
+ELMo on noisy text, ours of other readers on clean text.
 
     python -m benchmarks.readers
     python -m benchmarks.readers --learners    # other settings of the trees; minutes
@@ -38,7 +38,7 @@ TYPE, LENGTH, AGREEMENT = "first-word(question)", "words(answer)", "agreement(an
 GRADE = "grade(context)"
 FEATURES = (TYPE, "words(question)", "words(context)", GRADE)
 
-# What questions are sliced by: columns, and what is computed of these and of answers.
+# How questions are sliced: columns, and what is computed from these and from answers.
 Columns = dict[str, Sequence[Any] | Computed]
 
 # Counted by others from the same files: exact match in per cent, errors in hundredths.
@@ -92,9 +92,9 @@ def main() -> None:
 
 
 def _reader(name: str, rows: LabelledRows, ids: Any) -> Reader:
-    said = json.loads(data_file(f"squad/predictions/{name}.json").read_text("utf-8"))
-    # A few questions have no stored answer: the reader said nothing, which is wrong.
-    answers = tuple(Answer(said.get(each, "")) for each in ids)
+    stored = json.loads(data_file(f"squad/predictions/{name}.json").read_text("utf-8"))
+    # A few questions have no stored answer; an empty answer is wrong.
+    answers = tuple(Answer(stored.get(each, "")) for each in ids)
     wrong = np.array(
         [
             not answers_equal(answer.label, golds, comparison="squad")
@@ -105,7 +105,7 @@ def _reader(name: str, rows: LabelledRows, ids: Any) -> Reader:
 
 
 def _counted(reader: Reader, columns: Columns) -> list[Row]:
-    """Errors by part, in hundredths, beside those that others counted."""
+    """Errors by part, in hundredths, compared with those that others counted."""
     exact, by_slicing = COUNTED[reader.name]
     own = round(100 * float(1 - reader.wrong.mean()), 2)
     rows = [
@@ -136,7 +136,7 @@ def _counted(reader: Reader, columns: Columns) -> list[Row]:
 
 
 def _graded(reader: Reader, columns: Columns) -> Row:
-    """Medians, as the paper prints them; with ours for right and wrong answers a reader."""
+    """Medians as the paper prints them, and ours for right and wrong answers of a reader."""
     grades = np.array(_computed(columns[GRADE]).values(), np.float64)
     return Row(
         f"{reader.name}: median Flesch-Kincaid grade of contexts",
@@ -149,7 +149,7 @@ def _graded(reader: Reader, columns: Columns) -> Row:
 
 
 def _with_interval(wrong: NDArray[np.bool_]) -> str:
-    """Errors in hundredths with Wilson's 95% interval, and of how many answers."""
+    """Errors in hundredths with Wilson's 95% interval, and the number of answers."""
     low, high = wilson_interval(int(wrong.sum()), len(wrong))
     return (
         f"{100 * wrong.mean():.0f} ({100 * float(low):.1f} to {100 * float(high):.1f}; "
@@ -158,14 +158,14 @@ def _with_interval(wrong: NDArray[np.bool_]) -> str:
 
 
 def _median(values: NDArray[np.float64]) -> str:
-    """The median with the 95% interval of its ranks, and of how many values."""
+    """The median with the 95% interval of its ranks, and the number of values."""
     ordered, half = np.sort(values), len(values) / 2
     low, high = (ordered[int(half + side * 0.98 * len(values) ** 0.5)] for side in (-1, 1))
     return f"{np.median(ordered):.1f} ({low:.1f} to {high:.1f}; n {len(values):,})"
 
 
 def _learned(reader: Reader, columns: Columns) -> Row:
-    """Error prediction with the features of the paper that clean text has."""
+    """Predict errors from those features of the paper that clean text has."""
     started = time.perf_counter()
     table = _instances(reader, columns)
     learned = learn_errors(table)
@@ -211,7 +211,7 @@ def _computed(column: object) -> Computed:
 
 
 def _learners(reader: Reader, columns: Columns) -> None:
-    """Micro F1 of other trees on the same folds, on answers and on labels at random."""
+    """Print micro F1 of other trees on the same folds, on answers and on random labels."""
     from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier
     from sklearn.model_selection import KFold
 
@@ -226,11 +226,11 @@ def _learners(reader: Reader, columns: Columns) -> None:
         "deep": lambda: histogram(early_stopping=False),
         "not over histograms": lambda: GradientBoostingClassifier(random_state=0),
     }
-    found = _instances(reader, columns)
-    table = np.column_stack([numbers_of(each) for each in found.features])
-    chance = np.random.default_rng(0).random(len(table)) < found.wrong.mean()
+    instances = _instances(reader, columns)
+    table = np.column_stack([numbers_of(each) for each in instances.features])
+    chance = np.random.default_rng(0).random(len(table)) < instances.wrong.mean()
     for name, learner in learners.items():
-        for what, wrong in (("answers", found.wrong), ("labels at random", chance)):
+        for what, wrong in (("answers", instances.wrong), ("labels at random", chance)):
             started = time.perf_counter()
             scores = [
                 float((learner().fit(table[one], wrong[one]).predict(table[other])

@@ -1,14 +1,14 @@
-"""Reading and writing alone, beside pyarrow: csv, JSON lines, parquet, and compressed files.
+"""Reading and writing alone, against pyarrow: csv, JSON lines, parquet, and compressed files.
 
-Method: the rows of the public-domain books with an id and a number. Ours: `Dataset.batches`, with
-the column of texts as Python strings, and `Format.encode` and `assemble` of these columns.
-Theirs, one thread: pyarrow's reader of the format with its column of texts as Python strings, since
-nothing is done to text that is no string yet; beside it the reader alone, into Arrow's arrays. To
-write, pyarrow is given the same Python columns; it writes no JSON, so the standard library does,
-a line a row. Compressed: what a `.csv.gz` costs more by the clock than the same csv, beside what
-gzip alone takes for it. Verified: the texts are the same, and what was written is read again by the
-other one. In turns, the median of the ratios. Times are of the processor, compressed ones of the
-clock. Bias: files are in the operating system's cache.
+Method: the rows are lines of the public-domain books with an id and a number. Ours is
+`Dataset.batches`, with the column of texts as Python strings, and `Format.encode` and `assemble` of
+these columns. Theirs, on one thread, is pyarrow's reader of the format, with its column of texts as
+Python strings, since rules need strings; the reader alone, into Arrow's arrays, is timed too. For
+writing, pyarrow gets the same Python columns; it writes no JSON, so the standard library writes a
+line for each row. Compressed: the extra wall-clock time of a `.csv.gz` over the same csv, compared
+with the time of gzip alone. Verified: the texts are the same, and each side reads what the other
+wrote. Runs alternate, and the median of the ratios counts. Times are processor time, except for
+compressed files. Bias: files are in the operating system's cache.
 
     python -m benchmarks.reading
 """
@@ -51,13 +51,13 @@ def rows(count: int) -> Columns:
 
 
 def ours_read(path: Path) -> list[str]:
-    """The texts, by batches."""
+    """The texts, read in batches."""
     with collecting_little():
         return [text for batch in Dataset(str(path)).batches() for text in batch.columns["text"]]
 
 
 def theirs_read(path: Path) -> Any:
-    """Arrow's table."""
+    """The rows as Arrow's table."""
     if path.suffix == ".csv":
         return arrow.csv.read_csv(path, read_options=arrow.csv.ReadOptions(use_threads=False))
     if path.suffix == ".jsonl":
@@ -66,7 +66,7 @@ def theirs_read(path: Path) -> Any:
 
 
 def ours_written(name: str, columns: Columns) -> bytes:
-    """The file, as one part."""
+    """The file as a single part."""
     form = format_named(name)
     content = io.BytesIO()
     form.assemble([form.encode(columns, "utf-8")], content, Frame(tuple(columns)))
@@ -74,7 +74,7 @@ def ours_written(name: str, columns: Columns) -> bytes:
 
 
 def theirs_written(name: str, columns: Columns) -> bytes:
-    """The file, of a table that is made of the columns."""
+    """The file, from a table made of the columns."""
     content = io.BytesIO()
     if name == "jsonl":
         encode = json.JSONEncoder(ensure_ascii=False).encode
@@ -92,7 +92,7 @@ def theirs_written(name: str, columns: Columns) -> bytes:
 def timed(
     *ways: Callable[[], object], clock: Callable[[], float] = time.process_time
 ) -> list[list[float]]:
-    """Seconds of each way, in turns."""
+    """Seconds of each way, alternating."""
     taken: list[list[float]] = [[] for _ in ways]
     for _ in range(ROUNDS):
         for way, seconds in zip(ways, taken, strict=True):
@@ -108,7 +108,7 @@ def ratio(theirs: list[float], ours: list[float]) -> float:
 
 
 def of_format(folder: Path, name: str, columns: Columns) -> list[Row]:
-    """Reading and writing one format."""
+    """Time reading and writing of one format."""
     path = folder / f"rows.{name}"
     path.write_bytes(theirs_written(name, columns))
     if ours_read(path) != columns["text"]:
@@ -144,7 +144,7 @@ def of_format(folder: Path, name: str, columns: Columns) -> list[Row]:
 
 
 def of_compressed(folder: Path, columns: Columns) -> Row:
-    """What a compressed csv costs more than a plain one."""
+    """The extra time of a compressed csv over a plain one."""
     plain, packed = folder / "rows.csv", folder / "rows.csv.gz"
     packed.write_bytes(gzip.compress(plain.read_bytes(), 6))
     one, other, alone = timed(
@@ -165,11 +165,11 @@ def main() -> None:
     columns = rows(parser.parse_args().rows)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        found = [
+        results = [
             row for form in ("csv", "jsonl", "parquet") for row in of_format(folder, form, columns)
         ]
-        found.append(of_compressed(folder, columns))
-    write_record("reading", found)
+        results.append(of_compressed(folder, columns))
+    write_record("reading", results)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Prints what a benchmark found and keeps it, dated, in benchmarks/record/."""
+"""Prints the results of a benchmark and saves them, dated, in benchmarks/record/."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ class Row:
 
     Attributes:
         name: what was measured.
-        figures: what came out; ratios hold across machines, times do not.
-        at_least: what is asked for.
+        figures: the results; ratios hold across machines, times do not.
+        at_least: what is required.
         aim: what is hoped for.
         reached: whether ``at_least`` is met.
     """
@@ -39,7 +39,7 @@ class Row:
 
 
 def data_file(name: str) -> Path:
-    """A file of the public data; ends the benchmark with a plain reason where it is absent."""
+    """A file of the public data; stops the benchmark with a plain reason if it is missing."""
     path = DATA / name
     if not path.exists():
         print(f"skipped: {name} is not in {DATA} (set SEARS_DATA to the folder that has it)")
@@ -48,7 +48,7 @@ def data_file(name: str) -> Path:
 
 
 def write_record(benchmark: str, rows: Sequence[Row]) -> None:
-    """Print the rows and write ``record/DATE-benchmark.json``; exit 1 where one is not reached."""
+    """Print the rows and write ``record/DATE-benchmark.json``; exit 1 if one is not reached."""
     for row in rows:
         figures = ", ".join(f"{name} {value}" for name, value in row.figures.items())
         budget = f"  (at least {row.at_least}, aim {row.aim})" if row.at_least else ""

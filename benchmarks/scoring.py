@@ -1,16 +1,17 @@
 """Semantic scores per second, against the plain full-softmax batch loop on the same pairs.
 
-Method: IMDB sentences of at most 30 words, each rewritten in one place, as mined candidate rules
-do before they are filtered: by word lists (movie→film, is→'s, good→bad, I→they), by losing a word,
+Method: IMDB sentences of at most 30 words, each rewritten in one place, like the rewrites of mined
+candidates before the filter: by word lists (movie→film, is→'s, good→bad, I→they), by losing a word,
 and by words drawn from the corpus. Discovery scores some hundreds of rewrites of a sentence; here
-it is about a hundred, and the share that reaches tau is printed.
+there are about a hundred, and the share that reaches tau is printed.
 The plain loop takes 32 pairs at a time, sorted by length, and computes log-softmax over the whole
-vocabulary for original and rewrite, teacher-forced, padded. Ours: `PivotScorer.scores`, and
-`PivotScorer.at_least` at the paper's threshold. Both get the same translations of the originals,
-outside of the time; what they cost is printed. Each side's best of several turns, taken in
-alternation, counts. The decisions of all three must be the same, and the scores equal to 1e-4.
-Bias: both sides run the same network code for a decoder step, so the plain loop is not a slow one;
-its cost for a pair does not depend on the number of rewrites of a sentence, ours falls with it.
+vocabulary for original and rewrite, teacher-forced, padded. Ours are `PivotScorer.scores`, and
+`PivotScorer.at_least` at the paper's threshold. Both get the same translations of the originals;
+their cost is not timed but printed. The best of several alternating turns counts. The decisions of
+all three must be the same, and the scores equal to 1e-4.
+Bias: both sides run the same network code for a decoder step, so the plain loop is not a slow one.
+Its cost for a pair does not depend on the number of rewrites of a sentence, while ours falls with
+it.
 """
 
 from __future__ import annotations
@@ -29,11 +30,11 @@ from sears_dsl.meaning.pivot_score import PivotScorer
 from sears_dsl.translation.network import TranslationModel
 
 SENTENCES = 10
-MOST = 100  # rewrites of a sentence
+MOST = 100  # rewrites of each sentence
 TURNS = 2
 _BATCH = 32
 
-# A word may become any other of its line.
+# A word may become any other word of its line.
 _GROUPS = [
     line.split()
     for line in """
@@ -77,23 +78,23 @@ _LOST = {"very", "really", "just", "even", "so", "the", "a", "that", "not", "onl
 
 
 def rewrites_of(sentence: str, others: Sequence[str]) -> list[str]:
-    """The sentence with one word changed or lost: all that the lists allow, and ``others``."""
+    """The sentence with one word changed or lost: all changes in the lists, and ``others``."""
     words = sentence.split()
-    found: dict[str, None] = {}
+    rewrites: dict[str, None] = {}
     for at, word in enumerate(words):
         lower = word.lower()
         options = [other for group in _GROUPS if lower in group for other in group]
         for other in options:
             shown = other.capitalize() if word[:1].isupper() and word != "I" else other
             if other != lower:
-                found[" ".join([*words[:at], shown, *words[at + 1 :]])] = None
+                rewrites[" ".join([*words[:at], shown, *words[at + 1 :]])] = None
         if lower in _LOST:
-            found[" ".join([*words[:at], *words[at + 1 :]])] = None
+            rewrites[" ".join([*words[:at], *words[at + 1 :]])] = None
     for number, other in enumerate(others):
         at = number % len(words)
-        found[" ".join([*words[:at], other, *words[at + 1 :]])] = None
-    found.pop(sentence, None)
-    return list(found)
+        rewrites[" ".join([*words[:at], other, *words[at + 1 :]])] = None
+    rewrites.pop(sentence, None)
+    return list(rewrites)
 
 
 def sample_pairs(sentences: int = SENTENCES, most: int = MOST) -> list[tuple[str, str]]:
@@ -103,7 +104,7 @@ def sample_pairs(sentences: int = SENTENCES, most: int = MOST) -> list[tuple[str
     texts = [text for text in dict.fromkeys(texts) if 4 <= len(text.split()) <= 30]
     draw = random.Random(0)
     draw.shuffle(texts)
-    words = " ".join(texts).split()  # frequent words come often
+    words = " ".join(texts).split()  # frequent words are drawn more often
     pairs: list[tuple[str, str]] = []
     for text in texts[:sentences]:
         drawn = draw.choices(words, k=3 * len(text.split()))
@@ -158,15 +159,15 @@ def main() -> None:
         expected = plain_log_ratios(back, pairs, pivots)
         seconds["plain"].append(time.perf_counter() - begun)
         begun = time.perf_counter()
-        found = scorer.log_ratios(pairs)
+        ratios = scorer.log_ratios(pairs)
         seconds["scores"].append(time.perf_counter() - begun)
         begun = time.perf_counter()
         decisions = scorer.at_least(pairs, PAPER_TAU)
         seconds["at_least"].append(time.perf_counter() - begun)
     best = {name: min(times) for name, times in seconds.items()}
     wanted = np.exp(np.minimum(0, expected)) >= PAPER_TAU
-    same = bool((decisions == wanted).all() and (wanted == (np.exp(found) >= PAPER_TAU)).all())
-    largest = float(np.abs(found - expected).max())
+    same = bool((decisions == wanted).all() and (wanted == (np.exp(ratios) >= PAPER_TAU)).all())
+    largest = float(np.abs(ratios - expected).max())
     verified = same and largest < 1e-3
     rows = [
         Row(

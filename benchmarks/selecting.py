@@ -1,10 +1,10 @@
-"""How fast a selection is made anew after a person rejected a rule, beside trying every rule.
+"""How fast a new selection is made after a person rejected a rule, against trying every rule.
 
-In: made-up rules and rows, under a seed: each rule flips some rows, few rules many of them, as
-mined rules do; and each rule's rewrites, so that there are twins. Out: seconds to select 20 rules
-of 10,000 after a rejection, with collapsing; seconds of the lazy and of the plain greedy search,
-which must take the same rules; how often the sequential filter asks, beside asking rule after rule
-in the order of the rows.
+In: seeded artificial rules and rows: each rule flips some rows, and few rules flip many, as with
+mined rules; each rule also has rewrites, so that there are twins. Out: seconds to select 20 of
+10,000 rules after a rejection, with collapsing; seconds of the lazy and of the plain greedy search,
+which must select the same rules; how often the sequential filter asks, compared with asking rule
+after rule in the order of the rows.
 
     python -m benchmarks.selecting
 """
@@ -41,7 +41,7 @@ def seconds(work: Callable[[], object], repeats: int = 5) -> float:
 
 
 def world(seed: int = 0) -> tuple[list[Rule], list[str], Applications]:
-    """Rules in families: a family changes its rows in one way, each member some of the rows."""
+    """Rules in families: a family changes its rows in one way, and each member some of them."""
     random = np.random.default_rng(seed)
     rules: list[Rule] = []
     texts, rewrites, offsets = [], [], [0]
@@ -68,7 +68,7 @@ def world(seed: int = 0) -> tuple[list[Rule], list[str], Applications]:
 
 
 def plain_greedy(coverage: Coverage, gone: set[int]) -> list[int]:
-    """Every rule in every step."""
+    """Try every rule in every step."""
     best = np.zeros(coverage.row_count, np.int64)
     left = [rule for rule in range(len(coverage)) if rule not in gone]
     places = [slice(*coverage.offsets[rule : rule + 2].tolist()) for rule in range(len(coverage))]
@@ -87,7 +87,7 @@ def plain_greedy(coverage: Coverage, gone: set[int]) -> list[int]:
 
 
 def selecting() -> Row:
-    """A rejection, and the rest anew."""
+    """Time a new selection after a rejection."""
     rules, texts, applications = world()
     random = np.random.default_rng(1)
     flips = random.random(len(applications.texts)) < 0.2
@@ -121,43 +121,43 @@ def selecting() -> Row:
     )
 
 
-def rule_by_rule(applications: Applications, kept: NDArray[np.bool_]) -> int:
-    """Questions asked if each rule is decided in turn, its rows in their order, answers kept."""
-    known = np.zeros(len(kept), np.bool_)
+def rule_by_rule(applications: Applications, acceptable: NDArray[np.bool_]) -> int:
+    """Questions asked if each rule is decided in turn, in row order, with answers remembered."""
+    known = np.zeros(len(acceptable), np.bool_)
     for rule, allowed in enumerate(allowed_failures(applications.changed, DELTA).tolist()):
         rewrites = applications.of_rule(rule)
-        failures = int((known[rewrites] & ~kept[rewrites]).sum())
+        failures = int((known[rewrites] & ~acceptable[rewrites]).sum())
         for rewrite in rewrites[~known[rewrites]].tolist():
             if failures > allowed:
                 break
             known[rewrite] = True
-            failures += not kept[rewrite]
+            failures += not acceptable[rewrite]
     return int(known.sum())
 
 
 def filtering() -> Row:
-    """Pairs asked about, by the sequential filter and by less."""
+    """Count the pairs that the sequential filter and simpler ways ask about."""
     _, _, applications = world()
     random = np.random.default_rng(2)
     family = np.array([int(text.split()[3]) for text in applications.texts])
     rates = random.beta(0.3, 0.9, RULES)
-    kept = random.random(len(family)) < rates[family]
+    acceptable = random.random(len(family)) < rates[family]
     every: Sequence[int] = np.unique(applications.rewrites).tolist()
-    answers = dict(zip(applications.texts, kept.tolist(), strict=True))
+    answers = dict(zip(applications.texts, acceptable.tolist(), strict=True))
     scorer: Any = SimpleNamespace(
         at_least=lambda pairs, _: np.array([answers[text] for _, text in pairs])
     )
     begin = time.perf_counter()
     filtered = filter_candidates(
-        applications, np.ones(len(kept), np.bool_), scorer=scorer, tau=0.5, delta=DELTA,
+        applications, np.ones(len(acceptable), np.bool_), scorer=scorer, tau=0.5, delta=DELTA,
         minimum_flips=0,
     )  # fmt: skip
     took = time.perf_counter() - begin
-    asked, failures = filtered.asked, applications.count(~kept)
+    asked, failures = filtered.asked, applications.count(~acceptable)
     passing = np.flatnonzero(failures <= allowed_failures(applications.changed, DELTA))
     if filtered.passed.tolist() != passing.tolist():
         sys.exit("selecting: the sequential filter decides otherwise than scoring everything")
-    simple = rule_by_rule(applications, kept)
+    simple = rule_by_rule(applications, acceptable)
     return Row(
         f"pairs scored to filter {RULES:,} rules",
         {

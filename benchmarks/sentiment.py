@@ -1,21 +1,21 @@
 """The paper's sentiment setting: a fastText-like model, IMDB sentences, ten rules.
 
-The model is trained on rt.tsv (Rotten Tomatoes) and looked at on imdb.tsv (1,000 sentences). What
-is shown, all of it from one run:
+The model is trained on rt.tsv (Rotten Tomatoes) and probed on imdb.tsv (1,000 sentences). All of
+this comes from one run:
 
 - unfiltered: the rules that flip most, whatever they say;
 - the paper's filter: S through the embedded pivot at the paper's τ = 0.0008, δ = 0.1;
 - the same score at its calibrated τ (from word substitutions that one person labelled);
 - the default filter: the judge, δ = 0.1;
-- rules of the paper's Table 3 on the same model: their flips, and their share of rows ≥ τ.
+- rules of the paper's Table 3 on the same model: their flips, and the share of rows ≥ τ.
 
-Answers are verified: for every selected rule flips are counted once more, row by row, with the
-naive reference matcher and the model alone.
+Answers are verified: the flips of every selected rule are counted again, row by row, with nothing
+but the naive reference matcher and the model.
 
-Method and bias: flips are counted on the rows that the rules were found on, as in the paper. Of
-rules that undo each other one is kept; "with inverses" counts the other one too, as the first
-experiment did. The model is ours, made after the description of fastText; the paper's exact one is
-not to be had. The paper had several pivot languages; the embedded one is Portuguese alone.
+Method and bias: flips are counted on the rows from which the rules come, as in the paper. Of rules
+that undo each other only one stays; "with inverses" counts the other one too, as the first
+experiment did. Our model follows the description of fastText; the paper's exact one is not
+available. The paper had several pivot languages; the embedded one is only Portuguese.
 
     python -m benchmarks.sentiment            all of it
     python -m benchmarks.sentiment --sweep    cost against sentences and beam
@@ -59,11 +59,11 @@ from sears_dsl.runtime.processes import usable_cores
 from sears_dsl.tagging.tagger import Tagger, load_tagger
 
 # What a first experiment flipped with ten rules and one embedded pivot, at the paper's τ and at
-# log τ = -9, movie → film and film → movie counted both; and what the paper prints.
+# log τ = -9, counting both movie → film and film → movie; and what the paper prints.
 EXPERIMENT_AT_PAPER, EXPERIMENT_CALIBRATED = 0.048, 0.056
 PAPER_FLIPS = 0.10
 MINUTES = 10
-# All rows but one may lose the meaning: no filter, and hardly a question asked.
+# All rows but one may lose the meaning, so nothing is filtered, and hardly a question asked.
 DELTA, NO_DELTA = 0.1, 0.999
 JOBS = min(4, usable_cores())
 
@@ -85,7 +85,7 @@ class Anything:
 
 @dataclass
 class Remembering:
-    """Paraphrases of an earlier run are not searched again; their time is counted once."""
+    """Remembers the paraphrases of an earlier run, whose time is counted once."""
 
     paraphraser: ParaphraseSource
     known: dict[str, Sequence[FoundParaphrase | str]] = field(default_factory=dict)
@@ -99,12 +99,12 @@ class Remembering:
 
 @dataclass
 class Watch:
-    """How long each stage took."""
+    """Measures how long each stage takes."""
 
     marks: list[tuple[str, float]] = field(default_factory=list)
 
     def see(self, stage: str, _done: int, _total: int | None) -> None:
-        """Note the beginning of a stage, and tell it."""
+        """Note the beginning of a stage, and print it."""
         if not self.marks or self.marks[-1][0] != stage:
             self.marks.append((stage, time.perf_counter()))
             print(f"  {stage} …", file=sys.stderr, flush=True)
@@ -123,8 +123,8 @@ def main() -> None:
     training, evaluation = data_file("sentiment/rt.tsv"), data_file("sentiment/imdb.tsv")
     model = train(*read_labelled(training))
     texts, labels = read_labelled(evaluation)
-    said = model.predict(texts)
-    accuracy = sum(map(str.__eq__, said, labels)) / len(labels)
+    predictions = model.predict(texts)
+    accuracy = sum(map(str.__eq__, predictions, labels)) / len(labels)
     data = LabelledRows(
         tuple({"text": text} for text in texts),
         "text",
@@ -145,7 +145,7 @@ def _settings(data: LabelledRows, model: FastTextLike) -> list[Row]:
     tagger = load_tagger("spacy")
     pivot = Team(Recipe(scorer="pivot"), jobs=JOBS)
     default = Team(Recipe(), jobs=JOBS)
-    # Searched by the team of the default scorer, as `sears discover` does it.
+    # The default scorer's team searches, as in `sears discover`.
     source = Remembering(default)
     rows = []
     runs: list[tuple[str, Scorer, float, float | None]] = [
@@ -157,7 +157,7 @@ def _settings(data: LabelledRows, model: FastTextLike) -> list[Row]:
     searched = 0.0
     for name, scorer, tau, experiment in runs:
         watch = Watch()
-        found = discover(
+        discovery = discover(
             data,
             CachedPredictor(CallablePredictor(model), batch_size=8192),
             paraphraser=source,
@@ -166,13 +166,15 @@ def _settings(data: LabelledRows, model: FastTextLike) -> list[Row]:
             settings=Settings(order="paper", tau=tau, delta=DELTA if tau else NO_DELTA, holdout=0),
             on_progress=watch.see,
         )
-        _verify(found, data, model, tagger)
-        _show(name, found)
+        _verify(discovery, data, model, tagger)
+        _show(name, discovery)
         seconds = watch.seconds()
-        # Paraphrases are searched once; every setting is told with the time that they took.
+        # Paraphrases are searched once; every setting reports the time that they took.
         searched = searched or seconds.get("paraphrasing", 0.0)
         seconds["paraphrasing"] = searched
-        rows.append(_row(name, found, seconds, judged=name != "unfiltered", experiment=experiment))
+        rows.append(
+            _row(name, discovery, seconds, judged=name != "unfiltered", experiment=experiment)
+        )
     rows += _paper_rules(data, model, tagger, pivot, default)
     pivot.close()
     default.close()
@@ -181,16 +183,16 @@ def _settings(data: LabelledRows, model: FastTextLike) -> list[Row]:
 
 def _row(
     name: str,
-    found: Discovery,
+    discovery: Discovery,
     seconds: dict[str, float],
     *,
     judged: bool,
     experiment: float | None,
 ) -> Row:
-    funnel = found.funnel
+    funnel = discovery.funnel
     share = funnel.rows_flipped / funnel.right
     with_inverses = funnel.rows_flipped_with_inverses / funnel.right
-    without = funnel.pairs_without_stopping  # of the paper's order alone
+    without = funnel.pairs_without_stopping  # for the paper's order alone
     total = sum(seconds.values())
     asked = f"over {experiment} flipped with inverses, {MINUTES} minutes" if experiment else ""
     return (
@@ -223,10 +225,10 @@ def _row(
     )
 
 
-def _show(name: str, found: Discovery) -> None:
+def _show(name: str, discovery: Discovery) -> None:
     out = console()
-    out.print(f"\n{name}: {found.funnel.passing} rules pass, τ = {found.tau:.4g}")
-    for each in found.rules:
+    out.print(f"\n{name}: {discovery.funnel.passing} rules pass, τ = {discovery.tau:.4g}")
+    for each in discovery.rules:
         first = each.examples[0] if each.examples else None
         shown = f"{first.original} → {first.rewritten}" if first else ""
         out.print(
@@ -236,16 +238,16 @@ def _show(name: str, found: Discovery) -> None:
         )
 
 
-def _verify(found: Discovery, data: LabelledRows, model: FastTextLike, tagger: Tagger) -> None:
+def _verify(discovery: Discovery, data: LabelledRows, model: FastTextLike, tagger: Tagger) -> None:
     """Count the flips of the selected rules again, with the reference matcher, row by row."""
     labels = [of_row[0] for of_row in data.labels or ()]
-    said = model.predict(data.texts)
-    right = [text for text, one, other in zip(data.texts, said, labels, strict=True)
+    predictions = model.predict(data.texts)
+    right = [text for text, one, other in zip(data.texts, predictions, labels, strict=True)
              if one == other]  # fmt: skip
     gold = dict(zip(data.texts, labels, strict=True))
     tokens = tagger.tag(right)
     rows = [tokens.row(number) for number in range(len(right))]
-    for each in found.rules:
+    for each in discovery.rules:
         ruleset = Ruleset.from_rules([each.rule], options=Options(case="exact"))
         renderer = Renderer(each.rule, ruleset)
         changed = []
@@ -276,8 +278,10 @@ def _paper_rules(
     labels = [of_row[0] for of_row in data.labels or ()]
     right = [
         (text, label)
-        for text, label, said in zip(data.texts, labels, model.predict(data.texts), strict=True)
-        if said == label
+        for text, label, prediction in zip(
+            data.texts, labels, model.predict(data.texts), strict=True
+        )
+        if prediction == label
     ]
     rulesets = [
         load(shipped_rulesets()[name]) for name in ("paper/sentiment", "paper/sentiment-subject")
@@ -309,7 +313,7 @@ def _sweep(data: LabelledRows, model: FastTextLike) -> Sequence[Row]:
         )
         team = Team(Recipe(scorer="pivot", beam=beam), jobs=JOBS)
         watch = Watch()
-        found = discover(
+        discovery = discover(
             part,
             CachedPredictor(CallablePredictor(model), batch_size=8192),
             paraphraser=team,
@@ -322,7 +326,7 @@ def _sweep(data: LabelledRows, model: FastTextLike) -> Sequence[Row]:
         rows.append(
             _row(
                 f"{sentences} sentences, beam {beam}",
-                found,
+                discovery,
                 watch.seconds(),
                 judged=True,
                 experiment=None,

@@ -1,11 +1,11 @@
 """A small visual setting of our own: pictures of shapes, questions, a network that answers them.
 
-Pictures are 32 by 32 pixels with one to four shapes in four colours. Questions follow the ways in
-which VQA v2 begins its own ("What color is", "How many", "Is there a", "Which", …), each kind in
-several wordings of unequal frequency, as people word them. The network is the plain one of the
-first papers on the task: a convolutional network sees the picture, an LSTM reads the question, and
-an answer of the vocabulary is chosen from both. Always holds: a seed decides pictures, questions
-and weights; the answer to a question follows from its picture. Costs some minutes on one core.
+Pictures are 32 by 32 pixels with one to four shapes in four colours. Questions begin like those of
+VQA v2 ("What color is", "How many", "Is there a", "Which", …); each kind has several wordings of
+unequal frequency, as people use them. The network is the plain one of the first papers on the task:
+a convolutional network sees the picture, an LSTM reads the question, and both together choose an
+answer of the vocabulary. Always holds: a seed decides pictures, questions and weights; the picture
+determines the answer to a question. Costs some minutes on one core.
 
 For `sears` the model is ``benchmarks.shapes:model``; the environment names its file (SHAPES_MODEL).
 """
@@ -38,26 +38,26 @@ _CORNERS = {"top left": (8, 8), "top right": (24, 8), "bottom left": (8, 24),
             "bottom right": (24, 24)}  # fmt: skip
 _WORDS = re.compile(r"\w+|'\w+|[^\w\s]")
 _UNKNOWN = "(unknown)"
-# A word that stands this often in the training questions has a vector of its own.
+# How often a word must occur in the training questions to have a vector of its own.
 _SEEN = 3
 _LONGEST = 16
 
 
-# What every question offers besides answers of its own kind, as the choices of VQA do.
+# What every question offers besides answers of its own kind, like the choices of VQA.
 _POPULAR = ("yes", "no", "1", "2", "red", "circle")
 
 
 @dataclass(frozen=True, slots=True)
 class Thing:
-    """A shape in a picture: which, its colour, the corner where it lies."""
+    """A shape in a picture: its kind, its colour, its corner."""
 
     shape: str
     color: str
     corner: str
 
 
-# Of each kind of question the wordings and how often people choose them: the first ones mostly,
-# the last ones once in a while or never. `{…}` is filled in from the picture.
+# The wordings of each kind of question and how often people use them: mostly the first ones, the
+# last ones rarely or never. `{…}` is filled in from the picture.
 _WORDINGS: dict[str, Sequence[tuple[int, str]]] = {
     "color": ((60, "What color is the {shape}?"), (18, "What is the color of the {shape}?"),
               (4, "What color is this {shape}?")),
@@ -101,13 +101,13 @@ def _things(draw: random.Random) -> list[Thing]:
 
 
 def _question(things: Sequence[Thing], draw: random.Random) -> tuple[str, str, list[str]] | None:
-    """A question about a picture, its answer, and what it may be chosen from."""
+    """A question about a picture, its answer, and its choices."""
     kind = draw.choice(sorted(_WORDINGS))
     one, shape, color = draw.choice(things), draw.choice(SHAPES), draw.choice(sorted(COLORS))
     alone = sum(each.shape == one.shape for each in things) == 1
     unique = sum(each.color == one.color for each in things) == 1
     corners = sorted(_CORNERS)
-    found: tuple[str, list[str]] | None = {
+    asked: tuple[str, list[str]] | None = {
         "color": (one.color, sorted(COLORS)) if alone else None,
         "shape": (one.shape, sorted(SHAPES)) if unique else None,
         "count": (str(sum(each.shape == shape for each in things)), list("01234")),
@@ -118,7 +118,7 @@ def _question(things: Sequence[Thing], draw: random.Random) -> tuple[str, str, l
         "what": (one.shape, sorted(SHAPES)),
         "all": (str(len(things)), list("01234")),
     }[kind]  # fmt: skip
-    if found is None:
+    if asked is None:
         return None
     weights, wordings = zip(*_WORDINGS[kind], strict=True)
     if kind in ("color", "where", "is"):
@@ -127,7 +127,7 @@ def _question(things: Sequence[Thing], draw: random.Random) -> tuple[str, str, l
         color = one.color
     [wording] = draw.choices(wordings, weights)
     text = wording.format(shape=shape, color=color, corner=one.corner)
-    return text, *found
+    return text, *asked
 
 
 def _yes(truth: bool) -> str:
@@ -138,11 +138,11 @@ def write_rows(folder: Path, *, pictures: int, questions: int, seed: int) -> Pat
     """Draw pictures, ask about them, and write both.
 
     Args:
-        folder: where they go: ``NAME.png`` each, and ``rows.csv`` with the columns question, image,
-            choices (with ``|`` between them), answer.
-        pictures: how many.
-        questions: about each.
-        seed: of all of it.
+        folder: gets a ``NAME.png`` for each picture, and ``rows.csv`` with the columns question,
+            image, choices (with ``|`` between them), answer.
+        pictures: how many pictures.
+        questions: how many questions about each.
+        seed: decides all of it.
 
     Returns:
         The file of rows.
@@ -156,9 +156,9 @@ def write_rows(folder: Path, *, pictures: int, questions: int, seed: int) -> Pat
         picture(things, draw).save(folder / name)
         asked: dict[str, tuple[str, str, str, str]] = {}
         while len(asked) < questions:
-            found = _question(things, draw)
-            if found is not None:
-                text, answer, choices = found
+            question = _question(things, draw)
+            if question is not None:
+                text, answer, choices = question
                 among = dict.fromkeys((*choices, *_POPULAR))
                 asked.setdefault(text, (text, name, "|".join(among), answer))
         rows += asked.values()
@@ -181,7 +181,7 @@ def _pixels(path: str) -> torch.Tensor:
 
 
 class _Network(nn.Module):
-    """A convolutional network and an LSTM, whose products choose an answer."""
+    """A convolutional network and an LSTM; the product of their outputs chooses an answer."""
 
     def __init__(self, vocabulary: int, answers: int, width: int = 96) -> None:
         super().__init__()
@@ -222,8 +222,8 @@ class Answerer:
         self._answers = list(answers)
 
     def predict(self, rows: Sequence[Mapping[str, str]]) -> list[tuple[str, float]]:
-        """Of the choices of a row, where it has any, the likeliest answer."""
-        found: list[tuple[str, float]] = []
+        """The likeliest answer to each row, among its choices if it has any."""
+        answers: list[tuple[str, float]] = []
         for start in range(0, len(rows), 256):
             part = rows[start : start + 256]
             with torch.no_grad():
@@ -232,8 +232,8 @@ class Answerer:
                 among = set(row.get("choices", "").split("|")) - {""}
                 of_row = every * [not among or answer in among for answer in self._answers]
                 best = int(of_row.argmax())
-                found.append((self._answers[best], min(1.0, float(of_row[best] / of_row.sum()))))
-        return found
+                answers.append((self._answers[best], min(1.0, float(of_row[best] / of_row.sum()))))
+        return answers
 
     def save(self, path: Path) -> None:
         """Write weights and vocabulary."""
@@ -249,7 +249,7 @@ class Answerer:
 
 
 def inputs(rows: Sequence[Mapping[str, str]], numbers: Mapping[str, int]) -> tuple[Any, Any, Any]:
-    """Pixels, numbers of words, lengths."""
+    """Pixels, numbers of words, lengths of questions."""
     asked = [words(row["question"]) or [_UNKNOWN] for row in rows]
     padded = np.zeros((len(rows), _LONGEST), np.int64)
     for place, question in enumerate(asked):
@@ -264,16 +264,16 @@ def train(
     seed: int = 0,
     *,
     passes: int = 12,
-    told: Callable[[str], object] = lambda line: None,
+    report: Callable[[str], object] = lambda line: None,
 ) -> Answerer:
     """Train a network.
 
     Args:
         rows: questions with the paths of their pictures.
-        answers: what is right.
-        seed: of weights and order.
-        passes: over the rows.
-        told: a line after each pass.
+        answers: the right answers.
+        seed: decides weights and order.
+        passes: how often the rows are read.
+        report: called with a line after each pass.
     """
     torch.manual_seed(seed)
     counts = Counter(word for row in rows for word in words(row["question"]))
@@ -292,7 +292,7 @@ def train(
         order = torch.randperm(len(rows))
         total = 0.0
         for part in order.split(size):
-            # Words are left out at random, so that the vector of the unknown word means something.
+            # Drop words at random, so that the vector of the unknown word gets a meaning.
             asked = padded[part]
             asked = torch.where((torch.rand(asked.shape) < 0.02) & (asked > 0), 1, asked)
             loss = nn.functional.cross_entropy(
@@ -303,7 +303,7 @@ def train(
             optimizer.step()
             schedule.step()
             total += loss.item() * len(part)
-        told(f"pass {number + 1} of {passes}: loss {total / len(rows):.3f}")
+        report(f"pass {number + 1} of {passes}: loss {total / len(rows):.3f}")
     return Answerer(network, vocabulary, known)
 
 

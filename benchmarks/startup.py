@@ -1,15 +1,14 @@
-"""How long a person waits: importing, `--help`, `sears apply` on ten and on 10,000 rows.
+"""How long a person waits: for the import, `--help`, `sears apply` on ten and on 10,000 rows.
 
-Method: whole processes, run in turn with an empty Python process; the median of the differences is
-what the package adds. The budget speaks of the whole command, so that is printed too. Ten rows are
+Method: whole processes run in turns with an empty Python process; the median of the differences is
+what the package adds. The budget is for the whole command, so that is printed too. Ten rows are
 also rewritten where no kernel was ever compiled (numba's folder is empty). 10,000 film reviews and
-book sentences are rewritten into JSON lines by the rules on questions, and by all shipped rules but
-those of noise, of papers, and rejected ones;
-the time of the same command on one row is its start-up.
-`--cold`: rules on contractions over all of these texts where no kernel was ever compiled: when the
-first part of the output is there, as it is and with everything compiled before, in turns. Beside
-the clock stands the time that the processor gave to the run until then, which other work on the
-machine does not prolong.
+book sentences are rewritten into JSON lines by the rules on questions, and by all shipped rules
+except noise, those of papers, and rejected ones; the time of the same command on one row is its
+start-up. `--cold`: rules on contractions run over all of these texts where no kernel was ever
+compiled. Measured is when the first part of the output is there, as it is and with everything
+compiled before, in turns; by the clock, and in processor time, which other work on the machine does
+not prolong.
 Bias: the files are in the operating system's cache after the first round, which is not counted.
 """
 
@@ -62,16 +61,16 @@ def _write(path: Path, texts: list[str]) -> Path:
 
 
 def _many_rows(folder: Path, texts: list[str]) -> list[Row]:
-    """10,000 rows less one row, by whole processes in turn."""
+    """Time 10,000 rows minus one row, by whole processes in turns."""
     many, single = _write(folder / "many.txt", texts[:MANY]), _write(folder / "one.txt", texts[:1])
     rows = []
     for name, rules in {"questions": ["questions"], "all rules": themes()}.items():
         times: dict[Path, list[float]] = {many: [], single: []}
         for _ in range(MANY_ROUNDS):
-            for source, found in times.items():
-                # One row alone would not load what is compiled, which many rows need.
+            for source, of_source in times.items():
+                # One row alone would not load compiled kernels, which many rows need.
                 always = {**os.environ, "SEARS_COMPILE": "always"}
-                found.append(_milliseconds(_applying(rules, source), always))
+                of_source.append(_milliseconds(_applying(rules, source), always))
         after = statistics.median(times[many]) - statistics.median(times[single])
         rows.append(
             Row(
@@ -85,7 +84,7 @@ def _many_rows(folder: Path, texts: list[str]) -> list[Row]:
 
 
 def _first_part(folder: Path, source: Path, choice: str) -> tuple[float, float]:
-    """Seconds of the clock, and of the processor, until a part is written; nothing is compiled."""
+    """Wall-clock and processor seconds until a part is written, with nothing compiled."""
     cold = {"SEARS_COMPILE": choice, "NUMBA_CACHE_DIR": tempfile.mkdtemp(dir=folder)}
     command = [*_applying(["contractions"], source), "--jobs", "1", "--quiet"]
     part = source.with_suffix(".jsonl.sears-partial") / f"{0:08}.part"
@@ -103,12 +102,12 @@ def _first_part(folder: Path, source: Path, choice: str) -> tuple[float, float]:
 
 
 def _cold(folder: Path) -> list[Row]:
-    """The first part of a first large run, by both ways in turn."""
+    """Time the first part of a first large run, both ways in turns."""
     source = _write(folder / "large.txt", sentences(books=400_000))
     times: dict[str, list[tuple[float, float]]] = {"auto": [], "always": []}
     for _ in range(COLD_ROUNDS):
-        for choice, found in times.items():
-            found.append(_first_part(folder, source, choice))
+        for choice, of_choice in times.items():
+            of_choice.append(_first_part(folder, source, choice))
     rows = []
     for choice, name in (("auto", "compiling beside the work"), ("always", "compiling before it")):
         clock, processor = (statistics.median(each) for each in zip(*times[choice], strict=True))

@@ -1,21 +1,23 @@
-"""Strategic paraphrase against a reader: sentences reworded without the words that answers hang on.
+"""Strategic paraphrase against a reader: sentences are reworded without the words it relies on.
 
 After 'Evaluating Neural Machine Comprehension Model Robustness to Noisy Inputs and Adversarial
-Attacks', section 4.2: each word of a context is left out by itself, the five without which the
+Attacks', section 4.2: each word of a context is left out by itself. The five without which the
 reader is least sure of a right answer (or surest of a wrong one) are forbidden, and all sentences
 that hold no answer are paraphrased. The paper prints F1 89.96 before and 84.55 after, on 1,000
-questions, and no figure after plain paraphrase of the same rows; here is that one too, and one
-after five other words of the same sentences, drawn at random, were forbidden.
+questions, and no figure for plain paraphrase of the same rows. Here that is measured too, and also
+paraphrase that forbids five other words of the same sentences, drawn at random.
 
     python -m benchmarks.strategic_paraphrase           # --questions N (one a paragraph)
     python -m benchmarks.strategic_paraphrase --leave-out --questions 1000
 
-The second asks what avoiding words could do at most, without rewording: the five words are left out
-of the other sentences, five other words are, and the five words wherever no answer stands.
+The second command shows the most that avoiding words could do, without rewording: the five words
+are left out of the other sentences, then five other words, then the five words wherever no answer
+is.
 
 Method and bias: the span ranker of `small_reader`, trained on clean paragraphs, instead of BERT;
-one small translation model instead of ParaBank, beam 4; what it finds of each sentence is taken
-without a threshold, the original where it finds nothing. A bootstrap over questions, paired.
+one small translation model instead of ParaBank, beam 4. Its paraphrase of each sentence is taken
+without a threshold, or the original if there is none. Intervals are from a paired bootstrap over
+questions.
 """
 
 from __future__ import annotations
@@ -49,7 +51,7 @@ Floats = NDArray[np.float64]
 
 
 class SureReader:
-    """The span ranker as a model that says how sure it is."""
+    """The span ranker, as a model that gives its confidence."""
 
     identity = "span ranker"
 
@@ -57,16 +59,16 @@ class SureReader:
         self._reader = reader
 
     def predict(self, rows: Sequence[Mapping[str, str]]) -> list[str]:
-        """Its answers."""
+        """The ranker's answers."""
         return self._reader.predict(rows)
 
     def predict_with_confidence(self, rows: Sequence[Mapping[str, str]]) -> list[Answer]:
-        """Its answers with the normalized entropy of where they begin and end."""
+        """The ranker's answers with the normalized entropy of where they begin and end."""
         return [Answer(one.answer, one.exact) for one in self._reader.predict_surely(rows)]
 
 
 class Anything:
-    """A score that lets every paraphrase pass: the paper has no threshold."""
+    """A score that accepts every paraphrase, since the paper has no threshold."""
 
     name, identity, tau = "none", "none", 0.0
 
@@ -75,15 +77,15 @@ class Anything:
         return np.ones(len(pairs))
 
     def at_least(self, pairs: Sequence[tuple[str, str]], tau: float) -> NDArray[np.bool_]:
-        """Yes for each pair."""
+        """True for each pair."""
         return self.scores(pairs) >= tau
 
 
 class OfThisSentence:
-    """Paraphrases without those of some words that a sentence has: others cannot be avoided.
+    """Paraphrases without those forbidden words that the sentence has; it cannot avoid others.
 
     Attributes:
-        asked: for each sentence the words that were not to be in it, wherever they stand.
+        asked: for each sentence the forbidden words, whether it has them or not.
     """
 
     identity = "of this sentence"
@@ -93,7 +95,7 @@ class OfThisSentence:
         self.asked: dict[str, tuple[str, ...]] = {}
 
     def paraphrase(self, sentences: Sequence[str]) -> list[list[str]]:
-        """As the source."""
+        """Paraphrase as the source does."""
         return self._source.paraphrase(sentences)
 
     def paraphrase_without(
@@ -108,10 +110,10 @@ class OfThisSentence:
 
 
 class OtherWords:
-    """Paraphrases without as many words of each sentence, drawn at random instead of chosen.
+    """Paraphrases without as many random words of each sentence, instead of the chosen ones.
 
     Args:
-        source: of the paraphrases.
+        source: gives the paraphrases.
         instead_of: for each sentence the chosen words.
     """
 
@@ -123,7 +125,7 @@ class OtherWords:
         self._source, self._instead_of = source, instead_of
 
     def paraphrase(self, sentences: Sequence[str]) -> list[list[str]]:
-        """Of sentences none of whose words were chosen as the source."""
+        """Paraphrases of the source, for sentences in which no words were chosen."""
         return self._source.paraphrase_without([(each, self._drawn(each)) for each in sentences])
 
     def _drawn(self, sentence: str) -> tuple[str, ...]:
@@ -139,7 +141,7 @@ def _words_in(sentence: str) -> set[str]:
 
 
 class LeftOut:
-    """Sentences without the words, and not reworded: what no paraphrase could do better."""
+    """Sentences without the words, not reworded: the most that a paraphrase could do."""
 
     identity = "left out"
 
@@ -155,27 +157,27 @@ class LeftOut:
 
 
 def without(text: str, words: Sequence[str], spans: Sequence[tuple[int, int]] = ()) -> str:
-    """A text without some words, but where they stand in the spans.
+    """A text without some words, except where they are in the spans.
 
     Example:
         >>> without("The cat and the dog.", ["the", "dog"], [(16, 19)])
         'cat and dog.'
     """
-    kept, last = [], 0
-    for found in re.finditer(r"\w+ ?", text):
-        inside = any(found.start() < end and start < found.end() for start, end in spans)
-        if found.group().rstrip().lower() in words and not inside:
-            kept.append(text[last : found.start()])
-            last = found.end()
-    return "".join([*kept, text[last:]])
+    pieces, last = [], 0
+    for match in re.finditer(r"\w+ ?", text):
+        inside = any(match.start() < end and start < match.end() for start, end in spans)
+        if match.group().rstrip().lower() in words and not inside:
+            pieces.append(text[last : match.start()])
+            last = match.end()
+    return "".join([*pieces, text[last:]])
 
 
 def main() -> None:
     """Answer, reword plainly, reword strategically, answer again."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--questions", type=int, default=100, help="of as many paragraphs")
-    parser.add_argument("--train", type=int, default=2000, help="paragraphs of training")
-    parser.add_argument("--control", action="store_true", help="also other words, at random")
+    parser.add_argument("--questions", type=int, default=100, help="one of each paragraph")
+    parser.add_argument("--train", type=int, default=2000, help="paragraphs for training")
+    parser.add_argument("--control", action="store_true", help="also avoid random words")
     parser.add_argument("--leave-out", action="store_true", help="leave words out, reword nothing")
     chosen = parser.parse_args()
     learned = [row for rows in paragraphs_of(TRAIN, chosen.train) for row in rows]
@@ -202,20 +204,20 @@ def main() -> None:
     if chosen.control:
         ways.append(("other words", 0, OtherWords(source, chosen_words.asked)))
     for name, avoid, paraphraser in ways:
-        found = _reworded(data, predictor, paraphraser, avoid=avoid)
+        reworded = _reworded(data, predictor, paraphraser, avoid=avoid)
         after[name] = before.copy()
-        for each in found:
+        for each in reworded:
             after[name][each.place] = answer_f1(each.after, asked[each.place].question.answers)
-        gained = sum(each.right_after and not each.right_before for each in found)
-        lost = sum(each.flips for each in found)
+        gained = sum(each.right_after and not each.right_before for each in reworded)
+        lost = sum(each.flips for each in reworded)
         figures |= {
             f"F1 {name}": _told(after[name], asked),
             f"{name} − before": _told(after[name] - before, asked, signed=True),
-            f"{name}: contexts changed": len(found),
+            f"{name}: contexts changed": len(reworded),
             f"{name}: right to wrong, wrong to right": f"{lost}, {gained}",
         }
         if avoid and name == "strategic":
-            figures["avoided words that stand in the question"] = _in_questions(found, asked)
+            figures["avoided words that stand in the question"] = _in_questions(reworded, asked)
         print(name, figures, flush=True)
     for name, values in after.items():
         if name != "plain":
@@ -254,9 +256,9 @@ def _left_out(
         figures[f"{name}: contexts changed"] = len(places)
 
     chosen_words = OfThisSentence(LeftOut())
-    found = _reworded(data, predictor, chosen_words, avoid=AVOIDED)
-    words = {each.place: [word.word.lower() for word in each.words] for each in found}
-    tell("the five words left out of other sentences", {each.place: each.text for each in found})
+    reworded = _reworded(data, predictor, chosen_words, avoid=AVOIDED)
+    words = {each.place: [word.word.lower() for word in each.words] for each in reworded}
+    tell("the five words left out of other sentences", {each.place: each.text for each in reworded})
     other = _reworded(data, predictor, OtherWords(LeftOut(), chosen_words.asked), avoid=0)
     tell("five other words left out of other sentences", {each.place: each.text for each in other})
     tell(
@@ -294,15 +296,15 @@ def _exact(asked: Sequence[Asked], answers: Sequence[str]) -> Floats:
 
 
 def _told(values: Floats, asked: Sequence[Asked], *, signed: bool = False) -> str:
-    # A question a paragraph, so that a bootstrap over paragraphs is one over questions.
+    # Each paragraph has one question, so a bootstrap over paragraphs is one over questions.
     mean, low, high = over_paragraphs(values, asked)
     sign = "+" if signed else ""
     return f"{mean:{sign}.1f} ({low:{sign}.1f} to {high:{sign}.1f})"
 
 
-def _in_questions(found: Sequence[RewordedRow], asked: Sequence[Asked]) -> str:
+def _in_questions(reworded: Sequence[RewordedRow], asked: Sequence[Asked]) -> str:
     words = [(word.word.lower(), asked[each.place].question.question.lower())
-             for each in found for word in each.words]  # fmt: skip
+             for each in reworded for word in each.words]  # fmt: skip
     inside = sum(word in re.findall(r"\w+", question) for word, question in words)
     return f"{inside} of {len(words)}"
 

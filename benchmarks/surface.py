@@ -1,11 +1,11 @@
-"""The evidence on the surface against rewrites that were read, and its speed.
+"""The surface evidence on rewrites that were read, and its speed.
 
-Method: the area under the ROC curve of the plain sum of all columns but the counts of words, on the
-part of `judged_rewrites.tsv` that nothing was fitted on, for each set; how many of the rewrites
-that are explained by what speaks for them were accepted; pairs a second on one core, for words that
-were not seen before and for words that were (the pairs themselves are new each time).
-Bias: whoever wrote the lists had looked at rewrites of the other part, and in the first hour at
-some of this one; the sum has no weights, the judge's are better.
+Method: the area under the ROC curve of the plain sum of all columns except the counts of words, for
+each set, on the part of `judged_rewrites.tsv` that nothing was fitted on; how many of the rewrites
+that support evidence explains were accepted; pairs a second on one core, for unseen words and for
+seen ones (the pairs themselves are always new).
+Bias: the authors of the lists had looked at rewrites of the other part, and in the first hour at
+some of this one. The sum has no weights; those of the judge are better.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def main() -> int:
     """Measure, print, and write the record."""
     rewrites = read_judged_rewrites()
     pairs = _pairs(rewrites)
-    surface_evidence([("It is.", "It was.")])  # the tables
+    surface_evidence([("It is.", "It was.")])  # loads the tables
     speeds = [_pairs_a_second(pairs)]
     speeds.append(_pairs_a_second([(f"{old} Yes.", f"{new} Yes.") for old, new in pairs]))
     fast = speeds[1] >= _LEAST_PAIRS_A_SECOND

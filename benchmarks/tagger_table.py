@@ -1,7 +1,7 @@
-"""With which taggers the shipped rulesets were validated: their own tests, and a table of it.
+"""The taggers with which the shipped rulesets were validated: their own tests, and a table.
 
-In: taggers, the shipped rules, what was measured on gold-tagged sentences. Out: tests that do not
-hold; ``rulesets/taggers.json``, from which `sears_dsl.batch.provenance` knows what to warn of.
+In: taggers, the shipped rules, measurements on gold-tagged sentences. Out: the tests that fail;
+``rulesets/taggers.json``, from which `sears_dsl.batch.provenance` knows when to warn.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = ["run_own_tests", "write_table"]
 
 
 def run_own_tests(names: Sequence[str], rules: Rules) -> dict[str, dict[str, list[str]]]:
-    """Tests of shipped rules that do not hold: tagger → ruleset → what was wrong."""
+    """Tests of shipped rules that fail: tagger → ruleset → what was wrong."""
     failing: dict[str, dict[str, list[str]]] = {}
     for name in names:
         tagger = load_tagger(name)
@@ -44,10 +44,10 @@ def write_table(
     measured: Mapping[str, Agreement],
     rules: Rules,
 ) -> None:
-    """Write which taggers the rulesets were validated with: those with which all tests hold.
+    """Write which taggers the rulesets were validated with: those with which all tests pass.
 
     Args:
-        failing: what `run_own_tests` gave.
+        failing: the result of `run_own_tests`.
         measured: firings of each tagger on raw text, against mapped gold tags.
         rules: the shipped rules.
     """

@@ -4,28 +4,28 @@ In: sentences with gold tags (UD English EWT), the shipped rules, taggers. Out: 
 precision and recall of 'the rule fires in this sentence' against gold tags, and a choice between
 the taggers that follows from the figures.
 
-Rules that read no tag fire alike under every tagger and take no part; their number is printed.
-`paper` and `rejected` hold rules to compare with or to reject, not to use, and stand apart.
+Rules that read no tag fire alike under every tagger and are left out; their number is printed.
+`paper` and `rejected` hold rules for comparison, not for use, and are reported separately.
 
-Two things are told apart. *Tags*: both taggers tag the gold words, so that only tags differ.
+There are two comparisons. *Tags*: both taggers tag the gold words, so that only tags differ.
 *Text*: a tagger cuts and tags the raw text itself, and a firing counts as the same only at the same
-characters with the same result; this is what users get. And each against two golds. *as is*: the
-coarse tags of the corpus, whose conventions differ from spaCy's (`have` as AUX or VERB, SCONJ).
-*mapped*: coarse tags made from gold fine tags by the mapping of spaCy's small model, the
-convention under which the rules were written; here only errors count.
+characters with the same result; this is what users get. Each is made against two golds. *as is*:
+the coarse tags of the corpus, whose conventions differ from spaCy's (`have` as AUX or VERB, SCONJ).
+*mapped*: coarse tags made from gold fine tags by the mapping of spaCy's small model, the convention
+under which the rules were written; here only errors count.
 
 Bias: the tagger `fast` was trained on the training part of the same corpus, so its figures on the
-development part are in-domain as to genre and as to how its annotators tag; those of spaCy, which
-was trained on OntoNotes, are not. `--held-out FOLDER` takes weights that were trained without the
-gold sentences of one genre each (GENRE.npz), and measures each genre, training part included, with
-the weights that have not seen it. The corpus' training part is spaCy's alone otherwise. Rules were
-judged by people on spaCy's tags.
+development part are in-domain in genre and in the annotators' habits. Those of spaCy, which was
+trained on OntoNotes, are not. `--held-out FOLDER` takes weights that were trained without the gold
+sentences of one genre each (GENRE.npz), and measures each genre, training part included, with the
+weights that have not seen it. Otherwise only spaCy is measured on the training part. People judged
+the rules on spaCy's tags.
 
-Text of other kinds has no gold tags here; on it the firings of `fast` are compared with those of
+Text of other kinds has no gold tags here. On it the firings of `fast` are compared with those of
 spaCy, which says how much of a ruleset's behaviour changes, not who is right.
 
-The choice: of two taggers the faster one, unless F1 of the other, micro or macro, is better by more
-than its interval under either gold, on raw text, with held-out weights where they are given.
+The choice is the faster of two taggers, unless F1 of the other, micro or macro, is better by more
+than its interval under either gold, on raw text, with held-out weights if they are given.
 
     python -m benchmarks.taggers                        all of it
     python -m benchmarks.taggers --tagger spacy         one tagger
@@ -51,7 +51,7 @@ from sears_dsl.tagging.fast.fast_tagger import FastTagger
 from sears_dsl.tagging.tagger import load_tagger
 from sears_dsl.tagging.tokens import Tokens
 
-# By speed: the first one is taken unless another one is better.
+# By speed: the first one is chosen unless another one is better.
 TAGGERS = ("fast", "spacy")
 TRAINED_ON_EWT = frozenset({"fast"})
 WORST = 12
@@ -61,13 +61,13 @@ DEV, HELD_OUT = "EWT dev", "EWT, genre held out"
 
 def given(tagger: GivenTagger, sentences: Sequence[GoldSentence]) -> Tokens:
     """The gold words with a tagger's tags."""
-    found = tagger.tags([sentence.words for sentence in sentences])
+    tags_of_rows = tagger.tags([sentence.words for sentence in sentences])
     rows = [
         [
             word._replace(coarse=coarse, fine=fine)
             for word, (coarse, fine) in zip(sentence.words, tags, strict=True)
         ]
-        for sentence, tags in zip(sentences, found, strict=True)
+        for sentence, tags in zip(sentences, tags_of_rows, strict=True)
     ]
     return Tokens.from_rows([sentence.text for sentence in sentences], rows)
 
@@ -83,7 +83,7 @@ def measure(name: str, place: Sentences, rules: Rules) -> Measured:
 
 
 def measure_held_out(folder: Path, place: Sentences, rules: Rules) -> Measured:
-    """The same of `fast`, each genre with weights that have not seen its gold sentences."""
+    """The comparisons of `fast`, each genre with weights that have not seen its gold sentences."""
     words: list[Tokens] = []
     texts: list[Tokens] = []
     order: list[int] = []
@@ -100,12 +100,12 @@ def measure_held_out(folder: Path, place: Sentences, rules: Rules) -> Measured:
 
 
 def compared(words: Tokens, text: Tokens, place: Sentences, rules: Rules) -> Measured:
-    """Given words and raw text, both tagged, against both golds."""
-    found: Measured = {}
+    """Compare given words and raw text, both tagged, with both golds."""
+    measured: Measured = {}
     for gold in ("as is", "mapped"):
-        found["tags", gold] = place.against(words, gold, rules, places=False)
-        found["text", gold] = place.against(text, gold, rules, places=True)
-    return found
+        measured["tags", gold] = place.against(words, gold, rules, places=False)
+        measured["text", gold] = place.against(text, gold, rules, places=True)
+    return measured
 
 
 def lines(what: str, measured: Measured, rules: Rules) -> list[Row]:
@@ -121,7 +121,7 @@ def lines(what: str, measured: Measured, rules: Rules) -> list[Row]:
                     "firings": main.gold,
                     **main.micro().told(),
                     "rules": counted,
-                    **{f"macro {name}": told for name, told in macro.told().items()},
+                    **{f"macro {name}": figures for name, figures in macro.told().items()},
                     "paper and rejected F1": each.part(rules.theme(*APART)).micro().told()["F1"],
                 },
             )
@@ -130,29 +130,29 @@ def lines(what: str, measured: Measured, rules: Rules) -> list[Row]:
 
 
 def show_themes(measured: Mapping[str, Measured], rules: Rules) -> None:
-    """A line for each theme, with F1 on raw text."""
+    """Print a line for each theme, with F1 on raw text."""
     print("by theme, raw text: firings, then F1 of each tagger under gold as is and mapped")
     for theme in rules.themes:
-        told = []
+        scores_of_taggers = []
         firing = 0
         for name, each in measured.items():
             parts = [each["text", gold].part(rules.theme(theme)) for gold in ("as is", "mapped")]
             scores = ", ".join(part.micro().told()["F1"] for part in parts)
-            told.append(f"{name} {scores}")
+            scores_of_taggers.append(f"{name} {scores}")
             firing = parts[0].gold
-        print(f"  {theme:14} {firing:6,}  {'; '.join(told)}")
+        print(f"  {theme:14} {firing:6,}  {'; '.join(scores_of_taggers)}")
 
 
 def show_worst(measured: Mapping[str, Measured], rules: Rules) -> None:
-    """The rules on which taggers and gold tags differ most."""
+    """Print the rules on which taggers and gold tags differ most."""
     for name, each in measured.items():
         print(f"\nmost disagreements of {name} on raw text, gold mapped: both, noisy, missing")
-        for found in worst(each["text", "mapped"].part(rules.main), rules.names, WORST):
-            print(f"  {found['both']:5} {found['noisy']:4} {found['missing']:4}  {found['rule']}")
+        for rule in worst(each["text", "mapped"].part(rules.main), rules.names, WORST):
+            print(f"  {rule['both']:5} {rule['noisy']:4} {rule['missing']:4}  {rule['rule']}")
 
 
 def choose(measured: Mapping[str, Measured], rules: Rules) -> tuple[str, list[Row]]:
-    """The tagger to take, and why."""
+    """The tagger to choose, and the reason."""
     fast, other = TAGGERS
     chosen, rows = fast, []
     for gold in ("as is", "mapped"):
@@ -171,7 +171,7 @@ def choose(measured: Mapping[str, Measured], rules: Rules) -> tuple[str, list[Ro
 
 
 def elsewhere(rules: Rules) -> list[Row]:
-    """On text that nobody tagged: of the firings of either tagger, which ones both share."""
+    """On text that nobody tagged: the firings that both taggers share."""
     rows = []
     fast, other = TAGGERS
     for what, texts in untagged_texts().items():
@@ -180,11 +180,11 @@ def elsewhere(rules: Rules) -> list[Row]:
             for name in (fast, other)
         )
         shared = Agreement(second, first, sentences=len(texts), rules=len(rules))
-        told = shared.micro().told()
+        shares = shared.micro().told()
         rows.append(
             Row(
                 f"{what}, untagged text: {fast} as if {other} were right",
-                {"rows": len(texts), "firings": shared.gold, **told},
+                {"rows": len(texts), "firings": shared.gold, **shares},
             )
         )
     return rows
@@ -192,15 +192,15 @@ def elsewhere(rules: Rules) -> list[Row]:
 
 def untagged_texts() -> dict[str, list[str]]:
     """Rows of other kinds of text, every n-th of them."""
-    found = {}
+    texts_by_kind = {}
     for what, name in (("reviews", "sentiment/imdb.tsv"), ("messages", "classify/sms_spam.tsv")):
         lines = data_file(name).read_text("utf-8").split("\n")
-        found[what] = [line.split("\t", 1)[1] for line in lines if "\t" in line]
+        texts_by_kind[what] = [line.split("\t", 1)[1] for line in lines if "\t" in line]
     squad = json.loads(data_file("squad/dev-v1.1.json").read_text("utf-8"))
     paragraphs = [each for article in squad["data"] for each in article["paragraphs"]]
-    found["wiki paragraphs"] = [each["context"] for each in paragraphs]
-    found["questions"] = [q["question"] for each in paragraphs for q in each["qas"]]
-    return {what: texts[:: max(1, len(texts) // ROWS)] for what, texts in found.items()}
+    texts_by_kind["wiki paragraphs"] = [each["context"] for each in paragraphs]
+    texts_by_kind["questions"] = [q["question"] for each in paragraphs for q in each["qas"]]
+    return {what: texts[:: max(1, len(texts) // ROWS)] for what, texts in texts_by_kind.items()}
 
 
 def main() -> None:
@@ -221,9 +221,9 @@ def main() -> None:
     )
     failing = run_own_tests(names, rules)
     for name, rulesets in failing.items():
-        told = [f"{ruleset}: {what}" for ruleset, each in rulesets.items() for what in each]
-        print(f"{name}: {len(told)} tests of shipped rules do not hold")
-        print(*(f"  {line}" for line in told), sep="\n")
+        failures = [f"{ruleset}: {what}" for ruleset, each in rulesets.items() for what in each]
+        print(f"{name}: {len(failures)} tests of shipped rules do not hold")
+        print(*(f"  {line}" for line in failures), sep="\n")
     folder = data_file("pos")
     dev, train = (read_gold(folder / f"en_ewt-ud-{part}.conllu")[0] for part in ("dev", "train"))
     sets = {DEV: dev, "EWT train": train, **{path.stem: read_gold(path)[0] for path in
@@ -232,28 +232,28 @@ def main() -> None:
         genres = {path.stem for path in options.held_out.glob("*.npz")}
         sets[HELD_OUT] = [each for each in (*dev, *train) if each.genre in genres]
     rows: list[Row] = []
-    found: dict[str, dict[str, Measured]] = {}
+    measured: dict[str, dict[str, Measured]] = {}
     for what, sentences in sets.items():
         print(f"\n{what}: {len(sentences):,} sentences")
         place = Sentences.of(sentences, rules)
-        found[what] = {}
+        measured[what] = {}
         for name in names:
             if what == HELD_OUT and name in TRAINED_ON_EWT:
-                found[what][name] = measure_held_out(options.held_out, place, rules)
+                measured[what][name] = measure_held_out(options.held_out, place, rules)
             elif what == "EWT train" and name in TRAINED_ON_EWT:
                 continue
             else:
-                found[what][name] = measure(name, place, rules)
-            rows += lines(f"{what}, {name}", found[what][name], rules)
-        show_themes(found[what], rules)
-        show_worst(found[what], rules)
+                measured[what][name] = measure(name, place, rules)
+            rows += lines(f"{what}, {name}", measured[what][name], rules)
+        show_themes(measured[what], rules)
+        show_worst(measured[what], rules)
     if set(TAGGERS) <= set(names):
-        chosen, why = choose(found[HELD_OUT if options.held_out else DEV], rules)
+        chosen, why = choose(measured[HELD_OUT if options.held_out else DEV], rules)
         rows += elsewhere(rules)
         rows += [*why, Row("better default", {"tagger": chosen})]
     if options.table:
         write_table(
-            failing, {name: each["text", "mapped"] for name, each in found[DEV].items()}, rules
+            failing, {name: each["text", "mapped"] for name, each in measured[DEV].items()}, rules
         )
     write_record("taggers", rows)
 

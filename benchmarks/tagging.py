@@ -2,7 +2,7 @@
 
 In: plain English sentences from the folder of data (the environment variable ``SEARS_DATA``, or
 ``../shared/data`` beside the repository). Out: a line for each way of doing the same work: tokens
-per second and the ratio to spaCy's own way, after the tokens of both were found equal.
+per second and the ratio to spaCy's own way. The tokens of both are checked to be equal first.
 
     python benchmarks/tagging.py --rows 2000
 """
@@ -33,7 +33,7 @@ def timed(work: Callable[[], Result], *, times: int = 1) -> tuple[float, Result]
     """The shortest of some runs, in seconds, and what the last one gave."""
     best = float("inf")
     for _ in range(times):
-        # As `timeit` does: what other parts of this file hold is not to be looked through.
+        # As in `timeit`: what other parts of this file hold should not be searched for garbage.
         gc.collect()
         gc.disable()
         start = time.perf_counter()
@@ -44,12 +44,12 @@ def timed(work: Callable[[], Result], *, times: int = 1) -> tuple[float, Result]
 
 
 def words_of_spacy(docs: Sequence[spacy.tokens.Doc]) -> Words:
-    """What spaCy found, white space left out."""
+    """The words of spaCy's documents, white space left out."""
     return [[(t.text, t.idx, t.pos_, t.tag_) for t in doc if not t.is_space] for doc in docs]
 
 
 def words_of(tokens: Tokens) -> Words:
-    """What our tagger found."""
+    """The words of our tokens."""
     return [
         [(token.text, token.start, token.coarse, token.fine) for token in tokens.row(row)]
         for row in range(len(tokens))
@@ -61,7 +61,7 @@ def report(what: str, seconds: float, tokens: int, base: float) -> None:
 
 
 def tagging(texts: Sequence[str], tagger: SpacyTagger, *, jobs: int) -> None:
-    """The pipe of spaCy against our tagger, in one process and in several, and the cache."""
+    """Compare spaCy's pipe with our tagger, in one process, in several, and with the cache."""
     nlp = spacy.load(tagger.model, exclude=["parser", "ner", "lemmatizer"])
     tagger.tag(texts[:10])
     list(nlp.pipe(texts[:10]))

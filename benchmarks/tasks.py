@@ -1,9 +1,9 @@
 """Pairs, numbers, several labels and names, on real rows: ``python -m benchmarks.tasks``.
 
-In: the public data. Out: of each task a table of rows, a small model that learned from other rows,
-and what `sears audit` says of the shipped rules on it, by the command that is printed first; they
-stay in build/tasks. Always holds: no row is trained on and audited; the same data and versions give
-the same figures. Costs half a minute a task on one core.
+In: the public data. Out: for each task a table of rows, a small model that learned from other rows,
+and what `sears audit` says of the shipped rules on it; its command is printed first, and the files
+stay in build/tasks. Always holds: no row is both trained on and audited; the same data and versions
+give the same figures. Costs half a minute a task on one core.
 
     sick    entailment of two sentences (SICK): rules rewrite either
     mrpc    whether two sentences say the same (MRPC): rules rewrite either
@@ -11,11 +11,11 @@ the same figures. Costs half a minute a task on one core.
     search  whether a paragraph is the one that a question was asked about (SQuAD): either
     answers which words of a paragraph answer a question (SQuAD): rules rewrite the paragraph
     trec    types of questions (TREC), two labels a question: the coarse one and the fine one
-    names   where names stand in a sentence (English Web Treebank): runs of proper nouns
+    names   where names are in a sentence (English Web Treebank): runs of proper nouns
 
-Method and bias: the models are linear, but for the names, which spaCy's small English tagger finds,
-and `search`, a threshold of TF-IDF likeness; a larger one fails less and otherwise. Rules are the
-shipped ones, so that nothing is fitted to a task.
+Method and bias: the models are linear, except `names`, where spaCy's small English tagger finds the
+names, and `search`, a threshold on TF-IDF similarity. A larger model fails less and in other ways.
+The rules are the shipped ones, so nothing is fitted to a task.
 """
 
 from __future__ import annotations
@@ -55,19 +55,19 @@ __all__ = [
 ]
 
 FOLDER = Path("build") / "tasks"
-# Rows that a model learns from, at most, for each that is audited.
+# Most rows that a model learns from, for each row that is audited.
 _TRAINED = 20
 _RULES = ("contractions", "synonyms")
 
 
 class Task(NamedTuple):
-    """What is audited.
+    """A task to audit.
 
     Attributes:
         make: writes so many rows and a model into a folder.
-        model: as ``--model`` has it, for a folder.
-        rows: the file of rows in it.
-        options: of the command, beside model and rows.
+        model: the value of ``--model`` for a folder.
+        rows: the file of rows in the folder.
+        options: of the command, besides model and rows.
         rules: themes of shipped rules.
     """
 
@@ -94,7 +94,7 @@ def _fields(name: str, *, delimiter: str = "\t", header: bool = True) -> list[li
 def _pairs(
     folder: Path, train: Sequence[Sequence[str]], test: Sequence[Sequence[str]], *, numbers: bool
 ) -> None:
-    """Rows of first, second, label; and a linear model of the words of each and of both."""
+    """Write rows of first, second, label; and a linear model of the words of each and of both."""
     _write(folder / "rows.csv", ("first", "second", "label"), test)
     texts = [{"first": first, "second": second} for first, second, _ in train]
     words = TfidfVectorizer(analyzer=words_of_pair, sublinear_tf=True)
@@ -130,7 +130,7 @@ def _stsb(folder: Path, rows: int) -> None:
 
 
 def _with_sources(questions: Sequence[Question], count: int) -> list[tuple[str, str, str]]:
-    """Questions, every other one beside the paragraph after its own, which is about the same."""
+    """Questions, every other one with the next paragraph, which is about the same topic."""
     paragraphs = list(dict.fromkeys(question.context for question in questions))
     next_one = dict(zip(paragraphs, [*paragraphs[1:], paragraphs[0]], strict=True))
     some = questions[:: max(1, len(questions) // count)][:count]
@@ -162,10 +162,10 @@ def _likeness(words: Any, pairs: Sequence[Sequence[str]]) -> Any:
 
 
 def is_source(rows: Sequence[dict[str, str]]) -> list[str]:
-    """Whether a question was asked about the paragraph."""
+    """Whether each question was asked about its paragraph."""
     words, threshold = _model("search")
-    found = _likeness(words, [(row["question"], row["paragraph"]) for row in rows]) >= threshold
-    return ["source" if each else "other" for each in found]
+    similar = _likeness(words, [(row["question"], row["paragraph"]) for row in rows]) >= threshold
+    return ["source" if each else "other" for each in similar]
 
 
 def _answers(folder: Path, rows: int) -> None:
@@ -179,8 +179,8 @@ def _answers(folder: Path, rows: int) -> None:
 
 def answers(rows: Sequence[dict[str, str]]) -> list[str]:
     """The words that answer each question."""
-    found: list[str] = _model("answers").predict(rows)
-    return found
+    spans: list[str] = _model("answers").predict(rows)
+    return spans
 
 
 def _trec(folder: Path, rows: int) -> None:
@@ -206,7 +206,7 @@ def _model(name: str) -> Any:
 
 
 def question_types(texts: Sequence[str]) -> list[list[str]]:
-    """Two labels a question."""
+    """Two labels for each question."""
     coarse, fine = (model.predict(texts) for model in _model("trec"))
     return [[str(first), str(second)] for first, second in zip(coarse, fine, strict=True)]
 
@@ -235,9 +235,9 @@ def read_names(lines: Iterable[str]) -> Iterator[tuple[str, list[tuple[int, int,
 
 def _names(folder: Path, rows: int) -> None:
     with data_file("pos/en_ewt-ud-dev.conllu").open(encoding="utf-8") as file:
-        found = [(text, places) for text, places in read_names(file) if places]
+        named = [(text, places) for text, places in read_names(file) if places]
     with (folder / "rows.jsonl").open("w", encoding="utf-8") as written:
-        for text, places in found[:rows]:
+        for text, places in named[:rows]:
             written.write(json.dumps({"text": text, "names": places}) + "\n")
 
 
@@ -250,7 +250,7 @@ def _tagger() -> Any:
 
 def names(texts: Sequence[str]) -> list[list[tuple[int, int, str]]]:
     """The runs of proper nouns, by spaCy's small English tagger."""
-    found = []
+    runs = []
     for doc in _tagger().pipe(texts):
         places: list[tuple[int, int, str]] = []
         for token in doc:
@@ -260,8 +260,8 @@ def names(texts: Sequence[str]) -> list[list[tuple[int, int, str]]]:
                     places[-1] = (places[-1][0], end, "NAME")
                 else:
                     places.append((token.idx, end, "NAME"))
-        found.append(places)
-    return found
+        runs.append(places)
+    return runs
 
 
 _EITHER = ("--column", "first,second", "--label", "label")
@@ -294,7 +294,7 @@ TASKS = {
 
 
 def command(name: str) -> list[str]:
-    """What is written after ``sears`` for a task."""
+    """The words after ``sears`` for a task."""
     task, folder = TASKS[name], FOLDER / name
     return [
         "audit", *task.rules, "--model", task.model.format(folder), "--data",
@@ -303,12 +303,12 @@ def command(name: str) -> list[str]:
 
 
 def main() -> None:
-    """Make rows and models, run the commands, tell what they found."""
+    """Make rows and models, run the commands, and record their results."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--only", default=",".join(TASKS), metavar="TASK,TASK")
-    parser.add_argument("--rows", type=int, default=500, help="to audit, about so many of a task")
+    parser.add_argument("--rows", type=int, default=500, help="about how many to audit per task")
     options = parser.parse_args()
-    found = []
+    rows = []
     for name in options.only.split(","):
         (FOLDER / name).mkdir(parents=True, exist_ok=True)
         TASKS[name].make(FOLDER / name, options.rows)
@@ -319,8 +319,8 @@ def main() -> None:
             check=True,
         )  # fmt: skip
         audit = json.loads((FOLDER / name / "audit" / "audit.json").read_text("utf-8"))
-        found.append(_told(name, audit))
-    write_record("tasks", found)
+        rows.append(_told(name, audit))
+    write_record("tasks", rows)
 
 
 def _told(name: str, audit: dict[str, Any]) -> Row:

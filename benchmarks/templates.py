@@ -1,15 +1,15 @@
-"""A million sentences of a template, generated and written as csv; and an audit of 100,000.
+"""Generates a million sentences of a template and writes them as csv; and audits 100,000.
 
 Method: one template with six slots of ten members each, all of its sentences, as `sears generate`
-writes them: text, label, template and a column for each slot. Beside it the plain way, in turn
-with ours: members joined sentence by sentence, rows written by Python's own csv writer. Seconds
-are those of the processor.
-The audit is of 100 templates of a thousand sentences each, with a tolerance, by a model that costs
-nothing: what is left is what an audit costs beside the model, once modules are imported.
-Verified: both files have the same bytes; the model is asked about every sentence, and has right
+writes them: text, label, template and a column for each slot. In turns with ours the plain way
+runs: members joined sentence by sentence, rows written by Python's own csv writer. Times are
+processor time. The audit is of 100 templates of a thousand sentences each, with a tolerance, by a
+model that costs nothing; so the time is what an audit costs besides the model, once modules are
+imported.
+Verified: both files have the same bytes; the model is asked about every sentence, and is right on
 those of its label.
-Bias: one sentence has a comma, so that each text is quoted; the plain way does not look for
-sentences that repeat.
+Bias: one sentence has a comma, so each text is quoted; the plain way does not look for repeated
+sentences.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def _seconds(write: Callable[[Path], None], path: Path) -> float:
 
 
 def _audited() -> Row:
-    """Microseconds a sentence of an audit by a model that says one thing."""
+    """Microseconds a sentence for an audit of a model with a constant answer."""
     sets = [f"set {name} = {' | '.join(members.split())}" for name, members in SLOTS.items()]
     templates = [
         f'template t{number}: "Number {number}: {{AUGMENT}} {{NEGATIVE}}, {{LIE}}."\n'
@@ -82,9 +82,9 @@ def _audited() -> Row:
 
     sears.audit(lambda texts: ["positive"] * len(texts), None, rules, scorer=None, limit=100)
     begun = time.process_time()
-    found = sears.audit(model, None, rules, scorer=None, tolerance="5%")
+    audit = sears.audit(model, None, rules, scorer=None, tolerance="5%")
     seconds = time.process_time() - begun
-    robustness = found.robustness
+    robustness = audit.robustness
     same = asked == 100_000 and bool(robustness and robustness.records[0].after == 0.5)
     return Row(
         "an audit of 100,000 sentences of 100 templates, beside the model",

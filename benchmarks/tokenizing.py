@@ -1,11 +1,11 @@
-"""English tokens by `FastTokenizer`, beside spaCy's own tokenizer, in one process each.
+"""English tokens by `FastTokenizer`, against spaCy's own tokenizer, in one process each.
 
 In: plain English, a sentence a line. Fresh: a tokenizer that has seen nothing cuts the rows;
-familiar: the same one cuts them again. Both sides get the same list of rows; ours gives arrays,
-spaCy's gives documents. Compiling is outside the time. Always holds: the places of all tokens on
-both sides are compared, white space left out, and found equal.
+familiar: it cuts them again. Both sides get the same list of rows; ours returns arrays, spaCy's
+returns documents. Compiling is not timed. Always holds: the places of all tokens on both sides are
+compared, white space left out, and are equal.
 Bias: spaCy remembers 10,000 chunks, ours 250,000; the more rows there are, the fewer chunks are
-new. All rows of the file are timed for ours, the first of them for both.
+new. Ours is timed on all rows of the file, both are timed on the first of them.
 
     python -m benchmarks.tokenizing --rows 60000
 """
@@ -26,13 +26,13 @@ from sears_dsl.runtime.kernels import ENOUGH, expect
 from sears_dsl.tagging.fast.tokenizer import FastTokenizer
 from sears_dsl.tagging.fast.vocabulary import Cut
 
-# What is asked for is 1.5 million tokens a second on a machine on which spaCy's makes 0.26.
+# The requirement is 1.5 million tokens a second on a machine on which spaCy's makes 0.26.
 AT_LEAST = 5.8
 AIM = 12.0
 
 
 def timed(work: Callable[[], Any]) -> tuple[float, Any]:
-    """Seconds, and what the work gave."""
+    """Seconds, and the result of the work."""
     gc.collect()
     gc.disable()
     begin = time.perf_counter()
@@ -43,7 +43,7 @@ def timed(work: Callable[[], Any]) -> tuple[float, Any]:
 
 
 def same(cut: Cut, documents: Sequence[Any]) -> bool:
-    """Whether both sides found the same tokens in every row."""
+    """Whether both sides have the same tokens in every row."""
     for row, document in enumerate(documents):
         columns = document.to_array(["IDX", "LENGTH", "IS_SPACE"]).astype(np.int64)
         columns = columns[columns[:, 2] == 0]

@@ -1,13 +1,14 @@
-"""How long a reviewer waits for what a rule does while it is being typed, on 10,000 rows.
+"""How long a reviewer waits to see what a rule does while typing it, on 10,000 rows.
 
 In: 10,000 sentences of rt.tsv, a model of scikit-learn trained on the others, rules as reviewers
 type them, each new to the session. Out: milliseconds until the page could show where the rule
-applies, and until it could show the first mistakes (the model has 80 ms before the
-page says how far it got); how long the model takes for all. Numbers of mistakes are verified
-with the model alone.
+applies, and until it could show the first mistakes (after 80 ms of the model the page reports its
+progress); how long the model takes for all. The number of mistakes is verified with the model
+alone.
 
-Method and bias: everything but the browser and the loopback, which take a few milliseconds. Rules
-that change thousands of rows need many answers of the model; how many depends on the model.
+Method and bias: everything is measured but the browser and the loopback, which take a few
+milliseconds. Rules that change thousands of rows need many answers of the model; how many depends
+on the model.
 
     python -m benchmarks.typing_rules
 """
@@ -57,7 +58,7 @@ def main() -> None:
     ruleset = parse("the -> a")
     predictor = CachedPredictor(CallablePredictor(model.predict))
     bench = Workbench(ruleset, data, predictor, tokens=tokens, tagger=tagger)
-    found = []
+    results = []
     with (
         tempfile.TemporaryDirectory() as folder,
         Journal(Path(folder, "a.jsonl"), ruleset=ruleset, reviewer="a") as journal,
@@ -65,23 +66,23 @@ def main() -> None:
         session = RuleSession(bench, journal)
         freeze_objects()
         for rule in RULES:
-            found.append(measured(session, rule))
-            told, right = found[-1].figures["mistakes"], counted(bench, session, rule)
-            if told != right:
-                raise SystemExit(f"{rule}: {told} mistakes are told, there are {right}")
-    write_record("typing_rules", found)
+            results.append(measured(session, rule))
+            shown, right = results[-1].figures["mistakes"], counted(bench, session, rule)
+            if shown != right:
+                raise SystemExit(f"{rule}: {shown} mistakes are shown, there are {right}")
+    write_record("typing_rules", results)
 
 
 def measured(session: RuleSession, rule: str) -> Row:
-    """One rule, typed for the first time."""
+    """Time one rule that is typed for the first time."""
     begun = time.perf_counter()
     typed = session.typed(rule)
     applied = time.perf_counter()
-    told = session.mistakes(rule, deadline=time.monotonic() + PATIENCE)
+    progress = session.mistakes(rule, deadline=time.monotonic() + PATIENCE)
     first = time.perf_counter()
     rounds = 1
-    while not told["complete"]:
-        told = session.mistakes(rule, deadline=time.monotonic() + PATIENCE)
+    while not progress["complete"]:
+        progress = session.mistakes(rule, deadline=time.monotonic() + PATIENCE)
         rounds += 1
     ended = time.perf_counter()
     shown, mistakes, everything = (
@@ -95,7 +96,7 @@ def measured(session: RuleSession, rule: str) -> Row:
             "first mistakes ms": mistakes,
             "all mistakes ms": everything,
             "rounds": rounds,
-            "mistakes": told["flips"],
+            "mistakes": progress["flips"],
         },
         at_least=f"first mistakes within {BUDGET} ms",
         reached=mistakes <= BUDGET,
@@ -103,7 +104,7 @@ def measured(session: RuleSession, rule: str) -> Row:
 
 
 def counted(bench: Workbench, session: RuleSession, rule: str) -> int:
-    """The mistakes of a rule once more, in one call of the model itself."""
+    """The mistakes of a rule, counted again in one call of the model itself."""
     done, labels = session.trials.applied(rule).applications, bench.data.labels
     if labels is None:
         raise SystemExit("mistakes are counted against labels, and there are none")

@@ -1,15 +1,15 @@
 """Rules against models that answer questions about pictures, as in Tables 2 and 6 of the paper.
 
-`shapes`: pictures, questions and a network of our own (`benchmarks.shapes`). Rules are found on one
-set of pictures, judged by a person (`visual_questions_judged.tsv`: whoever ran this read each found
-rule with examples; a rule that is not there counts as not judged and is left out), audited on other
-pictures, and the network is trained again with the rewrites of its questions.
+`shapes`: pictures, questions and a network of our own (`benchmarks.shapes`). Rules are discovered
+on one set of pictures and judged by a person (`visual_questions_judged.tsv`: whoever ran this read
+each rule with examples; a rule that is not there counts as not judged and is left out). They are
+audited on other pictures, and the network is trained again with the rewrites of its questions.
 
 `questions`: VQA v2 questions of the public data, without their pictures. The model is the
 *question-only baseline* of the first papers on VQA: it never saw a picture and guesses the answer
-from the words alone. What flips it flips what such a model has learned of words, and nothing more.
+from the words alone. What flips it shows what such a model has learned of words, and nothing more.
 
-Asked for: of the shapes, rules are found, and training with rewrites takes away at least half of
+Required: discovery finds rules for the shapes, and training with rewrites removes at least half of
 the errors that accepted rules induce.
 
     python -m benchmarks.visual_questions                   both
@@ -41,20 +41,20 @@ from sears_dsl.language.printer import print_rule
 _JUDGED = Path(__file__).with_name("visual_questions_judged.tsv")
 _PASSES = 9
 _GONE = 0.5
-# Rewrites that the training rows are given, by their number.
+# The share of the rewrites of training rows that are added.
 _AMOUNT = "40%"
 _EXAMPLES = 2
 
 
 def main() -> None:
-    """Find, judge, audit, repair; print and keep what came out."""
+    """Discover, judge, audit, repair; print and record the results."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--only", choices=["shapes", "questions"])
     parser.add_argument("--folder", type=Path)
     parser.add_argument("--pictures", type=int, default=1750)
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--sample", type=int, default=400)
-    parser.add_argument("--budget-seconds", type=float, help="of each search")
+    parser.add_argument("--budget-seconds", type=float, help="for each search")
     options = parser.parse_args()
     rows: list[Row] = []
     with _folder(options.folder) as folder:
@@ -69,10 +69,10 @@ def main() -> None:
 
 
 @contextmanager
-def _folder(given: Path | None) -> Any:
-    if given is not None:
-        given.mkdir(parents=True, exist_ok=True)
-        yield given
+def _folder(folder: Path | None) -> Any:
+    if folder is not None:
+        folder.mkdir(parents=True, exist_ok=True)
+        yield folder
         return
     with tempfile.TemporaryDirectory() as name:
         yield Path(name)
@@ -88,7 +88,7 @@ def _said(text: str) -> None:
 def shapes(
     folder: Path, *, pictures: int, seeds: int, sample: int, budget: float | None
 ) -> list[Row]:
-    """The visual setting end to end."""
+    """Run the visual setting end to end."""
     from benchmarks.shapes import write_rows
 
     files = {
@@ -115,8 +115,8 @@ def shapes(
     if not accepted.rules:
         return [*rows, Row("shapes: repaired", {}, "a rule that people accept", reached=False)]
 
-    def train(given: Sequence[Mapping[str, str]], labels: Sequence[str], seed: int) -> Any:
-        return _trained(given, labels, seed, folder=folder)
+    def train(options: Sequence[Mapping[str, str]], labels: Sequence[str], seed: int) -> Any:
+        return _trained(options, labels, seed, folder=folder)
 
     done = sears.fix(
         str(files["train"]), str(files["test"]), accepted, train=train, seeds=seeds,
@@ -139,11 +139,11 @@ def shapes(
     ]  # fmt: skip
 
 
-def _errors(found: Any) -> dict[str, float | int | str]:
+def _errors(report: Any) -> dict[str, float | int | str]:
     return {
         name: f"{each.error or 0:.1%} ({each.interval[0]:.1%} to {each.interval[1]:.1%})"
         for name in ("original", "augmented", "control")
-        if (each := getattr(found, name)) is not None
+        if (each := getattr(report, name)) is not None
     }
 
 
@@ -155,15 +155,15 @@ def _read(file: Path) -> list[dict[str, str]]:
 def _trained(
     rows: Sequence[Mapping[str, str]], answers: Sequence[str], seed: int, *, folder: Path
 ) -> Any:
-    """A network of these rows and this seed, trained once."""
+    """A network for these rows and this seed, trained once."""
     from benchmarks.shapes import Answerer, train
 
-    told = json.dumps([[(r["question"], Path(r["image"]).name) for r in rows], list(answers),
+    identity = json.dumps([[(r["question"], Path(r["image"]).name) for r in rows], list(answers),
                        seed, _PASSES])  # fmt: skip
-    place = folder / f"{hashlib.sha256(told.encode()).hexdigest()[:16]}.pt"
+    place = folder / f"{hashlib.sha256(identity.encode()).hexdigest()[:16]}.pt"
     if not place.exists():
         _said(f"training on {len(rows):,} questions, seed {seed}")
-        train(rows, answers, seed, passes=_PASSES, told=_said).save(place)
+        train(rows, answers, seed, passes=_PASSES, report=_said).save(place)
     return Answerer.load(place)
 
 
@@ -176,7 +176,7 @@ def _accuracy(model: Any, rows: Sequence[Mapping[str, str]]) -> float:
 
 
 class QuestionOnly:
-    """Naive Bayes over the words of a question, and two and three of them in a row."""
+    """Naive Bayes over single words of a question, pairs and triples."""
 
     def __init__(self, asked: Sequence[str], answers: Sequence[str]) -> None:
         from sklearn.feature_extraction.text import CountVectorizer
@@ -199,12 +199,12 @@ class QuestionOnly:
 
 
 def questions(folder: Path, *, sample: int, budget: float | None) -> list[Row]:
-    """The question-only baseline on VQA v2."""
+    """Run the question-only baseline on VQA v2."""
     folder.mkdir(parents=True, exist_ok=True)
     lines = data_file("vqa/vqa2_subset_train.jsonl").read_text("utf-8").splitlines()
     rows = [json.loads(line) for line in lines]
     pictures = sorted({row["image_id"] for row in rows})
-    # Questions about one picture stay on one side.
+    # Questions about one picture stay in the same part.
     last = {"train": 0.8, "dev": 0.9, "test": 1.0}
     side = {each: next(name for name, end in last.items() if place < end * len(pictures))
             for place, each in enumerate(pictures)}  # fmt: skip
@@ -213,9 +213,9 @@ def questions(folder: Path, *, sample: int, budget: float | None) -> list[Row]:
         parts[side[row["image_id"]]].append(
             {"question": row["question"], "answers": row["answers"]}
         )
-    given = [frequent_answers(row["answers"])[0] for row in parts["train"]]
-    common = {answer for answer, _ in Counter(given).most_common(300)}
-    known = [(row["question"], answer) for row, answer in zip(parts["train"], given, strict=True)
+    options = [frequent_answers(row["answers"])[0] for row in parts["train"]]
+    common = {answer for answer, _ in Counter(options).most_common(300)}
+    known = [(row["question"], answer) for row, answer in zip(parts["train"], options, strict=True)
              if answer in common]  # fmt: skip
     model = QuestionOnly(*map(list, zip(*known, strict=True)))
     asked: dict[str, Any] = {"text": "question", "label": "answers", "comparison": "vqa"}
@@ -247,17 +247,19 @@ def _found(
     budget: float | None,
     asked: Mapping[str, Any],
 ) -> sears.Ruleset:
-    """The rules that discovery finds; those that it found there before."""
+    """The rules that discovery finds, or found there before."""
     place = folder / "found.sear"
     if not place.exists():
-        found = sears.discover(model, rows, sample=sample, rules=20, budget_seconds=budget, **asked)
-        found.save(place)
-        _said(found.summary)
+        discovery = sears.discover(
+            model, rows, sample=sample, rules=20, budget_seconds=budget, **asked
+        )
+        discovery.save(place)
+        _said(discovery.summary)
     return sears.load(place)
 
 
 def _accepted(ruleset: sears.Ruleset) -> sears.Ruleset:
-    """The found rules that a person accepted."""
+    """The rules that a person accepted."""
     with _JUDGED.open(encoding="utf-8", newline="") as file:
         judged = {
             row["rule"]: row["verdict"]
@@ -282,7 +284,7 @@ def _table_2(
     folder: Path,
     asked: Mapping[str, Any],
 ) -> list[Row]:
-    """Each accepted rule with examples and the share of right rows that it flips, on test rows."""
+    """Each accepted rule with examples and the share of right test rows that it flips."""
     if not rules.rules:
         return []
     audit = sears.audit(model, test, rules, scorer=None, **asked)

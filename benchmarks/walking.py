@@ -1,12 +1,12 @@
-"""``python -m benchmarks.walking``: how many files of the package one text walks through.
+"""``python -m benchmarks.walking``: how many files of the package one text passes through.
 
-In: nothing. Out: by layer, the files of which a function is entered, from the words of a person to
-the written file, with their names before: while ``sears apply`` takes a csv of one row through
-shipped rules; and while ``sears discover`` looks for rules that flip a small model on forty
-sentences, with the shipped rules and the translation models that a package carries. What runs
-because a module is imported does not count: bodies of modules and of classes, and what these call.
-Each walk has a process of its own, so that nothing is remembered of another one. The figures come
-from `sys.setprofile`, and are the same in each run. Costs about a minute, for the search.
+In: nothing. Out: by layer, the files in which a function is entered, from the command line to the
+written file, preceded by their names; while ``sears apply`` takes a csv of one row through shipped
+rules, and while ``sears discover`` looks for rules that flip a small model on forty sentences, with
+the shipped rules and the carried translation models. What runs because a module is imported does
+not count: bodies of modules and of classes, and what these call. Each walk runs in a process of its
+own, so that nothing is remembered from another one. The figures come from `sys.setprofile`, and are
+the same in each run. Costs about a minute, for the search.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ def files_entered(work: Callable[[], object]) -> dict[str, set[str]]:
 
     def look(frame: FrameType, event: str, _: object) -> None:
         code = frame.f_code
-        is_function = code.co_flags & CO_OPTIMIZED  # of bodies nothing is optimized
+        is_function = code.co_flags & CO_OPTIMIZED  # bodies of modules and classes lack this flag
         if event != "call" or not is_function or not code.co_filename.startswith(_PACKAGE):
             return
         functions = entered.setdefault(code.co_filename.removeprefix(_PACKAGE), set())
@@ -74,7 +74,7 @@ def _is_imported(frame: FrameType | None) -> bool:
 
 
 def _files_of_command(words: Sequence[str], **written: str) -> dict[str, set[str]]:
-    """The files and functions that a command enters, in a folder of its own with some files."""
+    """The files and functions that a command enters, run in a folder of its own with some files."""
     from sears_dsl.cli.main import main
 
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):

@@ -137,14 +137,14 @@ def batches(
     """Places of texts of like length, their vectors, and 1 where there is one."""
     # Rows of one rule stand together: texts of one length are mixed.
     order = sorted(torch.randperm(len(texts)).tolist(), key=lambda place: len(texts[place]))
-    found = []
+    parts = []
     for first in range(0, len(order), size):
         places = order[first : first + size]
         vectors = nn.utils.rnn.pad_sequence([texts[place] for place in places], batch_first=True)
         lengths = torch.tensor([len(texts[place]) for place in places])
         shown = (torch.arange(vectors.shape[1]) < lengths[:, None]).float()[..., None]
-        found.append((places, vectors, shown))
-    return found
+        parts.append((places, vectors, shown))
+    return parts
 
 
 def trained(reader: Reader, texts: Sequence[str], labels: Sequence[str], seed: int) -> Model:
@@ -168,11 +168,11 @@ def trained(reader: Reader, texts: Sequence[str], labels: Sequence[str], seed: i
     network.eval()
 
     def predict(asked: Sequence[str]) -> list[str]:
-        said = torch.zeros(len(asked), dtype=torch.int64)
+        labels = torch.zeros(len(asked), dtype=torch.int64)
         with torch.inference_mode():
             for places, vectors, shown in batches(reader(asked), 256):
-                said[places] = network(vectors, shown).argmax(1)
-        return [names[best] for best in said.tolist()]
+                labels[places] = network(vectors, shown).argmax(1)
+        return [names[best] for best in labels.tolist()]
 
     return predict
 
@@ -194,12 +194,13 @@ def negatable(rows: Rows) -> Rows:
 def negated(rows: Rows) -> Rows:
     """One negation of each row by the unseen rules, which take turns, with the other label."""
     matcher = sears.load(UNSEEN).compile()
-    found: dict[int, list[str]] = {}
+    negations: dict[int, list[str]] = {}
     for rewrite in matcher.apply([text for text, _ in rows]):
         if one_judgement([{"original": rows[rewrite.row][0], "text": rewrite.text}])[0]:
-            found.setdefault(rewrite.row, []).append(rewrite.text)
+            negations.setdefault(rewrite.row, []).append(rewrite.text)
     return [
-        (texts[row % len(texts)], _OPPOSITE[rows[row][1]]) for row, texts in sorted(found.items())
+        (texts[row % len(texts)], _OPPOSITE[rows[row][1]])
+        for row, texts in sorted(negations.items())
     ]
 
 
@@ -249,9 +250,9 @@ def main() -> None:
                 f"{share(model, held_out)} of the held-out sentences right, and {right} of "
                 f"{len(unseen['templates'])} negations of templates, asked in {seconds:.1f} s"
             )
-        said = model(texts)
+        answers = model(texts)
         flips = [
-            after != said[rewrite.row]
+            after != answers[rewrite.row]
             for rewrite, after in zip(
                 synonyms, model([each.text for each in synonyms]), strict=True
             )
@@ -311,8 +312,8 @@ def new_rows(
 
 def share(model: Model, rows: Rows) -> str:
     """How many of some rows a model has right, with its 95% interval by Wilson."""
-    said = model([text for text, _ in rows])
-    right = sum(one == label for one, (_, label) in zip(said, rows, strict=True))
+    answers = model([text for text, _ in rows])
+    right = sum(one == label for one, (_, label) in zip(answers, rows, strict=True))
     low, high = wilson_interval(right, len(rows))
     return f"{right / len(rows):.1%} ({low:.0%}–{high:.0%})"
 

@@ -76,8 +76,8 @@ def translated(most: int) -> Iterator[tuple[str, str]]:
     texts = [""] * len(chosen)
     for first in range(0, len(order), BATCH):
         some: Sequence[int] = order[first : first + BATCH]
-        found = best_translations(pivot, [chosen[row][0] for row in some], candidates=1)
-        for row, each in zip(some, found, strict=True):
+        translations = best_translations(pivot, [chosen[row][0] for row in some], candidates=1)
+        for row, each in zip(some, translations, strict=True):
             texts[row] = each
     yield from zip(texts, (label for _, label in chosen), strict=True)
 

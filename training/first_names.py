@@ -71,9 +71,9 @@ def _main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0] if __doc__ else None)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--out", type=Path, required=True)
-    given = parser.parse_args()
-    table = table_text(_read(given.folder, "female"), _read(given.folder, "male"))
-    given.out.write_text(_NOTICE.format(**_LISTS) + table, "ascii")
+    arguments = parser.parse_args()
+    table = table_text(_read(arguments.folder, "female"), _read(arguments.folder, "male"))
+    arguments.out.write_text(_NOTICE.format(**_LISTS) + table, "ascii")
 
 
 if __name__ == "__main__":

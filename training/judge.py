@@ -576,7 +576,9 @@ def gathered(
         shares.append(sets[name].shares[some])
         kinds.append(np.full(count, kind))
         counted.append(np.full(count, weight / count))
-        judgements += [one for one, kept in zip(sets[name].judgements, some, strict=True) if kept]
+        judgements += [
+            one for one, fitted in zip(sets[name].judgements, some, strict=True) if fitted
+        ]
     return (
         joined(columns), np.concatenate(shares), np.concatenate(kinds), np.concatenate(counted),
         judgements,

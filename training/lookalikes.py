@@ -55,8 +55,8 @@ def _main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0] if __doc__ else None)
     parser.add_argument("list", type=Path)
     parser.add_argument("--out", type=Path, required=True)
-    given = parser.parse_args()
-    given.out.write_text(table_text(given.list.read_text("utf-8-sig")), "ascii")
+    arguments = parser.parse_args()
+    arguments.out.write_text(table_text(arguments.list.read_text("utf-8-sig")), "ascii")
 
 
 if __name__ == "__main__":

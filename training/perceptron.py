@@ -335,9 +335,9 @@ def _pass(order: Any, inputs: _Inputs, weights: Any, moved: Any, step: Any, marg
                         count += 1
                 tag_keys(inputs.contexts, inputs.classes, place, end, before, second, by_tags)
                 for index in range(TAG_KEYS):
-                    found = find(by_tags[index], inputs.starts, inputs.keys, inputs.shift)
-                    if found >= 0:
-                        features[count] = found
+                    feature = find(by_tags[index], inputs.starts, inputs.keys, inputs.shift)
+                    if feature >= 0:
+                        features[count] = feature
                         count += 1
                 around[0] = place - 1
                 around[1] = place - 2

@@ -1,1 +1,1 @@
-"""The paper on semantic robustness again: small nets, an encoder, bounds; see `__main__`."""
+"""Repeats the paper on semantic robustness: small nets, an encoder, bounds; see `__main__`."""

@@ -1,15 +1,15 @@
-"""'The King is Naked' again: nets of 40,000 parameters, negation, mixed sentiment, sarcasm.
+"""Repeats 'The King is Naked': nets of 40,000 parameters, negation, mixed sentiment, sarcasm.
 
 Four nets learn SST-2, plain and augmented with half of the templates of a phenomenon, at the
-paper's share of the rows (its factor of 750 is 33%); FC and CNN also against boxes around their
-inputs. MiniLM is trained further, once, and read layer by layer: in the tables ``MiniLM 3`` is a
-head on three frozen layers. All are asked about SST-2, the other half of the templates, and the
-judged sentences of SST.
+paper's share of the rows (its factor of 750 is 33%); FC and CNN are also trained against boxes
+around their inputs. MiniLM is trained further, once, and read layer by layer: in the tables
+``MiniLM 3`` is a head on three frozen layers. All are asked about SST-2, the other half of the
+templates, and the judged sentences of SST.
 
-What is ours: vectors learnt from 6,920 sentences (the paper's nets saw 117,220 phrases; 60,614 of
-them: ``--phrases``), templates in place of judged sentences to train on (the paper's judged
-sentences are of SST's test part), the schedule of the bounds, development sentences in place of the
-test part. What is not: BERT, the deep LSTM.
+We differ from the paper in these points: vectors learnt from 6,920 sentences (the paper's nets saw
+117,220 phrases; ``--phrases`` uses 60,614 of them), templates in place of judged sentences for
+training (the paper's judged sentences are from SST's test part), the schedule of the bounds,
+development sentences in place of the test part. BERT and the deep LSTM are missing.
 
     python -m benchmarks.semantic_robustness                  five seeds
     python -m benchmarks.semantic_robustness --full           twenty; more sizes; MiniLM five times
@@ -19,11 +19,10 @@ test part. What is not: BERT, the deep LSTM.
     python -m benchmarks.semantic_robustness --only FC,CNN    these nets alone
     python -m benchmarks.semantic_robustness --report         train nothing
 
-Costs half an hour of one core that does nothing else for the nets, some seven minutes for MiniLM;
-of phrases 40 minutes a seed (a plain net 25 s FC, 65 s CNN, 205 s LSTM, 125 s attention; each
-augmented one half as much again). Each training is a line of build/semantic_robustness.jsonl and is
-not repeated. Tables of all that were trained so far go to TABLES.md beside this file, and into a
-record.
+The nets cost half an hour of one idle core, MiniLM some seven minutes; phrases 40 minutes a seed (a
+plain net 25 s FC, 65 s CNN, 205 s LSTM, 125 s attention; an augmented one half as much again). Each
+training is a line of build/semantic_robustness.jsonl and is not repeated. Tables of all trainings
+so far go to TABLES.md beside this file, and into a record.
 """
 
 from __future__ import annotations
@@ -60,7 +59,7 @@ def planned(
     swapped: bool = False,
     phrases: bool = False,
 ) -> list[Training]:
-    """What is trained, seed by seed."""
+    """The trainings, seed by seed."""
     trainings = []
     for seed in range(seeds):
         for net, of_phrases in product(NETS, (False, True) if phrases else (False,)):
@@ -83,13 +82,13 @@ def planned(
 
 
 def main() -> None:
-    """Train what is missing; print, and write the tables and the record."""
+    """Train what is missing, print, and write the tables and the record."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--full", action="store_true", help="20 seeds and more sizes of box")
-    parser.add_argument("--seeds", type=int, help="as many as this")
+    parser.add_argument("--seeds", type=int, help="how many seeds")
     parser.add_argument("--shares", default="33", help="augmented shares of the rows, in percent")
-    parser.add_argument("--swapped", action="store_true", help="the halves exchanged too")
-    parser.add_argument("--phrases", action="store_true", help="nets on phrases too")
+    parser.add_argument("--swapped", action="store_true", help="also exchange the halves")
+    parser.add_argument("--phrases", action="store_true", help="also train nets on phrases")
     parser.add_argument("--only", default="", help="nets, with commas; MiniLM for the encoder")
     parser.add_argument("--report", action="store_true", help="train nothing")
     parser.add_argument("--processes", type=int, default=min(2, usable_cores()))

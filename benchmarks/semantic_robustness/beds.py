@@ -1,10 +1,10 @@
-"""What the nets learn from and are asked: SST-2, sentences of templates in two halves, judged ones.
+"""What the nets learn from and are asked: SST-2, two halves of templates, judged sentences.
 
 In: the public data and the shipped templates. Out: `Rows`, texts with 0 (negative) or 1 (positive),
-and `Bed`s, rows with the template or source of each. Always holds: twins (two templates of one
-frame with opposite labels) are in the same half, and the two templates that the paper prints of a
-phenomenon count as twins; what augments training is of the half that is not asked about; no judged
-sentence stands in SST-2's training part. Costs a second.
+and `Bed`s, rows by template or source. Always holds: twins (two templates of one frame with
+opposite labels) are in the same half, and the two templates that the paper prints for a phenomenon
+count as twins; training is augmented from the half that is not asked about; SST-2's training part
+contains no judged sentence. Costs a second.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from benchmarks.record import data_file
 
 PHENOMENA = ("negation", "mixed", "sarcasm")
 
-# How the judged sentences call the phenomena; their labels go from 0 to 4, and 2 is neither.
+# The judged sentences' names for the phenomena; their labels go from 0 to 4, where 2 is neither.
 _JUDGED = {"negation": ("negated",), "mixed": ("mixed",), "sarcasm": ("sarcasm", "irony")}
 
 
@@ -34,13 +34,13 @@ class Rows:
         return len(self.texts)
 
     def with_more(self, more: Rows) -> Rows:
-        """These rows and others behind them."""
+        """These rows, followed by others."""
         return Rows(self.texts + more.texts, self.labels + more.labels)
 
 
 @dataclass(frozen=True, slots=True)
 class Bed:
-    """Sentences of one phenomenon, a template after the other.
+    """Sentences of one phenomenon, template by template.
 
     Attributes:
         phenomenon: one of `PHENOMENA`.
@@ -59,7 +59,7 @@ def training_sentences() -> Rows:
 
 @cache
 def test_sentences() -> Rows:
-    """SST-2's development sentences, on which nothing here was chosen; the test part is absent."""
+    """SST-2's development sentences, on which nothing here was chosen; the test part is missing."""
     return _labelled_lines("sst2/stsa.binary.dev")
 
 
@@ -85,7 +85,7 @@ def judged_sentences(phenomenon: str) -> Rows:
 
 @cache
 def template_halves(phenomenon: str) -> tuple[Bed, Bed]:
-    """The templates of a phenomenon: those to train on, and the others with the paper's own."""
+    """The templates of a phenomenon: the half to train on, and the other half with the paper's."""
     own = sears_dsl.generate(f"phenomena/{phenomenon}").columns
     printed = sears_dsl.generate("paper/semantic-robustness").columns
     templates = _by_template(own)
@@ -100,7 +100,7 @@ def template_halves(phenomenon: str) -> tuple[Bed, Bed]:
 
 
 def augmenting(bed: Bed, rows: int) -> Rows:
-    """So many rows of a bed: its templates take turns, and their sentences come again."""
+    """``rows`` rows of a bed: templates take turns, and their sentences repeat."""
     templates = list(bed.templates.values())
     texts, labels = [], []
     for number in range(rows):
@@ -112,7 +112,7 @@ def augmenting(bed: Bed, rows: int) -> Rows:
 
 
 def constant_answer(beds: Sequence[Rows]) -> tuple[float, float]:
-    """What the better of the two constant answers scores: over all rows, and as a mean over parts.
+    """The score of the better constant answer: over all rows, and as a mean over parts.
 
     Example:
         >>> constant_answer([Rows(("a", "b", "c"), (0, 0, 0)), Rows(("d",), (1,))])
@@ -131,12 +131,12 @@ def _labelled_lines(name: str) -> Rows:
 
 
 def _by_template(columns: Mapping[str, Sequence[str]]) -> dict[str, Rows]:
-    found: dict[str, list[tuple[str, int]]] = {}
+    by_template: dict[str, list[tuple[str, int]]] = {}
     for name, text, label in zip(
         columns["template"], columns["text"], columns["label"], strict=True
     ):
-        found.setdefault(name, []).append((text, int(label == "positive")))
+        by_template.setdefault(name, []).append((text, int(label == "positive")))
     return {
         name: Rows(tuple(text for text, _ in rows), tuple(label for _, label in rows))
-        for name, rows in found.items()
+        for name, rows in by_template.items()
     }

@@ -1,13 +1,13 @@
-"""Interval bound propagation: what a net can say of all inputs in a box, and training against it.
+"""Interval bound propagation: what a net says of all inputs in a box, and training against it.
 
 In: a net of layers that are affine or monotone in each input (FC, CNN), and boxes of inputs. Out:
-bounds of its outputs, a training loss, certified accuracy. Always holds: the net's outputs for
-every point of a box lie within the bounds, up to rounding; for a box of one point they are its
+bounds of its outputs, a training loss, certified accuracy. Always holds: for every point of a box
+the net's outputs lie within the bounds, up to rounding; for a box of one point the bounds are the
 outputs. Costs two passes instead of one.
 
 After Gowal et al. 2018: the box is every word vector, padding included, plus or minus ``size`` in
-each dimension; the loss is k·CE(clean) + (1 - k)·CE(worst outputs). The paper prints no schedule:
-ours lets the box grow over the first half of training, and k fall from 1 to 1/2 with it.
+each dimension; the loss is k·CE(clean) + (1 - k)·CE(worst outputs). The paper prints no schedule.
+Ours grows the box over the first half of training, while k falls from 1 to 1/2.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def bounds(
     """Lower and upper bounds of the outputs for inputs between two corners.
 
     Raises:
-        TypeError: a layer that is neither affine nor known to be monotone.
+        TypeError: a layer is neither affine nor known to be monotone.
 
     Example:
         >>> layer = nn.Linear(2, 1)
@@ -54,14 +54,14 @@ def bounds(
 def worst_outputs(
     network: nn.Sequential, vectors: torch.Tensor, labels: torch.Tensor, size: float
 ) -> torch.Tensor:
-    """The lowest output of the right label beside the highest of the other one."""
+    """The lowest output of the right label, and the highest of the other one."""
     low, high = bounds(network, vectors - size, vectors + size)
     right = functional.one_hot(labels, low.shape[1]).bool()
     return torch.where(right, low, high)
 
 
 def bounded_loss(size: float) -> Loss:
-    """The loss of training against boxes that grow to this size."""
+    """The loss for training against boxes that grow to this size."""
 
     def loss(
         network: nn.Module, vectors: torch.Tensor, labels: torch.Tensor, done: float
@@ -81,7 +81,7 @@ def bounded_loss(size: float) -> Loss:
 def certified(
     network: nn.Sequential, vectors: torch.Tensor, labels: torch.Tensor, size: float
 ) -> float:
-    """The share of rows whose label no point of their box can change from the right one."""
+    """The share of rows that have the right label at every point of their box."""
     sure = [
         worst_outputs(network, some, right, size).argmax(1) == right
         for some, right in zip(vectors.split(BATCH), labels.split(BATCH), strict=True)

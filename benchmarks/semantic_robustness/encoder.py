@@ -1,9 +1,9 @@
 """A small pretrained encoder, all-MiniLM-L6-v2: trained further, and read layer by layer.
 
-In: rows. Out: what a head says that stands on the mean of one layer's vectors, all layers frozen;
-and what the encoder says whose upper two layers were trained further. Always holds: the same rows
-and seed give the same answers on one machine; the lower layers are frozen in both, so that a text
-is read once for all depths and seeds of a process. Reading a sentence costs some 10 ms of a core,
+In: rows. Out: the answers of a head on the mean of one layer's vectors, where all layers are
+frozen, and of the encoder whose upper two layers were trained further. Always holds: the same rows
+and seed give the same answers on one machine. The lower layers are frozen in both cases, so a
+process reads a text once for all depths and seeds. Reading a sentence costs some 10 ms of a core,
 training the upper layers on it as much again for each epoch.
 """
 
@@ -35,10 +35,10 @@ Answers = Callable[[Sequence[str]], NDArray[np.int64]]
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Texts of like length behind the frozen layers.
+    """Texts of similar length behind the frozen layers.
 
     Attributes:
-        places: int64 (texts,): where they stand among all texts.
+        places: int64 (texts,): their places among all texts.
         pieces: float32 (texts, pieces, 384).
         shown: float32 (texts, pieces): 1, or 0 for padding.
     """
@@ -62,7 +62,7 @@ class Reading:
 
 
 class UpperLayers(nn.Module):
-    """The layers above the frozen ones, the mean of what they give, and a linear layer."""
+    """The layers above the frozen ones, the mean of their output, and a linear layer."""
 
     def __init__(self, encoder: Any) -> None:
         super().__init__()
@@ -71,11 +71,11 @@ class UpperLayers(nn.Module):
         self.eval()
 
     def forward(self, batch: Batch) -> torch.Tensor:
-        """Float32 (texts, 2)."""
+        """Logits, float32 (texts, 2)."""
         return self.output(self.drop(self.means(batch)))
 
     def means(self, batch: Batch) -> torch.Tensor:
-        """Float32 (texts, 384): over the pieces of each text, after the last layer."""
+        """Means over the pieces of each text after the last layer, float32 (texts, 384)."""
         pieces = batch.pieces
         hidden = (1 - batch.shown)[:, None, None] * torch.finfo(torch.float32).min
         for layer in self.layers:
@@ -84,7 +84,7 @@ class UpperLayers(nn.Module):
 
 
 def encoder_answers(name: str, rows: Rows, *, seed: int) -> Answers:
-    """What ``MiniLM``, trained further, or a head on ``MiniLM 0`` to ``MiniLM 6`` says of texts."""
+    """The answers of ``MiniLM``, trained further, or of a head on ``MiniLM 0`` to ``MiniLM 6``."""
     _, _, depth = name.partition(" ")
     if depth:
         network = head(read(rows.texts).means[:, int(depth)], rows.labels, seed=seed)
@@ -105,7 +105,7 @@ def encoder_answers(name: str, rows: Rows, *, seed: int) -> Answers:
 
 
 def head(means: torch.Tensor, labels: Sequence[int], *, seed: int, epochs: int = 20) -> nn.Module:
-    """Two layers over the means of one depth: 256 ReLU and the labels, as the paper's."""
+    """Train two layers on the means of one depth: 256 ReLU and the labels, as the paper does."""
     torch.manual_seed(seed)
     network = nn.Sequential(nn.Linear(means.shape[1], 256), nn.ReLU(), nn.Linear(256, 2))
     adam = torch.optim.Adam(network.parameters())
@@ -119,7 +119,7 @@ def head(means: torch.Tensor, labels: Sequence[int], *, seed: int, epochs: int =
 def trained_further(
     reading: Reading, labels: Sequence[int], *, seed: int, epochs: int = 2
 ) -> nn.Module:
-    """The upper layers after AdamW, whose rate falls from 1e-4 to nothing."""
+    """Train the upper layers by AdamW, while the rate falls from 1e-4 to zero."""
     torch.manual_seed(seed)
     network, gold = UpperLayers(_encoder()[1]), torch.tensor(labels)
     _check(network, reading)
@@ -137,7 +137,7 @@ def trained_further(
 @functools.cache
 @torch.no_grad()
 def read(texts: tuple[str, ...]) -> Reading:
-    """Texts through the frozen encoder, once for all depths and seeds of a process."""
+    """Read texts by the frozen encoder, once for all depths and seeds of a process."""
     tokenizer, encoder = _encoder()
     means = torch.empty((len(texts), len(DEPTHS), encoder.config.hidden_size))
     order = sorted(range(len(texts)), key=lambda place: len(texts[place]))
@@ -165,13 +165,13 @@ def _encoder() -> tuple[Any, Any]:
 
 @torch.inference_mode()
 def _check(untrained: UpperLayers, reading: Reading) -> None:
-    """Before any training the upper layers give what the whole encoder gave."""
+    """Check that the untrained upper layers give what the whole encoder gives."""
     batch = reading.batches[-1]
     torch.testing.assert_close(untrained.means(batch), reading.means[batch.places, DEPTHS[-1]])
 
 
 def _mean(pieces: torch.Tensor, shown: torch.Tensor) -> torch.Tensor:
-    """Over the pieces of each text."""
+    """The mean over the pieces of each text."""
     return (pieces * shown[..., None]).sum(1) / shown.sum(1, keepdim=True)
 
 

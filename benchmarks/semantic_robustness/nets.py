@@ -1,13 +1,14 @@
 """Four nets of about 40,000 parameters that read 25 word vectors, as in 'The King is Naked'.
 
-In: rows of `beds`. Out: `WordVectors`, learnt once on the training part and frozen, and nets under
-Adam with batches of 256 and 20 epochs. Always holds: the same rows and seed give the same net on
-one thread; weights begin as Keras' do by default (Glorot; zeros; 1 for the forget gate). One epoch
-of 6,920 sentences costs some 0.1 s (FC), 0.4 s (CNN), 1.5 s (LSTM), 1.7 s (attention) of a core.
+In: rows of `beds`. Out: `WordVectors`, learnt once on the training part and then frozen, and nets,
+trained by Adam with batches of 256 in 20 epochs. Always holds: the same rows and seed give the same
+net on one thread; weights start with Keras' defaults (Glorot; zeros; 1 for the forget gate). An
+epoch of 6,920 sentences costs some 0.1 s (FC), 0.4 s (CNN), 1.5 s (LSTM), 1.7 s (attention) of a
+core.
 
-Counted are the parameters of the nets, not of the vectors. Torch's LSTM has a second bias, 300
-parameters more than the paper's. Its attention has 30 units behind it and gives a score through a
-sigmoid, as its code has it; the text has 32 and a ReLU.
+The counted parameters are those of the nets, not of the vectors. Torch's LSTM has a second bias,
+300 parameters more than the paper's. In its attention 30 units follow and a sigmoid gives the
+score, as in the paper's code; the paper's text says 32 and a ReLU.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from benchmarks.semantic_robustness.beds import Rows
 WORDS, WIDTH, BATCH, EPOCHS = 25, 50, 256, 20
 
 Loss = Callable[[nn.Module, torch.Tensor, torch.Tensor, float], torch.Tensor]
-"""Of a net, vectors, labels and how far training has come, from 0 to 1."""
+"""Takes a net, vectors, labels and the progress of training, from 0 to 1."""
 
 _NO_WORD = re.compile(r"[^\w\s]")
 
@@ -43,9 +44,9 @@ def words_of(text: str) -> list[str]:
 
 
 class WordVectors:
-    """Vectors of words, learnt by telling labels from their mean; then frozen.
+    """Word vectors, learnt by predicting labels from their mean, and then frozen.
 
-    Padding and words of which training has fewer than two have the zero vector.
+    Padding, and words that occur less than twice in training, have the zero vector.
 
     Args:
         rows: the training part.
@@ -57,19 +58,19 @@ class WordVectors:
         self._number = {word: place for place, word in enumerate(known, start=1)}
         self.vectors = self._learnt(rows)
         low, high = self.vectors.amin(0), self.vectors.amax(0)
-        #: The longest side of the box that holds all vectors.
+        #: The longest side of the box that contains all vectors.
         self.diameter = float((high - low).max())
 
     def numbers(self, texts: Sequence[str]) -> torch.Tensor:
-        """int64 (texts, 25): the numbers of the words of each, 0 behind them."""
-        found = torch.zeros((len(texts), WORDS), dtype=torch.int64)
+        """int64 (texts, 25): the numbers of the words of each text, followed by zeros."""
+        padded = torch.zeros((len(texts), WORDS), dtype=torch.int64)
         for row, text in enumerate(texts):
             numbers = [self._number.get(word, 0) for word in words_of(text)]
-            found[row, : len(numbers)] = torch.tensor(numbers, dtype=torch.int64)
-        return found
+            padded[row, : len(numbers)] = torch.tensor(numbers, dtype=torch.int64)
+        return padded
 
     def __call__(self, numbers: torch.Tensor) -> torch.Tensor:
-        """float32 (texts, 25, 50)."""
+        """The vectors, float32 (texts, 25, 50)."""
         return self.vectors[numbers]
 
     def _learnt(self, rows: Rows) -> torch.Tensor:
@@ -93,27 +94,27 @@ class WordVectors:
 
 
 class Turned(nn.Module):
-    """Word vectors as channels: (texts, words, width) to (texts, width, words)."""
+    """Turns word vectors into channels: (texts, words, width) to (texts, width, words)."""
 
     def forward(self, vectors: torch.Tensor) -> torch.Tensor:
-        """Turn."""
+        """Swap the last two dimensions."""
         return vectors.transpose(1, 2)
 
 
 class LastState(nn.Module):
-    """The state of an LSTM behind the last of the 25 places, padding included."""
+    """The state of an LSTM after the last of the 25 places, padding included."""
 
     def __init__(self) -> None:
         super().__init__()
         self.lstm = nn.LSTM(WIDTH, 75, batch_first=True)
 
     def forward(self, vectors: torch.Tensor) -> torch.Tensor:
-        """Float32 (texts, 75)."""
+        """The states, float32 (texts, 75)."""
         return self.lstm(vectors)[0][:, -1]
 
 
 class SelfAttention(nn.Module):
-    """Additive self-attention: each place as a mean of all words, weighted by what both are."""
+    """Additive self-attention: each place is a mean of all words, weighted by both words."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -121,15 +122,15 @@ class SelfAttention(nn.Module):
         self.read, self.score = nn.Linear(WIDTH, 32), nn.Linear(32, 1)
 
     def forward(self, vectors: torch.Tensor) -> torch.Tensor:
-        """Float32 (texts, 25, 50)."""
-        # Some texts of like length at a time: the pairs of places of all do not fit the cache.
+        """The means, float32 (texts, 25, 50)."""
+        # A few texts of similar length at a time: all pairs of places would not fit the cache.
         ends = ((vectors != 0).any(-1) * torch.arange(1, WORDS + 1)).amax(1)
         order = ends.argsort()
         means = [self._of_some(vectors[some], int(ends[some[-1]])) for some in order.split(32)]
         return torch.cat(means)[order.argsort()]
 
     def _of_some(self, vectors: torch.Tensor, end: int) -> torch.Tensor:
-        """Of texts of which none has a word from `end` on; these places are all alike."""
+        """Attend in texts that have no word from `end` on; those places are all alike."""
         asking, words = vectors[:, : end + 1], vectors[:, :end]
         pairs = torch.tanh(self.reading(asking)[:, :, None] + self.read(words)[:, None])
         scores = torch.sigmoid(self.score(pairs).squeeze(-1))
@@ -202,7 +203,7 @@ def trained(
 
 @torch.inference_mode()
 def answers(network: nn.Module, texts: Sequence[str], vectors: WordVectors) -> NDArray[np.int64]:
-    """0 or 1 for each text."""
+    """The answer to each text, 0 or 1."""
     parts = vectors.numbers(texts).split(BATCH)
     return torch.cat([network(vectors(part)).argmax(1) for part in parts]).numpy()
 
@@ -220,7 +221,7 @@ def weights(network: nn.Module) -> tuple[float, float]:
 
 
 def _begin(network: nn.Module) -> None:
-    """Weights as Keras begins with them."""
+    """Set the initial weights of Keras."""
     for name, each in network.named_parameters():
         if each.dim() == 1:
             nn.init.zeros_(each)

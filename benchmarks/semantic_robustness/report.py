@@ -1,9 +1,8 @@
-"""What came out beside what the paper prints: means of seeds with intervals, and every test made.
+"""Our results and the paper's: means of seeds with intervals, and every test that was made.
 
 In: `Outcome`s. Out: tables as Markdown, rows of a record. Always holds: each share has its n and a
-95% interval, over seeds by Student where there are several, else over rows by Wilson; all Welch
-tests that were made are listed, with q-values by Benjamini and Hochberg over all of them. Costs
-nothing.
+95% interval, over seeds by Student if there are several, else over rows by Wilson; all Welch tests
+that were made are listed, with q-values by Benjamini and Hochberg over all of them. Costs nothing.
 """
 
 from __future__ import annotations
@@ -77,13 +76,13 @@ has BERT, one run; its figure of depths has no numbers."""
 
 @dataclass(frozen=True, slots=True)
 class WelchTest:
-    """Two groups of trainings on one bed.
+    """A test of two groups of trainings on one bed.
 
     Attributes:
-        name: what was compared.
+        name: what is compared.
         before, after: the mean of each group.
         seeds: how many trainings each group has.
-        p: of Welch's test, both sides.
+        p: by Welch's test, two-sided.
         q: over all tests of the run.
     """
 
@@ -96,7 +95,7 @@ class WelchTest:
 
 
 def templates_right(outcome: Outcome, phenomenon: str, *, swapped: bool, pooled: bool) -> float:
-    """Of the half that is not trained on: mean over templates, or over all its sentences."""
+    """The share right in the half not trained on: a mean over templates, or over all sentences."""
     bed = template_halves(phenomenon)[not swapped].templates
     shares = [outcome.templates[phenomenon][name] for name in bed]
     return float(np.average(shares, weights=list(map(len, bed.values())) if pooled else None))
@@ -119,15 +118,15 @@ def with_interval(values: Sequence[float], n: int) -> str:
 
 
 def welch_tests(outcomes: Sequence[Outcome]) -> list[WelchTest]:
-    """Every kind of training against the plain one of its net, on SST-2 and its own beds."""
-    found = []
+    """Compare every kind of training with the plain one of its net, on SST-2 and its own beds."""
+    tests = []
     for kind, after in _groups(outcomes):
         before = [each for each in outcomes if each.training in _plain_of(kind, outcomes)]
         if kind.kind == "plain" or len(before) < 2 or len(after) < 2:
             continue
         for bed, value in _beds(kind):
             first, second = list(map(value, before)), list(map(value, after))
-            found.append(
+            tests.append(
                 WelchTest(
                     f"{_named(kind)}: {bed}",
                     float(np.mean(first)),
@@ -136,15 +135,15 @@ def welch_tests(outcomes: Sequence[Outcome]) -> list[WelchTest]:
                     _welch(first, second),
                 )
             )
-    q = q_values([each.p for each in found])
+    q = q_values([each.p for each in tests])
     return [
         WelchTest(each.name, each.before, each.after, each.seeds, each.p, float(corrected))
-        for each, corrected in zip(found, q, strict=True)
+        for each, corrected in zip(tests, q, strict=True)
     ]
 
 
 def page(outcomes: Sequence[Outcome]) -> str:
-    """All tables, as a page."""
+    """All tables as a page."""
     tables = (
         ("What is asked", "", _beds_table()),
         (
@@ -320,7 +319,7 @@ def _tests_table(outcomes: Sequence[Outcome]) -> str:
 
 
 def _groups(outcomes: Sequence[Outcome]) -> Iterator[tuple[Training, list[Outcome]]]:
-    """Outcomes of trainings that differ in their seed alone, by what these are with seed 0."""
+    """Groups of outcomes whose trainings differ only in the seed, with the training of seed 0."""
     kinds: dict[Training, list[Outcome]] = {}
     for each in outcomes:
         kinds.setdefault(_seedless(each.training), []).append(each)
@@ -353,7 +352,7 @@ def _welch(first: Sequence[float], second: Sequence[float]) -> float:
 
 
 def certified_at(size: str) -> Callable[[Outcome], float]:
-    """The share of sentences that are certified where vectors move by so much."""
+    """The share of sentences that are certified where vectors move by this size."""
     return lambda outcome: outcome.certified[size]
 
 

@@ -1,8 +1,8 @@
-"""Trainings and what each net says of the beds, in a file with a line a training.
+"""Runs trainings, and saves what each net says of the beds, one line for each training.
 
-In: a plan of `Training`s. Out: `Outcome`s in the file. Always holds: a training that stands there
-is not done again; a line is written whole. Costs what training costs, in as many processes as are
-asked for, one thread each.
+In: a plan of `Training`s. Out: `Outcome`s in the file. Always holds: a training in the file is not
+repeated; a line is written whole. Costs what training costs, in as many processes as are asked for,
+with one thread each.
 """
 
 from __future__ import annotations
@@ -41,11 +41,11 @@ from benchmarks.semantic_robustness.nets import (
 )
 
 _VERSION = 2
-#: The widest side of the box of the paper's word vectors: sizes of noise are scaled by ours.
+#: The longest side of the box of the paper's word vectors; our box scales sizes of noise by it.
 PAPER_DIAMETER = 3.17
 #: The paper's sizes, and others of its curve.
 SIZES, MORE_SIZES = (0.001, 0.01), (0.003, 0.03, 0.1)
-#: Nets of layers that bounds pass through.
+#: Nets whose layers can propagate bounds.
 BOUNDED = ("FC", "CNN")
 
 
@@ -54,11 +54,11 @@ class Training:
     """A net to train.
 
     Attributes:
-        seed: of weights and order.
+        seed: decides weights and order.
         net: one of `nets.NETS`; ``MiniLM``, trained further; or ``MiniLM 0`` to ``MiniLM 6``, a
             head on so many frozen layers.
         kind: ``plain``; a phenomenon, augmented with one half of its templates; or ``bounded``.
-        amount: the augmented share of the rows, or the size of the box as the paper has it.
+        amount: the augmented share of the rows, or the size of the box as in the paper.
         swapped: augmented with the second half of the templates, not with the first.
         phrases: trained on phrases instead of sentences.
     """
@@ -73,16 +73,16 @@ class Training:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a trained net does; shares of right answers throughout.
+    """The results of a trained net; all of them are shares of right answers.
 
     Attributes:
         training: how it was trained.
-        accuracy: of SST-2's sentences.
-        templates: phenomenon → template → of its sentences.
-        judged: phenomenon → of the judged sentences.
-        mean_weight: of all weights of a net; the paper calls it norm.
-        norm: of all weights of a net, Euclidean.
-        certified: size → of SST-2's sentences that no point of the box makes wrong (FC, CNN).
+        accuracy: on SST-2's sentences.
+        templates: phenomenon → template → share of its sentences.
+        judged: phenomenon → share of the judged sentences.
+        mean_weight: the mean of all weights of a net, which the paper calls norm.
+        norm: the Euclidean norm of all weights of a net.
+        certified: size → share of SST-2's sentences that are right in the whole box (FC, CNN).
     """
 
     training: Training
@@ -95,31 +95,31 @@ class Outcome:
 
 
 def run(plan: Sequence[Training], results: Path, *, processes: int) -> None:
-    """Add the outcomes of a plan to a file, of those trainings that it has not yet."""
+    """Add to a file those outcomes of a plan that it lacks."""
     done = known(results)
     missing = [each for each in plan if each not in done]
     results.parent.mkdir(parents=True, exist_ok=True)
-    # What a batch leaves stays with the process, which else asks for the same pages at each step.
+    # Keep freed memory of a batch in the process, which otherwise asks for it at each step.
     os.environ.update(MALLOC_MMAP_MAX_="0", MALLOC_TRIM_THRESHOLD_="10000000000")
     context = multiprocessing.get_context("spawn")
     with context.Pool(processes, torch.set_num_threads, (1,)) as pool:
-        for number, found in enumerate(pool.imap_unordered(outcome, missing), start=1):
+        for number, result in enumerate(pool.imap_unordered(outcome, missing), start=1):
             with results.open("a", encoding="utf-8") as file:
-                file.write(json.dumps({"version": _version(), **asdict(found)}) + "\n")
-            print(f"{number} of {len(missing)}: {found.training}", flush=True)
+                file.write(json.dumps({"version": _version(), **asdict(result)}) + "\n")
+            print(f"{number} of {len(missing)}: {result.training}", flush=True)
 
 
 def outcome(training: Training) -> Outcome:
     """Train a model and ask it."""
     if training.net in NETS:
         return _of_net(training)
-    # Heavy, and only needed here: transformers.
+    # Imported here, since only this needs transformers.
     from benchmarks.semantic_robustness.encoder import encoder_answers
 
-    said = encoder_answers(training.net, training_sentences(), seed=training.seed)
+    answers = encoder_answers(training.net, training_sentences(), seed=training.seed)
 
     def right(asked: Rows) -> float:
-        return _share(said(asked.texts), asked)
+        return _share(answers(asked.texts), asked)
 
     return _asked(training, right)
 
@@ -154,7 +154,7 @@ def _of_net(training: Training) -> Outcome:
 
 
 def _asked(training: Training, right: Callable[[Rows], float]) -> Outcome:
-    """What a model has right of everything."""
+    """The shares of everything on which a model is right."""
     return Outcome(
         training=training,
         accuracy=right(test_sentences()),
@@ -170,8 +170,8 @@ def _asked(training: Training, right: Callable[[Rows], float]) -> Outcome:
     )
 
 
-def _share(said: NDArray[np.int64], asked: Rows) -> float:
-    return float(np.mean(said == np.array(asked.labels)))
+def _share(answers: NDArray[np.int64], asked: Rows) -> float:
+    return float(np.mean(answers == np.array(asked.labels)))
 
 
 @functools.cache
@@ -181,23 +181,23 @@ def _learning(phrases: bool) -> tuple[Rows, WordVectors]:
 
 
 def known(results: Path) -> dict[Training, Outcome]:
-    """What a file of results holds; empty where there is none.
+    """The content of a file of results; empty if there is none.
 
     Raises:
-        SystemExit: it is of other sentences, or of another version of this benchmark.
+        SystemExit: it is for other sentences, or from another version of this benchmark.
     """
-    found = {}
+    outcomes = {}
     for line in results.read_text("utf-8").splitlines() if results.exists() else ():
         fields = json.loads(line)
         if fields.pop("version") != _version():
             raise SystemExit(f"{results} is of other sentences or nets: remove it")
         each = Outcome(**{**fields, "training": Training(**fields["training"])})
-        found[each.training] = each
-    return found
+        outcomes[each.training] = each
+    return outcomes
 
 
 @functools.cache
 def _version() -> str:
-    """Of trainings, and of the templates that they are asked about."""
+    """The version of trainings, and of the templates that they are asked about."""
     halves = [template_halves(phenomenon) for phenomenon in PHENOMENA]
     return f"{_VERSION}-{blake2b(repr(halves).encode(), digest_size=6).hexdigest()}"
