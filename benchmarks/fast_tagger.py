@@ -14,6 +14,7 @@ import argparse
 import time
 from itertools import pairwise
 from pathlib import Path
+from runpy import run_path
 
 import numpy as np
 import spacy
@@ -24,10 +25,13 @@ from sears_dsl.runtime.kernels import ENOUGH, expect
 from sears_dsl.tagging.fast.fast_tagger import Perceptron
 from sears_dsl.tagging.fast.tokenizer import FastTokenizer
 from sears_dsl.tagging.fast.weights import load
-from tests.tagging.fast.plain_perceptron import PlainPerceptron
 from training.evaluation import difference, right, spacy_tags
 from training.tagger import MODEL
 from training.treebank import read_treebank, tag_words
+
+# By its path, since installed packages may bring a package called `tests`.
+_TWIN = Path(__file__).parents[1] / "tests" / "tagging" / "fast" / "plain_perceptron.py"
+PlainPerceptron = run_path(str(_TWIN))["PlainPerceptron"]
 
 SAMPLE = 150
 SPACY_ROWS = 1500
