@@ -1,8 +1,8 @@
 """Rules that flip a small sentiment model, found on real sentences, without a model hub.
 
-Run by ``make demo`` after demo/reviews.py, whose sentences (Rotten Tomatoes snippets with human
+``make demo`` runs it after demo/reviews.py, whose sentences (Rotten Tomatoes snippets with human
 ratings, MIT licence) it shares. A model of scikit-learn is trained on four fifths of those that
-people rated clearly; the others are held out, and rules are discovered on some of them with the
+people rated clearly; the others are held out. Rules are discovered on some of these, with the
 translation models that a package carries. Writes demo-output/found.sear with its manifest and
 report, and prints the rules as the paper's Table 3 does.
 """
@@ -66,7 +66,7 @@ def main() -> None:
 def held_out_apart(
     rated: Sequence[tuple[str, float]],
 ) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
-    """Sentences with their labels to train on, and those that are held out."""
+    """Sentences with their labels: those to train on, and those held out."""
     clear = [
         (text, "positive" if rating > 0 else "negative")
         for text, rating in rated
@@ -76,7 +76,7 @@ def held_out_apart(
 
 
 def as_csv(rows: Sequence[tuple[str, str]]) -> str:
-    """Sentences with their labels as a file with a head."""
+    """Sentences with their labels as csv with a header."""
     stream = io.StringIO()
     writer = csv.writer(stream)
     writer.writerow(["text", "label"])

@@ -1,14 +1,14 @@
 """A model that scores .90 and does not read *not*; negations mend it, and synonyms do not.
 
-Run by ``make demo``. The sentences are those of demo/reviews.py that people rated clearly, four
-fifths to train on; the model is a convolution over the word vectors of MiniLM's fifth layer, which
-stays as it is. It is trained on the sentences alone; on them and their rewrites by synonyms, the
-classic repair; and on them, the sentences of negation-taught.sear, what its rules negate of both
-and of other sentences, and two frames of phenomena/negation. Each is asked about held-out
-sentences, the other frames of phenomena/negation, synonyms, and negations by the rules of negation-
-unseen.sear, one of each sentence, of held-out sentences and of those that were rated less
-clearly. `sears.fix` does the same with the rules alone, and measures them on the held-out rows. An
-oracle rejects negations of sentences that say more than one thing.
+Run by ``make demo``. The sentences are those of demo/reviews.py that people rated clearly; four
+fifths are for training. The model is a convolution over the word vectors of MiniLM's fifth layer,
+which stays fixed. It is trained three times: on the sentences alone; on them and their rewrites by
+synonyms, the classic repair; and on them, the sentences of negation-taught.sear, what its rules
+negate in both and in other sentences, and two frames of phenomena/negation. Each model is tested on
+held-out sentences, the other frames of phenomena/negation, synonyms, and negations by the rules of
+negation-unseen.sear, one for each sentence, of held-out sentences and of those rated less clearly.
+`sears.fix` does the same with the rules alone, and measures them on the held-out rows. An oracle
+rejects negations of sentences that say more than one thing.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ from sears_dsl.translation.model_files import find_model
 ROOT = Path(__file__).resolve().parents[1]
 TAUGHT, UNSEEN = ROOT / "demo" / "negation-taught.sear", ROOT / "demo" / "negation-unseen.sear"
 SYNONYMS = ["synonyms/reviews", "synonyms/opinions"]
-# Templates of phenomena/negation that are trained on; the others are asked about.
+# Templates of phenomena/negation for training; the others are for the test.
 _TRAINED_ON = ("nothing", "nobody")
 # Ratings go from -4 to 4.
 _CLEAR, _FAIRLY_CLEAR, _LESS_CLEAR = 2.5, 2.0, 1.5
 _OPPOSITE = {"positive": "negative", "negative": "positive"}
 _LAYER, _WIDTH, _PASSES = 5, 64, 8
-# Rewrites by synonyms that are trained on, and that are asked about; negations that are trained on.
+# Rewrites by synonyms, for training and for the test; negations for training.
 _SOME, _NEGATIONS = 200, 2000
 
 Rows = list[tuple[str, str]]
@@ -50,7 +50,7 @@ Model = Callable[[Sequence[str]], list[str]]
 Oracle = Callable[[Sequence[Mapping[str, str]]], list[bool]]
 
 
-# Words by which a sentence says more than one thing, or no longer says it plainly.
+# Words that make a sentence say more than one thing, or no longer say it plainly.
 _MORE = re.compile(
     r"\b(not|no|never|nothing|nobody|nor|without|but|though|although|yet|if|while|only|or|than"
     r"|because|despite|hardly|barely|rarely|too|also|still|even|anything|except|unless|until|few"
@@ -64,7 +64,7 @@ _NO_SUBJECT = re.compile(r"(an?|with|as|in|by|at|for|from|thanks|one|like)\b", r
 
 
 def one_judgement(rewrites: Sequence[Mapping[str, str]]) -> list[bool]:
-    """The oracle: whether a negation turns round what a sentence says, since that is one thing.
+    """The oracle: accept a negation only of a sentence that says one thing, which it reverses.
 
     Example:
         >>> one_judgement([
@@ -89,7 +89,7 @@ def _one_judgement(original: str, text: str) -> bool:
 
 
 class Reader:
-    """Texts as the vectors of their words in a layer of MiniLM; each text is read once."""
+    """Turns texts into the vectors of their words in a layer of MiniLM; reads each text once."""
 
     def __init__(self) -> None:
         files = find_model("minilm")
@@ -100,9 +100,9 @@ class Reader:
 
     @torch.inference_mode()
     def __call__(self, texts: Sequence[str]) -> list[torch.Tensor]:
-        """Of each text float32 (words, 384)."""
-        # No set: its order is another in each process, and with it which texts are read beside each
-        # other, and the last digits of their vectors.
+        """For each text float32 (words, 384)."""
+        # Not a set: its order differs between processes, and with it which texts are read together,
+        # and the last digits of their vectors.
         new = sorted(dict.fromkeys(text for text in texts if text not in self._read), key=len)
         for first in range(0, len(new), 64):
             some = new[first : first + 64]
@@ -114,7 +114,7 @@ class Reader:
 
 
 class Network(nn.Module):
-    """Three neighbouring words at a time, then their maximum and their mean."""
+    """Looks at three neighbouring words at a time, and takes their maximum and their mean."""
 
     def __init__(self, width: int, labels: int) -> None:
         super().__init__()
@@ -134,8 +134,8 @@ class Network(nn.Module):
 def batches(
     texts: Sequence[torch.Tensor], size: int
 ) -> list[tuple[list[int], torch.Tensor, torch.Tensor]]:
-    """Places of texts of like length, their vectors, and 1 where there is one."""
-    # Rows of one rule stand together: texts of one length are mixed.
+    """Places of texts of similar length, their vectors, and 1 where a word is."""
+    # Rows of one rule are consecutive, so texts of equal length are shuffled.
     order = sorted(torch.randperm(len(texts)).tolist(), key=lambda place: len(texts[place]))
     parts = []
     for first in range(0, len(order), size):
@@ -148,7 +148,7 @@ def batches(
 
 
 def trained(reader: Reader, texts: Sequence[str], labels: Sequence[str], seed: int) -> Model:
-    """A model of these texts: eight passes of Adam over batches of like length."""
+    """Train a model on these texts: eight passes of Adam over batches of similar length."""
     torch.manual_seed(seed)
     names = sorted(set(labels))
     gold = torch.tensor([names.index(label) for label in labels])
@@ -178,21 +178,21 @@ def trained(reader: Reader, texts: Sequence[str], labels: Sequence[str], seed: i
 
 
 def sentences(rules: object, *, of: Callable[[str], bool] = lambda template: True) -> Rows:
-    """Sentences of templates, those of some templates."""
+    """The sentences of templates, or of the chosen ones."""
     columns = sears.generate(rules).columns
     rows = zip(columns["text"], columns["label"], columns["template"], strict=True)
     return [(text, label) for text, label, template in rows if of(template)]
 
 
 def negatable(rows: Rows) -> Rows:
-    """Those rows that the taught rules negate."""
+    """The rows that the taught rules negate."""
     added = new_rows(rows, TAUGHT, oracle=one_judgement)
     # Rows are counted from 1.
     return [rows[number - 1] for number in sorted({int(row["source_row"]) for row in added})]
 
 
 def negated(rows: Rows) -> Rows:
-    """One negation of each row by the unseen rules, which take turns, with the other label."""
+    """One negation of each row, with the other label; the unseen rules take turns."""
     matcher = sears.load(UNSEEN).compile()
     negations: dict[int, list[str]] = {}
     for rewrite in matcher.apply([text for text, _ in rows]):
@@ -205,7 +205,7 @@ def negated(rows: Rows) -> Rows:
 
 
 def balanced(rows: Rows) -> Rows:
-    """As many rows of each label, the first of them, so that a constant answer has half.
+    """The first rows of each label, equally many, so that a constant answer is half right.
 
     Example:
         >>> balanced([("a", "positive"), ("b", "negative"), ("c", "positive")])
@@ -216,7 +216,7 @@ def balanced(rows: Rows) -> Rows:
 
 
 def main() -> None:
-    """Train three times, ask, repair."""
+    """Train three times, test, repair."""
     out, started = console(), time.perf_counter()
     rated = read_rated(fetch(ROOT / ".cache"))
     training, held_out = clear_rows(rated)
@@ -280,13 +280,13 @@ def main() -> None:
 
 
 def clear_rows(rated: Sequence[tuple[str, float]]) -> tuple[Rows, Rows]:
-    """Sentences that people rated clearly, to train on and held out."""
+    """Sentences that people rated clearly: those to train on, and those held out."""
     rows = between(rated, _CLEAR, np.inf)
     return [row for number, row in enumerate(rows) if number % HELD_OUT], rows[::HELD_OUT]
 
 
 def between(rated: Sequence[tuple[str, float]], low: float, high: float) -> Rows:
-    """Sentences with their labels whose rating is so far from 0."""
+    """Labelled sentences whose rating has a distance from 0 between ``low`` and ``high``."""
     return [
         (text, "positive" if rating > 0 else "negative")
         for text, rating in rated
@@ -295,14 +295,14 @@ def between(rated: Sequence[tuple[str, float]], low: float, high: float) -> Rows
 
 
 def trained_on(template: str) -> bool:
-    """Whether a template of phenomena/negation is trained on."""
+    """Whether a template of phenomena/negation is for training."""
     return template.startswith(_TRAINED_ON)
 
 
 def new_rows(
     rows: Rows, rules: object, *, amount: str | int = "all", oracle: Oracle | None = None
 ) -> list[dict[str, str]]:
-    """What `sears augment` adds to rows."""
+    """The rows that `sears augment` adds."""
     added: list[dict[str, str]] = sears.augment(
         [{"text": text, "label": label} for text, label in rows], rules,
         text="text", label="label", amount=amount, only_new=True, oracle=oracle,
@@ -311,7 +311,7 @@ def new_rows(
 
 
 def share(model: Model, rows: Rows) -> str:
-    """How many of some rows a model has right, with its 95% interval by Wilson."""
+    """The share of rows on which a model is right, with its 95% interval by Wilson."""
     answers = model([text for text, _ in rows])
     right = sum(one == label for one, (_, label) in zip(answers, rows, strict=True))
     low, high = wilson_interval(right, len(rows))

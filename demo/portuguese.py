@@ -1,12 +1,12 @@
 """Rules in Portuguese, found on film reviews that a machine translated.
 
-Run by ``python -m demo.portuguese``. The sentences of demo/reviews.py that people rated clearly,
-short ones, are translated by the model that goes from English to Portuguese; each keeps the label
-of its original. So this is a labelled set made by translating, and it is called so: its Portuguese
-is a small model's. A model of scikit-learn is trained on four fifths, and rules are discovered on
-held-out sentences, with the Portuguese tagger and paraphrases through English. Writes
-demo-output/pt/: the translated set (kept for the next run), found.sear with its manifest and
-report. Costs some twenty minutes; with 2,000 sentences and 200 rows some, but no rule is found.
+Run by ``python -m demo.portuguese``. The short ones of those sentences of demo/reviews.py that
+people rated clearly are translated from English to Portuguese; each keeps the label of its
+original. So the labelled set is a translation by a small model, and is called so. A model of
+scikit-learn is trained on four fifths, and rules are discovered on held-out sentences, with the
+Portuguese tagger and paraphrases through English. Writes demo-output/pt/: the translated set
+(reused by the next run), found.sear with its manifest and report. Costs some twenty minutes, and
+with 2,000 sentences and 200 rows a few, but then no rule is found.
 """
 
 from __future__ import annotations
@@ -63,13 +63,13 @@ def main() -> None:
 
 
 def translated(most: int) -> Iterator[tuple[str, str]]:
-    """Portuguese sentences with the labels of the English ones that they were made of."""
+    """Portuguese sentences with the labels of their English originals."""
     from sears_dsl.meaning.pivot_score import best_translations  # noqa: PLC0415 - brings torch
     from sears_dsl.translation.pivots import load_pivots  # noqa: PLC0415 - likewise
 
     training, held_out = held_out_apart(read_rated(fetch(ROOT / ".cache")))
     chosen = [row for row in [*training, *held_out] if len(row[0].split()) <= MOST_WORDS]
-    # The file has films one after another: every so many, so that all are there.
+    # The file lists one film after another, so every n-th sentence is taken, to have all films.
     chosen = chosen[:: max(1, len(chosen) // most)][:most]
     [pivot] = load_pivots(["pt"])
     order = sorted(range(len(chosen)), key=lambda row: len(chosen[row][0]))

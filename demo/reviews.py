@@ -1,10 +1,9 @@
 """The shipped rulesets over 10,605 real movie-review sentences: what fires, and how fast.
 
-Run by ``make demo``. The sentences (Rotten Tomatoes snippets, MIT licence) travel inside the
-source package of vaderSentiment; pip fetches it by name once, its hash is checked, and it stays
-in .cache/. Prints, for each ruleset, the rules that changed most rows with two examples each;
-writes every rule with its examples to demo-output/rules.txt and all rewrites to
-demo-output/rewrites.csv.
+Run by ``make demo``. The sentences (Rotten Tomatoes snippets, MIT licence) are part of the source
+package of vaderSentiment. pip fetches it by name once; its hash is checked, and it stays in
+.cache/. Prints for each ruleset the rules that changed most rows, with two examples each. Writes
+every rule with its examples to demo-output/rules.txt, and all rewrites to demo-output/rewrites.csv.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ SHA256 = "5d7c06e027fc8b99238edb0d53d970cf97066ef97654009890b83703849632f9"
 MEMBER = "hutto_ICWSM_2014/movieReviewSnippets_GroundTruth.txt"
 SENTENCES = 10_605
 
-# Rules that people refused when the paper's authors asked them, shipped as examples of such, and
+# Rules that people refused when the paper's authors asked them, shipped as examples of that, and
 # rules that damage a text on purpose.
 LEFT_OUT = ("rejected", "noise")
 
@@ -67,7 +66,7 @@ def read_sentences(archive: Path) -> list[str]:
 
 
 def read_rated(archive: Path) -> list[tuple[str, float]]:
-    """The sentences with people's mean rating of them, from -4 to 4, in file order."""
+    """The sentences with people's mean rating, from -4 to 4, in file order."""
     with tarfile.open(archive) as outer:
         name = next(n for n in outer.getnames() if n.endswith("hutto_ICWSM_2014.tar.gz"))
         inner = outer.extractfile(name)
@@ -138,7 +137,7 @@ def show(
     *,
     top: int,
 ) -> str:
-    """Print the rules of each ruleset that changed most rows; give back all of them as text."""
+    """Print the rules of each ruleset that changed most rows; returns all of them as text."""
     by_rule = defaultdict(list)
     for rewrite in rewrites:
         by_rule[rewrite.rule].append(rewrite)

@@ -1,6 +1,6 @@
 """How robust a small sentiment model is to other words, to contractions and to negation.
 
-Run by ``python -m demo.robustness``; the sentences (Rotten Tomatoes snippets with human ratings,
+Run by ``python -m demo.robustness``. The sentences (Rotten Tomatoes snippets with human ratings,
 MIT licence) are those of demo/reviews.py, the model is that of demo/discovery.py. It is trained on
 four fifths of the sentences that people rated clearly, and audited on the others with the rules of
 demo/robustness.sear. `shallow` is the oracle: it rejects negations of sentences that say more than
@@ -24,7 +24,7 @@ from sears_dsl.runtime.files import write_atomically
 
 ROOT = Path(__file__).resolve().parents[1]
 
-# A second negation or a second judgement: what the negated verb then says is open.
+# A second negation or a second judgement leaves open what the negated verb says.
 _MORE = re.compile(
     r"\b(not|no|never|nothing|nor|neither|hardly|without|but|though|although|yet|if|while|only|or"
     r"|than|because|despite)\b|n't\b"
@@ -32,7 +32,7 @@ _MORE = re.compile(
 
 
 def shallow(rows: Sequence[Mapping[str, str]]) -> list[bool]:
-    """Of negations those of sentences with one judgement; everything else as it is.
+    """Accept negations only of sentences with one judgement; accept everything else.
 
     Example:
         >>> shallow([{"original": "it is a good film", "rule": "is-not"},

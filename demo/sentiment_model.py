@@ -1,8 +1,8 @@
-"""A small sentiment model of a real library, to look for the failures of.
+"""A small sentiment model from a real library, whose failures the demos look for.
 
-In: texts and labels. Out: a scikit-learn pipeline: words and pairs of words weighted by how rare
-they are, under a logistic regression. Always holds: the same texts give the same model. Trains on
-ten thousand sentences in about two seconds.
+In: texts and labels. Out: a scikit-learn pipeline: words and pairs of words, weighted by how rare
+they are, and a logistic regression. Always holds: the same texts give the same model. Training on
+ten thousand sentences takes about two seconds.
 """
 
 from __future__ import annotations
@@ -17,21 +17,21 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
-# Words with clitics apart, and punctuation: all of them tell moods.
+# Words with separate clitics, and punctuation: all of them reveal moods.
 _TOKENS = re.compile(r"\w+|'\w+|[^\w\s]").findall
 
 __all__ = ["SentimentModel", "train"]
 
 
 class SentimentModel(Protocol):
-    """What training gives."""
+    """The result of training."""
 
     def predict(self, texts: Sequence[str]) -> NDArray[np.str_]:
         """A label for each text."""
 
 
 def train(texts: Sequence[str], labels: Sequence[str]) -> SentimentModel:
-    """A model of these sentences.
+    """Train a model on these sentences.
 
     Example:
         >>> model = train(["a good film", "a bad film"], ["positive", "negative"])
