@@ -1,4 +1,4 @@
-"""A port for a page, far from the usual ones, which the tests beside this one take and leave."""
+"""A port for a page, apart from the usual ones, which parallel tests take and release."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Plain ways to translate and to score, for tests of what is done with translations."""
+"""Plain translation and scoring, for tests of code that uses translations."""
 
 from __future__ import annotations
 

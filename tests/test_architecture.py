@@ -1,4 +1,4 @@
-"""The laws of the code base: what may import what, what importing costs, what is public."""
+"""The laws of the code base: allowed imports, the cost of importing, public names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What CONTRIBUTING.md says of files is so."""
+"""What CONTRIBUTING.md says of files is true."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the docs say is so: examples in docstrings and in the README run, pages are up to date."""
+"""The docs are true: examples in docstrings and in the README run, pages are up to date."""
 
 from __future__ import annotations
 

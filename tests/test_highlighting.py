@@ -1,4 +1,4 @@
-"""What is coloured as a tag is a tag: the colours of `.sear` files against the parser."""
+"""The colours of `.sear` files agree with the parser about tags."""
 
 from __future__ import annotations
 

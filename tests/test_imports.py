@@ -1,4 +1,4 @@
-"""What an import may open, and what is told of a file that holds no rules."""
+"""What an import may open, and the error about a file without rules."""
 
 from __future__ import annotations
 

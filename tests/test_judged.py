@@ -1,4 +1,4 @@
-"""What was read is in order: judged rewrites can be read back, judged rules are rules."""
+"""The files of judgements are in order: judged rewrites load, judged rules are rules."""
 
 from __future__ import annotations
 

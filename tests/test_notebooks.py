@@ -1,4 +1,4 @@
-"""The notebooks run from top to bottom as they stand, in a kernel of their own."""
+"""The notebooks run from top to bottom, each in a kernel of its own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Data run nothing: what each file may make the tool do, as docs/security.md says it."""
+"""Data runs nothing: each file can only do what docs/security.md says."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The documentation site: it builds without a warning, alone, and has a page for everything."""
+"""The documentation site builds without a warning, alone, with a page for everything."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Intervals and tests against their definitions, and against SciPy where it is installed."""
+"""Intervals and tests agree with their definitions, and with SciPy if it is installed."""
 
 from __future__ import annotations
 

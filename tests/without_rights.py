@@ -1,4 +1,4 @@
-"""What a user may not read or write, also where the tests run as root."""
+"""Removes a user's rights to read or write, also where the tests run as root."""
 
 from __future__ import annotations
 

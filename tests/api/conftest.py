@@ -1,4 +1,4 @@
-"""A model with a weakness that is known, rows, and parts that need no network."""
+"""A model with a known weakness, rows, and parts that need no network."""
 
 from __future__ import annotations
 

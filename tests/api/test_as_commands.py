@@ -1,4 +1,4 @@
-"""A function and its command give the same: same defaults, same answers, same files."""
+"""A function and its command give the same: equal defaults, answers and files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows of every kind at their edges: none at all, values that lack, an index that has a name."""
+"""Unusual tables: no rows, missing values, an index with a name."""
 
 from __future__ import annotations
 

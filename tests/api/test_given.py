@@ -1,4 +1,4 @@
-"""Models and data of every kind give the same answers; what is of no kind gets a sentence."""
+"""Models and data of every supported kind give the same answers; others get a clear error."""
 
 from __future__ import annotations
 

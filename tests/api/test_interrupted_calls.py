@@ -1,4 +1,4 @@
-"""Ctrl-C in a notebook: it ends what was asked for, and the next call works."""
+"""Ctrl-C in a notebook ends the call, and the next call works."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A search, an audit, paraphrases in Portuguese; rules with a French tagger package alone."""
+"""Search, audit and paraphrases in Portuguese; rules with only a French tagger package."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `import sears_dsl` offers is there, and stays what it is whatever else is imported."""
+"""`import sears_dsl` offers every public name, whatever else is imported."""
 
 from __future__ import annotations
 

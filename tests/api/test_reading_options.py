@@ -1,4 +1,4 @@
-"""Commands that take rows read them in other encodings, and without the names of columns."""
+"""Commands read rows in other encodings, and without column names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What comes back: frames, tables for notebooks, plots, files; frames keep index and columns."""
+"""Results: frames, tables for notebooks, plots, files; frames keep index and columns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A ruleset is a collection of rules; a matcher is asked about a text."""
+"""A ruleset is a collection of rules; a matcher can be asked about a text."""
 
 from __future__ import annotations
 

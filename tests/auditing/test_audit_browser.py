@@ -1,4 +1,4 @@
-"""The page of an audit in a real browser: searched, filtered, opened; it loads nothing."""
+"""The page of an audit in a real browser: search, filters, opening; it loads nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``sears audit`` and ``sears compare`` as a user and as continuous integration run them."""
+"""``sears audit`` and ``sears compare``, run as by a user and by continuous integration."""
 
 from __future__ import annotations
 

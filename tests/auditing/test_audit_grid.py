@@ -1,4 +1,4 @@
-"""Three audits and more as a grid: rates, paired tests against the first, pages, the command."""
+"""Three or more audits as a grid: rates, paired tests against the first, pages, the command."""
 
 from __future__ import annotations
 

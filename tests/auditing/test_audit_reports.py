@@ -1,4 +1,4 @@
-"""What the reports say is what the document says, and nothing in a row or rule can break them."""
+"""Reports say what the document says, and nothing in a row or rule can break them."""
 
 from __future__ import annotations
 

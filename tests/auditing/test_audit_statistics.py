@@ -1,4 +1,4 @@
-"""The tests and intervals of audits against SciPy and statsmodels, and against their promises."""
+"""The tests and intervals of audits agree with SciPy and statsmodels, and hold their promises."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When a model passes, when it fails, and when nobody can tell."""
+"""When a model passes, when it fails, and when that cannot be decided."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Slices that are computed: of texts, of annotators, of the model's own answers."""
+"""Computed slices: of texts, of annotators, of the model's own answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How sure a model is where it is right and where it is wrong, in the reports of an audit."""
+"""The reports of an audit say how sure a model is when it is right and when it is wrong."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What predicts that a model fails: found where it was planted, and not where there is nothing."""
+"""Error prediction finds planted causes, and none where there are none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Semantic robustness of models whose behaviour is planted, through audits, gates and reports."""
+"""Audits, gates and reports give the semantic robustness of models with planted behaviour."""
 
 from __future__ import annotations
 

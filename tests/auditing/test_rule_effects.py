@@ -1,4 +1,4 @@
-"""What rules do to a model is what the model was built to do."""
+"""An audit finds those effects of rules that the model was built to have."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Semantic robustness against its definition, written once more with loops over rows."""
+"""Semantic robustness agrees with its definition, written as loops over rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Several draws of noise: what each does, the mean and the worst, and rows that hold in most."""
+"""Several draws of noise: each result, the mean and the worst, and rows that mostly hold."""
 
 from __future__ import annotations
 

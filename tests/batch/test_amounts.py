@@ -1,4 +1,4 @@
-"""A share of the texts, and rows beside their originals: alike whatever the order or the parts."""
+"""A share of the texts, and rows with their originals, do not depend on order or parts."""
 
 from __future__ import annotations
 

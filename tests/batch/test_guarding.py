@@ -1,4 +1,4 @@
-"""What is protected is looked at once more when rules are through: a fault is never a row."""
+"""After all rules protected text is checked again: a fault never becomes a row."""
 
 from __future__ import annotations
 

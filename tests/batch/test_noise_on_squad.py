@@ -1,4 +1,4 @@
-"""Noise on the development set of SQuAD: shares are what they say, answers stay where they were."""
+"""Noise on SQuAD's development set: shares are as stated, and answers keep their places."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs with noise are the same byte for byte: in processes, in any order, after a kill."""
+"""Runs with noise give the same bytes: in processes, in any order, after a kill."""
 
 from __future__ import annotations
 

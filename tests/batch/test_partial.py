@@ -1,4 +1,4 @@
-"""Runs that are killed, that fill the disk, that are resumed: the output is old or complete."""
+"""Runs that are killed or resumed, or fill the disk: the output is old or complete."""
 
 from __future__ import annotations
 

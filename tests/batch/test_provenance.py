@@ -1,4 +1,4 @@
-"""With which tagger rules were validated, and what users are told when they take another one."""
+"""With which tagger rules were validated, and the warning for users of another one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Records of mode each, as columns: what they hold is what the rewrites say, one by one."""
+"""Records as columns, in each mode, hold what the rewrites say one by one."""
 
 from __future__ import annotations
 

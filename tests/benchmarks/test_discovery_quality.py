@@ -1,4 +1,4 @@
-"""What the benchmark of discovery counts as new."""
+"""What the benchmark of discovery counts as a new rule."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The count of cache misses, on accesses of which it is known, and on kernels."""
+"""Cache misses are counted right, on accesses with a known count and on kernels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Noise against a small reader, as the benchmarks have it, on few questions."""
+"""The benchmark of noise against a small reader, on few questions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The nets, bounds and tests of the benchmark on semantic robustness are what it says they are."""
+"""The nets, bounds and tests of the benchmark on semantic robustness keep their promises."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The visual setting of our own: the same seed draws the same, and answers follow from pictures."""
+"""The visual setting: a seed draws the same again, and pictures determine answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pairs, several labels and names of real rows, through the command that the benchmark prints."""
+"""Pairs, several labels and names on real rows, by the command that the benchmark prints."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A model that has no row right, most often since the wrong column was named for the labels."""
+"""A model that is right on no row, mostly because the wrong column was named for labels."""
 
 from __future__ import annotations
 

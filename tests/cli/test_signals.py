@@ -1,4 +1,4 @@
-"""Whatever ends a command from outside, it ends in one line, or in none."""
+"""A command that is ended from outside prints one line, or none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `sears apply` loads: nothing that its work does not need."""
+"""`sears apply` loads nothing that its work does not need."""
 
 from __future__ import annotations
 

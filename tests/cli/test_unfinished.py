@@ -1,4 +1,4 @@
-"""Runs that are cut off: what they found out stays until somebody says otherwise."""
+"""Interrupted runs keep their results until somebody discards them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A tagger that ends its process at some texts, and a model; workers import them by name."""
+"""A tagger that ends its process on some texts, and a model; workers import them by name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules as a function of Arrow batches: what engines that bring the batches get."""
+"""Rules as a function of Arrow batches, for engines that supply the batches."""
 
 from __future__ import annotations
 

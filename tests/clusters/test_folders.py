@@ -1,4 +1,4 @@
-"""Folders: each part becomes what one machine makes of it, whoever works, whatever happens."""
+"""Folders: each part is as one machine makes it, whoever works and whatever happens."""
 
 from __future__ import annotations
 

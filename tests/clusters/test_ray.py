@@ -1,4 +1,4 @@
-"""Ray, two nodes on this machine: workers and a node are killed, and nothing is lost."""
+"""Ray with two nodes on this machine: killing workers and a node loses nothing."""
 
 from __future__ import annotations
 

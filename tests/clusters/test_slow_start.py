@@ -1,4 +1,4 @@
-"""Ray that is too slow to start is tried again."""
+"""If Ray is too slow to start, it is tried again."""
 
 from __future__ import annotations
 

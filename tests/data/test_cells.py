@@ -1,4 +1,4 @@
-"""Columns that repeat or are JSON already: every format writes them as it writes plain lists."""
+"""Every format writes columns that repeat, or are JSON already, like plain lists."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every format: what is read, that nothing changes which no rule changed, and what errors say."""
+"""Every format: what is read, that only rules change anything, and the errors."""
 
 from __future__ import annotations
 

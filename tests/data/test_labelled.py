@@ -1,4 +1,4 @@
-"""Labelled rows: what is missing is told with its place, however late in the file it is."""
+"""Labelled rows: an error names the place of a missing value, however late in the file."""
 
 from __future__ import annotations
 

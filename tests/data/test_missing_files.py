@@ -1,4 +1,4 @@
-"""What is said of a file that is not there."""
+"""Errors about files that do not exist."""
 
 from __future__ import annotations
 

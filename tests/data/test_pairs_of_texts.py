@@ -1,4 +1,4 @@
-"""Pairs of texts of which rules rewrite either: found, vetted and repaired, not only audited."""
+"""Pairs of texts, either of which rules rewrite, in discovery, vetting, repair and audits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What has to stay in a text: by values that occur in it, by spans, told where it is not there."""
+"""Protected text, given by values or spans; an error where a value does not occur."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows that kernels read and write at once are those of the standard modules, or left to them."""
+"""Kernels read and write rows as the standard modules do, or leave them to these."""
 
 from __future__ import annotations
 

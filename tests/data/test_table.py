@@ -1,4 +1,4 @@
-"""Tables keep what a file holds: every column, every type, rows that lack a key."""
+"""Tables keep everything in a file: every column, every type, missing keys."""
 
 from __future__ import annotations
 

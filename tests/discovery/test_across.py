@@ -1,4 +1,4 @@
-"""Several models: what rules share and what tells models apart, as the definition has it."""
+"""Several models: shared rules and distinguishing rules agree with the definition."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A time budget: every stage has its share, what is done counts, and what was lacking is told."""
+"""A time budget: every stage gets its share, finished work counts, lacks are reported."""
 
 from __future__ import annotations
 

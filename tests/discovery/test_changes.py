@@ -1,4 +1,4 @@
-"""Paraphrases taken apart: each rewording changes one place, and all places are found."""
+"""Paraphrases are taken apart: each rewording changes one place, and all places are found."""
 
 from __future__ import annotations
 

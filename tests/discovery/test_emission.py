@@ -1,4 +1,4 @@
-"""The file of a discovery: whatever stands side by side in it does there what it did before."""
+"""The file of a discovery: rules that stand together in it act as they did before."""
 
 from __future__ import annotations
 

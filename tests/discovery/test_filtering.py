@@ -1,4 +1,4 @@
-"""Filtering: sequential verdicts are those of scoring everything, and the evidence is honest."""
+"""Sequential verdicts are those of scoring everything, and the evidence is honest."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names of found rules: words, one each, and the same whatever else was found."""
+"""Names of rules are words, distinct, and independent of what else was discovered."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Narrowed rules: they act where the condition says, and the condition says it in few words."""
+"""Narrowed rules act where their condition says, and the condition takes few words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Discovery as a whole: what it finds, that it finds it again, and what stops it."""
+"""Discovery as a whole: its results, that they reproduce, and what stops it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules that adversaries propose: what they are, that they reproduce, that they are frequent."""
+"""Rules that adversaries propose: their form, that they reproduce, that they are frequent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Selection: lazy equals plain, the guarantee holds, twins are collapsed and said so."""
+"""Selection: lazy equals plain, the guarantee holds, twins are collapsed and reported."""
 
 from __future__ import annotations
 

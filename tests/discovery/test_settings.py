@@ -1,4 +1,4 @@
-"""What nobody chose follows from how many rows there are."""
+"""Defaults follow from the number of rows."""
 
 from __future__ import annotations
 

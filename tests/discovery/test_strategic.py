@@ -1,4 +1,4 @@
-"""Sentences reworded without the words that an answer hangs on: planted words are found."""
+"""Sentences reworded without the words that an answer depends on: planted words are found."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The VS Code folder: complete as it stands, and alive against the language server."""
+"""The VS Code folder is complete, and works with the language server."""
 
 from __future__ import annotations
 

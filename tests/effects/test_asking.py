@@ -1,4 +1,4 @@
-"""The model is asked in rounds: no question twice, none beyond the limit, and honest rates."""
+"""The model is asked in rounds: no question twice, none beyond the limit, honest rates."""
 
 from __future__ import annotations
 

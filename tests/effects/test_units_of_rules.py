@@ -1,4 +1,4 @@
-"""Rules that are about sentences see each sentence by itself, whatever applies them."""
+"""Rules about sentences see each sentence by itself, whatever applies them."""
 
 from __future__ import annotations
 

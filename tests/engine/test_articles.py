@@ -1,4 +1,4 @@
-"""Which article a word wants, and that articles change nowhere but at an edit."""
+"""Which article a word needs, and that articles change only at an edit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The scan by bits against the walk along the trie, and the planes that it reads."""
+"""The scan by bits agrees with the walk along the trie; the planes that it reads."""
 
 from __future__ import annotations
 

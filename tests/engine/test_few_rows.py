@@ -1,4 +1,4 @@
-"""One text at a time gives what many at once give, with all shipped rules."""
+"""One text at a time gives the same as many at once, with all shipped rules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which rows need tokens or tags, told from their text."""
+"""Which rows need tokens or tags, decided from their text."""
 
 from __future__ import annotations
 

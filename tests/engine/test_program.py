@@ -1,4 +1,4 @@
-"""Rules as arrays: what is shared, and what plain rules and written-out rules come to."""
+"""Rules as arrays: what they share, and how plain and written-out rules are compiled."""
 
 from __future__ import annotations
 

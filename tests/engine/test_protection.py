@@ -1,4 +1,4 @@
-"""Protected places: marked as a naive walk marks them, in time that grows with the text alone."""
+"""Protected places agree with a naive walk, in time that grows only with the text."""
 
 from __future__ import annotations
 

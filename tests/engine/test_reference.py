@@ -1,4 +1,4 @@
-"""What the naive matcher gives: bindings, order, protection; and that the engine agrees with it."""
+"""The naive matcher: bindings, order, protection; and the engine agrees with it."""
 
 from __future__ import annotations
 

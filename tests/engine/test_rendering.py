@@ -1,4 +1,4 @@
-"""New texts are shared between matches that look alike; each must be what it would be alone."""
+"""Matches that look alike share new texts; each is as it would be alone."""
 
 from __future__ import annotations
 

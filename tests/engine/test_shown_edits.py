@@ -1,4 +1,4 @@
-"""Changes as people see them: the words that changed, without what stands beside them."""
+"""Changes as people see them: the changed words, without their surroundings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Threads may share matchers, taggers and what these remember: the same results as one by one."""
+"""Threads may share matchers, taggers and their caches: results are as one by one."""
 
 from __future__ import annotations
 

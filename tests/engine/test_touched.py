@@ -1,4 +1,4 @@
-"""Rules that would touch a span: left out there, and spans always follow their text."""
+"""Rules that would touch a span leave it out, and spans always follow their text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules as CheckList tests: which kind each becomes, on which rows, and what it asks of a model."""
+"""Rules as CheckList tests: the kind of each, its rows, and what it expects of a model."""
 
 from __future__ import annotations
 

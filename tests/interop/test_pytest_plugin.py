@@ -1,4 +1,4 @@
-"""The plug-in of pytest, in runs of pytest inside of one: what is collected, and what fails."""
+"""The pytest plug-in, in runs of pytest inside pytest: what is collected, and what fails."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where people work: spaCy's pipelines, Hugging Face's datasets, MLflow, with the real packages."""
+"""spaCy's pipelines, Hugging Face's datasets and MLflow, with the real packages."""
 
 from __future__ import annotations
 

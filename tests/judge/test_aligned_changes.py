@@ -1,4 +1,4 @@
-"""What differs between two texts: applied to the one it gives the other, and it is little."""
+"""Differences of two texts: applied to one they give the other, and they are small."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The estimate of likelihood: the network that was trained, for each pair by itself."""
+"""The estimate of likelihood is the trained network's, for each pair by itself."""
 
 from __future__ import annotations
 

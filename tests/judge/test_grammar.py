@@ -1,4 +1,4 @@
-"""Grammar sees bad English, says the same in any company, knows words, and checks its files."""
+"""Grammar sees bad English, does not depend on other rows, knows words, checks its files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The judge: laws of its scores, whom it agrees with, what it does with odd input and odd files."""
+"""The judge: laws of its scores, agreement with people, odd input and odd files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the judge is fitted on: readings of mined rewrites, and sums of curves."""
+"""Fitting the judge: readings of mined rewrites, and sums of curves."""
 
 from __future__ import annotations
 

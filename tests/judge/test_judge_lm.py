@@ -1,4 +1,4 @@
-"""The judge that asks a language model as well: the laws of the judge, and what it sees besides."""
+"""The judge with a language model: the laws of the judge, and what it sees besides."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A language model: its file, its network beside that of transformers, and what it says."""
+"""The language model: its file, its network compared with transformers, and its answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What readers said of a change of words counts in other texts, and so does that nobody read it."""
+"""Readings of a change of words count in other texts, and so does a lack of readings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Evidence on the words that changed: what each kind sees, and what it does not."""
+"""Evidence on the changed words: what each kind sees, and what it does not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is wrong with what rules mean; trees built by hand are checked as well as parsed ones."""
+"""Errors of meaning in rules, in trees built by hand as well as in parsed ones."""
 
 from __future__ import annotations
 

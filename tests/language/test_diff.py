@@ -1,4 +1,4 @@
-"""What changed between two versions, as a reviewer reads it."""
+"""Differences between two versions, as a reviewer reads them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The language reference is true: its examples parse and run, its errors are the errors."""
+"""The language reference is true: its examples run, and its errors are the errors."""
 
 from __future__ import annotations
 

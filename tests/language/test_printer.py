@@ -1,4 +1,4 @@
-"""Canonical text: what is printed is read back the same, and printing it again changes nothing."""
+"""Canonical text is read back the same, and printing it again changes nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rule files with what they import, and rulesets made of objects."""
+"""Rule files with their imports, and rulesets made of objects."""
 
 from __future__ import annotations
 

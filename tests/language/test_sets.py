@@ -1,4 +1,4 @@
-"""Names of sets mean what they mean in the file where they were written, wherever a set stands."""
+"""Names of sets mean what they mean in their own file, wherever a set is used."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Shares and amounts: what is printed is read back, and what is none is refused."""
+"""Shares and amounts: printed ones are read back, and invalid ones are refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an editor can do in a rule file: rename a set, take a fix, see a rule at work."""
+"""What an editor can do in a rule file: rename a set, apply a fix, see a rule at work."""
 
 from __future__ import annotations
 

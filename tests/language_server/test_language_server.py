@@ -1,4 +1,4 @@
-"""What an editor sees: findings while typing, a formatted file, a server that ends when told."""
+"""What an editor gets: findings while typing, a formatted file, a server that stops on request."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Thresholds and ROC figures against their definitions, worked out the slow way."""
+"""Thresholds and ROC figures agree with their definitions, computed the slow way."""
 
 from __future__ import annotations
 

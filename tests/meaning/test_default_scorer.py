@@ -1,4 +1,4 @@
-"""The scorer that discovery asks by default: shown, calibrated, and followed by the search."""
+"""The scorer that discovery uses by default is shown, calibrated, and followed."""
 
 from __future__ import annotations
 

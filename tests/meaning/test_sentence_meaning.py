@@ -1,4 +1,4 @@
-"""Whole sentences: laws of their scores, what people call the same, odd input and odd files."""
+"""Scores of whole sentences: laws, agreement with people, odd input and odd files."""
 
 from __future__ import annotations
 

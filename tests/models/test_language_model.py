@@ -1,4 +1,4 @@
-"""Language models, asked over a real local server that speaks the protocol and misbehaves."""
+"""Language models behind a real local server that speaks the protocol and misbehaves."""
 
 from __future__ import annotations
 

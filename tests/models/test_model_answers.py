@@ -1,4 +1,4 @@
-"""When answers are the same, which rows are the same, and what counts as a label."""
+"""When answers are equal, which rows are equal, and what counts as a label."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Each distinct row is asked for once, in batches, and nothing that was answered is lost."""
+"""Each distinct row is asked once, in batches, and no answer is lost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Models that are functions or objects: how they are found, asked, and what is told of failures."""
+"""Models that are functions or objects: how they are found and asked, and their errors."""
 
 from __future__ import annotations
 

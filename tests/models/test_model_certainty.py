@@ -1,4 +1,4 @@
-"""How sure a reader is of a span, against scipy's entropy, by definition and by a real network."""
+"""A reader's certainty of a span agrees with scipy's entropy, by definition and by a network."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How sure a model is travels with its labels through every kind of model; it is never made up."""
+"""Confidence accompanies labels through every kind of model; it is never invented."""
 
 from __future__ import annotations
 

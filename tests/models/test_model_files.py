@@ -1,4 +1,4 @@
-"""Models that live elsewhere, and models in files: round trips, and what is told on the way."""
+"""Models that live elsewhere, and models in files: round trips, and messages on the way."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Models behind an endpoint, asked over a real local server: maps, failures, time-outs, tries."""
+"""Models behind a real local endpoint: maps, failures, time-outs, retries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What models are called, and which options each of several takes."""
+"""What models are called, and which options each of several gets."""
 
 from __future__ import annotations
 

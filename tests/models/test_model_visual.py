@@ -1,4 +1,4 @@
-"""A network of transformers that answers questions about pictures, tiny and random, made here."""
+"""A tiny random network of transformers that answers questions about pictures."""
 
 from __future__ import annotations
 

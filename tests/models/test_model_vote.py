@@ -1,4 +1,4 @@
-"""Models that vote, on labels and on the words of answers, and how a vote is written."""
+"""Models that vote, on labels and on the words of answers, and the notation of a vote."""
 
 from __future__ import annotations
 

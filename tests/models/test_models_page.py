@@ -1,4 +1,4 @@
-"""docs/models.md: every example on the page is run, with its files beside it."""
+"""docs/models.md: every example on the page runs, with its files."""
 
 from __future__ import annotations
 

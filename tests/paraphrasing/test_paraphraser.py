@@ -1,4 +1,4 @@
-"""Paraphrases through the embedded models, and how they are written."""
+"""Paraphrases by the embedded models, and how they are written."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules that write paraphrases: the best that differs in a word, of a text or of each sentence."""
+"""Rules that write paraphrases: the best one that differs, of a text or of each sentence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The project file: what commands take from it, what wins, what is told, and what it cannot do."""
+"""The project file: what commands take from it, precedence, messages, and its limits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What models make of noise after training on none, half, all and both; and their vote."""
+"""Models trained on no noise, half, all and both, and their vote."""
 
 from __future__ import annotations
 

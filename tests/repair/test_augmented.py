@@ -1,4 +1,4 @@
-"""Which rows accepted rules add to a table, with which labels, ids and provenance."""
+"""The rows that accepted rules add to a table, with their labels, ids and provenance."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Errors and their changes, against SciPy and against what can be known beforehand."""
+"""Errors and their changes agree with SciPy and with what is known beforehand."""
 
 from __future__ import annotations
 

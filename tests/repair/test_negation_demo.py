@@ -1,4 +1,4 @@
-"""What the demo of negation asks about took no part in what it trains on."""
+"""The demo of negation tests on nothing that it trains on."""
 
 from __future__ import annotations
 

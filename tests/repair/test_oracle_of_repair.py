@@ -1,4 +1,4 @@
-"""An oracle in the commands that make training data: what it rejects is no row, and is counted."""
+"""In commands that make training data, what an oracle rejects is no row, and is counted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is said of a repair, and when a gate on it is passed."""
+"""The conclusion of a repair, and when it passes a gate."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An interrupt that comes where it would do harm waits, and none is lost."""
+"""An interrupt at a harmful moment waits, and none is lost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kernels run plain on little work and compiled on much, with the same results."""
+"""Kernels run plain for little work and compiled for much, with the same results."""
 
 from __future__ import annotations
 

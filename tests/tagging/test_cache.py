@@ -1,4 +1,4 @@
-"""The tag cache: the same tokens as without it, whoever reads, writes, dies or damages it."""
+"""The tag cache gives the same tokens as none, whoever reads, writes, dies or damages it."""
 
 from __future__ import annotations
 

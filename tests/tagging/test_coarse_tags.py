@@ -1,4 +1,4 @@
-"""Coarse tags are the attribute ruler's own, and remembered only where that is sound."""
+"""Coarse tags come from the attribute ruler, and are cached only where that is sound."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lemmas and inflections: what a word becomes depends on the word and its tag alone."""
+"""Lemmas and inflections depend only on the word and its tag."""
 
 from __future__ import annotations
 

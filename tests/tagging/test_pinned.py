@@ -1,4 +1,4 @@
-"""Tags written in the text, and the tagger for tests that needs nothing installed."""
+"""Tags written in the text, and a tagger for tests that needs no installation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Taggers: what their tokens hold, that batches and processes change nothing, and plain errors."""
+"""Taggers: their tokens, independence of batches and processes, and plain errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Texts beyond what the models are made for: reworded by the sentence, scored around the change."""
+"""Texts too long for the models: reworded by the sentence, scored around the change."""
 
 from __future__ import annotations
 

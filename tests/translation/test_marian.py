@@ -1,4 +1,4 @@
-"""Marian models of transformers: a small one with random weights, behind the same protocol."""
+"""Marian models of transformers: a small random one, behind the same protocol."""
 
 from __future__ import annotations
 

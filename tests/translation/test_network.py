@@ -1,4 +1,4 @@
-"""The Bergamot network: its numbers, and that it does not matter how they are asked for."""
+"""The Bergamot network: its numbers, which do not depend on how they are asked for."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Agreement of reviewers, against the packages that people trust."""
+"""Agreement of reviewers, compared with trusted packages."""
 
 from __future__ import annotations
 

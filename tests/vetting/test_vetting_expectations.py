@@ -1,4 +1,4 @@
-"""What a reviewer is shown as a mistake is what the rule says is one, with two labels and three."""
+"""The page shows as mistakes what the rule calls mistakes, with two labels and three."""
 
 from __future__ import annotations
 

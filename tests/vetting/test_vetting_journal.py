@@ -1,4 +1,4 @@
-"""The journal: what was decided is there, whatever happens to the process."""
+"""The journal keeps every decision, whatever happens to the process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A reviewer's journal as an oracle: pairs by their texts, rules by the version that was judged."""
+"""A reviewer's journal as an oracle: pairs by their texts, rules by the judged version."""
 
 from __future__ import annotations
 

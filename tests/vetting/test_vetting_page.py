@@ -1,4 +1,4 @@
-"""The page in a real browser: the three tasks by mouse and by keyboard, for everybody's eyes."""
+"""The page in a real browser: the three tasks by mouse and by keyboard, accessible to all."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The server: who may talk to it, what it refuses, and that nothing is decided twice."""
+"""The server: who may talk to it, what it refuses, and that no decision counts twice."""
 
 from __future__ import annotations
 

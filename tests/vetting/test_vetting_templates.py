@@ -1,4 +1,4 @@
-"""Templates that people read: decisions, what becomes of the file, and the journal as an oracle."""
+"""Templates that people read: decisions, the resulting file, the journal as an oracle."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Questions about pictures: these go along untouched, and are shown where rules are judged."""
+"""Questions about pictures: pictures stay untouched, and are shown where rules are judged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kernels write the noise that the plain functions write, on any text."""
+"""Kernels write the same noise as the plain functions, on any text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Look-alikes and slips: the vectors of the definition, and what always holds of them."""
+"""Look-alikes and slips: the test vectors of the definition, and general laws."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Draws are what they are defined to be, on every machine and for ever."""
+"""Draws follow their definition, on every machine and for ever."""
 
 from __future__ import annotations
 

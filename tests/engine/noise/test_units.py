@@ -1,4 +1,4 @@
-"""What a rule sees at once: `option unit`, sentences under noise, and rules one after another."""
+"""The unit that a rule sees: `option unit`, sentences under noise, rules in sequence."""
 
 from __future__ import annotations
 

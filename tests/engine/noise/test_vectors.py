@@ -1,4 +1,4 @@
-"""Neighbours: the nearest word of a table, in the casing of the word; what is wrong with files."""
+"""Neighbours: the nearest word of a table, in the same casing; errors about files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Coarse tags are those that spaCy's small model gives the same words with the same fine tags."""
+"""Coarse tags are those of spaCy's small model for the same words and fine tags."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""spaCy's rules in plain Python cut as spaCy does; and the file that the rules come in."""
+"""spaCy's rules in plain Python cut as spaCy does; the file of these rules."""
 
 from __future__ import annotations
 

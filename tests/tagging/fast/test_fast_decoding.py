@@ -1,4 +1,4 @@
-"""The perceptron gives the tags of its simple twin, and those of a row depend on that row alone."""
+"""The perceptron gives the tags of its simple twin; a row's tags depend on that row alone."""
 
 from __future__ import annotations
 

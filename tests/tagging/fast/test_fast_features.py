@@ -1,4 +1,4 @@
-"""Weights fit the features that they were learned for: whoever changes these raises FEATURES."""
+"""Weights fit their features: whoever changes the features raises FEATURES."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The Portuguese tagger: spaCy's tokens, what is written as one word is one, rules over them."""
+"""The Portuguese tagger: spaCy's tokens, written words stay whole, rules over them."""
 
 from __future__ import annotations
 

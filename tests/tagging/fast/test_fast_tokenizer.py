@@ -1,4 +1,4 @@
-"""`FastTokenizer` cuts exactly as spaCy does, whatever it has seen and whoever cuts."""
+"""`FastTokenizer` cuts exactly as spaCy does, whatever it has seen before."""
 
 from __future__ import annotations
 

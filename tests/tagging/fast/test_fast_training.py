@@ -1,4 +1,4 @@
-"""The weights can be made again: reading, counting, learning and packing on small samples."""
+"""The weights can be remade: reading, counting, learning and packing on small samples."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A file of weights is read whole, checked, and refused with a reason otherwise."""
+"""A file of weights is read whole and checked, or refused with a reason."""
 
 from __future__ import annotations
 

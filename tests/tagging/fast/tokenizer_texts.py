@@ -1,4 +1,4 @@
-"""Texts that tokenizers stumble over, made from our tables too; and what spaCy makes of them."""
+"""Texts that tokenizers get wrong, some made from our tables; and spaCy's tokens of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Expectations over pairs: the original first, then what was made of it."""
+"""Expectations over pairs: the original first, then its rewrite."""
 
 from __future__ import annotations
 
