@@ -34,7 +34,7 @@ class Reply:
 
 
 def completion(text: Any, *, model: str = "small", **changes: Any) -> dict[str, Any]:
-    """A proper answer, with twenty tokens there and two back."""
+    """A proper answer, which counts twenty tokens of input and two of output."""
     choice = {
         "index": 0,
         "message": {"role": "assistant", "content": text},
@@ -79,14 +79,14 @@ class ChatEndpoint:
                         time.sleep(reply.drips)
 
             def log_message(self, format: str, *args: object) -> None:  # noqa: A002
-                """Nothing on the terminal."""
+                """Print nothing."""
 
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.address = f"http://127.0.0.1:{self.server.server_address[1]}/v1"
         threading.Thread(target=self.server.serve_forever, args=(0.01,), daemon=True).start()
 
     def settings(self, **changes: Any) -> str:
-        """Settings of a model that tells positive texts from negative ones, as JSON."""
+        """Settings of a model that classifies texts as positive or negative, as JSON."""
         given = {
             "address": self.address,
             "model": "small",
@@ -97,7 +97,7 @@ class ChatEndpoint:
         return json.dumps({name: value for name, value in given.items() if value is not None})
 
     def file(self, folder: Path, **changes: Any) -> str:
-        """The same in a file."""
+        """A file with these settings."""
         (folder / "chat.json").write_text(self.settings(**changes))
         return str(folder / "chat.json")
 

@@ -31,7 +31,7 @@ def call(
 
 
 def exit_code(words: Sequence[str]) -> int:
-    """Run ``sears`` with these words, and get the process back that it believes to have ended."""
+    """Run ``sears``, undo its changes to the process, and return its exit code."""
     handlers = {number: signal.getsignal(number) for number in USUAL}
     before, sys.argv = sys.argv, list(words)
     try:

@@ -55,15 +55,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure() -> None:
-    """While modules of tests are imported nothing becomes garbage; looking for it takes seconds."""
+    """Importing test modules makes no garbage; searching for it would take seconds."""
     gc.disable()
 
 
 def pytest_collection_finish() -> None:
-    """Most of what tests make is no garbage either, and need not be looked at every 700 objects.
+    """Most objects of tests are no garbage either, and need no search every 700 objects.
 
-    The modules are not frozen: each run on a file would count what is, a million of objects. Python
-    itself looks at all of them only where a quarter as many have come, which is hardly ever.
+    The modules are not frozen, since each run on a file would then count a million objects. Python
+    itself searches all of them only after a quarter as many new ones, which is hardly ever.
     """
     gc.collect()
     gc.set_threshold(20_000)
@@ -71,17 +71,17 @@ def pytest_collection_finish() -> None:
 
 
 def pytest_sessionfinish() -> None:
-    """What is left is looked at by pytest five times more."""
+    """Pytest would search the rest five more times."""
     gc.collect()
     gc.freeze()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What takes long comes first, so that no process waits for another one at the end."""
+    """Run slow tests first, so that no process waits for another one at the end."""
     items.sort(key=lambda item: item.get_closest_marker("long") is None)
 
 
 @pytest.fixture
 def update_golden(request: pytest.FixtureRequest) -> bool:
-    """Whether expected outputs are to be written anew."""
+    """Whether to rewrite the expected outputs."""
     return bool(request.config.getoption("--update-golden"))

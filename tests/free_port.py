@@ -8,7 +8,7 @@ from sears_dsl.vetting.web.serving import LOOPBACK
 
 
 def free_port() -> int:
-    """One that the system chooses, free a moment ago."""
+    """A port that the system chooses, and that was free a moment ago."""
     with socket.create_server((LOOPBACK, 0)) as listening:
         port: int = listening.getsockname()[1]
         return port

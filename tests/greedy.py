@@ -37,7 +37,7 @@ def score(
 
 @torch.no_grad()
 def greedy_translations(pivot: Pivot, sentences: Sequence[str]) -> list[str]:
-    """The likeliest piece at every position: cheaper, plainer and a little worse.
+    """Take the likeliest piece at every position: cheaper, plainer and a little worse.
 
     An output that does not end is cut at twice the source's pieces and ten.
     """

@@ -167,7 +167,7 @@ class NaiveNoise:
     def _enough(
         self, rate: int, every: Sequence[tuple[Binding, Rendered]]
     ) -> list[tuple[Binding, Rendered]]:
-        """Instances in the order of their numbers, until a share of all of them is rewritten."""
+        """Take instances by their random numbers, until a share of all is rewritten."""
         left = how_many(rate, len(every), self._number("rate share"))
         tried: list[tuple[Binding, Rendered]] = []
         for each in sorted(every, key=lambda each: self._number("rate", self._place(each[0]))):
@@ -189,7 +189,7 @@ class NaiveNoise:
     def _parts(
         self, rule: Rule, scope: RuleScope, punctuation: Mapping[int, int]
     ) -> Iterator[Part]:
-        """The pieces of the consequent; those that draw are of this module."""
+        """The pieces of the consequent; this module renders those that draw."""
         parts = parts_of(rule, scope, punctuation)
         for position, (piece, part) in enumerate(zip(rule.consequent, parts, strict=True)):
             if isinstance(piece, Drawn):
@@ -223,7 +223,7 @@ class NaiveNoise:
     def _after(
         self, piece: Reference, position: int, upto: int, binding: Binding
     ) -> str | Unrendered:
-        """What a reference stands for after the first so many of its functions."""
+        """The value of a reference after its functions up to ``upto``."""
         place = self._range(piece, binding)
         if place.start == place.end:
             return ""
@@ -262,7 +262,7 @@ class NaiveNoise:
         return self._misspelt(noise.kind, word, place, count)
 
     def _share_out(self, tried: Sequence[Binding]) -> None:
-        """What the functions with a share change of all the text that they are given."""
+        """Apply the functions with a share to all of their text."""
         self._shares = {}
         for position, piece in enumerate(self._rule.consequent):
             if not isinstance(piece, Reference):
@@ -282,7 +282,7 @@ class NaiveNoise:
                     self._shares[position, at, place] = word
 
     def _alike(self, share: int, words: Mapping[int, str]) -> dict[int, str]:
-        """A share of all characters that are no white space becomes look-alikes."""
+        """Replace a share of all characters, white space aside, by look-alikes."""
         size = sum(not character.isspace() for word in words.values() for character in word)
         left = how_many(share, size, self._number("homoglyph share"))
         able = [(place, i) for place, word in words.items() for i in homoglyph_places(word)]
@@ -294,7 +294,7 @@ class NaiveNoise:
         }
 
     def _slipped(self, noise: Noise, words: Mapping[int, str]) -> dict[int, str]:
-        """A share of all letters is misspelt, each where those before leave it room."""
+        """Misspell a share of all letters, each where earlier slips leave room."""
         size = sum(character.isalpha() for word in words.values() for character in word)
         left = how_many(noise.share or 0, size, self._number(f"{noise.kind} share"))
         kinds = _KINDS if noise.kind == "typo" else (noise.kind,)
@@ -316,7 +316,7 @@ class NaiveNoise:
         return {place: slipped(word, slips[place]) for place, word in words.items()}
 
     def _misspelt(self, name: str, word: str, place: int, count: int) -> str:
-        """A word with so many slips, or with as many as there is room for."""
+        """A word with ``count`` slips, or with as many as there is room for."""
         slips: list[Slip] = []
         for j in range(count):
             kinds = [
@@ -364,7 +364,7 @@ class NaiveNoise:
         return part
 
     def _matched_by(self, reference: SetReference, binding: Binding) -> Iterator[TokenRange]:
-        """What a set matched: elements of the antecedent, and named ones anywhere."""
+        """The words that a set matched: elements of the antecedent, and named ones anywhere."""
         for element, place in zip(self._rule.antecedent, binding.elements, strict=False):
             if element.body == reference:
                 yield place
@@ -401,7 +401,7 @@ def _with_inner(elements: Sequence[Element]) -> Iterator[Element]:
 
 
 def mixed(bits: int) -> int:
-    """SplitMix64."""
+    """Mix 64 bits as SplitMix64 does."""
     bits = (bits + 0x9E3779B97F4A7C15) & _64_BITS
     bits = ((bits ^ (bits >> 30)) * 0xBF58476D1CE4E5B9) & _64_BITS
     bits = ((bits ^ (bits >> 27)) * 0x94D049BB133111EB) & _64_BITS
@@ -430,12 +430,12 @@ def number(  # noqa: PLR0917 - as the definition has them
 
 
 def below(bits: int, bound: int) -> int:
-    """A number from 0 on, below a bound."""
+    """A number from 0 to below a bound."""
     return ((bits >> 32) * bound) >> 32
 
 
 def how_many(share: int, things: int, bits: int) -> int:
-    """A share, in millionths, of so many things."""
+    """How many things a share, in millionths, of them is."""
     whole, rest = divmod(share * things, 1_000_000)
     return whole + 1 if below(bits, 1_000_000) < rest else whole
 
@@ -467,7 +467,7 @@ def replaced(word: str, places: Sequence[int]) -> str:
 
 
 def keys_beside(letter: str) -> list[str]:
-    """The letters whose keys touch the one of a small letter."""
+    """The letters whose keys touch that of a small letter."""
     for r, row in enumerate(_ROWS):
         c = row.find(letter)
         if c >= 0:
@@ -495,7 +495,7 @@ def slip_places(kind: str, word: str) -> list[int]:
 
 
 def open_places(kind: str, word: str, slips: Sequence[Slip]) -> list[int]:
-    """Where one can begin beside those that are taken; a last letter is not dropped."""
+    """Where another slip can begin; a last letter is not dropped."""
     letters = sum(character.isalpha() for character in word)
     if kind == "drop" and letters - sum(new == "" for _, _, new in slips) < 2:
         return []

@@ -62,7 +62,7 @@ def examples(page: str) -> list[Example]:
 
 
 def run_page(page: Path, folder: Path, monkeypatch: pytest.MonkeyPatch) -> int:
-    """Run everything on a page; how many examples there were to run."""
+    """Run everything on a page; returns the number of examples."""
     monkeypatch.chdir(folder)
     monkeypatch.setenv("XDG_DATA_HOME", str(folder / ".home"))
     monkeypatch.setattr(sys, "path", list(sys.path))
@@ -119,7 +119,7 @@ def run_session(text: str, where: str, names: dict[str, Any]) -> None:
 
 
 def run_commands(text: str, where: str, folder: Path, *, whole: bool = False) -> None:
-    """Run commands; what is shown is printed, and with ``whole`` all that is printed is shown."""
+    """Run commands and check that they print what is shown; with ``whole``, nothing else."""
     commands = _COMMAND.findall(text)
     assert commands, where
     for written, expected in commands:
@@ -134,7 +134,7 @@ def run_commands(text: str, where: str, folder: Path, *, whole: bool = False) ->
 
 
 def _printed(command: str, folder: Path) -> str:
-    """What a command prints; `sears` alone needs no new process, which saves most of the time."""
+    """The output of a command; `sears` runs in this process, which saves most of the time."""
     plain = _PLAIN.fullmatch(command)
     if plain is None:
         environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}

@@ -105,7 +105,7 @@ def _attribute_tests(words: tuple[str, ...]) -> st.SearchStrategy[AttributeTest]
 
 
 def _may_hold(tests: list[AttributeTest]) -> bool:
-    """Whether a token may pass all of them; what none passes is an error."""
+    """Whether a token may pass all of the tests; tests that no token passes are an error."""
     told = check_test(Conjunction(tuple(tests)), Ruleset(()))
     return not any("can pass both tests" in message for _, message, _ in told)
 
@@ -183,7 +183,7 @@ def _operable(literal: Literal) -> Literal:
 
 @st.composite
 def _named(draw: st.DrawFn, sequence: list[Element], names: Sequence[str]) -> list[Element]:
-    """Some of the elements get a name; literals that may be glued sometimes are."""
+    """Give some elements a name; glue some of the literals that may be glued."""
     out: list[Element] = []
     unused = list(names)
     for plain in sequence:
@@ -212,7 +212,7 @@ def _may_be_glued(previous: Element, element: Element) -> bool:
 
 @st.composite
 def _consequents(draw: st.DrawFn, context: list[Element], antecedent: list[Element]) -> list[Piece]:
-    """Pieces that refer to what is there."""
+    """Pieces that refer to existing elements."""
     names = [element.name for element in (*antecedent, *context) if element.name]
     single = [
         number
@@ -248,7 +248,7 @@ def _consequents(draw: st.DrawFn, context: list[Element], antecedent: list[Eleme
 
 
 def _glued_pieces(pieces: list[Piece], wanted: list[bool]) -> list[Piece]:
-    """Glue where it is wanted and can be written, with quotes where glue needs them."""
+    """Glue if wanted and possible, with quotes where glue needs them."""
     out: list[Piece] = []
     for piece, glue in zip(pieces, wanted, strict=False):
         previous = out[-1] if out else None

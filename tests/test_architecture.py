@@ -169,7 +169,7 @@ def test_a_name_says_what_a_value_is_and_not_when_it_came_to_be(path: Path) -> N
 
 @pytest.mark.parametrize("path", MODULES, ids=_name)
 def test_a_kernel_says_what_its_arguments_are(path: Path) -> None:
-    """Nobody else looks: what is compiled takes whatever its code can do something with."""
+    """Nothing else checks this: compiled code accepts any argument that it can process."""
     for node in ast.walk(_tree(path)):
         decorators = node.decorator_list if isinstance(node, ast.FunctionDef) else []
         if {"kernel", "kernel_of_alike"} & set(map(ast.unparse, decorators)):
@@ -194,7 +194,7 @@ def _imported(path: Path) -> frozenset[str]:
 
 
 def _siblings(folder: str) -> dict[str, set[str]]:
-    """What lies in a folder, files and folders, with those among them that each imports from."""
+    """The files and folders in a folder, with the siblings that each imports from."""
     inside = {_name(path): path for path in MODULES if _name(path).startswith(folder)}
     inside.pop(f"{folder}__init__.py", None)
 
@@ -211,7 +211,7 @@ def _siblings(folder: str) -> dict[str, set[str]]:
 
 
 def _ordered(folder: str) -> list[str]:
-    """What lies in a folder, each after what it imports; a circle is an error."""
+    """The content of a folder, each item after its imports; a circle is an error."""
     needs = _siblings(folder)
     order: list[str] = []
     while len(order) < len(needs):
@@ -291,7 +291,7 @@ HEAVY = {
 
 
 def test_benchmarks_import_what_the_package_has() -> None:
-    """They run by hand, so a name that was changed would be missed until then."""
+    """They run by hand, so a changed name would go unnoticed until then."""
     root = PACKAGE.parent
     for path in sorted((root / "benchmarks").rglob("*.py")):
         for node in ast.walk(_tree(path)):
@@ -311,7 +311,7 @@ def test_benchmarks_import_what_the_package_has() -> None:
 
 @cache
 def _names(path: Path) -> frozenset[str]:
-    """What is defined or imported anywhere in a module."""
+    """The names that a module defines or imports anywhere."""
     found: set[str] = set()
     for node in ast.walk(_tree(path)):
         if isinstance(node, ast.FunctionDef | ast.ClassDef):

@@ -67,7 +67,7 @@ def predict(texts):
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A stranger's folder, in which the user stands, and from which Python imports."""
+    """A stranger's folder, which is the current one, and from which Python imports."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
@@ -101,7 +101,7 @@ def run(*arguments: str) -> Result:
 
 
 def assert_ours(result: Result, said: str = "") -> None:
-    """The run ended in an error of ours, not in another one."""
+    """Check that the run ended in one of our errors."""
     assert isinstance(result.exception, SearsError), result.exception
     assert said in result.exception.render()
 
@@ -406,7 +406,7 @@ def test_what_is_written_is_as_private_as_the_user_wants_it(folder: Path) -> Non
 
 
 def partial_of(folder: Path, name: str) -> Path:
-    """A folder of an unfinished run that came along, and a file elsewhere that is dear."""
+    """A stranger's folder of an unfinished run, and a precious file elsewhere."""
     precious = folder / "home"
     precious.mkdir()
     (precious / "manifest.json").write_text("dear", "utf-8")
@@ -444,7 +444,7 @@ def test_an_unfinished_run_of_strangers_leads_nowhere(
 
 
 class Harmful:
-    """Its pickle runs code where it is read."""
+    """An object whose pickle runs code when it is read."""
 
     def __reduce__(self) -> object:
         return Path.touch, (Path("ran"),)

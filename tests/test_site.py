@@ -92,7 +92,7 @@ _LOADING = re.compile(r"""<(?:link|script|img|iframe|source)\b(?:"[^"]*"|'[^']*'
 
 
 class _Loaded(HTMLParser):
-    """What a page loads by itself, and how it is coloured."""
+    """The files that a page loads by itself, and its colours."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -153,7 +153,7 @@ def test_the_site_loads_nothing_from_outside(site: Path) -> None:
 
 
 def test_the_site_is_searched_from_the_disk_too(site: Path) -> None:
-    """By an index that is a script, and a worker of our own: the theme would fetch one."""
+    """The index is a script and the worker is our own, since the theme would fetch one."""
     assert (site / "search" / "search_index.js").is_file()
     for name in ("index.html", "errors/E201.html"):
         found = _Loaded()

@@ -61,7 +61,7 @@ def test_wilsons_interval_holds_the_share(count: tuple[int, int], confidence: fl
 
 
 def test_wilsons_interval_is_where_the_score_test_turns() -> None:
-    """Its ends are the rates that the test at that confidence would just not refuse."""
+    """Its ends are the last rates that the test at that confidence does not reject."""
     low, high = wilson_interval(6, 26)
     for end in (low, high):
         z = (6 / 26 - end) / np.sqrt(end * (1 - end) / 26)

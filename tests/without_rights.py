@@ -13,7 +13,7 @@ _NOBODY = 65534
 
 @contextmanager
 def open_folder() -> Iterator[Path]:
-    """A folder that everybody may enter, which those of pytest are not."""
+    """A folder that everybody may enter, unlike those of pytest."""
     with TemporaryDirectory() as place:
         folder = Path(place)
         folder.chmod(0o777)
@@ -22,7 +22,7 @@ def open_folder() -> Iterator[Path]:
 
 @contextmanager
 def without_rights() -> Iterator[None]:
-    """As a user who is not root; what is to be used is imported before."""
+    """Run as a user who is not root; needed modules have to be imported before."""
     if os.geteuid():
         yield
         return

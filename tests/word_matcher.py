@@ -120,7 +120,7 @@ FILM = {"film": ("movie", "film"), "which": ("What", "Which"), "never": ("xyzzy"
 
 @dataclass(frozen=True)
 class WordRecipe:
-    """A recipe for tests; it can be slow, and it can kill worker processes."""
+    """A recipe for tests that can be slow, and can kill worker processes."""
 
     rules: tuple[tuple[str, str, str], ...] = tuple((k, *v) for k, v in FILM.items())
     seconds: float = 0.0

@@ -49,7 +49,7 @@ def rules() -> sears.Ruleset:
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The same as files, for the commands."""
+    """The same rows and model as files, for the commands."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
     (tmp_path / "brittle_words.py").write_text(MODULE, "utf-8")

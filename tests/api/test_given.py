@@ -18,7 +18,7 @@ from sears_dsl.models.predictor import RowsRefused
 
 
 class Estimator:
-    """Looks like one of scikit-learn."""
+    """Looks like an estimator of scikit-learn."""
 
     classes_ = ("bad", "good")
 
@@ -278,7 +278,7 @@ def test_a_model_that_fails_is_told_with_its_own_words(rules: sears.Ruleset) -> 
 
 
 def test_where_nothing_is_right_it_is_told_what_the_model_says(rules: sears.Ruleset) -> None:
-    """In a notebook too, whose table has no room for it."""
+    """Also in a notebook, where the table has no room for it."""
     with pytest.warns(UserWarning, match="It answers '0', '1'; the labels are 'bad', 'good'"):
         sears.audit(lambda texts: [int("good" in text) for text in texts], ROWS, rules, scorer=None)
 
@@ -424,7 +424,7 @@ def test_texts_of_a_matcher_stand_in_a_list() -> None:
 
 
 def test_a_text_where_a_name_is_wanted_is_told_however_long_it_is(tmp_path: Path) -> None:
-    """The system has no file of such a name, and refuses to look for one."""
+    """The system cannot have a file with such a name, and refuses to look for one."""
     long = "A movie that I saw. " * 40
     calls: list[Callable[[], object]] = [
         lambda: sears.apply(long, RULES),

@@ -46,7 +46,7 @@ print(called())
     ],
 )  # fmt: skip
 def test_an_import_that_was_interrupted_does_no_harm(module: str, call: str, printed: str) -> None:
-    """Half of NumPy or torch would stay until Python is started anew."""
+    """Otherwise half of NumPy or torch would stay loaded until Python restarts."""
     pytest.importorskip(module.partition(".")[0])
     done = subprocess.run(
         [sys.executable, "-c", _INTERRUPTED.format(call=call), module],

@@ -37,7 +37,7 @@ for name in sys.argv[1:]:
 
 
 def test_no_module_takes_the_place_of_a_public_name() -> None:
-    """A module is set as an attribute of its package when it is imported: these of this one."""
+    """Importing a module sets it as an attribute of its package; these could hide public names."""
     modules = {path.stem for path in PACKAGE.iterdir()} - {"__init__", "__pycache__", "py"}
     assert not modules.intersection(sears_dsl.__all__)
     for name in sorted(modules):

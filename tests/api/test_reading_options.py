@@ -34,7 +34,7 @@ _COMMANDS = {
 
 
 def _files(command: tuple[tuple[str, ...], str, str], *more: str) -> dict[str, bytes]:
-    """What a command writes."""
+    """The files that a command writes."""
     arguments, option, output = command
     place = Path("out")
     if output != "out":

@@ -35,7 +35,7 @@ def rows_of(kinds: str, *, word: str = "movie") -> LabelledRows:
 
 
 class Known:
-    """Reads in the row itself what it has to say; a row with ``movie`` or ``play`` is untouched."""
+    """Reads its answer in the row itself; a row with ``movie`` or ``play`` is unchanged."""
 
     identity = "known"
 
@@ -116,7 +116,7 @@ rule not: is -> is not
 
 
 class Critic:
-    """Reads the mood in a word, and stumbles over some words beside it; the same in every run."""
+    """Reads the mood from a word, and fails on some words next to it; the same in every run."""
 
     identity = "demo:critic"
 
@@ -136,7 +136,7 @@ class Critic:
 
 
 def sample_audit() -> AuditDocument:
-    """An audit to look at: six hundred reviews, some rules, all kinds of outcomes."""
+    """An audit for display: six hundred reviews, some rules, all kinds of outcomes."""
     draw = np.random.default_rng(5)
     texts, labels = [], []
     for _ in range(600):

@@ -99,7 +99,7 @@ def test_nothing_is_cut_off_on_a_small_screen(page: Any) -> None:
 def test_the_picture_of_the_documentation_is_of_this_page(
     browser: Any, tmp_path: Path, update_golden: bool
 ) -> None:
-    """``--update-golden`` takes it anew."""
+    """``--update-golden`` takes a new one."""
     (tmp_path / "audit.html").write_text(audit_page(sample_audit()), "utf-8")
     opened = browser.new_page(viewport={"width": 1180, "height": 1580})
     opened.goto((tmp_path / "audit.html").as_uri())

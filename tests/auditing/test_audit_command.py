@@ -265,7 +265,7 @@ def test_a_file_of_a_folder_that_is_no_data_is_named_with_it(folder: Path) -> No
 
 
 def test_what_a_model_prints_is_no_part_of_what_is_printed(folder: Path) -> None:
-    """Of the processes that it starts too, which know the streams by their numbers alone."""
+    """Including its child processes, which know the streams only by number."""
     (folder / "chatty_films.py").write_text(
         "import os\nprint('imported')\n\ndef predict(texts):\n    print('asked')\n"
         "    os.system('echo started')\n    return ['yes'] * len(texts)\n", "utf-8"
@@ -318,7 +318,7 @@ def test_a_build_is_told_which_rules_changed_and_does_not_fail_by_them(folder: P
 
 
 def test_several_models_are_audited_at_once_and_have_a_grid(folder: Path) -> None:
-    """What each model is said to do is what an audit of it alone says."""
+    """The figures of each model are those of an audit of it alone."""
     for name in ("predict", "better"):
         assert audit("--max-flip-rate", "50%", model=name, output=name).exit_code == 0
     together = audit("--model", "robust=brittle_films:better", "--max-flip-rate", "10%",
@@ -362,7 +362,7 @@ def test_models_of_one_name_are_told(folder: Path) -> None:
 
 
 def scored_as(*more: str, **manifest: object) -> tuple[PartsChoice, str]:
-    """What rules are scored by, and what is told about it."""
+    """The scorer of the rules, and the message about it."""
     told = {"format": "sears-manifest", "version": 2, **manifest}
     Path("rules.manifest.json").write_text(json.dumps(told), "utf-8")
     arguments = ["rules.sear", "--model", "a:b", "--data", "test.csv", *more]

@@ -21,7 +21,7 @@ RULES = parse("rule film: movie -> film\nrule none: zzz -> z\n")
 
 
 def flipping(rows: set[int], *, model: str = "known") -> AuditDocument:
-    """Forty rows that the model has right, and flips where it is said, counted from 1."""
+    """Forty rows on which the model is right, and the flips among them, counted from 1."""
     document = audited(rows_of("k" * 40), rules=RULES)
     film, silent = document.rules
     outcomes = "".join("f" if row in rows else "k" for row in range(1, 41))
@@ -60,7 +60,7 @@ def test_each_model_is_held_against_the_first_on_the_same_rows() -> None:
 
 
 def test_all_tests_of_a_grid_are_one_family() -> None:
-    """The same pair is judged more strictly, the more models stand beside it."""
+    """The more models there are, the more strictly the same pair is judged."""
     pair = compare(flipping(SOME), flipping(SOME | set(range(5, 12))))
     alone = pair.rules[0].failures.adjusted_p_value
     audits = {name: flipping(SOME | set(range(5, 12))) for name in "bcdefgh"}
@@ -142,7 +142,7 @@ def test_every_shade_is_a_number_and_names_stay_text() -> None:
 
 
 def test_how_sure_each_model_is_stands_by_rule_where_it_says_so() -> None:
-    """Training on no noise, on half, on all of it: a column each; a rule is a kind of noise."""
+    """There is a column for training on no noise, half and all; each rule is a kind of noise."""
     sure = audited(rows_of("kkfgw"), sure=(0.95, 0.35))
     silent = audited(rows_of("kkfgw"))
     found = grid({"none": sure, "half": silent})

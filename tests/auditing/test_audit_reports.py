@@ -41,7 +41,7 @@ def document() -> AuditDocument:
 
 @pytest.fixture(scope="module")
 def hostile() -> AuditDocument:
-    """Rows that are markup in HTML, XML and Markdown, with controls and a lone surrogate."""
+    """Rows with markup of HTML, XML and Markdown, control characters and a lone surrogate."""
     text = '<script>alert(1)</script> ]]> | `x` \x00\x1b \ud83d & "it\'s" 0 f movie'
     data = LabelledRows(({"text": text},) * 25, "text", (("yes",),) * 25, "a.csv")
     return audited(data, rules=RULES, gates=GATES)
@@ -135,7 +135,7 @@ def test_a_label_that_nobody_knows_is_told() -> None:
 
 
 class Page(HTMLParser):
-    """What a browser would make of the file, as far as it matters here."""
+    """The file as a browser would see it, as far as it matters here."""
 
     def __init__(self, content: str) -> None:
         super().__init__()
@@ -351,7 +351,7 @@ def test_a_rule_that_was_changed_under_its_id_makes_no_model_worse() -> None:
 def test_a_rule_whose_set_or_options_changed_is_another_rule(
     before: str, after: str, note: str
 ) -> None:
-    """Its id and its text stay, and what it does to a model does not."""
+    """Its id and text stay, but its effect on a model changes."""
     data = rows_of("k" * 60)
     rule = "rule a: @FILM -> trash" if "set" in before else "rule a: movie -> trash"
     if "set" in before:
@@ -379,7 +379,7 @@ def test_audits_of_other_rows_are_not_compared() -> None:
 
 @pytest.mark.parametrize("better", [0, 10])
 def test_a_gate_on_comparisons_fails_by_mistake_in_at_most_one_of_twenty(better: int) -> None:
-    """Two models that do not differ, but for rules on which the second is much better."""
+    """Two equal models, except for rules on which the second is much better."""
     lines = "".join(f"rule r{place}: movie -> film{place}\n" for place in range(20))
     plain = audited(rows_of("k" * 60), rules=parse(lines))
     draw = np.random.default_rng(1)

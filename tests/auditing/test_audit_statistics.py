@@ -82,7 +82,7 @@ def test_the_interval_of_a_paired_difference_is_walds_of_two_rows_more(
 
 
 def test_intervals_hold_what_they_promise() -> None:
-    """Of models whose flip rates are known, 95% have them within their intervals, or nearly so."""
+    """For models with known flip rates about 95% of the intervals contain the rate."""
     draw = np.random.default_rng(7)
     for rate in (0.02, 0.1, 0.5):
         flips = draw.binomial(80, rate, 600)
@@ -95,7 +95,7 @@ def test_intervals_hold_what_they_promise() -> None:
 
 @pytest.mark.parametrize("rows", [5, 7, 10, 20, 60, 200])
 def test_the_interval_of_a_paired_difference_covers_it_however_few_rows_differ(rows: int) -> None:
-    """Exactly, over all tables of pairs that there can be."""
+    """This is exact, over all possible tables of pairs."""
     stats = pytest.importorskip("scipy.stats")
     first, second = (each.ravel() for each in np.indices((rows + 1, rows + 1)))
     inside = first + second <= rows

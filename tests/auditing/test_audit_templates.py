@@ -118,7 +118,7 @@ WITH_DATA = ("--data", "rows.csv", "--column", "text", "--label", "label")
 
 
 def test_templates_beside_data_fall_from_the_accuracy_on_its_rows(templates: Path) -> None:
-    """The model has 18 of 20 rows right, none of the negations, all of the praise."""
+    """The model is right on 18 of 20 rows, on no negation, and on all praise."""
     audit, _ = audited(templates, *WITH_DATA, "--tolerance", "10%")
     found = records(audit)
     assert list(found) == [
@@ -265,7 +265,7 @@ def test_a_label_that_no_row_of_the_data_has_is_told(templates: Path) -> None:
 
 def test_from_python_templates_are_the_rows_where_there_are_none(templates: Path) -> None:
     def predict(texts: list[str]) -> list[str]:
-        """Three labels, one of which it never says."""
+        """There are three labels; it never gives one of them."""
         return ["positive" if "good" in text else "mixed" for text in texts]
 
     text = (templates / "negation.sear").read_text().replace("label: negative", "label: mixed")
@@ -282,7 +282,7 @@ def test_from_python_templates_are_the_rows_where_there_are_none(templates: Path
 
 
 def test_no_phenomenon_is_passed_by_a_model_that_always_says_the_same(folder: Path) -> None:
-    """Each tag of a shipped phenomenon has its twins, so that one label is half of it."""
+    """Each tag of a shipped phenomenon has twins, so that either label is half of it."""
     (folder / "constant.py").write_text(
         "def good(texts): return ['positive'] * len(texts)\n"
         "def bad(texts): return ['negative'] * len(texts)\n"
@@ -309,7 +309,7 @@ def test_a_tag_of_one_label_is_told_with_the_answer_that_passes_it(templates: Pa
 
 
 def test_a_gate_of_templates_that_holds_is_the_conclusion(templates: Path) -> None:
-    """Nor does a line above it call not robust what the gate lets pass."""
+    """No line above it calls a model not robust that passes the gate."""
     audit, done = audited(templates, "--gate", "robust:all=90%", "--gate", "invariant:all=95%")
     assert audit["robustness"]["tolerance"] == 0.9
     assert "at τ = 90%" in done.stderr

@@ -127,7 +127,7 @@ def test_a_grade_is_that_of_flesch_and_kincaid() -> None:
 
 
 def stored_answers(name: str) -> dict[str, str]:
-    """What a stored reader says of SQuAD's development set."""
+    """A stored reader's answers to SQuAD's development set."""
     path = DATA / "squad" / "predictions" / f"{name}.json"
     if not path.exists():
         pytest.skip(f"there is no {path}: set SEARS_DATA to the folder of the data")
@@ -191,7 +191,7 @@ def test_errors_of_logistic_regression_are_those_that_others_counted() -> None:
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_errors_of_any_reader_are_those_that_a_plain_count_finds(seed: int, tmp_path: Path) -> None:
-    """A reader of which nobody counted anything before: its answers are drawn."""
+    """The reader is new: its answers are random."""
     draw = random.Random(seed)
     words = [f"w{number}" for number in range(30)] + ["The w1", "a w2", "an w3."]
     begins = ["What", "who", "When did", "Which", "Where", "WHY", "How many", "In what", "Whose"]
@@ -239,6 +239,6 @@ def test_errors_of_any_reader_are_those_that_a_plain_count_finds(seed: int, tmp_
 
 
 def plain(answer: str) -> str:
-    """As the official script of SQuAD compares answers."""
+    """Compare answers as the official script of SQuAD does."""
     kept = "".join(each for each in answer.lower() if each not in string.punctuation)
     return " ".join(re.sub(r"\b(a|an|the)\b", " ", kept).split())

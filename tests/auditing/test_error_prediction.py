@@ -94,14 +94,14 @@ def test_folds_are_those_of_scikit_learn_and_the_majority_is_that_of_all_answers
 
 
 def test_of_answers_half_of_which_are_wrong_the_majority_tells_half() -> None:
-    """Of parts that are learned from, most are what is rare in the part that is judged."""
+    """What is rare in the judged part is the majority of the parts that are learned from."""
     draw = np.random.default_rng(2)
     learned = learn_errors(drawn([True, False] * 50, length=draw.normal(size=100).tolist()))
     assert learned.majority_f1.mean() == pytest.approx(0.5)
 
 
 def test_answers_to_one_row_are_in_one_fold() -> None:
-    """Else a row that is in the data twice would tell its own answer."""
+    """Otherwise a row that is in the data twice would reveal its own answer."""
     draw = np.random.default_rng(9)
     wrong = draw.random(400) < 0.5
     keys = draw.permutation(400).astype(float)
@@ -150,7 +150,7 @@ print(threads() - before)
 
 @pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="threads are counted on Linux")
 def test_one_thread_learns_however_many_there_may_be() -> None:
-    """Threads of OpenMP stay once they were begun."""
+    """OpenMP's threads stay once they have started."""
     threads = {"OMP_NUM_THREADS": "4", "OPENBLAS_NUM_THREADS": "1"}
     done = subprocess.run([sys.executable, "-c", _LEARN], capture_output=True, text=True,
                           env=os.environ | threads, check=True)  # fmt: skip
@@ -180,7 +180,7 @@ def test_confidence_that_is_not_given_is_no_feature() -> None:
 
 
 def planted() -> AuditDocument:
-    """A third of the rows flips, and nothing but the letter in the text says which."""
+    """A third of the rows flip, and only the letter in the text says which."""
     return audited(rows_of("kkf" * 60), rules=parse("movie -> film\nmovie -> tape\nmovie -> reel"))
 
 

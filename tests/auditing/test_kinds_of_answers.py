@@ -25,7 +25,7 @@ RULES = "A -> one\nman -> guy"
 
 @pytest.fixture(scope="module")
 def pairs() -> list[dict[str, Any]]:
-    """Of SICK: two sentences, whether one follows from the other, and how related they are."""
+    """From SICK: two sentences, whether one follows from the other, and how related they are."""
     with (DATA / "paraphrase/sick_trial.txt").open(encoding="utf-8", newline="") as file:
         return [
             {"premise": row["sentence_A"], "hypothesis": row["sentence_B"],
@@ -144,7 +144,7 @@ def test_numbers_are_right_within_a_tolerance(pairs: list[dict[str, Any]]) -> No
 
 
 def names_of_trees() -> list[dict[str, Any]]:
-    """Of UD English EWT: sentences with their runs of proper nouns."""
+    """From UD English EWT: sentences with their runs of proper nouns."""
     found = []
     for sentence in (DATA / "pos/en_ewt-ud-dev.conllu").read_text("utf-8").split("\n\n")[:300]:
         lines = sentence.splitlines()
@@ -169,7 +169,7 @@ def names_of_trees() -> list[dict[str, Any]]:
 
 @pytest.fixture(scope="module")
 def tagged_names() -> Callable[[Sequence[str]], list[list[tuple[int, int, str]]]]:
-    """A model of names: runs of what the tagger calls a proper noun."""
+    """A model of names: runs of words that the tagger calls proper nouns."""
     tagger = FastTagger()
 
     def model(texts: Sequence[str]) -> list[list[tuple[int, int, str]]]:

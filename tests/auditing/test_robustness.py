@@ -106,7 +106,7 @@ def test_few_rows_are_not_judged() -> None:
 
 
 def test_a_row_that_two_rules_rewrite_counts_once() -> None:
-    """The second rule writes what the model reads wrong: half of each row's rewrites are right."""
+    """The model misreads what the second rule writes, so half of each row's rewrites are right."""
     effects = effects_on(
         "rule film: movie -> film\n  tags: words\nrule tape: movie -> tape\n  tags: words old",
         [(f"movie {number}", "good") for number in range(40)] + [("other", "bad")],
@@ -280,7 +280,7 @@ def test_a_gate_that_is_just_reached_is_passed(gate: str, good: int) -> None:
     labelled = [(f"movie {n}", "good" if n < good else "bad") for n in range(20)]
 
     def predict(texts: Sequence[str]) -> list[str]:
-        """Right about fourteen."""
+        """The model is right on fourteen rows."""
         numbers = [int(text.split()[1]) for text in texts]
         return ["good" if (n < good) == (n < 14) else "bad" for n in numbers]
 

@@ -65,7 +65,7 @@ def test_each_expectation_is_judged_by_its_own_test() -> None:
 
 
 class Refusing:
-    """A model that refuses the row 2 and the rewrite of row 1; a film is a flip."""
+    """A model that refuses row 2 and the rewrite of row 1; *film* makes it flip."""
 
     identity = "refusing"
 
@@ -120,7 +120,7 @@ def test_a_model_that_refuses_every_row_is_not_said_to_use_other_labels() -> Non
 
 
 def test_an_audit_of_which_no_rewrite_is_left_says_who_refused_them() -> None:
-    """Rather than that no rule changes a row, as if the rules or the column were wrong."""
+    """It does not say that no rule changes a row, as if the rules or the column were wrong."""
     rows = tuple({"text": f"movie {number}"} for number in range(3))
     rules = parse("movie -> film")
     matcher = compile_rules([rules], tagger=PinnedTagger())
@@ -200,7 +200,7 @@ def test_confidence_is_that_of_the_answers_and_not_given_without() -> None:
 
 
 class Lengths:
-    """A scorer: the longer the rewrite, the more it means the same."""
+    """A scorer: the longer the rewrite, the higher the score."""
 
     def __init__(self) -> None:
         self.pairs: list[tuple[str, str]] = []
@@ -246,7 +246,7 @@ def test_rules_that_change_the_meaning_are_in_doubt() -> None:
 
 
 def test_no_scorer_is_asked_about_other_characters_of_the_same_words() -> None:
-    """It would say that look-alikes change the meaning, which no reader notices."""
+    """It would say that look-alikes change the meaning, but no reader notices them."""
     rules = parse("rule alike: movie -> $1.homoglyph\nrule loud: movie -> $1.upper\n"
                   "rule film: movie -> film")  # fmt: skip
     scorer = Lengths()

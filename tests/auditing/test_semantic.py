@@ -43,7 +43,7 @@ def found(bed: Answers, *, seed: int = 0) -> SemanticRobustness:
 
 
 def naive(bed: Answers) -> tuple[Fraction, Fraction, list[Fraction]]:
-    """Before, after, and for each row the tolerance that it needs."""
+    """The accuracy before and after, and for each row the tolerance that it needs."""
     part = [(right, after) for right, after in bed if after]
     before = Fraction(sum(right for right, _ in part), len(part))
     accuracies = [Fraction(sum(after), len(after)) for _, after in part]
@@ -200,7 +200,7 @@ def test_rows_without_a_failure_prove_only_as_much_as_there_are() -> None:
 
 @pytest.mark.parametrize(("rows", "rate"), [(20, 0.1), (40, 0.05), (200, 0.01), (1_000, 0.002)])
 def test_a_fall_that_most_samples_hardly_show_is_not_ruled_out(rows: int, rate: float) -> None:
-    """Of samples of such rows one in seven or eight has no failure."""
+    """One in seven or eight samples of such rows has no failure."""
     low, high = gap_interval([0.0], [rows])
     assert low <= -rate < rate <= high
 

@@ -62,7 +62,7 @@ def test_rows_are_locally_robust_by_what_all_draws_write(draws: int) -> None:
 
 
 def test_a_rule_that_another_draw_would_fail_is_named() -> None:
-    """Limits judge the first draw; without a word five draws would look like five tests."""
+    """Limits judge the first draw; without a message five draws would look like five tests."""
     rules = sears.parse(RULES)
     five = sears.audit(predict, ROWS, rules, scorer=None, draws=5, seed=1).document
     [drawn] = five.drawn

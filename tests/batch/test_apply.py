@@ -63,7 +63,7 @@ def test_each_gives_a_record_for_every_row_and_rule(tmp_path: Path) -> None:
 
 
 def test_a_csv_of_semicolons_stays_one_and_records_are_of_commas(tmp_path: Path) -> None:
-    """The rows of a file go back to what reads it; records are a csv as it is mostly written."""
+    """Rows go back to the reader of the file; records use the most common kind of csv."""
     content = 'id;text;n\na;"What; a movie";1\nb;It, is;2\n'
     chained = {"columns": ("text",), "mode": "chain"}
     _, after = apply(tmp_path, content, **chained)
@@ -697,7 +697,7 @@ def test_types_of_a_table_do_not_depend_on_batches(
 
 
 def test_two_rulesets_may_share_an_id(tmp_path: Path) -> None:
-    """The counts of both are told."""
+    """The counts of both are shown."""
     source = tmp_path / "in.csv"
     source.write_text("text\na movie of color\nthe color\n")
     rulesets = (

@@ -327,7 +327,7 @@ def test_an_input_that_changes_while_it_is_read_is_told(source: Path) -> None:
 
 
 def test_a_run_that_waits_for_the_one_before_keeps_its_folder(tmp_path: Path) -> None:
-    """The lock is the last to go: who opens it before that finds the output, or waits."""
+    """The lock is removed last: whoever opens it before that gets the output, or waits."""
     output = tmp_path / "out"
     for _ in range(3):
         with PartialOutput(output, {}, resume=False) as first:

@@ -91,7 +91,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def noted(folder: Path, *identities: str, found_with: str | None = None) -> Ruleset:
-    """The rules, and beside them a manifest that names taggers."""
+    """The rules, and next to them a manifest that names taggers."""
     told: dict[str, object] = {"format": "sears-manifest", "version": 1}
     if found_with is not None:
         told["tagger"] = found_with
@@ -108,7 +108,7 @@ def codes(ruleset: Ruleset, tagger: Named) -> list[str]:
 
 
 def agree_with_the_engine(ruleset: Ruleset) -> int:
-    """Compare with what compiled rules say; how many there were, since some words split here."""
+    """Compare with compiled rules; returns how many there were, since some words split here."""
     english = replace(ruleset, options=replace(ruleset.options, language="en"), layout=())
     compared = 0
     for rule in ruleset.rules:

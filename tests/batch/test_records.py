@@ -30,7 +30,7 @@ class Arrays(WordMatcher):
 def plainly(
     rows: list[tuple[str | None, str | None]], scope: str
 ) -> tuple[list[dict[str, Any]], Tally]:
-    """Row by row, column by column, rule by rule."""
+    """Make the records plainly: row by row, column by column, rule by rule."""
     matcher = WordMatcher(RULES)
     tally = Tally(rows=len(rows))
     tally.of("odd").unrenderable = 4

@@ -28,7 +28,7 @@ from sears_dsl.models.predictor import Answer
 
 @pytest.fixture(autouse=True)
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing that a person's own runs left is read, or changed."""
+    """Keeps files of a person's own runs from being read or changed."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
 
 
@@ -59,7 +59,7 @@ def asked_row(number: int, answers: Sequence[str]) -> Asked:
 
 
 def test_errors_are_set_beside_how_many_annotators_agree() -> None:
-    """Surer errors where more agree, planted; right answers do not count."""
+    """Errors are planted to be surer where more annotators agree; right answers do not count."""
     golds = [("a", "b", "c"), ("a", "a", "c"), ("a", "a", "a")] * 20
     rows = [asked_row(number, each) for number, each in enumerate(golds)]
     sure = [0.1 * (3 - len(set(each))) + number / 1e4 for number, each in enumerate(golds)]
@@ -83,7 +83,7 @@ def test_the_control_leaves_out_other_words_than_the_chosen_ones() -> None:
 
 
 class Reader:
-    """Says ``Ada`` while a word of another sentence stands there, and ``Bob`` without it."""
+    """Answers ``Ada`` if a word of another sentence is there, else ``Bob``."""
 
     identity = "planted"
 
@@ -96,7 +96,7 @@ class Reader:
 
 
 class Rewordings:
-    """Puts ``indeed`` before a sentence, and takes out what is forbidden."""
+    """Puts ``indeed`` before a sentence, and removes forbidden words."""
 
     def paraphrase(self, sentences: Sequence[str]) -> list[list[str]]:
         return self.paraphrase_without([(each, ()) for each in sentences])

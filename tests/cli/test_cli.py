@@ -549,7 +549,7 @@ def options_of(group: click.Group, context: click.Context) -> Iterator[tuple[str
 
 
 def test_help_says_what_is_taken_where_nobody_chooses() -> None:
-    """What click cannot show, since it is settled later, stands in the words of an option."""
+    """Where click cannot show a default, since it is decided later, the option's text gives it."""
     settled_later = {"--batch-size", "--column", "--connections", "--retries", "--timeout"}
     asked = {"discover", "adversaries", "audit", "vet"}
     shown = set()

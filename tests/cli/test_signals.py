@@ -62,7 +62,7 @@ def test_a_signal_while_modules_are_imported_ends_in_one_line(
 
 
 def _advice(folder: Path) -> list[str]:
-    """What is said beside that, where a part of the output is done."""
+    """The additional message if a part of the output is done."""
     if not (folder / "out.jsonl.sears-partial" / "00000000.part").exists():
         return []
     return ["the finished parts are in out.jsonl.sears-partial; --resume continues the run"]
@@ -80,7 +80,7 @@ def _advice(folder: Path) -> list[str]:
 def test_a_signal_at_any_time_ends_in_one_line_and_leaves_nobody_behind(
     tmp_path: Path, number: signal.Signals, begun: str
 ) -> None:
-    """As the folder is made, when the first rows are done, and while processes work."""
+    """When the folder is made, when the first rows are done, and while processes work."""
     rows = tmp_path / "rows.txt"
     rows.write_text("It is not a movie, and they do not like it.\n" * 400_000)
     command = [SEARS, "apply", "contractions", str(rows), "-o", str(tmp_path / "out.jsonl")]
@@ -132,7 +132,7 @@ main()
 def test_an_interrupt_waits_for_the_end_of_an_import_but_not_for_long(
     tmp_path: Path, rest: str, stdout: str
 ) -> None:
-    """Half of a module that is taken for the whole one makes errors of all kinds, and crashes."""
+    """A half-imported module that counts as whole causes all kinds of errors and crashes."""
     module = f"import os, signal; os.kill(os.getpid(), signal.SIGINT); {rest}\n"
     (tmp_path / "interrupted.py").write_text(module)
     script = """
@@ -187,7 +187,7 @@ main()
 
 
 def _worked(work: str) -> subprocess.CompletedProcess[str]:
-    """What comes of a command that does this."""
+    """The result of a command that does this."""
     return subprocess.run(
         [sys.executable, "-c", _COMMAND.format(work=work.replace("\n", "\n    ")), "work"],
         capture_output=True,
@@ -199,7 +199,7 @@ def _worked(work: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.parametrize("second", ["SIGINT", "SIGTERM"])
 def test_who_presses_twice_interrupts_once(second: str) -> None:
-    """The second time would come into the middle of what is done about the first."""
+    """The second interrupt would arrive while the first is handled."""
     done = _worked(
         f"""\
 try:
@@ -228,7 +228,7 @@ except KeyboardInterrupt:  # as a model may do
 
 
 def test_an_interrupt_that_python_drops_comes_again() -> None:
-    """Whatever a finalizer raises is printed with its trace, and the work goes on."""
+    """Python prints what a finalizer raises with its trace, and continues."""
     done = _worked(
         """\
 class Closed:
@@ -244,7 +244,7 @@ time.sleep(600)"""
 
 @pytest.mark.parametrize("code", [0, 3])
 def test_an_interrupt_while_python_shuts_down_changes_nothing_but_may_end_it(code: int) -> None:
-    """Threads are waited for: Ctrl-C in there was told with its trace."""
+    """Python waits for threads, and Ctrl-C during that wait used to print a trace."""
     work = f"""\
 def rest():
     threading.main_thread().join()
@@ -261,7 +261,7 @@ sys.exit({code})"""
 
 
 class _Bar:
-    """A bar of rich, as far as it hides the cursor: an interrupt comes into that."""
+    """A progress bar that hides the cursor as rich does; an interrupt arrives meanwhile."""
 
     def __init__(self) -> None:
         self.did: list[str] = []
@@ -312,7 +312,7 @@ def test_a_signal_that_is_ignored_stays_so() -> None:
 
 
 def _a_rule(folder: Path) -> Path:
-    """One that needs no tags, and so no weights of a tagger."""
+    """A rule that needs no tags, and so no weights of a tagger."""
     (folder / "a.sear").write_text("movie -> film\n")
     return folder / "a.sear"
 

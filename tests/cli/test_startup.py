@@ -72,7 +72,7 @@ print(*sys.modules)
 def test_templates_of_too_many_sentences_are_refused_before_anything_is_loaded(
     tmp_path: Path,
 ) -> None:
-    """Arrays, models and pages are for rules that will be used: the refusal takes half a second."""
+    """Rules that are refused need no arrays, models or pages, so this takes half a second."""
     file = tmp_path / "many.sear"
     digits = " | ".join(map(str, range(10)))
     file.write_text(f'set D = {digits}\ntemplate "{"{D}" * 7}"\n  label: number\n', "utf-8")

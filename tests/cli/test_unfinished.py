@@ -40,7 +40,7 @@ def known(run: UnfinishedRun) -> dict[str, Any]:
 
 
 def fail(output: Path, error: BaseException, *, findings: bool = True, **options: bool) -> None:
-    """A run that ends early, after it found something out or before."""
+    """A run that ends early, after or before its first result."""
     with unfinished_run(output, Resuming(**options)) as run:
         if findings:
             find_out(run)
@@ -50,7 +50,7 @@ def fail(output: Path, error: BaseException, *, findings: bool = True, **options
 
 
 def begin(output: Path, *, goes_on: bool = False, **options: bool) -> bool:
-    """A run that comes to its end; whether it found something there."""
+    """A run that finishes; whether it started from saved results."""
     with unfinished_run(output, Resuming(**options), goes_on=goes_on) as run:
         run.keep = goes_on
         return bool(known(run))
@@ -214,7 +214,7 @@ def test_a_run_that_is_ended_from_outside_says_how_to_go_on(
 
 
 class End(NamedTuple):
-    """How a command ended, with the seconds of CPU that it took."""
+    """How a command ended, and its processor time in seconds."""
 
     code: int
     told: str
@@ -238,7 +238,7 @@ for words in json.load(sys.stdin):
 
 
 def ends(folder: Path, commands: Sequence[Sequence[str]]) -> list[End]:
-    """How commands end that fail early, in a new process: it has imported nothing."""
+    """How commands that fail early end, in a new process that has imported nothing."""
     done = subprocess.run(
         [sys.executable, "-c", _ONE_AFTER_ANOTHER], input=json.dumps(commands),
         cwd=folder, capture_output=True, text=True, check=False, timeout=600,
@@ -312,7 +312,7 @@ WITHOUT_A_MODEL = {
 @pytest.mark.skipif(os.name == "nt", reason="there are no such pipes")
 @pytest.mark.parametrize("wrong", ["manifest", "rule"])
 def test_what_needs_no_model_is_told_before_rows_are_read(tmp_path: Path, wrong: str) -> None:
-    """The rows are a pipe into which nobody writes: whoever reads them waits."""
+    """The rows are a pipe into which nobody writes, so reading them would block."""
     os.mkfifo(tmp_path / "rows.csv")
     (tmp_path / "late.py").write_text("raise RuntimeError('the model was loaded')\n")
     (tmp_path / "a.sear").write_text(
@@ -340,7 +340,7 @@ def test_an_audit_without_a_scorer_loads_no_torch() -> None:
 
 
 def test_the_first_word_comes_within_a_second(tmp_path: Path) -> None:
-    """The first line stands before the rows are read; the interpreter and click take the rest."""
+    """The first line is printed before rows are read; the rest is the interpreter and click."""
     os.mkfifo(tmp_path / "dev.csv")
     command = [sys.executable, "-c", "from sears_dsl.cli import main; main()", "discover",
                "--model", "a:b", "--data", "dev.csv", "-o", "a.sear"]  # fmt: skip
@@ -394,7 +394,7 @@ def words_of(command: str, *more: str) -> list[str]:
 
 
 def finished(folder: Path, command: str, *more: str) -> dict[str, bytes]:
-    """What a run writes that nothing interrupts: it needs no process of its own, and no time."""
+    """The output of an uninterrupted run, which needs no process of its own, and no time."""
     (folder / "slow").unlink()
     end = call(*words_of(command, *more), folder=folder)
     assert end.returncode in (0, 1), end.stderr
@@ -425,7 +425,7 @@ def grown(folder: Path) -> int:
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], dict[str, bytes]]:
-    """What a command writes that nothing interrupts; it runs once."""
+    """The output of an uninterrupted command, which runs once."""
 
     @functools.cache
     def written(command: str) -> dict[str, bytes]:

@@ -15,7 +15,7 @@ RULES = "rule film: movie -> film\nrule picture: movie -> picture\n"
 
 
 def write_parts(folder: Path, *, parts: int = 3, rows: int = 20) -> None:
-    """Parquet files with ids, texts of which every other has a movie, and labels."""
+    """Write parquet files with ids, texts (every other one has *movie*), and labels."""
     folder.mkdir(parents=True, exist_ok=True)
     for part in range(parts):
         table = pyarrow.table(

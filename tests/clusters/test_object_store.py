@@ -26,7 +26,7 @@ APPLY = ("apply", "r.sear", "--column", "text", "--quiet")
 
 @pytest.fixture
 def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[fs.S3FileSystem]:
-    """A bucket with the files that also lie in a folder on the disk."""
+    """A bucket with the same files as a folder on the disk."""
     server = moto.ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
     server.start()
     try:
@@ -69,7 +69,7 @@ def content(store: fs.S3FileSystem, folder: str) -> dict[str, bytes]:
 
 
 def run_in_process(*arguments: str, folder: Path) -> None:
-    """The command in a process of its own: Ray stays out of that of the tests."""
+    """Run the command in a process of its own, to keep Ray out of that of the tests."""
     run = subprocess.run(
         [sys.executable, "-c", PROGRAM, *arguments],
         cwd=folder,

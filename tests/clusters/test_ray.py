@@ -25,7 +25,7 @@ SMALL = {"object_store_memory": 100 << 20}
 
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Parts that each have a text for the worst to happen at."""
+    """Parts with one text each at which the worst happens."""
     monkeypatch.setenv("DEADLY_PLACE", str(tmp_path))
     monkeypatch.setenv("PYTHONPATH", str(HERE))
     monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")

@@ -60,7 +60,7 @@ def test_a_choice_is_left_to_the_user() -> None:
 
 
 def test_a_file_whose_first_line_is_a_row_is_told() -> None:
-    """Where a column is looked for, since nothing else is wrong with such a file."""
+    """This happens when a column is looked up, since such a file has no other fault."""
     for names in (["A film.", "good"], ["what color is the tray", "red"]):
         with pytest.raises(DataError) as told:
             require_column(names, "text", where="a.csv")
@@ -389,7 +389,7 @@ def test_a_touched_row_is_kept_dropped_or_an_error() -> None:
 
 
 class Streamed:
-    """A table of another library: all that is known of it is Arrow's stream of columns."""
+    """A table of another library, which only offers Arrow's stream of columns."""
 
     def __init__(self, table: Any) -> None:
         self._table = table

@@ -41,7 +41,7 @@ def read(path: Path, **options: Any) -> list[dict[str, Any]]:
 
 
 def rewritten(path: Path, changes: dict[int, dict[str, Any]], **options: Any) -> bytes:
-    """The file with values of some rows (counted over the file) changed."""
+    """The file with changed values in some rows, counted over the file."""
     dataset = Dataset(str(path), options=ReadOptions(**options))
     parts = []
     for batch in dataset.batches():
@@ -314,7 +314,7 @@ def test_a_file_that_is_wrong_is_refused_with_its_place(
 def test_the_first_line_of_a_csv_says_what_parts_its_columns(
     tmp_path: Path, content: str, form: str
 ) -> None:
-    """As spreadsheets write them in countries where a comma stands in numbers."""
+    """Spreadsheets write such files in countries with a decimal comma."""
     path = write(tmp_path / "a.csv", content)
     dataset = Dataset(str(path))
     assert (dataset.format_name, len(dataset.names)) == (form, 2)

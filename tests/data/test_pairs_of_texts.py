@@ -39,7 +39,7 @@ def pairs(folder: Path) -> Path:
 
 
 def overlap(rows: Sequence[Row]) -> list[str]:
-    """Knows no films, and wants the words of the second text in the first."""
+    """A model that does not know *film*, and compares the words of the two texts."""
     return [
         "1" if set(row["second"].split()) <= set(row["first"].split()) and "film" not in str(row)
         else "0"

@@ -30,7 +30,7 @@ JSON = st.recursive(
 
 
 def rows_of(content: bytes) -> list[list[str]] | None:
-    """The rows that end in csv, by the standard module; None where it refuses them."""
+    """The complete rows of a csv, by the standard module; None where it refuses them."""
     rows = []
     try:
         for row in csv.reader(io.StringIO(content.decode(), newline="\n"), strict=True):
@@ -146,7 +146,7 @@ def test_a_text_without_utf8_is_left_to_the_error_that_names_it() -> None:
 
 
 def objects_of(content: bytes) -> list[Any] | None:
-    """The objects of JSON lines, by the standard module; None where there is something else."""
+    """The objects of JSON lines, by the standard module; None if a line holds anything else."""
     try:
         rows = [json.loads(line) for line in content.decode().removesuffix("\n").split("\n")]
     except ValueError:

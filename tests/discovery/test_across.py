@@ -28,7 +28,7 @@ FAILURES = st.lists(
 
 
 def alone(rules: list[dict[int, tuple[bool, ...]]], *, shared: bool, least: int) -> list[Fraction]:
-    """What each rule counts by itself, as the page says."""
+    """The counts of each rule by itself, as the page defines them."""
     found = []
     for rule in rules:
         flips = [sum(fails[model] for fails in rule.values()) for model in range(3)]

@@ -131,7 +131,7 @@ def test_every_stage_has_some_time_while_any_is_left() -> None:
 
 
 def screen(found: Discovery, width: int = 1000) -> str:
-    """What is shown at the end."""
+    """The final screen."""
     shown = StringIO()
     print_discovery(Console(file=shown, width=width), found, Path("found.sear"))
     return shown.getvalue()

@@ -50,7 +50,7 @@ class Table:
 
 
 def applications_of(rules: Sequence[Sequence[int]], rows: Sequence[int]) -> Applications:
-    """Rules told by their rewrites, rewrites by their rows."""
+    """Rules given by their rewrites, rewrites by their rows."""
     offsets = np.cumsum([0, *map(len, rules)]).astype(np.int64)
     return Applications(
         rule_offsets=offsets,
@@ -260,7 +260,7 @@ def test_a_rule_is_not_proven_by_the_row_that_proposed_it() -> None:
 
 
 def test_p_values_hold_under_the_null_for_rules_that_some_row_proposed() -> None:
-    """Of rules that flip like anything else and flip at least once, few look significant."""
+    """Few rules look significant that flip like any others, and flip at least once."""
     random = np.random.default_rng(0)
     rules, rows, base_rate = 4_000, 10, 0.05
     flips = random.random(rules * rows) < base_rate
@@ -282,7 +282,7 @@ def test_rules_that_write_the_same_are_one_hypothesis() -> None:
 
 
 def test_a_base_rate_that_was_counted_is_not_taken_for_certain() -> None:
-    """H0: rows flip under the rule as rows do under a paraphrase; the rate itself is a count."""
+    """H0: rows flip under the rule as under a paraphrase; that rate is itself a count."""
     random = np.random.default_rng(0)
     rules, rows, true_rate, base_rows = 3_000, 30, 0.1, 40
     applications = applications_of(

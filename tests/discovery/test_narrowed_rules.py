@@ -39,7 +39,7 @@ JUDGEMENT = {"+": ACCEPTED, "-": REFUSED, " ": NOT_JUDGED}
 
 
 def narrowed(rules: str, rows: list[tuple[str, str]], **options: object) -> list[tuple[str, str]]:
-    """What comes out, and where it acts; the rows are (judgement, text)."""
+    """The narrowed rule, and where it acts; the rows are (judgement, text)."""
     ruleset = parse(rules)
     tokens = TAGGER.tag([text for _, text in rows])
     sites = sites_of(ruleset.compile(tagger=TAGGER), tokens)
@@ -183,7 +183,7 @@ def test_a_narrowed_rule_acts_where_it_says_and_nowhere_else(
 
 
 def _instances(ruleset: Ruleset, tokens: Tokens) -> set[tuple[int, int, int]]:
-    """Every instance, one by one: those of a row do not hide each other."""
+    """Every instance by itself, so that instances of a row do not hide each other."""
     found = set()
     matcher = ruleset.compile(tagger=TAGGER)
     for row, start, end in (each[1:] for each in matcher.find(tokens, scope="all").tuples()):

@@ -56,7 +56,7 @@ class Rewording:
 
 @dataclass
 class Meaning:
-    """Says that only a movie is a film, that nothing is a dog, and that all else is the same."""
+    """A scorer: only *movie* means *film*, nothing means *dog*, and all else is the same."""
 
     name = "meaning"
     identity = "meaning-1"
@@ -76,7 +76,7 @@ class Meaning:
 
 @dataclass
 class Brittle:
-    """A model that knows no films."""
+    """A model that does not know *film*."""
 
     fails_after: int | None = None
     calls: int = field(default=0)
@@ -144,7 +144,7 @@ def many(count: int) -> LabelledRows:
 
 def test_held_out_rows_take_no_part_and_say_what_rules_do_to_flips_and_meaning() -> None:
     class Fickle(Meaning):
-        """Of movies of odd number it says that they are no films."""
+        """A scorer that says of movies with odd numbers that they are no films."""
 
         def _score(self, old: str, new: str) -> float:
             return 0.4 if old.split()[3] in ("7", "19", "33") else super()._score(old, new)
@@ -328,7 +328,7 @@ def test_time_that_is_over_before_a_row_is_answered_is_an_error_that_says_so() -
 
 
 def test_a_model_is_asked_about_some_rows_where_there_is_no_time_for_all() -> None:
-    """The budget binds while the model is asked about the rows, too."""
+    """The budget also applies while the model is asked about the rows."""
     now = [0.0]
 
     def slow(texts: Sequence[str]) -> list[str]:
@@ -413,7 +413,7 @@ def planted(
     clock: Callable[[], float] = monotonic,
     **settings: object,
 ) -> Discovery:
-    """Sixty rows; every rewording keeps the meaning but one that makes a dog of something."""
+    """Sixty rows; every rewording keeps the meaning, except one that turns a word into *dog*."""
     texts = [
         f"This {noun} is {kind} number {number} ."
         for number in range(10)
@@ -463,7 +463,7 @@ class Doubting(Meaning):
 
 
 def test_a_bug_that_readers_nearly_accept_is_told_first_with_its_flips() -> None:
-    """It is not found: readers would refuse too many of its rewrites."""
+    """It is not selected: readers would refuse too many of its rewrites."""
     flipping = planted(
         lambda texts: ["0" if "film" in text else "1" for text in texts], scorer=Doubting()
     )
@@ -538,7 +538,7 @@ def test_what_text_says_of_rules_does_not_depend_on_the_model() -> None:
 
 
 def test_known_rules_come_first_and_count_as_people_read_them() -> None:
-    """Of a rule that people have read the score takes no flip away."""
+    """For a rule that people have read, the score removes no flip."""
     told: list[int] = []
     known = KnownRules.of({"mine/dogs": parse("story -> dog")}, tagger=TAGGER)
     texts = [f"This {noun} is number {number} ." for number in range(40) for noun in ("story",)]
@@ -561,7 +561,7 @@ def test_known_rules_come_first_and_count_as_people_read_them() -> None:
 
 
 def test_the_report_counts_as_many_known_rules_as_the_screen() -> None:
-    """Whatever new rules say the same, or change too few rows."""
+    """Even if new rules say the same, or change too few rows."""
     texts = [f"This story is number {number} ." for number in range(40)]
     known = KnownRules.of(
         {"mine": parse("story -> tale\nplay -> tale\nnumber -> count"),

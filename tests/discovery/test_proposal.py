@@ -191,7 +191,7 @@ sentences = st.lists(words, min_size=1, max_size=7).map(" ".join)
 
 @st.composite
 def paraphrases(draw: st.DrawFn) -> tuple[str, str]:
-    """A sentence and the same with a run of its words replaced, spaces dropped here and there."""
+    """A sentence, and the same with a run of words replaced and some spaces dropped."""
     old = draw(st.lists(words, min_size=1, max_size=7))
     start = draw(st.integers(0, len(old)))
     end = draw(st.integers(start, min(len(old), start + 2)))

@@ -98,7 +98,7 @@ def test_any_number_of_processes_writes_the_same_bytes(
 def test_a_run_that_is_stopped_and_killed_says_how_to_go_on_and_writes_the_same_bytes(
     folder: Path, uninterrupted: dict[str, bytes]
 ) -> None:
-    """Stopped while it paraphrases, then killed soon after the journal grew."""
+    """It is stopped while it paraphrases, then killed soon after the journal grew."""
     process = started(folder)
     assert process.stderr is not None
     while "paraphrasing" not in process.stderr.readline():
@@ -125,7 +125,7 @@ def test_a_run_that_is_stopped_and_killed_says_how_to_go_on_and_writes_the_same_
 def test_predictions_made_elsewhere_take_as_many_rounds_as_the_docs_say(
     folder: Path, uninterrupted: dict[str, bytes]
 ) -> None:
-    """Each start goes on with the paraphrases of the one before, unasked."""
+    """Each start continues with the paraphrases of the one before, without being asked to."""
     rounds = 0
     while True:
         end = call(*command(model="file:labels.csv"), folder=folder)

@@ -22,7 +22,7 @@ ONE = 1 << 40
 
 
 def coverage_from(scores: Sequence[dict[int, float]], rows: int) -> Coverage:
-    """Rules told by their scores on the rows that they flip; none is a twin of another."""
+    """Rules given by their scores on the rows that they flip; none is a twin of another."""
     return Coverage(
         offsets=np.cumsum([0, *map(len, scores)]).astype(np.int64),
         rows=np.array([row for rule in scores for row in rule], np.int32),
@@ -43,7 +43,7 @@ def objective(scores: Sequence[dict[int, float]], rules: Sequence[int], rows: in
 
 
 def plain_greedy(coverage: Coverage, size: int, start: Sequence[int]) -> list[int]:
-    """Every rule tried in every step."""
+    """Try every rule in every step."""
     chosen = list(start)
     best = [0] * coverage.row_count
 
@@ -135,7 +135,7 @@ TAGGER = PinnedTagger({"movie": ("NOUN", "NN"), "play": ("NOUN", "NN"), "film": 
 def selected(
     text: str, rows: Sequence[str], size: int = 9, **options: Sequence[int]
 ) -> tuple[list[str], list[tuple[str, str, str]]]:
-    """Rules that all flip whatever they change, and those that were collapsed."""
+    """The selected ones of rules that flip whatever they change, and those collapsed."""
     rules = parse(f"option case = exact\n{text}").rules
     names = [print_rule(rule) for rule in rules]
     done = apply_candidates(rules, TAGGER.tag(rows), tagger=TAGGER)
@@ -212,7 +212,7 @@ def test_what_a_person_accepted_stays_and_collapses_its_twins() -> None:
 @settings(deadline=None, max_examples=40)
 @given(st.lists(st.sampled_from(["a", "b", "c", "NOUN"]), min_size=2, max_size=4), st.data())
 def test_what_goes_adds_nothing_to_what_stays(sides: list[str], data: st.DataObject) -> None:
-    """Whatever is collapsed as redundant or more specific would gain nothing beside the other."""
+    """A rule that is collapsed as redundant or more specific would add nothing to the other."""
     texts = {f"{left} -> x{right}" for left in sides for right in sides}
     texts |= {f"{left} {right} -> {left} y" for left in sides for right in sides}
     rules = parse("option case = exact\n" + "\n".join(sorted(texts))).rules

@@ -32,7 +32,7 @@ WEIGHTS = {"receiver": 0.4, "old": 0.2, "saw": 0.1, "Nobody": -0.1}
 
 
 class Reader:
-    """Says ``Thomas`` while it sees half of the weights; takes them for its confidence."""
+    """Answers ``Thomas`` while it sees half of the weights, which are its confidence."""
 
     identity = "reader"
 
@@ -52,7 +52,7 @@ class Reader:
 
 
 class Reworder:
-    """Takes forbidden words as a search does, and otherwise changes a small word."""
+    """Avoids forbidden words as a search does, and otherwise changes a small word."""
 
     def __init__(self) -> None:
         self.forbidden: dict[str, tuple[str, ...]] = {}

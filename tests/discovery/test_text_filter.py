@@ -49,7 +49,7 @@ def verdict_of(candidates: Candidates) -> TextVerdict:
 
 @dataclass
 class Reader:
-    """Accepts what a function of original and rewrite says; counts what it is asked."""
+    """Accepts by a function of original and rewrite; counts the questions."""
 
     accepts: Callable[[str, str], bool]
     name: str = "reader"
@@ -219,7 +219,7 @@ def test_what_fails_in_some_places_is_narrowed_to_the_others() -> None:
 
 
 def test_what_chooses_a_condition_does_not_judge_it() -> None:
-    """With a coin for a scorer no context is better than another, and none is found."""
+    """If a coin is the scorer, no context is better than another, and none is chosen."""
     texts = [each.format(n=n) for n in range(60) for each in PLACES]
     found = 0
     for seed in range(5):

@@ -154,7 +154,7 @@ def test_a_class_has_the_bits_of_what_it_satisfies() -> None:
     assert of_class is not None
 
     def cell(token: int, place: int) -> int:
-        """The bits of a token, or of the end, at a place behind the first."""
+        """The bits of a token, or of the end, at a later place than the first."""
         number = 0 if token < 0 else classes.of_type[tokens.type_ids[token]] + 1
         at = int(planes.bases[0]) + place - 1
         return int(of_class.pool[of_class.blocks[number, at >> 3], at & 7])

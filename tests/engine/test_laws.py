@@ -63,7 +63,7 @@ options = st.builds(
 
 @st.composite
 def rulesets(draw: st.DrawFn) -> Ruleset:
-    """A few rules without errors, but for those that only a compiler sees."""
+    """A few rules without errors, except errors that only a compiler sees."""
     chosen = draw(options)
     rule = rules(words=WORDS, tags=TAGS, sets=("S",), options=chosen)
     return _ruleset(draw(st.lists(rule, min_size=1, max_size=4)), chosen)
@@ -74,7 +74,7 @@ def _ruleset(written: Sequence[Rule], chosen: Options) -> Ruleset:
 
 
 def _compilable(part: Ruleset) -> Ruleset:
-    """Without the rules that test one token for a word of several, or inflect in vain."""
+    """Leave out rules that compare one token with a word of several, or cannot inflect."""
     if _compiles(part):
         return part
     singles = [_ruleset([rule], part.options) for rule in part.rules]
@@ -406,7 +406,7 @@ def test_the_laws_and_the_suite_hold_without_the_compiler_of_the_kernels() -> No
 def test_many_negations_find_what_the_reference_finds(
     pairs: list[tuple[str, str]], rows: list[str], scope: Scope
 ) -> None:
-    """Every token satisfies many tests: then the edges of a node are asked, not the token's."""
+    """Every token satisfies many tests; then the matcher tries a node's edges, not the token's."""
     lines = [f'!"{word}" {then} "a" -> x {number}' for number, (word, then) in enumerate(pairs)]
     lines += [f'y {number} -> z / !"{word}" __ {then}' for number, (word, then) in enumerate(pairs)]
     ruleset = parse("\n".join(lines))

@@ -158,7 +158,7 @@ _ROWS = st.lists(
 
 @cache
 def _shipped_rules() -> tuple[Matcher, Matcher]:
-    """All that keep the meaning, compiled for chains, and for one rule after another."""
+    """All shipped rules that keep the meaning, compiled for chains and one by one."""
     left_out = ("noise/", "paper/", "rejected/")
     names = [name for name in shipped_rulesets() if not name.startswith(left_out)]
     rulesets = [load(shipped_rulesets()[name]) for name in names]
@@ -169,7 +169,7 @@ def _shipped_rules() -> tuple[Matcher, Matcher]:
 @LAW
 @given(_ROWS, st.sampled_from(("first", "all")))
 def test_a_chain_of_all_shipped_rules_is_one_after_another(rows: list[str], scope: Scope) -> None:
-    """Whatever the tagger, the scan and the rendering know from the round before."""
+    """What the tagger, the scan and the rendering remember from the last round changes nothing."""
     matcher, naive = _shipped_rules()
     texts, next_rules = list(rows), [0] * len(rows)
     while True:

@@ -19,7 +19,7 @@ Span = tuple[int, int]
 
 
 def naive(rows: list[list[Span]], spans: list[list[Span]]) -> tuple[list[int], list[int]]:
-    """Token by token and span by span: units that are covered, and places that are closed."""
+    """Token by token and span by span: the covered units, and the closed places."""
     covered: list[int] = []
     closed: list[int] = []
     for tokens, protected in zip(rows, spans, strict=True):

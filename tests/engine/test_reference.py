@@ -210,7 +210,7 @@ def test_the_compiled_engine_gives_what_the_reference_gives(
 
 
 def _comparable(binding: Binding) -> tuple[object, ...]:
-    """The binding, with an empty range the same wherever it lies."""
+    """The binding; empty ranges are equal wherever they lie."""
     elements = tuple(place if place.start < place.end else None for place in binding.elements)
     names = {name: p if p.start < p.end else None for name, p in binding.names.items()}
     return binding.start, binding.end, elements, names, dict(binding.tags)
@@ -221,7 +221,7 @@ def _render_everything(
     rows: Sequence[tuple[str, list[Token]]],
     expected: Sequence[tuple[int, int, tuple[object, ...]]],
 ) -> None:
-    """Whatever is found can be rendered: no rule that the check admits makes it fail."""
+    """Every instance can be rendered: no rule that the check admits makes that fail."""
     for number, (text, words) in enumerate(rows):
         for rule, tree in enumerate(ruleset.rules):
             count = sum((row, r) == (number, rule) for row, r, _ in expected)

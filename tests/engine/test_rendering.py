@@ -33,7 +33,7 @@ rows = st.builds(
 
 @st.composite
 def mined(draw: st.DrawFn) -> Ruleset:
-    """Rules as mining makes them: words and tags, copied by tag or written, under exact case."""
+    """Rules like mined ones: words and tags, copied by tag or written, with exact case."""
     words = st.sampled_from((*WORDS, "n't", "do", "'s"))
     tags = st.sampled_from((*TAGS, "DET", "PUNCT", "AUX"))
     elements = st.one_of(
@@ -233,7 +233,7 @@ def test_rows_of_both_tiers_come_in_their_order() -> None:
 
 
 def test_distinct_rewrites_are_told_by_their_text() -> None:
-    """Two edits may leave the same text behind."""
+    """Two edits may produce the same text."""
     done = _applied("a movie -> a film\nmovie -> film\na -> the", rows=["a movie", "a movie"])
     distinct = done.distinct()
     assert distinct.ids.tolist() == [0, 0, 1, 2, 2, 3]

@@ -66,7 +66,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Result:
-    """What an engine made of a case."""
+    """The result of an engine on a case."""
 
     text: str
     edits: tuple[Edit, ...]
@@ -174,7 +174,7 @@ def matcher_of(rules: str) -> Matcher:
 
 
 def rendered(matcher: Matcher, tokens: Tokens, matches: Matches, cases: Sequence[Case]) -> Rewrites:
-    """What instances become in rows of cases that have their scope and draw in common."""
+    """The rewrites of instances, in rows of cases that share scope and draw."""
     unrenderable: Counter[int] = Counter()
     scope: Any = cases[0].scope
     columns = matcher.rendering.rewrites(
@@ -196,7 +196,7 @@ def found(matcher: Matcher, cases: Sequence[Case]) -> tuple[Tokens, Matches]:
 
 
 def compiled(case: Case) -> Result:
-    """The compiled engine with the rule alone."""
+    """The compiled engine with only the case's rule."""
     matcher = matcher_of(case.rules)
     rewrites = rendered(matcher, *found(matcher, [case]), [case])
     no_form = rewrites.unrenderable[0]

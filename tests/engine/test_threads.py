@@ -32,7 +32,7 @@ def _switching_often() -> Iterator[None]:
 
 
 def at_once(work: Callable[[Item], Result], parts: Sequence[Sequence[Item]]) -> list[list[Result]]:
-    """What work gives for each item, one thread for each part; all begin together."""
+    """The result of the work for each item; each part has a thread, and all begin together."""
     ready = threading.Barrier(len(parts))
     results: list[list[Result]] = [[] for _ in parts]
     errors: list[BaseException] = []
@@ -69,7 +69,7 @@ RULES = "\n".join(
 
 
 def _batches(thread: int) -> list[list[str]]:
-    """Texts that no other thread has, but for some of their words."""
+    """Texts that no other thread has, although it has some of their words."""
     chosen = np.random.default_rng(thread)
     batches = []
     for batch in range(12):
@@ -95,7 +95,7 @@ def test_threads_that_share_a_matcher_get_what_one_gets(make: Callable[[], Tagge
 
 
 def test_threads_that_share_regexes_get_what_one_gets() -> None:
-    """So many texts that what was remembered is forgotten, more than once."""
+    """There are so many texts that the caches are emptied more than once."""
     table = Regexes()
     table.add("a[0-4]+", ignore_case=False)
     table.add("[ab][5-9]+", ignore_case=True)

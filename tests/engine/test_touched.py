@@ -38,7 +38,7 @@ ONE_BY_ONE = [compiled(line) for line in LINES]
 def one_by_one(
     text: str, spans: list[tuple[int, int]], *, scope: Any
 ) -> tuple[str, list[tuple[int, int]], set[int]]:
-    """Rule after rule; one whose edits touch a span leaves the text as it was."""
+    """Apply rule after rule; a rule whose edits touch a span changes nothing."""
     left_out = set()
     for rule, matcher in enumerate(ONE_BY_ONE):
         for rewrite in matcher.apply([text], scope=scope):
@@ -148,7 +148,7 @@ CELL = st.lists(st.sampled_from(["movie", "What", "xyzzy", "it"]), max_size=4).m
 def test_in_each_row_a_rule_changes_all_its_columns_or_none(
     cells: list[tuple[str, str]], data: st.DataObject, scope: Any
 ) -> None:
-    """Against doing it by hand: rule after rule, over both columns of one row at a time."""
+    """Compared with a plain loop: rule after rule, over both columns of one row at a time."""
     rows, specs = [], [SpanColumn("a", "in_a"), SpanColumn("b", "in_b")]
     for cell in cells:
         row: dict[str, Any] = dict(zip(COLUMNS, cell, strict=True))

@@ -84,9 +84,9 @@ def run(*command: str, **more: str) -> tuple[str, str]:
 
 
 def test_everything_is_compiled_after_a_warm_up(tmp_path: Path) -> None:
-    """Nothing takes code for types of arguments that the warm-up had none for.
+    """No code is compiled for argument types that the warm-up lacked.
 
-    Not where there are too many rules for bits either; and no kernel is left out.
+    This also holds with too many rules for bits; and no kernel is left out.
     """
     changed, compiled, cold, used, several = json.loads(
         run(sys.executable, "-c", _PROGRAM, str(tmp_path))[0]
@@ -100,7 +100,7 @@ def test_everything_is_compiled_after_a_warm_up(tmp_path: Path) -> None:
 
 
 def test_a_warm_up_says_what_it_compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In a folder with the code of all kernels but one: compiling all takes a minute or more."""
+    """The folder has the code of all kernels but one: compiling all takes a minute or more."""
     warm_up()
     homes = {Path(each.plain.__code__.co_filename).parent for each in kernels()}
     kept = {home: _folder_beside(home) for home in homes}

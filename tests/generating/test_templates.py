@@ -152,7 +152,7 @@ AFTER = [*product(["good", ".", ","]), *product(["good"], ["is", "!"]), *product
 def test_an_empty_slot_and_a_deleted_word_leave_the_same(
     before: tuple[str, ...], after: tuple[str, ...]
 ) -> None:
-    """The engine's deletion is the twin; of marks that would meet or begin a text it takes one."""
+    """The engine's deletion does the same; it drops marks that would meet or begin a text."""
     if before[-1:] in ((), ("(",)) and after[:1] not in ((), ("good",)):
         return
     text = written((*before, "WORD", *after))

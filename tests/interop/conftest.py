@@ -16,7 +16,7 @@ collect_ignore = ["fakes", "broken"]
 
 @pytest.fixture
 def packages_from(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], None]]:
-    """Call it with a folder beside this file: the foreign packages are imported from there."""
+    """Called with a folder next to this file, imports the foreign packages from there."""
 
     def choose(folder: str) -> None:
         monkeypatch.syspath_prepend(str(HERE / folder))

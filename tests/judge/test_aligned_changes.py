@@ -61,7 +61,7 @@ def test_changes_are_in_order_and_in_bounds(original: str, rewrite: str) -> None
 
 @given(_TEXTS, _TEXTS)
 def test_no_more_changes_than_another_alignment(original: str, rewrite: str) -> None:
-    """difflib's alignment leaves no fewer words out than ours, which is a shortest one."""
+    """Ours is a shortest alignment: difflib's leaves out at least as many words."""
     left, right = ([word.text for word in words_of(text)] for text in (original, rewrite))
     same = sum(
         block.size for block in SequenceMatcher(None, left, right, False).get_matching_blocks()
@@ -121,7 +121,7 @@ def test_many_changes_become_a_handful() -> None:
 
 
 def test_long_texts_take_no_long_time() -> None:
-    """A thousand words, and what is worst for an alignment: all words alike, or none in place."""
+    """A thousand words in the worst cases for an alignment: all alike, or none in place."""
     text = " ".join(f"word{number % 97} the" for number in range(500))
     worst = [(text, text + " film"), ("ha " * 1000, "ha " * 900), (text, text[::-1])]
     start = time.process_time()

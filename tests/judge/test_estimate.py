@@ -36,7 +36,7 @@ def estimate() -> LikelihoodEstimate:
 
 
 def test_it_is_the_network_that_was_trained(estimate: LikelihoodEstimate) -> None:
-    """As the library's layers compute it, over pairs that lie beside each other."""
+    """It agrees with the library's layers, over pairs in one batch."""
     network = Estimator(carried_encoder()).float().eval()
     set_deep_weights(network, read_grammar_file(FILE).arrays)
     nothing = np.zeros(0)

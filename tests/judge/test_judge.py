@@ -44,7 +44,7 @@ _CASES = [line.replace(" | ", " => ").split(" => ") for line in _READ.strip().sp
 
 @pytest.fixture(scope="module")
 def judge() -> Judge:
-    """The shipped one."""
+    """The shipped judge."""
     loaded = load_scorer("judge")
     assert isinstance(loaded, Judge)
     return loaded
@@ -205,7 +205,7 @@ def test_changes_that_replace_content_words_are_judged_apart(
 
 
 def _naive_odds(content: Content, seen: PlaceVectors, at: int, kind: int) -> float:
-    """Of one change: the linear part, and the mean of the networks, one after another."""
+    """The log-odds of one change: the linear part, and the mean of the networks, in plain loops."""
     members, width = len(content.hidden), content.projections.shape[2] // len(content.hidden)
     standard = (seen.numbers[at].astype(float) - content.mean) / content.scale
     odds = float(standard @ content.linear[kind] + content.bias[kind])
@@ -265,7 +265,7 @@ def test_words_are_compared_with_what_is_around_them_on_both_sides() -> None:
 
 
 def _naive(curves: Curves, row: dict[str, float]) -> float:
-    """The chance of one rewrite, a curve after another."""
+    """The chance of one rewrite, curve by curve."""
     odds = curves.intercept
     for name, points, taken in zip(curves.names, curves.points, curves.taken, strict=True):
         value = row[name]

@@ -59,7 +59,7 @@ def _packed(values: Any, kind: int) -> bytes:
 
 
 def _write(path: Path, fields: dict[str, Any], tensors: dict[str, tuple[Any, int]]) -> None:
-    """A file of that layout, written in another way than it is read."""
+    """Write a file of that layout by other code than reads it."""
     head = b"GGUF" + struct.pack("<IQQ", 3, len(tensors), len(fields))
     for name, value in fields.items():
         head += _string(name)
@@ -100,7 +100,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, LlamaForCausa
         return state[f"model.{name}.weight"].numpy()
 
     def in_pairs(name: str, heads: int) -> Any:
-        """Rows as the file has them: numbers that are turned together stand side by side."""
+        """Rows in the order of the file: numbers that are rotated together are neighbours."""
         rows = taken(name).reshape(heads, 2, _WIDTH // _HEADS // 2, _WIDTH)
         return rows.transpose(0, 2, 1, 3).reshape(-1, _WIDTH)
 
@@ -135,7 +135,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, LlamaForCausa
 
 
 def _costs(network: LlamaForCausalLM, text: str) -> list[float]:
-    """What each byte of a text costs, by transformers; a sign of the tests is one byte."""
+    """The cost of each byte of a text, by transformers; a token of the tests is one byte."""
     letters = [*range(33, 127), *range(161, 173), *range(174, 256)]
     others = [byte for byte in range(256) if byte not in letters]
     order = {byte: number + 1 for number, byte in enumerate([*letters, *others])}

@@ -24,7 +24,7 @@ PLAY = changes_of("A play.", "A game.")
 
 
 def read(odds: float, accepted: list[bool], changes: list[int]) -> Read:
-    """Readings of changes for which the judge says the same."""
+    """Readings of changes that the judge rates equally."""
     names = [str(each) for each in range(max(changes) + 1)]
     return Read(
         np.full(len(accepted), odds), np.array(accepted), np.array(changes), names,

@@ -218,7 +218,7 @@ _FORM = {*FAULTS, "casing", "capital missing", "capital inside", "joined or cut"
 
 
 def _shipped(*folders: str) -> list[tuple[str, str]]:
-    """What the tests of shipped rules say they write; people have read these rules."""
+    """The rewrites in the tests of shipped rules, which people have read."""
     return [
         (" ".join(word.partition("/")[0] or word for word in test.text.split(" ")), test.expected)
         for folder in folders
@@ -263,7 +263,7 @@ def test_other_spellings_and_contractions_are_explained() -> None:
     ],
 )  # fmt: skip
 def test_odd_texts_have_evidence_like_others(text: str) -> None:
-    """A word more is a word added, whatever stands beside it."""
+    """One more word is an added word, whatever is next to it."""
     row = surface_evidence([(f"{text} It is a film.", f"{text} It is a fun film.")])[0]
     told = {name for name, value in zip(SURFACE, row, strict=True) if value} - _SIZES
     assert told == {"content words added"}
@@ -313,7 +313,7 @@ def test_no_value_is_below_zero(original: str, rewrite: str) -> None:
 def test_what_is_far_from_the_change_has_no_influence(
     original: str, rewrite: str, far: str
 ) -> None:
-    """But on the share of words that changed."""
+    """It only influences the share of words that changed."""
     there = "All of it had been said before, again and again, by them and us. "
     after = " All of that had been said before, again and again, by them and us. "
     near = [(there + text + after, there + other + after) for text, other in [(original, rewrite)]]

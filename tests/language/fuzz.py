@@ -75,14 +75,14 @@ def _line(draw: random.Random) -> str:
 
 
 def drawn_file(seed: int, number: int) -> str:
-    """The file of a number: a line as often as not, else up to forty."""
+    """The file for a number: half of the time one line, else up to forty."""
     draw = random.Random(f"{seed} {number}")
     lines = draw.choice((1, 1, 1, 2, 5, 40))
     return draw.choice(HEADS) + "\n".join(_line(draw) for _ in range(lines)) + "\n"
 
 
 def findings(text: str) -> list[str]:
-    """The codes of what is wrong with a file; fails where it is not told as it must be."""
+    """The codes of the errors in a file; fails if they are not reported as required."""
     try:
         parse(text)
     except RuleSyntaxError as error:
@@ -100,7 +100,7 @@ def findings(text: str) -> list[str]:
 
 
 def held(text: str) -> list[str]:
-    """`findings`; of a file without any, fails where it is not printed as it was read."""
+    """`findings`; if there are none, fails unless the file is printed as it was read."""
     codes = findings(text)
     if codes:
         return codes
@@ -115,7 +115,7 @@ def held(text: str) -> list[str]:
 
 
 def main() -> int:
-    """Draw files until there are so many lines; 1 where one of them was not dealt with."""
+    """Draw files until there are enough lines; returns 1 if a file fails."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--lines", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=0)

@@ -215,7 +215,7 @@ def test_variants_and_lengths_are_those_of_writing_the_element_out(element: Elem
 
 
 def expand(element: Element) -> list[tuple[int, int]]:
-    """(length, variants) of every way to write an element out, by plain enumeration."""
+    """(length, variants) of every way to expand an element, by plain enumeration."""
     body = element.body
     one = [(1, 1)]
     if isinstance(body, Group):

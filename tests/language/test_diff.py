@@ -107,7 +107,7 @@ def test_each_rule_is_accounted_for_once(old: Ruleset, new: Ruleset) -> None:
 def test_what_a_rule_is_read_under_follows_its_sets_through_imports_and_negations(
     tmp_path: Path,
 ) -> None:
-    """Of two rules of a file only the one whose set changed is read otherwise."""
+    """Of two rules in a file only the one whose set changed has changed."""
     words, main = tmp_path / "words.sear", tmp_path / "main.sear"
     main.write_text(
         'import "words.sear" as w\nset OWN = @w.GOOD | fine\n'

@@ -189,7 +189,7 @@ def findings(text: str, path: str = "<rules>") -> list[Diagnostic]:
 
 @cache
 def errors_of(text: str) -> frozenset[str]:
-    """Suggestions come again and again."""
+    """Cached, since suggestions repeat."""
     return frozenset(each.code for each in findings(text) if each.code[0] == "E")
 
 

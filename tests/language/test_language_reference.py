@@ -37,7 +37,7 @@ def _read(text: str, *, compiled: bool) -> None:
 
 
 class _Splitting(PinnedTagger):
-    """Knows the one word of the examples that is several tokens."""
+    """A tokenizer that knows the one word of the examples that is several tokens."""
 
     def split(self, words: str) -> tuple[str, ...]:
         return ("can", "not") if words == "cannot" else super().split(words)

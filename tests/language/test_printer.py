@@ -55,7 +55,7 @@ def test_a_clitic_behind_a_negated_word_is_no_part_of_it() -> None:
 @example("rule")
 @example("set")
 def test_any_literal_is_printed_so_that_it_stays_that_literal(text: str) -> None:
-    """Bare where it can be, quoted where it cannot; never another rule."""
+    """It is bare if possible, else quoted, and the rule stays the same."""
     if text != text.strip() or any("\ud800" <= character <= "\udfff" for character in text):
         return
     rule = Rule(
@@ -102,7 +102,7 @@ def test_canonical_forms(written: str, canonical: str | None) -> None:
 
 
 def test_rules_from_before_noise_are_read_as_they_were() -> None:
-    """Shipped rules, the suite's and drawn lines, with the ids that they had at that time."""
+    """Shipped rules, those of the suite and random lines have the ids of that time."""
     corpus = (Path(__file__).parent / "before_noise.jsonl").read_text("utf-8")
     for known in map(json.loads, corpus.rstrip("\n").split("\n")):
         assert list(parse(known["text"]).rule_ids) == known["ids"], known["text"]
@@ -160,7 +160,7 @@ _SPACE = st.sampled_from((" ", " ", " ", "  ", "", ": ", ":", " = ", "{1} ", "? 
 
 @st.composite
 def _keyword_lines(draw: st.DrawFn) -> str:
-    """A line in which words of the language stand everywhere, most of them as plain words."""
+    """A line with keywords everywhere, most of them as plain words."""
     words = draw(st.lists(st.tuples(_WORDS, _SPACE), min_size=1, max_size=4))
     left = "".join(word + space for word, space in words)
     right = " ".join(draw(st.lists(_WORDS, min_size=1, max_size=3)))

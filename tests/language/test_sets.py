@@ -36,7 +36,7 @@ def written(member: Member) -> str:
 
 
 def is_member(word: str, reference: str, number: int, files: list[Sets]) -> bool:
-    """What the language says: a name is looked up in the file in which it stands."""
+    """The definition: a name is looked up in the file that contains it."""
     module, _, name = reference.removeprefix("@").rpartition(".")
     if module:
         number += 1 + MODULES.index(module)

@@ -53,7 +53,7 @@ def scorer() -> PivotScorer:
 
 @functools.cache
 def alone(original: str, rewrite: str) -> float:
-    """The log ratio, teacher-forced, nothing shared."""
+    """The log ratio of a single pair, teacher-forced."""
     back = pivot().back
     [[source]] = scorer().translations([original])
     memory = back.encode([source])
@@ -166,7 +166,7 @@ def test_sources_are_given_up_only_for_better_ones() -> None:
 
 
 class Fixed:
-    """Translates every text into one that is given: another pivot through the same models."""
+    """Translates every text into a given one: another pivot through the same models."""
 
     def __init__(self, texts: dict[str, str]) -> None:
         self.texts = texts

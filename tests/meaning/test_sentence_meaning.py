@@ -48,7 +48,7 @@ DIFFERENT = [
 
 @pytest.fixture(scope="module")
 def scorer() -> SentenceMeaning:
-    """The shipped one."""
+    """The shipped scorer of whole sentences."""
     loaded = load_scorer("meaning")
     assert isinstance(loaded, SentenceMeaning)
     return loaded

@@ -296,7 +296,7 @@ def test_settings_that_cannot_be_are_told(
 def test_settings_say_how_many_questions_go_side_by_side(
     endpoint: ChatEndpoint, option: int | None, most: int
 ) -> None:
-    """Answers take a while, in which others could come."""
+    """Answers take a while, during which others could arrive."""
     lock, open_now, most_open = threading.Lock(), 0, 0
 
     def slowly(_number: int, _prompt: str) -> str:
@@ -385,7 +385,7 @@ def test_a_liar_accepts_nothing_that_the_judge_rejects(
 
 
 def test_what_a_second_opinion_costs_is_told_before_and_after(endpoint: ChatEndpoint) -> None:
-    """Before the search at most, before each round as it is, and afterwards."""
+    """Before the search the maximum, before each round the actual cost, and at the end the sum."""
     endpoint.answer = lambda *_: "yes"
     given = endpoint.settings(prompt=None, labels=None, price={"input": 1000, "output": 0})
     scorer, told = SecondOpinion(given, tau=0.5, first=Strict), list[str]()
@@ -412,7 +412,7 @@ def test_what_a_second_opinion_costs_is_told_before_and_after(endpoint: ChatEndp
 def test_an_endpoint_that_fails_a_part_ends_the_run_and_says_why(
     endpoint: ChatEndpoint, reply: Reply, told: str
 ) -> None:
-    """A paraphraser and a second opinion wait and try again as their settings say."""
+    """A paraphraser and a second opinion wait and retry according to their settings."""
     given = endpoint.settings(prompt=None, labels=None, timeout=1, retries=1)
     endpoint.answer = lambda *_: reply
     with pytest.raises(ModelError, match=told):

@@ -112,13 +112,13 @@ def test_what_does_not_is_told_with_its_place(given: object, told: str) -> None:
 
 @pytest.mark.parametrize("comparison", ["exact", "squad", "vqa", "set", "entities", "within:1"])
 def test_what_is_refused_is_never_right(comparison: str) -> None:
-    """Not where the model's own answers count as right, which are refusals too."""
+    """Not even if the model's own answers, which are refusals, count as right."""
     assert not is_right(REFUSED, [REFUSED, "[]"], comparison=comparison)
 
 
 @pytest.mark.parametrize("table", [np.array([[1, 0], [0, 1]]), np.zeros((2, 3))])
 def test_a_table_of_zeros_and_ones_is_no_set_of_labels(table: object) -> None:
-    """As sets of the labels 0 and 1 its rows would nearly all be alike, and nothing would flip."""
+    """As sets of the labels 0 and 1 nearly all rows would be equal, and nothing would flip."""
     with pytest.raises(ModelError, match="returned a table of numbers") as failure:
         ask_answers("m", ROWS, lambda: table, comparison="set")
     assert "inverse_transform" in failure.value.help

@@ -17,7 +17,7 @@ from sears_dsl.models.predictor import Row
 
 
 class Recorder:
-    """A model that notes its batches and fails or sleeps where it is told to."""
+    """A model that records its batches, and fails or sleeps on request."""
 
     def __init__(
         self, *, identity: str = "recorder", fail_on: str = "", seconds: float = 0.0

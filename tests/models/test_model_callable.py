@@ -51,7 +51,7 @@ threshold = 0.5
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """The current folder, with a module in a package; what was imported is forgotten again."""
+    """The current folder, with a module in a package; imports are undone afterwards."""
     package = tmp_path / "reviewing"
     package.mkdir()
     (package / "sentiment.py").write_text(SOURCE)
@@ -196,7 +196,7 @@ def test_the_identity_changes_with_the_source_and_with_a_stated_version(folder: 
 
 
 class Fixed:
-    """An object with ``predict``, as of any library."""
+    """An object with ``predict``, as from any library."""
 
     def __init__(self, label: str) -> None:
         self.label = label

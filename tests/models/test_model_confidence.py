@@ -48,7 +48,7 @@ def test_a_function_may_give_some_confidences_and_some_not() -> None:
 
 
 class Estimator:
-    """Says another label than the most probable one, as some estimators of scikit-learn do."""
+    """Gives a label that is not the most probable one, as some scikit-learn estimators do."""
 
     classes_ = np.array([0, 1])
 
@@ -103,7 +103,7 @@ def test_the_response_map_finds_confidences() -> None:
 
 
 class Recorder:
-    """A model that notes what it is asked and gives halves."""
+    """A model that records its questions and answers with probabilities of one half."""
 
     identity = "recorder"
 
@@ -176,7 +176,7 @@ def test_answers_of_an_endpoint_come_with_their_confidences() -> None:
             self.wfile.write(found.encode())
 
         def log_message(self, *_: Any) -> None:
-            """Nothing on standard error."""
+            """Print nothing."""
 
     server = HTTPServer(("127.0.0.1", 0), Handler)
     thread = threading.Thread(target=server.serve_forever, daemon=True)

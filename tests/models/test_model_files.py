@@ -28,7 +28,7 @@ def asked(path: Path) -> list[dict[str, Any]]:
 
 
 def answer(inputs: Path, predictions: Path) -> None:
-    """What a team's own program does: a label for every row of the file of inputs."""
+    """Act as a team's own program: write a label for every row of the input file."""
     with predictions.open("w", newline="", encoding="utf-8") as file:
         writer = csv.DictWriter(file, ["id", "prediction"])
         writer.writeheader()

@@ -26,7 +26,7 @@ QUESTIONS = [{"question": "Who?", "context": "He did."}, {"question": "What?", "
 
 
 class Endpoint:
-    """A server in a thread; ``answer`` decides what it says to the n-th request."""
+    """A server in a thread; ``answer`` gives the reply to the n-th request."""
 
     def __init__(self) -> None:
         self.requests: list[Any] = []
@@ -52,7 +52,7 @@ class Endpoint:
                 self.wfile.write(text.encode())
 
             def log_message(self, format: str, *args: object) -> None:  # noqa: A002
-                """Nothing on the terminal."""
+                """Print nothing."""
 
         self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.url = f"http://127.0.0.1:{self.server.server_address[1]}/predict"
@@ -204,7 +204,7 @@ def test_the_pauses_are_the_same_in_every_run(endpoint: Endpoint, pauses: list[f
 def test_where_a_key_is_wanted_it_is_said_how_it_is_given(
     endpoint: Endpoint, status: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The map in the advice works as it stands."""
+    """The map in the advice works unchanged."""
 
     def answer(number: int, body: Any) -> Answer:
         may = endpoint.headers[-1].get("Authorization") == "Bearer of news"
@@ -291,7 +291,7 @@ def test_a_refused_text_ends_a_run_that_does_not_skip(endpoint: Endpoint) -> Non
 def test_a_refused_text_is_skipped_counted_and_not_kept(
     endpoint: Endpoint, tmp_path: Path, status: int, many: bool
 ) -> None:
-    """Also where it sits among others in one request."""
+    """Also if it shares a request with others."""
     rows = [{"text": f"text {number}"} for number in range(20)]
 
     def answer(_: int, body: Any) -> Answer:

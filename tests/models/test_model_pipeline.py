@@ -28,7 +28,7 @@ SMALL: dict[str, Any] = {
 
 
 def make(folder: Path, kind: str, **config: Any) -> Path:
-    """A folder as `save_pretrained` writes it, with random weights."""
+    """Write a folder as `save_pretrained` does, with random weights."""
     import torch
     import transformers
     from tokenizers import Tokenizer
@@ -54,7 +54,7 @@ def make(folder: Path, kind: str, **config: Any) -> Path:
 
 
 def probabilities(folder: Path, text: str) -> list[float]:
-    """The network asked plainly."""
+    """The probabilities by a plain call of the network."""
     import torch
     import transformers
 
@@ -82,7 +82,7 @@ def test_classification(tmp_path: Path) -> None:
 
 
 def test_rows_that_are_longer_than_the_model_reads_are_told(tmp_path: Path) -> None:
-    """64 pieces, of which two mark the beginning and the end."""
+    """The model reads 64 pieces; two of them mark the beginning and the end."""
     model = load_predictor(f"hf:{make(tmp_path, 'BertForSequenceClassification')}")
     model.predict([{"text": "film " * 62}, {"text": "unknownwords " * 60}])
     assert model.remarks == []
@@ -238,7 +238,7 @@ def test_a_pipeline_is_taken_as_it_is(tmp_path: Path) -> None:
 
 
 def test_a_folder_without_a_tokenizer_is_told(tmp_path: Path) -> None:
-    """A tokenizer made of the configuration alone knows no word, and no rule would flip a row."""
+    """A tokenizer made from the configuration alone knows no word, so no rule could flip a row."""
     folder = make(tmp_path, "BertForSequenceClassification")
     for file in folder.glob("tokenizer*"):
         file.unlink()

@@ -38,7 +38,7 @@ class Endpoints(BaseHTTPRequestHandler):
         self.wfile.write(text)
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002
-        """Nothing on the terminal."""
+        """Print nothing."""
 
 
 def _label(text: str) -> str:

@@ -145,7 +145,7 @@ def test_forbidden_words(pivots: list[Pivot]) -> None:
 
 
 class OtherPieces:
-    """A model whose vocabulary is told apart from that of the model behind it."""
+    """A model whose vocabulary differs from that of the model behind it."""
 
     def __init__(self, model: Any) -> None:
         self._model = model

@@ -340,7 +340,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def said(*arguments: str) -> str:
-    """All that a command says, and the error that ends it."""
+    """All output of a command, and the error that ends it."""
     done = CliRunner().invoke(sears, arguments)
     return f"{done.output}{done.exception or ''}"
 
@@ -442,7 +442,7 @@ def test_a_team_says_what_it_does_not_do() -> None:
 
 
 def test_scoring_tells_how_far_it_is_within_a_portion(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A thousand pairs are kept at once, and may take minutes."""
+    """A thousand pairs are saved at once, and may take minutes."""
 
     def reply(_: Team, questions: Iterable[Any]) -> Iterator[Any]:
         return (SimpleNamespace(answer=[0.5] * len(each.items), translations={})

@@ -64,7 +64,7 @@ def predict(texts):
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A repository with a project file, in which the user stands."""
+    """A repository with a project file, as the current folder."""
     project = tmp_path / "project"
     for name in ("data", "rules", ".git", "audits/accepted", "audits/last", "deep/down"):
         (project / name).mkdir(parents=True)
@@ -88,7 +88,7 @@ def run(*arguments: str) -> Result:
 
 
 def taken(command: str, *arguments: str) -> dict[str, Any]:
-    """What a command would work with."""
+    """The values that a command would use."""
     found = sears.get_command(click.Context(sears), command)
     assert found is not None
     return found.make_context(command, list(arguments)).params
@@ -210,7 +210,7 @@ def test_it_is_looked_for_up_to_the_root_of_the_repository(folder: Path) -> None
 
 
 def test_above_a_folder_in_no_repository_nothing_is_looked_for(folder: Path) -> None:
-    """Such as /tmp, where anybody could leave one."""
+    """Otherwise a project file that anybody left in /tmp would count."""
     (folder / ".git").rmdir()
     assert find_project(folder / "deep") is None
     assert find_project(folder) is not None
@@ -337,7 +337,7 @@ def test_consent_is_for_one_file_and_one_model(folder: Path) -> None:
 
 
 def test_another_request_map_has_to_be_agreed_to(folder: Path) -> None:
-    """It may send what stands in the environment."""
+    """It may send values of the environment."""
     (folder / "map.toml").write_text('body = "$texts"\n', "utf-8")
     text = PROJECT.replace("batch_size = 8", 'request_map = "map.toml"')
     (folder / "sears.toml").write_text(text, "utf-8")

@@ -116,7 +116,7 @@ def test_augmented_data_has_the_old_rows_the_new_ones_and_a_manifest(folder: Pat
 
 
 def test_what_reads_the_data_reads_the_augmented_data_too(folder: Path) -> None:
-    """Of a csv of semicolons: the program that trains on it knows no other."""
+    """The data is a csv with semicolons; the program that trains on it reads no other."""
     text = (folder / "train.csv").read_text("utf-8")
     with (folder / "train.csv").open(newline="", encoding="utf-8") as file:
         rows = list(csv.reader(file))
@@ -267,7 +267,7 @@ def test_a_gate_that_is_missed_exits_with_1(folder: Path) -> None:
 
 
 def test_a_gate_on_few_rows_is_not_passed(folder: Path) -> None:
-    """Six held-out rows tell nothing, whatever becomes of them."""
+    """Six held-out rows prove nothing, whatever their results."""
     done = fix("--seeds", "2", "--min-fall", "0", "--margin", "1")
     assert done.exit_code == 1
     assert "verdict: not judged" in done.output

@@ -27,7 +27,7 @@ RULES = "rule film: movie -> film\nrule not: is -> is not\n  expect: flip"
 
 @dataclass
 class Vocabulary:
-    """Judges by its last word, and is lost where it meets a word that it was not trained on."""
+    """Judges by the last word, and fails on a word that it was not trained on."""
 
     known: set[str]
     identity: str = "vocabulary"
@@ -44,7 +44,7 @@ class Vocabulary:
 
 @dataclass
 class VocabularyTrainer:
-    """Trains, and fails at the trainings that it is told to fail at."""
+    """Trains, and fails at chosen trainings."""
 
     failing: tuple[int, ...] = ()
     places: list[str] = field(default_factory=list)

@@ -14,7 +14,7 @@ from sears_dsl.statistics import mean_interval, wilson_interval
 
 
 def outcomes(wrong: NDArray[np.bool_], *, times: int = 1) -> Outcomes:
-    """One seed a line; each row is an item, or so many items."""
+    """A line for each seed; each row is one item or several."""
     repeated = np.repeat(wrong, times, axis=1)
     rows = np.repeat(np.arange(wrong.shape[1]), times)
     return Outcomes(repeated, np.ones_like(repeated), rows)

@@ -84,7 +84,7 @@ def test_clear_sentences_are_split_into_those_to_train_on_and_held_out_ones() ->
 
 
 def test_sentences_are_read_beside_the_same_ones_in_every_process() -> None:
-    """Neighbours decide the last digits of vectors, and these moved `sears fix` by a point."""
+    """Texts of one batch change the last digits of vectors; these moved `sears fix` by a point."""
     read_together: list[list[str]] = []
 
     class Encoder:

@@ -18,7 +18,7 @@ ROWS = [(f"this movie is {kind} {number}", kind) for kind in ("good", "bad") for
 
 
 def no_good(rewrites: Sequence[Mapping[str, str]]) -> list[bool]:
-    """Six rewrites of either rule go."""
+    """An oracle that rejects six rewrites of each rule."""
     return [" good " not in each["text"] for each in rewrites]
 
 

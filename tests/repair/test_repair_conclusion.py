@@ -35,7 +35,7 @@ def measured(
 
 
 def wrong(count: int, rows: int, *, first: int = 0) -> NDArray[np.bool_]:
-    """So many wrong rows, in each of two seeds."""
+    """``count`` wrong rows in each of two seeds."""
     places = np.arange(rows)
     return np.tile((places >= first) & (places < first + count), (2, 1))
 

@@ -201,7 +201,7 @@ def test_an_interrupt_ends_what_trains_and_all_that_it_has_started(folder: Path)
 
 
 def _is_at_work(process: int) -> bool:
-    """Whether a process is there and is no zombie, which nobody may wait for in a container."""
+    """Whether a process exists and is no zombie; in a container nobody may reap zombies."""
     try:
         return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
     except OSError:

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
 
 @pytest.fixture
 def received() -> Iterator[list[int]]:
-    """What came of signals that raise."""
+    """The results of signals that raise."""
     numbers: list[int] = []
 
     def interrupt(number: int, _: object) -> None:
@@ -137,7 +137,7 @@ for make in (kernels.kernel, kernels.kernel_of_alike):
 
 
 def test_an_interrupt_while_a_kernel_runs_is_one_and_no_crash() -> None:
-    """As in a notebook, where Ctrl-C meets a kernel whose result is made of arrays."""
+    """As in a notebook, where Ctrl-C arrives during a kernel whose result consists of arrays."""
     done = subprocess.run(
         [sys.executable, "-X", "faulthandler", "-c", _KERNEL],
         capture_output=True,

@@ -203,7 +203,7 @@ def test_who_compiles_ends_with_who_wanted_it(
 
 
 def _until_taken(folder: Path, *, is_taken: bool) -> None:
-    """Wait until a process compiles into a folder, or none does any more."""
+    """Wait until a process compiles into a folder, or until none does."""
     for _ in range(600):
         lock_file = take_lock(folder / "compiling.lock")
         if lock_file is not None:
@@ -276,7 +276,7 @@ class Pair(NamedTuple):
 
 
 def _outputs(folder: Path, callees: Sequence[Mapping[str, object]]) -> list[list[str]]:
-    """What the program prints with one callee after another, whose file keeps its time."""
+    """The output of the program with one callee after another, whose file keeps its time stamp."""
     (folder / "caller.py").write_text(_CALLER)
     environment = {**os.environ, "SEARS_COMPILE": "always", "PYTHONDONTWRITEBYTECODE": "1"}
     printed = []
@@ -298,7 +298,7 @@ def _outputs(folder: Path, callees: Sequence[Mapping[str, object]]) -> list[list
 def test_code_on_disk_is_used_while_it_is_whole_and_nothing_it_is_made_of_has_changed(
     tmp_path: Path,
 ) -> None:
-    """What a kernel is made of is told one by one below, by its fingerprint."""
+    """The tests below cover, by its fingerprint, each thing that a kernel is made of."""
     folder = tmp_path / "__pycache__"
     folder.mkdir()
     python = f"py{sys.version_info[0]}{sys.version_info[1]}{sys.abiflags}"

@@ -27,7 +27,7 @@ of_forks = pytest.mark.skipif(not FORKED, reason="asked of forks, in another pro
 
 
 def answering(times: int) -> Callable[[Any], Any]:
-    """Numbers are multiplied; words do harm."""
+    """A worker that multiplies numbers, and fails on words in various ways."""
     return partial(_answer, times)
 
 
@@ -62,7 +62,7 @@ FINDING = Diagnostic(
 
 
 class _UnreadableError(Exception):
-    """Can be pickled, but not be made again: it wants two arguments and keeps one."""
+    """Can be pickled but not unpickled: it needs two arguments and stores one."""
 
     def __init__(self, one: str, other: str) -> None:
         super().__init__(f"{one} and {other}")

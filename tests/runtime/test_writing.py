@@ -70,7 +70,7 @@ def test_what_somebody_else_wrote_stays(tmp_path: Path) -> None:
 def test_a_file_system_that_takes_no_file_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One that can be read only refuses to remove what is not there."""
+    """A read-only file system refuses to remove even a file that does not exist."""
 
     def refuse(path: Path, **_: bool) -> None:
         raise OSError(errno.EROFS, "Read-only file system", str(path))

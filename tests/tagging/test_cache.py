@@ -28,7 +28,7 @@ TAGS = {"is": ("AUX", "VBZ"), "it": ("PRON", "PRP"), "red": ("ADJ", "JJ"), ".": 
 
 
 class CountingTagger(PinnedTagger):
-    """A tagger that notes what it was asked to tag."""
+    """A tagger that records what it was asked to tag."""
 
     def __init__(self, version: str = "1") -> None:
         super().__init__(TAGS)

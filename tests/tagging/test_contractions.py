@@ -126,7 +126,7 @@ def test_shipped_contractions_fire_in_capitals() -> None:
 
 
 def test_contractions_are_cut_as_their_lower_case_is() -> None:
-    """Those that the tokenizer leaves whole in capitals, but for a few curiosities."""
+    """Even those that the tokenizer leaves whole in capitals, except a few oddities."""
     words = {word.lower() for word in shipped_tables("en").specials if set(word) & set("'’")}
     words |= {"cannot", "gonna", "gotta"}
     split = tagger().split

@@ -265,7 +265,7 @@ print([each for each in asked if ours.lemmas(*each) != theirs.getLemma(*each)])
 
 @pytest.fixture(scope="module")
 def tables() -> list[str]:
-    """What a new process says of the tables; the package that they are from imports spaCy."""
+    """The tables in a new process; the package that they come from imports spaCy."""
     done = subprocess.run(
         [sys.executable, "-c", _TABLES], capture_output=True, text=True, check=True
     )

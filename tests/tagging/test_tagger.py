@@ -284,7 +284,7 @@ def test_processes_change_nothing(spacy_tagger: SpacyTagger) -> None:
 
 
 def test_a_model_that_fails_in_the_processes_is_an_error_not_a_wait(tmp_path: Path) -> None:
-    """The second time too: then they are new ones, and say what keeps them now."""
+    """The second time too; the processes are then new, and report what stops them now."""
     pytest.importorskip("spacy", reason="spaCy is not installed")
     meta = tmp_path / "meta.json"
     meta.write_text('{"lang": "en", "version": "1", "components": []}')

@@ -23,7 +23,7 @@ LENGTH = 3
 
 
 class Table(TranslationModel):
-    """What follows depends on the text read and on the last piece, by a table drawn by seed."""
+    """The next piece depends on the text and on the last piece, by a seeded random table."""
 
     name = identity = "table"
     end = 0

@@ -39,7 +39,7 @@ TEXTS = [
 
 
 def make_model(folder: Path, *, seed: int, size: int = 60) -> Path:
-    """A folder as `save_pretrained` writes it, with a vocabulary of its own."""
+    """Write a folder as `save_pretrained` does, with a vocabulary of its own."""
     folder.mkdir()
     corpus = folder / "corpus.txt"
     corpus.write_text("\n".join(TEXTS * 5), "utf-8")
@@ -188,7 +188,7 @@ def test_a_pickle_of_the_hub_becomes_safetensors_where_that_is_allowed(
 
 
 class Harmful:
-    """Its pickle runs code where it is read without care."""
+    """An object whose pickle runs code when it is read without care."""
 
     def __init__(self, place: Path) -> None:
         self.place = place

@@ -205,7 +205,7 @@ def test_a_pulled_model_does_not_pass_for_a_carried_one(models: Path) -> None:
 
 
 def with_a_changed_file(package: str, inside: str, file: str, place: Path) -> None:
-    """The package once more, with a byte of one file turned."""
+    """A copy of the package, with one byte of a file changed."""
     spec = importlib.util.find_spec(package)
     if spec is None or spec.origin is None:
         pytest.skip(f"the package {package} is not installed")

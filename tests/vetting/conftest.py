@@ -40,7 +40,7 @@ book -> novel
 
 
 class Sentiment:
-    """Says positive of what is good, unless there is a word that it does not know."""
+    """Calls good texts positive, unless there is a word that it does not know."""
 
     identity = "sentiment of good"
 
@@ -56,7 +56,7 @@ class Sentiment:
 
 
 def sentences() -> list[tuple[str, str]]:
-    """Texts with labels; the model has those of actors wrong."""
+    """Texts with labels; the model is wrong on those about actors."""
     found = []
     for number in range(10):
         found += [
@@ -102,7 +102,7 @@ def bench(ruleset: Ruleset, model: Sentiment) -> Workbench:
 
 @pytest.fixture
 def clock() -> Clock:
-    """A minute passes with every look."""
+    """A clock on which a minute passes with every look."""
     moments = iter(datetime(2026, 11, 21, tzinfo=UTC) + timedelta(minutes=n) for n in range(9_999))
     return lambda: next(moments)
 

@@ -79,7 +79,7 @@ def test_counts_that_do_not_fit_are_refused() -> None:
 @pytest.mark.parametrize("most", [1, 3, 5])
 @pytest.mark.parametrize("raters", [2, 3])
 def test_blind_choices_agree_as_chance_has_it(raters: int, most: int) -> None:
-    """Each sentence has adversaries of its own; their number alone says what chance is."""
+    """Each sentence has adversaries of its own; only their number determines chance."""
     draw = np.random.default_rng(7)
     found = []
     for _ in range(200):

@@ -144,7 +144,7 @@ def test_what_stays_of_a_page_that_nobody_used_is_told(
 
 
 def test_another_vet_of_the_same_rules_touches_nothing_of_ours(folder: Path) -> None:
-    """Neither the journal nor what the model has answered so far, with --resume or without."""
+    """Neither the journal nor the model's answers so far, with --resume or without."""
     ruleset = load(folder / "words.sear")
     answers = folder / "words.ana.vetting.jsonl.partial"
     answers.mkdir()

@@ -27,7 +27,7 @@ TEXTS = [f"it is {word} {number}" for word in ("good", "bad", "dull") for number
 
 
 class Reader:
-    """Says the word; after ``not`` it says dull of what is good, and stays with all others."""
+    """Reads the label from a word; after ``not`` it calls good texts dull, and keeps all others."""
 
     identity = "reader of words"
 
@@ -106,7 +106,7 @@ def test_what_changes_the_label_is_no_adversary_to_pick() -> None:
 
 
 def test_an_edited_rule_keeps_what_it_expects(session: RuleSession, tmp_path: Path) -> None:
-    """Of fifteen denied rows ten stay as they were; of the five good ones none does."""
+    """Of fifteen negated rows ten keep their answer; of the five good ones none does."""
     assert session.rule("deny")["summary"]["flips"] == 10
     edited = "is bad -> is not bad"
     alone = session.mistakes(edited, deadline=monotonic() + 60)

@@ -323,7 +323,7 @@ def full_journal(path: Path, ruleset: Ruleset, clock: Clock) -> list[dict[str, A
 def changed_journals(
     lines: list[dict[str, Any]],
 ) -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    """Each field of each line with something else in it, absent, or beside something unknown."""
+    """Each field of each line with another value, absent, or next to an unknown field."""
     for number, line in enumerate(lines):
         for name in line:
             for value in STRANGE:
@@ -344,7 +344,7 @@ def changed_journals(
 def test_every_field_of_a_journal_may_have_been_changed(
     tmp_path: Path, ruleset: Ruleset, bench: Workbench, clock: Clock
 ) -> None:
-    """What comes of it is an error of ours, or files that hold what a journal may hold."""
+    """The result is one of our errors, or files with valid content."""
     (tmp_path / "other.sear").write_text("secret -> found\n", "utf-8")
     path = tmp_path / "ana.jsonl"
     lines = full_journal(path, ruleset, clock)

@@ -74,7 +74,7 @@ def test_what_is_neither_is_told(tmp_path: Path) -> None:
 
 
 def test_what_an_oracle_rejects_nobody_is_shown(bench: Workbench) -> None:
-    """Of `movie -> film` five rows of ten are left; a rule that is typed is judged as well."""
+    """`movie -> film` keeps five of ten rows; a typed rule is judged as well."""
 
     class NoNumber:
         identity = "odd numbers alone"

@@ -91,7 +91,7 @@ def start(
 
 
 def end(server: Server) -> str:
-    """Ctrl-C; what it said."""
+    """Press Ctrl-C; returns the output."""
     server.process.send_signal(signal.SIGINT)
     _, told = server.process.communicate(timeout=600)
     return told
@@ -133,7 +133,7 @@ def numbers() -> Iterator[int]:
 
 
 class Sitting(NamedTuple):
-    """A page that a reviewer looks at."""
+    """A page in front of a reviewer."""
 
     page: Any
     address: str
@@ -150,7 +150,7 @@ class Sitting(NamedTuple):
         return [entry["kind"] for entry in self.entries()]
 
     def wait(self, kind: str, times: int = 1) -> None:
-        """Until the journal has it and the page shows what follows."""
+        """Wait until the journal has the decision and the page shows what follows."""
         for _ in range(2_400):
             if self.kinds().count(kind) >= times:
                 self.page.wait_for_selector("body:not([data-busy])")
@@ -187,7 +187,7 @@ def opened(browser: Any, address: str, name: str, folder: Path, **options: Any) 
 
 @pytest.fixture
 def sit(browser: Any, server: Server, numbers: Iterator[int]) -> Iterator[Callable[..., Sitting]]:
-    """Opens pages of a reviewer who has decided nothing yet; nothing may go wrong in them."""
+    """Opens pages for a reviewer who has decided nothing yet; no page may report an error."""
     name = REVIEWERS[next(numbers)]
     opened_pages: list[Sitting] = []
 
@@ -243,7 +243,7 @@ def test_rules_are_judged_by_mouse(sit: Callable[..., Sitting]) -> None:
 
 
 def test_of_a_long_list_only_what_is_in_sight_is_laid_out(sit: Callable[..., Sitting]) -> None:
-    """Of two thousand rules each decision took a second, most of it for lines out of sight."""
+    """With two thousand rules each decision took a second, most of it for lines out of sight."""
     page = sit().page
     seen = page.eval_on_selector_all(
         "#queue li", "all => all.map(each => getComputedStyle(each).contentVisibility)"
@@ -428,7 +428,7 @@ def test_what_was_chosen_to_be_seen_stays(sit: Callable[..., Sitting]) -> None:
 
 
 def test_keys_in_a_hurry_decide_what_is_shown(sit: Callable[..., Sitting]) -> None:
-    """The next rule is asked for, and its decision with it: the dialog is about that one."""
+    """The keys ask for the next rule and decide it, so the dialog is about that rule."""
     sitting = sit()
     page = sitting.page
     page.route("**/api/rule?*", lambda route: (page.wait_for_timeout(150), route.continue_()))
@@ -663,7 +663,7 @@ def test_rules_that_the_page_does_not_show_are_told(tmp_path: Path) -> None:
 
 
 def test_the_address_is_no_argument_of_the_browser(browser: Any, tmp_path: Path) -> None:
-    """Everybody on a machine sees arguments; the file that leads there is for its owner alone."""
+    """All users of a machine see arguments; only the owner may read the file with the address."""
     fill(tmp_path)
     script = tmp_path / "browser.sh"
     script.write_text(
@@ -844,7 +844,7 @@ template nothing-bad: "There is nothing {BAD} about this {KIND}."
 
 @pytest.fixture
 def reading(browser: Any, tmp_path: Path) -> Iterator[Sitting]:
-    """The page of a file of templates, in a dark room; nothing may go wrong in it."""
+    """The page of a file of templates, in dark mode; it may report no error."""
     (tmp_path / "words.sear").write_text(TEMPLATES, "utf-8")
     with sears.vet(
         None, None, tmp_path / "words.sear", reviewers=["ana"], port=free_port()

@@ -171,7 +171,7 @@ def test_an_upload_of_a_hundred_megabytes_is_refused_unread(place: Place) -> Non
 
 
 def test_who_sends_a_hundred_megabytes_reads_the_refusal(place: Place) -> None:
-    """A client that sends everything before it reads, as most do."""
+    """Most clients send everything before they read."""
     reply = place.request(
         "POST",
         "/ana-token/api/decide",
@@ -214,7 +214,7 @@ def test_what_is_no_decision_is_refused(place: Place, body: bytes, kind: str) ->
 
 
 def test_two_tabs_decide_each_thing_once(place: Place) -> None:
-    """Sixteen windows accept and reject the same rule at the same moment: one of them does."""
+    """Sixteen windows accept and reject the same rule at the same moment; one succeeds."""
     rule = place.get("api/overview").json["judge"]["next"]
 
     def click(number: int) -> int:
@@ -288,7 +288,7 @@ def test_a_model_that_fails_is_told_and_nothing_is_decided(
 
 
 class Broken:
-    """A model that is not there any more."""
+    """A model that is no longer available."""
 
     identity = "sentiment of good"
 
@@ -309,7 +309,7 @@ def test_a_port_in_use_is_said_with_the_next_free_one() -> None:
 
 
 def test_a_port_that_was_served_just_now_is_free_again() -> None:
-    """So that after kill -9 the same command with the same --port goes on."""
+    """So after kill -9 the same command with the same --port can continue."""
     port = free_port()
     first, _ = listen(port)
     visitor = socket.create_connection((LOOPBACK, port))

@@ -33,7 +33,7 @@ def decide(session: RuleSession, kind: str, **content: object) -> None:
 
 
 def test_rules_come_by_what_they_add(session: RuleSession) -> None:
-    """good -> fine flips 20 rows, movie -> film 10 of them again, the others none."""
+    """good -> fine flips 20 rows, movie -> film 10 of the same, the others none."""
     assert queue(session)[0] == "good -> fine"
     items = {item["text"]: item for item in session.overview()["judge"]["items"]}
     assert items["good -> fine"]["gain"] == 20
@@ -246,7 +246,7 @@ def test_rules_of_sets_and_options_are_typed_as_they_will_be_read(
 def test_pairs_of_a_verdict_are_drawn_from_all_that_the_rule_does(
     session: RuleSession, bench: Workbench
 ) -> None:
-    """Those that are shown first have the best S, and would move a threshold that is fitted."""
+    """The pairs that are shown first have the best S, and would bias a fitted threshold."""
     rule = ids(session)["movie -> film"]
     decide(session, "accept", rule=rule)
     shown = session.state.rules[rule].shown
@@ -274,7 +274,7 @@ class Counting(Workbench):
 
 
 def test_an_edit_asks_and_applies_the_new_rule_alone(bench: Workbench, tmp_path: Path) -> None:
-    """However many rules there are, a reviewer who edits one does not wait for the others."""
+    """However many rules there are, editing one does not wait for the others."""
     bench = Counting(
         bench.ruleset, bench.data, bench.predictor, tokens=bench.tokens, tagger=bench.tagger
     )

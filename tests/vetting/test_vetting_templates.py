@@ -57,7 +57,7 @@ def decide(session: TemplateSession, kind: str, **content: Any) -> Any:
 
 
 def judge_all(session: TemplateSession) -> None:
-    """Two are good, but for one sentence; the third is no English."""
+    """Judge two templates good, except for one sentence; the third is not English."""
     decide(session, "template", template="nothing-good", verdict="accept")
     decide(session, "template", template="nothing-bad", verdict="accept")
     decide(session, "template", template="odd", verdict="reject", reason="grammar", note="verb")

@@ -34,7 +34,7 @@ COLORS = {"red": (255, 0, 0), "blue": (0, 0, 255)}
 
 @pytest.fixture
 def rows(tmp_path: Path) -> Path:
-    """Forty questions about the colour of forty pictures, two of which are no pictures."""
+    """Forty questions about the colours of forty pictures; two of the files are no pictures."""
     found = []
     for number in range(40):
         color = ("red", "blue")[number % 2]
@@ -49,7 +49,7 @@ def rows(tmp_path: Path) -> Path:
 
 
 def seen(asked: Sequence[Row]) -> list[str]:
-    """A model that looks at the picture, where the question has the word that it knows."""
+    """A model that looks at the picture if the question has the word that it knows."""
     found = []
     for row in asked:
         with Image.open(row["image"]) as image:

@@ -75,7 +75,7 @@ def test_a_batch_is_what_its_units_are(
 
 
 class Near:
-    """Two words that have neighbours, and of one that is spelt as a slip leaves it."""
+    """Neighbours for two words, and for a word as a slip leaves it."""
 
     identity = "near"
 

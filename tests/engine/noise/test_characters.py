@@ -156,7 +156,7 @@ RULES = (
 def test_other_seeds_and_draws_give_what_the_definition_gives_elsewhere(
     seed: int, draw: int, bits: int, written: tuple[str, ...]
 ) -> None:
-    """What is wanted was written by other code than ours, from the definition of the draws."""
+    """The expected values come from other code, written from the definition of the draws."""
     assert number(Draw(seed, draw), "rate", RECEIVER, 4) == bits
     texts = (RECEIVER, RECEIVER, "Bruce was good .")
     for rules, text, wanted in zip(RULES, texts, written, strict=True):

@@ -117,7 +117,7 @@ def test_word2vec_binary_files_are_read(tmp_path: Path) -> None:
 
 
 class KeyedVectors:
-    """As gensim's: what it has is pickled under the name of its class."""
+    """Like gensim's class, under whose name the content is pickled."""
 
     def __init__(self, words: list[str], vectors: object) -> None:
         self.index_to_key = words
@@ -218,7 +218,7 @@ def test_vectors_that_are_not_there_are_told_when_rules_are_compiled() -> None:
 
 
 def test_vectors_that_nobody_names_are_not_whatever_is_installed(file: Path) -> None:
-    """Else the same rules, rows and seed would give another text on another machine."""
+    """Otherwise the same rules, rows and seed would give another text on another machine."""
     rules = parse(f'{RULE}\n  test "tree" => "bush"')
     with pytest.raises(RuleSyntaxError) as caught:
         rules.compile(tagger=PinnedTagger({}))

@@ -54,7 +54,7 @@ def _kind(character: str) -> int:
 
 
 class _Word:
-    """A word, as features see it."""
+    """A word as features read it."""
 
     def __init__(self, written: str) -> None:
         text = written.replace("\u2019", "'")

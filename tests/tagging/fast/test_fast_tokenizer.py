@@ -165,7 +165,7 @@ def test_a_failure_while_learning_leaves_nothing_half_known() -> None:
 
 
 def kernel_ends(chunks: list[str], run: Any) -> list[list[int] | None]:
-    """Where `describe` ends the tokens of each chunk; None where it leaves it to `Cutter`."""
+    """The ends of each chunk's tokens by `describe`; None if it leaves the chunk to `Cutter`."""
     words = Words(chunks)
     known = np.zeros((len(words), 2), np.int32)
     entries = np.zeros((words.characters, 2), np.int32)

@@ -54,14 +54,14 @@ SURROGATES = ["\ud800", "\udfff", "\ud83d"]
 
 @cache
 def pieces() -> list[str]:
-    """Everything above, and what the tables name."""
+    """All texts above, and those that the tables name."""
     tables = shipped_tables("en")
     runs = {token for run in tables.joined.values() for token in run}
     return [*AFFIXES, *WORDS, *MARKS, *SURROGATES, *tables.specials, *sorted(runs), *tables.units]
 
 
 def rows(*, most: int = 10) -> st.SearchStrategy[str]:
-    """Rows put together of such pieces, of any characters, and of every kind of white space."""
+    """Rows made of such pieces, of any characters, and of every kind of white space."""
     piece = st.one_of(
         st.sampled_from(pieces()),
         st.sampled_from(AFFIXES),
@@ -75,7 +75,7 @@ def rows(*, most: int = 10) -> st.SearchStrategy[str]:
 
 
 def generated(seed: int, count: int) -> list[str]:
-    """The same rows whenever the seed is the same; faster than Hypothesis."""
+    """Seeded rows, made faster than by Hypothesis."""
     draw = random.Random(seed)
     sources = [
         pieces(),
