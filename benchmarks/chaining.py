@@ -67,7 +67,7 @@ def measured(name: str, matcher: Matcher, texts: Sequence[str]) -> Row:
     sample = texts[:VERIFIED]
     after = [row.text for row in matcher.chain(sample)]
     if after != [one_by_one(matcher, text) for text in sample]:
-        sys.exit(f"chaining: {name} are not what one rule after another gives")
+        sys.exit(f"chaining: {name} differ from one rule after another")
     return Row(
         name,
         {

@@ -20,9 +20,9 @@ import time
 import numpy as np
 
 from benchmarks.record import Row, data_file, write_record
+from benchmarks.sentiment import show_rules
 from benchmarks.small_reader import Question, read_squad, train
 from sears_dsl.catalogue import shipped_rulesets
-from sears_dsl.cli.screen.console import console
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.discovery.algorithm import discover
 from sears_dsl.discovery.settings import Settings
@@ -57,15 +57,7 @@ def main() -> None:
         settings=Settings(order="paper", comparison="squad", holdout=0),
     )
     ended = time.perf_counter()
-    out = console()
-    for each in discovery.rules:
-        first = each.examples[0] if each.examples else None
-        shown = f"{first.original} → {first.rewritten}" if first else ""
-        out.print(
-            f"  {each.flips:>3} of {each.changed:<4} S ≥ τ {each.at_tau / each.changed:4.0%}  "
-            f"{each.text:<28} {shown[:110]}",
-            markup=False,
-        )
+    show_rules(discovery)
     funnel = discovery.funnel
     rows = [
         Row(

@@ -90,7 +90,7 @@ def unread(scorer: str, kind: str) -> None:
     _write([*_rows(), *rows])
     new = rules.filter(lambda rule: print_rule(rule) not in read)
     new.save(folder / "new.sear")
-    print(f"{scorer}, {kind}: {len(rules)} rules, of which {len(new)} are to be read")
+    print(f"{scorer}, {kind}: {len(rules)} rules, {len(new)} of them to be read")
 
 
 def _write(rows: Sequence[dict[str, str]]) -> None:

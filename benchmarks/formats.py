@@ -95,9 +95,9 @@ def measured(name: str, path: Path) -> Row:
     again = path.with_stem("again")
     again.write_bytes(content)
     if texts != [text for batch in read for text in batch["text"]]:
-        sys.exit(f"formats: {name} is read as other texts")
+        sys.exit(f"formats: the two sides read different texts from {name}")
     if _read_by_arrow(name, again)["text"].to_pylist() != texts:
-        sys.exit(f"formats: {name} is written as other texts")
+        sys.exit(f"formats: pyarrow reads different texts from our {name}")
     rates = {
         "reading": min(theirs) / min(ours),
         "reading, no column asked for": min(theirs) / min(alone),

@@ -82,4 +82,4 @@ def given_tagger(name: str) -> GivenTagger:
         return GivenSpacy()
     if name == "fast":
         return GivenFast()
-    raise TaggerError(f"no way is known to give words to the tagger {name!r}")
+    raise TaggerError(f"the tagger {name!r} cannot tag given words")

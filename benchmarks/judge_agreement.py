@@ -211,7 +211,7 @@ def main() -> None:
     arguments = parser.parse_args()
     judge = load_scorer("judge")
     if not isinstance(judge, Judge):
-        raise SystemExit("the scorer judge is another one than the shipped")
+        raise SystemExit("the scorer judge is not the shipped one")
     if arguments.speed:
         for opening in ("So", "Well,", "Now"):
             print(speed(judge, opening).figures)

@@ -94,7 +94,7 @@ def main() -> None:
             their_words += count
             if ours != theirs:
                 print(*sorted(ours ^ theirs)[:6], sep="\n")
-                sys.exit("literals: the two sides write something else")
+                sys.exit("literals: the two sides write different texts")
             same += len(theirs)
     ours_speed, theirs_speed = our_words / ours_time, their_words / theirs_time
     ratio = ours_speed / theirs_speed

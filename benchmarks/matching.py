@@ -192,7 +192,7 @@ def check_reference(rules: Sequence[Rule], tokens: Tokens, seed: int = 0) -> int
             for binding in find(rules[rule], scope, words, split=lambda word: (word,)):
                 naive[place, number] = (binding.start, binding.end)
     if ours != naive:
-        sys.exit("matching: the reference finds something else")
+        sys.exit("matching: the reference has different instances")
     return len(naive)
 
 
@@ -206,7 +206,7 @@ def against_spacy(name: str, rules: Sequence[Rule], miner: Miner, tokens: Tokens
     matcher, docs = spacy_matcher(rules, miner.rows[:rows])
     theirs = first_by_spacy(matcher, docs)
     if theirs != first_by_us(program, tokens, rows):
-        sys.exit(f"matching: spaCy finds something else with {count} {name} rules")
+        sys.exit(f"matching: spaCy has different hits for {count} {name} rules")
     matches = len(search(program, tokens))
     words = sum(map(len, docs))
     spacy, fresh, again = 0.0, [0.0, 0.0], [0.0, 0.0]

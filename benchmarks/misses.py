@@ -217,7 +217,7 @@ def traced(program: Program, tokens: Tokens) -> tuple[Trace, int]:
     expected = search(program, tokens)
     columns = (expected.rules, expected.rows, expected.starts, expected.ends, expected.variants)
     if done != rows or not np.array_equal(instances._array, np.stack(columns)):
-        sys.exit("misses: the plain kernels found something else")
+        sys.exit("misses: the plain kernels have different instances")
     return trace, count
 
 

@@ -222,7 +222,7 @@ def main() -> None:
             report = apply_file(request)
             clocks[jobs] = time.perf_counter() - begin
             if sorted(written_records(output)) != expected or report.tally.rows != len(lines):
-                sys.exit(f"pipeline: {jobs} jobs wrote something else than the plain way")
+                sys.exit(f"pipeline: {jobs} jobs and the plain way wrote different records")
         rows.append(
             Row(
                 "apply_file, from rulesets to a csv",

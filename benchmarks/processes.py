@@ -115,7 +115,7 @@ def seconds_by_clock(rules: list[str], source: Path, jobs: Sequence[str]) -> dic
             least[count] = min(least[count], time.perf_counter() - begin)
             written.add(hashlib.sha256(output.read_bytes()).digest())
     if len(written) > 1:
-        sys.exit(f"processes: {' '.join(rules)}: other bytes with another number of jobs")
+        sys.exit(f"processes: {' '.join(rules)}: the bytes depend on the number of jobs")
     return least
 
 

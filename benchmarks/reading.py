@@ -112,11 +112,11 @@ def of_format(folder: Path, name: str, columns: Columns) -> list[Row]:
     path = folder / f"rows.{name}"
     path.write_bytes(theirs_written(name, columns))
     if ours_read(path) != columns["text"]:
-        sys.exit(f"reading: other texts of {name}")
+        sys.exit(f"reading: the two sides read different texts from {name}")
     again = folder / f"again.{name}"
     again.write_bytes(ours_written(name, columns))
     if theirs_read(again).column("text").to_pylist() != columns["text"]:
-        sys.exit(f"reading: what was written as {name} is read as something else")
+        sys.exit(f"reading: {name} is not read back as it was written")
     ours, theirs, alone = timed(
         lambda: ours_read(path),
         lambda: theirs_read(path).column("text").to_pylist(),

@@ -105,7 +105,7 @@ def selecting() -> Row:
     plain = plain_greedy(coverage, gone)
     plain_time = time.perf_counter() - begin
     if plain != list(first.rules) or rejected[0] in again.rules:
-        sys.exit("selecting: the lazy and the plain search take other rules")
+        sys.exit("selecting: the lazy and the plain search select different rules")
     return Row(
         f"{SELECTED} of {RULES:,} rules anew after a rejection",
         {
@@ -156,7 +156,7 @@ def filtering() -> Row:
     asked, failures = filtered.asked, applications.count(~acceptable)
     passing = np.flatnonzero(failures <= allowed_failures(applications.changed, DELTA))
     if filtered.passed.tolist() != passing.tolist():
-        sys.exit("selecting: the sequential filter decides otherwise than scoring everything")
+        sys.exit("selecting: the sequential filter decides differently from scoring everything")
     simple = rule_by_rule(applications, acceptable)
     return Row(
         f"pairs scored to filter {RULES:,} rules",

@@ -167,7 +167,8 @@ def _settings(data: LabelledRows, model: FastTextLike) -> list[Row]:
             on_progress=watch.see,
         )
         _verify(discovery, data, model, tagger)
-        _show(name, discovery)
+        console().print(f"\n{name}: {discovery.funnel.passing} rules pass, τ = {discovery.tau:.4g}")
+        show_rules(discovery)
         seconds = watch.seconds()
         # Paraphrases are searched once; every setting reports the time that they took.
         searched = searched or seconds.get("paraphrasing", 0.0)
@@ -225,9 +226,9 @@ def _row(
     )
 
 
-def _show(name: str, discovery: Discovery) -> None:
+def show_rules(discovery: Discovery) -> None:
+    """Print each selected rule with its flips, its share of rows ≥ τ, and an example."""
     out = console()
-    out.print(f"\n{name}: {discovery.funnel.passing} rules pass, τ = {discovery.tau:.4g}")
     for each in discovery.rules:
         first = each.examples[0] if each.examples else None
         shown = f"{first.original} → {first.rewritten}" if first else ""
@@ -263,7 +264,7 @@ def _verify(discovery: Discovery, data: LabelledRows, model: FastTextLike, tagge
         )
         if (len(changed), flips) != (each.changed, each.flips):
             raise SystemExit(
-                f"{each.text}: counted {flips} of {len(changed)}, told {each.flips} of "
+                f"{each.text}: counted {flips} of {len(changed)}, reported {each.flips} of "
                 f"{each.changed}"
             )
 

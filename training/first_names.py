@@ -59,7 +59,7 @@ def _read(folder: Path, sex: str) -> dict[str, float]:
     file = folder / f"dist.{sex}.first"
     content = file.read_bytes()
     if sha256(content).hexdigest() != _LISTS[sex]:
-        raise DataError(f"{file} is another list than that of names 0.3.0", help=_GET)
+        raise DataError(f"{file} differs from the list of names 0.3.0", help=_GET)
     rows = (line.split() for line in content.decode("ascii").splitlines())
     return {row[0].lower(): float(row[1]) for row in rows}
 

@@ -245,7 +245,7 @@ def _classes(rules: TokenizerTables) -> dict[str, str]:
 def _demand(holds: bool, otherwise: str) -> None:
     if not holds:
         raise TaggerError(
-            f"this spaCy's tokenizer is of another kind than ours: {otherwise}",
+            f"this spaCy's tokenizer differs in kind from ours: {otherwise}",
             help="install the version of spaCy that pyproject.toml asks for, or extend "
             "sears_dsl/tagging/fast/cutting.py",
         )

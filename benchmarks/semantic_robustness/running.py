@@ -190,7 +190,7 @@ def known(results: Path) -> dict[Training, Outcome]:
     for line in results.read_text("utf-8").splitlines() if results.exists() else ():
         fields = json.loads(line)
         if fields.pop("version") != _version():
-            raise SystemExit(f"{results} is of other sentences or nets: remove it")
+            raise SystemExit(f"{results} is for other sentences or nets: remove it")
         each = Outcome(**{**fields, "training": Training(**fields["training"])})
         outcomes[each.training] = each
     return outcomes
