@@ -246,7 +246,7 @@ MALFORMED = [
 
 
 @pytest.mark.parametrize("fields", MALFORMED, ids=str)
-def test_fields_of_the_wrong_type_are_told(folder: Path, fields: dict[str, Any]) -> None:
+def test_fields_of_the_wrong_type_are_reported(folder: Path, fields: dict[str, Any]) -> None:
     ruleset = write_manifest(folder, **fields)
     for use in (
         lambda: validated_with(ruleset),
@@ -271,7 +271,7 @@ NO_DOCUMENTS: dict[str, Callable[[Path], object]] = {
 
 
 @pytest.mark.parametrize("kind", NO_DOCUMENTS)
-def test_a_manifest_that_is_no_document_is_told(folder: Path, kind: str) -> None:
+def test_a_manifest_that_is_no_document_is_reported(folder: Path, kind: str) -> None:
     NO_DOCUMENTS[kind](folder / "r.manifest.json")
     with pytest.raises(DataError, match=r"r\.manifest\.json cannot be read"):
         validated_with(load(folder / "r.sear"))
@@ -503,7 +503,7 @@ def test_a_repository_cannot_have_files_written_elsewhere(folder: Path) -> None:
     assert_ours(run("diff", "--", "--output=x:r.sear", "r.sear"), "is not a git revision")
 
 
-def test_a_pipe_in_the_place_of_a_lock_is_told(folder: Path) -> None:
+def test_a_pipe_in_the_place_of_a_lock_is_reported(folder: Path) -> None:
     for command, (name, arguments) in RUNS.items():
         (folder / name).mkdir()
         os.mkfifo(folder / name / "lock")
@@ -574,7 +574,7 @@ def test_kept_predictions_are_labels_or_an_error(folder: Path, change: str) -> N
 
 
 @pytest.mark.parametrize("value", ["", "[" * 100_000, "5", "null", '{"a": 1}', '["a", 5]', '"a"'])
-def test_a_journal_holds_paraphrases_or_is_told(folder: Path, value: str) -> None:
+def test_a_journal_holds_paraphrases_or_is_reported(folder: Path, value: str) -> None:
     class Mute:
         def paraphrase(self, sentences: Sequence[str]) -> list[list[str]]:
             return [[] for _ in sentences]
@@ -588,7 +588,7 @@ def test_a_journal_holds_paraphrases_or_is_told(folder: Path, value: str) -> Non
 
 
 @pytest.mark.parametrize("value", ['"1.0"', "[]", "null", "{}", "[" * 100_000])
-def test_a_journal_holds_scores_or_is_told(folder: Path, value: str) -> None:
+def test_a_journal_holds_scores_or_is_reported(folder: Path, value: str) -> None:
     class Half:
         name, identity, tau = "half", "half", 0.5
 
@@ -658,7 +658,7 @@ def places(value: Any, *way: Any) -> Iterator[tuple[Any, ...]]:
 
 
 @pytest.mark.parametrize("way", list(places(SQUAD)), ids=str)
-def test_squad_with_anything_in_any_place_is_read_or_told(
+def test_squad_with_anything_in_any_place_is_read_or_reported(
     folder: Path, way: tuple[Any, ...]
 ) -> None:
     (folder / "w.sear").write_text("film -> movie\n", "utf-8")
@@ -690,7 +690,7 @@ RUBBISH: dict[str, bytes] = {
 
 
 @pytest.mark.parametrize("name", RUBBISH)
-def test_rubbish_as_data_is_told(folder: Path, name: str) -> None:
+def test_rubbish_as_data_is_reported(folder: Path, name: str) -> None:
     (folder / name).write_bytes(RUBBISH[name])
     arguments = ("r.sear", name, "-o", "o.jsonl", "--column", "text", "--no-cache")
     assert_ours(run("apply", *arguments), name)
@@ -700,7 +700,7 @@ AUDITS = [b"{}", b"[]", b"[" * 100_000, b'{"format": "sears-audit", "version": 1
 
 
 @pytest.mark.parametrize("content", AUDITS, ids=range(6))
-def test_what_is_no_audit_is_told(folder: Path, content: bytes) -> None:
+def test_what_is_no_audit_is_reported(folder: Path, content: bytes) -> None:
     (folder / "a.json").write_bytes(content)
     assert_ours(run("compare", "a.json", "a.json"), "a.json is not an audit")
     os.unlink("a.json")
@@ -708,7 +708,7 @@ def test_what_is_no_audit_is_told(folder: Path, content: bytes) -> None:
     assert_ours(run("compare", "a.json", "a.json"), "not a regular file")
 
 
-def test_weights_of_the_fast_tagger_are_arrays_or_told(folder: Path) -> None:
+def test_weights_of_the_fast_tagger_are_arrays_or_reported(folder: Path) -> None:
     path = folder / "weights.npz"
     for parts in ({}, {"about": np.frombuffer(b"[]", np.uint8)},
                   {"about": np.array([Harmful()], object)}):  # fmt: skip
@@ -744,7 +744,7 @@ ENTRIES: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize("content", ENTRIES, ids=str)
-def test_entries_of_the_wrong_kind_are_told(folder: Path, content: dict[str, Any]) -> None:
+def test_entries_of_the_wrong_kind_are_reported(folder: Path, content: dict[str, Any]) -> None:
     vetting_journal(folder)
     path = folder / "r.me.vetting.jsonl"
     header = path.read_text("utf-8")
@@ -770,7 +770,7 @@ def test_a_note_cannot_become_a_rule(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [b"[" * 100_000 + b"\n", b"{}\n", b"\xff\n", b"5\n"], ids=str)
-def test_what_is_no_journal_is_told(folder: Path, content: bytes) -> None:
+def test_what_is_no_journal_is_reported(folder: Path, content: bytes) -> None:
     (folder / "j.jsonl").write_bytes(content)
     assert_ours(run("vetted", "r.sear", "j.jsonl"), "is not a journal of sears vet")
     os.unlink("j.jsonl")

@@ -42,7 +42,7 @@ CALLS: dict[str, Callable[[Any, sears.Ruleset], Any]] = {
 
 @pytest.mark.parametrize("library", ["pandas", "polars", "datasets", "pyarrow"])
 @pytest.mark.parametrize("name", CALLS)
-def test_a_table_without_rows_is_told_as_a_list_without_rows_is(
+def test_a_table_without_rows_is_reported_as_a_list_without_rows_is(
     name: str, library: str, rules: sears.Ruleset
 ) -> None:
     with pytest.raises(DataError, match="the data has no rows"):
@@ -83,7 +83,7 @@ def test_a_frame_is_what_the_file_is_that_it_was_read_from(
     assert results == results[:1] * 4
 
 
-def test_labels_that_lack_are_told_alike_and_counted_by_augment(
+def test_labels_that_lack_are_reported_alike_and_counted_by_augment(
     folder: Path, rules: sears.Ruleset
 ) -> None:
     pandas = pytest.importorskip("pandas")

@@ -114,7 +114,7 @@ def test_labels_of_pairs_need_no_name_and_texts_need_none() -> None:
         ((Estimator, ROWS), "is a class, not a model"),
     ],
 )
-def test_models_and_data_of_no_kind_are_told(
+def test_models_and_data_of_no_kind_are_reported(
     arguments: tuple[object, object], why: str, rules: sears.Ruleset
 ) -> None:
     with pytest.raises((UsageError, DataError)) as caught:
@@ -157,7 +157,7 @@ def test_models_and_data_of_no_kind_are_told(
         ({"scorer": "judge", "device": "gpu"}, "device='gpu' is not valid"),
     ],
 )
-def test_arguments_that_mean_nothing_are_told(
+def test_arguments_that_mean_nothing_are_reported(
     options: dict[str, Any], why: str, rules: sears.Ruleset
 ) -> None:
     with pytest.raises((UsageError, DataError)) as caught:
@@ -186,7 +186,9 @@ def test_arguments_that_mean_nothing_are_told(
         ({"budget_seconds": -1}, "give more than 0 seconds"),
     ],
 )
-def test_choices_of_a_search_that_mean_nothing_are_told(options: dict[str, Any], why: str) -> None:
+def test_choices_of_a_search_that_mean_nothing_are_reported(
+    options: dict[str, Any], why: str
+) -> None:
     own: dict[str, Any] = {
         "paraphraser": {text: [text.upper()] for text, _ in ROWS},
         "scorer": lambda pairs: [1.0] * len(pairs),
@@ -257,7 +259,7 @@ def test_one_name_or_number_is_as_good_as_a_list_or_a_text(tmp_path: Path) -> No
         sears.apply(texts, rules, share=2)
 
 
-def test_a_rule_in_place_of_rules_is_told_how_to_be_one() -> None:
+def test_a_rule_in_place_of_rules_is_an_error_that_says_how_to_give_it() -> None:
     with pytest.raises(UsageError, match="is a rule") as caught:
         sears.apply(["A movie."], "movie -> film")
     assert "sears.parse('movie -> film')" in caught.value.render()
@@ -269,7 +271,7 @@ def test_columns_that_could_be_meant_are_asked_for_by_their_argument() -> None:
         sears.audit(predict, rows, sears.parse("movie -> film"), scorer=None)
 
 
-def test_a_model_that_fails_is_told_with_its_own_words(rules: sears.Ruleset) -> None:
+def test_a_model_that_fails_is_reported_with_its_own_words(rules: sears.Ruleset) -> None:
     def failing(texts: list[str]) -> list[str]:
         raise ValueError("no such layer: 12")
 
@@ -277,19 +279,19 @@ def test_a_model_that_fails_is_told_with_its_own_words(rules: sears.Ruleset) -> 
         sears.audit(failing, ROWS, rules, scorer=None)
 
 
-def test_where_nothing_is_right_it_is_told_what_the_model_says(rules: sears.Ruleset) -> None:
+def test_where_nothing_is_right_the_error_says_what_the_model_answers(rules: sears.Ruleset) -> None:
     """Also in a notebook, where the table has no room for it."""
     with pytest.warns(UserWarning, match="It answers '0', '1'; the labels are 'bad', 'good'"):
         sears.audit(lambda texts: [int("good" in text) for text in texts], ROWS, rules, scorer=None)
 
 
-def test_of_several_models_it_is_told_which_has_nothing_right(rules: sears.Ruleset) -> None:
+def test_of_several_models_the_one_that_is_never_right_is_named(rules: sears.Ruleset) -> None:
     models = {"mine": predict, "other": lambda texts: ["0"] * len(texts)}
     with pytest.warns(UserWarning, match="^other: The model gets no row right"):
         sears.audit(models, ROWS, rules, scorer=None)
 
 
-def test_what_an_endpoint_refuses_is_told_with_arguments(rules: sears.Ruleset) -> None:
+def test_what_an_endpoint_refuses_is_reported_with_arguments(rules: sears.Ruleset) -> None:
     def refusing(texts: list[str]) -> list[str]:
         raise RowsRefused("no", help="--on-error skip leaves them out")
 
@@ -313,14 +315,16 @@ def test_an_error_of_ones_own_keeps_what_it_holds() -> None:
     assert (caught.value.help, caught.value.code) == ("give tau=", 7)
 
 
-def test_a_column_of_numbers_is_told_how_to_become_text(rules: sears.Ruleset) -> None:
+def test_a_column_of_numbers_is_an_error_that_says_how_to_make_it_text(
+    rules: sears.Ruleset,
+) -> None:
     rows = [{"text": "A good movie.", "length": 13, "label": "good"}]
     with pytest.raises(DataError, match="length is 13, which is not text") as caught:
         sears.audit(predict, rows, rules, label="label", also="length", scorer=None)
     assert "data.astype({'length': str})" in caught.value.help
 
 
-def test_progress_is_told(rules: sears.Ruleset) -> None:
+def test_progress_is_reported(rules: sears.Ruleset) -> None:
     stages: list[str] = []
     sears.audit(predict, ROWS, rules, scorer=None,
                 on_progress=lambda stage, done, total: stages.append(stage))  # fmt: skip
@@ -332,13 +336,13 @@ def test_progress_is_told(rules: sears.Ruleset) -> None:
     assert ahead.endswith(" questions")
 
 
-def test_rows_that_contradict_each_other_are_told(rules: sears.Ruleset) -> None:
+def test_rows_that_contradict_each_other_are_reported(rules: sears.Ruleset) -> None:
     rows = [("A good movie.", "good"), ("A good movie.", "bad")]
     with pytest.warns(UserWarning, match=r"rows 1 and 2 \('good' and 'bad'\)"):
         sears.audit(predict, rows, rules, scorer=None)
 
 
-def test_all_that_keeps_rules_from_running_together_is_told_with_what_runs(
+def test_all_that_keeps_rules_from_running_together_is_reported_with_what_runs(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(requirements, "vectors_installed", lambda name=None: False)
@@ -398,7 +402,7 @@ CALLS: dict[str, Callable[[Any], object]] = {
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_what_a_function_cannot_take_is_told_with_what_to_give(
+def test_what_a_function_cannot_take_is_reported_with_what_to_give(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -423,7 +427,7 @@ def test_texts_of_a_matcher_stand_in_a_list() -> None:
         matcher.apply(column.to_frame())
 
 
-def test_a_text_where_a_name_is_wanted_is_told_however_long_it_is(tmp_path: Path) -> None:
+def test_a_text_where_a_name_is_wanted_is_reported_however_long_it_is(tmp_path: Path) -> None:
     """The system cannot have a file with such a name, and refuses to look for one."""
     long = "A movie that I saw. " * 40
     calls: list[Callable[[], object]] = [

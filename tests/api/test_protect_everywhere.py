@@ -115,7 +115,7 @@ def test_reviewers_see_no_rewrite_of_what_stays(rows: Path) -> None:
     assert bench.effects.applications.changed.tolist() == [FREE, 0]
 
 
-def test_what_the_text_lacks_is_told_and_counted(rows: Path) -> None:
+def test_what_the_text_lacks_is_reported_and_counted(rows: Path) -> None:
     Path("rows.csv").write_text("text,label,answer\nThis movie is good.,good,Rome\n", "utf-8")
     model = ("--model", "brittle_words:predict", "--data", "rows.csv", "--label", "label")
     options = ("--column", "text", "--protect", "answer")

@@ -20,7 +20,7 @@ def test_rules_are_counted_walked_through_and_found(rules: sears.Ruleset) -> Non
     assert "book" not in rules
 
 
-def test_a_rule_that_is_not_there_is_told(rules: sears.Ruleset) -> None:
+def test_a_rule_that_is_not_there_is_reported(rules: sears.Ruleset) -> None:
     with pytest.raises(IndexError):
         rules[2]
     with pytest.raises(KeyError, match="'fim'; did you mean 'film'"):
@@ -68,7 +68,7 @@ def test_sets_come_along_when_rulesets_are_added() -> None:
     assert sears.parse(both.format()).rules == both.rules
 
 
-def test_what_cannot_be_one_ruleset_is_told(rules: sears.Ruleset) -> None:
+def test_what_cannot_be_one_ruleset_is_reported(rules: sears.Ruleset) -> None:
     with pytest.raises(UsageError, match="their options differ"):
         rules + sears.parse("option case = exact\na -> b")
     with pytest.raises(UsageError, match="rule film, differently"):
@@ -111,7 +111,7 @@ def test_shipped_rulesets_are_loaded_by_their_names() -> None:
         sears.load("synonyms/reviewz")
 
 
-def test_rules_without_the_sets_that_they_name_are_told() -> None:
+def test_rules_without_the_sets_that_they_name_are_reported() -> None:
     whole = sears.parse("set FILM = movie | film\n@FILM -> show\nplay -> show")
     with pytest.raises(CompileError, match="the set @FILM, which its ruleset does not have"):
         sears.Ruleset.from_rules(whole.rules).compile()
@@ -127,7 +127,7 @@ def test_a_matcher_is_called_with_a_text(rules: sears.Ruleset) -> None:
         matcher(["A movie."])  # type: ignore[arg-type]
 
 
-def test_rules_of_a_wrong_kind_are_told(rules: sears.Ruleset) -> None:
+def test_rules_of_a_wrong_kind_are_reported(rules: sears.Ruleset) -> None:
     assert sears.compile_rules(rules).rule_ids == rules.rule_ids
     with pytest.raises(UsageError, match="an object of type Rule is not a ruleset"):
         sears.compile_rules([rules[0]])  # type: ignore[list-item]
@@ -148,6 +148,6 @@ def test_a_tagger_may_be_named_wherever_rules_are_compiled() -> None:
         rules.compile(tagger=3)  # type: ignore[arg-type]
 
 
-def test_what_is_no_text_is_told_by_its_place(rules: sears.Ruleset) -> None:
+def test_what_is_no_text_is_reported_with_its_place(rules: sears.Ruleset) -> None:
     with pytest.raises(UsageError, match="an object of type NoneType is not text, at position 1"):
         rules.compile().apply(["A movie.", None])  # type: ignore[list-item]

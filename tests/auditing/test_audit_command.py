@@ -143,7 +143,7 @@ def test_what_is_tolerated_is_judged_and_told_and_demands_nothing(folder: Path) 
     assert (record["gap"], record["robust"]) == (-0.2, False)
 
 
-def test_what_an_oracle_rejects_is_told_and_asked_of_no_model(folder: Path) -> None:
+def test_what_an_oracle_rejects_is_reported_and_asked_of_no_model(folder: Path) -> None:
     done = audit("--oracle", "brittle_films:short")
     assert done.exit_code == 0, done.output
     document = found(folder)
@@ -154,7 +154,7 @@ def test_what_an_oracle_rejects_is_told_and_asked_of_no_model(folder: Path) -> N
     assert "film 3" not in (folder / "asked.txt").read_text()
 
 
-def test_an_oracle_that_rejects_all_is_told_before_the_model_is_asked(folder: Path) -> None:
+def test_an_oracle_that_rejects_all_is_reported_before_the_model_is_asked(folder: Path) -> None:
     done = audit("--oracle", "brittle_films:none")
     assert "rejects all 40 rewrites" in str(done.exception)
     assert not (folder / "asked.txt").exists()
@@ -196,7 +196,7 @@ def test_a_run_that_broke_off_goes_on_where_it_was(folder: Path) -> None:
      (["--oracle", "missing.jsonl"], UsageError, "is not an oracle: there is no such file"),
      (["--label", "lable"], DataError, "did you mean 'label'")],
 )  # fmt: skip
-def test_wrong_use_is_told(
+def test_wrong_use_is_reported(
     folder: Path, arguments: list[str], error: type[Exception], told: str
 ) -> None:
     done = audit(*arguments)
@@ -205,7 +205,7 @@ def test_wrong_use_is_told(
     assert not (folder / "out").exists()
 
 
-def test_a_gate_for_no_rule_is_told_before_the_model_is_asked(folder: Path) -> None:
+def test_a_gate_for_no_rule_is_reported_before_the_model_is_asked(folder: Path) -> None:
     assert isinstance(audit("--gate", "flim=5%").exception, UsageError)
     assert not (folder / "asked.txt").exists()
 
@@ -244,7 +244,7 @@ def test_support_that_is_required_needs_a_limit(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["nodir/s.md", "test.csv/s.md"])
-def test_a_summary_that_cannot_be_written_is_told_before_the_model_is_asked(
+def test_a_summary_that_cannot_be_written_is_reported_before_the_model_is_asked(
     folder: Path, name: str
 ) -> None:
     done = audit("--summary", name)
@@ -350,13 +350,13 @@ def test_of_several_models_those_that_answered_are_not_asked_again(folder: Path)
     assert len(Path("asked.txt").read_text("utf-8").splitlines()) == len(asked) + 40
 
 
-def test_a_model_that_is_not_there_is_told_before_any_is_asked(folder: Path) -> None:
+def test_a_model_that_is_not_there_is_reported_before_any_is_asked(folder: Path) -> None:
     broken = audit("--model", "sklearn:none.joblib")
     assert "none.joblib" in str(broken.exception)
     assert not Path("asked.txt").exists()
 
 
-def test_models_of_one_name_are_told(folder: Path) -> None:
+def test_models_of_one_name_are_reported(folder: Path) -> None:
     with pytest.raises(UsageError, match="two models are called brittle_films:predict"):
         raise audit("--model", "brittle_films:predict").exception or AssertionError
 
@@ -385,7 +385,7 @@ def test_an_audit_scores_as_the_manifest_beside_the_rules_says(folder: Path) -> 
     assert (choice.scorer, choice.tau) == ("judge", None)
 
 
-def test_rules_of_a_scorer_that_there_was_are_scored_by_the_default_and_it_is_said(
+def test_rules_of_a_scorer_that_there_was_are_scored_by_the_default_and_it_is_reported(
     folder: Path,
 ) -> None:
     choice, told = scored_as(
@@ -403,7 +403,7 @@ def test_a_scorer_of_ones_own_is_the_users_to_name(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("settings", [None, 5, {}, {"tau": "high"}, {"tau": 7}])
-def test_a_manifest_that_does_not_say_how_rules_were_scored_is_told(
+def test_a_manifest_that_does_not_say_how_rules_were_scored_is_reported(
     folder: Path, settings: object
 ) -> None:
     with pytest.raises(DataError, match="does not say how rules were scored"):
@@ -420,7 +420,7 @@ def test_rows_that_the_rules_were_found_on_are_named_as_such(folder: Path) -> No
         assert ("found on these same rows" in audit(output=f"out-{noted}").output) == noted
 
 
-def test_rows_that_contradict_each_other_are_told(folder: Path) -> None:
+def test_rows_that_contradict_each_other_are_reported(folder: Path) -> None:
     with (folder / "test.csv").open("a", encoding="utf-8") as file:
         file.write("part 0 movie 1,no,a\n")
     note = "2 rows have the text of another row and another label, such as rows 2 and 41"

@@ -102,7 +102,7 @@ def test_a_rule_that_changed_under_its_id_is_named_with_what_changed() -> None:
     assert not any("changed in b" in line for line in found.summary)
 
 
-def test_rules_that_all_models_share_are_told_from_those_of_one() -> None:
+def test_rules_that_all_models_share_are_distinguished_from_those_of_one() -> None:
     found = grid({"a": flipping(SOME), "b": flipping(ALL), "c": flipping({7})})
     assert found.summary[-1] == "every model fails on movie -> film (film)"
     found = grid({"a": flipping(set()), "b": flipping(ALL), "c": flipping(set())})
@@ -122,7 +122,7 @@ def test_what_the_gates_say_of_each_model_comes_first() -> None:
     assert '<span class="chip failed">failed</span>' in grid_page(found)
 
 
-def test_what_is_no_grid_is_told() -> None:
+def test_what_is_no_grid_is_reported() -> None:
     with pytest.raises(UsageError, match="a grid needs more than one audit"):
         grid({"a": flipping(SOME)})
     with pytest.raises(UsageError, match="the audits are of different rows"):

@@ -56,7 +56,7 @@ def test_a_document_comes_back_as_it_went(tmp_path: Path, document: AuditDocumen
     assert (tmp_path / "audit.json").read_bytes() == first
 
 
-def test_what_is_no_audit_is_told(tmp_path: Path) -> None:
+def test_what_is_no_audit_is_reported(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="could not be read"):
         read_audit(tmp_path)
     (tmp_path / "audit.json").write_text('{"format": "sears-audit", "version": 2}')
@@ -119,14 +119,14 @@ def test_all_rules_on_too_few_rows_are_never_passed_in_junit(required: bool, kin
     assert root.attrib["skipped" if kind == "skipped" else "failures"] == "3"
 
 
-def test_a_model_that_has_no_row_right_is_told_why_that_may_be() -> None:
+def test_a_model_that_is_never_right_is_an_error_that_says_why_that_may_be() -> None:
     data = LabelledRows(({"text": "0 k movie"},) * 25, "text", (("1",),) * 25, "a.csv")
     document = audited(data, gates=GATES)
     assert document.verdict.outcome == "not judged"
     assert "The model gets no row right. It answers 'yes'; the labels are '1'." in document.notes[0]
 
 
-def test_a_label_that_nobody_knows_is_told() -> None:
+def test_a_label_that_nobody_knows_is_reported() -> None:
     rules = parse("movie -> film\n  expect: label ye\nmovie -> reel\n  expect: label no\n")
     notes = audited(rows_of("k" * 25 + "w"), rules=rules).notes
     told = [each for each in notes if "expects the label" in each]

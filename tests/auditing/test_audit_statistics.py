@@ -130,5 +130,5 @@ def test_false_discoveries_are_under_control() -> None:
     [(None, "–"), (0.0, "0%"), (0.0004, "0.04%"), (0.05, "5.0%"), (0.234, "23%"),
      (0.999, "99.9%"), (0.99997, "99.9%"), (1.0, "100%")],
 )  # fmt: skip
-def test_rates_are_told_with_the_digits_that_count(rate: float | None, words: str) -> None:
+def test_rates_are_reported_with_the_digits_that_count(rate: float | None, words: str) -> None:
     assert percent(rate) == words

@@ -243,7 +243,7 @@ def test_an_oracle_takes_sentences_out_before_the_model_is_asked(templates: Path
         assert (done.returncode, told in done.stderr) == (2, True), done.stderr
 
 
-def test_every_template_of_many_is_told_by_itself(folder: Path) -> None:
+def test_every_template_of_many_is_reported_by_itself(folder: Path) -> None:
     (folder / "negation.sear").write_text(
         "".join(f'template t{number}: "Film {number} is good."\n  label: positive\n'
                 for number in range(20))
@@ -253,7 +253,7 @@ def test_every_template_of_many_is_told_by_itself(folder: Path) -> None:
     assert "(other)" not in (folder / "audit" / "audit.md").read_text("utf-8")
 
 
-def test_a_label_that_no_row_of_the_data_has_is_told(templates: Path) -> None:
+def test_a_label_that_no_row_of_the_data_has_is_reported(templates: Path) -> None:
     text = (templates / "negation.sear").read_text().replace("label: negative", "label: neg")
     (templates / "negation.sear").write_text(text)
     audit, _ = audited(templates, *WITH_DATA)
@@ -299,7 +299,7 @@ def test_no_phenomenon_is_passed_by_a_model_that_always_says_the_same(folder: Pa
             assert told in done.stderr
 
 
-def test_a_tag_of_one_label_is_told_with_the_answer_that_passes_it(templates: Path) -> None:
+def test_a_tag_of_one_label_is_reported_with_the_answer_that_passes_it(templates: Path) -> None:
     _, done = audited(templates, "--tolerance", "10%")
     told = " ".join(done.stderr.split())
     told_of = "templates of tag:plain at τ = 10%: not judged; accuracy is 100.0% on 4 sentences"

@@ -88,7 +88,7 @@ def test_a_gate_that_gates_nothing_is_refused() -> None:
 @pytest.mark.parametrize(
     "written", ["0.1", "a=", "a=x", "a=200%", "severity:huge=1%", "=0.1", "a=nan"]
 )
-def test_what_is_no_gate_is_told(written: str) -> None:
+def test_what_is_no_gate_is_reported(written: str) -> None:
     with pytest.raises(UsageError, match="is not a gate"):
         read_gate(written)
 

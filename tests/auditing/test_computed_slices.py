@@ -100,7 +100,7 @@ def test_a_column_that_looks_like_a_function_stays_a_column() -> None:
      ("agreement(answer)", UsageError, "gives a single answer"),
      ("words()", DataError, r"has no column 'words\(\)'")],
 )  # fmt: skip
-def test_a_name_that_means_nothing_is_told(name: str, error: type, message: str) -> None:
+def test_a_name_that_means_nothing_is_reported(name: str, error: type, message: str) -> None:
     with pytest.raises(error, match=message):
         read_slicings(ROWS, [name])
 

@@ -127,7 +127,7 @@ def test_the_interval_over_folds_has_the_variance_of_nadeau_and_bengio() -> None
      ([False] * 200, "only 0 of 200 answers are wrong"),
      ([True] * 199 + [False], "only 1 of 200 answer is right")],
 )  # fmt: skip
-def test_what_cannot_be_learned_is_told(wrong: list[bool], message: str) -> None:
+def test_what_cannot_be_learned_is_reported(wrong: list[bool], message: str) -> None:
     found = drawn(wrong, length=list(map(float, range(len(wrong)))))
     with pytest.raises(UsageError, match=message):
         learn_errors(found)
@@ -279,7 +279,7 @@ def test_names_of_features_stay_text() -> None:
     assert "`<b>\\|x`" in errors_markdown(document)
 
 
-def test_an_audit_that_is_named_twice_is_told(tmp_path: Path) -> None:
+def test_an_audit_that_is_named_twice_is_reported(tmp_path: Path) -> None:
     done = errors(tmp_path, str(tmp_path / "clean"), str(tmp_path / "clean"))
     assert isinstance(done.exception, UsageError)
     assert "an audit is named twice" in str(done.exception)

@@ -314,7 +314,7 @@ def test_required_support_counts_for_robustness_too() -> None:
      (("robust:film=5%", "robust:film=6%"), "the gate robust:film is given twice"),
      (("robust:=5%",), "is not a gate"), (("robust:film=500%",), "is not a gate")],
 )  # fmt: skip
-def test_gates_that_mean_nothing_are_told(gates: tuple[str, ...], told: str) -> None:
+def test_gates_that_mean_nothing_are_reported(gates: tuple[str, ...], told: str) -> None:
     with pytest.raises(UsageError) as caught:
         document_of(effects_of(PLANTED, rules=RULES), gates=gates)
     assert told in f"{caught.value.message} {caught.value.help}"

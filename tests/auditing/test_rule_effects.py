@@ -333,7 +333,7 @@ def test_a_column_of_another_length_is_refused() -> None:
     [("What is it?", "what"), ("Isn't it?", "yes or no"), ("How much is it?", "how many"),
      ("How is it?", "how"), ("To whom?", "whom"), ("Really?", "(other)"), ("So.", "(no question)")],
 )  # fmt: skip
-def test_questions_are_told_by_their_words(text: str, kind: str) -> None:
+def test_question_types_follow_from_the_words(text: str, kind: str) -> None:
     assert question_type(text) == kind
 
 

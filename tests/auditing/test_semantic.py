@@ -270,6 +270,6 @@ def test_a_guess_is_worth_nothing_and_perfection_one(rate: float, labels: int) -
      lambda: semantic_robustness([True], [1], [True]),
      lambda: mean_of_groups([True], [-1])],
 )  # fmt: skip
-def test_arrays_that_do_not_fit_are_told(wrong: Callable[[], object]) -> None:
+def test_arrays_that_do_not_fit_are_reported(wrong: Callable[[], object]) -> None:
     with pytest.raises(UsageError):
         wrong()

@@ -130,7 +130,7 @@ def test_accuracy_over_rates_is_of_all_rows_and_counted_again(tmp_path: Path) ->
     assert sears.audit(no_capitals, ROWS, rules, scorer=None).document.rates == ()
 
 
-def test_the_seed_of_an_audit_decides_its_noise_and_is_said() -> None:
+def test_the_seed_of_an_audit_decides_its_noise_and_is_reported() -> None:
     rules = sears.parse(RATED)
     texts = [text for text, _ in ROWS]
     seen = []

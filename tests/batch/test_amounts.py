@@ -119,7 +119,7 @@ def test_articles_of_a_squad_file_follow_their_originals(tmp_path: Path) -> None
     ]
 
 
-def test_what_cannot_be_doubled_is_said(tmp_path: Path, rows: Path) -> None:
+def test_what_cannot_be_doubled_is_reported(tmp_path: Path, rows: Path) -> None:
     with pytest.raises(UsageError, match="mode='each' writes the original"):
         sears.apply(TEXTS, RULES, with_originals=True)
     twice = tmp_path / "twice.csv"

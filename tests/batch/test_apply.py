@@ -376,7 +376,7 @@ def test_spans_of_flat_files_move(tmp_path: Path) -> None:
     assert after == "text,start,answer\na film of Rome,11,Rome\nthe movie,4,movie\n"
 
 
-def test_progress_is_told(tmp_path: Path) -> None:
+def test_progress_is_reported(tmp_path: Path) -> None:
     source = tmp_path / "in.csv"
     source.write_text(CSV)
     seen: list[ApplyProgress] = []
@@ -410,7 +410,7 @@ def test_progress_is_told(tmp_path: Path) -> None:
         ({"columns": ("text",), "reading": ReadOptions(limit=-1)}, "--limit -1 is not valid"),
     ],
 )
-def test_mistakes_are_told(tmp_path: Path, options: dict[str, Any], message: str) -> None:
+def test_mistakes_are_reported(tmp_path: Path, options: dict[str, Any], message: str) -> None:
     with pytest.raises(SearsError, match=message):
         apply(tmp_path, CSV, **options)
     assert (tmp_path / "in.csv").read_text() == CSV

@@ -168,7 +168,7 @@ def test_draws_in_every_format_and_in_memory(tmp_path: Path) -> None:
     ("out.csv", {"mode": "chain", "with_originals": True}, "originals belong to no draw"),
     ("out.csv", {"draws": 0}, "--draws 0 is not valid"),
 ])  # fmt: skip
-def test_what_cannot_be_drawn_several_times_is_said(
+def test_what_cannot_be_drawn_several_times_is_reported(
     tmp_path: Path, name: str, options: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(UsageError, match=message):

@@ -151,7 +151,7 @@ def _running(pid: str) -> bool:
         return False
 
 
-def test_a_full_disk_is_told_and_keeps_what_is_done(source: Path) -> None:
+def test_a_full_disk_is_reported_and_keeps_what_is_done(source: Path) -> None:
     resource = pytest.importorskip("resource")
     assert resource
     output = source.with_name("out.csv")
@@ -200,7 +200,7 @@ def test_another_job_is_not_resumed(source: Path) -> None:
     assert (folder / "00000000.part").exists()
 
 
-def test_without_resume_the_leftovers_go_and_it_is_said(source: Path) -> None:
+def test_without_resume_the_leftovers_go_and_it_is_reported(source: Path) -> None:
     interrupted(source)
     report = apply_file(request_for(source))
     assert "discarded 3 finished batches of an interrupted run" in report.note
@@ -308,7 +308,7 @@ def test_what_somebody_else_wrote_is_not_lost(source: Path, there: bool) -> None
     assert output.read_bytes() == expected(source)
 
 
-def test_an_input_that_changes_while_it_is_read_is_told(source: Path) -> None:
+def test_an_input_that_changes_while_it_is_read_is_reported(source: Path) -> None:
     output = source.with_name("out.csv")
     output.write_text("old")
 

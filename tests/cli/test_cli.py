@@ -160,7 +160,9 @@ def test_test_reports_each_outcome(run: Run, tmp_path: Path) -> None:
     assert "3 tests of 1 rule: 0 ok, 3 not ok" in done.stdout
 
 
-def test_rules_without_tests_are_told_how_they_get_one(run: Run, tmp_path: Path) -> None:
+def test_rules_without_tests_are_reported_with_the_way_to_write_one(
+    run: Run, tmp_path: Path
+) -> None:
     (tmp_path / "bare.sear").write_text("movie -> film\n", "utf-8")
     assert run("test", "bare.sear").stdout == (
         '0 tests: write them under a rule or template, indented, such as  test "A movie." => '
@@ -253,7 +255,9 @@ def test_wrong_use_is_exit_2_with_a_message_and_no_output(
     assert sorted(tmp_path.iterdir()) == before
 
 
-def test_rules_of_which_none_fires_are_told_with_what_to_look_at(run: Run, tmp_path: Path) -> None:
+def test_rules_of_which_none_fires_are_reported_with_what_to_look_at(
+    run: Run, tmp_path: Path
+) -> None:
     (tmp_path / "rows.txt").write_text("Der Film war gut.\n", "utf-8")
     told = run("apply", "wh.sear", "rows.txt", "-o", "o.jsonl").stderr
     assert (
@@ -263,7 +267,7 @@ def test_rules_of_which_none_fires_are_told_with_what_to_look_at(run: Run, tmp_p
     assert "no rule fires" not in run("apply", "wh.sear", "rows.txt", "-o", "p.jsonl").stderr
 
 
-def test_rules_of_a_chain_that_undo_each_other_are_told(run: Run, tmp_path: Path) -> None:
+def test_rules_of_a_chain_that_undo_each_other_are_reported(run: Run, tmp_path: Path) -> None:
     (tmp_path / "undo.sear").write_text("movie -> film\nfilm -> movie\ngood -> great\n", "utf-8")
     (tmp_path / "rows.txt").write_text("A movie.\nThe movie.\nSo good.\nNo.\n", "utf-8")
     command = ("apply", "undo.sear", "rows.txt", "-o", "out.txt", "--mode", "chain")
@@ -417,7 +421,7 @@ def test_show_lists_all_rules_or_those_that_changed_nothing(run: Run, tmp_path: 
 
 
 @pytest.mark.parametrize("mode", ["each", "chain"])
-def test_a_wrong_article_is_told_with_the_option_that_mends_it(
+def test_a_wrong_article_is_reported_with_the_option_that_mends_it(
     run: Run, tmp_path: Path, mode: str
 ) -> None:
     (tmp_path / "a.txt").write_text("A great day.\nIt was an idea.\n", "utf-8")
@@ -449,7 +453,7 @@ def test_texts_in_which_composed_characters_are_missed_are_counted(
         assert "NFC" not in run("apply", "b.sear", "a.txt", "-o", "o.txt", "--mode", mode).stderr
 
 
-def test_empty_names_are_told(run: Run, tmp_path: Path) -> None:
+def test_empty_names_are_reported(run: Run, tmp_path: Path) -> None:
     for command in ("check", "test", "fmt", "rules"):
         done = run(command, "")
         assert done.returncode == 2

@@ -50,7 +50,7 @@ def test_the_corrected_command_is_not_kept_from_its_work(folder: Path) -> None:
     assert discover(folder, "label")[0] == 0
 
 
-def test_how_many_rows_were_tried_is_told(folder: Path) -> None:
+def test_how_many_rows_were_tried_is_reported(folder: Path) -> None:
     lines = [f"A movie.,{'yes' if each % 2 else 'no'}\n" for each in range(NUMBERS)]
     (folder / "others.csv").write_text("text,label\n" + "".join(lines), "utf-8")
     code, told = discover(folder, "label", data="others.csv")
@@ -58,7 +58,7 @@ def test_how_many_rows_were_tried_is_told(folder: Path) -> None:
     assert "of 16 rows tried (of 60 rows of others.csv) the model gets none right" in told
 
 
-def test_a_file_that_is_not_there_is_told_before_an_interrupted_run(folder: Path) -> None:
+def test_a_file_that_is_not_there_is_reported_before_an_interrupted_run(folder: Path) -> None:
     partial = folder / "z.sear.partial"
     partial.mkdir(0o700)
     (partial / "journal.sqlite3").write_bytes(b"what an earlier run left")

@@ -364,7 +364,7 @@ def test_a_full_disk_behind_what_is_printed_is_one_line(tmp_path: Path, argument
         "check {rules} <&- >&-",
     ],
 )
-def test_a_closed_standard_stream_is_told(tmp_path: Path, arguments: str) -> None:
+def test_a_closed_standard_stream_is_reported(tmp_path: Path, arguments: str) -> None:
     rules, rows = tmp_path / "a.sear", tmp_path / "rows.csv"
     rules.write_text("movie -> film\n")
     rows.write_text("id,text\n1,a movie\n")

@@ -78,7 +78,7 @@ def test_noise_and_sentences_are_tried_as_they_would_be_applied(
     assert told in run("try", rule, text, "").output
 
 
-def test_characters_that_look_the_same_are_told_by_code_points(tmp_path: Path) -> None:
+def test_characters_that_look_the_same_are_shown_by_code_points(tmp_path: Path) -> None:
     rule = "a -> $1.homoglyph"
     assert "`a` became `\u0430` (\u0430 U+0430)" in run("try", rule, "a film").output
     assert run("try", rule, "a film", "A film").output.splitlines() == [
@@ -96,7 +96,7 @@ def test_characters_that_look_the_same_are_told_by_code_points(tmp_path: Path) -
     assert (tmp_path / "out.txt").read_text("utf-8") == "\u0430 film\n"
 
 
-def test_a_wrong_rule_is_told(tmp_path: Path) -> None:
+def test_a_wrong_rule_is_reported(tmp_path: Path) -> None:
     for rule, told in (("NUON -> x", "E201"), ("be -> $1.VBD", "E350"), ("# nothing", "no rule")):
         done = run("try", rule, "A movie.")
         assert told in str(done.exception)

@@ -311,7 +311,7 @@ WITHOUT_A_MODEL = {
 
 @pytest.mark.skipif(os.name == "nt", reason="there are no such pipes")
 @pytest.mark.parametrize("wrong", ["manifest", "rule"])
-def test_what_needs_no_model_is_told_before_rows_are_read(tmp_path: Path, wrong: str) -> None:
+def test_what_needs_no_model_is_reported_before_rows_are_read(tmp_path: Path, wrong: str) -> None:
     """The rows are a pipe into which nobody writes, so reading them would block."""
     os.mkfifo(tmp_path / "rows.csv")
     (tmp_path / "late.py").write_text("raise RuntimeError('the model was loaded')\n")
@@ -536,7 +536,7 @@ def test_a_stage_that_begins_again_has_a_pace_of_its_own() -> None:
     assert str(stage.at(20, 300)) == "asking: 20 of 300, 0:00"
 
 
-def test_nothing_is_told_where_nothing_is_wanted(capsys: pytest.CaptureFixture[str]) -> None:
+def test_nothing_is_reported_where_nothing_is_wanted(capsys: pytest.CaptureFixture[str]) -> None:
     with stages(shown=False) as show:
         show("asking the model", 0, 30)
     assert capsys.readouterr().err == ""

@@ -62,7 +62,7 @@ def test_json_lines_in_folders_within_keep_their_places(place: Path) -> None:
     assert (place / "out" / "2024" / "a.csv").read_text().count("\n") == 3
 
 
-def test_a_part_of_another_schema_is_told_and_the_others_are_done(place: Path) -> None:
+def test_a_part_of_another_schema_is_reported_and_the_others_are_done(place: Path) -> None:
     other = pyarrow.table({"id": ["x"], "text": ["A movie."], "label": ["good"]})
     odd = place / "in" / "part-1.parquet"
     right = odd.read_bytes()
@@ -87,7 +87,7 @@ def test_a_part_of_another_schema_is_told_and_the_others_are_done(place: Path) -
     assert (place / "out" / "part-0.parquet").stat().st_mtime_ns == before
 
 
-def test_a_part_without_the_column_is_told_by_its_name(place: Path) -> None:
+def test_a_part_without_the_column_is_reported_by_its_name(place: Path) -> None:
     (place / "j").mkdir()
     (place / "j" / "a.jsonl").write_text('{"review": "A movie."}\n')
     (place / "j" / "b.jsonl").write_text('{"text": 3}\n')

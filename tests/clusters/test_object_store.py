@@ -117,7 +117,7 @@ def test_training_data_come_from_a_store_and_go_there(
         ("s3://somebody:secret@nowhere/in", "s3://nowhere/in has no files"),
     ],
 )
-def test_folders_that_are_not_there_are_told_without_keys(
+def test_folders_that_are_not_there_are_reported_without_keys(
     store: fs.S3FileSystem, tmp_path: Path, source: str, message: str
 ) -> None:
     run = call(*APPLY, source, "-o", "out", folder=tmp_path)

@@ -59,7 +59,7 @@ def test_a_choice_is_left_to_the_user() -> None:
     assert caught.value.help == "did you mean 'sentence'?"
 
 
-def test_a_file_whose_first_line_is_a_row_is_told() -> None:
+def test_a_file_whose_first_line_is_a_row_is_reported() -> None:
     """This happens when a column is looked up, since such a file has no other fault."""
     for names in (["A film.", "good"], ["what color is the tray", "red"]):
         with pytest.raises(DataError) as told:
@@ -86,7 +86,7 @@ def test_ids_are_the_column_or_the_row_numbers() -> None:
     ),
     cuts=st.lists(st.integers(0, 180), max_size=5),
 )
-def test_the_first_id_that_is_there_twice_is_told_with_both_rows(
+def test_the_first_id_that_is_there_twice_is_reported_with_both_rows(
     counted: range, ids: list[str], cuts: list[int]
 ) -> None:
     ids = [*map(str, counted), *ids]
@@ -145,7 +145,7 @@ def test_spans_move_in_the_form_that_they_have(value: Any, as_text: bool) -> Non
     ).replace("6", "")
 
 
-def test_a_span_that_is_not_at_its_place_is_told() -> None:
+def test_a_span_that_is_not_at_its_place_is_reported() -> None:
     spec = SpanColumn.parse("text=start+answer")
 
     def carry(start: int, end: int) -> tuple[int, int]:
@@ -293,7 +293,7 @@ def test_paths_are_read(tmp_path: Path) -> None:
     assert [row["text"] for row in chained] == CHAINED
 
 
-def test_mistakes_in_memory_are_told() -> None:
+def test_mistakes_in_memory_are_reported() -> None:
     with pytest.raises(DataError, match="an object of type dict is not a dataset"):
         apply_to({"text": TEXTS}, MATCHER)
     with pytest.raises(DataError, match="row 2 is of type str"):
@@ -450,7 +450,9 @@ def test_arrays_and_generators_are_lists() -> None:
         ("", "the file name is empty", "name a file"),
     ],
 )
-def test_what_is_no_dataset_is_told_with_a_way_out(data: Any, message: str, advice: str) -> None:
+def test_what_is_no_dataset_is_reported_with_a_way_out(
+    data: Any, message: str, advice: str
+) -> None:
     with pytest.raises(SearsError, match=message) as caught:
         apply_to(data, MATCHER)
     assert advice in caught.value.help

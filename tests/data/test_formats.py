@@ -455,7 +455,7 @@ def test_a_package_that_is_missing_is_named(
     assert told.splitlines()[-1] == "[]"
 
 
-def test_a_file_of_carriage_returns_is_told_in_our_words(tmp_path: Path) -> None:
+def test_a_file_of_carriage_returns_is_reported_in_our_words(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     for content in (b"id,text\r1,a\r", b"id,text\n1,a\r2,b\n"):
         path.write_bytes(content)

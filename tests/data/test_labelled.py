@@ -24,7 +24,7 @@ def written(folder: Path, rows: list[dict[str, str]]) -> str:
 
 
 @pytest.mark.parametrize("kept", ["text", "label"])
-def test_a_column_that_ends_late_in_the_file_is_told_with_its_row(
+def test_a_column_that_ends_late_in_the_file_is_reported_with_its_row(
     kept: str, tmp_path: Path
 ) -> None:
     row = {"text": "A fun film.", "label": "positive"}
@@ -60,7 +60,7 @@ def test_a_sample_of_a_sorted_file_has_all_labels_and_another_seed_draws_other_r
     assert found.rows != data.sampled(10, seed=1).rows
 
 
-def test_half_a_character_is_told_with_its_row(tmp_path: Path) -> None:
+def test_half_a_character_is_reported_with_its_row(tmp_path: Path) -> None:
     path = tmp_path / "rows.jsonl"
     path.write_text('{"text": "fun"}\n{"text": "A \\ud83d film"}\n')
     data = read_labelled(str(path))
@@ -68,7 +68,7 @@ def test_half_a_character_is_told_with_its_row(tmp_path: Path) -> None:
         data.require_characters()
 
 
-def test_a_model_that_contradicts_itself_is_told_of_and_its_first_answer_counts() -> None:
+def test_a_model_that_contradicts_itself_is_reported_and_its_first_answer_counts() -> None:
     turns = count()
     rows = tuple({"text": str(number)} for number in range(8))
     data = LabelledRows(rows, "text", (("0",), ("1",)) * 4, "a.csv")
@@ -95,7 +95,7 @@ def test_a_model_that_contradicts_itself_is_told_of_and_its_first_answer_counts(
         ([("What is it?", ["red", "green"]), ("What is it?", ["green", "blue"])], None),
     ],
 )  # fmt: skip
-def test_equal_rows_with_different_labels_are_told(
+def test_equal_rows_with_different_labels_are_reported(
     rows: list[tuple[str, object]], note: str | None
 ) -> None:
     data = read_labelled([{"text": text, "label": label} for text, label in rows], label="label")
@@ -103,7 +103,7 @@ def test_equal_rows_with_different_labels_are_told(
     assert len(data.rows) == len(rows)
 
 
-def test_a_column_of_labels_that_nobody_named_is_told_of() -> None:
+def test_a_column_of_labels_that_nobody_named_is_reported() -> None:
     rows = [{"text": "A film.", "Label": "good"}, {"text": "A play.", "Label": "bad"}]
     [note] = read_labelled(rows, column="text").notes
     assert note == "the column 'Label' is not used; to read labels from it, name it with --label"

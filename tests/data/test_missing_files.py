@@ -35,7 +35,9 @@ def test_the_file_of_an_estimator_is_named_as_one(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("suffix", [".gz", ".bz2", ".xz"])
-def test_a_compressed_file_is_told_how_to_be_named(tmp_path: Path, suffix: str) -> None:
+def test_a_compressed_file_is_an_error_that_says_how_to_name_it(
+    tmp_path: Path, suffix: str
+) -> None:
     whole = tmp_path / f"dev.csv{suffix}"
     with whole.open("wb") as raw, compressing_stream(raw, str(whole)) as file:
         file.write(b"text\nA film.\n")

@@ -39,7 +39,7 @@ def test_values_protect_where_they_stand(value: Any, places: list[tuple[int, int
     assert not found.misplaced
 
 
-def test_a_value_that_the_text_lacks_is_told() -> None:
+def test_a_value_that_the_text_lacks_is_reported() -> None:
     assert guard("Rome").absent == "'Rome' is not in the text"
     assert list(guard(["Paris", "Rome"]).protected) == [(0, 5), (20, 25)]
     assert guard(["Paris", "Rome"]).absent == "'Rome' is not in the text"

@@ -127,7 +127,7 @@ def test_a_rule_that_touches_an_answer_is_left_out_of_that_paragraph_alone(tmp_p
     assert (report.rules["which"].rows, report.rules["which"].left_out) == (3, 0)
 
 
-def test_an_answer_that_is_not_where_it_says_is_told_and_nothing_moves(tmp_path: Path) -> None:
+def test_an_answer_that_is_not_where_it_says_is_reported_and_nothing_moves(tmp_path: Path) -> None:
     value = json.loads(json.dumps(SMALL))
     value["data"][0]["paragraphs"][0]["qas"][0]["answers"][0]["answer_start"] = 27
     value["data"][1]["paragraphs"][0]["qas"][0]["answers"] = [{"text": "Bob", "answer_start": 3}]

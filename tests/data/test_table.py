@@ -36,7 +36,7 @@ def test_the_first_of_several_answers_is_the_label() -> None:
     assert Table({"answers": answers}, "a.json", "squad").labels("answers") == ["red", ""]
 
 
-def test_what_is_no_label_is_told_with_its_row() -> None:
+def test_what_is_no_label_is_reported_with_its_row() -> None:
     with pytest.raises(DataError, match=r"label of row 2 is 0\.5"):
         Table({"label": [1.0, 0.5]}, "a.jsonl", "jsonl").labels("label")
 
@@ -48,7 +48,7 @@ def test_the_text_column_is_the_only_one_that_can_be_meant() -> None:
         text_column(table, chosen="reveiw", label="label")
 
 
-def test_an_empty_file_is_told(tmp_path: Path) -> None:
+def test_an_empty_file_is_reported(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text("text,label\n", "utf-8")
     with pytest.raises(DataError, match="has no rows"):

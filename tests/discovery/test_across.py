@@ -47,7 +47,7 @@ def alone(rules: list[dict[int, tuple[bool, ...]]], *, shared: bool, least: int)
 
 
 @given(FAILURES, st.booleans(), st.integers(1, 3))
-def test_what_a_rule_counts_alone_is_what_is_said(
+def test_what_a_rule_counts_alone_is_what_is_reported(
     rules: list[dict[int, tuple[bool, ...]]], shared: bool, least: int
 ) -> None:
     rows = [row for rule in rules for row in rule]
@@ -82,7 +82,7 @@ ROWS = [
 ]
 
 
-def test_rules_are_told_by_model_and_chosen_by_what_is_to_be_known(
+def test_rules_are_counted_by_model_and_chosen_for_what_the_user_asks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "two_models.py").write_text(MODELS, "utf-8")

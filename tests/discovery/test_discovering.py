@@ -132,7 +132,9 @@ def test_without_known_rules_only_new_ones_are_tried(place: Path) -> None:
     assert "review-movie-film" not in load(place / "found.sear").rule_ids
 
 
-def test_a_model_that_bears_everything_is_told_what_that_means(place: Path) -> None:
+def test_a_model_that_bears_everything_ends_in_a_sentence_that_says_what_that_means(
+    place: Path,
+) -> None:
     done = call(model="invariant", known=())
     assert done.exit_code == 0, done.output
     assert "flips one: the model withstands all" in done.output
@@ -148,7 +150,7 @@ def test_a_limit_of_questions_holds(place: Path) -> None:
     assert "the limit of 40 questions was reached" in done.output
 
 
-def test_files_that_hold_no_rules_are_told(place: Path) -> None:
+def test_files_that_hold_no_rules_are_reported(place: Path) -> None:
     (place / "empty.sear").write_text("# nothing\n", "utf-8")
     done = call(known=["--no-known", "--known", "empty.sear"])
     assert isinstance(done.exception, UsageError)
@@ -201,7 +203,7 @@ def test_text_is_read_in_any_format_and_names_its_column(place: Path) -> None:
         (["<p>A <b>great</b> movie</p>", "A great movie 😀👍🏽!", "", *ROWS], "together they flip"),
     ],
 )
-def test_strange_rows_are_told_and_searched(place: Path, rows: list[str], said: str) -> None:
+def test_strange_rows_are_reported_and_searched(place: Path, rows: list[str], said: str) -> None:
     write(place / "strange.csv", rows)
     done = call("--data", "strange.csv")
     assert done.exit_code == 0, done.output
@@ -301,7 +303,7 @@ def test_nothing_is_loaded_before_known_flips_are_there() -> None:
     assert set(order) == {"known"}
 
 
-def test_a_named_ruleset_of_another_language_is_told() -> None:
+def test_a_named_ruleset_of_another_language_is_reported() -> None:
     other = load_tagger("fast:pt")
     assert load_known(tagger=other) is None
     with pytest.raises(CompileError, match="is for language en, but the tagger fast:pt is for pt"):

@@ -96,20 +96,20 @@ def test_adversaries_are_written_best_first(folder: Path) -> None:
         assert row["row"] < after["row"] or row["score"] >= after["score"]
 
 
-def test_a_model_that_fails_is_told_with_its_own_words(folder: Path) -> None:
+def test_a_model_that_fails_is_reported_with_its_own_words(folder: Path) -> None:
     done = call("discover", "-o", "found.sear", model="failing")
     assert isinstance(done.exception, ModelError)
     assert "no such layer: 12" in str(done.exception)
     assert not (folder / "found.sear").exists()
 
 
-def test_a_model_of_wrong_length_is_told_with_both_numbers(folder: Path) -> None:
+def test_a_model_of_wrong_length_is_reported_with_both_numbers(folder: Path) -> None:
     done = call("discover", "-o", "found.sear", model="short")
     assert isinstance(done.exception, ModelError)
     assert "was asked for 2 predictions and returned 1" in str(done.exception)
 
 
-def test_rows_that_contradict_each_other_are_told_before_any_work(folder: Path) -> None:
+def test_rows_that_contradict_each_other_are_reported_before_any_work(folder: Path) -> None:
     with (folder / "dev.csv").open("a", encoding="utf-8") as file:
         file.write(f"{SENTENCES[0]},bad\n")
     done = call("discover", "-o", "found.sear", model="failing")
@@ -117,7 +117,7 @@ def test_rows_that_contradict_each_other_are_told_before_any_work(folder: Path) 
     assert f"such as rows 1 and {len(SENTENCES) + 1} ('good' and 'bad')" in done.stderr
 
 
-def test_a_missing_column_is_told_with_those_that_exist(folder: Path) -> None:
+def test_a_missing_column_is_reported_with_those_that_exist(folder: Path) -> None:
     done = call("discover", "-o", "found.sear", label="lable")
     assert isinstance(done.exception, DataError)
     assert "did you mean 'label'" in done.exception.help

@@ -290,7 +290,7 @@ def test_so_far_nothing_is_said_where_nothing_flips_yet() -> None:
     assert printed(out) == ""
 
 
-def test_known_rules_that_a_found_file_cannot_hold_are_told() -> None:
+def test_known_rules_that_a_found_file_cannot_hold_are_reported() -> None:
     said = []
     for head in ("", "option unit = sentence\n"):
         out = screen()
@@ -349,7 +349,7 @@ def test_minutes_grow_with_rows_and_with_a_slow_model() -> None:
         ([], []),
     ],
 )
-def test_strange_rows_are_told_in_a_sentence(texts: list[str], said: list[str]) -> None:
+def test_strange_rows_are_reported_in_a_sentence(texts: list[str], said: list[str]) -> None:
     notes = notes_on(texts, looks_english=lambda text: "filme" not in text)
     assert len(notes) == len(said)
     assert all(note.startswith(start) for note, start in zip(notes, said, strict=True))

@@ -128,7 +128,7 @@ def test_without_labels_what_the_model_says_of_the_untouched_row_counts_as_right
     assert [each.text for each in run(data=rows(None)).rules] == ["movie -> film"]
 
 
-def test_a_model_that_has_nothing_right_is_told_with_both_sides() -> None:
+def test_a_model_that_has_nothing_right_is_reported_with_both_sides() -> None:
     with pytest.raises(DataError, match="none of the 12 rows") as caught:
         run(data=rows("positive"))
     assert "'1'" in caught.value.help
@@ -382,7 +382,7 @@ def test_paraphrases_may_be_texts_and_nothing_strange(strange: object) -> None:
         remembered_paraphrases(Plain(strange), ["a"], journal)
 
 
-def test_a_manifest_of_an_earlier_version_is_told_as_such(tmp_path: Path) -> None:
+def test_a_manifest_of_an_earlier_version_is_reported_as_such(tmp_path: Path) -> None:
     path = tmp_path / "found.manifest.json"
     path.write_text('{"format": "sears-manifest", "version": 1, "rules": []}', "utf-8")
     with pytest.raises(DataError, match="version 1, which earlier versions of sears wrote"):
@@ -442,7 +442,7 @@ def test_a_planted_bug_is_found_and_no_other_rule(word: str, rule: str) -> None:
     assert found.rules[0].source == ""
 
 
-def test_a_model_that_bears_everything_has_no_rule_and_what_was_tried_is_told() -> None:
+def test_a_model_that_bears_everything_has_no_rule_and_what_was_tried_is_reported() -> None:
     found = planted(lambda texts: ["1" for _ in texts])
     assert found.rules == ()
     assert found.funnel.keep_meaning > 0
@@ -462,7 +462,7 @@ class Doubting(Meaning):
         return 0.1 if "film" in new and len(old) % 9 == 0 else super()._score(old, new)
 
 
-def test_a_bug_that_readers_nearly_accept_is_told_first_with_its_flips() -> None:
+def test_a_bug_that_readers_nearly_accept_is_reported_first_with_its_flips() -> None:
     """It is not selected: readers would refuse too many of its rewrites."""
     flipping = planted(
         lambda texts: ["0" if "film" in text else "1" for text in texts], scorer=Doubting()

@@ -155,7 +155,7 @@ def test_the_same_text_says_nothing() -> None:
     assert not len(proposed([]))
 
 
-def test_rules_are_told_once_with_all_that_propose_them() -> None:
+def test_rules_are_reported_once_with_all_that_propose_them() -> None:
     found = proposed([("a movie", "a film"), ("the movie", "the film"), ("a color", "a film")])
     sources = dict(zip(found.texts, (each.sources for each in found.rows), strict=True))
     assert sources["movie -> film"] == (0, 1)

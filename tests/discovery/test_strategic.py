@@ -151,7 +151,7 @@ def test_what_loses_the_meaning_stays() -> None:
     assert all_of_it.score == 0.3
 
 
-def test_what_was_not_reworded_is_told_with_the_reason_and_what_would_help() -> None:
+def test_what_was_not_reworded_is_reported_with_the_reason_and_what_would_help() -> None:
     class Silent(Reworder):
         def paraphrase_without(
             self, sentences: Sequence[tuple[str, tuple[str, ...]]]
@@ -187,7 +187,7 @@ def test_a_source_without_constraints_is_filtered() -> None:
                              ["The Old one.", "An oldish one.", "A new one."]]  # fmt: skip
 
 
-def test_a_model_that_does_not_say_how_sure_it_is_is_told() -> None:
+def test_a_model_that_does_not_say_how_sure_it_is_is_reported() -> None:
     class Unsure(Reader):
         def _answer(self, text: str) -> Answer:
             return Answer(super()._answer(text).label)
@@ -220,7 +220,7 @@ def test_a_model_that_never_says_is_refused_before_anything_is_loaded_or_asked()
     assert len(asked) == 16, "votes have no confidence, whoever votes"
 
 
-def test_rows_of_which_the_model_does_not_say_are_left_out_and_told() -> None:
+def test_rows_of_which_the_model_does_not_say_are_left_out_and_reported() -> None:
     class Sometimes(Reader):
         def _answer(self, text: str) -> Answer:
             answer = super()._answer(text)

@@ -125,7 +125,7 @@ def test_what_is_accepted_everywhere_passes_and_what_is_accepted_nowhere_costs_t
     assert found.decisions == len(reader.asked) == SAMPLE + 3
 
 
-def test_rules_of_rare_words_are_judged_on_all_there_is_and_it_is_said() -> None:
+def test_rules_of_rare_words_are_judged_on_all_there_is_and_it_is_reported() -> None:
     reader = Reader(lambda _, new: True)
     texts = [*many("a movie {number}", 17), *many("a play {number}", LEAST - 1)]
     found = RuleJudge(corpus(texts), scorer=reader, tau=0.5, delta=0.1).judge_rules(

@@ -112,7 +112,7 @@ def test_findings_and_formatting_reach_the_editor(tmp_path: Path) -> None:
     assert [] in [each["content"] for each in told if each["kind"] == "findings"]
 
 
-def test_a_missing_command_is_told_once(tmp_path: Path) -> None:
+def test_a_missing_command_is_reported_once(tmp_path: Path) -> None:
     told = _driven(str(tmp_path / "nothing"))
     warnings = [each["content"] for each in told if each["kind"] == "warning"]
     assert len(warnings) == 1

@@ -117,7 +117,7 @@ def test_a_question_that_was_asked_is_free() -> None:
     assert right.ask_in_time([0, 0, 0], ["b", "c", "a"]) == ["1", None, "1"]
 
 
-def test_of_a_few_rows_that_are_all_wrong_their_number_is_told_once() -> None:
+def test_of_a_few_rows_that_are_all_wrong_their_number_is_reported_once() -> None:
     with pytest.raises(DataError, match="none of the 4 rows"):
         sears.discover(
             lambda texts: ["bad"] * len(texts), [("A fun film.", "good")] * 4,

@@ -85,7 +85,7 @@ def test_arrays_and_generators_of_truths_will_do() -> None:
         assert sum(len(each) for each in effects_with(function).rules) == 12
 
 
-def test_one_that_rejects_all_is_told_before_the_model_is_asked() -> None:
+def test_one_that_rejects_all_is_reported_before_the_model_is_asked() -> None:
     asked: list[str] = []
     with pytest.raises(DataError, match="the oracle mine rejects all 12 rewrites"):
         effects_with(lambda rows: [False] * len(rows), asked=asked)
@@ -106,14 +106,14 @@ def _raises(rows: Sequence[object]) -> list[bool]:
      (lambda rows: None, "returned NoneType for 12 texts"),
      (lambda rows: "x" * len(rows), "returned str for 12 texts")],
 )  # fmt: skip
-def test_one_that_fails_is_told(function: Callable[..., object], told: str) -> None:
+def test_one_that_fails_is_reported(function: Callable[..., object], told: str) -> None:
     with pytest.raises(ModelError) as caught:
         effects_with(function)
     assert told in caught.value.message
 
 
 @pytest.mark.parametrize("wrong", [5, SimpleNamespace, None])
-def test_what_is_no_function_is_told(wrong: object) -> None:
+def test_what_is_no_function_is_reported(wrong: object) -> None:
     with pytest.raises(UsageError, match="is not an oracle"):
         FunctionOracle(wrong)
 

@@ -65,7 +65,7 @@ def test_rules_that_draw_and_rules_of_words_are_as_in_a_batch(rules: str, scope:
     assert single
 
 
-def test_types_that_find_no_room_are_told_by_arrays(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_types_that_find_no_room_are_described_by_arrays(monkeypatch: pytest.MonkeyPatch) -> None:
     matcher = compile_rules([parse("good NOUN -> fine $2")])
     monkeypatch.setattr(matcher.program.classes, "_most_types", 3)
     texts = ["A good movie.", "A good film.", "A good movie."]

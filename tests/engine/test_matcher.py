@@ -226,7 +226,7 @@ def test_rules_that_need_tags_do_not_match_words_alone() -> None:
     assert len(compiled("movie -> x").find(TAGGER.tokenize(["movie"]))) == 1
 
 
-def test_every_error_of_the_rules_is_told_at_once() -> None:
+def test_every_error_of_the_rules_is_reported_at_once() -> None:
     bad = Rule((Element(Negation(Word("don't"))),), (Text("x"),))
     fine = Rule((Element(Tag("NOUN")),), (Text("x"),))
     with pytest.raises(RuleSyntaxError) as refused:

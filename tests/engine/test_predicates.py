@@ -117,7 +117,7 @@ def test_what_means_the_same_has_one_id() -> None:
     assert table.any_of([noun]) == noun == table.negation(table.negation(noun))
 
 
-def test_symbols_choose_what_is_told() -> None:
+def test_symbols_choose_what_is_reported() -> None:
     table = Predicates()
     noun = table.of_tag("NOUN", "ud2")
     either = table.any_of([noun, table.of_tag("AUX", "ud2")])

@@ -131,7 +131,7 @@ def test_no_row_is_lost(name: str, rows: list[list[tuple[str, str]]]) -> None:
     assert fast == slow
 
 
-def test_rows_are_told_by_their_tokens_where_the_tagger_is_quick() -> None:
+def test_rows_are_chosen_by_their_tokens_where_the_tagger_is_quick() -> None:
     tagger = load_tagger("fast")
     assert isinstance(tagger, CuttingTagger)
     ruleset = parse("is -> was\nnot NOUN -> no NOUN\nφιλος -> x")

@@ -134,7 +134,7 @@ def test_parts_of_rulesets_are_told_apart_though_they_share_objects() -> None:
     assert parts.calling == [1]
 
 
-def test_every_problem_is_told_with_its_rule() -> None:
+def test_every_problem_is_reported_with_its_rule() -> None:
     bad = Rule((), (Text("x"),))
     good = Rule((Element(Tag("NOUN")),), (Text("x"),))
     _, problems = build_program([([bad, good, bad], Ruleset(()))], TAGGER.split)

@@ -232,7 +232,7 @@ def test_rows_of_both_tiers_come_in_their_order() -> None:
     ]
 
 
-def test_distinct_rewrites_are_told_by_their_text() -> None:
+def test_distinct_rewrites_differ_in_their_text() -> None:
     """Two edits may produce the same text."""
     done = _applied("a movie -> a film\nmovie -> film\na -> the", rows=["a movie", "a movie"])
     distinct = done.distinct()

@@ -162,7 +162,7 @@ def test_without_edits_the_very_same_string_comes_back() -> None:
 # ---------------------------------------------------------------- why there is no edit
 
 
-def test_what_cannot_be_inflected_is_told_from_what_does_not_change() -> None:
+def test_what_cannot_be_inflected_is_distinguished_from_what_does_not_change() -> None:
     _, _, missing = rewritten("_ dog -> dog dog", "dog dog")
     assert missing == [Unrendered.UNCHANGED]
     assert not missing[0].is_counted
@@ -295,7 +295,7 @@ def test_a_rule_says_how_far_it_got(rule: str, text: str, reason: str) -> None:
     assert explained(rule, text) == reason
 
 
-def test_a_protected_instance_is_told() -> None:
+def test_a_protected_instance_is_reported() -> None:
     assert explained("dog -> cat", "the dog", ((0, 5),)) == "it matched `dog`, which is protected"
 
 

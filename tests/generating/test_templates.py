@@ -195,7 +195,7 @@ def test_every_sentence_is_one_and_numbers_are_all_combinations(text: str) -> No
     assert printed.format() == ruleset.format()
 
 
-def test_repeated_sentences_count_once_and_are_said() -> None:
+def test_repeated_sentences_count_once_and_are_reported() -> None:
     table = generate_table([one("{A}{B}", "set A = a | ab\nset B = b | bb\n")[1]])
     assert table.columns["text"] == ["ab", "abb", "abbb"]
     assert (table.templates[0].sentences, table.templates[0].repeated) == (3, 1)
@@ -216,7 +216,7 @@ def test_slots_inflect_and_misspell_their_members() -> None:
     ("slot", "code"),
     [("A.VBD", "E350"), ("A.JJR", "E351"), ("B.VB", "E351"), ("C.homoglyph", "E329")],
 )
-def test_members_that_cannot_become_what_a_slot_asks_for_are_told(slot: str, code: str) -> None:
+def test_members_that_cannot_become_what_a_slot_asks_for_are_reported(slot: str, code: str) -> None:
     sets = 'set A = be\nset B = "of course"\nset C = trunk\n'
     ruleset = parse(f'{sets}template t: "So {{{slot}}}."\n  label: l\n')
     [finding] = template_findings(ruleset)
@@ -244,7 +244,7 @@ def test_repeated_sentences_are_found_without_writing_them() -> None:
     ("text", "code"),
     [("", ["W623"]), (" ", ["W623"]), ("{A?} {B?}", ["W623"]), ("{A?} {B}", []), (".", [])],
 )
-def test_a_template_that_may_write_nothing_is_told(text: str, code: list[str]) -> None:
+def test_a_template_that_may_write_nothing_is_reported(text: str, code: list[str]) -> None:
     sentences, ruleset = one(text, "set A = a\nset B = b\n")
     assert [each.code for each in template_findings(ruleset)] == code
     assert any(not each.strip() for each in sentences) is bool(code)
@@ -336,7 +336,7 @@ def test_the_command_counts_tests_of_rules_and_of_templates(tmp_path: Path) -> N
     assert done.stdout == "3 tests of 1 rule and 1 template: 3 ok, 0 not ok\n"
 
 
-def test_what_templates_alone_cannot_do_is_told_with_what_can(tmp_path: Path) -> None:
+def test_what_templates_alone_cannot_do_is_reported_with_what_can(tmp_path: Path) -> None:
     (tmp_path / "alone.sear").write_text('template t: "A film."\n  label: positive\n')
     (tmp_path / "rows.csv").write_text("text,label\na movie,positive\n")
     done = call("augment", "alone.sear", "rows.csv", "-o", "out.csv", folder=tmp_path)

@@ -142,7 +142,7 @@ def test_rules_that_change_nothing_make_no_suite() -> None:
         checklist_suite([RULES], ["Nothing ."], tagger=PinnedTagger())
 
 
-def test_a_package_that_breaks_on_import_is_told(packages_from: Callable[[str], None]) -> None:
+def test_a_package_that_breaks_on_import_is_reported(packages_from: Callable[[str], None]) -> None:
     packages_from("broken")
     with pytest.raises(UsageError, match="must be run in IPython") as caught:
         _suite()
@@ -203,7 +203,7 @@ def test_a_label_value_without_a_value_is_refused(tmp_path: Path) -> None:
     assert "negative=0" in done.exception.help
 
 
-def test_a_folder_that_is_not_there_is_told(
+def test_a_folder_that_is_not_there_is_reported(
     packages_from: Callable[[str], None], tmp_path: Path
 ) -> None:
     packages_from("fakes")

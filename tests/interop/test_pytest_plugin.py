@@ -59,7 +59,7 @@ def test_a_broken_file_is_an_error_and_nothing_is_collected_unasked(
     done.assert_outcomes()
 
 
-def test_a_wrong_option_is_told_as_the_command_tells_it(
+def test_a_wrong_option_is_reported_as_the_command_tells_it(
     pytester: pytest.Pytester, project: Path
 ) -> None:
     pytester.makeini("[pytest]\nsears_audit = --modle critic:predict\n")

@@ -64,7 +64,7 @@ def test_rewrites_come_back_from_other_processes_and_from_bytes(rules: Path) -> 
     assert doc._.sears == ()
 
 
-def test_a_pipeline_without_tags_is_told(rules: Path) -> None:
+def test_a_pipeline_without_tags_is_reported(rules: Path) -> None:
     nlp = spacy.blank("en")
     nlp.add_pipe("sears", config={"rules": [str(rules)]})
     with pytest.raises(UsageError, match="no earlier component of the pipeline sets any"):
@@ -98,7 +98,7 @@ def test_rules_are_mapped_over_a_dataset_and_an_unchanged_one_comes_from_its_cac
     [({"text": ["A movie."]}, "no column 'review'"), ({"review": "A movie."}, "is a single text"),
      ({"review": ["A movie.", None]}, "None as 'review'"), ({"review": [5]}, "5 as 'review'")],
 )  # fmt: skip
-def test_rows_that_cannot_be_rewritten_are_told(rules: Path, batch: object, told: str) -> None:
+def test_rows_that_cannot_be_rewritten_are_reported(rules: Path, batch: object, told: str) -> None:
     with pytest.raises(DataError, match=told):
         RowRewriter(rules, column="review")(batch)  # type: ignore[arg-type]
 

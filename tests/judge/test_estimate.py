@@ -78,7 +78,7 @@ def test_spans_of_what_differs_are_never_empty(original: list[int], rewrite: lis
         assert original[: one.start] == rewrite[: one.start] or one.start != other.start
 
 
-def test_a_damaged_file_is_told(tmp_path: Path) -> None:
+def test_a_damaged_file_is_reported(tmp_path: Path) -> None:
     path = tmp_path / "likelihood.npz"
     content = bytearray(FILE.read_bytes())
     content[100] ^= 1

@@ -145,7 +145,7 @@ def test_words_that_no_text_has(grammar: Grammar) -> None:
     assert grammar.evidence([pair])[0, GRAMMAR.index("unknown_words")] == 1
 
 
-def test_other_languages_are_told(grammar: Grammar) -> None:
+def test_other_languages_are_reported(grammar: Grammar) -> None:
     for text in ("ok", "", "Great!", "NASA", "It was a very good film and I liked it."):
         assert grammar.looks_english(text)
     for text in (

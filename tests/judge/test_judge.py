@@ -315,7 +315,7 @@ def test_numbers_that_are_not_what_their_version_says_are_refused_with_a_sentenc
 
 
 @pytest.mark.parametrize("content", ["{", "[]", '{"version": 1}', '{"tau": 0.5}'])
-def test_a_shipped_file_that_cannot_be_read_is_told_before_any_network_is_loaded(
+def test_a_shipped_file_that_cannot_be_read_is_reported_before_any_network_is_loaded(
     content: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "judge.json").write_text(content)

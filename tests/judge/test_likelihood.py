@@ -194,7 +194,9 @@ def test_packed_numbers_are_what_their_blocks_say(tmp_path: Path, kind: int) -> 
     assert np.abs(content.arrays["w"] - values).max() <= steps
 
 
-def test_what_is_no_such_file_is_said(tmp_path: Path, small: tuple[Path, LlamaForCausalLM]) -> None:
+def test_a_file_of_another_kind_is_reported(
+    tmp_path: Path, small: tuple[Path, LlamaForCausalLM]
+) -> None:
     path = tmp_path / "a.gguf"
     whole = small[0].read_bytes()
     for content in (b"", b"GGUF", b"PK" + whole[2:], whole[:4] + b"\x02" + whole[5:], whole[:-40]):

@@ -134,7 +134,7 @@ def test_good_rules_have_no_errors(text: str) -> None:
         ("set A = <s>\n@A x -> y", "E111", ""),
     ],
 )
-def test_each_error_is_found_and_told(text: str, code: str, told: str) -> None:
+def test_each_error_is_found_and_reported(text: str, code: str, told: str) -> None:
     found = diagnostics(text)
     assert code in [each.code for each in found]
     assert {each.code for each in found} == {code}
@@ -178,7 +178,7 @@ def test_places_point_at_the_element() -> None:
     ]
 
 
-def test_a_mistyped_tag_is_told_once() -> None:
+def test_a_mistyped_tag_is_reported_once() -> None:
     assert codes("What NUON -> Which NOUN") == ["E201"]
 
 

@@ -45,7 +45,7 @@ def test_every_kind_of_change_is_told_apart() -> None:
     assert diff.sets == ("WH",)
 
 
-def test_changes_of_templates_are_told_as_those_of_rules() -> None:
+def test_changes_of_templates_are_reported_as_those_of_rules() -> None:
     text = 'set A = a | b\n{}template {}: "{} {{A}}."\n  label: {}\n'
     old = parse(text.format("movie -> film\n", "one", "So", "positive"))
     shorter, other = 'template "No {A}."\n  label: negative\n', "movie -> film\n"
@@ -72,7 +72,7 @@ def test_the_command_shows_templates_with_their_labels(tmp_path: Path) -> None:
     ]
 
 
-def test_changed_sets_of_imported_files_are_told(tmp_path: Path) -> None:
+def test_changed_sets_of_imported_files_are_reported(tmp_path: Path) -> None:
     main = 'import "common.sear" as c\n@c.WH is -> it is\n'
     common = 'import "deep.sear" as d\nset WH = What | @d.MORE\n'
     versions = []

@@ -30,7 +30,7 @@ def test_there_are_files() -> None:
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_what_is_told(path: Path, update_golden: bool) -> None:
+def test_what_is_reported(path: Path, update_golden: bool) -> None:
     golden = path.with_suffix(".txt")
     if update_golden:
         golden.write_text(told(path), "utf-8")

@@ -232,7 +232,7 @@ def test_help_of_the_reference_is_read() -> None:
 
 
 @pytest.mark.parametrize(("line", "wanted"), MISTAKES.items())
-def test_notation_of_other_tools_is_told_with_what_to_type(line: str, wanted: str) -> None:
+def test_notation_of_other_tools_is_reported_with_what_to_type(line: str, wanted: str) -> None:
     told = findings(line)
     assert told
     for finding in told:
@@ -285,6 +285,6 @@ def test_help_for_typing_errors_is_read(data: st.DataObject) -> None:
         check_help(finding, under)
 
 
-def test_the_name_of_a_file_in_the_place_of_rules_is_told_who_reads_it() -> None:
+def test_the_name_of_a_file_in_the_place_of_rules_leads_to_the_commands_that_read_it() -> None:
     [finding] = findings("rules/wh.sear")
     assert (finding.code, "sears.load" in finding.help) == ("E102", True)

@@ -200,7 +200,7 @@ def test_words_that_are_keywords_elsewhere_are_words_in_rules() -> None:
         "rule wh:What -> Which",
     ],
 )
-def test_a_forgotten_colon_is_told_in_every_path(line: str) -> None:
+def test_a_forgotten_colon_is_reported_in_every_path(line: str) -> None:
     for fast in (True, False):
         [finding] = parse_lines(line, fast=fast).findings
         assert finding.code == "E111"

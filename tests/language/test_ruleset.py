@@ -64,7 +64,7 @@ def test_errors_of_imports_are_reported_where_they_are(tmp_path: Path) -> None:
     ]
 
 
-def test_a_circle_of_imports_is_told(tmp_path: Path) -> None:
+def test_a_circle_of_imports_is_reported(tmp_path: Path) -> None:
     (tmp_path / "a.sear").write_text('import "b.sear" as b\nset A = x\n')
     (tmp_path / "b.sear").write_text('import "a.sear" as a\nset B = x\n')
     with pytest.raises(RuleSyntaxError, match=r"a\.sear → b\.sear → a\.sear"):

@@ -212,7 +212,7 @@ def test_a_long_chain_of_files_is_an_error_of_ours(tmp_path: Path) -> None:
         ("tagset = sears2018", "set A = CONJ", "What is -> it is", ["W617"]),
     ],
 )
-def test_options_of_imported_files_are_told_and_do_not_count(
+def test_options_of_imported_files_are_reported_and_do_not_count(
     tmp_path: Path, option: str, definition: str, rule: str, expected: list[str]
 ) -> None:
     (tmp_path / "n.sear").write_text(f"option {option}\n{definition}\n")

@@ -62,7 +62,7 @@ def test_a_set_gets_another_name_wherever_it_is_used(editor: Editor, uri: str) -
     [((2, 9), "W H", "is not a valid name"), ((2, 18), "X", "no set of this file"),
      ((6, 13), "X", "no set of this file"), ((2, 9), "WH", "is the name of another set")],
 )  # fmt: skip
-def test_a_rename_that_cannot_be_is_told(
+def test_a_rename_that_cannot_be_is_reported(
     editor: Editor, uri: str, place: tuple[int, int], name: str, told: str
 ) -> None:
     assert told in editor.answer("rename", *place, newName=name)["message"]

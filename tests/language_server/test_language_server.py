@@ -266,7 +266,7 @@ ODD: list[object] = [None, 1, "text", [], {}, [{}], {"textDocument": None}, {"te
 
 @pytest.mark.parametrize("params", ODD, ids=str)
 @pytest.mark.parametrize("method", ["didOpen", "didChange"])
-def test_a_message_that_makes_no_sense_is_told_and_the_talk_goes_on(
+def test_a_message_that_makes_no_sense_is_reported_and_the_talk_goes_on(
     params: object, method: str
 ) -> None:
     editor = _started()
@@ -287,7 +287,7 @@ START, END = {"line": 0, "character": 0}, {"line": 0, "character": 4}
         ("file:///never-opened.sear", {"text": "NUON"}, "never-opened"),
     ],
 )
-def test_a_change_that_cannot_be_is_told(uri: str, change: object, told: str) -> None:
+def test_a_change_that_cannot_be_is_reported(uri: str, change: object, told: str) -> None:
     editor = _started()
     editor.open("movie -> film")
     document = {"uri": uri, "version": 2}
@@ -318,7 +318,7 @@ def test_any_address_will_do(uri: str) -> None:
     assert _shown(_started().open("NUON -> it", uri))
 
 
-def test_what_is_no_address_is_told() -> None:
+def test_what_is_no_address_is_reported() -> None:
     editor = _started()
     [odd] = editor.open("NUON -> it", "file://[")
     assert "sears cannot read this" in odd["params"]["message"]

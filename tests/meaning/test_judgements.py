@@ -113,7 +113,7 @@ def test_a_grade_that_is_no_number_is_named(sts: str, tmp_path: Path) -> None:
         read_judgements(str(path), positive_from=4)
 
 
-def test_judgements_that_contradict_each_other_are_told_with_how_they_count(
+def test_judgements_that_contradict_each_other_are_reported_with_how_they_count(
     tmp_path: Path,
 ) -> None:
     path = tmp_path / "judged.csv"

@@ -62,7 +62,7 @@ def test_each_row_is_a_prompt_at_temperature_0(endpoint: ChatEndpoint) -> None:
     assert "128 received; the settings name no price" in told[0]
 
 
-def test_what_it_costs_is_told_before_and_after(endpoint: ChatEndpoint) -> None:
+def test_what_it_costs_is_reported_before_and_after(endpoint: ChatEndpoint) -> None:
     settings = endpoint.settings(price={"input": 1000, "output": 5000, "currency": "EUR"})
     told: list[str] = []
     model = load_predictor(f"llm:{settings}", announce=told.append)
@@ -156,7 +156,7 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("fault", FAULTS)
-def test_an_endpoint_that_misbehaves_is_told_without_the_key(
+def test_an_endpoint_that_misbehaves_is_reported_without_the_key(
     endpoint: ChatEndpoint, fault: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     reply, told = FAULTS[fault]
@@ -283,7 +283,7 @@ def test_answers_are_kept_from_run_to_run(endpoint: ChatEndpoint, tmp_path: Path
      ({"cache": "../answers"}, "not a file name"), ({"color": "red"}, "'color'"),
      ({"parameters": {"stream": True}}, "beside model and messages")],
 )  # fmt: skip
-def test_settings_that_cannot_be_are_told(
+def test_settings_that_cannot_be_are_reported(
     endpoint: ChatEndpoint, changes: dict[str, Any], told: str
 ) -> None:
     with pytest.raises(UsageError, match=told) as caught:
@@ -384,7 +384,7 @@ def test_a_liar_accepts_nothing_that_the_judge_rejects(
     assert ("2 without a usable answer: rejected" in told) == (accepted == 0)
 
 
-def test_what_a_second_opinion_costs_is_told_before_and_after(endpoint: ChatEndpoint) -> None:
+def test_what_a_second_opinion_costs_is_reported_before_and_after(endpoint: ChatEndpoint) -> None:
     """Before the search the maximum, before each round the actual cost, and at the end the sum."""
     endpoint.answer = lambda *_: "yes"
     given = endpoint.settings(prompt=None, labels=None, price={"input": 1000, "output": 0})
@@ -427,7 +427,7 @@ def test_an_endpoint_that_fails_a_part_ends_the_run_and_says_why(
         assert "requests repeated: 1" in source.remarks[-1]  # type: ignore[attr-defined]
 
 
-def test_settings_of_another_role_are_told(endpoint: ChatEndpoint) -> None:
+def test_settings_of_another_role_are_reported(endpoint: ChatEndpoint) -> None:
     with pytest.raises(UsageError, match="other labels than yes and no"):
         as_scorer(f"llm:{endpoint.settings()}")
 

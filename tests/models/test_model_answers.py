@@ -102,7 +102,7 @@ def test_what_counts_as_labels(given: object, labels: list[str]) -> None:
         ({"Good.": "pos", "Bad.": "neg"}, "a value of type dict"),
     ],
 )
-def test_what_does_not_is_told_with_its_place(given: object, told: str) -> None:
+def test_what_does_not_is_reported_with_its_place(given: object, told: str) -> None:
     with pytest.raises(ModelError) as failure:
         answers_of("demo:predict", ROWS, given)
     assert told in str(failure.value)

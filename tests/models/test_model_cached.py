@@ -167,7 +167,7 @@ def test_files_of_others_are_refused_and_left_alone(tmp_path: Path) -> None:
         PredictionStore(database)
 
 
-def test_a_predictor_that_gives_too_few_is_told() -> None:
+def test_a_predictor_that_gives_too_few_is_reported() -> None:
     class Short(Recorder):
         def predict(self, rows: Sequence[Row]) -> list[str]:
             return super().predict(rows)[1:]

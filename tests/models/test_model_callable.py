@@ -136,13 +136,13 @@ def test_a_module_finds_its_neighbours_and_hides_no_installed_one(folder: Path) 
         (":predict", "does not name a model"),
     ],
 )
-def test_what_is_no_model_is_told(spec: str, told: str) -> None:
+def test_what_is_no_model_is_reported(spec: str, told: str) -> None:
     with pytest.raises(UsageError) as failure:
         load_predictor(spec)
     assert told in str(failure.value)
 
 
-def test_a_module_that_fails_is_told_with_its_error(folder: Path) -> None:
+def test_a_module_that_fails_is_reported_with_its_error(folder: Path) -> None:
     (folder / "broken.py").write_text("raise RuntimeError('no weights here')")
     with pytest.raises(ModelError, match="importing broken raised RuntimeError: no weights here"):
         load_callable("broken:predict")
@@ -160,7 +160,7 @@ def test_a_module_that_fails_is_told_with_its_error(folder: Path) -> None:
         ("lazy", "ZeroDivisionError: division by zero", ZeroDivisionError),
     ],
 )
-def test_a_model_that_raises_is_told_with_place_and_text(
+def test_a_model_that_raises_is_reported_with_place_and_text(
     name: str, told: str, cause: type[BaseException]
 ) -> None:
     model = load_predictor(f"reviewing.sentiment:{name}")
@@ -241,7 +241,7 @@ def test_an_estimator_is_taken_with_its_probabilities() -> None:
         ("model.joblib", "'model.joblib' does not name a model"),
     ],
 )
-def test_what_is_no_model_is_told_in_a_sentence(model: object, said: str) -> None:
+def test_what_is_no_model_is_reported_in_a_sentence(model: object, said: str) -> None:
     with pytest.raises(UsageError, match=said) as caught:
         load_predictor(model)
     assert caught.value.help

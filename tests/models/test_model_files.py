@@ -122,7 +122,7 @@ def test_a_file_of_somebody_else_is_not_overwritten(tmp_path: Path) -> None:
     assert inputs.read_text() == "my notes\n"
 
 
-def test_what_cannot_be_a_round_trip_is_told_before(tmp_path: Path) -> None:
+def test_what_cannot_be_a_round_trip_is_reported_before(tmp_path: Path) -> None:
     with pytest.raises(UsageError):
         FilePredictor(tmp_path / "labels.unknown")
     with pytest.raises(UsageError, match="named both for the inputs"):

@@ -101,7 +101,7 @@ def test_answers_of_strangers_are_labels_or_an_error(endpoint: Endpoint, documen
 
 
 @pytest.mark.parametrize("given", ["[" * 100_000, "maps.json", "maps.toml"])
-def test_maps_that_are_nested_too_deeply_are_told(
+def test_maps_that_are_nested_too_deeply_are_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, given: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -422,6 +422,6 @@ def test_rows_that_do_not_fit_the_map(endpoint: Endpoint) -> None:
     assert not endpoint.requests
 
 
-def test_a_label_without_a_name_is_told() -> None:
+def test_a_label_without_a_name_is_reported() -> None:
     with pytest.raises(SearsError, match="label '2', which the response map does not name"):
         ResponseMap(names={"1": "positive"}).named("2")

@@ -38,7 +38,7 @@ def test_no_two_models_have_one_folder() -> None:
     assert folder_names(names) == ["mine-predict", "mine-predict-2", "http-localhost-ask"]
 
 
-def test_several_models_are_told_by_their_members() -> None:
+def test_several_models_are_identified_by_their_members() -> None:
     assert members_of("vote:a:predict, b:predict") == ["a:predict", "b:predict"]
     assert members_of("a:predict") == ["a:predict"]
     assert kinds_of("every:mine:predict,http://localhost/ask") == ["mine", "http"]

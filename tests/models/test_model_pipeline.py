@@ -81,7 +81,7 @@ def test_classification(tmp_path: Path) -> None:
         model.predict([{"a": "", "b": "", "c": ""}])
 
 
-def test_rows_that_are_longer_than_the_model_reads_are_told(tmp_path: Path) -> None:
+def test_rows_that_are_longer_than_the_model_reads_are_reported(tmp_path: Path) -> None:
     """The model reads 64 pieces; two of them mark the beginning and the end."""
     model = load_predictor(f"hf:{make(tmp_path, 'BertForSequenceClassification')}")
     model.predict([{"text": "film " * 62}, {"text": "unknownwords " * 60}])
@@ -155,7 +155,7 @@ def test_a_download_that_fails_says_why(monkeypatch: pytest.MonkeyPatch) -> None
         load_predictor("hf:some/model", download=True)
 
 
-def test_what_is_no_model_is_told(tmp_path: Path) -> None:
+def test_what_is_no_model_is_reported(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no model of that name is on this machine"):
         load_predictor("hf:nobody/no-such-model")
     with pytest.raises(UsageError, match="there is no model in"):
@@ -192,7 +192,7 @@ def test_weights_that_are_pickles_are_not_read(tmp_path: Path) -> None:
         ("model_type", ["bert"], "no model in"),
     ],
 )
-def test_a_configuration_that_wants_something_else_is_told(
+def test_a_configuration_that_wants_something_else_is_reported(
     tmp_path: Path, field: str, value: object, said: str
 ) -> None:
     folder = make(tmp_path, "BertForSequenceClassification")
@@ -219,7 +219,7 @@ def test_code_beside_a_model_is_not_run(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("content", [b"", b"[", b"[]", b"[" * 100_000, b"\xff"])
 @pytest.mark.parametrize("file", ["config.json", "model.safetensors", "tokenizer.json"])
-def test_rubbish_in_a_folder_is_told(tmp_path: Path, file: str, content: bytes) -> None:
+def test_rubbish_in_a_folder_is_reported(tmp_path: Path, file: str, content: bytes) -> None:
     folder = make(tmp_path, "BertForSequenceClassification")
     (folder / file).write_bytes(content)
     with pytest.raises((ModelError, UsageError), match=r"no model in|could not be loaded"):
@@ -237,7 +237,7 @@ def test_a_pipeline_is_taken_as_it_is(tmp_path: Path) -> None:
     assert first.confidence == pytest.approx(max(probabilities(folder, "good film")), abs=1e-4)
 
 
-def test_a_folder_without_a_tokenizer_is_told(tmp_path: Path) -> None:
+def test_a_folder_without_a_tokenizer_is_reported(tmp_path: Path) -> None:
     """A tokenizer made from the configuration alone knows no word, so no rule could flip a row."""
     folder = make(tmp_path, "BertForSequenceClassification")
     for file in folder.glob("tokenizer*"):
@@ -292,7 +292,7 @@ def test_a_pipeline_that_gives_all_labels_is_asked_for_the_best(tmp_path: Path) 
     assert load_predictor(every).predict(rows) == load_predictor(f"hf:{folder}").predict(rows)
 
 
-def test_a_network_without_its_tokenizer_is_told(tmp_path: Path) -> None:
+def test_a_network_without_its_tokenizer_is_reported(tmp_path: Path) -> None:
     import transformers
 
     folder = make(tmp_path, "BertForSequenceClassification")

@@ -98,7 +98,7 @@ def test_a_vote_is_written_as_a_specification(
         ("every:builtins:sorted,every:builtins:max,builtins:max", "a vote cannot vote"),
     ],
 )
-def test_what_cannot_vote_is_said(spec: str, message: str) -> None:
+def test_what_cannot_vote_is_reported(spec: str, message: str) -> None:
     with pytest.raises(UsageError, match=message):
         load_predictor(spec)
 

@@ -126,7 +126,7 @@ def test_a_wrong_score_names_who_gave_what_for_what(
     assert "0 to 1" in (caught.value.help or "") or "raised" in message
 
 
-def test_a_function_of_one_text_is_told_how_it_is_called() -> None:
+def test_a_function_of_one_text_is_an_error_that_says_how_it_is_called() -> None:
     with pytest.raises(ModelError, match="no attribute 'replace'") as caught:
         as_paraphraser(lambda text: [text.replace("film", "movie")]).paraphrase(["A film."])  # type: ignore[attr-defined]
     assert "lambda texts: [f(text) for text in texts]" in caught.value.help
@@ -220,14 +220,14 @@ def test_files_of_pairs_reword(tmp_path: Path, name: str, content: str) -> None:
         ),
     ],
 )
-def test_a_file_that_is_none_is_told(tmp_path: Path, content: str, message: str) -> None:
+def test_a_file_that_is_none_is_reported(tmp_path: Path, content: str, message: str) -> None:
     (tmp_path / "a.csv").write_text(content)
     with pytest.raises(DataError, match=message) as caught:
         read_paraphrases(tmp_path / "a.csv")
     assert "score" in (caught.value.help or "")
 
 
-def test_a_list_that_is_none_is_told(tmp_path: Path) -> None:
+def test_a_list_that_is_none_is_reported(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text('{"original": "A film.", "paraphrases": ["A movie.", 3]}\n')
     with pytest.raises(DataError, match="row 1 has no text as original with a list of texts"):
         read_paraphrases(tmp_path / "a.jsonl")
@@ -281,7 +281,7 @@ def test_packages_offer_parts_by_name() -> None:
 
 
 @pytest.mark.usefixtures("packages")
-def test_a_broken_package_is_told_when_it_is_asked_for_and_not_before() -> None:
+def test_a_broken_package_is_reported_when_it_is_asked_for_and_not_before() -> None:
     assert as_scorer("ones").scores(PAIRS).tolist() == [1, 1]
     with pytest.raises(ModelError) as caught:
         as_scorer("broken")
@@ -385,11 +385,11 @@ def test_with_own_parts_no_network_is_loaded(place: Path) -> None:
         (("--scorer", "strict"), "there is no scorer 'strict' any more"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_is_said(options: Sequence[str], message: str) -> None:
+def test_what_is_impossible_is_reported(options: Sequence[str], message: str) -> None:
     assert message in adversaries(*options)
 
 
-def test_a_file_of_other_rows_is_told(place: Path) -> None:
+def test_a_file_of_other_rows_is_reported(place: Path) -> None:
     (place / "others.csv").write_text("original,paraphrase\nA film.,A movie.\n")
     options = ("--paraphrases", "others.csv", "--scorer", "own_parts:score", "--tau", ".5")
     assert "none of the 6 rows has a paraphrase in others.csv" in adversaries(*options)

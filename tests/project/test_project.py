@@ -246,7 +246,7 @@ def test_two_project_files_of_one_folder_are_an_error(folder: Path) -> None:
     ],
     ids=range(12),
 )  # fmt: skip
-def test_what_is_wrong_is_told_with_its_key(
+def test_what_is_wrong_is_reported_with_its_key(
     folder: Path, text: str, message: str, advice: str
 ) -> None:
     error = refused("sears.toml", text)
@@ -255,12 +255,12 @@ def test_what_is_wrong_is_told_with_its_key(
     assert advice in error.help
 
 
-def test_all_mistakes_are_told_at_once(folder: Path) -> None:
+def test_all_mistakes_are_reported_at_once(folder: Path) -> None:
     error = refused("sears.toml", "[gates]\nmin_support = 0\nmax_rate = 1\n[models.a]\nspec = ''\n")
     assert len(error.message.splitlines()) == 2
 
 
-def test_a_path_that_is_not_there_is_told_with_its_key(folder: Path) -> None:
+def test_a_path_that_is_not_there_is_reported_with_its_key(folder: Path) -> None:
     (folder / "data" / "dev.csv").unlink()
     trusted()
     done = run("discover", "-o", "found.sear")
@@ -269,7 +269,7 @@ def test_a_path_that_is_not_there_is_told_with_its_key(folder: Path) -> None:
     assert run("check").exception is None, "another command does not need it"
 
 
-def test_several_to_choose_from_are_told(folder: Path) -> None:
+def test_several_to_choose_from_are_reported(folder: Path) -> None:
     text = PROJECT[: PROJECT.index("[use]")]
     (folder / "sears.toml").write_text(text, "utf-8")
     done = run("audit")

@@ -85,7 +85,7 @@ def fix(*arguments: str) -> Result:
     )  # fmt: skip
 
 
-def test_a_rule_without_a_name_is_told_by_its_text(folder: Path) -> None:
+def test_a_rule_without_a_name_is_reported_by_its_text(folder: Path) -> None:
     (folder / "bare.sear").write_text("movie -> film\n", "utf-8")
     done = call(augment_command, "bare.sear", "train.csv", "--label", "label", "-o", "out.csv")
     assert re.search(r"^ +\d+ +movie -> film *$", done.output, re.MULTILINE), done.output
@@ -161,7 +161,7 @@ def test_rules_of_one_name_in_two_files_are_counted_apart(folder: Path) -> None:
     }  # fmt: skip
 
 
-def test_half_a_character_is_told_before_a_table_is_written(folder: Path) -> None:
+def test_half_a_character_is_reported_before_a_table_is_written(folder: Path) -> None:
     (folder / "train.jsonl").write_text('{"text": "a movie \\ud83d"}\n', "utf-8")
     (folder / "plain.sear").write_text("movie -> film\n", "utf-8")
     for name in ("out.parquet", "out.csv"):
@@ -178,7 +178,7 @@ def test_new_rows_alone_in_another_format(folder: Path) -> None:
     assert all("film" in text for text in rows.texts)
 
 
-def test_less_than_was_wanted_is_said(folder: Path) -> None:
+def test_less_than_was_wanted_is_reported(folder: Path) -> None:
     done = augment("-o", "out.csv", "--amount", "2x")
     assert done.exit_code == 0
     assert "64 were requested, but the rules make no more" in done.output
@@ -194,7 +194,7 @@ def test_less_than_was_wanted_is_said(folder: Path) -> None:
         (("-o", "missing/out.csv"), "cannot write missing"),
     ],
 )
-def test_what_cannot_be_augmented_is_told_and_nothing_is_written(
+def test_what_cannot_be_augmented_is_reported_and_nothing_is_written(
     folder: Path, arguments: tuple[str, ...], told: str
 ) -> None:
     done = augment(*arguments)
@@ -327,7 +327,7 @@ def test_a_train_command_that_fails_half_way_loses_nothing(folder: Path) -> None
         (("-o", "fix.txt"), ".json"),
     ],
 )
-def test_options_that_do_not_go_together_are_told_before_any_work(
+def test_options_that_do_not_go_together_are_reported_before_any_work(
     folder: Path, arguments: tuple[str, ...], told: str
 ) -> None:
     done = fix(*arguments)
@@ -432,7 +432,7 @@ def test_a_row_without_text_is_kept_and_not_rewritten(folder: Path) -> None:
     assert rows[2]["n"] == [1, 2]
 
 
-def test_a_text_that_is_none_is_told_with_its_row(folder: Path) -> None:
+def test_a_text_that_is_none_is_reported_with_its_row(folder: Path) -> None:
     (folder / "train.jsonl").write_text('{"text": "a"}\n{"text": 7}\n', "utf-8")
     done = call(augment_command, "rules.sear", "train.jsonl", "--column", "text", "-o", "out.jsonl")
     assert isinstance(done.exception, SearsError)

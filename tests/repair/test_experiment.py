@@ -170,7 +170,7 @@ def test_rules_that_change_no_held_out_row_are_an_error(tmp_path: Path) -> None:
     assert not trainer.places
 
 
-def test_labels_that_mean_something_else_are_told_before_any_training(tmp_path: Path) -> None:
+def test_labels_that_mean_something_else_are_reported_before_any_training(tmp_path: Path) -> None:
     trainer = VocabularyTrainer()
     other = held_out([("this movie is good", "1"), ("this play is bad", "0")])
     with pytest.raises(DataError, match="no label in common"):

@@ -58,7 +58,7 @@ def test_rules_that_are_asked_about_negate_what_says_one_thing_by_other_words() 
     assert not any("but long" in text for text, _ in [*taught, *unseen])
 
 
-def test_a_negation_is_rejected_where_it_negates_a_remark_or_half_of_what_is_said() -> None:
+def test_a_negation_is_rejected_where_it_negates_a_remark_or_half_of_what_is_reported() -> None:
     def kept(original: str, text: str) -> list[bool]:
         return one_judgement([{"original": original, "text": text}])
 

@@ -40,7 +40,7 @@ def test_augment_leaves_out_what_the_oracle_rejects(tmp_path: Path) -> None:
     assert not any(" good " in text for text in texts)
 
 
-def test_from_python_an_oracle_that_rejects_all_or_raises_is_told() -> None:
+def test_from_python_an_oracle_that_rejects_all_or_raises_is_reported() -> None:
     rules = sears.parse(RULES)
     assert len(sears.augment(ROWS, rules, oracle=no_good)) == len(ROWS) + 12
     with pytest.raises(DataError, match="rejects all 24 rewrites"):

@@ -154,7 +154,7 @@ def test_a_validation_error_that_grows_by_the_margin_passes_in_at_most_one_of_fo
       "the sensitivity set went from 50.0% to 25.0%, but random copies of rows did as much (to "
       "20.0%); the validation error grows by at most 0.7 points.")],
 )  # fmt: skip
-def test_a_repair_is_told_in_a_sentence(sensitivity: ErrorRow, wanted: str) -> None:
+def test_a_repair_is_reported_in_a_sentence(sensitivity: ErrorRow, wanted: str) -> None:
     assert conclusion(repaired(same(400), sensitivity)) == wanted
 
 

@@ -98,7 +98,7 @@ def test_a_row_without_a_label_is_no_class_of_its_own(tmp_path: Path) -> None:
         BuiltInTrainer(text="text", label="label").train(some, seed=0, place=tmp_path)
 
 
-def test_a_command_that_leaves_no_model_is_told_and_run_again(folder: Path) -> None:
+def test_a_command_that_leaves_no_model_is_reported_and_run_again(folder: Path) -> None:
     whole = (folder / "train it.py").read_text("utf-8")
     (folder / "train it.py").write_text("import sys\nprint('dry run')\n", "utf-8")
     with pytest.raises(ModelError, match="succeeded but wrote no model"):
@@ -133,7 +133,9 @@ def test_other_rows_in_the_same_place_are_trained_on_anew(folder: Path) -> None:
     assert (folder / "runs.txt").read_text("utf-8") == "77"
 
 
-def test_a_command_that_fails_is_told_with_its_last_words_and_is_run_again(folder: Path) -> None:
+def test_a_command_that_fails_is_reported_with_its_last_words_and_is_run_again(
+    folder: Path,
+) -> None:
     (folder / "fail").touch()
     with pytest.raises(ModelError, match="CUDA out of memory") as told:
         trainer().train(ROWS, seed=1, place=folder / "place")
@@ -144,7 +146,7 @@ def test_a_command_that_fails_is_told_with_its_last_words_and_is_run_again(folde
     assert (folder / "runs.txt").read_text("utf-8") == "11"
 
 
-def test_a_program_that_is_not_there_is_told(folder: Path) -> None:
+def test_a_program_that_is_not_there_is_reported(folder: Path) -> None:
     missing = CommandTrainer("no-such-program {train} {model}", "sklearn:{model}",
                              load=load_predictor)  # fmt: skip
     with pytest.raises(ModelError, match="no-such-program"):

@@ -229,7 +229,7 @@ def test_the_environment_may_decide(environment: dict[str, str], compiled: bool)
     assert [step[3] for step in told] == [compiled] * 4
 
 
-def test_a_wrong_choice_is_told() -> None:
+def test_a_wrong_choice_is_reported() -> None:
     done = subprocess.run(
         [SEARS, "test", "questions/wh-words"],
         capture_output=True,

@@ -173,7 +173,7 @@ def test_children_that_cannot_start_say_why(ready: Callable[[], Any], message: s
         children.ask([1, 2, 3])
 
 
-def test_a_death_is_told_for_every_question(process: Process[Any, Any]) -> None:
+def test_a_death_is_reported_for_every_question(process: Process[Any, Any]) -> None:
     until_ready(process)
     futures = [process.ask(question) for question in ("die", 1)]
     for future in futures:
@@ -200,7 +200,7 @@ def test_one_that_is_still_starting_is_ended_at_once() -> None:
     assert time.monotonic() - begin < 300
 
 
-def test_what_cannot_be_sent_is_told_at_once() -> None:
+def test_what_cannot_be_sent_is_reported_at_once() -> None:
     with pytest.raises(SearsError, match="cannot be sent to another process"):
         Process(lambda: partial(_answer, 1))
 

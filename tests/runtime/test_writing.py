@@ -67,7 +67,7 @@ def test_what_somebody_else_wrote_stays(tmp_path: Path) -> None:
     assert names(tmp_path) == ["a.sear"]
 
 
-def test_a_file_system_that_takes_no_file_is_told(
+def test_a_file_system_that_takes_no_file_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A read-only file system refuses to remove even a file that does not exist."""

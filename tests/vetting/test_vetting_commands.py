@@ -58,7 +58,7 @@ def journals(folder: Path) -> list[str]:
     return paths
 
 
-def test_a_port_in_use_is_said_before_anything_else(folder: Path) -> None:
+def test_a_port_in_use_is_reported_before_anything_else(folder: Path) -> None:
     listening, _ = listen(free_port())
     with listening:
         port = listening.getsockname()[1]
@@ -128,7 +128,7 @@ def test_whoever_ends_the_page_without_writing_is_told_how(
     assert said not in vet(*reviewers).stderr
 
 
-def test_what_stays_of_a_page_that_nobody_used_is_told(
+def test_what_stays_of_a_page_that_nobody_used_is_reported(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (folder / "glad_reviews.py").write_text(
@@ -156,7 +156,7 @@ def test_another_vet_of_the_same_rules_touches_nothing_of_ours(folder: Path) -> 
         assert ours.exists()
 
 
-def test_a_model_that_fails_is_told(folder: Path) -> None:
+def test_a_model_that_fails_is_reported(folder: Path) -> None:
     error = vet("--reviewer", "ana").exception
     assert isinstance(error, ModelError)
     assert "no such layer" in error.message
@@ -169,7 +169,7 @@ def test_a_model_that_fails_is_told(folder: Path) -> None:
         (["--rules", "0"], "x>=1"),
     ],
 )
-def test_wrong_use_is_told(folder: Path, options: list[str], why: str) -> None:
+def test_wrong_use_is_reported(folder: Path, options: list[str], why: str) -> None:
     result = vet(*options)
     assert result.exit_code == 2
     assert why in result.output
@@ -183,7 +183,7 @@ def test_wrong_use_is_told(folder: Path, options: list[str], why: str) -> None:
         (["--reviewer", "ana", "--reviewer", "ben", "--journal", "j"], "for a single reviewer"),
     ],
 )
-def test_reviewers_who_cannot_be_are_told(folder: Path, options: list[str], why: str) -> None:
+def test_reviewers_who_cannot_be_are_reported(folder: Path, options: list[str], why: str) -> None:
     error = vet(*options).exception
     assert isinstance(error, UsageError)
     assert why in error.render()
@@ -213,7 +213,7 @@ def test_journals_are_brought_together(folder: Path) -> None:
     assert len(read_judgements("judged.csv").pairs) == 8
 
 
-def test_reviewers_who_contradict_each_other_about_pairs_are_told(folder: Path) -> None:
+def test_reviewers_who_contradict_each_other_about_pairs_are_reported(folder: Path) -> None:
     ruleset = load(folder / "words.sear")
     for name, same in {"ana": True, "ben": False}.items():
         with Journal(Path(f"{name}.jsonl"), ruleset=ruleset, reviewer=name) as journal:

@@ -196,7 +196,7 @@ def test_a_journal_that_git_replaced_meanwhile_is_left_alone(
         (lambda _: [], "empty"),
     ],
 )
-def test_damage_is_told_with_its_place(  # type: ignore[no-untyped-def]
+def test_damage_is_reported_with_its_place(  # type: ignore[no-untyped-def]
     tmp_path: Path, ruleset: Ruleset, damage, why: str
 ) -> None:
     path = tmp_path / "ana.jsonl"
@@ -209,7 +209,7 @@ def test_damage_is_told_with_its_place(  # type: ignore[no-untyped-def]
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
-def test_a_folder_that_is_not_writable_is_told(tmp_path: Path, ruleset: Ruleset) -> None:
+def test_a_folder_that_is_not_writable_is_reported(tmp_path: Path, ruleset: Ruleset) -> None:
     tmp_path.chmod(0o500)
     with pytest.raises(DataError, match="could not be opened"):
         Journal(tmp_path / "ana.jsonl", ruleset=ruleset, reviewer="ana")
@@ -375,7 +375,7 @@ def test_every_field_of_a_journal_may_have_been_changed(
     assert refused > 400
 
 
-def test_a_journal_that_is_no_json_of_ours_is_told(
+def test_a_journal_that_is_no_json_of_ours_is_reported(
     tmp_path: Path, ruleset: Ruleset, clock: Clock
 ) -> None:
     path = tmp_path / "ana.jsonl"

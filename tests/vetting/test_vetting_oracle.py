@@ -65,7 +65,7 @@ def test_functions_are_oracles_too() -> None:
     assert open_oracle("builtins:sorted", []).identity.startswith("builtins:sorted")
 
 
-def test_what_is_neither_is_told(tmp_path: Path) -> None:
+def test_what_is_neither_is_reported(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="is not an oracle: there is no such file"):
         open_oracle(str(tmp_path / "nothing.jsonl"), [])
     (tmp_path / "rows.csv").write_text("text\na\n")

@@ -389,7 +389,7 @@ def test_of_a_rule_that_may_change_the_label_the_label_is_judged(
     end(server)
 
 
-def test_marks_that_no_condition_tells_apart_are_told(sit: Callable[..., Sitting]) -> None:
+def test_marks_that_no_condition_tells_apart_are_reported(sit: Callable[..., Sitting]) -> None:
     sitting = sit(viewport={"width": 640, "height": 450})
     page = sitting.page
     page.click("#queue button:has-text('good movie -> good film')")
@@ -655,7 +655,7 @@ def test_a_sitting_survives_kill_9(browser: Any, tmp_path: Path) -> None:
     assert "1 accepted, 0 rejected, 4 left" in told
 
 
-def test_rules_that_the_page_does_not_show_are_told(tmp_path: Path) -> None:
+def test_rules_that_the_page_does_not_show_are_reported(tmp_path: Path) -> None:
     fill(tmp_path)
     told = end(start(tmp_path, "--reviewer", "ana", "--rules", "3"))
     assert "the page shows 3 of 5 rules" in told

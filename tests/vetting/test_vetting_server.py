@@ -116,7 +116,7 @@ def test_the_page_loads_nothing_from_elsewhere_and_is_not_kept(place: Place) -> 
     ["/", "/api/overview", "/wrong/", "/wrong/api/overview", "/ana-toke/", "/ana-tokenx/",
      "//ana-token/", "/%61na-token\x7f/"],
 )  # fmt: skip
-def test_nothing_is_told_without_the_token(place: Place, path: str) -> None:
+def test_nothing_is_reported_without_the_token(place: Place, path: str) -> None:
     reply = place.request("GET", path.replace("\x7f", "%7f"))
     assert reply.status == 403
     assert "token" in reply.json["error"]
@@ -272,7 +272,7 @@ def test_questions_are_answered(place: Place) -> None:
     assert place.request("GET", "/ana-token/api/decide").status == 404
 
 
-def test_a_model_that_fails_is_told_and_nothing_is_decided(
+def test_a_model_that_fails_is_reported_and_nothing_is_decided(
     place: Place, model: Any, bench: Workbench
 ) -> None:
     bench.predictor.predictor = Broken()
@@ -296,7 +296,7 @@ class Broken:
         raise ModelError("no such layer: 12")
 
 
-def test_a_port_in_use_is_said_with_the_next_free_one() -> None:
+def test_a_port_in_use_is_reported_with_the_next_free_one() -> None:
     port = free_port()
     first, _ = listen(port)
     with first, pytest.raises(UsageError, match=f"port {port} is in use") as refused:

@@ -138,7 +138,9 @@ def test_examples_are_mistakes_or_all_rows(session: RuleSession) -> None:
     assert not any(each["flip"] for each in everything["examples"][10:])
 
 
-def test_a_typed_rule_is_read_in_the_ruleset_and_told_with_a_caret(session: RuleSession) -> None:
+def test_a_typed_rule_is_read_in_the_ruleset_and_reported_with_a_caret(
+    session: RuleSession,
+) -> None:
     typed = session.typed("good -> nice")
     assert (typed["text"], typed["changed"], typed["findings"]) == ("good -> nice", 20, [])
     wrong = session.typed("good NUON -> nice")

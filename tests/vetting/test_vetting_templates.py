@@ -173,14 +173,14 @@ def test_generate_leaves_out_what_the_journal_rejects_and_counts_it(
     assert len(sears.generate(newer, oracle=journal)) == 15
 
 
-def test_an_oracle_that_rejects_all_or_raises_is_told(file: Path) -> None:
+def test_an_oracle_that_rejects_all_or_raises_is_reported(file: Path) -> None:
     with pytest.raises(DataError, match="rejects all 16 sentences"):
         sears.generate(file, oracle=lambda rows: [False for _ in rows])
     with pytest.raises(ModelError, match="KeyError: 'column'"):
         sears.generate(file, oracle=lambda rows: [row["column"] for row in rows])
 
 
-def test_rules_want_rows_and_a_file_without_templates_is_told(tmp_path: Path) -> None:
+def test_rules_want_rows_and_a_file_without_templates_is_reported(tmp_path: Path) -> None:
     (tmp_path / "rules.sear").write_text("movie -> film\n", "utf-8")
     done = call("vet", "rules.sear", folder=tmp_path)
     assert (done.returncode, "Missing option '--data'" in done.stderr) == (2, True)

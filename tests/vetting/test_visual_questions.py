@@ -58,7 +58,9 @@ def seen(asked: Sequence[Row]) -> list[str]:
     return found
 
 
-def test_rows_without_a_readable_picture_are_left_out_and_told(rows: Path, tmp_path: Path) -> None:
+def test_rows_without_a_readable_picture_are_left_out_and_reported(
+    rows: Path, tmp_path: Path
+) -> None:
     data = read_labelled(str(rows), column="question", label="answer", image="image")
     assert len(data.rows) == 38
     assert data.number(5) == 7

@@ -135,7 +135,7 @@ def test_whatever_a_rule_draws_a_batch_is_what_its_units_are(
         ("<unit> -> again", DRAWN), ("<unit> -> again\n  rate: 25%", DRAWN),
     ],
 )  # fmt: skip
-def test_the_way_of_a_rule_is_told_by_what_it_draws(line: str, way: int) -> None:
+def test_the_way_of_a_rule_follows_from_what_it_draws(line: str, way: int) -> None:
     matcher = compile_rules([parse(f"set S = film | a\n{line}")], tagger=TAGGER, sources=SOURCES)
     assert matcher.compiled.ways.tolist() == [way]
     assert (0 in matcher.compiled.drawing_rules) == (way != FIXED)

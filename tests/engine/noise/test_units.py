@@ -99,7 +99,7 @@ def test_the_folder_of_noise_is_no_run(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("command", ["apply", "augment"])
-def test_all_that_keeps_rules_from_running_together_is_told_with_the_command_that_works(
+def test_all_that_keeps_rules_from_running_together_is_reported_with_the_command_that_works(
     command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(requirements, "vectors_installed", lambda name=None: False)

@@ -211,7 +211,7 @@ def test_tests_of_rules_are_not_run_without_what_they_look_words_up_in(file: Pat
     assert [each.outcome for each in run_tests(rules)] == ["not run", "ok"]
 
 
-def test_vectors_that_are_not_there_are_told_when_rules_are_compiled() -> None:
+def test_vectors_that_are_not_there_are_reported_when_rules_are_compiled() -> None:
     with pytest.raises(RuleSyntaxError) as caught:
         parse(f"option vectors = none.vec\n{RULE}").compile(tagger=PinnedTagger({}))
     assert [each.code for each in caught.value.diagnostics] == ["E352"]
