@@ -73,7 +73,7 @@ class ChatEndpoint:
                     self.send_header(name, value)
                 self.end_headers()
                 size = 1 if reply.drips else max(1, len(sent))
-                with suppress(OSError):  # who asked has gone
+                with suppress(OSError):  # the client has gone
                     for start in range(0, len(sent), size):
                         self.wfile.write(sent[start : start + size])
                         time.sleep(reply.drips)

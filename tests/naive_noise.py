@@ -95,7 +95,7 @@ class NaiveNoise:
         self._sources = drawing.sources
         self._seed = drawing.draw.seed + (rule.metadata.seed or 0)
         self._draw = drawing.draw.number
-        # (piece, function, place) → what a share made of the text there; None: all that can change.
+        # (piece, function, place) → the text there after a share; None: all that can change.
         self._shares: dict[tuple[int, int, int], str] | None = None
         self._renderer = Renderer(rule, file, parts=self._parts)
 

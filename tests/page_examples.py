@@ -35,7 +35,7 @@ _FENCE = re.compile(r"^```(\w+)[ ]?([^\n]*)\n(.*?)^```", re.DOTALL | re.MULTILIN
 _TITLE = re.compile(r'title="([^"/]+(?:/[^"/]+)*)"')
 _COMMAND = re.compile(r"^\$ ((?:.*\\\n)*.*)\n((?:(?!\$ ).*\n)*)", re.MULTILINE)
 _PLAIN = re.compile(r"(sears [^|;&<>$`]*)(; echo \"exit code \$\?\")?")
-# A stage says every ten seconds how far it is; on pages none takes so long, on a busy machine any.
+# Stages report every ten seconds. None on the pages takes so long, except on a busy machine.
 _CLOCK = re.compile(
     r"^[\w ]+:( [\d,]+ of [\d,]+,)? \d+:[\d:]+(, about [\d:]+ left)?\n", re.MULTILINE
 )
@@ -103,7 +103,7 @@ def _run(page: Path, folder: Path) -> int:
 
 
 def run_rules(text: str, where: str, path: Path) -> None:
-    path.write_text(text, "utf-8")  # imports are looked for beside the file
+    path.write_text(text, "utf-8")  # imports are looked for next to the file
     results = sears_dsl.run_tests(sears_dsl.load(path))
     assert {result.outcome for result in results} <= {"ok"}, where
 

@@ -35,7 +35,7 @@ LAYERS = [
     {"cli"},
     {"__main__"},
 ]
-# Names of a value that tell its history; what it is has a noun.
+# Names that tell the history of a value; a noun says what it is.
 TENSES = {"told", "made", "found", "its", "given", "said", "seen", "kept", "had", "put"}
 # Neither knows the other: rules are about words, and words do not depend on rules.
 STRANGERS = ({"language", "tagging"}, {"language", "data"}, {"tagging", "data"})
@@ -92,7 +92,7 @@ def _imports(path: Path) -> frozenset[str]:
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
             found.add(node.module)
-            # What is imported from a folder may be a module in it.
+            # A name imported from a folder may be a module in it.
             names = (f"{node.module}.{alias.name}" for alias in node.names)
             found |= {name for name in names if _file(name).exists()}
     return frozenset(found)

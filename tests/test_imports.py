@@ -54,7 +54,7 @@ def test_links_are_followed_before_the_folder_is_looked_at(tmp_path: Path) -> No
     (tmp_path / "rules" / "link.sear").symlink_to(tmp_path / "sets.sear")
     assert [each.code for each in findings(path)] == ["E408"]
     assert load(path, allow_imports_outside=True).rules
-    # The folder that counts is the one that was named, though it is reached through a link.
+    # The named folder counts, even if it is reached through a link.
     (tmp_path / "alias").symlink_to(tmp_path / "rules")
     (tmp_path / "rules" / "link.sear").unlink()
     (tmp_path / "rules" / "link.sear").write_text("set A = a\n")

@@ -16,7 +16,7 @@ BENCHMARKS = Path(__file__).resolve().parents[1] / "benchmarks"
 
 def test_judged_rewrites_differ_from_their_originals_and_say_why_where_rejected() -> None:
     rewrites = read_judged_rewrites()
-    # Those of vaderSentiment's texts are in the file itself.
+    # Rewrites of vaderSentiment's texts are in the file itself.
     assert len(rewrites) > 400
     for each in rewrites:
         assert each.original != each.rewrite
@@ -40,7 +40,7 @@ def test_judged_rules_are_rules(rule: str) -> None:
 
 
 def test_lines_of_the_sheet_are_quoted_in_one_way() -> None:
-    # A rule that begins with a quote would else be read without it, as another rule.
+    # A rule that begins with a quote would otherwise be read without it, as another rule.
     with (BENCHMARKS / "discovery_quality_sheet.tsv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.reader(file, delimiter="\t"))
         file.seek(0)

@@ -50,7 +50,7 @@ RULE = """\
 NOUN is -> it is
   test "Color/NOUN/NN is/AUX/VBZ red" => "It is red"
 """
-# Whatever runs any part of it leaves the file behind.
+# Running any part of it leaves the file behind.
 EVIL = """\
 from pathlib import Path
 
@@ -304,7 +304,7 @@ def test_compiled_code_is_read_only_from_where_nobody_else_writes(
             find(home)
         assert "chmod o-w" in caught.value.help
         opened.chmod(mode)
-    base.chmod(0o1777)  # as /tmp is: what lies in it stays where it is
+    base.chmod(0o1777)  # like /tmp, where only owners may move files
     assert find(home) == place
     if os.geteuid() == 0:
         os.chown(place, 12345, 12345)
@@ -312,7 +312,7 @@ def test_compiled_code_is_read_only_from_where_nobody_else_writes(
             find(home)
         base.chmod(0o755)
         os.chown(base, 12345, 12345)
-        assert find(home) == place  # named by hand, and all of it one person's
+        assert find(home) == place  # named by hand, and owned by one person
 
 
 KERNEL = """\

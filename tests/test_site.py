@@ -87,7 +87,7 @@ def test_options_that_a_page_names_are_those_of_the_command(page: Path) -> None:
         assert named - {""} <= known, f"sears {name}"
 
 
-# Tags that load something; a parser of all that stands between them takes seconds.
+# Tags that load something; a full parser would take seconds.
 _LOADING = re.compile(r"""<(?:link|script|img|iframe|source)\b(?:"[^"]*"|'[^']*'|[^>"'])*>""")
 
 
@@ -181,7 +181,7 @@ def test_the_recipe_for_ci_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     commands = [*steps, *gitlab["robustness"]["script"]]
     run = [command for command in commands if command.startswith("sears ")]
     assert len(run) == 7
-    # Where GitHub keeps what is shown on the pull request.
+    # Where GitHub keeps the text that the pull request shows.
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "summary.md"))
     for command in run:
         run_commands(f'$ {command}; echo "exit code $?"\nexit code 0\n', page.name, tmp_path)

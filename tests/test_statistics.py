@@ -137,7 +137,7 @@ def test_students_quantiles_are_scipys_and_quick() -> None:
 @settings(deadline=None)
 @given(probabilities)
 def test_holms_values_are_those_of_the_definition(p_values: list[float]) -> None:
-    # The smallest of m is held against m, the next one against m - 1, and none falls below it.
+    # The smallest of m is multiplied by m, the next one by m - 1, and the values never fall.
     order = sorted(range(len(p_values)), key=p_values.__getitem__)
     wanted = dict.fromkeys(order, 0.0)
     least = 0.0

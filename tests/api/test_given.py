@@ -356,7 +356,7 @@ def test_all_that_keeps_rules_from_running_together_is_reported_with_what_runs(
             run()
         codes = [finding.code for finding in refusal.value.diagnostics]
         assert codes[:2] == ["E410", "E352"]
-        # As processes pass it on.
+        # Processes pass errors on like this.
         passed = copy.copy(refusal.value)
         assert passed.help == refusal.value.help
         assert passed.help == "these run together: ['noise/look-alikes', 'noise/typing']"

@@ -16,7 +16,7 @@ from sears_dsl.cli.commands import sears as commands
 from sears_dsl.tagging.tagger import load_tagger
 from sears_dsl.vetting.review.workbench import Workbench
 
-# Of these rows every other one is about the movie itself, which then has to stay.
+# Every other row is about the movie itself, so that word has to stay.
 ROWS = [
     {
         "text": f"This movie has a {mood} {noun}.",

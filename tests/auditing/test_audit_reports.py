@@ -74,7 +74,7 @@ def test_junit_is_read_by_a_parser_of_continuous_integration(document: AuditDocu
         "film: movie -> film", "tape: movie -> tape", "show: play -> show", "turn: movie -> reel",
         "all rules",
     ]  # fmt: skip
-    # A skipped case says which rule it is and why nothing is said of it.
+    # A skipped case names its rule, and says why there is no verdict.
     assert "play -> show" in short["show"].result[0].text
     assert "nothing to test: the rule changes no row" in short["show"].result[0].text
     cases = short
@@ -234,7 +234,7 @@ def test_a_pull_request_is_told_the_decision_and_what_failed(
     lines = audit_summary(hostile).splitlines()
     assert not any("<script" in line.replace("\\<script", "") for line in lines)
     assert len({line.count(" | ") for line in lines if line.startswith("| `")}) == 1
-    # Nobody is called by a comment because a row names them.
+    # A comment notifies nobody, even if a row has a @name.
     called = document.model_copy(update={"notes": ("ask @ann of a/b#7, ann@home",)})
     assert "ask @&#8203;ann of a/b\\#&#8203;7, ann@home" in audit_markdown(called)
     file = tmp_path / "summary.md"
@@ -260,7 +260,7 @@ def test_half_a_character_does_not_stop_a_document(tmp_path: Path, hostile: Audi
 def test_comparing_pairs_the_rows_that_both_have_right() -> None:
     data = rows_of("k" * 60)
     first, second = audited(data), audited(data)
-    # In the second audit the model flips rows 1 to 9, and has row 60 wrong before the rule.
+    # In the second audit the model flips rows 1 to 9, and is wrong on row 60 before the rule.
     film = second.rules[0]
     changed = replace(film, outcomes="f" * 9 + "k" * 50 + "w")
     second = second.model_copy(
@@ -363,7 +363,7 @@ def test_a_rule_whose_set_or_options_changed_is_another_rule(
     [change] = found.rules
     assert (change.outcome, change.note) == ("not compared", note)
     assert found.worst_accuracy is None
-    # Audits of before the readings were written down are compared by the text alone.
+    # Older audits, which lack the readings, are compared by the text alone.
     older = replace(first.rules[0], reading=None)
     [change] = compare(first.model_copy(update={"rules": (older,)}), second).rules
     assert change.note == ""
@@ -441,7 +441,7 @@ def test_one_worse_rule_among_many_is_seen() -> None:
 def test_an_audit_ends_in_a_sentence(letters: str, gates: Gates, wanted: str) -> None:
     document = audited(rows_of(letters), gates=gates)
     assert conclusion(document) == wanted
-    # What the page's title says is not said twice.
+    # The page does not repeat its title.
     title, _, rest = wanted.partition(": ")
     page = Page(audit_page(document)).text
     assert wanted in page or (title in page and rest[1:] in page)

@@ -108,7 +108,7 @@ def test_the_interval_of_a_paired_difference_covers_it_however_few_rows_differ(r
         chances = stats.multinomial.pmf(tables, rows, [worse, better, 1 - worse - better])
         gap = better - worse
         covered = chances[(low <= gap) & (gap <= high)].sum()
-        # Where all rows differ, how many do says nothing more.
+        # If all rows differ, their number adds no information.
         assert covered > (0.92 if worse + better < 1 else 0.87), (worse, better)
 
 

@@ -28,7 +28,7 @@ def test_a_rate_above_the_limit_fails_and_one_at_it_passes() -> None:
 def test_few_rows_are_not_judged() -> None:
     assert outcome("k" * 19) == ("not judged", "not judged")
     assert outcome("k" * 20) == ("passed", "passed")
-    # Whatever they say: a rule that fails 3 of 3 or 5 of 8 is no more judged than one that fails 1.
+    # Few rows decide nothing: not even a rule that fails on 3 of 3 or 5 of 8 is judged.
     assert outcome("f") == ("not judged", "not judged")
     assert outcome("fff") == ("not judged", "not judged")
     assert outcome("kkkfffff") == ("not judged", "not judged")
@@ -117,7 +117,7 @@ def test_all_rules_together_have_a_limit_of_their_own() -> None:
     assert failed.reasons == (
         "all rules together: 2 of 20 fail (10%), above 5.0%, though this may be chance",
     )
-    # Of a rate that would be shown as its limit one figure more is shown.
+    # A rate that would look like its limit is shown with one more digit.
     above = audited(data, rules=rules, gates=Gates(rows_flipped=0.0996)).verdict
     assert above.reasons == (
         "all rules together: 2 of 20 fail (10.0%), above 10%, though this may be chance",

@@ -140,7 +140,7 @@ def reader_slices(
 ) -> tuple[Effects, dict[tuple[str, str], SliceResult]]:
     """The slices of a reader of a SQuAD file, with its answers."""
     rows = read_labelled(source, column="question", label="answers")
-    # A few questions have no stored answer: the reader said nothing.
+    # A few questions have no stored answer, which counts as an empty one.
     ids = read_slicings(source, ["id"])["id"]
     assert not isinstance(ids, Computed)
     answers = tuple(Answer(said.get(each, "")) for each in ids)

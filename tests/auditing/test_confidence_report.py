@@ -20,7 +20,7 @@ def test_confidences_are_split_by_what_is_right_after_each_rule() -> None:
     assert (untouched.name, untouched.right, untouched.wrong) == (
         "rows as they are", (0.95,) * 3, (0.95,) * 2
     )  # fmt: skip
-    # k and g are right after a rule, f and w are not; of a wanted flip nothing says what is right.
+    # k and g are right after a rule, f and w are not; for an expected flip no answer is right.
     assert (film.id, film.right, film.wrong) == ("film", (0.35,) * 3, (0.35,) * 2)
     assert untouched.sure_and_wrong(0.9).count == 2
     assert film.sure_and_wrong(0.9).count == 0

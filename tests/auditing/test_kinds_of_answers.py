@@ -197,7 +197,7 @@ def test_entities_are_compared_where_they_stood(tagged_names: Any) -> None:
         spans=["text=names"], comparison="entities", scorer=None,
     )  # fmt: skip
     [rule] = done.rules
-    # All names after the new word stand farther right, and most of them are found again.
+    # All names after the new word move to the right, and the model finds most of them again.
     assert rule.right >= 20
     assert rule.flips.count < rule.right / 4
     document = json.loads(done.document.model_dump_json())

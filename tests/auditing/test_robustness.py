@@ -29,7 +29,7 @@ from sears_dsl.models.function import CallablePredictor
 from sears_dsl.tagging.pinned import PinnedTagger
 
 RULES = parse("rule film: movie -> film\n  tags: words\nrule show: play -> show\n")
-# One in ten of two hundred rows is wrong before and after, thirty of the right ones are flipped.
+# Of two hundred rows one in ten is wrong before and after; thirty of the right ones flip.
 PLANTED = rows_of("f" * 30 + "k" * 150 + "w" * 20)
 
 Predict = Callable[[Sequence[str]], list[str]]
@@ -181,7 +181,7 @@ def test_with_three_labels_any_other_one_is_a_flip() -> None:
     whole = of(found, "all")
     assert whole.after == 2 / 3
     assert whole.after_corrected == pytest.approx(0.5)
-    # Two of three rows have another label than the constant answer: that is right after a flip.
+    # The label of two in three rows differs from the constant answer, which is right after a flip.
     assert whole.constant is not None
     assert whole.constant.rate == 2 / 3
 
@@ -253,7 +253,7 @@ def test_columns_of_numbers_and_data_without_labels_have_no_mean_over_values() -
      ("local:all=75%", "rate", "passed"), ("local:tag:words=76%", "rate", "failed"),
      ("local:all=80%", "evidence", "passed"), ("local:all=70%", "proof", "failed"),
      ("mean:all=75%", "rate", "passed"), ("mean:film=76%", "rate", "failed"),
-     # All rows have one label, so that the constant answer has them all.
+     # All rows have one label, so the constant answer is right on all.
      ("corrected:all=50%", "rate", "not judged"), ("above-constant:all=0%", "rate", "failed")],
 )  # fmt: skip
 def test_a_gate_asks_for_what_the_record_says(gate: str, judge_by: str, outcome: str) -> None:

@@ -135,7 +135,7 @@ def test_an_audit_of_which_no_rewrite_is_left_says_who_refused_them() -> None:
     assert document.rules[0].judgement.reason == f"nothing to test: {told}"
     assert document.verdict.outcome == "not judged"
     assert told in audit_page(document).partition("changed no row")[2]
-    # The one row of which the model refuses neither is too few; the others are told beside it.
+    # There is only one row that the model does not refuse; the refused ones are reported too.
     partly = rule_effects(
         matcher,
         LabelledRows(rows, "text", (("yes",),) * 3, "a.csv"),

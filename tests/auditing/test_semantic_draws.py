@@ -48,7 +48,7 @@ def test_rows_are_locally_robust_by_what_all_draws_write(draws: int) -> None:
     assert (record.rows, record.rewrites) == (40, 40 * draws)
     assert record.after == pytest.approx(1 - wrong.mean())
     assert record.local.count == int((wrong.mean(axis=0) <= 0.5).sum())
-    # What does not draw is the same in every draw, and counts once.
+    # Rules that do not draw are the same in every draw, and count once.
     [fixed] = [each for each in found.robustness.records if each.name == "fixed"]
     assert fixed.rewrites == 40
     if draws == 1:

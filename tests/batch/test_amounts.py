@@ -44,7 +44,7 @@ def test_a_share_takes_about_so_many_and_a_greater_one_those_too() -> None:
     tenth, quarter, half = taken("10%"), taken("25%"), taken("50%")
     assert tenth < quarter < half < set(TEXTS) == taken("100%")
     for share, found in ((0.1, tenth), (0.25, quarter), (0.5, half)):
-        # Five standard deviations of so many draws.
+        # Five standard deviations for this number of draws.
         assert abs(len(found) - share * 1000) < 5 * (1000 * share * (1 - share)) ** 0.5
     assert taken("50%", seed=1) != half
 

@@ -97,7 +97,7 @@ def test_each_row_comes_once_for_each_draw(tmp_path: Path, mode: Any) -> None:
     assert all(list(row).count("draw") == 1 for row in rows)
     places = [(int(row["id"][1:]), row["draw"]) for row in rows]
     assert places == sorted(places)
-    # A draw is what the matcher makes of all texts under its number; the first is the usual one.
+    # A draw is the matcher's result for all texts under its number; the first is the usual one.
     matcher = RulesetRecipe((parse(RULES),), tagger="pinned", seed=3).build()
     texts = [row["text"] for row in ROWS]
     for draw in range(3):

@@ -94,7 +94,7 @@ def wait_for(path: Path) -> None:
         time.sleep(0.01)
 
 
-# A thread of the caller's, beside which processes are plain ones instead of forks.
+# While the caller has a thread, processes are plain ones instead of forks.
 A_THREAD = "import threading; threading.Thread(target=time.sleep, args=(600,), daemon=True).start()"
 
 
@@ -272,7 +272,7 @@ def test_a_part_that_a_stopped_machine_tore_is_made_again(source: Path, left: in
     folder = interrupted(source)
     part = folder / "00000001.part"
     content = part.read_bytes()
-    # Nothing of it, its first byte alone, or all of it with zeros where the last bytes were.
+    # Nothing of it, only its first byte, or all of it with zeros in place of the last bytes.
     part.write_bytes(content[:left] if left >= 0 else content[:-8] + bytes(8))
     report = apply_file(request_for(source, resume=True))
     assert report.note == "resumed after 1 finished batches"

@@ -31,7 +31,7 @@ def test_walking_through_twice_what_fits_misses_every_line_each_time() -> None:
 
 
 def test_lines_of_one_place_push_each_other_out() -> None:
-    # 1 KiB with one line in each of 16 places: 0 and 1,024 want the same one.
+    # 1 KiB with one line in each of 16 places: 0 and 1,024 need the same one.
     assert misses_of(trace_of(0, 1024, 0, 1024), 1 << 10, 1) == [4]
     assert misses_of(trace_of(0, 1024, 0, 1024), 1 << 10, 2) == [2]
     assert misses_of(trace_of(0, 1024, 2048, 0), 1 << 10, 2) == [4]  # the one used longest ago

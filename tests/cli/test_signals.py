@@ -48,7 +48,7 @@ def test_a_signal_while_modules_are_imported_ends_in_one_line(
     tmp_path: Path, module: str, number: signal.Signals
 ) -> None:
     rows = tmp_path / "rows.txt"
-    rows.write_text("It is not a movie.\n" * 400_000)  # more than it does while nobody looks
+    rows.write_text("It is not a movie.\n" * 400_000)  # more than it does before anybody looks
     command = [*TELLING, "apply", "contractions", str(rows), "-o", str(tmp_path / "out.jsonl")]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
@@ -91,7 +91,7 @@ def test_a_signal_at_any_time_ends_in_one_line_and_leaves_nobody_behind(
             assert process.poll() is None, "it was done before"
             time.sleep(0.01)
         process.send_signal(number)
-        # The end of its standard error is the end of every process that writes to it.
+        # Its standard error ends when every process that writes to it has ended.
         _, stderr = process.communicate(timeout=600)
     assert process.returncode == 128 + number, stderr
     assert _printed(stderr) == [*_advice(tmp_path), "stopped"]
@@ -384,7 +384,7 @@ def test_a_closed_standard_stream_is_reported(tmp_path: Path, arguments: str) ->
 def test_nobody_to_tell_is_no_error(tmp_path: Path) -> None:
     (tmp_path / "a.sear").write_text("movie -> film\n")
     (tmp_path / "rows.csv").write_text("id,text\n1,a movie\n")
-    # Where standard error is closed bash opens a script under its number.
+    # If standard error is closed, bash opens a script under its number.
     for nobody in ("2>&-", "2</dev/null"):
         for words in ("check a.sear", "apply a.sear rows.csv -o out.csv --tagger pinned"):
             command = f"cd {tmp_path} && {SEARS} {words} {nobody}"

@@ -95,7 +95,7 @@ def test_a_run_that_found_nothing_out_leaves_nothing(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-# A file may grow to so many bytes.
+# The most bytes that a file may have.
 _FULL_DISK = """
 import resource, sys
 from pathlib import Path
@@ -323,7 +323,7 @@ def test_what_needs_no_model_is_reported_before_rows_are_read(tmp_path: Path, wr
         manifest = {"format": "sears-manifest", "version": 1, "validated_with": ["mine:tagger 1"]}
         (tmp_path / "a.manifest.json").write_text(json.dumps(manifest))
         told = "which a file may not make sears import"
-    # Exporting asks for no model, and so not whether its rules could be run.
+    # Exporting needs no model, so its rules need not be runnable.
     names = [name for name in WITHOUT_A_MODEL if (wrong, name) != ("rule", "export")]
     for name, end in zip(
         names, ends(tmp_path, [WITHOUT_A_MODEL[name].split() for name in names]), strict=True
@@ -351,7 +351,7 @@ def test_the_first_word_comes_within_a_second(tmp_path: Path) -> None:
         process.kill()
     after = os.times()
     spent = after.children_user + after.children_system
-    # Of the processor, which others may keep busy; a third of one where nothing else runs.
+    # Processor time, since others may keep it busy; a third of a second on an idle machine.
     assert spent - before.children_user - before.children_system < 2
 
 
@@ -439,7 +439,9 @@ def test_a_run_that_is_killed_again_and_again_ends_in_the_same_bytes(
     tmp_path: Path, command: str, whole: Callable[[str], dict[str, bytes]]
 ) -> None:
     killed = bad_luck(tmp_path / "killed")
-    most = 2 if command == "audit" else 1  # training twice is slow, and one more kill no news
+    most = (
+        2 if command == "audit" else 1
+    )  # training twice is slow, and another kill would show nothing new
     for _ in range(most):
         seen = grown(killed)
         process = begun(killed, command, "--resume")
@@ -457,7 +459,7 @@ def test_a_full_disk_is_a_sentence_and_loses_nothing(
     tmp_path: Path, whole: Callable[[str], dict[str, bytes]]
 ) -> None:
     folder = bad_luck(tmp_path / "full")
-    # No file may grow beyond so many blocks of 1024 bytes.
+    # The most blocks of 1024 bytes that a file may have.
     process = begun(folder, "audit", first="trap '' XFSZ; ulimit -f 24")
     _, told = process.communicate(timeout=600)
     assert process.returncode == 2, told
@@ -582,7 +584,7 @@ def test_at_a_terminal_the_clock_of_the_stage_that_runs_goes_and_no_other() -> N
     )
     os.close(end)
     screen = b""
-    # Linux ends a terminal that nobody writes to any more with an error.
+    # Linux reports a terminal that nobody writes to any more as an error.
     with suppress(OSError):
         while portion := os.read(terminal, 65_536):
             screen += portion
@@ -593,6 +595,6 @@ def test_at_a_terminal_the_clock_of_the_stage_that_runs_goes_and_no_other() -> N
         [line for line in re.split(r"[\r\n]+", text) if line.startswith(stage)][-1]
         for stage in ("judging rules", "scoring")
     )
-    # A busy machine may hold it up for seconds.
+    # A busy machine may delay it for seconds.
     assert re.search(r" 9/9 +0:0\d:(0[2-9]|[1-5]\d)", judging), judging
     assert re.search(r" 1026/1026 +0:00:0[01]", scoring), scoring

@@ -31,7 +31,7 @@ def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[fs.S3File
     server.start()
     try:
         host, port = server.get_host_and_port()
-        # Its buckets outlive the server: they are this process's.
+        # The buckets belong to this process and outlive the server.
         forgetting = HTTPConnection(host, port, timeout=30)
         forgetting.request("POST", "/moto-api/reset")
         assert forgetting.getresponse().status == 200
@@ -92,7 +92,7 @@ def test_a_store_gets_the_bytes_of_a_disk(
     disk = {part: (tmp_path / "out" / part).read_bytes() for part in PARTS}
     run_in_process(*in_store, folder=tmp_path)
     assert content(store, "reviews/out") == disk
-    # What was done is known to the store; what is missing is done again, alone.
+    # The store knows what was done; only what is missing is done again.
     store.delete_file("reviews/out/b.jsonl")
     run_in_process(*in_store, "--resume", folder=tmp_path)
     assert content(store, "reviews/out") == disk

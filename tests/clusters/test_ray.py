@@ -66,7 +66,7 @@ def test_parts_are_those_of_one_machine_whatever_dies(place: Path, cluster: Any)
     until = time.monotonic() + 120
     while len(list((place / "out").glob("*.sears-partial"))) < 2 and time.monotonic() < until:
         assert run.poll() is None, run.communicate()
-        time.sleep(0.1)  # both nodes are at a part that waits
+        time.sleep(0.1)  # each node works on a part that waits
     cluster.remove_node(second, allow_graceful=False)
     (place / "go on").touch()
     _, told = run.communicate(timeout=300)

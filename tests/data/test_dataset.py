@@ -306,7 +306,7 @@ def test_mistakes_in_memory_are_reported() -> None:
         apply_to(["a \ud800"], MATCHER)
     with pytest.raises(UsageError, match="there is no mode 'both'"):
         apply_to(["a"], MATCHER, mode="both")  # type: ignore[arg-type]
-    # What does not go together is told before a row is looked at.
+    # Options that do not go together are reported before a row is read.
     with pytest.raises(UsageError, match="there is no mode 'both'"):
         apply_to([], MATCHER, mode="both")  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="--mode each writes the original beside"):

@@ -117,6 +117,6 @@ def test_what_the_model_reads_besides_and_how_answers_are_compared_tell_rows_apa
     assert read_labelled(rows, column="text", label="label", also=["about"]).notes == ()
     assert len(read_labelled(rows, column="text", label="label").notes) == 1
     assert len(read_labelled(rows, column="text,about", label="label", also=["about"]).notes) == 0
-    # A model that says a number in between has both right.
+    # A model that answers with a number in between is right on both.
     near = read_labelled(rows, column="text", label="label", comparison="within:0.5")
     assert near.notes == ()

@@ -59,7 +59,7 @@ def test_rules_are_found_on_pairs_and_both_texts_are_held_out_together(tmp_path:
     assert found.columns["rule"] == ["movie -> film"]
     counts = found.discovery.funnel
     assert (counts.rows, counts.right) == (400, 400)
-    # Each pair is there twice, and on one side with both.
+    # Each pair occurs twice, and both copies are on one side.
     assert counts.held_out % 2 == 0
     rule = found.rules[0]
     assert rule.held_out is not None
@@ -95,6 +95,6 @@ def test_the_built_in_model_is_repaired_on_pairs(tmp_path: Path) -> None:
         400,
         200,
     )
-    # What both texts have says which ask the same; words of either do not.
+    # Common words of both texts decide the label; words of one text do not.
     assert found.columns["original"][0] < 0.1
     assert words_of_pair({"b": "A a", "a": "a"}) == ["a:a", "b:a", "b:a", "both:a", "shared:5"]

@@ -18,7 +18,7 @@ from sears_dsl.discovery.result.manifest import read_manifest
 from sears_dsl.discovery.selection import Coverage
 from sears_dsl.errors import UsageError
 
-# Of each rule the rows that it flips, and which of three models fail there.
+# For each rule: the rows that it flips, and which of three models fail there.
 FAILURES = st.lists(
     st.dictionaries(
         st.integers(0, 5), st.tuples(*[st.booleans()] * 3).filter(any), max_size=6

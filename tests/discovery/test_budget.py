@@ -96,11 +96,11 @@ def test_whatever_is_slow_rules_are_tried_and_found_in_time(slow: dict[str, floa
     world = World(**slow)
     seconds = free.now * 2 / 3
     found = run(world, seconds=seconds)
-    # The last scores are not cut short: where they are all that is slow, no stage is.
+    # The last scores are never cut short; if only they are slow, no stage is.
     assert found.budget_reached or "score_seconds" in slow
     assert found.funnel.candidates > 0
     assert found.rules
-    # Beyond the end goes what the last numbers take, and the portion that each stage was at.
+    # The last numbers, and the current portion of each stage, may take longer than the budget.
     assert world.now < 1.5 * seconds
 
 

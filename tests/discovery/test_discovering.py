@@ -84,7 +84,7 @@ def write(path: Path, texts: Sequence[str]) -> None:
 ARGUMENTS = ["discover", "--model", "parts:brittle", "--data", "dev.csv", "--column", "text",
              "--label", "label", "--paraphrases", "parts:reword", "--scorer", "parts:keeps",
              "--tau", "0.5", "-o", "found.sear"]  # fmt: skip
-# Of the shipped rules a few, which are read and tried within a moment.
+# A few of the shipped rules, which are read and tried within a moment.
 FEW = ("--no-known", "--known", "synonyms/reviews")
 
 
@@ -323,7 +323,7 @@ def test_rules_that_readers_refuse_are_known_only_where_their_ruleset_is_named()
         "mark-question-space",
         "mark-period-drop",
         "mark-exclamation-drop",
-        # About tone, and read too often not to be accepted, or not at all.
+        # Rules about tone; they were read so often that they are surely accepted, or never.
         "mark-period-exclamation",
         "mark-exclamation-period",
         "mark-exclamation-twice",

@@ -52,7 +52,7 @@ def call(command: str, *more: str, model: str = "predict", label: str = "label")
 
 
 def test_a_brittle_model_is_found_out_twice_with_the_same_bytes(folder: Path) -> None:
-    # In the paper's order: the other one scores a thousand pairs, minutes for this scorer.
+    # In the paper's order, since the other one scores a thousand pairs: minutes for this scorer.
     paper = ("discover", "-o", "found.sear", "--minimum-flips", "2", "--paper")
     first = call(*paper)
     assert first.exit_code == 0, first.output

@@ -208,7 +208,7 @@ def test_all_rows_held_out_is_an_error_that_says_what_to_do() -> None:
 def test_the_base_rate_is_that_of_paraphrases_that_keep_the_meaning() -> None:
     """Films flip and keep the meaning, dogs flip and do not, the past flips nothing."""
     found = run(data=many(200), holdout=0)
-    # Of a play only the past keeps the meaning; of a movie both it and the film, by lot.
+    # For *play* only the past keeps the meaning; for *movie* also *film*, at random.
     assert found.base_rows == 400
     assert 0.15 < found.base_rate < 0.35
 

@@ -191,7 +191,7 @@ def test_a_rejection_brings_back_what_was_collapsed() -> None:
     rules = "movie -> film\na movie -> a film\nfilm -> movie"
     assert selected(rules, rows)[0] == ["movie -> film"]
     found, collapsed = selected(rules, rows, excluded=(0,))
-    # Of the two that undo each other the one that covers more stays.
+    # If two rules undo each other, the one that covers more stays.
     assert found == ["a movie -> a film"]
     assert collapsed == [("film -> movie", "a movie -> a film", "inverse")]
     found, collapsed = selected(rules, rows, excluded=(0, 1))

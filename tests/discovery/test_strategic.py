@@ -27,7 +27,7 @@ from sears_dsl.runtime.database import RunJournal
 from sears_dsl.tagging.tagger import load_tagger
 
 TEXT = "The old receiver caught it. Thomas led the team. Nobody saw the receiver run."
-# What the model's confidence in the right answer is made of.
+# The parts of the model's confidence in the right answer.
 WEIGHTS = {"receiver": 0.4, "old": 0.2, "saw": 0.1, "Nobody": -0.1}
 
 
@@ -104,7 +104,7 @@ def reworded(
 def test_the_planted_words_are_found_with_their_weights() -> None:
     reader, source = Reader(), Reworder()
     [found] = reworded(rows(), source, reader, avoid=2)
-    # Without any receiver it would say Sanders; one of two is left, so no weight is lost with it.
+    # Without any receiver the answer would be Sanders; one of two stays, so no weight is lost.
     assert [(each.word, round(each.weight, 6)) for each in found.words] == [
         ("old", 0.2), ("saw", 0.1),
     ]  # fmt: skip
@@ -224,7 +224,7 @@ def test_rows_of_which_the_model_does_not_say_are_left_out_and_reported() -> Non
     class Sometimes(Reader):
         def _answer(self, text: str) -> Answer:
             answer = super()._answer(text)
-            # Without one word it does not say; of one row never.
+            # Without one word the model gives no confidence; for one row never.
             return Answer(answer.label) if "old" not in text or "Rome" in text else answer
 
     row = {"text": TEXT, "label": "Thomas", "answer": "Thomas"}
@@ -238,7 +238,7 @@ def test_rows_of_which_the_model_does_not_say_are_left_out_and_reported() -> Non
             tagger=load_tagger(), journal=journal, settings=StrategicSettings(avoid=2),
             note=told.append,
         )  # fmt: skip
-    # Not `old`, as if the model were sure by 0 without it.
+    # Not `old`, as it would be if the confidence without it were 0.
     assert [each.word for each in found.words] == ["saw"]
     assert told[0] == "note: 1 row was left out, because the model does not say how sure it is"
 

@@ -173,7 +173,7 @@ def test_stopping_early_decides_as_looking_at_all_would(
     losses = sum(int(text.tokens.texts[row].split()[-1]) in failing for row in places.rows.tolist())
     asked = len(places.rows)
     passes = asked >= LEAST and counted_share(asked - losses, asked) >= 1 - delta
-    # What fails three times at once is left, whatever comes.
+    # A rule that fails three times at first is dropped, whatever follows.
     first = [int(text.tokens.texts[row].split()[-1]) for row in places.rows[:3].tolist()]
     passes = passes and not failing.issuperset(first)
     assert any(not each.narrowed for each in found.passed.rows) == passes

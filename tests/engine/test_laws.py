@@ -166,7 +166,7 @@ def test_the_prefilter_changes_no_result(
     assert quick.unrenderable == plain.unrenderable
 
 
-# Rules whose edits depend on what stands around them, and text with sentences and marks.
+# Rules whose edits depend on their surroundings, and text with sentences and marks.
 EDGES = (
     "movie -> <>", "the -> <>", "_ -> <>", ", -> <>", ", is -> is", "n't -> not", "n't -> $1 $1",
     "is -> 's", "not -> n't", "is -> ~'s", "is -> ~, so", "is -> , so", "movie -> film,",
@@ -200,7 +200,7 @@ edge_texts = st.lists(
 ).map(lambda parts: "".join(word + space for word, space in parts))
 
 
-# Rules that name words: on few rows the fast tagger lists these, and they are matched on lists.
+# Rules that name words: on few rows the fast tagger lists these words for the matcher.
 NAMING = (
     "movie -> film", "(movie|film) is -> so", "set S = movie | the\n@S _ -> $2 $1", "is NN -> $2",
     "is !movie -> $2 $1", "<> -> so / <s> __ the", "is -> was / __ . </s>", "is /[a-z]+/i -> $2",
@@ -252,7 +252,7 @@ def test_rewrites_are_those_of_the_reference(
             if edits:
                 new = apply_edits(text, edits)
                 expected.append(Rewrite(number, row, text, new, tuple(edits)))
-    times = data.draw(st.sampled_from((1, 2, 25)))  # new texts are shared; few rows go another way
+    times = data.draw(st.sampled_from((1, 2, 25)))  # new texts are shared, except on few rows
     spans = None if protected is None else [*protected] * times
     for quick in (True, False):
         found = list(matcher.apply(rows * times, scope=scope, protected=spans, prefilter=quick))

@@ -130,7 +130,7 @@ def test_a_chain_of_shipped_rules_is_one_after_another(scope: Scope) -> None:
     rulesets = [load(path) for name, path in shipped_rulesets().items() if name.startswith(themes)]
     matcher = compile_rules(rulesets, tagger=FastTagger())
     naive = compile_rules(rulesets, tagger=FastTagger())
-    # The second time most is known from the first.
+    # The second time most is remembered from the first.
     for rows in (REVIEWS, REVIEWS[::-1]):
         for row in matcher.chain(rows, scope=scope):
             text, last, steps = row.original, -1, []
@@ -342,7 +342,7 @@ def test_threads_that_fail_end_with_their_error() -> None:
         [sys.executable, "-c", _FAILING],
         capture_output=True,
         text=True,
-        timeout=300,  # where one waits for the other, it is for ever
+        timeout=300,  # a wait for the other would last for ever
         env={**os.environ, "SEARS_COMPILE": "never"},
         check=False,
     )

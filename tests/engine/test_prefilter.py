@@ -150,5 +150,5 @@ def test_rows_are_chosen_by_their_tokens_where_the_tagger_is_quick() -> None:
     ]
     expected = [NOTHING, TOKENS, TOKENS, TAGS, TAGS, TOKENS, NOTHING, TOKENS, NOTHING]
     assert prefilter.tiers(rows, cut=tagger.cut(rows)).tolist() == expected
-    # Once more, now that all words are known, and in another order.
+    # Again, with all words known, and in another order.
     assert prefilter.tiers(rows[::-1], cut=tagger.cut(rows[::-1])).tolist() == expected[::-1]

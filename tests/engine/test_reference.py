@@ -185,7 +185,7 @@ def test_the_compiled_engine_gives_what_the_reference_gives(
     try:
         matcher = compile_rules([ruleset], tagger=TAGGER)
     except RuleSyntaxError:
-        reject()  # what only the tokenizer tells: a negated word of several tokens
+        reject()  # only the tokenizer reveals a negated word of several tokens
     tokens = Tokens.from_rows([text for text, _ in rows], [row for _, row in rows])
     matches = matcher.find(tokens, scope=extent, protected=protected)  # type: ignore[arg-type]
     given_by_engine = [

@@ -83,7 +83,7 @@ def test_shared_rendering_is_rendering_one_by_one(
 ) -> None:
     part = _compilable(part)
     matcher = compile_rules([part], tagger=TAGGER)
-    before = TAGGER.tag(rows[1::2])  # another batch, of which new texts are remembered
+    before = TAGGER.tag(rows[1::2])  # another batch, whose new texts are remembered
     matcher.rewrites(before, matcher.find(before))
     tokens = TAGGER.tag(rows)
     done = matcher.rewrites(tokens, matcher.find(tokens, scope=scope))
@@ -123,7 +123,7 @@ def test_what_other_batches_left_is_told_apart_as_within_one() -> None:
     rows = ["a movie", "A movie", "a  movie", "It is. a movie", '"a movie"', "a film", "is film"]
     matcher = compile_rules([parse(rules)], tagger=TAGGER)
     for row in [*rows, *rows[::-1]]:
-        many = [row] * 60  # so many are rendered by arrays
+        many = [row] * 60  # enough to be rendered by arrays
         assert list(matcher.apply(many)) == list(_applied(rules, rows=many))
 
 

@@ -23,7 +23,7 @@ def test_a_narrowed_edit_makes_the_same_text(before: str, old: str, new: str, af
     assert applied(text, small) == applied(text, edit)
     assert text[small.start : small.end] == small.old
     assert len(small.old) <= len(old)
-    # No blank stands on both sides of what is left.
+    # What is left has no blank on either side.
     for end in (0, -1):
         if small.old and small.new:
             assert not (small.old[end] == small.new[end] == " ")
@@ -38,7 +38,7 @@ def test_kept_and_removed_pieces_are_the_text(before: str, old: str, new: str, a
     small = narrow_edit(edit)
     if small.old.strip() or not small.new.strip():
         assert told == text
-    else:  # the blank that comes with an inserted word stands beside it
+    else:  # the blank that comes with an inserted word is next to it
         assert told.replace(" ", "") == text.replace(" ", "")
     assert all(each.text for each in found)
 
@@ -54,12 +54,12 @@ def test_kept_and_removed_pieces_are_the_text(before: str, old: str, new: str, a
      ("a great, fun film", Edit(2, 8, "great,", "big,"),
       "a <del>great</del><ins>big</ins>, fun film"),
      ("Is it?", Edit(3, 6, "it?", "it??"), "Is it?<ins>?</ins>"),
-     # Characters that look the same are told by their code points.
+     # Characters that look the same are shown by their code points.
      ("a film", Edit(0, 1, "a", "\u0430"),
       "<del>a</del><ins>\u0430</ins> <small>\u0430 U+0430</small> film"),
      ("\u0430 film", Edit(0, 1, "\u0430", "a"),
       "<del>\u0430</del><ins>a</ins> <small>a U+0061</small> film"),
-     # Where the blank itself is what changes, it is marked.
+     # If only the blank changes, it is marked.
      ("it is not", Edit(5, 9, " not", "n't"), "it is<del> not</del><ins>n&#x27;t</ins>"),
      ("a  b", Edit(1, 2, " ", ""), "a<del> </del> b")],
 )  # fmt: skip

@@ -132,7 +132,7 @@ def test_a_rule_is_left_out_of_every_column_of_the_row(columns: list[str]) -> No
     assert (tally.rules["film"].rows, tally.rules["film"].left_out) == (1, 1)
     assert tally.reasons == [("1", "rule film would touch the span 'movie'")]
     [only], _ = chained([{**ROW, "context": "the movie", "answers": [[4, 9]]}], ["title"])
-    assert only["title"] == "Which film"  # no span points into what is rewritten
+    assert only["title"] == "Which film"  # no span points into rewritten text
 
 
 COLUMNS = ("a", "b")

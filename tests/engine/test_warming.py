@@ -16,7 +16,7 @@ from sears_dsl.runtime.kernels import _folder_beside, kernels
 
 SEARS = str(Path(sys.executable).with_name("sears"))
 
-# Rows with everything that text has, through a file, both modes and both scopes, in two threads.
+# Rows with all that text can have; via a file, both modes and both scopes, in two threads.
 _PROGRAM = """
 import json, sys
 from pathlib import Path

@@ -45,7 +45,7 @@ def test_it_is_the_network_that_was_trained(estimate: LikelihoodEstimate) -> Non
         expected = network(*packed(lessons, np.arange(len(PAIRS)))).numpy()
     more = expected[:, :1]
     columns = np.maximum(0, np.hstack([more, expected[:, 1:], -more]))
-    # The library's matrices that stay are in half the precision there.
+    # The fixed matrices of the library have half the precision there.
     assert estimate.columns(PAIRS) == pytest.approx(columns, abs=0.25, rel=0.05)
 
 

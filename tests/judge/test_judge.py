@@ -125,7 +125,7 @@ def test_more_evidence_never_raises_a_score(judge: Judge) -> None:
             assert (steps <= 0).all() if helps else (steps >= 0).all(), name
 
 
-# What lists and tables are sure of, though no reader of the fit met it.
+# Lists and tables are sure of these, though no reader of the fit saw them.
 _BAD = """
 It's got a large screen. => It is got a large screen.
 He's already been there. => He is already been there.

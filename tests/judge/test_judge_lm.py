@@ -55,7 +55,7 @@ def test_less_likelihood_never_raises_a_chance(judge: Judge) -> None:
     for name in LIKELIHOOD:
         chances = judge.full.chances({name: amounts})
         assert (np.diff(chances) <= 1e-12).all()
-    # What weighs, and not only could.
+    # Reasons that count, not only could.
     assert set(judge.full.names) & set(LIKELIHOOD)
 
 

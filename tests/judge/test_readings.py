@@ -59,7 +59,7 @@ def test_readings_of_ones_own_count_as_those_of_the_fit() -> None:
     effect = found.effects["movie -> film"]
     assert (effect.readings, effect.accepted) == (3, 2)
     assert (effect.mean, effect.spread) == (pytest.approx(mean), pytest.approx(spread))
-    # One after the other they say what they say together, but for the shape of the curve.
+    # Readings give the same in turn as together, except for the shape of the curve.
     one = NONE.with_readings(ours[:1], evident[:1]).with_readings(ours[1:], evident[1:])
     assert one.effects["movie -> film"].mean == pytest.approx(mean, abs=0.05)
     assert len({NONE.digest, found.digest, one.digest}) == 3

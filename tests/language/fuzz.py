@@ -121,7 +121,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--first", type=int, default=0, help="the number of the first file")
     chosen = parser.parse_args()
-    held("a -> b\n")  # what is made once counts for no line
+    held("a -> b\n")  # one-time costs do not count for a line
     lines = sound = failed = 0
     codes: Counter[str] = Counter()
     slowest, number = (0.0, 0), chosen.first
@@ -130,7 +130,7 @@ def main() -> int:
         began = time.process_time()
         try:
             found = held(text)
-        # Whatever it is, it is what is looked for.
+        # Any other exception is a fault, which this program looks for.
         except Exception as error:
             failed += 1
             print(f"file {number}: {type(error).__name__}: {error}\n{text!r}", flush=True)

@@ -26,7 +26,7 @@ TAG = re.compile(r"\bwrite ([A-Z]+\b)")
 UNMARKED = re.compile(
     r"\bwrite\b(?! (?:[A-Z]+\b|`|it as in `|a rule for each|the composed form: `))"
 )
-# Where a part of a rule may stand.
+# Places for a part of a rule.
 HOSTS = (
     "{}",
     "{} zz -> yy",
@@ -97,7 +97,7 @@ MISTAKES = {
     "import common.sear as c": 'import "common.sear" as c',
     "// note": "# comment",
     "<NOUN> is -> it": '"<NOUN>"',
-    # What is read without an error, and means something else.
+    # Lines that are read without an error but mean something else.
     "movie -> film // note": "# comment",
     "movie -> film /* note */": "# comment",
     "movie -> film | picture": '"|"',
@@ -161,7 +161,7 @@ MISTAKES = {
     "bar -> cafe\u0301": '"caf\u00e9"',
 }
 
-# Good rules: nobody who writes one of these meant anything else.
+# Good rules, which mean what their author intends.
 PLAIN = (
     "it is -> it was", "to the part -> in x", "sym x -> y", "salt & pepper -> salt", "& -> and",
     "NOUN & NOUN -> $1 and $3", "rock 'n' roll -> rock and roll", "the dogs' tail -> tails",
@@ -210,7 +210,7 @@ def check_help(finding: Diagnostic, header: str = "") -> None:
     near = re.search(r"did you mean (\S+)\?", finding.help)
     wrong = re.search(r"`([^`]+)`", finding.message)
     if near and wrong and finding.code != "E112":
-        dot = "." if wrong[1].startswith(".") else ""  # functions are named without theirs
+        dot = "." if wrong[1].startswith(".") else ""  # functions are named without their dot
         mended = finding.source.replace(wrong[1].removesuffix("(…)"), dot + near[1])
         assert mended != finding.source
         same = [f for f in findings(mended) if f.code == finding.code and f.span == finding.span]

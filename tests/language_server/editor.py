@@ -29,7 +29,7 @@ def read(stream: BytesIO) -> Iterator[Message]:
     while header := stream.readline():
         length = int(header.split(b":")[1])
         while stream.readline().strip():
-            pass  # what kind of content it is
+            pass  # the kind of content
         yield json.loads(stream.read(length))
 
 

@@ -28,7 +28,7 @@ rule film: movie -> film
 @pytest.fixture
 def uri(tmp_path: Path) -> str:
     (tmp_path / "words.sear").write_text("set BAD = bad\nset GOOD = good | fine\n")
-    (tmp_path / "a.sear").write_text(RULES)  # imports are looked for beside it
+    (tmp_path / "a.sear").write_text(RULES)  # imports are looked for next to it
     (tmp_path / "a.sample.txt").write_text('A "fun" movie.\nA play.\nmovie\n')
     return (tmp_path / "a.sear").as_uri()
 

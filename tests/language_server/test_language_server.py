@@ -199,7 +199,7 @@ def test_sets_of_imported_files_are_proposed(tmp_path: Path) -> None:
     (tmp_path / "words.sear").write_text("set GOOD = good | nice\n", "utf-8")
     editor = _started()
     saved = tmp_path / "a.sear"
-    saved.write_text("", "utf-8")  # imports are looked for beside it
+    saved.write_text("", "utf-8")  # imports are looked for next to it
     editor.uri = saved.as_uri()
     editor.open('import "words.sear" as w\ntemplate "A {w.')
     assert [each["label"] for each in editor.answer("completion", 1, 15)] == ["GOOD"]
@@ -236,7 +236,7 @@ def test_what_is_imported_is_found_in_its_file(tmp_path: Path) -> None:
     words.write_text("# of films\nset GOOD = good | nice\n", "utf-8")
     editor = _started()
     saved = tmp_path / "a.sear"
-    saved.write_text("", "utf-8")  # imports are looked for beside it
+    saved.write_text("", "utf-8")  # imports are looked for next to it
     editor.uri = saved.as_uri()
     editor.open('import "words.sear" as w\nmovie -> @w.GOOD\n')
     for line, character, found in ((1, 13, 1), (0, 10, 0)):
@@ -296,7 +296,7 @@ def test_a_change_that_cannot_be_is_reported(uri: str, change: object, told: str
     )
     assert odd["method"] == "window/logMessage"
     assert told in odd["params"]["message"]
-    assert _formatted(editor) != []  # the text is what it was
+    assert _formatted(editor) != []  # the text is as before
 
 
 @pytest.mark.parametrize("params", [None, 1, [], {"textDocument": {"uri": 5}}], ids=str)

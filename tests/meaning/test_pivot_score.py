@@ -149,7 +149,7 @@ def test_sources_are_given_up_only_for_better_ones() -> None:
     targets = [back.target_pieces(sentence) for sentence in SENTENCES]
     right = [text for [text] in (scorer().translations([s])[0] for s in SENTENCES)]
     rows = [row for row in range(4) for _ in range(5)]
-    # Of each sentence its own translation, at another place each time, and what is less good.
+    # Each sentence has its own translation, at different places, among worse ones.
     texts = [
         text
         for row in range(4)
@@ -230,7 +230,7 @@ def test_a_score_does_not_depend_on_what_was_scored_before() -> None:
     used.scores([("Bad!", "Worse!"), ("What is this about?", "What's this about?")])
     used.at_least([(original, "Something else.") for original, _ in pairs[:2]], 0.01)
     assert used.scores(pairs).tolist() == fresh.scores(pairs).tolist()
-    # The second time all originals are read already.
+    # The second time all originals have been read already.
     first = fresh.at_least(pairs, 0.01).tolist()
     assert used.at_least(pairs, 0.01).tolist() == first
     assert used.at_least(pairs, 0.01).tolist() == first

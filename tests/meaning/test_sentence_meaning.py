@@ -154,7 +154,7 @@ def test_a_file_of_another_version_is_refused_with_a_sentence(
     monkeypatch.undo()
     assert load_sentence_meaning(tau=0.3).tau == 0.3
     assert scorer.identity == load_sentence_meaning().identity
-    # Scores are kept by it: what lists and tables say now is another score.
+    # Scores are saved under it, and changed lists or tables give another score.
     monkeypatch.setattr(surface, "VERSION", "another")
     assert scorer.identity != load_sentence_meaning().identity
 

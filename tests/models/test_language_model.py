@@ -257,7 +257,7 @@ def test_answers_are_kept_from_run_to_run(endpoint: ChatEndpoint, tmp_path: Path
         assert model.predict(ROWS[:1]) == ["positive"]
     assert len(endpoint.requests) == 2
     assert "was asked 0 questions (1 more were in " in model.remarks[0]
-    # The same answer serves where its words stand for other labels.
+    # The same answer is reused when its words stand for other labels.
     other = f"llm:{endpoint.file(tmp_path, cache='answers.sqlite3', labels={'Positive': '1'})}"
     assert load_predictor(other).predict(ROWS[:1]) == ["1"]
     assert len(endpoint.requests) == 2
@@ -421,7 +421,7 @@ def test_an_endpoint_that_fails_a_part_ends_the_run_and_says_why(
         SecondOpinion(given, tau=0.5, first=Strict).scores(PAIRS[:1])
     endpoint.requests.clear()
     endpoint.answer = lambda number, _: reply if number == 1 else "A fun movie."
-    if "with JSON" not in told:  # what may pass is asked again
+    if "with JSON" not in told:  # temporary failures are tried again
         source = as_paraphraser(f"llm:{given}")
         assert source.paraphrase(["A fun film."]) == [["A fun movie."]]
         assert "requests repeated: 1" in source.remarks[-1]  # type: ignore[attr-defined]

@@ -42,7 +42,7 @@ def test_labels_are_compared_exactly() -> None:
 @given(TEXTS)
 def test_normalizing_an_answer_again_changes_nothing(text: str) -> None:
     once = normalized_answer(text)
-    # Dropping an article can bring no other one about, since words keep their bounds.
+    # Dropping an article cannot create another one, since words keep their bounds.
     assert normalized_answer(once) == once
 
 

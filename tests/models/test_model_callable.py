@@ -175,7 +175,7 @@ def test_a_model_that_raises_is_reported_with_place_and_text(
 
 def test_the_identity_changes_with_the_source_and_with_a_stated_version(folder: Path) -> None:
     def identity(name: str) -> str:
-        # A process of its own, as the next run of the command is one.
+        # A process of its own, like the next run of the command.
         code = (
             "from sears_dsl.models.function import load_callable;"
             f"print(load_callable('reviewing.sentiment:{name}').identity)"

@@ -326,7 +326,7 @@ def test_connections_are_used_and_no_request_waits_for_its_neighbours(endpoint: 
         number = int(body["t"])
         if number < 8:  # the first eight are answered when all of them have been asked
             together.wait(60)
-        if number == 0:  # and the first of them after all other rows, which wait for no round
+        if number == 0:  # and the first of them after all other rows, which do not wait
             assert all(others_answered.acquire(timeout=60) for _ in rows[1:])
         else:
             others_answered.release()
@@ -345,7 +345,7 @@ def test_a_time_limit_ends_between_requests_and_keeps_what_came(endpoint: Endpoi
     model = row_by_row(endpoint, connections=2)
     found = model.predict_in_time(rows, in_time=lambda: len(endpoint.requests) < 10)
     asked = len(endpoint.requests)
-    assert 10 <= asked <= 12  # those under way when the time was over
+    assert 10 <= asked <= 12  # the requests under way when the time was over
     assert sum(label is not None for label in found) == asked
     assert model.predict(rows) == [row["text"] for row in rows]
     assert len(endpoint.requests) == 100

@@ -102,7 +102,7 @@ def test_answers_are_spans_of_the_context_also_of_a_long_one(tmp_path: Path) -> 
     for answer, context in zip(answers, contexts, strict=True):
         assert answer
         assert answer in context
-    # A row's answer is its own, whatever is asked beside it.
+    # A row's answer does not depend on the other rows.
     alone = [load_predictor(f"hf:{folder}").predict([row])[0] for row in rows]
     assert alone == answers
     with pytest.raises(ModelError, match="needs the columns question and context"):

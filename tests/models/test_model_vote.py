@@ -157,11 +157,11 @@ def test_endpoints_files_and_functions_answer_together(
             '(the models say ["bad", "good", "good"])',
             f'(the models say ["good", "{REFUSED}", "good"])',
         ]
-        # Nobody is asked twice because another one was not ready.
+        # No model is asked twice because another one was not ready.
         assert len(endpoint.requests) == 4
         assert "3 questions" in told[0]
         assert any("refused 1 text" in remark for remark in model.remarks)
-        # Who refuses a row has no vote.
+        # A model that refuses a row has no vote.
         voted = load_predictor(spec.replace("every", "vote"), on_error="skip")
         assert voted.predict(rows) == ["good"] * 3
     with pytest.raises(UsageError, match="takes no request map"):

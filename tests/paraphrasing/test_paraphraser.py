@@ -161,7 +161,7 @@ class OtherPieces:
 def test_a_second_pivot_like_the_first_changes_nothing(pivots: list[Pivot], shared: bool) -> None:
     [pivot] = pivots
     back = pivot.back if shared else OtherPieces(pivot.back)
-    # The mean of one and the same, in one beam or in two.
+    # The mean of two equal scores, in one beam or in two.
     twice = [pivot, dataclasses.replace(pivot, name="again", back=back)]
     [one] = Paraphraser(pivots, beam=5).paraphrase(["Good movie!"])
     [two] = Paraphraser(twice, beam=5).paraphrase(["Good movie!"])

@@ -77,7 +77,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (project / "data" / "test.csv").write_text("text,label,part\n" + rows, "utf-8")
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "home"))
     monkeypatch.chdir(project)
-    # Modules of the current folder are looked for there, and would be left on the path.
+    # Importing from the current folder would leave it on the path.
     monkeypatch.setattr(sys, "path", list(sys.path))
     monkeypatch.delitem(sys.modules, "brittle_films", raising=False)
     return project

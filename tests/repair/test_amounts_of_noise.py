@@ -112,7 +112,7 @@ def test_half_replaces_about_half_of_the_rows_and_both_doubles_them(tmp_path: Pa
         )
         replaced = [new != old for new, old in zip(half, TEXTS, strict=True)]
         assert abs(sum(replaced) - rows / 2) < 5 * (rows / 4) ** 0.5
-        # Nested: what the half rewrites, full rewrites in the same way.
+        # Nested: full rewrites what half rewrites in the same way.
         assert all(new in (old, rewritten)
                    for new, old, rewritten in zip(half, TEXTS, full, strict=True))  # fmt: skip
         assert both == [*TEXTS, *full]
@@ -132,7 +132,7 @@ def test_a_vote_is_of_the_models_of_none_half_and_full(tmp_path: Path) -> None:
     [vote] = found.errors
     half = trainer.tables["amount-half-0"].texts("text")
     lost = sum(new != old for new, old in zip(half, TEXTS, strict=True))
-    # None knows the texts as they are, full as rewritten; where half agrees with either, two do.
+    # None knows the original texts, full the rewritten ones; half agrees with one of them.
     assert vote.clean.wrong == lost
     assert vote.perturbed.wrong == len(TEXTS) - lost
 

@@ -283,7 +283,7 @@ def test_a_gate_on_few_rows_is_not_passed(folder: Path) -> None:
     assert "less" in report
 
 
-# Its model was trained before, since scikit-learn takes seconds to import; it fails when told to.
+# Its model was trained before, since scikit-learn takes seconds to import; it fails on request.
 TRAIN = """\
 import pathlib, shutil, sys
 train, model = sys.argv[1:3]

@@ -110,7 +110,7 @@ def test_errors_are_those_of_the_models(tmp_path: Path) -> None:
     assert done.validation.original.error == done.validation.augmented.error == 0.25
     assert done.validation.change.difference == 0
     # Of three right rows: "this film is good", "this movie is not good", "this play is not bad";
-    # "film" and "not" are unknown before, and known once the rewrites were seen.
+    # "film" and "not" are unknown before, and known after training on the rewrites.
     assert done.sensitivity.original.error == 1
     assert done.sensitivity.augmented.error == 0
     assert done.same_rows.augmented.error == 0

@@ -120,7 +120,7 @@ def test_a_change_that_no_sample_varies_is_no_certainty() -> None:
     assert gone.difference == -1
     assert gone.interval is not None
     assert gone.interval[0] == -1 < gone.interval[1] < -0.6
-    # Nothing wrong in 20 rows leaves 16% open (Wilson), of an error of half of them 32%.
+    # No error in 20 rows leaves 16% possible (Wilson), which is 32% of an error of one half.
     half = outcomes(np.tile(np.arange(20) < 10, (2, 1)))
     mended = change(half, outcomes(nothing))
     assert mended.fall == 1

@@ -97,5 +97,5 @@ def test_sentences_are_read_beside_the_same_ones_in_every_process() -> None:
     reader._read = {}
     texts = [f"film {number}" for number in range(199, 9, -1)]
     assert len(reader(texts + texts)) == 2 * len(texts)
-    # By length, and of one length as they came; each once.
+    # By length, then in the given order; each text once.
     assert [text for batch in read_together for text in batch] == texts[100:] + texts[:100]

@@ -87,7 +87,7 @@ def test_thirty_rows_do_not_pass_for_want_of_evidence_against_them() -> None:
             "30 held-out rows are too few to tell whether the validation error grows by more than "
             "5.0 points"
         )
-    # From 10% to 23%: the interval holds 0, and still nobody would call that no worse.
+    # From 10% to 23%: the interval contains 0, but nobody would say that it is no worse.
     worse = judge_repair(repaired(measured(wrong(3, 30), wrong(7, 30)), fell()), HALF)
     assert worse.outcome == "failed"
     assert "grows by 13.3 points, more than the 5.0 allowed" in worse.reasons[0]
@@ -102,7 +102,7 @@ def test_what_is_just_demanded_is_met() -> None:
     grown = measured(wrong(120, 200), wrong(130, 200))
     verdict = judge_repair(repaired(grown, fall), RepairGate(fall=0.2))
     assert verdict.outcome == "not judged"
-    assert len(verdict.reasons) == 1  # that validation may grow by more is not known
+    assert len(verdict.reasons) == 1  # only that validation may grow by more than the margin
 
 
 def test_a_fall_has_a_support_and_an_interval() -> None:

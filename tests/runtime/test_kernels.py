@@ -116,7 +116,7 @@ def test_little_work_needs_no_compiler_and_much_work_gets_it() -> None:
     warm_up()
     times = ENOUGH // 5
     texts = ["Which color is it ?", "A film ."]
-    # Numba's implementations of what can be compiled are not for those that read compiled code.
+    # Processes that read compiled code do not need Numba's implementations.
     assert _run(times) == [
         [texts, 2, False, False, False],
         [texts, 2, False, False, False],
@@ -302,7 +302,7 @@ def test_code_on_disk_is_used_while_it_is_whole_and_nothing_it_is_made_of_has_ch
     folder = tmp_path / "__pycache__"
     folder.mkdir()
     python = f"py{sys.version_info[0]}{sys.version_info[1]}{sys.abiflags}"
-    # As numba itself would have written them.
+    # Written as numba itself would write them.
     for name in (f"caller.outer-0-4.{python}.nbi", f"caller.outer-0-4.{python}.1.nbc"):
         (folder / name).touch()
     others = {"caller.outer-0-4.py27.nbi", f"caller.outermost-0-4.{python}.nbi", "caller.pyc"}

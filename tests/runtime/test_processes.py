@@ -256,7 +256,7 @@ def test_a_fork_lets_go_of_files_and_of_other_forks(tmp_path: Path) -> None:
         assert [fork.ask(1).result(300) for fork in forks] == [3, 3]
     with open(tmp_path / "lock", "ab") as second:
         fcntl.flock(second, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    # The second one has the first one's pipes no more, so that it ends with its input.
+    # The second one no longer holds the first one's pipes, so that one ends with its input.
     (number, _, _), pipe = forks[0].ask("about").result(300), forks[0]._child.stdin
     assert pipe is not None
     pipe.close()
@@ -295,7 +295,7 @@ def test_a_signal_in_a_fork_is_not_for_the_handlers_of_its_parent() -> None:
     assert not received
 
 
-# The pipes of a fork that nobody got are closed as garbage, at which it ends.
+# The pipes of a fork that nobody received are closed as garbage, and so it ends.
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 @of_forks
 def test_a_signal_while_a_fork_begins_is_answered_when_it_has() -> None:
@@ -377,7 +377,7 @@ print(apply_file(request).tally.rows)
 def test_a_script_needs_no_guard(tmp_path: Path) -> None:
     script, data = tmp_path / "script.py", tmp_path / "in.txt"
     script.write_text(SCRIPT)
-    # Large enough that the other process comes to work.
+    # Large enough to give the other process work.
     data.write_text("a movie\n" * 30_000)
     output = tmp_path / "out.txt"
     command = [sys.executable, *map(str, (script, data, output))]
@@ -413,7 +413,7 @@ QUOTA, PERIOD = "cpu.cfs_quota_us", "cpu.cfs_period_us"
         ("0::/\n", {"cpu.max": "150000 100000\n"}, 2),
         ("0::/\n", {"cpu.max": "1000 100000\n"}, 1),
         ("0::/\n", {"cpu.max": "not a number\n"}, None),
-        # Every group above holds those inside of it.
+        # The limits of every group above apply too.
         ("0::/a/b\n", {"a/cpu.max": "100000 100000\n", "a/b/cpu.max": "max 100000\n"}, 1),
         ("0::/../a\n", {"a/cpu.max": "100000 100000\n"}, 1),
         # Version 1: the path is the host's, and in a container only the root of the tree is there.

@@ -33,7 +33,7 @@ ODD_ROWS = [
 ]
 
 WHITE_SPACE = "".join(chr(code) for code in range(0x3001) if chr(code).isspace())
-# What cutters of words stumble over: emoticons, clitics, units, addresses, marks of every kind.
+# What tokenizers get wrong: emoticons, clitics, units, addresses, marks of every kind.
 PIECES = r"""
     a B 7 . , : ; ) ( - ' ’ " ? ! / $ % … — _ * ^ = > < é ß 語 🎉
     :) :( ;-) (: :)) :-)) (^_^) ._. o.O 8) xD <3 \o/ :] ='(

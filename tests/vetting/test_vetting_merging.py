@@ -187,7 +187,7 @@ def test_the_manifest_of_a_found_ruleset_goes_with_it(
     manifest_path(rules_file).write_bytes(b'{"of": "the run"}')
     write_vetted(ruleset, reviews, out, tagger=PinnedTagger())
     assert manifest_path(out).read_bytes() == b'{"of": "the run"}'
-    # One of other rules, which were there before, would say something untrue.
+    # A manifest of earlier rules would be untrue.
     manifest_path(rules_file).unlink()
     write_vetted(ruleset, reviews, out, tagger=PinnedTagger())
     assert not manifest_path(out).exists()

@@ -28,7 +28,7 @@ sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not 
 CHROMIUM = next(
     filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
 )
-# On a machine that does much else; nothing here waits for that long where all is well.
+# For a busy machine; if all is well nothing here waits so long.
 sync_api.expect.set_options(timeout=60_000)
 pytestmark = [
     pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium on this machine"),
@@ -52,7 +52,7 @@ good -> fine
 . -> !
 book -> novel
 """
-# The servers run real sittings, each of its own reviewer, so that tests do not meet.
+# The servers run real sittings, each with its own reviewer, so that tests do not interfere.
 REVIEWERS = [f"reviewer{number}" for number in range(20)]
 
 
@@ -230,7 +230,7 @@ def test_rules_are_judged_by_mouse(sit: Callable[..., Sitting]) -> None:
     assert (entry["reason"], entry["note"], entry["text"]) == (
         "grammar", "nobody says so", "good -> fine"
     )  # fmt: skip
-    # Selected anew: it was covered by the rejected rule before.
+    # Selected now, since the rejected rule covered it before.
     sitting.rule("movie -> film")
     page.click("#accept")
     sitting.wait("accept")
@@ -371,7 +371,7 @@ def test_of_a_rule_that_may_change_the_label_the_label_is_judged(
     sitting.shows("#narrowed", "marked as not fitting")
     page.click("#edit")
     page.fill("#edit-text", "good book -> good film")
-    # Their label becomes another one, as the rule expects for which this one would stand.
+    # Their label changes, as the rule expects that this one would replace.
     sitting.shows("#edit-numbers", "12")
     sync_api.expect(page.locator("#edit-save")).to_be_enabled()
     numbers = page.locator("#edit-numbers div", has_text="mistakes induced")
@@ -416,7 +416,7 @@ def test_what_was_chosen_to_be_seen_stays(sit: Callable[..., Sitting]) -> None:
     sitting.rule("movie -> film")
     sync_api.expect(page.locator("#examples li")).to_have_count(12)
     assert page.evaluate(shown) == "mistakes"
-    # More that was asked for stays too, when a pair far below is judged.
+    # Further rows that were requested stay too when a pair far below is judged.
     page.keyboard.press("m")
     page.click("#more")
     sync_api.expect(page.locator("#examples li")).to_have_count(24)
@@ -511,7 +511,7 @@ def test_everything_is_done_without_a_mouse(sit: Callable[..., Sitting]) -> None
     before = sitting.text("#rule-text")
     page.keyboard.press("k")
     sync_api.expect(page.locator("#rule-text")).not_to_have_text(before)
-    # Letters are letters where one writes, and may be switched off elsewhere.
+    # In text fields letters are letters; elsewhere shortcuts can be switched off.
     page.keyboard.press("?")
     page.get_by_label("Single keys are shortcuts").uncheck()
     page.keyboard.press("Escape")
@@ -577,7 +577,7 @@ def test_rules_are_written_and_tried_while_typing(sit: Callable[..., Sitting]) -
     page.click("#undo-write")
     sitting.wait("undo")
     sitting.shows("#saved-total", "24 mistakes induced by 2 rules")
-    # Every row says what the model makes of it, not only the mistakes.
+    # Every row shows the model's answer, not only the mistakes.
     page.fill("#antecedent", "bad")
     page.fill("#consequent", "poor")
     sitting.shows("#numbers-write", "mistakes if this rule is saved")

@@ -325,7 +325,7 @@ def test_a_port_that_was_served_just_now_is_free_again() -> None:
 def test_without_a_wish_the_next_free_port_is_taken_and_said(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    # Tests beside this one, and a reviewer of this machine, take and leave the usual port.
+    # Parallel tests, and a reviewer on this machine, take and release the usual port.
     usual = free_port()
     assert DEFAULT_PORT == serving.DEFAULT_PORT != usual
     monkeypatch.setattr(serving, "DEFAULT_PORT", usual)

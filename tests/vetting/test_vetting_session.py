@@ -53,7 +53,7 @@ def test_a_rejection_selects_the_rest_anew(session: RuleSession) -> None:
     after = {item["text"]: item for item in items}
     assert items[1]["text"] == "movie -> film"
     assert after["movie -> film"]["gain"] == 10
-    # It writes the same texts as the other one on the rows that it flips.
+    # On the rows that it flips it writes the same texts as the other one.
     assert after["good movie -> good film"]["twin"] == "movie -> film"
     assert session.overview()["judge"]["next"] == rule["movie -> film"]
 
@@ -259,7 +259,7 @@ def test_pairs_of_a_verdict_are_drawn_from_all_that_the_rule_does(
     assert set(shown) <= set(every)
     _, first = bench.examples(bench.effects, place, mistakes=False, most=5)
     assert set(shown) != {(each.original, each.rewritten) for each in first}
-    # A draw, and the same one for whoever judges this rule.
+    # A random draw, the same for everyone who judges this rule.
     decide(session, "undo", task="judge")
     decide(session, "reject", rule=rule, reason="meaning")
     assert session.state.rules[rule].shown == shown
@@ -291,7 +291,7 @@ def _edit_and_look(session: RuleSession, bench: Counting) -> None:
         session.prepare("edit", {"rule": rules[old], "new": new})
         decide(session, "edit", rule=rules[old], new=new)
     assert bench.applied[before:] == (1, 1)
-    # What the whole set does is what it would be, were all rules applied together.
+    # The effect of the whole set is that of applying all rules together.
     texts = [each.new for each in session.state.with_verdict("edit")]
     wanted = bench.effects_of([*bench.ruleset.rules, *map(session.trials.rule, texts)])
     found = session._effects_with(tuple((text, LABEL_STAYS) for text in texts))
@@ -337,7 +337,7 @@ def test_a_narrowed_rule_is_taken_as_an_edit_and_taken_back(session: RuleSession
     assert session.overview()["judge"]["mistakes"] == 10
     decide(session, "undo", task="judge")
     assert session.rule(rule)["verdict"] is None
-    # The mark stays, and so does what it asks for.
+    # The mark stays, and so does its proposal.
     assert session.rule(rule)["narrowed"] == [narrowed]
 
 

@@ -166,7 +166,7 @@ def test_generate_leaves_out_what_the_journal_rejects_and_counts_it(
         texts = [row["text"] for row in csv.DictReader(rows)]
     assert len(texts) == 9
     assert "There is nothing bad about this film." not in texts
-    # A limit is filled with sentences that are kept, and twins of other versions lose sentences.
+    # A limit is filled with accepted sentences; twins of other versions lose sentences.
     assert len(sears.generate(file, limit=8, oracle=journal)) == 8
     newer = file.with_name("newer.sear")
     newer.write_text(TEMPLATES + "  tags: new\n", "utf-8")

@@ -102,7 +102,7 @@ def test_an_audit_shows_picture_and_choices(rows: Path, tmp_path: Path) -> None:
     assert any("left out" in note for note in done.document.notes)
     example = rule.examples[0]
     assert example.picture == str(tmp_path / "0.png")
-    # Rows that are left out count in the numbers of the others.
+    # Omitted rows still count in the numbering.
     assert all(each.picture == str(tmp_path / f"{each.row - 1}.png") for each in rule.examples)
     assert example.choices == ("red", "blue", "yes")
     assert done.document.data.also == ("image", "choices")
@@ -134,7 +134,7 @@ def test_the_vetting_page_shows_picture_and_choices(rows: Path, tmp_path: Path) 
         assert example["picture"]
         assert example["choices"] == ["red", "blue", "yes"]
         assert example["labels"] == ["blue"]
-        # Two rows are left out: the page names the rows of the file.
+        # Two rows are left out; the page counts rows as the file does.
         assert {int(each["original"].split()[4]) + 1 for each in found["examples"]} == {
             each["number"] for each in found["examples"]
         }

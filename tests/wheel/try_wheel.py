@@ -59,7 +59,7 @@ def main() -> None:
         python = str(folder / "env" / "bin" / "python")
         sears = str(folder / "env" / "bin" / "sears")
         pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-        pip.append("--no-compile")  # of what it installs little is imported
+        pip.append("--no-compile")  # little of what it installs is imported
         constraints = ["-c", str(CHECKOUT / "constraints.txt")]
 
         (folder / "work").mkdir()

@@ -127,7 +127,7 @@ def test_all_that_keeps_rules_from_running_together_is_reported_with_the_command
     again = call(*words, folder=tmp_path)
     assert again.returncode == 0, again.stderr
     assert (tmp_path / "out.csv").exists()
-    # With a unit for all, what is not installed is in the way.
+    # With one unit for all, only the missing package is an obstacle.
     chosen = call(*typed, "--unit", "text", folder=tmp_path)
     assert "E410" not in chosen.stderr
     assert "'my rules/odd/each.sear' 'my rules/odd/plain.sear' 'my rules/words'" in chosen.stderr

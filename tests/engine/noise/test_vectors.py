@@ -138,7 +138,7 @@ def test_files_of_gensim_are_read_as_data(tmp_path: Path) -> None:
     path = tmp_path / "small.kv"
     path.write_bytes(keyed(words, table))
     assert load_vectors(str(path)).nearest(["movie", "tree"]) == ["film", "film"]
-    # Large arrays stand beside the file.
+    # Large arrays are in files next to it.
     path = tmp_path / "large.kv"
     path.write_bytes(keyed(words, None))
     with pytest.raises(DataError, match=r"large\.kv\.vectors\.npy is missing beside it"):

@@ -10,7 +10,7 @@ from sears_dsl.tagging.fast import weights as features
 from sears_dsl.tagging.fast.fast_tagger import casing_pair, casing_triple
 from sears_dsl.tagging.fast.weights import SIDES
 
-#: What all features of the sample come to, by version.
+#: The hash of all features of the sample, by version.
 FINGERPRINTS = {1: "13d11d774999645f"}
 
 WORDS = (

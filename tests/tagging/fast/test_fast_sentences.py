@@ -85,5 +85,5 @@ def test_sentences_of_the_web_treebank() -> None:
         right += len(gold & set(bounds))
         asked += len(gold)
         given_out += len(bounds)
-    # Many sentences of e-mail end without a mark; spaCy's own component comes to .72.
+    # Many sentences in e-mail end without a mark; spaCy's own component reaches .72.
     assert 2 * right / (asked + given_out) > 0.73

@@ -24,7 +24,7 @@ from sears_dsl.tagging.fast.cutting import Cutter, shipped_tables
 from sears_dsl.tagging.fast.tokenizer import FastTokenizer
 from sears_dsl.tagging.fast.vocabulary import Cut, Words
 
-# One for all tests, as in use: it has seen much already when it comes to the next row.
+# One for all tests, as in use, where it has already seen many rows.
 SHARED = FastTokenizer(most_chunks=20_000)
 SAMPLES = {
     "throughput/classic_books.txt": 3_000,
