@@ -1,13 +1,12 @@
 """How well scores agree with people; with ``--fit``, fits the thresholds of two scores.
 
 Method: a seeded sample from each set of pairs that differ by 1 to 4 words
-(`benchmarks.judged_pairs`). Measured is the area under the ROC curve, with its interval, of the
+(`benchmarks.judged_pairs`). The figure is the area under the ROC curve, with its interval, of the
 paper's score, the sentence encoder's cosine, the edit distance and the scorer ``meaning``. The
 thresholds of the first two have the least entropy of the induced splits on made substitutions,
 since rules make substitutions and filters see them. People who grade whole sentences are more
-lenient; the provenance also gives their threshold. Last printed is what the shipped thresholds say
-of substitutions whose effect on the meaning is known, with other words and in other texts than in
-the fit.
+lenient; the provenance also gives their threshold. At the end the shipped thresholds are tried on
+substitutions with a known effect on the meaning, with other words and texts than in the fit.
 Bias: ``meaning`` was fitted on the sets called "fitted". STS-B dev and the other half of PAWS come
 from the same collections; QQP and SICK do not. PAWS mostly asks about word order; nobody judged the
 single substitutions.
@@ -78,10 +77,10 @@ class Scores:
         return scores
 
 
-def fit(all_scores: Scores, pairs: int) -> None:
+def fit(scorers: Scores, pairs: int) -> None:
     """Fit thresholds, and write them with their provenance."""
     sets = [load_set(name, pairs=pairs) for name in FITTED]
-    scores_of_sets = [all_scores.of(each.name, each.pairs) for each in sets]
+    scores_of_sets = [scorers.of(each.name, each.pairs) for each in sets]
     same = np.concatenate([each.strictly for each in sets])
     weight = np.concatenate([np.full(len(each.pairs), 1 / len(each.pairs)) for each in sets])
     is_made = np.repeat([each.name == MADE for each in sets], [len(each.pairs) for each in sets])
@@ -110,7 +109,7 @@ def fit(all_scores: Scores, pairs: int) -> None:
             "tau": _threshold(values[is_made], same[is_made]),
             "provenance": {
                 **provenance,
-                "models": all_scores.identity(name),
+                "models": scorers.identity(name),
                 "tau fitted on": MADE,
                 "tau on human judgements": _threshold(
                     values[~is_made], same[~is_made], weight[~is_made]
@@ -127,14 +126,14 @@ def _threshold(scores: Floats, same: NDArray[np.bool_], weight: Floats | None = 
     return float(f"{entropy_threshold(scores, same, weight):.3g}")
 
 
-def areas(all_scores: Scores, judged: Judged, fitted: bool) -> Row:
+def areas(scorers: Scores, judged: Judged, fitted: bool) -> Row:
     """How each scorer ranks the pairs of a set."""
     edits = -np.array([word_edits(*pair, most=4) for pair in judged.pairs], np.float64)
     figures: dict[str, float | int | str] = {"pairs": len(judged.pairs)}
     positive = int(judged.equivalent.sum())
     for name, values in {
         "edit distance": edits,
-        **all_scores.of(judged.name, judged.pairs),
+        **scorers.of(judged.name, judged.pairs),
     }.items():
         area = operating_curve(values, judged.equivalent).area
         low, high = area_interval(area, equivalent=positive, different=len(judged.pairs) - positive)
@@ -143,10 +142,10 @@ def areas(all_scores: Scores, judged: Judged, fitted: bool) -> Row:
     return Row(f"{judged.name} ({kind})", figures)
 
 
-def substituted(all_scores: Scores) -> list[Row]:
+def substituted(scorers: Scores) -> list[Row]:
     """For each substitution, how many rewrites reach each scorer's τ; and how the scorers rank."""
     rows = substitutions("check", reviews())
-    scores = all_scores.of("checked substitutions", [(old, new) for _, _, old, new in rows])
+    scores = scorers.of("checked substitutions", [(old, new) for _, _, old, new in rows])
     places: dict[tuple[str, str], list[int]] = defaultdict(list)
     for number, (meaning, name, _, _) in enumerate(rows):
         places[meaning, name].append(number)
@@ -182,14 +181,12 @@ def main() -> None:
     parser.add_argument("--fit", action="store_true", help="rewrite scorers.json")
     parser.add_argument("--keep", type=Path, help="a folder in which scores are saved")
     arguments = parser.parse_args()
-    all_scores = Scores(arguments.keep)
+    scorers = Scores(arguments.keep)
     if arguments.fit:
-        fit(all_scores, arguments.pairs)
+        fit(scorers, arguments.pairs)
     names = (*(name for name in FITTED if name != MADE), *REPORTED)
-    rows = [
-        areas(all_scores, load_set(each, pairs=arguments.pairs), each in FITTED) for each in names
-    ]
-    write_record("agreement", [*rows, *substituted(all_scores)])
+    rows = [areas(scorers, load_set(each, pairs=arguments.pairs), each in FITTED) for each in names]
+    write_record("agreement", [*rows, *substituted(scorers)])
 
 
 if __name__ == "__main__":

@@ -1,12 +1,10 @@
 """Which kinds of changes of meaning a score does not see.
 
 Method: for each kind some sentences were written here, and changed so that they say something else.
-Each pair is scored by the paper's score through the carried pivot, by the scorer of whole sentences
-and by the judge; counted are the pairs that reach each one's shipped τ. Prints the table of
-docs/limits.md.
+The paper's score through the carried pivot, the scorer of whole sentences and the judge score each
+pair; the table (in docs/limits.md) counts pairs that reach the shipped τ.
 Bias: a handful of sentences for each kind, chosen with the pivot language (Portuguese) in mind
-where it has one way to say two English things. They show that a kind can pass, not how often it
-does.
+where it has one way to say two English things. They show that a kind can pass, not how often.
 
     python -m benchmarks.blind_spots
 """

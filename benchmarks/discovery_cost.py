@@ -2,16 +2,14 @@
 
 The rows, model, paraphrases and scores are the same; only ``--max-questions`` differs. The model is
 the fastText-like one of the sentiment benchmark, trained on Rotten Tomatoes; the rows are sentences
-of IMDB. Counted are the right rows that discovery held out and that a selected rule flips with
-S ≥ τ.
+of IMDB. What counts are right held-out rows that a selected rule flips with S ≥ τ.
 
     python -m benchmarks.discovery_cost            300 rows
     python -m benchmarks.discovery_cost --rows 600
 
 Method and bias: the first run has no limit; its paraphrases and judgements are reused by the
-others. So the minutes are those of the first run alone, and nothing but the questions varies. There
-are few held-out rows: the intervals are Wilson's, and neighbouring points of the curve do not
-differ beyond them.
+others. So the minutes are those of the first run, and only the questions vary. Held-out rows are
+few: intervals are Wilson's, and neighbouring points of the curve do not differ beyond them.
 """
 
 from __future__ import annotations

@@ -5,8 +5,7 @@ earlier one shipped, and how many times as fast this one is: for one text a call
 with one word, for every rule by itself on batches, and for all rules one after another. The earlier
 version is checked out beside this one. Both run in turns, each in a process of its own, and the
 least of three runs counts, since machines change their pace from hour to hour. Texts are new to a
-process. Verified: the share of chained rows that both versions write alike; the rest is due to
-mended faults.
+process. Verified: the share of chained rows that both write alike; the rest are mended faults.
 """
 
 from __future__ import annotations

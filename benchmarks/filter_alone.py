@@ -5,8 +5,7 @@ each change of a row is a flip, and every rule that passes the filter is shown, 
 model would say. A run searches 300 rows of a kind of text with the default settings, except for
 ``--no-known``, the number of rules, nothing held out, and δ = 0.2 instead of 0.1. A rule comes with
 a bound on the share of its rewrites that readers accept, so the same run shows what another δ would
-let through. Two readers read twenty rewrites of each rule blind (`judging.md`), and accept a rule
-as described there.
+let through. Two readers read twenty rewrites of each rule blind, and judge it by `judging.md`.
 
     python -m benchmarks.filter_alone run judge imdb trec    writes RUNS/alone/judge/KIND/found.sear
     python -m benchmarks.filter_alone unread judge imdb      beside it new.sear: what nobody read

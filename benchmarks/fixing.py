@@ -14,9 +14,9 @@ Two sets of rules and two models, all in one run:
 
 Required of the fastText-like model and the found rules: the error on the sensitivity set (the
 rewrites of held-out rows on which the model is right) falls by at least 73%, as in the paper (12.6%
-→ 3.4%), and the validation error grows no more than its interval allows. Also printed is the error
-on the rewrites of the rows on which the original model is right. Training again changes the answers
-on some of these rows, with or without a rule; "untouched" says on how many.
+→ 3.4%), and the validation error grows no more than its interval allows. The report also gives the
+error on the rewrites of rows on which the original model is right. Training again changes the
+answers on some of these rows, with or without a rule; "untouched" says on how many.
 
 Bias: on split 0 the share gone was 53% with the rules of the paper's filter without their inverses,
 and 76% with the two rules that the stricter default filter finds. The inverses were added after

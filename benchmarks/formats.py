@@ -5,8 +5,8 @@ Method: book sentences with an id, as csv, JSON lines and parquet. Ours reads ev
 does with records. pyarrow reads the file into a table, which holds no Python values, and writes the
 table with its own writers; it has none for JSON lines, so the rate there is against `json.dumps`.
 Times are processor time without threads, the least of seven runs in turns; the rate is theirs over
-ours. Also timed: ours before a column of csv or parquet is asked for, which is the same work as
-pyarrow's (JSON lines makes all columns at once), and pyarrow with the texts as Python strings,
+ours. Two more times are ours before a column of csv or parquet is asked for, which is the same work
+as pyarrow's (JSON lines makes all columns at once), and pyarrow's with the texts as Python strings,
 which rules need. Kernels are compiled beforehand, as in a run on as many rows; SEARS_COMPILE=never
 shows reading and writing without them.
 Verified: ours reads the texts that pyarrow reads, and pyarrow reads what ours writes.

@@ -1,20 +1,20 @@
 """How well the judge agrees with people, how fast it decides, and the reliability diagram.
 
-Method: the shipped judge. SWORDS: 2,000 substitutes for targets of its development part that took
-no part in the fit; those that at least half of the annotators accept against those that at most a
-tenth do. Mined rewrites: the part ``report`` of `benchmarks.judged_rewrites`, by the evidence
-alone, since these readings count in S. Pairs of sentences that differ in 1 to 4 words
-(`benchmarks.judged_pairs`), and those of STS-B that differ in more: by the scorer ``meaning``, with
-the area of the judge for comparison; and how far its S is from the share of pairs that people call
-the same, over all sets, each weighed so that half of its pairs are. The diagram shows the share
-that most readers accept in bands of S, for held-out substitutes and for mined rewrites at their own
-rates. Speed: decisions at τ about randomly drawn rewrites as mined, whose originals the judge has
-not read, or has read (then it also knows what lists say of the rewrites); one thread, in processor
-time, which other work on the machine changes less than wall-clock time.
+Method: the shipped judge is measured on three kinds of judgements. SWORDS: 2,000 substitutes for
+targets of its development part that took no part in the fit; at least half of the annotators accept
+the good ones, at most a tenth the bad ones. Mined rewrites: the part ``report`` of
+`benchmarks.judged_rewrites`, by the evidence alone, since these readings count in S. Pairs of
+sentences that differ in 1 to 4 words (`benchmarks.judged_pairs`), and pairs of STS-B that differ in
+more: the scorer ``meaning`` ranks them and, for comparison, the judge; the distance of its S from
+the share that people call the same is over all sets, each weighed so that half of its pairs are.
+The diagram shows the share that most readers accept in bands of S, for held-out substitutes and for
+mined rewrites at their own rates. Speed: decisions at τ about randomly drawn rewrites as mined,
+whose originals the judge has not read, or has read (then it also knows what lists say of the
+rewrites); one thread, in processor time, which other work on the machine changes less than
+wall-clock time.
 Bias: nothing was fitted on the sets "not fitted", but QQP, SICK and MRPC were looked at while kinds
 of evidence were chosen. SICK counts once. People call all pairs of MRPC that differ in 1 to 4 words
-the same, so these have no area: given are how many reach τ, and the area of those that differ in 5
-to 8.
+the same, so these have no area; the table says how many reach τ, and the area of those with 5 to 8.
 
     python -m benchmarks.judge_agreement [--pairs 300] [--picture docs/pictures/judge.svg] [--speed]
 """

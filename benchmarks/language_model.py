@@ -6,8 +6,7 @@ TREC, SMS), before and after rules that readers rejected: the share that is less
 compared with the share that reads worse to the deep network of the grammar; (3) the scorers
 ``judge`` and ``judge-lm`` on the same judgements that took no part in their fit: substitutes of
 SWORDS, and mined rewrites by the evidence about the place alone; (4) decisions a second of one core
-about rewrites as mined, with new originals, at τ and from S = .1 on, as the filter of discovery
-asks.
+about mined rewrites of new originals, at τ and from S = .1 on, as discovery's filter asks.
 Bias: the part of BLiMP and the rejected rules were looked at while the networks of the grammar were
 made; the model's columns were chosen on the SWORDS and mined rewrites that are measured here.
 

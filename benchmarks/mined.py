@@ -12,8 +12,8 @@ walked token by token in Python; the new sentence joined by spaces. After a mism
 on with the next token without trying it as the first one, so it misses `A B` in `A A B`.
 Verified: every (rule, row) of theirs is one of ours, with the same characters but for white space;
 where the edited place differs, ours is further left. Where a rule puts a mark beside another one,
-which ours leaves out, letters are compared, and these rows are counted. Also counted are rows that
-ours leaves alone since the result would be no word (*glad n't*).
+which ours leaves out, letters are compared. Such rows are counted, and rows that ours leaves alone
+since the result would be no word (*glad n't*).
 Bias: times are processor time, with one thread on both sides. Tagging, compiling and their index
 are not timed. Theirs is timed on every twenty-fifth rule. The first application of our rules, which
 prepares what a rule alone decides, is timed separately from a later one.

@@ -6,9 +6,8 @@ the same rule with `.upper`: the median over portions of text, and the least and
 rule has a tagger of its own and sees each portion for the first time; the mean of `.upper` before
 and after it counts.
 
-Also measured is what noise costs rules without draws: which functions of noise they call while they
-are applied (none), and their cost as a multiple of their cost with rewrites made by the code from
-before rules could draw, in turns.
+A second part measures what noise costs rules without draws: which functions of noise they call
+(none), and their cost as a multiple of that with the code from before rules could draw, in turns.
 """
 
 from __future__ import annotations

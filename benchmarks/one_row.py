@@ -1,10 +1,9 @@
 """One text at a time: `matcher.apply([text])`, as in a service, a notebook or the vetting page.
 
 Method: sentences of the shipped sample of English that the process has not seen, after 300 others.
-Given are the median of a call and, for comparison, the time for each row when the same matcher gets
-all of them at once. The rules are all shipped ones that keep the meaning, and one rule of one word,
-on texts with and without that word. First with compiled code, then in a process that never compiles
-(SEARS_COMPILE=never).
+The figures are the median of a call and the time for each row when the same matcher gets all at
+once. The rules are all shipped ones that keep the meaning, and one rule of one word, on texts with
+and without that word. Both with compiled code and without (SEARS_COMPILE=never).
 Verified: the calls give what the batch gives.
 Bias: most words of the sentences are known by then, as in a service.
 """

@@ -1,11 +1,10 @@
 """Paraphrase search: sentences a second by beam and number of sentences, memory, and results.
 
 In: IMDB sentences of the public data, the embedded models. The exact search (whole vocabulary) and
-the quick one (shortlist, estimated scores) run on the same sentences. Compared are the share of the
-exact search's paraphrases that the quick one finds, and how far its estimates are off. Scores of
+the quick one (shortlist, estimated scores) run on the same sentences. The comparison gives the
+share of exact paraphrases that the quick search finds, and how far its estimates are off. Scores of
 the exact search are verified against `PivotScorer` on a sample. The time includes the translation
-to the pivot. The last row works as discovery does: small portions, one thread, a process on each
-core.
+to the pivot. The last row works as discovery does: small portions, one thread, a process a core.
 
     python -m benchmarks.paraphrasing [--sentences N]
 """

@@ -1,14 +1,14 @@
 """What a second process costs `sears apply`, and by how much it can speed it up at best.
 
 Method: whole commands on the same book sentences, theme by theme and with all of these rules, with
-one job and with two. Measured is the processor time of all processes together, which other work on
-the machine hardly changes. The best speed-up from a second core is twice the processor time of one
-job over that of two jobs. By the clock of an idle machine the speed-up is smaller, since the first
+one job and with two. The figure is the processor time of all processes, which other work on the
+machine hardly changes. The best speed-up from a second core is twice the processor time of one job
+over that of two jobs. By the clock of an idle machine the speed-up is smaller, since the first
 process starts alone (Python, numba, compiled code, the rules): that time counts whole, and half of
 the rest. The difference between two jobs and one is the start of the second process and the cost of
-sending batches and answers.
-The start of a fork, until it has answered once, is also measured by itself, in a process that has
-rules and compiled code: the time there and in the fork together, the least of many.
+sending batches and answers. The start of a fork, until it has answered once, is also measured by
+itself, in a process that has rules and compiled code: the time there and in the fork together, the
+least of many.
 Verified: both write the same bytes.
 Bias: the time that the first process is alone is measured in hundredths of a second. What either
 process writes to later is copied then, which belongs to the difference and not to the start.

@@ -10,8 +10,7 @@ vocabulary for original and rewrite, teacher-forced, padded. Ours are `PivotScor
 their cost is not timed but printed. The best of several alternating turns counts. The decisions of
 all three must be the same, and the scores equal to 1e-4.
 Bias: both sides run the same network code for a decoder step, so the plain loop is not a slow one.
-Its cost for a pair does not depend on the number of rewrites of a sentence, while ours falls with
-it.
+Ours costs less for a pair the more rewrites a sentence has; the plain loop always costs the same.
 """
 
 from __future__ import annotations

@@ -4,8 +4,7 @@ In: SQuAD paragraphs, questions and answers. Out: a model with ``predict`` over 
 columns ``question`` and ``context``. It knows no syntax and no vectors. It knows which words of the
 question stand in a sentence and how near to the span, how the question begins (its question word,
 alone and with the next word), and how the span's tokens look. Always holds: the answer is a span of
-the context; the same questions give the same model. Training on 56,000 questions takes some
-minutes.
+the context; the same questions give the same model. 56,000 questions take some minutes to learn.
 
 Run as a program it trains on the training articles and prints exact match and F1 on dev.
 """

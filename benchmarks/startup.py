@@ -6,9 +6,9 @@ also rewritten where no kernel was ever compiled (numba's folder is empty). 10,0
 book sentences are rewritten into JSON lines by the rules on questions, and by all shipped rules
 except noise, those of papers, and rejected ones; the time of the same command on one row is its
 start-up. `--cold`: rules on contractions run over all of these texts where no kernel was ever
-compiled. Measured is when the first part of the output is there, as it is and with everything
-compiled before, in turns; by the clock, and in processor time, which other work on the machine does
-not prolong.
+compiled. The figure is the time until the first part of the output is there, as it is and with
+everything compiled before, in turns; by the clock, and in processor time, which other work does not
+prolong.
 Bias: the files are in the operating system's cache after the first round, which is not counted.
 """
 

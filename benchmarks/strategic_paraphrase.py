@@ -11,13 +11,11 @@ paraphrase that forbids five other words of the same sentences, drawn at random.
     python -m benchmarks.strategic_paraphrase --leave-out --questions 1000
 
 The second command shows the most that avoiding words could do, without rewording: the five words
-are left out of the other sentences, then five other words, then the five words wherever no answer
-is.
+are left out of the other sentences, then five others, then the five wherever no answer is.
 
 Method and bias: the span ranker of `small_reader`, trained on clean paragraphs, instead of BERT;
 one small translation model instead of ParaBank, beam 4. Its paraphrase of each sentence is taken
-without a threshold, or the original if there is none. Intervals are from a paired bootstrap over
-questions.
+without a threshold, or the original if there is none. Intervals: a paired bootstrap over questions.
 """
 
 from __future__ import annotations

@@ -3,8 +3,7 @@
 In: 10,000 sentences of rt.tsv, a model of scikit-learn trained on the others, rules as reviewers
 type them, each new to the session. Out: milliseconds until the page could show where the rule
 applies, and until it could show the first mistakes (after 80 ms of the model the page reports its
-progress); how long the model takes for all. The number of mistakes is verified with the model
-alone.
+progress); how long the model takes for all. Mistakes are verified with the model alone.
 
 Method and bias: everything is measured but the browser and the loopback, which take a few
 milliseconds. Rules that change thousands of rows need many answers of the model; how many depends

@@ -172,12 +172,8 @@ def learn_networks(
     numbers = torch.from_numpy(standard)
     old, new, phrase_old, phrase_new = (
         torch.from_numpy(each) * _LENGTH
-        for each in (
-            examples.places.old,
-            examples.places.new,
-            phrases.places.old,
-            phrases.places.new,
-        )
+        for places in (examples.places, phrases.places)
+        for each in (places.old, places.new)
     )
     shares = torch.from_numpy(examples.shares).float()
     phrase_shares = torch.from_numpy(phrases.shares).float()

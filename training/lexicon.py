@@ -65,22 +65,18 @@ def make_lexicon(keys: Any, counts: Any) -> Lexicon:
         counts: float64 (words, tags): how often each has each tag.
     """
     totals = counts.sum(axis=1)
-    classes_of_keys: dict[int, tuple[AmbiguityClass, int]] = {}
+    by_key: dict[int, tuple[AmbiguityClass, int]] = {}
     for column in range(_FIRST_GUESS, FORM_KEYS + LOOKUPS):
         rare = np.flatnonzero((totals <= _RARE) & (keys[:, column] != 0))
-        classes_of_keys |= _classes(
-            keys[rare, column], counts[rare], least=_SEEN_WITH_SUFFIX, guess=True
-        )
+        by_key |= _classes(keys[rare, column], counts[rare], least=_SEEN_WITH_SUFFIX, guess=True)
     for column in (_LOWER_FORM, _FORM):
-        classes_of_keys |= _classes(keys[:, column], counts, least=_SEEN, guess=False)
+        by_key |= _classes(keys[:, column], counts, least=_SEEN, guess=False)
 
-    kinds = sorted({kind for kind, _ in classes_of_keys.values()})
+    kinds = sorted({kind for kind, _ in by_key.values()})
     class_of = {kind: number for number, kind in enumerate(kinds, AFTER + 1)}
-    sorted_keys = np.array(sorted(classes_of_keys), np.int64)
-    classes = np.array(
-        [class_of[classes_of_keys[key][0]] for key in sorted_keys.tolist()], np.int64
-    )
-    certain = np.array([classes_of_keys[key][1] for key in sorted_keys.tolist()], np.uint8)
+    sorted_keys = np.array(sorted(by_key), np.int64)
+    classes = np.array([class_of[by_key[key][0]] for key in sorted_keys.tolist()], np.int64)
+    certain = np.array([by_key[key][1] for key in sorted_keys.tolist()], np.uint8)
     contexts, context_classes = _contexts(keys, totals, sorted_keys, classes, len(kinds))
     return Lexicon(
         keys=sorted_keys.astype(np.uint32),
@@ -105,7 +101,7 @@ def _classes(
     distinct, places = np.unique(keys, return_inverse=True)
     sums = np.zeros((len(distinct), counts.shape[1]))
     np.add.at(sums, places, counts)
-    classes_of_keys = {}
+    by_key = {}
     for key, row in zip(distinct.tolist(), sums, strict=True):
         total = row.sum()
         if total < least:
@@ -119,8 +115,8 @@ def _classes(
         share = row[order[0]] / total
         level = 2 if share >= 0.97 else int(share >= 0.8)
         alone = not guess and total >= _CERTAIN_SEEN and share >= _CERTAIN_SHARE
-        classes_of_keys[key] = ((guess, level, tags), order[0] if alone else UNCERTAIN)
-    return classes_of_keys
+        by_key[key] = ((guess, level, tags), order[0] if alone else UNCERTAIN)
+    return by_key
 
 
 def _contexts(keys: Any, totals: Any, lexicon: Any, classes: Any, kinds: int) -> tuple[Any, Any]:

@@ -2,9 +2,8 @@
 
 In: rows of `beds`. Out: `WordVectors`, learnt once on the training part and then frozen, and nets,
 trained by Adam with batches of 256 in 20 epochs. Always holds: the same rows and seed give the same
-net on one thread; weights start with Keras' defaults (Glorot; zeros; 1 for the forget gate). An
-epoch of 6,920 sentences costs some 0.1 s (FC), 0.4 s (CNN), 1.5 s (LSTM), 1.7 s (attention) of a
-core.
+net on one thread; weights start with Keras' defaults (Glorot; zeros; 1 for the forget gate). For an
+epoch of 6,920 sentences a core takes 0.1 s (FC), 0.4 s (CNN), 1.5 s (LSTM), 1.7 s (attention).
 
 The counted parameters are those of the nets, not of the vectors. Torch's LSTM has a second bias,
 300 parameters more than the paper's. In its attention 30 units follow and a sigmoid gives the
