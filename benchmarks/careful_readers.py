@@ -88,14 +88,14 @@ def fold(folder: Path) -> None:
     """Merge two readings of each sheet: NAME.first.tsv and NAME.second.tsv."""
     rows = []
     for name in ASKED:
-        first, second = (_said(folder / f"{name}.{which}.tsv") for which in ("first", "second"))
+        first, second = (_answers(folder / f"{name}.{which}.tsv") for which in ("first", "second"))
         rows += [(name, item, first[item], second[item]) for item in sorted(first)]
     with READINGS.open("w", encoding="utf-8", newline="") as file:
         out = csv.writer(file, delimiter="\t", lineterminator="\n")
         out.writerows([("sheet", "item", "first", "second"), *rows])
 
 
-def _said(path: Path) -> dict[str, int]:
+def _answers(path: Path) -> dict[str, int]:
     with path.open(encoding="utf-8", newline="") as file:
         return {row["item"]: int(row["says"]) for row in csv.DictReader(file, delimiter="\t")}
 

@@ -73,7 +73,7 @@ class Scores:
     f1: float
     intervals: tuple[Interval, Interval, Interval]
 
-    def told(self) -> dict[str, str]:
+    def cells(self) -> dict[str, str]:
         """For people: 0.951 (0.940 to 0.962)."""
         values = (self.precision, self.recall, self.f1)
         return {

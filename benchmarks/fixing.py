@@ -111,7 +111,7 @@ def main() -> None:
         for trainer in trainers:
             done = _repair(training, report, rulesets, trainer, tagger)
             asked = name == "found" and trainer is trainers[0]
-            rows += _told(f"rules {name}, {trainer.identity}", done, asked=asked)
+            rows += _rows_of(f"rules {name}, {trainer.identity}", done, asked=asked)
     write_record("fixing", rows)
 
 
@@ -180,7 +180,7 @@ def _repair(
         )
 
 
-def _told(name: str, done: Repair, *, asked: bool) -> list[Row]:
+def _rows_of(name: str, done: Repair, *, asked: bool) -> list[Row]:
     fall = done.sensitivity.change.fall or 0.0
     worse = done.validation.change.interval or (1.0, 1.0)
     return [

@@ -199,7 +199,7 @@ def over_paragraphs(values: Floats, rows: Sequence[Asked]) -> tuple[float, float
     return 100 * float(values[known].mean()), 100 * float(low), 100 * float(high)
 
 
-def _told(values: Floats, rows: Sequence[Asked], *, signed: bool = False) -> str:
+def _cell(values: Floats, rows: Sequence[Asked], *, signed: bool = False) -> str:
     mean, low, high = over_paragraphs(values, rows)
     sign = "+" if signed else ""
     return f"{mean:{sign}.1f} ({low:{sign}.1f} to {high:{sign}.1f})"
@@ -257,8 +257,8 @@ def grid(
     size = f"{len(learned.clean)} rows of training, {len(asked.clean)} of test"
     clean = readers.judged(f"{name} none", learned.clean, {"clean": asked.clean})["clean"]
     rows.append(Row(f"{name}: {size}, {readers.shuffles} orders; clean text",
-                    {"error": _told(1 - clean.exact, asked.clean),
-                     "F1": _told(clean.f1, asked.clean)}))  # fmt: skip
+                    {"error": _cell(1 - clean.exact, asked.clean),
+                     "F1": _cell(clean.f1, asked.clean)}))  # fmt: skip
     for noise, tests in asked.noisy.items():
         of_noise: dict[str, Judged] = {}
         amounts = _BRIEFLY.get(noise, ("none",)) if brief else AMOUNTS
@@ -273,12 +273,12 @@ def grid(
         by_noise[noise] = of_noise
         figures: dict[str, float | int | str] = {"noise": _changed(asked, noise)}
         for amount, each in of_noise.items():
-            figures[f"error {amount}"] = _told(1 - each.exact, tests)
+            figures[f"error {amount}"] = _cell(1 - each.exact, tests)
         for amount, each in of_noise.items():
-            figures[f"F1 {amount}"] = _told(each.f1, tests)
+            figures[f"F1 {amount}"] = _cell(each.f1, tests)
         none = of_noise["none"].exact
         for amount in [each for each in of_noise if each != "none"]:
-            figures[f"error {amount} − none"] = _told(
+            figures[f"error {amount} − none"] = _cell(
                 none - of_noise[amount].exact, tests, signed=True
             )
         rows.append(Row(f"{name}: {noise}", figures))
@@ -304,8 +304,8 @@ def with_decoys(
         where = f"{name} {'none' if amount == 'none' else f'{decoys} decoys {amount}'}"
         tests: dict[str, Sequence[Asked]] = {f"{decoys} decoys": of_test}
         judged = readers.judged(where, rows, tests)[f"{decoys} decoys"]
-        figures[f"error {amount}"] = _told(1 - judged.exact, of_test)
-        figures[f"F1 {amount}"] = _told(judged.f1, of_test)
+        figures[f"error {amount}"] = _cell(1 - judged.exact, of_test)
+        figures[f"F1 {amount}"] = _cell(judged.f1, of_test)
     return Row(f"{name}: characters, {decoys} other spans of a context clean too", figures)
 
 
@@ -322,7 +322,7 @@ def _between(name: str, none: dict[str, Judged], clean: Judged, asked: Sample) -
     errors = {"clean": 1 - clean.exact} | {noise: 1 - each.exact for noise, each in none.items()}
     figures: dict[str, float | int | str] = {}
     for one, other in [(noise, "clean") for noise in none] + list(pairwise(none)):
-        figures[f"{one} − {other}"] = _told(errors[one] - errors[other], asked.clean, signed=True)
+        figures[f"{one} − {other}"] = _cell(errors[one] - errors[other], asked.clean, signed=True)
     return Row(f"{name}: error of the reader of clean rows, differences on the same rows", figures)
 
 
@@ -339,8 +339,8 @@ def confidence(name: str, by_noise: dict[str, dict[str, Judged]], asked: Sample)
             for kind, values in (("exact", [one.exact for one in first]),
                                  ("flat", [one.flat for one in first])):  # fmt: skip
                 sure = np.array(values, np.float64)
-                figures[f"errors, {kind}"] = _told(np.where(wrong, sure, np.nan), asked.clean)
-                figures[f"right, {kind}"] = _told(np.where(wrong, np.nan, sure), asked.clean)
+                figures[f"errors, {kind}"] = _cell(np.where(wrong, sure, np.nan), asked.clean)
+                figures[f"right, {kind}"] = _cell(np.where(wrong, np.nan, sure), asked.clean)
             half_sure = np.array([one.exact or 0.0 for one in first]) >= 0.5
             figures["errors of 0.5 or more"] = f"{(wrong & half_sure).sum()} of {wrong.sum()}"
             rows.append(
@@ -366,8 +366,8 @@ def agreement(name: str, by_noise: dict[str, dict[str, Judged]], asked: Sample) 
             figures: dict[str, float | int | str] = {}
             for part, low, high in _AGREED:
                 inside = known & (shares >= low) & (shares < high)
-                confidence_text = _told(np.where(inside, sure, np.nan), asked.clean)
-                figures[part] = f"{confidence_text}; n {inside.sum():,}"
+                mean = _cell(np.where(inside, sure, np.nan), asked.clean)
+                figures[part] = f"{mean}; n {inside.sum():,}"
             figures["rank correlation"] = _correlation(shares[known], sure[known],
                                                        _paragraphs(asked.clean)[known])  # fmt: skip
             figures["errors of 0.8 or more"] = f"{(sure[known] >= 0.8).sum()} of {known.sum():,}"
@@ -552,7 +552,7 @@ def main() -> None:
     clean = none.pop("clean")
     rows.append(
         Row(f"many rows of training, {len(of_test.clean)} rows of test with all three noises",
-            {f"error {test}": _told(1 - each.exact, of_test.clean)
+            {f"error {test}": _cell(1 - each.exact, of_test.clean)
              for test, each in {"clean": clean, **none}.items()})
     )  # fmt: skip
     rows.append(_between("the same", none, clean, of_test))

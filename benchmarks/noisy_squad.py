@@ -96,7 +96,7 @@ class Paraphrases:
         ordered = sorted(missing, key=lambda key: (len(key), key)) if self._search else []
         for first in range(0, len(ordered), _PORTION):
             some = ordered[first : first + _PORTION]
-            results = self._found([missing[key] for key in some])
+            results = self._searched([missing[key] for key in some])
             self._journal.put_many("found", dict(zip(some, results, strict=True)))
             known.update(zip(some, results, strict=True))
         return [known.get(key, []) for key in keys]
@@ -105,7 +105,7 @@ class Paraphrases:
         """The content of the file."""
         return self._journal.get_many("found", list(dict.fromkeys(keys)))
 
-    def _found(self, pairs: Sequence[tuple[str, tuple[str, ...]]]) -> list[list[str]]:
+    def _searched(self, pairs: Sequence[tuple[str, tuple[str, ...]]]) -> list[list[str]]:
         if self._paraphraser is None:
             self._paraphraser = Paraphraser(load_pivots(), beam=_BEAM, exact=False)
         results = self._paraphraser.paraphrase(

@@ -193,8 +193,8 @@ def main() -> None:
     figures: dict[str, float | int | str] = {
         "questions": len(asked),
         "paragraphs of training": chosen.train,
-        "exact match before": _told(_exact(asked, answers), asked),
-        "F1 before": _told(before, asked),
+        "exact match before": _cell(_exact(asked, answers), asked),
+        "F1 before": _cell(before, asked),
     }
     after: dict[str, Floats] = {}
     chosen_words = OfThisSentence(source)
@@ -209,8 +209,8 @@ def main() -> None:
         gained = sum(each.right_after and not each.right_before for each in reworded)
         lost = sum(each.flips for each in reworded)
         figures |= {
-            f"F1 {name}": _told(after[name], asked),
-            f"{name} − before": _told(after[name] - before, asked, signed=True),
+            f"F1 {name}": _cell(after[name], asked),
+            f"{name} − before": _cell(after[name] - before, asked, signed=True),
             f"{name}: contexts changed": len(reworded),
             f"{name}: right to wrong, wrong to right": f"{lost}, {gained}",
         }
@@ -219,7 +219,7 @@ def main() -> None:
         print(name, figures, flush=True)
     for name, values in after.items():
         if name != "plain":
-            figures[f"{name} − plain"] = _told(values - after["plain"], asked, signed=True)
+            figures[f"{name} − plain"] = _cell(values - after["plain"], asked, signed=True)
     figures["printed, F1"] = PRINTED
     write_record("strategic_paraphrase", [Row("strategic paraphrase, span ranker", figures)])
 
@@ -241,7 +241,7 @@ def _left_out(
     """F1 without sentences, without words of them, and without these words anywhere."""
     before = _f1(asked, predictor.predict(data.rows))
     figures: dict[str, float | int | str] = {
-        "questions": len(asked), "F1 before": _told(before, asked)
+        "questions": len(asked), "F1 before": _cell(before, asked)
     }  # fmt: skip
 
     def tell(name: str, texts: Mapping[int, str]) -> None:
@@ -249,8 +249,8 @@ def _left_out(
         answers = predictor.predict(data.rewritten(places, [texts[place] for place in places]))
         after = before.copy()
         after[places] = _f1([asked[place] for place in places], answers)
-        figures[f"F1, {name}"] = _told(after, asked)
-        figures[f"{name} − before"] = _told(after - before, asked, signed=True)
+        figures[f"F1, {name}"] = _cell(after, asked)
+        figures[f"{name} − before"] = _cell(after - before, asked, signed=True)
         figures[f"{name}: contexts changed"] = len(places)
 
     chosen_words = OfThisSentence(LeftOut())
@@ -293,7 +293,7 @@ def _exact(asked: Sequence[Asked], answers: Sequence[str]) -> Floats:
     )  # fmt: skip
 
 
-def _told(values: Floats, asked: Sequence[Asked], *, signed: bool = False) -> str:
+def _cell(values: Floats, asked: Sequence[Asked], *, signed: bool = False) -> str:
     # Each paragraph has one question, so a bootstrap over paragraphs is one over questions.
     mean, low, high = over_paragraphs(values, asked)
     sign = "+" if signed else ""

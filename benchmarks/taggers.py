@@ -119,10 +119,10 @@ def lines(what: str, measured: Measured, rules: Rules) -> list[Row]:
                 f"{what}, {kind}, gold {gold}",
                 {
                     "firings": main.gold,
-                    **main.micro().told(),
+                    **main.micro().cells(),
                     "rules": counted,
-                    **{f"macro {name}": figures for name, figures in macro.told().items()},
-                    "paper and rejected F1": each.part(rules.theme(*APART)).micro().told()["F1"],
+                    **{f"macro {name}": figures for name, figures in macro.cells().items()},
+                    "paper and rejected F1": each.part(rules.theme(*APART)).micro().cells()["F1"],
                 },
             )
         )
@@ -137,7 +137,7 @@ def show_themes(measured: Mapping[str, Measured], rules: Rules) -> None:
         firing = 0
         for name, each in measured.items():
             parts = [each["text", gold].part(rules.theme(theme)) for gold in ("as is", "mapped")]
-            scores = ", ".join(part.micro().told()["F1"] for part in parts)
+            scores = ", ".join(part.micro().cells()["F1"] for part in parts)
             scores_of_taggers.append(f"{name} {scores}")
             firing = parts[0].gold
         print(f"  {theme:14} {firing:6,}  {'; '.join(scores_of_taggers)}")
@@ -180,7 +180,7 @@ def elsewhere(rules: Rules) -> list[Row]:
             for name in (fast, other)
         )
         shared = Agreement(second, first, sentences=len(texts), rules=len(rules))
-        shares = shared.micro().told()
+        shares = shared.micro().cells()
         rows.append(
             Row(
                 f"{what}, untagged text: {fast} as if {other} were right",

@@ -319,11 +319,11 @@ def main() -> None:
             check=True,
         )  # fmt: skip
         audit = json.loads((FOLDER / name / "audit" / "audit.json").read_text("utf-8"))
-        rows.append(_told(name, audit))
+        rows.append(_row(name, audit))
     write_record("tasks", rows)
 
 
-def _told(name: str, audit: dict[str, Any]) -> Row:
+def _row(name: str, audit: dict[str, Any]) -> Row:
     together = audit["together"]
     most = max(audit["rules"], key=lambda rule: rule["flips"]["count"])
     shown = [

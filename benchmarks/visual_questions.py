@@ -78,7 +78,7 @@ def _folder(folder: Path | None) -> Any:
         yield Path(name)
 
 
-def _said(text: str) -> None:
+def _log(text: str) -> None:
     print(f"{time.strftime('%H:%M:%S')} {text}", flush=True)
 
 
@@ -104,12 +104,12 @@ def shapes(
     rows = [Row("the network", {
         name: round(_accuracy(model, _read(file)), 3) for name, file in files.items()
     } | {"questions of training": len(training)})]  # fmt: skip
-    _said(f"accuracy {rows[0].figures}")
+    _log(f"accuracy {rows[0].figures}")
     asked: dict[str, Any] = {
         "text": "question", "label": "answer", "image": "image", "choices": "choices",
     }  # fmt: skip
     accepted = _accepted(
-        _found(model, str(files["dev"]), folder, sample=sample, budget=budget, asked=asked)
+        _discovered(model, str(files["dev"]), folder, sample=sample, budget=budget, asked=asked)
     )
     rows += _table_2("shapes", accepted, model, str(files["test"]), folder=folder, asked=asked)
     if not accepted.rules:
@@ -162,8 +162,8 @@ def _trained(
                        seed, _PASSES])  # fmt: skip
     place = folder / f"{hashlib.sha256(identity.encode()).hexdigest()[:16]}.pt"
     if not place.exists():
-        _said(f"training on {len(rows):,} questions, seed {seed}")
-        train(rows, answers, seed, passes=_PASSES, report=_said).save(place)
+        _log(f"training on {len(rows):,} questions, seed {seed}")
+        train(rows, answers, seed, passes=_PASSES, report=_log).save(place)
     return Answerer.load(place)
 
 
@@ -225,9 +225,9 @@ def questions(folder: Path, *, sample: int, budget: float | None) -> list[Row]:
         right = sum(normalized_visual_answer(answer) in frequent_answers(row["answers"])
                     for answer, row in zip(answers, parts[name], strict=True))  # fmt: skip
         figures[name] = round(right / len(answers), 3)
-    _said(f"question-only baseline: {figures}")
+    _log(f"question-only baseline: {figures}")
     accepted = _accepted(
-        _found(model, parts["dev"], folder, sample=sample, budget=budget, asked=asked)
+        _discovered(model, parts["dev"], folder, sample=sample, budget=budget, asked=asked)
     )
     return [
         Row("question-only baseline (no pictures)", figures),
@@ -238,7 +238,7 @@ def questions(folder: Path, *, sample: int, budget: float | None) -> list[Row]:
 # ---------------------------------------------------------------- both
 
 
-def _found(
+def _discovered(
     model: Any,
     rows: object,
     folder: Path,
@@ -254,7 +254,7 @@ def _found(
             model, rows, sample=sample, rules=20, budget_seconds=budget, **asked
         )
         discovery.save(place)
-        _said(discovery.summary)
+        _log(discovery.summary)
     return sears.load(place)
 
 
@@ -269,7 +269,7 @@ def _accepted(ruleset: sears.Ruleset) -> sears.Ruleset:
     def is_accepted(rule: sears.Rule) -> bool:
         text = print_rule(rule)
         verdict = judged.get(text, "not judged")
-        _said(f"{verdict}: {text}")
+        _log(f"{verdict}: {text}")
         return verdict == "accept"
 
     return ruleset.filter(is_accepted)
