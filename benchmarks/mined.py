@@ -205,7 +205,7 @@ def verify(
 
 
 def applied(rules: Sequence[Rule], tokens: Tokens) -> tuple[Matcher, dict[str, float]]:
-    """Compile rules and apply them three times; returns the times and the sizes of the results."""
+    """Compile rules and apply them three times; returns the matcher, with times and counts."""
     begin = time.process_time()
     matcher = compile_rules([Ruleset(tuple(rules), options=OPTIONS)], tagger=load_tagger("spacy"))
     compiling = seconds(begin)

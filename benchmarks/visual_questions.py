@@ -41,7 +41,7 @@ from sears_dsl.language.printer import print_rule
 _JUDGED = Path(__file__).with_name("visual_questions_judged.tsv")
 _PASSES = 9
 _GONE = 0.5
-# The share of the rewrites of training rows that are added.
+# How many rewrites are added, as a share of the training rows.
 _AMOUNT = "40%"
 _EXAMPLES = 2
 

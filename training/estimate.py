@@ -40,7 +40,7 @@ TEXTS, REWRITTEN, PARAPHRASED, EPOCHS = 9000, 3660, 1000, 3.0
 # How many originals a batch holds, and how many rewrites of each.
 _ORIGINALS, _REWRITES = 24, 3
 _SORTED = 30
-# Nats beyond these limits count as the limit; the upper ones are also the scale.
+# Nats are clipped to these limits, then divided by the scales.
 _LEAST, _MOST = (-8.0, -6.0, 0.0, 0.0), (24.0, 12.0, 30.0, 20.0)
 _SCALES = (6.0, 4.0, 8.0, 5.0)
 _WEIGHTS = (2.0, 1.0, 1.0, 1.0)

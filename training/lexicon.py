@@ -122,7 +122,7 @@ def _classes(
 def _contexts(keys: Any, totals: Any, lexicon: Any, classes: Any, kinds: int) -> tuple[Any, Any]:
     """The context of each key of the lexicon, and the class of each context.
 
-    The first contexts are the classes themselves; 0 stands for unknown, before and behind a row.
+    The first contexts are the classes themselves: unknown, before a row, behind a row, others.
     """
     context_classes = list(range(AFTER + 1 + kinds))
     contexts = classes.copy()

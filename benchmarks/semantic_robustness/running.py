@@ -41,7 +41,7 @@ from benchmarks.semantic_robustness.nets import (
 )
 
 _VERSION = 2
-#: The longest side of the box of the paper's word vectors; our box scales sizes of noise by it.
+#: The longest side of the box of the paper's word vectors; sizes of noise are scaled by ours / it.
 PAPER_DIAMETER = 3.17
 #: The paper's sizes, and others of its curve.
 SIZES, MORE_SIZES = (0.001, 0.01), (0.003, 0.03, 0.1)

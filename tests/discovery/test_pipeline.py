@@ -144,7 +144,7 @@ def many(count: int) -> LabelledRows:
 
 def test_held_out_rows_take_no_part_and_say_what_rules_do_to_flips_and_meaning() -> None:
     class Fickle(Meaning):
-        """A scorer that says of movies with odd numbers that they are no films."""
+        """A scorer that doubts that the movies 7, 19 and 33 are films."""
 
         def _score(self, old: str, new: str) -> float:
             return 0.4 if old.split()[3] in ("7", "19", "33") else super()._score(old, new)
