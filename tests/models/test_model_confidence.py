@@ -188,7 +188,7 @@ def test_answers_of_an_endpoint_come_with_their_confidences() -> None:
         )
         assert model.predict_with_confidence(ROWS) == [Answer("pos", 1.0), Answer("pos", 0.5)]
         assert model.predict(ROWS) == ["pos", "pos"]
-        model.close()
+        del model  # its connections would keep the server waiting
     finally:
         server.shutdown()
         server.server_close()

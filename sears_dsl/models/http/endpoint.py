@@ -290,7 +290,7 @@ _ROWS_A_REQUEST = 64
 
 
 class HttpPredictor(AnsweringPredictor):
-    """An endpoint as a predictor, closed by `close` or when dropped.
+    """An endpoint as a predictor, whose connections are closed when it is dropped.
 
     Without maps, it gets ``{"inputs": [text, …]}`` and answers ``{"predictions": [label, …]}``.
     """
@@ -372,10 +372,6 @@ class HttpPredictor(AnsweringPredictor):
         if not self._response.confidences:
             return label
         return label, _fraction(resolve_pointer(document, self._response.confidences))
-
-    def close(self) -> None:
-        """Close the connections."""
-        self._posting.close()
 
     def _ask(self, rows: Sequence[Row]) -> Any:
         """The document that the endpoint sends for the rows."""

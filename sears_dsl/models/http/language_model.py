@@ -289,7 +289,7 @@ _SHOWN = 200
 
 
 class LanguageModel:
-    """A language model as a predictor, closed by `close` or when dropped."""
+    """A language model as a predictor, whose connections are closed when it is dropped."""
 
     batch_size = 1
 
@@ -348,12 +348,6 @@ class LanguageModel:
     def predict(self, rows: Sequence[Row]) -> list[str]:
         """The labels that its answers name; the answers themselves where there are no labels."""
         return [self._label(row) for row in rows]
-
-    def close(self) -> None:
-        """Close the connections and the cache."""
-        self._posting.close()
-        if self._cache is not None:
-            self._cache.close()
 
     @property
     def _name(self) -> str:

@@ -68,7 +68,7 @@ class Waits(TypedDict, total=False):
 
 
 class Posting:
-    """An address to post to, closed by `close` or when dropped. Its headers are never shown."""
+    """An address to post to; connections are closed when it is dropped. Headers are never shown."""
 
     def __init__(
         self,
@@ -124,10 +124,6 @@ class Posting:
         times = sum(count for _, count in again)
         why = ", ".join(f"it {reason} ({count:,})" for reason, count in again)
         return [f"requests repeated: {times:,}, because {why}"]
-
-    def close(self) -> None:
-        """Close the connections."""
-        self._client.close()
 
     def ask(self, body: Any, *, about: str, key: str, takes: str, allowed: str) -> Any:
         """Post a body, and return the document that comes back; a refusal is `RowsRefused`.
