@@ -106,7 +106,8 @@ class TokenTypes(Sequence[TokenType]):
     def members(self) -> Sequence[TokenType]:
         """All of them as objects, made once."""
         if self._members is None:
-            self._members = list(map(TokenType, *self.columns()))
+            texts, tags = self.texts(), map(self.pairs.__getitem__, self.pair_of.tolist())
+            self._members = [TokenType(text, *pair) for text, pair in zip(texts, tags, strict=True)]
         return self._members
 
     def __len__(self) -> int:
@@ -154,11 +155,6 @@ class TokenTypes(Sequence[TokenType]):
             list(map(self.pairs.__getitem__, pairs.tolist())),
             pair_of,
         )
-
-    def columns(self) -> tuple[list[str], list[str], list[str]]:
-        """The text of each type, its coarse and its fine tag."""
-        pairs = list(map(self.pairs.__getitem__, self.pair_of.tolist()))
-        return self.texts(), [coarse for coarse, _ in pairs], [fine for _, fine in pairs]
 
 
 class Token(NamedTuple):
@@ -216,16 +212,12 @@ class _RowView(Sequence[Token]):
     def __getitem__(self, index: int | slice) -> Token | Sequence[Token]:
         if isinstance(index, slice):
             return [self[place] for place in range(*index.indices(self._count))]
-        known = self._tokens_by_place.get(index)
-        if known is not None:
-            return known
-        place = range(self._count)[index]
-        token = self._tokens_by_place.get(place)
+        token = self._tokens_by_place.get(index)
         if token is None:
-            tokens, at = self._tokens, self._first + place
+            tokens, at = self._tokens, self._first + range(self._count)[index]
             text, coarse, fine = tokens.types[tokens.type_ids[at]]
             token = Token(text, coarse, fine, tokens.starts.item(at), tokens.ends.item(at))
-            self._tokens_by_place[place] = token
+            self._tokens_by_place[index] = token
         return token
 
 

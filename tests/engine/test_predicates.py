@@ -7,8 +7,9 @@ from itertools import product
 import numpy as np
 import pytest
 import re2  # type: ignore[import-untyped, unused-ignore]
+from numpy.typing import NDArray
 
-from sears_dsl.engine.compile.predicates import PatternError, Predicates, Regexes
+from sears_dsl.engine.compile.predicates import PatternError, Predicates, Regexes, Satisfied
 from sears_dsl.language.loader import parse
 from sears_dsl.language.rule import Element, Group, Literal, Options, Rule, Test
 from sears_dsl.language.ruleset import Ruleset
@@ -28,6 +29,12 @@ def split(word: str) -> tuple[str, ...]:
     return ("do", "n't") if word == "don't" else (word,)
 
 
+def held(table: Satisfied, number: int) -> NDArray[np.int32]:
+    """The predicates that one type satisfies."""
+    group = table.group_of[number]
+    return table.ids[table.offsets[group] : table.offsets[group + 1]]
+
+
 def satisfying(written: str, *, header: str = "") -> set[str]:
     """The texts of the types that pass the first element of a rule."""
     ruleset = parse(f"{header}\n{written} -> other")
@@ -36,12 +43,12 @@ def satisfying(written: str, *, header: str = "") -> set[str]:
     table = Predicates()
     number = table.of_test(body, ruleset, split)  # type: ignore[arg-type]
     found = table.satisfied(TokenTypes.of(TYPES))
-    texts = {kind.text for place, kind in enumerate(TYPES) if number in found.of(place)}
+    texts = {kind.text for place, kind in enumerate(TYPES) if number in held(found, place)}
     assert texts == {kind.text for kind in TYPES if table.test(number)(kind)}
     simple_ids = table.find_simple(TYPES)
     offsets, ids = table.decided(simple_ids, np.arange(len(table), dtype=np.int32))
     one_by_one = [set(ids[offsets[place] : offsets[place + 1]]) for place in range(len(TYPES))]
-    assert one_by_one == [set(found.of(place)) for place in range(len(TYPES))]
+    assert one_by_one == [set(held(found, place)) for place in range(len(TYPES))]
     return texts
 
 
@@ -124,7 +131,14 @@ def test_symbols_choose_what_is_reported() -> None:
     symbols = [-1] * len(table)
     symbols[either] = 7
     found = table.satisfied(TokenTypes.of(TYPES), symbols=np.array(symbols, np.int32))
-    assert [found.of(place).tolist() for place in range(len(TYPES))] == [[7], [7], [7], [], [], []]
+    assert [held(found, place).tolist() for place in range(len(TYPES))] == [
+        [7],
+        [7],
+        [7],
+        [],
+        [],
+        [],
+    ]
 
 
 @pytest.mark.parametrize("written", ["!don't", "[text=a & lower=a]"])
@@ -147,8 +161,8 @@ def test_many_types_are_decided_in_blocks() -> None:
     words = [table.intern(("text", str(k))) for k in range(9_000)]
     types = [TokenType(str(k), "NUM", "CD") for k in range(10_000)]
     found = table.satisfied(TokenTypes.of(types))
-    assert [len(found.of(k)) for k in (0, 1, 4097, 9_998, 9_999)] == [2, 3, 3, 1, 2]
-    assert set(found.of(8193)) == {odd, number, words[8193]}
+    assert [len(held(found, k)) for k in (0, 1, 4097, 9_998, 9_999)] == [2, 3, 3, 1, 2]
+    assert set(held(found, 8193)) == {odd, number, words[8193]}
 
 
 @pytest.mark.parametrize("asked", [1, 40])
@@ -173,7 +187,7 @@ def test_words_looked_up_either_way_satisfy_the_same(asked: int) -> None:
     )
     assert (4 * (asked + 3) < len(tokens.types.place_of)) == (asked == 1)
     for number in range(len(tokens.types)):
-        assert by_words.of(number).tolist() == by_types.of(number).tolist()
+        assert held(by_words, number).tolist() == held(by_types, number).tolist()
     some = tokens.types.take(np.array([3, 0, 50]))
     assert list(some) == [tokens.types[place] for place in (3, 0, 50)]
 
@@ -186,7 +200,7 @@ def test_types_that_no_test_tells_apart_are_one_group() -> None:
     types = [TokenType(word, "NOUN" if word != "x" else "X", "NN") for word in words]
     found = table.satisfied(TokenTypes.of(types))
     assert found.group_of.tolist() == [0, 1, 0, 1, 2]
-    assert found.of(2).tolist() == [noun, capital]
+    assert held(found, 2).tolist() == [noun, capital]
 
 
 def test_regexes_say_together_what_each_says_alone() -> None:

@@ -65,11 +65,6 @@ class Satisfied(NamedTuple):
     offsets: Int32Array  # (groups + 1,): group g satisfies ids[offsets[g]:offsets[g + 1]]
     ids: Int32Array  # int32, predicate ids
 
-    def of(self, number: int) -> Int32Array:
-        """What one type satisfies."""
-        group = self.group_of[number]
-        return self.ids[self.offsets[group] : self.offsets[group + 1]]
-
 
 class Predicates:
     """Interns predicates and decides them for token types.
