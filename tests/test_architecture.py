@@ -65,10 +65,10 @@ ONLY_IN = {
     "uvicorn": {"vetting/web/serving.py"},
     "httpx": {"models/http/posting.py"},
     "ray": {"clusters/ray_workers.py"},
-    "joblib": {"models/function.py"},
+    "joblib": {"models/scikit.py"},
     "PIL": {"pictures.py", "models"},
-    "pygls": {"language_server/server.py"},
-    "lsprotocol": {"language_server/server.py"},
+    "pygls": {"language_server/protocol.py", "language_server/server.py"},
+    "lsprotocol": {"language_server/protocol.py", "language_server/server.py"},
 }
 MOST_LINES = 600
 MOST_FILES = 16

@@ -27,12 +27,6 @@ from typing import TYPE_CHECKING, Any, Unpack, cast
 from sears_dsl.answers import Comparison
 from sears_dsl.errors import UsageError
 from sears_dsl.models.cached import CachedPredictor, PredictionStore
-from sears_dsl.models.function import (
-    CallablePredictor,
-    EstimatorPredictor,
-    load_callable,
-    load_estimator,
-)
 from sears_dsl.models.predictor import OnError, Predictor
 from sears_dsl.runtime.extras import need_endpoints
 from sears_dsl.runtime.files import is_file, is_folder
@@ -222,6 +216,8 @@ def _predictor_of(
     model: object, store: PredictionStore | None, comparison: Comparison
 ) -> Predictor:
     """The predictor for an object of Python."""
+    from sears_dsl.models.function import CallablePredictor  # noqa: PLC0415 - as in `_local`
+
     if isinstance(model, CachedPredictor):
         return model.predictor
     library = type(model).__module__.partition(".")[0]
@@ -249,6 +245,8 @@ def _predictor_of(
     # An estimator, also one that only looks like scikit-learn's, may want data frames, and says how
     # sure it is.
     if not isinstance(model, type) and hasattr(model, "predict") and hasattr(model, "fit"):
+        from sears_dsl.models.scikit import EstimatorPredictor  # noqa: PLC0415
+
         return EstimatorPredictor(model, identity=identity, comparison=comparison)
     return CallablePredictor(model, identity=identity, comparison=comparison)
 
@@ -256,9 +254,11 @@ def _predictor_of(
 def _local(
     kind: str, rest: str, spec: str, inputs: Path | None, *, download: bool, comparison: Comparison
 ) -> Predictor:
+    # Each kind brings libraries of its own, so its module is imported when it is asked for.
     if kind == "sklearn":
+        from sears_dsl.models.scikit import load_estimator  # noqa: PLC0415
+
         return load_estimator(Path(rest), comparison=comparison)
-    # Other kinds bring libraries of their own, so their modules are imported when asked for.
     if kind == "hf":
         try:
             _check_transformers_model(rest, download=download)
@@ -274,6 +274,8 @@ def _local(
         from sears_dsl.models.prediction_file import FilePredictor  # noqa: PLC0415
 
         return FilePredictor(Path(rest), inputs=inputs)
+    from sears_dsl.models.function import load_callable  # noqa: PLC0415
+
     return load_callable(spec, comparison=comparison)
 
 

@@ -32,10 +32,11 @@ from sears_dsl.data.table import Table
 from sears_dsl.effects.oracle import Oracle
 from sears_dsl.engine.matcher import Matcher
 from sears_dsl.errors import DataError, ModelError, UsageError
-from sears_dsl.models.function import inputs_of, load_estimator
+from sears_dsl.models.function import inputs_of
 from sears_dsl.models.loading import load_predictor
 from sears_dsl.models.objects import foreign_code, object_name
 from sears_dsl.models.predictor import Predictor, Row
+from sears_dsl.models.scikit import load_estimator
 from sears_dsl.repair.augmentation import TableColumns
 from sears_dsl.runtime.database import RunJournal
 from sears_dsl.runtime.files import parse_json, read_document, write_atomically

@@ -12,10 +12,11 @@ import pytest
 
 from sears_dsl.errors import DataError, ModelError, UsageError
 from sears_dsl.models.cached import CachedPredictor, PredictionStore
-from sears_dsl.models.function import CallablePredictor, EstimatorPredictor
+from sears_dsl.models.function import CallablePredictor
 from sears_dsl.models.http.endpoint import HttpPredictor, RequestMap, ResponseMap, resolve_pointer
 from sears_dsl.models.prediction_file import FilePredictor
 from sears_dsl.models.predictor import Answer, Row, answers_of, row_key
+from sears_dsl.models.scikit import EstimatorPredictor
 
 ROWS: list[Row] = [{"text": "Good."}, {"text": "Bad."}]
 

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 
 from sears_dsl.errors import DataError, ModelError, UsageError
 from sears_dsl.models.cached import PredictionStore
-from sears_dsl.models.function import EstimatorPredictor
 from sears_dsl.models.loading import load_predictor
 from sears_dsl.models.prediction_file import FilePredictor, PredictionsNeeded
 from sears_dsl.models.predictor import Row
+from sears_dsl.models.scikit import EstimatorPredictor
 
 ROWS: list[Row] = [{"text": "Good."}, {"text": "Bad."}, {"text": "Good."}]
 
