@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from sears_dsl.cli.model.score import calibrate_command, score_command
+from sears_dsl.cli.model.calibrate import calibrate_command
+from sears_dsl.cli.model.score import score_command
 from sears_dsl.errors import DataError, SearsError, UsageError
 from sears_dsl.meaning.judgements import read_judgements
 

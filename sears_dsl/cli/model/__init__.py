@@ -2,6 +2,6 @@
 
 In: rules or rows and a model, by options that `options` declares once. `discover` and `adversaries`
 find; `vet` and `vetted` let people judge; `audit`, `compare`, `errors` and `export` measure;
-`augment` and `fix` repair; `score` is about S alone, also how well people agree with it. Each calls
-one function of the library, which writes the files, and prints the result.
+`augment` and `fix` repair; `score` and `calibrate` are about S alone. Each calls one function of
+the library, which writes the files, and prints the result.
 """
