@@ -33,7 +33,7 @@ from sears_dsl.engine.rewrite.pieces import UNDRAWN, Drawing
 from sears_dsl.engine.rewrite.placing import MISSING, PLACED, REPLACED, Surroundings
 from sears_dsl.engine.rewrite.renderer import CHOSEN, DRAWN, FIXED, CompiledRules, RenderingRun
 from sears_dsl.engine.rewrite.rewrites import RewriteColumns
-from sears_dsl.engine.rewrite.spacing import needs_host
+from sears_dsl.engine.rewrite.spacing import begins_with_clitic
 from sears_dsl.engine.rewrite.templates import Forms, RenderingTemplates
 from sears_dsl.runtime.array_types import Int32Array, offsets_of
 from sears_dsl.runtime.kernels import compiles
@@ -206,7 +206,7 @@ class _BatchEdits:
         group; numbers that begin with 0 say nothing. A match with a format has the numbers of its
         place and its new text. A match that ends a row has that of its form if a letter or a digit
         stands before it, with at most one character between: placing looks at nothing before that,
-        unless articles are repaired, or the word before has to bear a clitic (see `needs_host`).
+        unless articles are repaired or the new text is a clitic, which the word before must bear.
         """
         matches, tokens = self.matches.select(chosen), self.tokens
         points, text_offsets = forms.characters
@@ -232,7 +232,7 @@ class _BatchEdits:
         is_digit = (point > 47) & (point < 58)
         is_letter = ((point | 32) > 96) & ((point | 32) < 123)
         new_ids, which = np.unique(forms.new_ids[at], return_inverse=True)
-        leans = np.array([needs_host(news[number]) for number in new_ids.tolist()], bool)
+        leans = np.array([begins_with_clitic(news[number]) for number in new_ids.tolist()], bool)
         simple = np.flatnonzero((is_digit | is_letter) & (starts - before < 2) & ~leans[which])
         at, starts, before = at[simple], starts[simple], before[simple]
         gaps = np.zeros(len(at), np.int32)

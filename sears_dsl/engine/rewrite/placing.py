@@ -429,7 +429,7 @@ class Placing(NamedTuple):
         old = text[start:end]
         if new and (
             spacing.would_break(old, new, text[end : end + _CLITIC_AND_MORE])
-            or (not spacing.is_attached(old) and _lacks_host(text, previous, new))
+            or (not spacing.is_attached(old) and _lacks_host(text, previous, end, new))
         ):
             return Unrendered.NO_WORD
         before = spacing.stands_before(text, start, around.before)
@@ -455,7 +455,7 @@ class Placing(NamedTuple):
         self, text: str, previous: int, following: tuple[int, int] | None, new: str
     ) -> bool:
         """Whether an insertion would split a word at its hyphen, or a clitic from its word."""
-        if _lacks_host(text, previous, new):
+        if _lacks_host(text, previous, previous, new):
             return True
         if self.glued or following is None or following[0] > previous:
             return False
@@ -477,11 +477,11 @@ def _ends_anew(old: str, new: str) -> bool:
     return bool(_STOPPED.search(new)) and not _STOPPED.search(old) and holds_start(old)
 
 
-def _lacks_host(text: str, previous: int | None, new: str) -> bool:
-    """Whether new text begins with a clitic that the word before it does not bear."""
-    if previous is None or not spacing.needs_host(new):
+def _lacks_host(text: str, previous: int | None, end: int, new: str) -> bool:
+    """Whether new text begins with a clitic, and the word before it does not bear it so cased."""
+    if previous is None or not begins_with_clitic(new):
         return False
     host = spacing.stands_before(text, previous, ())
-    return spacing.is_cased_apart(host, new) or (
-        spacing.begins_with_not(new) and not spacing.bears(host, new)
-    )
+    if spacing.begins_with_not(new) and not spacing.bears(host, new):
+        return True
+    return not spacing.agrees(host, new, spacing.text_after(text, end))

@@ -110,29 +110,6 @@ def begins_with_not(text: str) -> bool:
     return text[:1] in "nN" and begins_with_clitic(text)
 
 
-def needs_host(text: str) -> bool:
-    """Whether the text begins with a clitic that not every word bears: ``n't``, or in capitals."""
-    return begins_with_clitic(text) and (text[0] in "nN" or text[1:2].isupper())
-
-
-def is_cased_apart(host: str, clitic: str) -> bool:
-    """Whether just one of a clitic and the word before it is in capitals.
-
-    A single letter is no word in capitals. Clitics but ``n't`` may follow one in lower case.
-
-    Example:
-        >>> pairs = [("would", "N'T"), ("It", "'S"), ("DO", "n't"), ("I", "'LL"), ("IT", "'s")]
-        >>> [is_cased_apart(*pair) for pair in pairs]
-        [True, True, True, False, False]
-    """
-    words, kind = _LAST_WORD.findall(host), _CLITIC.match(clitic)
-    if not words or kind is None:
-        return False
-    if kind[0].isupper():
-        return not words[0].isupper()
-    return clitic[0] == "n" and len(words[0]) > 1 and words[0].isupper()
-
-
 def bears(host: str, clitic: str) -> bool:
     """Whether the word that ends a text bears the clitic that begins another one.
 
@@ -157,6 +134,23 @@ def bears(host: str, clitic: str) -> bool:
         return False
     # *The deceased's*: adjectives can stand for people.
     return not is_listed(low) or is_listed(low, ("NOUN", "ADJ") if end == "'s" else ("NOUN",))
+
+
+def agrees(host: str, clitic: str, after: str) -> bool:
+    """Whether a clitic has capitals as the word before it; for ``I``, the word behind it tells.
+
+    Example:
+        >>> pairs = ("IT", "'S"), ("It", "'S"), ("IT", "'s"), ("FBI", "'s"), ("I", "'M")
+        >>> [agrees(*pair, " sure") for pair in pairs]
+        [True, False, False, True, False]
+    """
+    words, kind = _LAST_WORD.findall(host), _CLITIC.match(clitic)
+    if not words or kind is None:
+        return True
+    word = words[0]
+    if kind[0].isupper():
+        return all(each == each.upper() for each in (word, *after.split()[: word == "I"]))
+    return not word[1:].isupper() or (clitic[0] != "n" and word.lower() not in FUNCTION_WORDS)
 
 
 def would_break(old: str, new: str, after: str) -> bool:
@@ -215,7 +209,7 @@ def _space_after(text: str, place: int) -> int:
     return place
 
 
-def _next(text: str, place: int) -> str:
+def text_after(text: str, place: int) -> str:
     """The white space at a place, and the next few characters behind it."""
     return text[place : _space_after(text, place) + _REACH]
 
@@ -295,7 +289,7 @@ def replacement(
     bare = before.rstrip()
     # The same mark stays where it is, and so does another one behind a dot (``Ave.,``).
     stays = _is_as(old[0], new[0]) or (old[0] in ",;:" and new[0] in ",;:" and bare[-1:] == ".")
-    after = "" if _is_as(old[-1], new[-1]) else _next(text, end)
+    after = "" if _is_as(old[-1], new[-1]) else text_after(text, end)
     new, doubled = _single(new, before="" if stays else bare, after=after)
     if not new:
         return None
@@ -403,7 +397,7 @@ def insertion(
     new, doubled = _single(
         new,
         before="" if previous is None else text[max(0, previous - _REACH) : previous],
-        after="" if following is None else _next(text, previous or 0),
+        after="" if following is None else text_after(text, previous or 0),
     )
     if not new:
         return None
