@@ -168,7 +168,9 @@ def test_kept_punctuation_touches_what_it_touched() -> None:
     ]
 
 
-@pytest.mark.parametrize("words", [(",", ".", '"', "'s", "film"), (",", "(", '"', "n't", "is")])
+@pytest.mark.parametrize(
+    "words", [(",", ".", '"', "'s", "film"), (",", "(", '"', "n't", "is"), ("-", ":", "'s", "not")]
+)
 def test_a_mark_beside_a_word_is_written_as_it_is_one_by_one(words: tuple[str, ...]) -> None:
     """Every pair of these words, one of which becomes another, touching and apart."""
     elements = {word: Element(Literal(word, quoted=True)) for word in words}
@@ -181,7 +183,7 @@ def test_a_mark_beside_a_word_is_written_as_it_is_one_by_one(words: tuple[str, .
     rows = [
         f"{before}{one}{gap}{two}{after}"
         for one, two in product(words, repeat=2)
-        for before, gap, after in product(("it", "it. "), ("", " "), (" is", ","))
+        for before, gap, after in product(("it", "it. ", "it "), ("", " "), (" is", ",", ""))
     ]
     matcher = compile_rules([part], tagger=TAGGER)
     tokens = TAGGER.tag(rows)
@@ -194,6 +196,14 @@ def test_what_touches_the_token_before_is_told_apart() -> None:
     rules = "option case = exact\nn't -> not\n's NOUN -> is NOUN"
     done = _applied(rules, rows=["I don't", "I do n't", "it's movie", "it 's movie"])
     assert done.texts == ["I do not", "I do not", "it is movie", "it is movie"]
+
+
+def test_edits_that_meet_see_each_other() -> None:
+    rules = parse('option case = exact\n. -> is\nnot -> ","\nfilm -> "."')
+    tokens = TAGGER.tag(["it..", "it . .", "it not not", "film film", "filmfilm not.not", "a film"])
+    matcher = compile_rules([rules], tagger=TAGGER)
+    done = matcher.rewrites(tokens, matcher.find(tokens, scope="all"))
+    assert (list(done), done.unrenderable) == _one_by_one(rules, tokens, "all")
 
 
 def test_each_place_of_a_row_is_edited_alike_but_deletions_see_their_neighbours() -> None:

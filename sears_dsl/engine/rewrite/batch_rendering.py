@@ -30,7 +30,7 @@ from sears_dsl.engine.rewrite.drawing_rules import (
     rewrites_by_unit,
 )
 from sears_dsl.engine.rewrite.pieces import UNDRAWN, Drawing
-from sears_dsl.engine.rewrite.placing import MISSING, PLACED, REPLACED, Surroundings
+from sears_dsl.engine.rewrite.placing import ATTACHED, MISSING, PLACED, REPLACED, Surroundings
 from sears_dsl.engine.rewrite.renderer import CHOSEN, DRAWN, FIXED, CompiledRules, RenderingRun
 from sears_dsl.engine.rewrite.rewrites import RewriteColumns
 from sears_dsl.engine.rewrite.spacing import begins_with_clitic
@@ -124,7 +124,8 @@ class _BatchEdits:
         self.tokens = tokens
         self.protected = protected
         self.matches = matches
-        self.there = forms.outcomes == REPLACED
+        attached = forms.outcomes == ATTACHED
+        self.there = attached | (forms.outcomes == REPLACED)
         self.missing = forms.outcomes == MISSING
         self.new_ids = forms.new_ids.copy()
         self.starts = np.zeros(len(matches), np.int32)
@@ -134,6 +135,7 @@ class _BatchEdits:
         here = base[replaced]
         self.starts[replaced] = tokens.starts[here + matches.starts[replaced]]
         self.ends[replaced] = tokens.ends[here + matches.ends[replaced] - 1]
+        self.starts[attached] = tokens.ends[base[attached] + matches.starts[attached] - 1]
         # The matches of one rule in one row are one group.
         changes = np.diff(matches.rules) | np.diff(matches.rows)
         self.groups = np.concatenate([np.zeros(1, np.int64), np.flatnonzero(changes) + 1])

@@ -296,7 +296,7 @@ def chosen_by_rate(
         own = np.flatnonzero(matches.rules == rule)
         some = matches.select(own)
         able, touching = outcomes[own] == REPLACED, np.zeros(len(own), np.bool_)
-        for at in np.flatnonzero(outcomes[own] == PLACED).tolist():
+        for at in np.flatnonzero(outcomes[own] >= PLACED).tolist():
             row = int(some.rows[at])
             touching[at] = run.protected is not None and len(run.protected[row]) > 0
             binding = compiled.binding(tokens, some, at)

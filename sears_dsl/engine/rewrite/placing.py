@@ -360,9 +360,10 @@ class Unrendered(Enum):
 
 Rendered: TypeAlias = Edit | Unrendered
 
-SILENT, MISSING, REPLACED, PLACED = range(4)
+SILENT, MISSING, REPLACED, PLACED, ATTACHED = range(5)
 """What becomes of a match: nothing, since the text stays the same; nothing, since it cannot be
-rendered; new text in the place of the old; or an edit that depends on the row around it."""
+rendered; new text in the place of the old; an edit that depends on the row around it; or new text
+in the place of the old and of the white space before it."""
 
 ALWAYS, TOUCHED, WORD, NEVER = 0, 1, 2, 3
 """When an edge of new text needs more than its place (see `Placing.placed`): always; if no white

@@ -26,7 +26,7 @@ from sears_dsl.engine.compile.rule_parts import RuleParts
 from sears_dsl.engine.matches import Matches
 from sears_dsl.engine.rewrite import spacing
 from sears_dsl.engine.rewrite.pieces import is_punctuation
-from sears_dsl.engine.rewrite.placing import MISSING, PLACED, REPLACED, SILENT
+from sears_dsl.engine.rewrite.placing import ATTACHED, MISSING, PLACED, REPLACED, SILENT
 from sears_dsl.engine.rewrite.renderer import names_casing
 from sears_dsl.engine.rewrite.windows import Characters, characters_of, is_word
 from sears_dsl.language.rule import Element, Literal, Piece, Tag, TagCopy, Text
@@ -36,7 +36,7 @@ from sears_dsl.runtime.array_types import (
     Int32Array,
     Int64Array,
     Integer,
-    UInt8Array,
+    UInt16Array,
 )
 from sears_dsl.runtime.kernels import expect, kernel
 from sears_dsl.tagging.tokens import Tokens
@@ -49,7 +49,7 @@ _SPACE = ord(" ") + 1
 _SLOT_WORD, _COPIED, _MODE, _LEFT, _RIGHT = range(5)
 # Flags of a word that begins or ends new text, or that new text replaces.
 _STANDS_APART, _BEGINS_ATTACHED, _ENDS_REACHING, _IS_CLITIC = 1, 2, 4, 8
-_IS_NOT, _IS_BRACKET, _IS_QUOTE, _BEARS_NOT = 16, 32, 64, 128
+_IS_NOT, _IS_BRACKET, _IS_QUOTE, _BEARS_NOT, _ENDS_OPENING = 16, 32, 64, 128, 256
 # Columns for each piece: what it writes; the value of the tag or mark that it writes again (-1:
 # none); the number of its word, or one of the two below; and whether it is glued.
 _WRITTEN, _AGAIN, _WORD, _GLUED = range(4)
@@ -360,12 +360,12 @@ def write_formats(
     lows = tokens.row_offsets[some.rows] + some.starts
     highs = tokens.row_offsets[some.rows] + some.ends
     words, word_at = _words_between(lows, highs, tokens, dict(formats.words))
-    kinds = np.fromiter(map(_kind_of, words), np.uint8, len(words))
+    kinds = np.fromiter(map(_kind_of, words), np.uint16, len(words))
     gaps = _gaps(tokens)
     wide = np.cumsum(np.where(gaps > 1, gaps, 0))
     keys, slot_offsets = keys[chosen], formats.offsets.array
     room = 2 * (slot_offsets[keys + 1] - slot_offsets[keys]) + wide[highs - 1] - wide[lows]
-    described, offsets, reaching, parted = _describe_slots(
+    described, offsets, becomes = _describe_slots(
         keys, some.rows, lows, highs, slot_offsets, formats.slots.array,
         word_at, kinds, gaps, tokens.starts, characters, int(room.sum()),
     )  # fmt: skip
@@ -377,8 +377,7 @@ def write_formats(
     new_ids[chosen] = np.array(ids, np.int32)[numbers]
     places = (some.rows, tokens.starts[lows], tokens.ends[highs - 1])
     stays = _stays(*places, numbers, characters, (points, bounds))
-    becomes = outcomes[chosen]
-    becomes[reaching], becomes[stays], becomes[parted] = PLACED, SILENT, MISSING
+    becomes[stays & (becomes != MISSING)] = SILENT
     outcomes[chosen] = becomes
     return FormattedTexts(has_text, outcomes, new_ids, texts)
 
@@ -421,6 +420,7 @@ def _kind_of(word: str) -> int:
     kind += _BEARS_NOT if spacing.bears(word, "n't") else 0
     kind += _IS_BRACKET if word in spacing.OPENING_MARKS else 0
     kind += _IS_QUOTE if word in spacing.QUOTES else 0
+    kind += _ENDS_OPENING if word[-1:] in spacing.OPENING_MARKS | spacing.QUOTES else 0
     return kind + (_ENDS_REACHING if spacing.ends_reaching(word) else 0)
 
 
@@ -483,7 +483,14 @@ def _stays(  # noqa: PLR0917 - arrays in the order in which they are made
 
 
 @kernel
-def _describe_slots(  # noqa: PLR0917 - arrays in the order in which they are made
+def _is_near(gap: Integer, space: Integer, point: Integer) -> Any:
+    """Whether a code point is an ASCII letter or digit, with at most one space before the token."""
+    near = gap == 0 or (gap == 1 and space == _SPACE - 1)
+    return near and (47 < point < 58 or 64 < point < 91 or 96 < point < 123)
+
+
+@kernel
+def _describe_slots(  # noqa: PLR0915, PLR0917 - one loop: a call for each match would cost more
     keys: Int32Array,
     rows: Int32Array,
     lows: Int32Array,
@@ -491,7 +498,7 @@ def _describe_slots(  # noqa: PLR0917 - arrays in the order in which they are ma
     slot_offsets: Int64Array,
     slots: Int32Array,
     word_at: Int32Array,
-    kinds: UInt8Array,
+    kinds: UInt16Array,
     gaps: Int32Array,
     starts: Int32Array,
     characters: Characters,
@@ -500,14 +507,15 @@ def _describe_slots(  # noqa: PLR0917 - arrays in the order in which they are ma
     """A sequence for each match: for each slot, what stands before it, and its word.
 
     What stands before it is 0 for nothing, a code point plus 1 for one character, or minus their
-    count and then the code points for several. Also returns, for each match, whether the edit may
-    change more than the span, and whether ``n't`` would follow a word that does not bear it. All
-    sequences together have at most ``room`` numbers.
+    count and then the code points for several. All sequences together have at most ``room``
+    numbers. Also returns what becomes of each match. Letters and digits near an instance that is
+    alone in its row tell how the edit goes beyond the span: ``it's`` → ``it is`` gains a space,
+    ``film is`` → ``film,`` loses one, and a mark before a word stays.
     """
     points, text_offsets = characters
     count = keys.shape[0]
     offsets = np.zeros(count + 1, np.int64)
-    reaching, parted = np.zeros(count, np.bool_), np.zeros(count, np.bool_)
+    outcomes = np.empty(count, np.int8)
     values = np.empty(room, np.int32)
     place = np.int64(0)
     for match in range(count):
@@ -516,15 +524,23 @@ def _describe_slots(  # noqa: PLR0917 - arrays in the order in which they are ma
         first, last = slot_offsets[key], slot_offsets[key + 1] - 1
         old, new = word_at[low], slots[first, _SLOT_WORD]
         new = word_at[low + slots[first, _COPIED]] if new < 0 else new
-        apart = kinds[old] & _STANDS_APART != 0
-        more = False
+        apart, attaches = kinds[old] & _STANDS_APART != 0, kinds[new] & _BEGINS_ATTACHED != 0
+        reaches, more, gap, begin = False, False, gaps[low], text + starts[low]
         # The same mark stays where it is, whatever stands before it.
         if new != old or not apart or kinds[old] & _IS_CLITIC != 0:
-            more = kinds[new] & _BEGINS_ATTACHED != 0
-            if gaps[low] == 0:
-                more = more or apart or is_word(points[text + starts[low] - 1])
+            reaches = attaches or (gap == 0 and (apart or is_word(points[begin - 1])))
+        if reaches:
+            more = kinds[new] & _IS_CLITIC != 0
+            more = more or not (attaches or (apart and kinds[new] & _STANDS_APART == 0))
+            more = more or gap < 0 or not _is_near(gap, points[begin - 1], points[begin - 1 - gap])
+            # A clitic may end at the next token, and edits of one rule may meet.
+            more = more or (high > low + 1 and gaps[low + 1] == 0)
+            for other in (match - 1, match + 1):
+                if 0 <= other < count:
+                    more = more or (keys[other] == key and rows[other] == rows[match])
         if gaps[high] == 0:
             more = more or is_word(points[text + starts[high]])
+        parted = False
         opening, bears = False, True  # whether the last word opened something, and bears n't
         for slot in range(first, last + 1):
             at = low + slots[slot, _COPIED]
@@ -544,7 +560,7 @@ def _describe_slots(  # noqa: PLR0917 - arrays in the order in which they are ma
                     several = np.int64(gaps[at])
                     before = -several
             if not bears and slots[slot, _MODE] != _NEXT and kinds[word] & _IS_NOT != 0:
-                parted[match] = True
+                parted = True
             bears = kinds[word] & _BEARS_NOT != 0
             opening = slots[slot, _SLOT_WORD] < 0 and gaps[at + 1] == 0
             if kinds[word] & _IS_BRACKET == 0:
@@ -554,8 +570,19 @@ def _describe_slots(  # noqa: PLR0917 - arrays in the order in which they are ma
                 values[place + 1 + step] = points[here + step]
             values[place + 1 + several] = word
             place += 2 + several
-            if slot == last and word != word_at[high - 1]:
-                more = more or kinds[word] & _ENDS_REACHING != 0
-        reaching[match] = more
+            if slot == last and word != word_at[high - 1] and kinds[word] & _ENDS_REACHING != 0:
+                after = text + starts[high] if gaps[high] >= 0 else begin
+                near = gaps[high] < 0 or _is_near(gaps[high], points[after - 1], points[after])
+                more = more or not near or kinds[word] & _ENDS_OPENING != 0
+        head = offsets[match]
+        # Words without a space between them may be a clitic.
+        more = more or (reaches and last > first and values[head + 2] == 0)
+        outcomes[match] = PLACED if more else REPLACED
+        if parted:
+            outcomes[match] = MISSING
+        elif reaches and not more and not attaches:
+            values[head] = _SPACE
+        elif reaches and not more and not apart:
+            outcomes[match] = ATTACHED
         offsets[match + 1] = place
-    return values[:place], offsets, reaching, parted
+    return values[:place], offsets, outcomes
