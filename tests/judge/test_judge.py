@@ -340,7 +340,6 @@ def test_lists_and_readings_of_another_version_are_refused_with_a_sentence(
 ) -> None:
     (tmp_path / file).write_text(json.dumps({"format": "sears-english", "version": 99}))
     monkeypatch.setattr(module, "__file__", str(tmp_path / "module.py"))
-    monkeypatch.setattr(english, "files", lambda package: tmp_path)
     with pytest.raises(SearsError, match=rf"{file} is of version 99.* version 1") as refusal:
         load.__wrapped__()
     assert "install" in refusal.value.help

@@ -381,7 +381,7 @@ def test_with_own_parts_no_network_is_loaded(place: Path) -> None:
         (("--scorer", "nowhere"), "there is no scorer 'nowhere'"),
         (("--paraphrases", "own_parts:reword", "--scorer", "own_parts:score", "--tau", ".5",
           "--pivot", "fr"), "own_parts:score has no pivot"),
-        (("--paraphrases", "own_parts:reword", "--beam", "8"), "--beam is of the search"),
+        (("--paraphrases", "own_parts:reword", "--beam", "8"), "--beam is for the search"),
         (("--scorer", "strict"), "there is no scorer 'strict' any more"),
     ],
 )  # fmt: skip
