@@ -13,7 +13,7 @@ Verified: both write the same bytes.
 Bias: the time that the first process is alone is measured in hundredths of a second. What either
 process writes to later is copied then, which belongs to the difference and not to the start.
 
-With --clock, seconds of an idle machine instead, the least of three runs in turns: one job, two,
+With --clock, seconds of an idle machine instead, the least of seven runs in turns: one job, two,
 and as many as `--jobs auto` takes, for files from 400 rows on. With --four, for the whole file
 only, and also with four jobs, on four of the machine's cores: the first ones that do not share a
 core between two threads.
@@ -41,7 +41,7 @@ ROWS = 200_000
 AT_LEAST = 1.7
 AT_LEAST_OF_FOUR = 3.2
 SIZES = (400, 2_000, 10_000, 50_000, ROWS)
-RUNS = 3
+RUNS = 7
 SEARS = str(Path(sys.executable).with_name("sears"))
 
 
