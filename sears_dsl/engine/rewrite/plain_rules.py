@@ -341,7 +341,7 @@ class FormattedTexts(NamedTuple):
     """The new texts that formats gave."""
 
     has_text: NDArray[np.bool_]  # bool (matches,): whether a format gave the new text
-    # int8 (matches,): what becomes of those, one of the numbers above; `REPLACED` for the others
+    # int8 (matches,): what becomes of those, see `placing`; `REPLACED` for the others
     outcomes: NDArray[np.int8]
     numbers: Int32Array  # (matches,): the number of the new text, -1 without a format
     texts: dict[str, int]  # new texts and their numbers
