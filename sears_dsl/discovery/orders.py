@@ -175,9 +175,9 @@ class SearchOutcome:
     known: KnownFlips | None = None
 
 
-# Shares of the questions that are left: what known rules may take, and what is kept at most to
-# measure rules on held-out rows.
-_OF_KNOWN, _OF_HELD_OUT = 0.25, 0.3
+# Shares of the questions that are left: what known rules may take, what may be asked about rules
+# before they are narrowed, and what is kept at most to measure rules on held-out rows.
+_OF_KNOWN, _OF_NARROWING, _OF_HELD_OUT = 0.25, 0.15, 0.3
 # So many rules of each kind that were not found are reported. So many that nearly enough readers
 # accept are asked about, since a larger δ is worth it only for those that flip.
 _CLOSEST, _NEAR = 3, 30
@@ -327,9 +327,31 @@ def _judged(
     return RuleJudge(
         corpus, scorer=search.remembered.quietly(), tau=search.tau,
         delta=search.settings.delta, spread=spread_of(search.scorer),
-        supported=acts_enough, in_time=search.budget.stage("judging"), portion=search.portion,
+        worth_narrowing=partial(_may_flip_enough, search, right, tokens), supported=acts_enough,
+        in_time=search.budget.stage("judging"), portion=search.portion,
         on_progress=search.on_progress,
     ).judge_rules(changes)  # fmt: skip
+
+
+def _may_flip_enough(
+    search: Search, right: RightRows, tokens: Tokens, candidates: Candidates
+) -> NDArray[np.bool_]:
+    """Which rules may flip enough rows, as far as few questions tell.
+
+    A narrower rule flips no more, up to rows in which it acts at another place. To narrow a rule
+    takes some two hundred scores.
+    """
+    applied, least = _applied(search, right, candidates, tokens), search.settings.flips(len(right))
+    left = search.questions.left
+    with search.questions.at_most(None if left is None else round(_OF_NARROWING * left)):
+        answers = ask_in_rounds(
+            applied.applications, right,
+            search.asker(right, shown="asking about rules", stage="judging"),
+            minimum_flips=least, until=least, seed=search.settings.seed,
+        )  # fmt: skip
+    applied = replace(applied, answers=answers)
+    unasked = applied.applications.changed - applied.counted.changed
+    return np.asarray(applied.flips + unasked >= least)
 
 
 def _known_rules(search: Search) -> Candidates:

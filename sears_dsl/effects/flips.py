@@ -270,13 +270,15 @@ def ask_in_rounds(
     *,
     minimum_flips: int | NDArray[np.int64],
     base_rate: float | NDArray[np.float64] = 0.0,
+    until: int | None = None,
     seed: int = 0,
     on_round: Callable[[Answers], None] = lambda _: None,
 ) -> Answers:
     """Ask about a few rows of each rule, then about more rows of the rules that may flip enough.
 
     A rule has to flip `minimum_flips` rows, and to reach the `base_rate`, at which a paraphrase
-    that keeps the meaning flips its row; each is one number, or an array with one a rule.
+    that keeps the meaning flips its row; each is one number, or an array with one a rule. A rule
+    that flips ``until`` rows is asked about no further.
     """
     order = _by_lot(applications, right.texts, seed)
     sizes = applications.changed
@@ -294,6 +296,8 @@ def ask_in_rounds(
         _, high = wilson_interval(hits, answer_counts)
         live = (answer_counts < sizes) & (answer_counts >= requests)
         live &= (hits + sizes - answer_counts >= minimum_flips) & (high >= base_rate)
+        if until is not None:
+            live &= hits < until
         rules = np.flatnonzero(live)
         if not len(rules):
             return answers

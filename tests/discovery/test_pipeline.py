@@ -478,6 +478,20 @@ def test_a_bug_that_readers_nearly_accept_is_reported_first_with_its_flips() -> 
     assert asked["movie -> film"] == (True, 0)
 
 
+def test_a_rule_is_narrowed_only_for_a_model_that_it_flips() -> None:
+    class Halving(Meaning):
+        def _score(self, old: str, new: str) -> float:
+            return 0.1 if "film" in new and len(old) % 2 else super()._score(old, new)
+
+    def scored(flipping: str) -> int:
+        def model(texts: Sequence[str]) -> list[str]:
+            return ["0" if flipping in text else "1" for text in texts]
+
+        return planted(model, scorer=Halving()).funnel.pairs_scored
+
+    assert scored("film") > scored("really") == scored("nothing")
+
+
 def test_what_readers_might_reject_more_often_than_not_is_never_close() -> None:
     """With δ = 0.2, four times as many rejections as allowed would be four of five."""
 

@@ -234,6 +234,26 @@ def test_what_chooses_a_condition_does_not_judge_it() -> None:
     assert found == 0
 
 
+def test_a_rule_that_is_not_worth_it_is_not_narrowed_and_costs_no_further_scores() -> None:
+    texts = [each.format(n=n) for n in range(60) for each in PLACES]
+    offered: list[str] = []
+
+    def never(candidates: Candidates) -> NDArray[np.bool_]:
+        offered.extend(candidates.texts)
+        return np.zeros(len(candidates), np.bool_)
+
+    judgements = RuleJudge(
+        corpus(texts),
+        scorer=Reader(_reads_well),
+        tau=0.5,
+        delta=0.1,
+        worth_narrowing=never,
+    ).judge_rules(proposed(RULES[:1]))
+    assert offered == [print_rule(RULES[0])]
+    assert not len(judgements.passed)
+    assert judgements.decisions <= SAMPLE
+
+
 def test_narrowed_rules_have_to_act_in_enough_rows() -> None:
     texts = [each.format(n=n) for n in range(60) for each in PLACES]
     found = RuleJudge(

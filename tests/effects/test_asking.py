@@ -98,6 +98,15 @@ def test_a_rule_that_flips_more_rarely_than_a_paraphrase_is_left() -> None:
     assert len(model.asked) - before < len(TEXTS)
 
 
+def test_a_rule_that_flips_as_often_as_wanted_is_asked_about_no_further() -> None:
+    model = Model(fails=("film",))
+    right = right_rows(model)
+    done = apply_candidates(RULES[:1], TAGGER.tag(TEXTS), tagger=TAGGER)
+    before = len(model.asked)
+    answers = ask_in_rounds(done, right, right.ask_in_time, minimum_flips=3, until=3)
+    assert len(model.asked) - before == answers.flips.sum() == 4
+
+
 @pytest.mark.parametrize("most", [1, 5, 40])
 def test_of_the_rows_themselves_no_more_are_asked_about_either(most: int) -> None:
     model = Model()

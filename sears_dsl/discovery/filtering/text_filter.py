@@ -1,12 +1,12 @@
 """A rule is judged where it acts: on much text, before the model under test is asked.
 
 A rule that fails in some places comes back narrowed to the others, and so does one that passes but
-is clearly better there. The answers of the model under test play no part. A rule passes exactly if
-the lower bound of the share of its rewrites that keep the meaning, over the first `SAMPLE` of its
-places in the corpus or all that there are, is at least 1 - δ. The texts that choose the condition
-of a narrowed rule do not judge it. Judging costs the scores of the rewrites looked at: three for
-most rules, since a rule is dropped if none of its first three rewrites keeps the meaning, and
-`SAMPLE` for one that passes.
+is clearly better there. The answers of the model under test play no part, except that a rule that
+flips too few rows need not be narrowed. A rule passes exactly if the lower bound of the share of
+its rewrites that keep the meaning, over the first `SAMPLE` of its places in the corpus or all that
+there are, is at least 1 - δ. The texts that choose the condition of a narrowed rule do not judge
+it. Judging costs the scores of the rewrites looked at: three for most rules, since a rule is
+dropped if none of its first three rewrites keeps the meaning, and `SAMPLE` for one that passes.
 
 The bound. Where S is the chance that readers accept a rewrite, as with the shipped judge, it is
 `believed_share`: an error of the judge about a change of words recurs in all texts, so that many
@@ -383,8 +383,9 @@ class RuleJudge:
     """Judges rules on a corpus: asks the scorer about their places.
 
     ``spread`` is for a scorer whose S is the chance that readers accept; None takes its word for S.
-    ``supported`` says which narrowed rules act in enough rows; all do if None. Once ``in_time``
-    says no, before a portion of some ``portion`` pairs, open rules are left undecided.
+    ``worth_narrowing`` says which rules may be of use in a narrower form, ``supported`` which
+    narrowed rules act in enough rows; all do if None. Once ``in_time`` says no, before a portion of
+    some ``portion`` pairs, open rules are left undecided.
     """
 
     corpus: Corpus
@@ -393,6 +394,7 @@ class RuleJudge:
     tau: float
     delta: float
     spread: Spread | None = None
+    worth_narrowing: Callable[[Candidates], NDArray[np.bool_]] | None = None
     supported: Callable[[Sequence[Rule]], NDArray[np.bool_]] | None = None
     in_time: Callable[[], bool] = lambda: True
     portion: int = 1024
@@ -407,6 +409,9 @@ class RuleJudge:
         trials = self._judge(rules, tell=partial(self.on_progress, JUDGING))
         forms = [[(rule, each.verdict)] for rule, each in zip(rules, trials, strict=True)]
         promising = [number for number, trial in enumerate(trials) if trial.is_promising]
+        if promising and self.worth_narrowing is not None:
+            worth = self.worth_narrowing(candidates.keep(promising)).tolist()
+            promising = [number for number, each in zip(promising, worth, strict=True) if each]
         for place, narrowings in self._narrowings([rules[each] for each in promising]):
             forms[promising[place]] += narrowings
         passed, failed = [], []
