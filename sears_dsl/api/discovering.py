@@ -223,15 +223,17 @@ def _open_search(
     tagger: Tagger | str | None,
     on_progress: OnProgress | None,
     confidence: bool = False,
-) -> Iterator[tuple[CachedPredictor, Tagger, Parts]]:
+) -> Iterator[tuple[LabelledRows, CachedPredictor, Tagger, Parts]]:
     """Open what a search works with, and check the rows."""
     from sears_dsl.discovery.parts import check_rows, open_parts
+    from sears_dsl.effects.asked_model import with_labels_of
 
     show = progress_reporter(on_progress)
     choice.require_scorer()
     own = choice.own()
     show("loading the model", 0, None)
     predictor = predictor_of(model, batch_size=batch_size, comparison=comparison)
+    data = with_labels_of(data, predictor, comparison=comparison)
     chosen = tagger_of(tagger)
     check_rows(
         data, predictor, own, comparison=comparison, confidence=confidence, show=show, note=remark
@@ -239,7 +241,7 @@ def _open_search(
     with open_parts(
         choice, own, folder=None, language=chosen.language, show=show, note=remark
     ) as parts:
-        yield predictor, chosen, parts
+        yield data, predictor, chosen, parts
     for sentence in predictor.remarks:
         remark(sentence)
 
@@ -293,7 +295,8 @@ def discover(
             ``predict``, a text-classification pipeline of transformers, a specification such as
             ``sklearn:model.joblib``, ``module:object``; or a list or dictionary of several.
         data: labelled rows: a data frame of pandas or polars, a Hugging Face dataset, a list of
-            dictionaries or of pairs (text, label), a table of Arrow, or the path of a file.
+            dictionaries or of pairs (text, label), a table of Arrow, or the path of a file. Where
+            a ``ClassLabel`` numbers labels and the model answers its names, the names are labels.
         text: the column that rules rewrite; None infers it.
         label: the column of labels; None if there is none, and the model's own answers count as
             right. For pairs it is the second element.
@@ -413,7 +416,7 @@ def discover(
         with _open_search(
             model, rows, choice, comparison=comparison, batch_size=batch_size, tagger=tagger,
             on_progress=on_progress,
-        ) as (predictor, searching, parts):  # fmt: skip
+        ) as (rows, predictor, searching, parts):  # fmt: skip
             show = progress_reporter(on_progress)
             discovery = search(
                 rows, predictor, paraphraser=parts.paraphraser, scorer=parts.scorer,
@@ -555,7 +558,7 @@ def adversaries(
         with _open_search(
             model, rows, choice, comparison=comparison, batch_size=batch_size, tagger=tagger,
             on_progress=on_progress, confidence=avoid_important > 0,
-        ) as (predictor, searching, parts):  # fmt: skip
+        ) as (rows, predictor, searching, parts):  # fmt: skip
             show = progress_reporter(on_progress)
             if strategic:
                 strategy = StrategicSettings(

@@ -28,7 +28,7 @@ from sears_dsl.answers import COMPARISON_FORMS, Comparison, answer_text, frequen
 from sears_dsl.data.batches import Batch, ReadOptions, is_missing
 from sears_dsl.data.dataset import default_column, require_column
 from sears_dsl.data.protection import Guard, Guards, Protection
-from sears_dsl.data.sources import open_rows
+from sears_dsl.data.sources import MemoryRows, open_rows
 from sears_dsl.errors import HALF_CHARACTER, DataError, counted
 from sears_dsl.pictures import BETWEEN_CHOICES, need_pictures, picture_problem
 
@@ -64,6 +64,10 @@ class LabelledRows:
     choices: str | None = None
     folder: str = ""  # what the paths of pictures begin with; it is not part of the data
     notes: tuple[str, ...] = ()  # what a reader has to know, such as rows that were left out
+    # The names of the classes that the labels number, from 0; empty where labels are no numbers.
+    class_names: tuple[str, ...] = ()
+    # The labels as they stand in the data, where `labels` are names of classes instead.
+    numbered: tuple[tuple[str, ...], ...] | None = None
 
     def number(self, place: int) -> int:
         """The number in the file, from 1, of the row at a place, from 0."""
@@ -101,12 +105,39 @@ class LabelledRows:
             self,
             rows=tuple(self.rows[place] for place in places),
             labels=None if self.labels is None else tuple(self.labels[place] for place in places),
+            numbered=self.numbered and tuple(self.numbered[place] for place in places),
             numbers=tuple(map(self.number, places)),
             guards=None if self.guards is None else self.guards.part(places),
             rewritten_columns=None
             if self.rewritten_columns is None
             else tuple(map(self.columns_at, places)),
         )
+
+    def as_answered(
+        self, answers: Sequence[str], *, comparison: Comparison = "exact"
+    ) -> LabelledRows:
+        """These rows with names as labels, if a model answers names of classes and not numbers.
+
+        Example:
+            >>> data = LabelledRows(({"text": "Fun."},), "text", (("1",),), "a.csv",
+            ...                     class_names=("negative", "positive"))
+            >>> data.as_answered(["positive"]).labels, data.as_answered(["1"]).labels
+            ((('positive',),), (('1',),))
+        """
+        names = {str(number): name for number, name in enumerate(self.class_names)}
+
+        def parts(label: str) -> list[str]:
+            return label.split("|") if comparison == "set" else [label]
+
+        classes = [part for answer in answers for part in parts(answer)]
+        numbered = sum(each in names for each in classes)
+        if self.labels is None or sum(each in self.class_names for each in classes) <= numbered:
+            return self
+        named = (
+            tuple("|".join(sorted(names.get(each, each) for each in parts(label))) for label in row)
+            for row in self.labels
+        )
+        return replace(self, labels=tuple(named), numbered=self.labels)
 
     def picture_at(self, place: int) -> str | None:
         """The path of the picture of a row; None where rows have none."""
@@ -158,11 +189,12 @@ class LabelledRows:
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 of the rows and their labels, in hex."""
+        """SHA-256 of the rows and their labels, as they stand in the data, in hex."""
+        labels = self.numbered or self.labels
         hasher = hashlib.sha256()
         line_of = json.JSONEncoder(sort_keys=True, ensure_ascii=False)  # made once: rows are many
         for number, whole in enumerate(self.rows):
-            known = None if self.labels is None else self.labels[number]
+            known = None if labels is None else labels[number]
             names = ",".join(self.columns_at(number))
             row = dict(whole)
             if self.image is not None:
@@ -272,6 +304,8 @@ def read_labelled(
         rows_have = counted(len(empty), "row has", "rows have")
         notes = (*notes, f"{rows_have} an empty text; the first is row {empty[0]:,}")
     data = replace(data, image=image, choices=choices, folder=folder, notes=notes)
+    if label is not None and isinstance(dataset, MemoryRows):
+        data = replace(data, class_names=dataset.frame.class_names(label))
     return data if image is None else _with_readable_pictures(data, image)
 
 

@@ -129,19 +129,15 @@ def try_model(
     It is an error if the labels are classes and no answer is one of them. Returns a warning if the
     model answers differently when it is asked again, else an empty text.
     """
-    all_at_once = predictor.batch_size is None
-    places = range(len(data.rows)) if all_at_once else _of_each_label(data)
-    rows = [data.rows[place] for place in places]
     end = monotonic() + _PATIENCE
-    first_answers = AskedModel(predictor).labels_in_time(rows, in_time=lambda: monotonic() < end)
-    answers = [answer for answer in first_answers if answer is not None]
+    rows, answers = _first_answers(data, predictor, end)
     labels = sorted({label for of_row in data.labels or () for label in of_row})
     # Answers to questions are free text; labels of classes repeat.
     classes = data.labels is not None and 2 * len(labels) <= len(data.rows)
     if classes and not any(is_right(answer, labels, comparison=comparison) for answer in answers):
         raise nothing_right(data, answers, labels)
     # A slow model is not asked again for this, and what is read from a file does not change.
-    if all_at_once or monotonic() > end or REFUSED in answers[:_ASKED_AGAIN]:
+    if predictor.batch_size is None or monotonic() > end or REFUSED in answers[:_ASKED_AGAIN]:
         return ""
     with predictor.surround():
         again = predictor.predictor.predict(rows[:_ASKED_AGAIN])
@@ -152,6 +148,30 @@ def try_model(
         f"the model changes its answer to {changed} of {len(again)} rows when asked again; its "
         "first answer counts, so some flips may be its own noise"
     )
+
+
+def with_labels_of(
+    data: LabelledRows, predictor: CachedPredictor, *, comparison: Comparison = "exact"
+) -> LabelledRows:
+    """The rows with names of classes as labels, where these number classes and a model names them.
+
+    Only then is the model asked, about a few rows; its answers are remembered.
+    """
+    if not data.class_names:
+        return data
+    _, answers = _first_answers(data, predictor, monotonic() + _PATIENCE)
+    return data.as_answered(answers, comparison=comparison)
+
+
+def _first_answers(
+    data: LabelledRows, predictor: CachedPredictor, end: float
+) -> tuple[list[Row], list[str]]:
+    """A few rows, all of them for a model that wants all at once, and the answers until the end."""
+    all_at_once = predictor.batch_size is None
+    places = range(len(data.rows)) if all_at_once else _of_each_label(data)
+    rows = [data.rows[place] for place in places]
+    answers = AskedModel(predictor).labels_in_time(rows, in_time=lambda: monotonic() < end)
+    return rows, [answer for answer in answers if answer is not None]
 
 
 def require_confidence(data: LabelledRows, predictor: CachedPredictor) -> None:

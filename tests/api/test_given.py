@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from urllib.request import urlopen
 
 import pytest
 from conftest import NOUNS, ROWS, close, predict, reword
@@ -69,6 +70,56 @@ def flips(model: object, data: object, rules: sears.Ruleset, **options: Any) -> 
 @pytest.mark.parametrize("kind", KINDS)
 def test_data_of_every_kind(kind: str, folder: Path, rules: sears.Ruleset) -> None:
     assert flips(predict, KINDS[kind](), rules) == len(NOUNS)
+
+
+def by_number(texts: list[str]) -> list[int]:
+    return [int(label == "good") for label in predict(texts)]
+
+
+def numbered(*, several: bool = False) -> Any:
+    """The rows as a Hugging Face dataset whose labels, one or several a row, are numbers."""
+    datasets = pytest.importorskip("datasets")
+    label = datasets.ClassLabel(names=["bad", "good"])
+    features = {"text": datasets.Value("string"), "label": [label] if several else label}
+    rows = [
+        {"text": text, "label": [mood == "good"] if several else int(mood == "good")}
+        for text, mood in ROWS
+    ]
+    return datasets.Dataset.from_list(rows, features=datasets.Features(features))
+
+
+@pytest.mark.parametrize("model", [predict, by_number, {"a": predict, "b": predict}])
+def test_names_or_numbers_of_classes_are_labels_as_the_model_answers(
+    model: object, rules: sears.Ruleset
+) -> None:
+    assert flips(sears.load_predictor(model), numbered(), rules) == len(NOUNS)
+
+
+def test_models_that_name_and_that_number_classes_are_audited_together(
+    rules: sears.Ruleset,
+) -> None:
+    both = sears.audit({"names": predict, "numbers": by_number}, numbered(), rules, label="label",
+                       scorer=None)  # fmt: skip
+    assert [each.rules[0].flips.count for each in both.audits.values()] == [len(NOUNS)] * 2
+
+
+def test_the_names_of_several_classes_a_row_are_labels(rules: sears.Ruleset) -> None:
+    def names(texts: list[str]) -> list[list[str]]:
+        return [[label] for label in predict(texts)]
+
+    assert flips(names, numbered(several=True), rules, comparison="set") == len(NOUNS)
+
+
+def test_searches_and_pages_know_the_names_of_classes(folder: Path) -> None:
+    parts: Any = {"paraphraser": reword, "scorer": close, "label": "label"}
+    found = sears.discover(predict, numbered(), with_shipped=False, **parts)
+    assert found.columns["flips"] == [len(NOUNS)]
+    reworded = sears.adversaries(predict, numbered(), **parts)
+    assert set(reworded.columns["label"]) == {"good"}
+    with sears.vet(predict, numbered(), "rules.sear", label="label", reviewers=["ana"],
+                   scorer=None) as page:  # fmt: skip
+        overview = json.loads(urlopen(f"{page.address}api/overview").read())  # noqa: S310 - ours
+    assert overview["data"]["right"] == len(ROWS)
 
 
 @pytest.mark.parametrize("model", [predict, Estimator(), "brittle_words:predict",
