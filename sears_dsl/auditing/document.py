@@ -166,6 +166,11 @@ class RuleRecord:
     answer_words: str = ""
     confidences: str = ""
 
+    def __repr__(self) -> str:
+        failures = self.judgement.failures
+        counts = f"fails on {failures.count} of {failures.total} rows, {self.judgement.outcome}"
+        return f"<RuleRecord {self.id}: {self.rule}, {counts}>"
+
     @property
     def name(self) -> str:
         """The name of the rule in reports."""
@@ -250,6 +255,9 @@ class AuditDocument(DocumentRecord):
     fillers: FillerGrid | None = None
     oracle: str | None = None
     noise: dict[str, str] = {}
+
+    def __repr__(self) -> str:
+        return f"<AuditDocument of {self.model}: {conclusion(self)}>"
 
 
 @dataclass(frozen=True, slots=True)

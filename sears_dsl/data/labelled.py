@@ -69,6 +69,9 @@ class LabelledRows:
     # The labels as they stand in the data, where `labels` are names of classes instead.
     numbered: tuple[tuple[str, ...], ...] | None = None
 
+    def __repr__(self) -> str:
+        return f"<LabelledRows of {self.path}: {counted(len(self.rows), 'row')}>"
+
     def number(self, place: int) -> int:
         """The number in the file, from 1, of the row at a place, from 0."""
         return place + 1 if self.numbers is None else self.numbers[place]

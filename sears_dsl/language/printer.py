@@ -12,6 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from sears_dsl.errors import UsageError
 from sears_dsl.language import rule as syntax
@@ -457,3 +458,21 @@ def _distinct_names(rulesets: Sequence[syntax.RuleSource]) -> list[str]:
         )
         distinct.append(name if len(same) == 1 else Path(*parts[-length:]).as_posix())
     return distinct
+
+
+def _shown(statement: Any) -> str:
+    """A rule or a template in a line: its id, its text and its line in the file, if it has one."""
+    try:
+        if isinstance(statement, syntax.Rule):
+            text = f"{rule_id(statement)}: {print_rule(statement)}"
+        else:
+            text = f"{template_ids([statement])[0]}: {print_template(statement)}"
+    except UsageError:
+        text = f"{statement.name or ''} has no notation".strip()
+    line = "" if statement.span is None else f", line {statement.span.line}"
+    return f"<{type(statement).__name__} {text}{line}>"
+
+
+# A notebook shows them as they are written, and the tree itself cannot import what writes it.
+for _kind in (syntax.Rule, syntax.Template):
+    _kind.__repr__ = _shown  # type: ignore[method-assign]

@@ -25,6 +25,7 @@ from typing import NamedTuple, TypeVar, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from sears_dsl.errors import counted
 from sears_dsl.runtime.array_types import Int32Array, offsets_of, places_of
 
 _NO_PLACES: Mapping[str, int] = {}
@@ -244,6 +245,9 @@ class Tokens:
 
     def __len__(self) -> int:
         return len(self.texts)
+
+    def __repr__(self) -> str:
+        return f"<Tokens of {counted(len(self), 'text')}{', tagged' if self.tagged else ''}>"
 
     def row(self, index: int) -> list[Token]:
         """The tokens of one row as objects."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ import sears_dsl as sears
 from sears_dsl.api.results import bar_label, omission_note
 from sears_dsl.errors import ModelError, UsageError
 from sears_dsl.language.printer import rule_called
+from sears_dsl.language.rule import Reference, TagCopy
 from sears_dsl.vetting.journal import Journal
 
 
@@ -45,6 +47,29 @@ def results(found: sears.DiscoveryResult) -> dict[str, Any]:
         "paraphrase": sears.paraphrase(["A movie."], paraphraser=reword),
         "adversaries": sears.adversaries(predict, ROWS, paraphraser=reword, scorer=close),
     }
+
+
+def test_what_results_and_rules_hold_is_shown_in_a_line(found: sears.DiscoveryResult) -> None:
+    rules = "rule film: movie -> film\n\nthe -> a\n\nset X = a | b\n\n"
+    ruleset = sears.parse(rules + 'template good: "{X} is."\n  label: good\n')
+    assert list(map(repr, ruleset.rules)) == [
+        "<Rule film: movie -> film, line 1>", "<Rule r-c4ee0d0faf: the -> a, line 3>",
+    ]  # fmt: skip
+    assert repr(ruleset.templates[0]) == '<Template good: "{X} is.", line 7>'
+    assert repr(found.ruleset.rules[0]) == "<Rule movie-to-film: movie -> film, line 5>"
+    assert repr(found.rules[0]) == "<FoundRule movie-to-film: movie -> film, flips 8 of 16 rows>"
+    audited = sears.audit(predict, ROWS, found, scorer=None)
+    shown = "<RuleRecord movie-to-film: movie -> film, fails on 8 of 16 rows, not judged>"
+    assert repr(audited.rules) == f"({shown},)"
+    assert repr(audited.document) == f"<AuditDocument of conftest:predict: {audited.summary}>"
+    assert repr(found.discovery.data) == "<LabelledRows of the data: 16 rows>"
+    assert repr(sears.load_tagger().tag(["A movie.", "A film."])) == "<Tokens of 2 texts, tagged>"
+
+
+def test_a_rule_that_the_language_cannot_write_is_shown_too() -> None:
+    rule = sears.parse("rule glued: a:NOUN VERB -> $a").rules[0]
+    strange = replace(rule, consequent=(Reference("a"), TagCopy("VERB", glued=True)))
+    assert repr(strange) == "<Rule glued has no notation, line 1>"
 
 
 def test_a_result_is_a_frame_a_table_and_a_line(found: sears.DiscoveryResult) -> None:

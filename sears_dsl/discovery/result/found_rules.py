@@ -142,6 +142,9 @@ class FoundRule:
     silent: tuple[str, ...]  # rows that it leaves alone, those that share a word with it first
     held_out: HeldOutNumbers | None  # what it does to held-out rows; None where none were held out
 
+    def __repr__(self) -> str:
+        return f"<FoundRule {self.id}: {self.text}, flips {self.flips} of {self.asked} rows>"
+
     @property
     def is_one_flip(self) -> bool:
         """Whether a single row is all the evidence for it, held-out rows included."""
