@@ -322,14 +322,14 @@ def check_tag(name: str, options: syntax.Options) -> Iterator[Problem]:
     elif name in MOVED[tagset]:
         yield from _moved(name, tagset)
     else:
-        yield "E201", f"`{name}` is not a tag", f"{_tag_meant(name, tagset)}\n{as_text(name)}"
+        tags = frozenset(tag for tag in COARSE[tagset] | FINE if tag[:1].isalpha())
+        yield "E201", f"`{name}` is not a tag", f"{_tag_meant(name, tags)}\n{as_text(name)}"
 
 
-def _tag_meant(name: str, tagset: syntax.TagsetOption) -> str:
+def _tag_meant(name: str, tags: frozenset[str]) -> str:
     """The tag of a part of speech that is spelled out, else the nearest tag."""
     tag = _SPELLED_OUT.get(name.casefold().removesuffix("s"), "")
-    tags = [tag for tag in COARSE[tagset] | FINE if tag[:1].isalpha()]
-    return f"did you mean {tag}?" if tag in COARSE[tagset] else nearest(name, tags)
+    return f"did you mean {tag}?" if tag in tags else nearest(name, tags)
 
 
 def _moved(name: str, tagset: syntax.TagsetOption) -> Iterator[Problem]:
@@ -416,7 +416,7 @@ def _tags_like(value: str, tags: frozenset[str]) -> str:
         if fitting:
             group = "(" + "|".join(fitting) + ")"
             return f"a test names one tag; for several, use a group: {code(group)}"
-    return nearest(value, tags)
+    return _tag_meant(value, tags)
 
 
 def _set(reference: syntax.SetReference, scope: syntax.RuleScope) -> Iterator[Problem]:
