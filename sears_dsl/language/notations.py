@@ -32,8 +32,8 @@ _LOWER_TAGS = _words(
     vbn vbp vbz jj jjr jjs prp prp$ wp wp$ wdt wrb rbr rbs pdt dt"""
 )
 _ESCAPE = re.compile(r"\\[bBdDsSwW0-9]")
-_STARTS = re.compile(r"\^(?=[^\W_])")
-_ENDS = re.compile(r"(?<=[^\W_])\$$")
+_STARTS = re.compile(r"(?:\^|<s>)(?=[^\W_])")
+_ENDS = re.compile(r"(?<=[^\W_])(?:\$|</s>)$")
 _REPEATED = re.compile(r"([^\W\d_]{2,}|_)([+*])")
 _ANYTHING = re.compile(r"[^\W_]*\.[*+][^\W_]*|\*[^\W\d_]{2,}")
 # Marks that quote in other notations, and what may close each.
@@ -248,10 +248,10 @@ def _value(test: syntax.AttributeTest, span: Span | None) -> Iterator[Diagnostic
 def _word(text: str, tagset: syntax.TagsetOption) -> Iterator[Problem]:
     """A bare literal that is a word of another notation."""
     repeated = _REPEATED.fullmatch(text)
-    if _STARTS.match(text) or _ENDS.search(text):
-        start, end = _STARTS.match(text) is not None, _ENDS.search(text) is not None
-        word = print_test(syntax.Literal(text[start : len(text) - end]))
-        anchored = " ".join((*["<s>"] * start, word, *["</s>"] * end))
+    start, end = _STARTS.match(text), _ENDS.search(text)
+    if start or end:
+        bare = syntax.Literal(text[start.end() if start else 0 : end.start() if end else None])
+        anchored = f"{'<s> ' * bool(start)}{print_test(bare)}{' </s>' * bool(end)}"
         message = f"`{text}` is matched literally, including its anchor"
         advice = f"for the start of the unit write `<s>`, for its end `</s>`: {code(anchored)}"
     elif repeated:
