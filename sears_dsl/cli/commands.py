@@ -321,7 +321,7 @@ def _telling_keys(ctx: click.Context) -> Iterator[None]:
         yield
     except SearsError as error:
         origins = _origins(ctx, f"{error.message} {error.help}")
-        error.help = "; ".join(filter(None, (error.help, origins)))
+        error.help = "; ".join(filter(None, (error.help, origins))).replace("?; ", "? ")
         raise
     except click.UsageError as error:
         origins = _origins(ctx, error.message)
@@ -333,9 +333,11 @@ def _telling_keys(ctx: click.Context) -> Iterator[None]:
 def _origins(ctx: click.Context, message: str) -> str:
     project, file_choices = ctx.meta.get(_FILE_CHOICES, (None, {}))
     places: dict[str, str] = {}
-    for choice in file_choices.values():
+    for option, choice in file_choices.items():
         for value in choice.value if isinstance(choice.value, list) else [choice.value]:
-            if re.search(rf"(?<![\w./-]){re.escape(str(value))}(?![\w/-])", message):
+            # Messages name a gate, SELECTOR=RATE, by its selector.
+            named = str(value).rpartition("=")[0] if option == "--gate" else str(value)
+            if re.search(rf"(?<![\w./-]){re.escape(named)}(?![\w/-])", message):
                 places.setdefault(str(value), choice.key)
     if not places:
         return ""

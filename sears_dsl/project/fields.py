@@ -162,10 +162,7 @@ class ProjectFields(_TomlTable):
                 name = getattr(chosen, field)
                 if name is not None and name not in names:
                     defined = ", ".join(names) or "it defines none"
-                    raise PydanticCustomError(
-                        "not_there",
-                        "{where}.{field} is {name}, which [{kind}] does not define ({defined})",
-                        {"where": where, "field": field, "name": repr(name), "kind": kind,
-                         "defined": defined},
-                    )  # fmt: skip
+                    raise ValueError(
+                        f"{where}.{field} is {name!r}, which [{kind}] does not define ({defined})"
+                    )
         return self

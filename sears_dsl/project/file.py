@@ -100,7 +100,7 @@ def _content(path: Path) -> bytes:
 
 def _toml(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(_content(path).decode("utf-8"))
+        return tomllib.loads(_content(path).decode("utf-8-sig"))
     except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
         reason = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
         raise UsageError(f"{_near(path)} is not TOML: {reason}", help="fix that place") from error
@@ -134,8 +134,9 @@ def _mistake(error: Any, prefix: str) -> tuple[str, str]:
         return f"{where}there is no key {unknown!r}", (
             f"did you mean {near[0]}? {there}" if near else there
         )
-    if error["type"] in ("value_error", "not_there"):
-        return f"{key}: {error['msg'].removeprefix('Value error, ')}", ""
+    if error["type"] == "value_error":
+        where = f"{key}: " if names else prefix  # without names, the message begins with them
+        return where + error["msg"].removeprefix("Value error, "), ""
     expected = _EXPECTED.get(error["type"]) or (
         error["msg"].replace("Input should be ", "").replace("a valid ", "a ")
     )

@@ -237,7 +237,7 @@ def test_two_project_files_of_one_folder_are_an_error(folder: Path) -> None:
         ("[datasets.dev]\nfile = 'a'\ncompare = 'fuzzy'", "datasets.dev.compare is 'fuzzy'",
          "set, entities, or within:AMOUNT"),
         ("[use]\ndata = 'tset'\n[datasets]\ntest = 'a.csv'",
-         "use.data is 'tset', which [datasets] does not define (test)", ""),
+         "sears.toml: use.data is 'tset', which [datasets] does not define (test)", ""),
         ("[datasets]\n'a/b' = 'a.csv'", "a name is made of letters", ""),
         ("[datasets", "is not TOML", "fix that place"),
         ("a = " + "[" * 100_000, "is not TOML", "fix that place"),
@@ -280,14 +280,32 @@ def test_several_to_choose_from_are_reported(folder: Path) -> None:
 
 def test_errors_say_from_where_a_value_came(folder: Path) -> None:
     trusted()
-    (folder / "data" / "test.csv").write_text("text,lable\nA movie.,yes\n", "utf-8")
+    (folder / "data" / "test.csv").write_text("text,lable,part\nA movie.,yes,a\n", "utf-8")
     done = run("audit", "rules", "--tagger", "pinned", "--scorer", "none")
     assert isinstance(done.exception, SearsError)
-    assert "in sears.toml: datasets.test.file = 'data/test.csv'" in done.exception.help
+    assert (
+        "did you mean 'lable'? in sears.toml: datasets.test.file = 'data/test.csv'"
+        in done.exception.help
+    )
     (folder / "sears.toml").write_text(PROJECT.replace("30%", "most"), "utf-8")
     done = run("audit")
     assert isinstance(done.exception, click.UsageError)
     assert "in sears.toml: gates.max_flip_rate = 'most'" in done.exception.message
+    (folder / "data" / "test.csv").write_text("text,label,part\nA movie.,yes,a\n", "utf-8")
+    (folder / "sears.toml").write_text(PROJECT.replace("film = 0.5", "flim = 0.5"), "utf-8")
+    trusted()
+    done = run("audit", "--tagger", "pinned", "--scorer", "none")
+    assert isinstance(done.exception, UsageError)
+    assert "the gate flim matches no rule" in done.exception.message
+    assert "in sears.toml: gates.rules = 'flim=0.5'" in done.exception.help
+
+
+def test_a_byte_order_mark_is_no_mistake(folder: Path) -> None:
+    """Some editors put one at the start of every UTF-8 file."""
+    (folder / "sears.toml").write_text("\ufeff" + PROJECT, "utf-8")
+    found = find_project(folder)
+    assert found is not None
+    assert found.fields.use.data == "dev"
 
 
 def test_help_needs_no_project_file(folder: Path) -> None:
