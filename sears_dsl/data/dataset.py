@@ -247,11 +247,12 @@ def require_column(names: Sequence[str], column: str, *, where: str) -> str:
     if column in names:
         return column
     near = difflib.get_close_matches(column, names, n=1)
-    numbered = all(name.isdigit() for name in names)
     advice = ""
     if near:
         advice = f"did you mean {near[0]!r}?"
-    elif numbered and names:
+    elif where == "-" and list(names) == ["text"]:
+        advice = "standard input is plain text unless you name its format: --format csv"
+    elif names and all(name.isdigit() for name in names):
         advice = "without a header, the columns are called 1, 2, …"
     elif any(name.endswith((".", "!", "?")) or name.count(" ") >= _SPACES for name in names):
         advice = "if its first line is a row, add a line with the column names before it"

@@ -154,12 +154,9 @@ class ProjectFields(_TomlTable):
         for command in (None, *Use.model_fields.keys() - UseOfCommand.model_fields.keys()):
             chosen = self.use if command is None else getattr(self.use, command)
             where = "use" if command is None else f"use.{command}"
-            for field, kind, names in (
-                ("model", "models", self.models),
-                ("data", "datasets", self.datasets),
-                ("train", "datasets", self.datasets),
-            ):
-                name = getattr(chosen, field)
+            for field in ("model", "data", "train"):
+                kind = "models" if field == "model" else "datasets"
+                name, names = getattr(chosen, field), getattr(self, kind)
                 if name is not None and name not in names:
                     defined = ", ".join(names) or "it defines none"
                     raise ValueError(

@@ -70,6 +70,16 @@ def test_a_file_whose_first_line_is_a_row_is_reported() -> None:
     assert "first line" not in told.value.help
 
 
+def test_rows_piped_in_without_a_format_are_reported() -> None:
+    """Standard input has no name that shows its format, so a csv is read as lines of text."""
+    with pytest.raises(DataError) as told:
+        require_column(["text"], "label", where="-")
+    assert "--format csv" in told.value.help
+    with pytest.raises(DataError) as told:
+        require_column(["text"], "label", where="a.txt")
+    assert "--format" not in told.value.help
+
+
 def test_ids_are_the_column_or_the_row_numbers() -> None:
     rows = Batch(10, 2, {"id": [7, "x"]})
     assert row_ids(rows, "id") == ["7", "x"]
