@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 @click.argument("old")
 @click.argument("new")
 @click.option("--on", "data", help="A dataset; also show which rows are rewritten differently.")
-@click.option("--column", help="The text column of the dataset; by default the only one.")
+@click.option("--column", help="The text column of the dataset; by default text, sentence, "
+              "question or review, else the only text column.")  # fmt: skip
 @click.option("--format", "file_format", help="Its format, if the name does not show it.")
 @shared.reading_options
 @click.option("--limit", type=click.IntRange(min=1), default=20, help="Show at most this many.")

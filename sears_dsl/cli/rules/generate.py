@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 @click.option("--by", type=click.Choice(["template", "sentence"]), default="template",
               help="What a limit treats alike: all templates, or all sentences.")  # fmt: skip
 @click.option("--seed", type=click.IntRange(min=0), default=0,
-              help="The seed of which sentences --limit draws.")  # fmt: skip
+              help="The seed of which sentences --limit draws, and of noise in slots.")  # fmt: skip
 @shared.oracle_option
 @shared.json_option("Print the counts as JSON.")
 @click.option("--quiet", is_flag=True, help="Print no summary.")
