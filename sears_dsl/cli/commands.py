@@ -339,10 +339,8 @@ def _origins(ctx: click.Context, message: str) -> str:
             named = str(value).rpartition("=")[0] if option == "--gate" else str(value)
             if re.search(rf"(?<![\w./-]){re.escape(named)}(?![\w/-])", message):
                 places.setdefault(str(value), choice.key)
-    if not places:
-        return ""
     keys = ", ".join(f"{key} = {value!r}" for value, key in places.items())
-    return f"in {project.path.name}: {keys}"
+    return f"in {project.path.name}: {keys}" if keys else ""
 
 
 _PARTED = "it is read off the first line; if that goes wrong, use --format csv-semicolon"

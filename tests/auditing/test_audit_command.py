@@ -300,6 +300,14 @@ def test_two_models_are_compared_on_the_same_rows(folder: Path) -> None:
     assert json.loads(printed.stdout) == document
 
 
+def test_an_audit_is_not_compared_with_itself(folder: Path) -> None:
+    """That happens where a project file names AFTER and only that folder is given as BEFORE."""
+    assert audit(output="after").exit_code == 0
+    done = CliRunner().invoke(compare_command, ["after", "after/../after", "--fail-if-worse"])
+    assert isinstance(done.exception, UsageError)
+    assert "after would be compared with itself" in done.exception.message
+
+
 def test_a_build_is_told_which_rules_changed_and_does_not_fail_by_them(folder: Path) -> None:
     assert audit(model="better", output="before").exit_code == 0
     rules = "rule film: movie -> film movie\nrule part: part -> piece\nrule book: book -> novel\n"

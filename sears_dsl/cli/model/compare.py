@@ -13,7 +13,7 @@ import click
 from sears_dsl.cli.commands import ProjectArgument, ProjectCommand
 from sears_dsl.cli.options.shared import FilePath, json_option
 from sears_dsl.cli.screen.console import console, echo_document, plain_table
-from sears_dsl.errors import counted
+from sears_dsl.errors import UsageError, counted
 
 if TYPE_CHECKING:
     from sears_dsl.auditing.comparison import ComparisonDocument, GridDocument
@@ -57,7 +57,10 @@ def compare_command(
         document = several = grid(read_audits([before, after, *more]))
         show = partial(print_grid, several)
     else:
-        document = comparison = compare(read_audit(before), read_audit(after))
+        audits = read_audit(before), read_audit(after)
+        if before.resolve() == after.resolve():  # a gate on such a comparison would always pass
+            raise UsageError(f"{before} would be compared with itself", help="name both audits")
+        document = comparison = compare(*audits)
         show = partial(_print_comparison, comparison)
     if output is not None:
         write_files(document, output)
