@@ -83,7 +83,7 @@ class Paired:
         if not self.rows:
             return "–"
         difference = 100 * (self.second - self.first) / self.rows
-        return f"{difference:+.1f} ({100 * self.low:+.1f} to {100 * self.high:+.1f})"
+        return f"{difference:+z.1f} ({100 * self.low:+z.1f} to {100 * self.high:+z.1f})"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -118,8 +118,8 @@ class ErrorsDocument(DocumentRecord):
         points = 100 * self.over_majority.mean
         scores = (
             f"micro F1 {self.f1.mean:.3f}, against {self.majority_f1.mean:.3f} for always saying "
-            f"“{self.majority}” ({points:+.1f} points, 95% {100 * self.over_majority.low:+.1f} to "
-            f"{100 * self.over_majority.high:+.1f})"
+            f"“{self.majority}” ({points:+z.1f} points, 95% {100 * self.over_majority.low:+z.1f} "
+            f"to {100 * self.over_majority.high:+z.1f})"
         )
         if not self.foretold:
             return f"No feature of an answer predicts whether it is wrong: {scores}."

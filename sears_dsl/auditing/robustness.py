@@ -362,7 +362,7 @@ def _at_least(
         constant = record.constant
         value = record.after - constant.rate
         sentence = (
-            f"accuracy is {tenths(record.after)}, {100 * value:+.1f} points against the "
+            f"accuracy is {tenths(record.after)}, {100 * value:+z.1f} points against the "
             f"{tenths(constant.rate)} of always answering {constant.answer!r}"
         )
     elif gate.demand == "above-constant":
@@ -398,4 +398,4 @@ def tenths(rate: float | None) -> str:
 
 def points(difference: float) -> str:
     """A difference of rates in points, with its sign."""
-    return f"{100 * difference:+.1f}"
+    return f"{100 * difference:+z.1f}"

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -262,8 +263,8 @@ def test_the_command_writes_page_markdown_and_json(
     markdown = (tmp_path / "out/errors.md").read_text("utf-8")
     assert (page, markdown) == (errors_page(document), errors_markdown(document))
     for each in document.features:
-        assert f"{100 * each.importance.mean:+.2f}" in page, "each number is text too"
-        assert f"{100 * each.importance.mean:+.2f}" in markdown
+        assert f"{100 * each.importance.mean:+z.2f}" in page, "each number is text too"
+        assert f"{100 * each.importance.mean:+z.2f}" in markdown
     assert f"{document.f1.mean:.3f}" in page
     printed = errors(tmp_path, "clean", "noisy", "--data", "rows.jsonl", "--json")
     assert json.loads(printed.stdout) == json.loads(document.model_dump_json())
@@ -277,6 +278,16 @@ def test_names_of_features_stay_text() -> None:
     assert "<i>" not in page
     assert "&lt;script&gt;" in page
     assert "`<b>\\|x`" in errors_markdown(document)
+
+
+def test_next_to_nothing_is_written_without_a_minus() -> None:
+    document = predict_errors({"audit": planted()}, data=ROWS)
+    nothing = replace(document.features[0].importance, mean=-1e-5, low=-1e-5, high=1e-5)
+    features = tuple(replace(each, importance=nothing) for each in document.features)
+    document = document.model_copy(update={"features": features})
+    for report in (errors_page(document), errors_markdown(document)):
+        assert "+0.00" in report
+        assert "-0.00" not in report
 
 
 def test_an_audit_that_is_named_twice_is_reported(tmp_path: Path) -> None:

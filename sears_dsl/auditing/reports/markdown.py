@@ -182,7 +182,7 @@ def _rule(record: RuleRecord) -> tuple[str, ...]:
         interval(failures),
         "–" if judgement.q_value is None else f"{judgement.q_value:.2g}",
         f"{record.flips.count} / {record.flips.total}",
-        "not given" if confidence is None else f"{confidence.change:+.2f}",
+        "not given" if confidence is None else f"{confidence.change:+z.2f}",
         "not given" if meaning is None else percent(meaning.at_tau.rate),
         change_cell(record.examples[0]) if record.examples else "",
     )

@@ -488,11 +488,11 @@ def _numbers(record: documents.RuleRecord, document: documents.AuditDocument) ->
 def _confidence(confidence: documents.Confidence | None) -> list[tuple[str, str]]:
     if confidence is None:
         return [("confidence", "not given")]
-    unchanged = "–" if confidence.change_kept is None else f"{confidence.change_kept:+.3f}"
-    change = f"{confidence.change:+.3f}"
+    unchanged = "–" if confidence.change_kept is None else f"{confidence.change_kept:+z.3f}"
+    change = f"{confidence.change:+z.3f}"
     if confidence.change_interval is not None:
         low, high = confidence.change_interval
-        change += f' <span class="muted">({low:+.3f} to {high:+.3f})</span>'
+        change += f' <span class="muted">({low:+z.3f} to {high:+z.3f})</span>'
     return [
         ("mean confidence", f"{confidence.before:.2f} → {confidence.after:.2f}"),
         ("mean change in confidence", change),

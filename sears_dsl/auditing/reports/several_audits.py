@@ -404,7 +404,7 @@ def errors_markdown(document: ErrorsDocument) -> str:
         "| feature | points of micro F1 lost if shuffled | 95% | answers with a value |",
         "|---|---:|---:|---:|",
         *(
-            f"| {code_cell(each.name)} | {100 * each.importance.mean:+.2f} "
+            f"| {code_cell(each.name)} | {100 * each.importance.mean:+z.2f} "
             f"| {_between(each.importance)} | {each.known:,} |"
             for each in document.features
         ),
@@ -437,7 +437,7 @@ def errors_page(document: ErrorsDocument) -> str:
         + sheet.signed_bar((lost.mean, lost.low, lost.high), reach,
                            kind="" if lost.low > 0 else "unjudged")
         + "</td>"
-        + sheet.numbers(f"{100 * lost.mean:+.2f}", _between(lost), f"{each.known:,}")
+        + sheet.numbers(f"{100 * lost.mean:+z.2f}", _between(lost), f"{each.known:,}")
         + "</tr>"
         for each in document.features
         for lost in [each.importance]
@@ -467,7 +467,7 @@ def errors_page(document: ErrorsDocument) -> str:
 
 
 def _between(value: FoldMean) -> str:
-    return f"{100 * value.low:+.2f} to {100 * value.high:+.2f}"
+    return f"{100 * value.low:+z.2f} to {100 * value.high:+z.2f}"
 
 
 def _error_tiles(document: ErrorsDocument) -> Sequence[tuple[str, str, str]]:
@@ -475,8 +475,8 @@ def _error_tiles(document: ErrorsDocument) -> Sequence[tuple[str, str, str]]:
     return (
         (f"{majority.mean:.3f} → {f1.mean:.3f}", "micro F1: majority class → learned",
          f"± {majority.deviation:.3f} and ± {f1.deviation:.3f} over {len(f1.folds)} folds"),
-        (f"{100 * over.mean:+.1f}", "points over the majority class",
-         f"95% {100 * over.low:+.1f} to {100 * over.high:+.1f}"),
+        (f"{100 * over.mean:+z.1f}", "points over the majority class",
+         f"95% {100 * over.low:+z.1f} to {100 * over.high:+z.1f}"),
         (percent(document.wrong.rate), "of the answers are wrong",
          f"{document.wrong.count:,} of {document.wrong.total:,}"),
     )  # fmt: skip

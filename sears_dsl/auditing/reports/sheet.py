@@ -265,7 +265,7 @@ def signed_bar(value: tuple[float, float, float] | None, reach: float, *, kind: 
             f'<line x1="{x(low)}" x2="{x(high)}" y1="{middle}" y2="{middle}" class="interval"/>'
             f'<circle cx="{x(rate)}" cy="{middle}" r="4.5" class="dot"/>'
         )
-        words = f"{100 * rate:+.1f} points, 95% interval {100 * low:+.1f} to {100 * high:+.1f}"
+        words = f"{100 * rate:+z.1f} points, 95% interval {100 * low:+z.1f} to {100 * high:+z.1f}"
     return _bar(parts, words, kind)
 
 

@@ -65,7 +65,7 @@ def _print_errors(document: ErrorsDocument, output: Path | None) -> None:
         worth = each.importance
         table.add_row(
             each.name,
-            f"{100 * worth.mean:+.2f} ({100 * worth.low:+.2f} to {100 * worth.high:+.2f})",
+            f"{100 * worth.mean:+z.2f} ({100 * worth.low:+z.2f} to {100 * worth.high:+z.2f})",
             f"{each.known:,}",
         )
     out.print(table)
