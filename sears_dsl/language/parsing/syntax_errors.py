@@ -23,7 +23,7 @@ _KEYWORD_FORMS = {
     "rule": "rule ID: antecedent -> consequent",
 }
 _ARROW = re.compile(r"(?<![^ \t])->(?=[ \t]|$)")
-_OTHER_ARROW = re.compile(r"=+>|-*[-—–]>|~+>|[→⇒⟶⟹↦]|>>|:=|(?<=[ \t])>(?=[ \t])")
+_OTHER_ARROW = re.compile(r"[-—–=~]+>|[→⇒⟶⟹↦]|>>|:=|(?<=[ \t])(?:[-—–=~]+[ \t]+)?>(?=[ \t])")
 _BACKWARD_ARROW = re.compile(r"<[-—–]+(?=[ \t])|[←⇐⟵⟸]")
 _BOTH_WAYS = re.compile(r"<[-=—–~]+>|[↔⇔⟷⟺]")
 _CALL = re.compile(r"([A-Za-z_]+)\(")
