@@ -10,7 +10,7 @@ of look-alikes is reported when a rule is compiled.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from math import prod
 
 from sears_dsl.errors import Diagnostic, Span
@@ -50,29 +50,29 @@ def check_template(template: syntax.Template, scope: syntax.RuleScope) -> Iterat
         try:
             scope.members(part.reference)
         except KeyError:
-            yield _unknown(part, scope)
+            yield _unknown(part, scope, names)
 
 
 def _named_before(name: str, template: syntax.Template, known: Sequence[str]) -> str:
     """How to write the slot that a copy repeats."""
     for slot in template.slots:
         if name == slot.reference.name and not slot.name:
-            of = print_test(slot.reference).removeprefix("@")
-            first, again = code(f"{{one:{of}}}"), code("{$one}")
-            return f"to repeat a slot, name it: {first}, and then write {again}"
+            first = code(f"{{one:{print_test(slot.reference).removeprefix('@')}}}")
+            return f"to repeat a slot, name it: {first}, and then write `{{$one}}`"
     if known and name not in known:
         return nearest(name, known)
     return f"the slot that it repeats must come before it: {code(f'{{{name}:SET}}')}"
 
 
-def _unknown(slot: syntax.Slot, scope: syntax.RuleScope) -> Diagnostic:
+def _unknown(slot: syntax.Slot, scope: syntax.RuleScope, named: Set[str]) -> Diagnostic:
     """The error for a slot without a set; `{DEGREE.capp}` has a set, but no such function."""
     sets = scope.set_names()
     if slot.reference.module in sets:
         what = f"`.{slot.reference.name}` is not a function"
         return Diagnostic("E208", what, slot.span, nearest(slot.reference.name, syntax.FUNCTIONS))
     name = print_test(slot.reference).removeprefix("@")
-    return Diagnostic("E206", f"there is no set `{name}`", slot.span, nearest(name, sets))
+    again = f"to repeat that slot, write {code(f'{{${name}}}')}" if name in named else ""
+    return Diagnostic("E206", f"there is no set `{name}`", slot.span, again or nearest(name, sets))
 
 
 def _lookups(part: syntax.Slot | syntax.SlotCopy) -> Iterator[Diagnostic]:
