@@ -36,6 +36,11 @@ def test_rules_are_shown_with_what_decides_what_they_do(tmp_path: Path) -> None:
     assert "\n  ".join(lines) in page.read_text("utf-8")
 
 
+def test_a_file_without_rules_has_no_table(tmp_path: Path) -> None:
+    (tmp_path / "words.sear").write_text("set GOOD = good | fine\n", "utf-8")
+    assert call("rules", "words.sear", folder=tmp_path).stdout.strip() == "words.sear, 0 rules"
+
+
 def test_an_empty_name_stands_for_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "a.sear").write_text("movie -> film\n", "utf-8")
     monkeypatch.chdir(tmp_path)

@@ -67,8 +67,8 @@ def reach_verdict(
         unjudged += [why for why, outcome in (*others, together) if outcome == "not judged"]
     passed = counts["passed"] or "passed" in {outcome for _, outcome in (together, *others)}
     if not (failures or unjudged or passed):
-        none = "no rule was tested on enough rows to be judged"
-        unjudged.append(none if effects.rules else "templates need --gate robust:all=10%")
+        rows, templates = " on enough rows to be judged", "; templates need --gate robust:all=10%"
+        unjudged.append(f"no rule was tested{rows if effects.rules else templates}")
     outcome: JudgementOutcome = "failed" if failures else "not judged" if unjudged else "passed"
     return document.Verdict(
         outcome=outcome,

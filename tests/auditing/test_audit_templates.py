@@ -330,3 +330,13 @@ def test_a_limit_for_rules_without_any_says_what_judges_templates(templates: Pat
     audit, _ = audited(templates, "--max-flip-rate", "10%")
     assert audit["verdict"]["outcome"] == "not judged"
     assert "templates need --gate robust:all=10%" in " ".join(audit["verdict"]["reasons"])
+
+
+def test_a_file_of_neither_rules_nor_templates_is_called_so(templates: Path) -> None:
+    """Such as what a search writes that found nothing."""
+    (templates / "negation.sear").write_text("ruleset found 1.0.0\n")
+    audit, done = audited(templates, "--max-flip-rate", "10%", *WITH_DATA)
+    assert done.returncode == 1
+    assert audit["verdict"]["reasons"][0].startswith("no rule was tested; ")
+    assert "\nno rules\n" in done.stderr
+    assert "accuracy (95%)" not in done.stderr

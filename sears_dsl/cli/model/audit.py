@@ -352,7 +352,7 @@ _WIDE = 140
 _STYLES = {"failed": "bold red", "passed": "green", "not judged": "yellow", "measured": ""}
 
 
-def _accuracy_by_template(document: AuditDocument) -> Table:
+def _accuracy_by_template(document: AuditDocument) -> Table | str:
     """Return a table, for audits without rules, of accuracy by template, the lowest first."""
     from sears_dsl.auditing.reports.markdown import interval, lowest_first
     from sears_dsl.auditing.template_answers import OF_SENTENCES
@@ -365,7 +365,7 @@ def _accuracy_by_template(document: AuditDocument) -> Table:
          f"{percent(right.rate)} ({interval(right)})")
         for part, right in lowest_first(parts)
     ]  # fmt: skip
-    return plain_table("template", "right", "accuracy (95%)", rows=rows)
+    return plain_table("template", "right", "accuracy (95%)", rows=rows) if rows else "no rules"
 
 
 def _table_of(records: Sequence[RuleRecord], *, examples: bool) -> Table:

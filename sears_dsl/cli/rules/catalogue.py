@@ -131,8 +131,8 @@ def _print_rules(name: str, ruleset: Ruleset) -> None:
     for template_id, template in ruleset.named_templates:
         lines = [print_template(template), f"  label: {template.metadata.label}"]
         table.add_row(template_id, "\n".join(lines))
-    out.print(table)
-    out.print()
+    shown = [table] if table.row_count else []
+    out.print(*shown, "")
 
 
 def _write_pages(rulesets: dict[str, Ruleset], folder: Path) -> None:
