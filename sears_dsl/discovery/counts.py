@@ -112,7 +112,7 @@ class Funnel:
     # For want of time or of questions
     not_asked: Annotated[int, "rules not tried to the end"] = 0
     with_enough_flips: Annotated[int, "rules that flip enough rows"]
-    pairs_scored: Annotated[int, "pairs that were scored"]  # of a text and its rewrite
+    pairs_scored: Annotated[int, "pairs scored to judge candidates"]  # a text, its rewrite
     # The paper's order alone
     pairs_without_stopping: Annotated[
         int | None, "pairs that would have been scored without stopping early"
