@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
+from io import StringIO
 from pathlib import Path
 
 import pytest
 from audited import audited, rows_of
 from click.testing import CliRunner
+from rich.console import Console
 
 from sears_dsl.auditing.comparison import GridDocument, compare, grid
 from sears_dsl.auditing.document import AuditDocument, write_document
 from sears_dsl.auditing.gates import Gates
 from sears_dsl.auditing.reports.several_audits import grid_markdown, grid_page
-from sears_dsl.cli.model.compare import compare_command
+from sears_dsl.cli.model.compare import compare_command, print_grid
 from sears_dsl.errors import UsageError
 from sears_dsl.language.loader import parse
 
@@ -160,6 +162,43 @@ def test_how_sure_each_model_is_stands_by_rule_where_it_says_so() -> None:
     assert nobody.confidences == ()
     for report in (grid_page(nobody), grid_markdown(nobody)):
         assert "Not given: no model reports its confidence." in report
+
+
+@pytest.fixture
+def narrow(monkeypatch: pytest.MonkeyPatch) -> Console:
+    """The screen of the command, 80 characters wide, which records what is printed."""
+    screen = Console(width=80, record=True, file=StringIO(), markup=False, highlight=False)
+    monkeypatch.setattr("sears_dsl.cli.model.compare.console", lambda **_: screen)
+    return screen
+
+
+def test_long_names_of_models_are_numbered_beside_the_rates(narrow: Console) -> None:
+    audits = [flipping(rows) for rows in (SOME, ALL, set())]
+    print_grid(grid({f"fine-tuned-on-reviews-{number}": each for number, each in
+                     enumerate(audits)}))  # fmt: skip
+    lines = [line.rstrip() for line in narrow.export_text().splitlines()]
+    assert lines[:6] == [
+        "rule                  1    2      3",
+        "movie -> film (film)  10%  75% ▲  0%",
+        "(failure rates; ▲ clearly above that of 1, ▼ below)",
+        "1: fine-tuned-on-reviews-0",
+        "2: fine-tuned-on-reviews-1",
+        "3: fine-tuned-on-reviews-2",
+    ]
+    print_grid(grid({"a": audits[0], "b": audits[1]}))
+    assert "rule                  a    b" in narrow.export_text()
+
+
+def test_a_long_rule_stands_whole_above_its_numbers(tmp_path: Path, narrow: Console) -> None:
+    long = "movie -> picture that somebody has shown in a theatre and in the cinema next door"
+    paths = [tmp_path / "before.json", tmp_path / "after.json"]
+    for path in paths:
+        write_document(audited(rows_of("k" * 40), rules=parse(long)), path)
+    CliRunner().invoke(compare_command, list(map(str, paths)), catch_exceptions=False)
+    lines = [line.rstrip() for line in narrow.export_text().splitlines()]
+    assert lines[:2] == ["rule", "  rows  fail before  after  points (95%)         p (Holm)"]
+    assert " ".join(lines[2:4]) == long
+    assert lines[4].split()[:3] == ["40", "100%", "100%"]
 
 
 def test_the_command_writes_a_grid_of_more_than_two(tmp_path: Path) -> None:

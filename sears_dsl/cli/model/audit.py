@@ -6,7 +6,6 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from textwrap import shorten
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -22,9 +21,9 @@ from sears_dsl.cli.screen.console import (
     echo_document,
     excerpt,
     plain_table,
+    print_rule_table,
     stages,
 )
-from sears_dsl.errors import counted
 from sears_dsl.runtime.extras import need_discovery
 from sears_dsl.runtime.files import is_file, is_there
 
@@ -344,8 +343,7 @@ def chosen_scoring(
 
 # The files have all of them.
 _RULES_SHOWN = 20
-# Characters of a rule's name and of its example.
-_NAME = 60
+# Characters of an example.
 _EXAMPLE = 85
 # On a narrower screen there are no examples.
 _WIDE = 140
@@ -385,7 +383,7 @@ def _table_of(records: Sequence[RuleRecord], *, examples: bool) -> Table:
     for record in records:
         judgement = record.judgement
         failures = judgement.failures
-        cells: list[str | Text] = [shorten(record.name, _NAME, placeholder="…")]
+        cells: list[str | Text] = [record.name]
         cells += [record.expect] if changing else []
         cells += [
             Text(judgement.outcome, style=_STYLES[judgement.outcome]),
@@ -414,7 +412,8 @@ def _print_audit(document: AuditDocument, output: Path) -> None:
     out = console(stderr=True)
     records = worst_first(document.rules)
     if records:
-        out.print(_table_of(records[:_RULES_SHOWN], examples=out.width >= _WIDE))
+        table = _table_of(records[:_RULES_SHOWN], examples=out.width >= _WIDE)
+        print_rule_table(out, table, left_out=len(records) - _RULES_SHOWN)
     elif not document.rules:
         out.print(_accuracy_by_template(document))
     elif lost := why_lost(document.rules):
@@ -423,9 +422,6 @@ def _print_audit(document: AuditDocument, output: Path) -> None:
         out.print(NO_RULE_FIRES)
     else:
         out.print("no row is changed: no rule fires, or protected text keeps them from firing")
-    if len(records) > _RULES_SHOWN:
-        rest = counted(len(records) - _RULES_SHOWN, "more rule")
-        out.print(f"… and {rest}, in the files", style="dim")
     if document.rules:
         for line in together_in_words(document):
             out.print(line)

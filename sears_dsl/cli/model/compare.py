@@ -5,22 +5,20 @@ from __future__ import annotations
 import sys
 from functools import partial
 from pathlib import Path
-from textwrap import shorten
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from sears_dsl.cli.commands import ProjectArgument, ProjectCommand
 from sears_dsl.cli.options.shared import FilePath, json_option
-from sears_dsl.cli.screen.console import console, echo_document, plain_table
-from sears_dsl.errors import UsageError, counted
+from sears_dsl.cli.screen.console import console, echo_document, plain_table, print_rule_table
+from sears_dsl.errors import UsageError
 
 if TYPE_CHECKING:
     from sears_dsl.auditing.comparison import ComparisonDocument, GridDocument
 
-# Rules of a comparison, and characters of their names; the files have all of them.
+# Rules of a comparison; the files have all of them.
 _RULES_SHOWN = 40
-_NAME = 60
 _NAMED = 3
 _CHANGES = {"worse": "bold red", "better": "green", "no evidence": "dim", "not compared": "yellow"}
 
@@ -89,7 +87,7 @@ def _print_comparison(comparison: ComparisonDocument) -> None:
     for record in compared[:_RULES_SHOWN]:
         change = record.failures
         table.add_row(
-            shorten(rule_called(record.rule, record.id), _NAME, placeholder="…"),
+            rule_called(record.rule, record.id),
             f"{change.rows:,}",
             percent(change.first_rate),
             percent(change.second_rate),
@@ -97,15 +95,12 @@ def _print_comparison(comparison: ComparisonDocument) -> None:
             "–" if change.adjusted_p_value is None else f"{change.adjusted_p_value:.2g}",
             Text(record.outcome, style=_CHANGES[record.outcome]),
         )
-    out.print(table)
-    if len(compared) > _RULES_SHOWN:
-        rest = counted(len(compared) - _RULES_SHOWN, "more rule")
-        out.print(f"… and {rest}, in the files", style="dim")
+    print_rule_table(out, table, left_out=len(compared) - _RULES_SHOWN)
     for line in (*comparison.summary, *untested_rules(comparison.rules)):
         out.print(line)
     # Say of each changed rule why it is missing.
     missing = [
-        f"{shorten(rule_called(each.rule, each.id), _NAME, placeholder='…')} ({each.note})"
+        f"{rule_called(each.rule, each.id)} ({each.note})"
         for each in comparison.rules
         if each.outcome == "not compared" and each.note != NO_ROW
     ]
@@ -123,7 +118,10 @@ def print_grid(grid: GridDocument) -> None:
     from sears_dsl.statistics import percent
 
     out = console(stderr=True)
-    table = plain_table("rule", *(model.name for model in grid.models))
+    heads = names = [model.name for model in grid.models]
+    if sum(len(name) + 2 for name in names) > out.width // 2:
+        heads = [str(number) for number in range(1, len(names) + 1)]
+    table = plain_table("rule", *heads)
     tested = [rule for rule in grid.rules if rule.is_tested]
     for rule in tested[:_RULES_SHOWN]:
         cells = []
@@ -131,14 +129,11 @@ def print_grid(grid: GridDocument) -> None:
             outcome = each.against_first.outcome if each.against_first else "no evidence"
             rate = percent(None if each.failures is None else each.failures.rate)
             cells.append(Text(f"{rate} {SIGNS[outcome]}".rstrip(), style=_CHANGES[outcome]))
-        name = rule_called(rule.rule, rule.id)
-        table.add_row(shorten(name, _NAME, placeholder="…"), *cells)
-    out.print(table)
-    if len(tested) > _RULES_SHOWN:
-        rest = counted(len(tested) - _RULES_SHOWN, "more rule")
-        out.print(f"… and {rest}, in the files", style="dim")
+        table.add_row(rule_called(rule.rule, rule.id), *cells)
+    print_rule_table(out, table, left_out=len(tested) - _RULES_SHOWN)
     if tested:
-        first = grid.models[0].name
-        out.print(f"(failure rates; ▲ clearly above that of {first}, ▼ below)", style="dim")
+        out.print(f"(failure rates; ▲ clearly above that of {heads[0]}, ▼ below)", style="dim")
+    for head, name in () if heads is names else zip(heads, names, strict=True):
+        out.print(f"{head}: {name}")
     for line in grid.summary:
         out.print(line)

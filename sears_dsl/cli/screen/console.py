@@ -46,6 +46,8 @@ NO_RULE_FIRES = (
 
 # How much of a long sentence is shown before its first change, at most.
 _BEFORE = 40
+# Characters that rules need beside other columns; where there are fewer, they stand above them.
+_ROOM = 30
 
 
 def console(*, stderr: bool = False) -> Console:
@@ -80,6 +82,26 @@ def plain_table(
     for row in rows:
         table.add_row(*row)
     return table
+
+
+def print_rule_table(out: Console, table: Table, *, left_out: int = 0) -> None:
+    """Print a table of rules, each rule on a line of its own where there is little room for it."""
+    from rich.table import Table
+
+    columns = [[column.header, *column.cells] for column in table.columns]
+    longest, *widths = [max(out.measure(cell).maximum for cell in cells) for cells in columns]
+    if out.width - sum(each + 2 for each in widths) >= min(longest, _ROOM):
+        out.print(table)
+    else:
+        for place, (rule, *cells) in enumerate(zip(*columns, strict=True)):
+            line = Table(box=None, show_header=False, padding=(0, 0, 0, 2))
+            for width in widths:
+                line.add_column(width=width)
+            line.add_row(*cells)
+            for each in (rule, line):
+                out.print(each, style="" if place else "bold")
+    if left_out > 0:
+        out.print(f"… and {counted(left_out, 'more rule')}, in the files", style="dim")
 
 
 def echo_json(value: object) -> None:
