@@ -82,6 +82,16 @@ function place({ line, character }) {
   return { line, character };
 }
 
+function symbol({ name, detail, kind, range: whole, selectionRange, children }) {
+  // The editor counts kinds from 0, the protocol from 1.
+  const shown = new vscode.DocumentSymbol(name, detail, kind - 1, range(whole), range(selectionRange));
+  return Object.assign(shown, { children: children.map(symbol) });
+}
+
+function location({ uri, range: where }) {
+  return new vscode.Location(vscode.Uri.parse(uri), range(where));
+}
+
 function workspaceEdit({ changes }) {
   const edit = new vscode.WorkspaceEdit();
   for (const [uri, edits] of Object.entries(changes))
@@ -181,7 +191,21 @@ function activate(context) {
     vscode.languages.registerDefinitionProvider("sears", {
       async provideDefinition(document, position) {
         const found = await ask("textDocument/definition", document, position);
-        return found && new vscode.Location(vscode.Uri.parse(found.uri), range(found.range));
+        return found && location(found);
+      },
+    }),
+    vscode.languages.registerReferenceProvider("sears", {
+      async provideReferences(document, position, context) {
+        const found = await ask("textDocument/references", document, position, { context });
+        return (found || []).map(location);
+      },
+    }),
+    vscode.languages.registerDocumentSymbolProvider("sears", {
+      async provideDocumentSymbols(document) {
+        await server.ready;
+        const textDocument = { uri: document.uri.toString() };
+        const found = await server.request("textDocument/documentSymbol", { textDocument });
+        return (found || []).map(symbol);
       },
     }),
     vscode.languages.registerRenameProvider("sears", {

@@ -2,13 +2,13 @@
 
 In: the text in the editor, the file's name, lines and columns from 0. Out: the `Diagnostic`s of
 this file, the same as `sears check` gives (`find_all`), and `Action`s about them; Markdown about a
-place (`explained`), where what it names is defined (`definition`), what may be written there
-(`completions`), the places that the rename of a set changes (`renamed`). Always holds: the parser's
-findings come before the compiler's and load no tagger. A fix is offered only if it removes its
-finding, and a test only if it passes. A statement with errors does not hide the others. Imports are
-read as `parse` reads them. Quotes, comments and regexes hold no names, except the slots of
-templates. A rename that would change what the file means is refused; an imported set is renamed in
-the file that defines it.
+place (`explained`), where what it names is defined (`definition`) and used (`references`), what may
+be written there (`completions`), the places that the rename of a set changes (`renamed`); what the
+file defines (`outline`). Always holds: the parser's findings come before the compiler's and load no
+tagger. A fix is offered only if it removes its finding, and a test only if it passes. A statement
+with errors does not hide the others. Imports are read as `parse` reads them. Quotes, comments and
+regexes hold no names, except the slots of templates. A rename that would change what the file means
+is refused; an imported set is renamed in the file that defines it.
 
 A sample of text may lie beside a rule file, ``a.sample.txt``, with one row per line, of which the
 first thousand count; nothing else is read. Parsing costs some tens of microseconds per rule, and
@@ -21,7 +21,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
+from functools import lru_cache
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -60,12 +60,40 @@ def read_in_part(text: str, path: str) -> Ruleset:
 def without_statement(text: str, line: int) -> str:
     """Return a file without the statement on a line, from 0, and what is indented under it."""
     lines = text.split("\n")
-    lines[line] = ""
-    for below in range(line + 1, len(lines)):
-        if lines[below][:1] not in {" ", "\t"}:
-            break
-        lines[below] = ""
-    return "\n".join(lines)
+    end = _end_of_statement(lines, line)
+    return "\n".join([*lines[:line], *[""] * (end - line), *lines[end:]])
+
+
+def _end_of_statement(lines: Sequence[str], line: int) -> int:
+    after = range(line + 1, len(lines))
+    return next((each for each in after if lines[each][:1] not in {" ", "\t"}), len(lines))
+
+
+class Symbol(NamedTuple):
+    """A statement or a test in the outline of a file, with its first line and the one after it."""
+
+    kind: str  # the name of its class in the syntax tree
+    name: str
+    written: str
+    first: int
+    end: int
+    parts: Sequence[Symbol] = ()
+
+
+def outline(text: str, path: str) -> Iterator[Symbol]:
+    """Yield what a file defines, rules with their tests; statements with errors are left out."""
+    lines = text.split("\n")
+    for entry in parse_lines(text, path=path).entries:
+        node = entry.node
+        kinds = syntax.ImportLine | syntax.SetDefinition | syntax.Rule | syntax.Template
+        if isinstance(node, kinds) and node.span is not None:
+            first = node.span.line - 1
+            written = lines[first].strip().removesuffix(entry.comment).strip()
+            tests = node.metadata.tests if isinstance(node, syntax.Rule) else ()
+            places = [each.span.line - 1 for each in tests if each.span is not None]
+            parts = [Symbol("RuleTest", lines[at].strip(), "", at, at + 1) for at in places]
+            end = _end_of_statement(lines, first)
+            yield Symbol(type(node).__name__, node.name or written, written, first, end, parts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +133,8 @@ _SLOT = re.compile(r"(?<!\{)(?:\{\{)*\{(?:\w+:)?([A-Za-z_][\w.]*)")
 # Quoted text, a regex, a comment: these hold no names.
 _OPAQUE = re.compile(r'"(?:\\.|[^"\\])*"|/(?:\\.|[^/\\ ])+/|#.*')
 _NAME = re.compile(r"[A-Za-z_]\w*")
+# ``be:`` and ``$be``.
+_CAPTURED = re.compile(r"(?<![\w$])([A-Za-z]\w*):(?=\S)|\$([A-Za-z]\w*)")
 
 
 class NameSpan(NamedTuple):
@@ -136,6 +166,27 @@ def name_at(text: str, line: int, column: int) -> tuple[str, NameSpan] | None:
     return None
 
 
+def references(text: str, path: str, line: int, column: int) -> list[NameSpan]:
+    """Where this file defines and uses the set, or the captured word of a rule, at a place."""
+    words = [(each[0].strip("$:"), each) for each in _CAPTURED.finditer(line_of(text, line))]
+    for word, here in words:
+        if here.start() <= column <= here.end():
+            return [NameSpan(line, *each.span(each.lastindex or 0))
+                    for same, each in words if same == word]  # fmt: skip
+    occurrence = name_at(text, line, column)
+    if occurrence is None:
+        return []
+    ruleset = _ruleset(text, path)
+    # A name in a slot may have functions behind it.
+    known = _known(occurrence[0], ruleset.set_names() if ruleset else ())
+    return _places(known or occurrence[0], text)
+
+
+def _places(known: str, text: str) -> list[NameSpan]:
+    places = (place for name, place in names(text) if _known(name, [known]))
+    return [each._replace(end=each.start + len(known)) for each in places]
+
+
 def renamed(text: str, path: str, line: int, column: int, *, new: str) -> list[NameSpan]:
     """Return the places to change if the set at a place gets a new name.
 
@@ -150,11 +201,7 @@ def renamed(text: str, path: str, line: int, column: int, *, new: str) -> list[N
         raise UsageError(f"{new!r} is the name of another set", help="choose another name")
     if not _NAME.fullmatch(new):
         raise UsageError(f"{new!r} is not a valid name", help="use only letters, digits and _")
-    places = [
-        NameSpan(place.line, place.start, place.start + len(own))
-        for name, place in names(text)
-        if name.partition(".")[0] == own
-    ]
+    places = _places(own, text)
     try:
         before = parse(text, path=path)
     except SearsError:
@@ -368,7 +415,14 @@ def explained(
 
 def line_of(text: str, line: int) -> str:
     """Return a line, from 0; empty after the last one."""
-    return next(islice(text.split("\n"), line, None), "")
+    lines = _lines_of(text)
+    return lines[line] if line < len(lines) else ""
+
+
+@lru_cache(maxsize=1)
+def _lines_of(text: str) -> list[str]:
+    """The lines of the file in the editor, which may be asked for one by one."""
+    return text.split("\n")
 
 
 def _match_at(pattern: re.Pattern[str], source: str, column: int) -> re.Match[str] | None:

@@ -1,9 +1,9 @@
 """The language server: answers an editor's messages about open rule files.
 
 In: requests and notifications of an editor, as pygls reads them. Out: findings as the editor's
-diagnostics, the canonical text as an edit, what a place means, where it is defined, what may be
-written there. Always holds: the server works on the text in the editor, never on the file; nothing
-is written to disk. Costs one parse of the file for each change.
+diagnostics, the canonical text as an edit, an outline, what a place means, where it is defined and
+used, what may be written there. Always holds: the server works on the text in the editor, never on
+the file; nothing is written to disk. Costs one parse of the file for each change.
 
 Every request gets an answer: an invalid one under its id, while an invalid notification is logged;
 a request before `initialize` or after `shutdown` is refused; a failure of ours is named as such;
@@ -44,6 +44,11 @@ _COMPLETION_KIND = {
     "key": types.CompletionItemKind.Property,
     "tag": types.CompletionItemKind.EnumMember,
 }
+_SYMBOL_KIND = {
+    "ImportLine": types.SymbolKind.Module, "SetDefinition": types.SymbolKind.Enum,
+    "Rule": types.SymbolKind.Function, "RuleTest": types.SymbolKind.Method,
+    "Template": types.SymbolKind.String,
+}  # fmt: skip
 
 _Parameters = TypeVar("_Parameters")
 
@@ -197,6 +202,8 @@ class RuleServer(Conversation):
         self.answer(types.TEXT_DOCUMENT_FORMATTING, self._formatting)
         self.answer(types.TEXT_DOCUMENT_HOVER, self._hover)
         self.answer(types.TEXT_DOCUMENT_DEFINITION, self._definition)
+        self.answer(types.TEXT_DOCUMENT_REFERENCES, self._references)
+        self.answer(types.TEXT_DOCUMENT_DOCUMENT_SYMBOL, self._outline)
         self.answer(types.TEXT_DOCUMENT_COMPLETION, self._completion, triggers)
         self.answer(types.TEXT_DOCUMENT_PREPARE_RENAME, self._prepared_rename)
         self.answer(
@@ -259,6 +266,17 @@ class RuleServer(Conversation):
         start = types.Position(target.line, self._units(line[: target.column]))
         return types.Location(uri, types.Range(start, start))
 
+    def _references(self, params: types.ReferenceParams) -> list[types.Location]:
+        place, uri = self._place(params), params.text_document.uri
+        if place is None:
+            return []
+        spans = assistance.references(*place)
+        return [types.Location(uri, self._range(each, place.text)) for each in spans]
+
+    def _outline(self, params: types.DocumentSymbolParams) -> list[types.DocumentSymbol]:
+        uri = params.text_document.uri
+        return list(map(_symbol, assistance.outline(self._text(uri) or "", _path(uri))))
+
     def _completion(self, params: types.CompletionParams) -> list[types.CompletionItem]:
         place = self._place(params)
         return [
@@ -311,6 +329,7 @@ class RuleServer(Conversation):
         self,
         params: types.HoverParams
         | types.DefinitionParams
+        | types.ReferenceParams
         | types.CompletionParams
         | types.PrepareRenameParams
         | types.RenameParams,
@@ -350,6 +369,14 @@ class RuleServer(Conversation):
 
     def _units(self, text: str) -> int:
         return int(self.workspace.position_codec.client_num_units(text))
+
+
+def _symbol(symbol: assistance.Symbol) -> types.DocumentSymbol:
+    first, end = types.Position(symbol.first, 0), types.Position(symbol.end, 0)
+    return types.DocumentSymbol(
+        symbol.name, _SYMBOL_KIND[symbol.kind], types.Range(first, end), types.Range(first, first),
+        detail=symbol.written, children=list(map(_symbol, symbol.parts)),
+    )  # fmt: skip
 
 
 def _path(uri: str) -> str:

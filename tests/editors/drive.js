@@ -28,6 +28,9 @@ vscode.shown = async (found) => {
   vscode.handlers.change({ document: vscode.document });
   const used = { line: 1, character: 2 };
   vscode.say("definition", await vscode.definition.provideDefinition(vscode.document, used));
+  const all = { includeDeclaration: true };
+  vscode.say("references", await vscode.references.provideReferences(vscode.document, used, all));
+  vscode.say("symbols", await vscode.symbols.provideDocumentSymbols(vscode.document));
   vscode.say("rename", await vscode.rename.provideRenameEdits(vscode.document, used, "WHO"));
   await vscode.rename
     .provideRenameEdits(vscode.document, used, "W H")

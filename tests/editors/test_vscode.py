@@ -103,6 +103,10 @@ def test_findings_and_formatting_reach_the_editor(tmp_path: Path) -> None:
     assert hover["contents"]["value"] == "`.upper`: in upper case"
     [place] = [each["content"] for each in told if each["kind"] == "definition"]
     assert place == {"uri": "file:///rules.sear", "range": {"places": [0, 0, 0, 0]}}
+    [uses] = [each["content"] for each in told if each["kind"] == "references"]
+    assert [each["range"]["places"] for each in uses] == [[0, 4, 0, 6], [1, 1, 1, 3]]
+    [symbols] = [each["content"] for each in told if each["kind"] == "symbols"]
+    assert [(each["name"], each["kind"]) for each in symbols] == [("WH", 9), ("@WH NUON -> it", 11)]
     [renamed] = [each["content"]["edits"] for each in told if each["kind"] == "rename"]
     assert [each["range"]["places"] for each in renamed] == [[0, 4, 0, 6], [1, 1, 1, 3]]
     [why] = [each["content"] for each in told if each["kind"] == "refused"]

@@ -1,4 +1,4 @@
-"""What an editor can do in a rule file: rename a set, apply a fix, see a rule at work."""
+"""What an editor can do in a rule file: find and rename a set, apply a fix, see a rule at work."""
 
 from __future__ import annotations
 
@@ -55,6 +55,47 @@ def test_a_set_gets_another_name_wherever_it_is_used(editor: Editor, uri: str) -
     places = [(1, 4, 6), (2, 9, 11), (2, 33, 35), (4, 11, 13), (4, 27, 29)]
     assert [lines(each) for each in edits] == places
     assert {each["newText"] for each in edits} == {"WHO"}
+
+
+@pytest.mark.parametrize(
+    ("place", "used"),
+    [((1, 5), [(1, 4, 6), (2, 9, 11), (2, 33, 35), (4, 11, 13), (4, 27, 29)]),
+     ((4, 28), [(1, 4, 6), (2, 9, 11), (2, 33, 35), (4, 11, 13), (4, 27, 29)]),
+     ((2, 18), [(2, 16, 22), (4, 18, 24)]), ((6, 13), []), ((99, 0), [])],
+)  # fmt: skip
+def test_every_use_of_a_set_is_listed(
+    editor: Editor, place: tuple[int, int], used: list[tuple[int, int, int]]
+) -> None:
+    told = editor.answer("references", *place, context={"includeDeclaration": True})
+    assert [lines(each) for each in told] == used
+
+
+def test_every_use_of_a_captured_word_is_listed(editor: Editor) -> None:
+    editor.open("😀 be:lemma=be a:ADJ -> $be $a.upper $be\nb:NOUN -> $b\n")
+    for column in (3, 5, 25, 38):
+        told = editor.answer("references", 0, column, context={"includeDeclaration": True})
+        assert [lines(each) for each in told] == [(0, 3, 5), (0, 25, 27), (0, 38, 40)]
+
+
+def test_the_outline_has_what_a_file_defines(editor: Editor) -> None:
+    editor.open(RULES + 'NOUM -> a\n  test "x" => none\nlast ->\nthe -> a  # short\n')
+    told = editor.answer("documentSymbol")
+    assert [(each["name"], each["detail"]) for each in told] == [
+        ("w", 'import "words.sear" as w'),
+        ("WH", "set WH = What | which"),
+        ("a", 'rule a: @WH 😀 @w.GOOD -> "@WH" @WH'),
+        ('template "{WH} {x:w.GOOD} {WH.cap} film"',) * 2,
+        ("film", "rule film: movie -> film"),
+        ("NOUM -> a",) * 2,
+        ("the -> a",) * 2,
+    ]
+    assert [each["range"]["end"]["line"] for each in told] == [1, 2, 4, 6, 7, 9, 11]
+    assert [each["kind"] for each in told] == [2, 10, 12, 15, 12, 12, 12]
+    [test] = told[2]["children"]
+    assert (test["name"], test["range"]["start"]["line"]) == ('test "@WH" => none', 3)
+    editor.uri = "file:///closed.sear"
+    assert editor.answer("documentSymbol") == []
+    assert editor.answer("references", context={"includeDeclaration": True}) == []
 
 
 @pytest.mark.parametrize(

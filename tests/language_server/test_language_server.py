@@ -120,9 +120,7 @@ def test_requests_have_one_answer_each() -> None:
     assert early["error"]["code"] == -32002
     assert editor.open("NUON -> it") == []
     [_] = editor.ask("initialize", {"capabilities": {}})
-    [unknown] = editor.ask(
-        "textDocument/references", {**hover, "context": {"includeDeclaration": True}}
-    )
+    [unknown] = editor.ask("textDocument/typeDefinition", hover)
     assert unknown["error"]["code"] == -32601
     assert editor.sends(framed({"id": 9, "result": None})) == []
     assert editor.tell("$/cancelRequest", {"id": 9}) == []

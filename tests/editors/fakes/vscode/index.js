@@ -43,6 +43,11 @@ Object.assign(exports, {
       Object.assign(this, { label, kind });
     }
   },
+  DocumentSymbol: class {
+    constructor(name, detail, kind, range, selectionRange) {
+      Object.assign(this, { name, detail, kind, range, selectionRange });
+    }
+  },
   Location: class {
     constructor(uri, range) {
       Object.assign(this, { uri, range });
@@ -89,6 +94,14 @@ Object.assign(exports, {
     },
     registerDefinitionProvider: (_, provider) => {
       exports.definition = provider;
+      return {};
+    },
+    registerReferenceProvider: (_, provider) => {
+      exports.references = provider;
+      return {};
+    },
+    registerDocumentSymbolProvider: (_, provider) => {
+      exports.symbols = provider;
       return {};
     },
     registerRenameProvider: (_, provider) => {
