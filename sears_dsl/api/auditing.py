@@ -525,7 +525,7 @@ def audit(
             audits = {
                 name: AuditResult(
                     audit_rules(
-                        rulesets, with_labels_of(rows, predictor, comparison=comparison), predictor,
+                        rulesets, with_labels_of(rows, predictor), predictor,
                         matcher=matcher, scorer=measure, oracle=rejecting, gates=demanded,
                         choices=audit_choices, columns=columns, sentences=sentences, on_stage=show,
                     ),

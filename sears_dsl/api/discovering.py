@@ -233,7 +233,7 @@ def _open_search(
     own = choice.own()
     show("loading the model", 0, None)
     predictor = predictor_of(model, batch_size=batch_size, comparison=comparison)
-    data = with_labels_of(data, predictor, comparison=comparison)
+    data = with_labels_of(data, predictor)
     chosen = tagger_of(tagger)
     check_rows(
         data, predictor, own, comparison=comparison, confidence=confidence, show=show, note=remark

@@ -309,9 +309,8 @@ def vet(
             show("loading the model", 0, None)
             predictor = predictor_of(model, batch_size=batch_size, comparison=comparison)
             sitting = VettingInputs(
-                data=with_labels_of(rows, predictor, comparison=comparison),
-                predictor=predictor, tagger=chosen, scorer=measure, tau=tau,
-                comparison=comparison, most=most,
+                data=with_labels_of(rows, predictor), predictor=predictor, tagger=chosen,
+                scorer=measure, tau=tau, comparison=comparison, most=most,
                 adversaries=None if adversaries is None else str(adversaries),
                 oracle=None if oracle is None else open_oracle(oracle, [ruleset]),
             )  # fmt: skip

@@ -167,9 +167,9 @@ class RuleRecord:
     confidences: str = ""
 
     def __repr__(self) -> str:
-        failures = self.judgement.failures
-        counts = f"fails on {failures.count} of {failures.total} rows, {self.judgement.outcome}"
-        return f"<RuleRecord {self.id}: {self.rule}, {counts}>"
+        counts, outcome = self.judgement.failures, self.judgement.outcome
+        failed = f"fails on {counts.count} of {counts.total} rows"
+        return f"<RuleRecord {self.id}: {self.rule}, {failed}, {outcome}>"
 
     @property
     def name(self) -> str:

@@ -116,31 +116,20 @@ class LabelledRows:
             else tuple(map(self.columns_at, places)),
         )
 
-    def as_answered(
-        self, answers: Sequence[str], *, comparison: Comparison = "exact"
-    ) -> LabelledRows:
-        """These rows with names as labels, if a model answers names of classes and not numbers.
-
-        Example:
-            >>> data = LabelledRows(({"text": "Fun."},), "text", (("1",),), "a.csv",
-            ...                     class_names=("negative", "positive"))
-            >>> data.as_answered(["positive"]).labels, data.as_answered(["1"]).labels
-            ((('positive',),), (('1',),))
-        """
+    def as_answered(self, answers: Sequence[str]) -> LabelledRows:
+        """These rows with names as labels, if a model answers names of classes and not numbers."""
         names = {str(number): name for number, name in enumerate(self.class_names)}
-
-        def parts(label: str) -> list[str]:
-            return label.split("|") if comparison == "set" else [label]
-
-        classes = [part for answer in answers for part in parts(answer)]
-        numbered = sum(each in names for each in classes)
-        if self.labels is None or sum(each in self.class_names for each in classes) <= numbered:
+        # The labels of a set have | between them.
+        classes = [each for answer in answers for each in (answer, *answer.split("|"))]
+        named = sum(each in self.class_names for each in classes)
+        if self.labels is None or named <= sum(each in names for each in classes):
             return self
-        named = (
-            tuple("|".join(sorted(names.get(each, each) for each in parts(label))) for label in row)
-            for row in self.labels
-        )
-        return replace(self, labels=tuple(named), numbered=self.labels)
+
+        def name_of(label: str) -> str:
+            return "|".join(sorted(names.get(each, each) for each in label.split("|")))
+
+        labels = tuple(tuple(map(name_of, of_row)) for of_row in self.labels)
+        return replace(self, labels=labels, numbered=self.labels)
 
     def picture_at(self, place: int) -> str | None:
         """The path of the picture of a row; None where rows have none."""

@@ -129,15 +129,19 @@ def try_model(
     It is an error if the labels are classes and no answer is one of them. Returns a warning if the
     model answers differently when it is asked again, else an empty text.
     """
+    all_at_once = predictor.batch_size is None
+    places = range(len(data.rows)) if all_at_once else _of_each_label(data)
+    rows = [data.rows[place] for place in places]
     end = monotonic() + _PATIENCE
-    rows, answers = _first_answers(data, predictor, end)
+    first_answers = AskedModel(predictor).labels_in_time(rows, in_time=lambda: monotonic() < end)
+    answers = [answer for answer in first_answers if answer is not None]
     labels = sorted({label for of_row in data.labels or () for label in of_row})
     # Answers to questions are free text; labels of classes repeat.
     classes = data.labels is not None and 2 * len(labels) <= len(data.rows)
     if classes and not any(is_right(answer, labels, comparison=comparison) for answer in answers):
         raise nothing_right(data, answers, labels)
     # A slow model is not asked again for this, and what is read from a file does not change.
-    if predictor.batch_size is None or monotonic() > end or REFUSED in answers[:_ASKED_AGAIN]:
+    if all_at_once or monotonic() > end or REFUSED in answers[:_ASKED_AGAIN]:
         return ""
     with predictor.surround():
         again = predictor.predictor.predict(rows[:_ASKED_AGAIN])
@@ -150,28 +154,12 @@ def try_model(
     )
 
 
-def with_labels_of(
-    data: LabelledRows, predictor: CachedPredictor, *, comparison: Comparison = "exact"
-) -> LabelledRows:
-    """The rows with names of classes as labels, where these number classes and a model names them.
-
-    Only then is the model asked, about a few rows; its answers are remembered.
-    """
+def with_labels_of(data: LabelledRows, predictor: CachedPredictor) -> LabelledRows:
+    """The rows with names of classes as labels, if they number classes and the model names them."""
     if not data.class_names:
         return data
-    _, answers = _first_answers(data, predictor, monotonic() + _PATIENCE)
-    return data.as_answered(answers, comparison=comparison)
-
-
-def _first_answers(
-    data: LabelledRows, predictor: CachedPredictor, end: float
-) -> tuple[list[Row], list[str]]:
-    """A few rows, all of them for a model that wants all at once, and the answers until the end."""
-    all_at_once = predictor.batch_size is None
-    places = range(len(data.rows)) if all_at_once else _of_each_label(data)
-    rows = [data.rows[place] for place in places]
-    answers = AskedModel(predictor).labels_in_time(rows, in_time=lambda: monotonic() < end)
-    return rows, [answer for answer in answers if answer is not None]
+    few = None if predictor.batch_size is None else _TRIED
+    return data.as_answered(AskedModel(predictor).labels(data.rows[:few]))
 
 
 def require_confidence(data: LabelledRows, predictor: CachedPredictor) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
 
@@ -50,6 +51,23 @@ def test_a_sample_has_each_label_with_its_share_in_the_order_of_the_file(
     if count >= 4:
         share = letters.count("b") * min(count, len(rows)) / len(rows)
         assert abs(sum(of_row == ("b",) for of_row in found.labels) - share) < 1
+
+
+def test_names_of_classes_are_labels_if_more_answers_are_names_than_numbers() -> None:
+    rows = tuple({"text": str(number)} for number in range(3))
+    # A row without a label has the number -1.
+    labels = (("0",), ("1",), ("-1",))
+    data = LabelledRows(rows, "text", labels, "a.csv", class_names=("neg", "pos"))
+    named = data.as_answered(["pos", "neg", "other"])
+    assert named.labels == (("neg",), ("pos",), ("-1",))
+    assert named.digest == data.digest
+    assert named.part([1, 2]).digest == data.part([1, 2]).digest
+    for answers in (["0", "1"], ["pos", "1"], ["POS", "NEG"], []):
+        assert data.as_answered(answers) is data
+    stars = replace(data, class_names=("1", "2", "3"))
+    assert stars.as_answered(["3", "1"]).labels == (("1",), ("2",), ("-1",))
+    several = replace(data, labels=(("0|1",), ("",), ("1",)))
+    assert several.as_answered(["neg|pos", ""]).labels == (("neg|pos",), ("",), ("pos",))
 
 
 def test_a_sample_of_a_sorted_file_has_all_labels_and_another_seed_draws_other_rows() -> None:
