@@ -92,7 +92,8 @@ def outline(text: str, path: str) -> Iterator[Symbol]:
             tests = node.metadata.tests if isinstance(node, syntax.Rule) else ()
             places = [each.span.line - 1 for each in tests if each.span is not None]
             parts = [Symbol("RuleTest", lines[at].strip(), "", at, at + 1) for at in places]
-            end = _end_of_statement(lines, first)
+            # Blank lines may stand above a test.
+            end = max(_end_of_statement(lines, first), *(at + 1 for at in (first, *places)))
             yield Symbol(type(node).__name__, node.name or written, written, first, end, parts)
 
 
@@ -182,6 +183,10 @@ def references(text: str, path: str, line: int, column: int) -> list[NameSpan]:
     return _places(known or occurrence[0], text)
 
 
+def _own_sets(text: str) -> list[str]:
+    return [defined[1] for line in text.split("\n") if (defined := _DEFINED.match(line))]
+
+
 def _places(known: str, text: str) -> list[NameSpan]:
     places = (place for name, place in names(text) if _known(name, [known]))
     return [each._replace(end=each.start + len(known)) for each in places]
@@ -194,7 +199,7 @@ def renamed(text: str, path: str, line: int, column: int, *, new: str) -> list[N
     """
     occurrence = name_at(text, line, column)
     own = None if occurrence is None else occurrence[0].partition(".")[0]
-    known = {defined[1] for line in text.split("\n") if (defined := _DEFINED.match(line))}
+    known = _own_sets(text)
     if own is None or own not in known:
         raise UsageError("there is no set of this file here", help="rename others in their file")
     if new in known:
@@ -540,10 +545,8 @@ def _sets(typed: str, text: str, path: str, line: int) -> Iterator[Completion]:
     ruleset = _ruleset(without_statement(text, line), path)
     module = typed.rpartition(".")[0]
     if ruleset is None:
-        parsed = parse_lines(text, path=path).entries
-        nodes = (entry.node for entry in parsed)
-        names = [node.name for node in nodes if isinstance(node, syntax.SetDefinition)]
-        yield from (Completion(name, "set", "a set of this file") for name in names if not module)
+        own_sets = [] if module else _own_sets(text)
+        yield from (Completion(name, "set", "a set of this file") for name in own_sets)
         return
     for name in ruleset.set_names():
         if module and not name.startswith(f"{module}."):

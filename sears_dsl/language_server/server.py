@@ -262,12 +262,11 @@ class RuleServer(Conversation):
             return None
         here = target.path == place.path
         uri = params.text_document.uri if here else Path(target.path).absolute().as_uri()
-        line = assistance.line_of(place.text, target.line) if here else ""
-        start = types.Position(target.line, self._units(line[: target.column]))
-        return types.Location(uri, types.Range(start, start))
+        where = assistance.NameSpan(target.line, target.column, target.column)
+        return types.Location(uri, self._range(where, place.text if here else ""))
 
     def _references(self, params: types.ReferenceParams) -> list[types.Location]:
-        place, uri = self._place(params), params.text_document.uri
+        uri, place = params.text_document.uri, self._place(params)
         if place is None:
             return []
         spans = assistance.references(*place)
@@ -286,12 +285,8 @@ class RuleServer(Conversation):
 
     def _prepared_rename(self, params: types.PrepareRenameParams) -> types.Range | None:
         place = self._place(params)
-        occurrence = (
-            assistance.name_at(place.text, place.line, place.column) if place is not None else None
-        )
-        if place is None or occurrence is None:
-            return None
-        return self._range(occurrence[1], place.text)
+        named = place and assistance.name_at(place.text, place.line, place.column)
+        return self._range(named[1], place.text) if place and named else None
 
     def _rename(self, params: types.RenameParams) -> types.WorkspaceEdit | None:
         place = self._place(params)

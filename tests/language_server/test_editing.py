@@ -78,7 +78,7 @@ def test_every_use_of_a_captured_word_is_listed(editor: Editor) -> None:
 
 
 def test_the_outline_has_what_a_file_defines(editor: Editor) -> None:
-    editor.open(RULES + 'NOUM -> a\n  test "x" => none\nlast ->\nthe -> a  # short\n')
+    editor.open(RULES + 'NOUM -> a\n\n  test "x" => none\nlast ->\nthe -> a  # short\n')
     told = editor.answer("documentSymbol")
     assert [(each["name"], each["detail"]) for each in told] == [
         ("w", 'import "words.sear" as w'),
@@ -89,7 +89,7 @@ def test_the_outline_has_what_a_file_defines(editor: Editor) -> None:
         ("NOUM -> a",) * 2,
         ("the -> a",) * 2,
     ]
-    assert [each["range"]["end"]["line"] for each in told] == [1, 2, 4, 6, 7, 9, 11]
+    assert [each["range"]["end"]["line"] for each in told] == [1, 2, 4, 6, 7, 10, 12]
     assert [each["kind"] for each in told] == [2, 10, 12, 15, 12, 12, 12]
     [test] = told[2]["children"]
     assert (test["name"], test["range"]["start"]["line"]) == ('test "@WH" => none', 3)
