@@ -55,8 +55,8 @@ def apply(
     """Apply rules to a dataset.
 
     Args:
-        dataset: a list of texts or of dictionaries, a pandas DataFrame or Series, a Hugging Face
-            Dataset, a pyarrow Table, a polars DataFrame, or the path of a file.
+        dataset: a list of texts, of dictionaries or of pairs (text, label), a pandas DataFrame or
+            Series, a Hugging Face Dataset, a pyarrow or polars table, or the path of a file.
         ruleset: a ruleset; a rule file, a folder or the name of a shipped ruleset; or several.
         column: the text column or columns; None infers the column.
         mode: ``each`` gives a record for every row and rule that changed it (id, rule, original,

@@ -28,7 +28,7 @@ from sears_dsl.batch.plan import (
 from sears_dsl.batch.workers import with_new_ids
 from sears_dsl.data.batches import DRAW, Batch
 from sears_dsl.data.dataset import IdLedger, format_of, row_ids
-from sears_dsl.data.frames import Copies, MemoryFrame, NewRows, memory_frame
+from sears_dsl.data.frames import Copies, MemoryFrame, NewRows
 from sears_dsl.data.sources import frame_of
 from sears_dsl.data.span_columns import SpanColumn
 from sears_dsl.data.squad import SQUAD_SPANS
@@ -68,11 +68,10 @@ def apply_to(
     """
     require_draws(draws, with_originals=with_originals)
     require_mode(mode, keep=_names("keep", keep), with_originals=with_originals)
-    if isinstance(dataset, str | os.PathLike):
-        frame = frame_of(dataset)
-        own = SQUAD_SPANS if format_of(os.fspath(dataset)).name == "squad" else ()
-    else:
-        frame, own = memory_frame(dataset), ()
+    frame = frame_of(dataset)
+    own: tuple[SpanColumn, ...] = ()
+    if isinstance(dataset, str | os.PathLike) and format_of(os.fspath(dataset)).name == "squad":
+        own = SQUAD_SPANS
     chosen = RowChoices(
         columns=_names("column", column),
         id_column=id_column,

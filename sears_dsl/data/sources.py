@@ -153,6 +153,8 @@ def open_rows(
             f"an object of type {type(data).__name__} has no file format",
             help="leave out the format",
         )
+    if isinstance(data, list | tuple) and not data:
+        raise DataError(f"{IN_MEMORY} has no rows", help="give at least one row")
     limit = None if options is None else options.limit
     return MemoryRows(frame_of(data, pair=pair), limit=limit)
 
@@ -177,11 +179,7 @@ def frame_of(data: object, *, pair: tuple[str, str] = ("text", "label")) -> Memo
 
 def _named(data: object, pair: tuple[str, str]) -> object:
     """A list of pairs as a list of dictionaries; all other data as it is."""
-    if not isinstance(data, list | tuple):
-        return data
-    if not data:
-        raise DataError(f"{IN_MEMORY} has no rows", help="give at least one row")
-    if not all(is_pair(row) for row in islice(data, 1)):
+    if not isinstance(data, list | tuple) or not all(is_pair(row) for row in islice(data, 1)):
         return data
     for number, row in enumerate(data, start=1):
         if not is_pair(row):

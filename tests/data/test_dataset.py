@@ -295,6 +295,17 @@ def test_hugging_face_datasets_keep_features_and_selections() -> None:
     assert "data['train']" in told.value.help
 
 
+def test_pairs_are_rows_of_a_text_and_a_label() -> None:
+    pairs = list(zip(TEXTS, range(len(TEXTS)), strict=True))
+    assert triples(apply_to(pairs, MATCHER)) == RECORDS
+    chained = apply_to(pairs, MATCHER, mode="chain")
+    assert [row["text"] for row in chained] == CHAINED
+    assert [row["label"] for row in chained] == list(range(len(TEXTS)))
+    assert apply_to([], MATCHER) == apply_to((), MATCHER, mode="chain") == []
+    with pytest.raises(DataError, match="row 2 is of type str, but the first row is a pair"):
+        apply_to([("A movie.", 1), "A movie."], MATCHER)
+
+
 def test_paths_are_read(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text("id,text\n" + "".join(f"{i},{t}\n" for i, t in enumerate(TEXTS, start=1)))
