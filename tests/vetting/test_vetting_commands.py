@@ -101,6 +101,13 @@ def test_a_journal_whose_first_line_is_cut_off_is_not_left_behind(
     assert not (folder / "words.ana.vetting.jsonl").exists()
 
 
+def test_a_long_rule_is_shown_whole(folder: Path) -> None:
+    rule = f"movie -> picture that {'somebody has shown and ' * 4}liked"
+    (folder / "words.sear").write_text(f"{rule}\n", "utf-8")
+    done = CliRunner().invoke(vetted_command, ["words.sear", *journals(folder)])
+    assert f"\n{rule} " in done.stdout
+
+
 def test_a_journal_without_decisions_is_not_left_behind(folder: Path) -> None:
     assert isinstance(vet("--reviewer", "ana").exception, ModelError)
     assert not list(folder.glob("*.jsonl"))

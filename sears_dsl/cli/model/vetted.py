@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
-from textwrap import shorten
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -18,9 +17,6 @@ from sears_dsl.errors import counted
 if TYPE_CHECKING:
     from sears_dsl.language.ruleset import Ruleset
     from sears_dsl.vetting.merging import Agreed, Agreement, Kappa, VettingOutcomes
-
-# Characters of a rule's name.
-_NAME = 80
 
 
 @click.command(
@@ -117,7 +113,7 @@ def _print_outcomes(
             if outcome.new:
                 name = f"{text}, now {outcome.new}"
             elif head == "rule":
-                name = shorten(rule_called(text, outcome.rule), _NAME, placeholder="…")
+                name = rule_called(text, outcome.rule)
             table.add_row(name, outcome.decided, who)
         out.print(table)
     for name, each in agreements.items():
