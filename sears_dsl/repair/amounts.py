@@ -203,6 +203,9 @@ def measure_amounts(
             for of_seed in zip(*voters, strict=True)
         ]
 
+    of_rows = [answer for of_amount in answers.values() for rows, _ in of_amount for answer in rows]
+    labels = held_out.as_answered(of_rows).labels or labels
+
     def error(amount: NoiseAmount, part: int) -> Estimate:
         """The error over all seeds on the rows as they are (part 0) or after the rules (part 1)."""
         wrong = [differ(each[part], labels, settings.comparison) for each in answers[amount]]

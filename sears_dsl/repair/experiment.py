@@ -224,8 +224,13 @@ def _wrong(
     comparison: Comparison,
 ) -> tuple[Flags, Flags]:
     """Flags of what each model has wrong: rows (seeds, rows), rewrites (seeds, rewrites)."""
+    held_out = held_out.as_answered([answer for of_rows, _ in answers for answer in of_rows])
     labels, texts = held_out.labels or (), held_out.texts
-    of_rewrites = [labels[to.row] if to.label is None else (to.label,) for to in rewrites]
+    named = dict(zip(held_out.numbered or labels, labels, strict=True))
+    of_rewrites = [
+        labels[to.row] if to.label is None else named.get((to.label,), (to.label,))
+        for to in rewrites
+    ]
     rows = [differ(of_rows, labels, comparison) for of_rows, _ in answers]
     carried = [
         [

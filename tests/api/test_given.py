@@ -110,6 +110,28 @@ def test_the_names_of_several_classes_a_row_are_labels(rules: sears.Ruleset) -> 
     assert flips(names, numbered(several=True), rules, comparison="set") == len(NOUNS)
 
 
+def test_a_trained_model_may_name_what_its_labels_number() -> None:
+    trained_on: set[str] = set()
+
+    def train(texts: list[str], labels: list[str], seed: int) -> object:
+        trained_on.update(labels)
+        robust = any("film" in text for text in texts)
+        return lambda texts: predict([each.replace("film", "movie") for each in texts]
+                                     if robust else texts)  # fmt: skip
+
+    held_out = numbered().map(lambda row: {"text": row["text"].replace("This", "That")})
+    inputs: Any = {"label": "label", "train": train, "seeds": 1}
+    rules = sears.parse("movie -> film\n\nmovie -> bad movie\n  expect: label 0")
+    repaired = sears.fix(numbered(), held_out, rules, **inputs).repair
+    errors = [repaired.validation.original, *(rule.original for rule in repaired.rules)]
+    assert [each.error for each in errors] == [0.0, 0.5, 0.0]
+    assert trained_on == {"0", "1"}
+    amounts = sears.fix_by_amount(numbered(), held_out, sears.parse("movie -> film"),
+                                  amounts="none,full", **inputs)  # fmt: skip
+    assert amounts.columns["clean"] == [0.0, 0.0]
+    assert amounts.columns["perturbed"] == [0.5, 0.0]
+
+
 def test_searches_and_pages_know_the_names_of_classes(folder: Path) -> None:
     parts: Any = {"paraphraser": reword, "scorer": close, "label": "label"}
     found = sears.discover(predict, numbered(), with_shipped=False, **parts)
