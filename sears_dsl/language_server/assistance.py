@@ -183,8 +183,10 @@ def references(text: str, path: str, line: int, column: int) -> list[NameSpan]:
     return _places(known or occurrence[0], text)
 
 
-def _own_sets(text: str) -> list[str]:
-    return [defined[1] for line in text.split("\n") if (defined := _DEFINED.match(line))]
+def _own_sets(text: str) -> dict[str, int]:
+    """The sets that a file defines, each with its line."""
+    lines = enumerate(text.split("\n"))
+    return {defined[1]: at for at, line in lines if (defined := _DEFINED.match(line))}
 
 
 def _places(known: str, text: str) -> list[NameSpan]:
@@ -502,25 +504,17 @@ def definition(text: str, path: str, line: int, column: int) -> FilePlace | None
 
 
 def _set_place(name: str, text: str, path: str) -> FilePlace | None:
-    own = {
-        entry.node.name: entry.node
-        for entry in parse_lines(text, path=path).entries
-        if isinstance(entry.node, syntax.SetDefinition)
-    }
-    known = _known(name, own)
-    if known is not None:
-        return _begins(own[known], path)
+    own_sets = _own_sets(text)
+    if (known := _known(name, own_sets)) is not None:
+        return FilePlace(path, own_sets[known])
     ruleset = _ruleset(text, path)
     known = None if ruleset is None else _known(name, ruleset.set_names())
     if ruleset is None or known is None:
         return None
     module, _, last = known.rpartition(".")
     file = file_of_module(ruleset, module)
-    return _begins(next(each for each in file.sets if each.name == last), file.path)
-
-
-def _begins(node: syntax.SetDefinition, path: str) -> FilePlace | None:
-    return FilePlace(path, node.span.line - 1) if node.span is not None else None
+    span = next(each.span for each in file.sets if each.name == last)
+    return None if span is None else FilePlace(file.path, span.line - 1)
 
 
 def completions(text: str, path: str, line: int, column: int) -> list[Completion]:
