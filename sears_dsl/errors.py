@@ -153,6 +153,11 @@ def counted(number: int, one: str, many: str = "") -> str:
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
+def shortened(text: str, most: int) -> str:
+    """A text of at most so many characters, the last of which is an ellipsis if it was cut."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
 def listed(names: Sequence[str], most: int) -> str:
     """Names for a sentence: the first ``most`` of them, and how many more there are.
 

@@ -16,7 +16,7 @@ from operator import add
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from sears_dsl.errors import UsageError, counted, listed
+from sears_dsl.errors import UsageError, counted, listed, shortened
 from sears_dsl.language.printer import rule_called
 from sears_dsl.runtime.extras import need_frames, need_plots
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from sears_dsl.language.ruleset import Ruleset
 
 _MOST_ROWS = 50
-_LONGEST_CELL = 400
+_LONGEST_CELL = 401
 _LONGEST_NAME = 60
 _LONGEST_LABEL = 40
 # Columns whose intervals are called low and high.
@@ -199,7 +199,7 @@ def _cell(value: object) -> str:
     text = "" if value is None else f"{value:.3g}" if isinstance(value, float) else str(value)
     style = _LEFT if len(text) > _SHORT_CELL else f"{_LEFT};white-space:nowrap"
     if not isinstance(value, Markup):
-        text = html.escape(text if len(text) <= _LONGEST_CELL else text[:_LONGEST_CELL] + "…")
+        text = html.escape(shortened(text, _LONGEST_CELL))
     return f'<td style="{style}">{text}</td>'
 
 
@@ -238,7 +238,7 @@ def short_name(name: str) -> str:
     """Return the name of a rule; of a long one the id, or else the beginning."""
     if len(name) > _LONGEST_NAME and " … (" in name:
         return name.rpartition(" … (")[2].removesuffix(")")
-    return name if len(name) <= _LONGEST_NAME else name[: _LONGEST_NAME - 1] + "…"
+    return shortened(name, _LONGEST_NAME)
 
 
 def omission_note(names: Sequence[str], verb: tuple[str, str]) -> str:

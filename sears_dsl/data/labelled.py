@@ -29,7 +29,7 @@ from sears_dsl.data.batches import Batch, ReadOptions, is_missing
 from sears_dsl.data.dataset import default_column, require_column
 from sears_dsl.data.protection import Guard, Guards, Protection
 from sears_dsl.data.sources import MemoryRows, open_rows
-from sears_dsl.errors import HALF_CHARACTER, DataError, counted
+from sears_dsl.errors import HALF_CHARACTER, DataError, counted, shortened
 from sears_dsl.pictures import BETWEEN_CHOICES, need_pictures, picture_problem
 
 #: Between the parts of a text that stands in several columns; no rule may change it.
@@ -39,7 +39,7 @@ _NOTHING = Protection()
 # Of rows with unreadable pictures, so many are listed with the reason, so many more by number.
 _REASONS = 5
 _NUMBERS = 100
-_LABEL_SHOWN = 40
+_LABEL_SHOWN = 41
 
 
 @dataclass(frozen=True, eq=False)
@@ -323,16 +323,11 @@ def _contradictions(
         return
     first = groups[0][0]
     other = next(place for place in groups[0] if labels[place] != labels[first])
-    pair = " and ".join(repr(_shortened(labels[place][0])) for place in (first, other))
+    pair = " and ".join(repr(shortened(labels[place][0], _LABEL_SHOWN)) for place in (first, other))
     yield (
         f"{sum(map(len, groups)):,} rows have the text of another row and another label, such as "
         f"rows {first + 1:,} and {other + 1:,} ({pair}): no model gets all of them right"
     )
-
-
-def _shortened(label: str) -> str:
-    """A label for a message, cut if it is long."""
-    return label if len(label) <= _LABEL_SHOWN else f"{label[:_LABEL_SHOWN]}…"
 
 
 def _with_readable_pictures(data: LabelledRows, image: str) -> LabelledRows:

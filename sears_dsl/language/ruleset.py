@@ -17,7 +17,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, cast, overload
 
-from sears_dsl.errors import Diagnostic, Span, UsageError, counted
+from sears_dsl.errors import Diagnostic, Span, UsageError, counted, shortened
 from sears_dsl.language.printer import (
     print_entries,
     print_rule,
@@ -281,7 +281,8 @@ class Ruleset:
 
     def __repr__(self) -> str:
         name = f"{self.name} {self.version}" if self.name else self.path
-        first = "; ".join(_shortened(print_rule(rule)) for rule in self.rules[:_MOST_NAMED])
+        lines = [" ".join(print_rule(rule).split()) for rule in self.rules[:_MOST_NAMED]]
+        first = "; ".join(shortened(line, _LONGEST_NAMED) for line in lines)
         more = "; …" if len(self.rules) > _MOST_NAMED else ""
         rules = counted(len(self.rules), "rule")
         if self.templates:
@@ -465,11 +466,6 @@ class Ruleset:
         tail = f"<p>and {more:,} more</p>" if more else ""
         caption = f"<caption>{html.escape(title)}: {counted(len(self), 'rule')}</caption>"
         return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{tail}"
-
-
-def _shortened(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= _LONGEST_NAMED else line[: _LONGEST_NAMED - 1] + "…"
 
 
 def _cannot_join(one: Ruleset, other: Ruleset, why: str) -> UsageError:

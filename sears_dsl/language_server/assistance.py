@@ -27,7 +27,7 @@ from typing import Literal, NamedTuple
 
 from sears_dsl.engine.compile.requirements import compiler_warnings, stand_ins
 from sears_dsl.engine.matcher import compile_rules
-from sears_dsl.errors import Diagnostic, RuleSyntaxError, SearsError, UsageError, counted
+from sears_dsl.errors import Diagnostic, RuleSyntaxError, SearsError, UsageError, counted, shortened
 from sears_dsl.generating.sentences import Sentences, set_texts, template_findings
 from sears_dsl.glossary import FUNCTION_MEANINGS, TAG_MEANINGS
 from sears_dsl.language import rule as syntax
@@ -263,7 +263,7 @@ def _own(findings: Sequence[Diagnostic], path: str) -> Findings:
 
 
 _MEANT = re.compile(r"did you mean ([^?\n]+)\?")
-_LONGEST_TITLE = 60
+_LONGEST_TITLE = 61
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,10 +310,8 @@ def _tests(text: str, path: str, line: int, tagger: Tagger | None) -> Iterator[A
     place = NameSpan(line, len(lines[line]), len(lines[line])) if last else NameSpan(line + 1, 0, 0)
     for original, rewritten in () if sample_effect is None else sample_effect.first:
         written = f"  test {quote(original)} => {quote(rewritten)}"
-        short = original if len(original) <= _LONGEST_TITLE else original[:_LONGEST_TITLE] + "…"
-        yield Action(
-            f"Make a test from: {short}", place, f"\n{written}" if last else f"{written}\n"
-        )
+        title = f"Make a test from: {shortened(original, _LONGEST_TITLE)}"
+        yield Action(title, place, f"\n{written}" if last else f"{written}\n")
 
 
 def _findings(text: str, path: str) -> list[Diagnostic]:

@@ -17,7 +17,7 @@ from hashlib import blake2b
 from typing import Any, Literal, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 from sears_dsl.answers import COMPARISON_FORMS, Comparison, answer_text
-from sears_dsl.errors import ModelError, counted
+from sears_dsl.errors import ModelError, counted, shortened
 from sears_dsl.models.objects import foreign_code, python_values
 
 #: Column → text, what a model is asked about.
@@ -143,7 +143,7 @@ def excerpt(row: Row) -> str:
 
 def quoted(text: str, *, most: int = _SHOWN) -> str:
     """A text for a message, shortened and quoted."""
-    return repr(text if len(text) <= most else text[:most] + "…")
+    return repr(shortened(text, most + 1))
 
 
 def _answer(model: str, row: Row, value: Any, comparison: Comparison) -> Answer:
@@ -198,10 +198,9 @@ def _label(model: str, row: Row, value: Any, comparison: Comparison) -> str:
         )
     else:
         advice = "return strings, whole numbers or booleans"
-    shown = repr(plain)
     raise ModelError(
-        f"{model} returned {shown if len(shown) <= _SHOWN else shown[:_SHOWN] + '…'} "
-        f"({type(plain).__name__}) as the label of {excerpt(row)}",
+        f"{model} returned {shortened(repr(plain), _SHOWN + 1)} ({type(plain).__name__}) as the "
+        f"label of {excerpt(row)}",
         help=advice,
     )
 

@@ -19,6 +19,7 @@ from sears_dsl.auditing.reports.answer_parts import CONFIDENCE_TITLE
 from sears_dsl.auditing.reports.markdown import interval, number
 from sears_dsl.auditing.reports.markdown_tables import code_cell, markdown_table, markdown_text
 from sears_dsl.auditing.reports.sheet import escaped
+from sears_dsl.errors import shortened
 from sears_dsl.statistics import Share, percent
 
 
@@ -257,13 +258,13 @@ def heat_map(document: comparisons.GridDocument) -> str:
         x = _LEFT + column * _WIDTH + _WIDTH / 2
         parts.append(
             f'<text x="{x}" y="{_TOP - 10}" text-anchor="middle" class="tick">'
-            f"<title>{escaped(model.name)}</title>{escaped(_short(model.name, 14))}</text>"
+            f"<title>{escaped(model.name)}</title>{escaped(shortened(model.name, 14))}</text>"
         )
     for row, rule in enumerate(document.rules):
         y = _TOP + row * _HEIGHT
         parts.append(
             f'<text x="{_LEFT - 10}" y="{y + _HEIGHT / 2 + 4}" text-anchor="end">'
-            f"<title>{escaped(rule.rule)}</title>{escaped(_short(rule.rule, _NAME))}</text>"
+            f"<title>{escaped(rule.rule)}</title>{escaped(shortened(rule.rule, _NAME))}</text>"
         )
         parts += [_square(cell, column, y) for column, cell in enumerate(rule.cells)]
     width = _LEFT + _WIDTH * len(document.models) + 2
@@ -280,10 +281,6 @@ def heat_map(document: comparisons.GridDocument) -> str:
         f'<svg class="matrix" width="{width}" height="{height}" viewBox="0 0 {width} {height}" '
         f'role="img" aria-label="{html.escape(f"Failure rates. {words}")}">{"".join(parts)}</svg>'
     )
-
-
-def _short(text: str, most: int) -> str:
-    return text if len(text) <= most else text[: most - 1] + "…"
 
 
 def _square(cell: comparisons.Cell, column: int, y: int) -> str:

@@ -30,7 +30,7 @@ from sears_dsl.effects.asked_model import AskedModel, OnStage
 from sears_dsl.effects.flips import RightRows
 from sears_dsl.effects.oracle import Oracle, accepted_rewrites
 from sears_dsl.engine.rewrite.rewrites import Rewrites, ShownPiece, change
-from sears_dsl.errors import DataError, UsageError
+from sears_dsl.errors import DataError, UsageError, shortened
 from sears_dsl.language.printer import print_rule
 from sears_dsl.language.rule import LABEL_STAYS, Expectation, Rule
 from sears_dsl.language.ruleset import Ruleset
@@ -342,8 +342,7 @@ class Workbench:
             picture=self.data.image is not None,
             choices=self.data.choices_at(row),
             beside=tuple(
-                (name, text if len(text) <= _BESIDE else text[: _BESIDE - 1] + "…")
-                for name, text in self.data.other_texts(row)
+                (name, shortened(text, _BESIDE)) for name, text in self.data.other_texts(row)
             ),
         )
 
