@@ -77,7 +77,8 @@ def _files_of(name: str) -> Iterator[Path]:
         advice = f"did you mean {near[0]}? " if near else ""
         advice += "`sears rules` lists the shipped ones"
         if "->" in name:
-            advice = "to try a rule without a file, run sears try 'movie -> film' 'A movie.'"
+            advice = "to try a rule without a file, run sears try 'movie -> film' 'A movie.'; in "
+            advice += "Python, sears.parse('movie -> film') makes it a ruleset"
         raise UsageError(f"no rule file, folder or shipped ruleset is called {name}", help=advice)
     yield from chosen
 

@@ -117,7 +117,13 @@ class Ruleset:
             >>> Ruleset.from_rules([mined], options=Options(case="exact")).format()
             'option case = exact\n\nmovie -> film\n'
         """
-        return cls(tuple(rules), options=options, name=name, version=version)
+        ruleset = cls(tuple(rules), options=options, name=name, version=version)
+        if odd := [each for each in ruleset.rules if not isinstance(each, Rule)]:
+            raise UsageError(
+                f"{odd[0]!r:.60} is not a Rule",
+                help="make a ruleset from text with sears.parse('movie -> film')",
+            )
+        return ruleset
 
     # ------------------------------------------------------------ a collection
 

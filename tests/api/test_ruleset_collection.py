@@ -151,3 +151,11 @@ def test_a_tagger_may_be_named_wherever_rules_are_compiled() -> None:
 def test_what_is_no_text_is_reported_with_its_place(rules: sears.Ruleset) -> None:
     with pytest.raises(UsageError, match="an object of type NoneType is not text, at position 1"):
         rules.compile().apply(["A movie.", None])  # type: ignore[list-item]
+
+
+def test_text_is_not_taken_for_rules() -> None:
+    with pytest.raises(sears.UsageError, match="'movie -> film' is not a Rule"):
+        sears.Ruleset.from_rules(["movie -> film"])  # type: ignore[list-item]
+    with pytest.raises(sears.UsageError) as error:
+        sears.load("movie -> film")
+    assert "in Python, sears.parse('movie -> film')" in error.value.help
