@@ -532,6 +532,13 @@ def test_an_excerpt_shows_the_change_in_whatever_room_there_is(width: int) -> No
     assert len(shown) <= width
 
 
+def test_an_excerpt_shows_a_change_at_the_end_of_a_long_word() -> None:
+    original = "Does anybody know anything about extraterrestrials? I do not."
+    at = original.index("?")
+    shown = excerpt(original, [Edit(at, at + 1, "?", "??")], width=30).plain
+    assert shown == "…ials?{+?+} I do not."
+
+
 def test_a_second_model_to_search_is_not_left_out_unsaid(tmp_path: Path) -> None:
     done = call(
         "discover", "--model", "one:predict", "--model", "other:predict", "--data", "rows.csv",

@@ -202,8 +202,8 @@ def excerpt(original: str, edits: Sequence[Edit], *, width: int) -> Text:
     # Where there is little room, what was changed takes it.
     before = min(_BEFORE, max(0, width // 2 - 10))
     if len(line) > width and change > before:
-        cut = line.plain.find(" ", change - before) + 1
-        line = line[cut:]
+        # Between words, if there is a space before the change.
+        line = line[line.plain.find(" ", change - before, change) + 1 or change - before :]
         line = type(line)("…", end="") + line
     line.truncate(width, overflow="ellipsis")
     return line
