@@ -185,10 +185,11 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     torch.set_num_threads(1)  # so that sums are in one order
-    pairs = unjudged(
+    made, paraphrased = unjudged(
         read_texts(options), options.ppdb,
         texts=TEXTS, most=options.rewritten, paraphrased=options.paraphrased,
     )  # fmt: skip
+    pairs = list(dict.fromkeys([*made, *paraphrased]))
     show(f"{len(pairs):,} rewrites")
     options.keep.mkdir(parents=True, exist_ok=True)
     # Half the precision, for less than half the time.

@@ -98,6 +98,7 @@ from training.weight_files import content_bytes
 
 FOLDS = 2
 _ALL_EVIDENCE = "all-evidence.npz"
+_SHIPPED = Path("sears_dsl/judge")
 #: Marks a set as seen by the shipped content, not by one that learned from the other folds.
 SHIPPED = "shipped "
 #: Of 415 mined rewrites 9% were accepted (7% to 12%). This is the upper end, since most of the
@@ -456,6 +457,7 @@ def scaled(curves: Curves, slope: float, intercept: float) -> Curves:
 def described(curves: Curves) -> dict[str, Any]:
     """Curves as judge.json has them."""
     return {
+        **({"least": curves.least} if curves.least else {}),
         "intercept": round(curves.intercept, 4),
         "curves": {
             name: {"points": points.tolist(), "taken": np.round(taken, 3).tolist()}
@@ -677,7 +679,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, required=True, help="the folder of the data sets")
     parser.add_argument("--keep", type=Path, required=True, help="a folder for what is read")
-    parser.add_argument("--out", type=Path, default=Path("sears_dsl/judge/judge.json"))
+    parser.add_argument("--out", type=Path, default=_SHIPPED / "judge.json")
     parser.add_argument(
         "--meaning", type=Path, default=Path("sears_dsl/meaning/sentence_meaning.json"),
         help="the file of the curves of whole sentences",
@@ -738,6 +740,9 @@ def main() -> None:
             for file in files
         },
     )  # fmt: skip
+    # What was foreseen of the judge before stays until `training.forecast` makes it anew.
+    before = json.loads((_SHIPPED / "judge.json").read_text("utf-8"))
+    document |= {name: before[name] for name in ("forecast", "foreseen")}
     write_atomically(arguments.out.with_suffix(".npz"), learned)
     write_atomically(arguments.out, (json.dumps(document, indent=1) + "\n").encode())
     write_meaning(content, {**judged, **whole}, out=arguments.meaning)

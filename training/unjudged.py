@@ -50,7 +50,7 @@ _PARAPHRASES, _OF_A_TEXT = 20, 12
 
 def unjudged(
     kinds: Mapping[str, Sequence[str]], ppdb: Path, *, texts: int, most: int, paraphrased: int
-) -> list[Pair]:
+) -> tuple[list[Pair], list[Pair]]:
     """Rewrites of ``texts`` texts, equally many of each kind, and paraphrases of some of these.
 
     At most ``most`` texts are rewritten; the draw for each kind of rewrite depends on all texts.
@@ -80,7 +80,7 @@ def unjudged(
     random.Random(_SEED - 8).shuffle(rewritten)  # noqa: S311 - a draw, no secret
     random.Random(_SEED - 6).shuffle(others)  # noqa: S311 - a draw, no secret
     drawn = [pair for text in rewritten[:most] for pair in rewrites[text]]
-    return list(dict.fromkeys([*drawn, *paraphrases(others[:paraphrased])]))
+    return drawn, paraphrases(others[:paraphrased])
 
 
 def neighbours(texts: Sequence[str]) -> list[Pair]:

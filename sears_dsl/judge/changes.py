@@ -24,6 +24,8 @@ from sears_dsl.engine.rewrite.rewrites import common_ends
 
 CHANGES = 8
 _DIFFERENCES = 128
+# So many characters before and after a change are looked at for the words beside it.
+_BESIDE = 80
 
 _BEFORE_NT = r"(?:do|does|did|ca|wo|is|are|was|were|has|have|had|could|would|should)"
 _PLAIN = rf"(?:[^\W\d_]\.){{2,}}|\d+(?:[.,:]\d+)*\w*|can(?=not\b)|{_BEFORE_NT}(?=nt\b)"
@@ -62,6 +64,17 @@ class Change(NamedTuple):
 def words_of(text: str) -> list[Word]:
     """The words of a text."""
     return _cut(text.translate(_APOSTROPHES), 0, len(text))
+
+
+def words_beside(text: str, change: Change, count: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Up to so many words of the original before a change, and as many after it."""
+    low = max(0, change.start - _BESIDE)
+    # The first word is a whole one.
+    low = max(low, text.find(" ", low, change.start)) if low else low
+    text = text.translate(_APOSTROPHES)
+    before = _cut(text, low, change.start)[-count:]
+    after = _cut(text, change.end, min(len(text), change.end + _BESIDE))[:count]
+    return tuple(word.text for word in before), tuple(word.text for word in after)
 
 
 def changes_of(original: str, rewrite: str) -> tuple[Change, ...]:

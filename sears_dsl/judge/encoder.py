@@ -17,7 +17,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
-from functools import lru_cache, partial
+from functools import lru_cache
 from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -117,7 +117,8 @@ _LEAST_ROWS = 16
 _PIECES = 128
 _UNKNOWN = 100
 _MOST_WINDOWS = 1024
-_EXCHANGES = 1 << 16
+# How many results are remembered; a vector takes 1.5 KiB.
+_EXCHANGES, _OWN_VECTORS = 1 << 16, 1 << 12
 # The logarithm of how often the most frequent piece occurs.
 _MOST_FREQUENT = 14.0
 
@@ -142,6 +143,14 @@ class PlaceVectors(NamedTuple):
     old: Float32Array  # (N, VECTORS, 384), of the changed words, each of length 1
     new: Float32Array  # likewise of the new words
     numbers: Float32Array  # (N, NUMBERS)
+
+
+class OwnVector(NamedTuple):
+    """What is known of some words without their context."""
+
+    vector: Float32Array  # (384,): the mean of their pieces' vectors, of length 1
+    frequency: float  # the logarithm of how often the rarest piece is in English text
+    pieces: int
 
 
 def places_of(original: str, rewrite: str, changes: Sequence[Change]) -> list[Place]:
@@ -314,6 +323,7 @@ class Encoder:
         self._frequencies = frequencies
         self._memory: OrderedDict[str, _EncodedWindow] = OrderedDict()
         self._exchange = lru_cache(_EXCHANGES)(self._exchange_numbers)
+        self.own_vector = lru_cache(_OWN_VECTORS)(self._own_vector)
 
     def encode(self, places: Sequence[Place]) -> PlaceVectors:
         """Vectors and numbers of places; each distinct window is read once."""
@@ -334,15 +344,22 @@ class Encoder:
         rows = [self._exchange(change.old, change.new) for change in changes]
         return tuple(max(column) for column in zip(*rows, strict=True))
 
+    def _own_vector(self, words: tuple[str, ...]) -> OwnVector:
+        """What is known of some words without context; of no words it is nothing, and frequent."""
+        if not words:
+            return OwnVector(np.zeros(_WIDTH, np.float32), _MOST_FREQUENT, 0)
+        tokenizer = self._network.tokenizer
+        pieces = tokenizer.encode(" ".join(words), add_special_tokens=False).ids or [_UNKNOWN]
+        frequency = float(self._frequencies[pieces].min())
+        return OwnVector(_unit(self._static[pieces].mean(0)), frequency, len(pieces))
+
     def _exchange_numbers(self, old: tuple[str, ...], new: tuple[str, ...]) -> tuple[float, ...]:
         """The ``STATIC`` numbers of one change; zeros where words are only put in or left out."""
         if not old or not new:
             return (0.0,) * len(STATIC)
-        encode = partial(self._network.tokenizer.encode, add_special_tokens=False)
-        one, other = (encode(" ".join(words)).ids or [_UNKNOWN] for words in (old, new))
-        means = self._static[one].mean(0), self._static[other].mean(0)
-        unlike = 1 - float(_cosines(*means))
-        rare, was = (_MOST_FREQUENT - float(self._frequencies[some].min()) for some in (other, one))
+        one, other = self.own_vector(old), self.own_vector(new)
+        unlike = 1 - float(_cosines(one.vector, other.vector))
+        rare, was = (_MOST_FREQUENT - each.frequency for each in (other, one))
         return (max(0.0, unlike), max(0.0, rare - was), max(0.0, rare))
 
     def _windows(self, places: Sequence[Place]) -> dict[str, _EncodedWindow]:

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from sears_dsl.errors import ModelError
 from sears_dsl.judge.changes import Change, changes_of
 from sears_dsl.judge.encoder import STATIC, Encoder, PlaceVectors, places_of, turn_angles
+from sears_dsl.judge.forecast import Forecast, load_forecast
 from sears_dsl.judge.readings import logistic
 from sears_dsl.judge.surface import SUPPORT, SURFACE, support_evidence, surface_evidence
 from sears_dsl.runtime.array_types import Float32Array, Floats
@@ -78,6 +79,9 @@ CONTENT = ("another word", "other words", "other words, further changes", "sente
 own for texts whose only change replaces content words; how far all other changes are, in sum; how
 far the vector of the whole sentence turns."""
 
+FORECAST = "forecast"
+"""The column of `sears_dsl.judge.forecast`: what reading the texts will take from the log-odds."""
+
 _REPLACED = SURFACE.index("content words replaced")
 CERTAIN = 4.0
 """The log-odds from which on a change is certain: nothing in its content speaks against it."""
@@ -95,6 +99,7 @@ class Curves:
     # For each column, what it takes from the log-odds at these points: linear between, constant
     # outside.
     taken: tuple[Floats, ...]
+    least: float = 0.0  # the least chance that they give
 
     def parts(self, columns: Mapping[str, Floats]) -> Floats:
         """What each kind of evidence takes, (N, names); a missing column takes its least."""
@@ -116,7 +121,7 @@ class Curves:
         # In a fixed order, so that rounding is the same in any batch, and a bound stays one.
         for part in parts.T:
             odds = odds - part
-        return logistic(odds)
+        return np.maximum(self.least, logistic(odds))
 
     @classmethod
     def of(cls, entry: Mapping[str, Any]) -> Curves:
@@ -127,6 +132,7 @@ class Curves:
             names=tuple(curves),
             points=tuple(np.array(curve["points"], np.float64) for curve in curves.values()),
             taken=tuple(np.array(curve["taken"], np.float64) for curve in curves.values()),
+            least=float(entry.get("least", 0.0)),
         )
 
 
@@ -144,16 +150,18 @@ class EncodedChanges(NamedTuple):
 class Evidence:
     """Columns of evidence about rewrites, by name, each (N,)."""
 
-    _encoder: Encoder
+    encoder: Encoder
     _content: Content
+    forecast: Forecast
 
     def cheap(
         self, pairs: Sequence[Pair], changes: Sequence[Sequence[Change]]
     ) -> dict[str, Floats]:
         """What lists, tables and the words alone say."""
         columns = surface_columns(pairs)
-        static = [self._encoder.static_numbers(each) for each in changes]
+        static = [self.encoder.static_numbers(each) for each in changes]
         columns.update(named(STATIC, np.array(static, np.float64)))
+        columns[FORECAST] = self.forecast.taken(pairs, changes)
         return columns
 
     def content(
@@ -167,7 +175,7 @@ class Evidence:
         places = [places_of(*pair, each) for pair, each in zip(pairs, changes, strict=True)]
         counts = np.array([len(each) for each in places])
         flat = [one for each in places for one in each]
-        encoded = self._encoder.encode(flat)
+        encoded = self.encoder.encode(flat)
         replaced = replaced_words(pairs, changes)
         odds = self._content.log_odds(encoded, replaced)
         return EncodedChanges(odds, turn_angles(flat, encoded), counts, replaced, encoded.numbers)
@@ -263,4 +271,5 @@ def load_evidence(numbers: Numbers, *, device: str | torch.device | None = None)
     with np.load(io.BytesIO(learned), allow_pickle=False) as file:
         arrays = {each.name: file[each.name].astype(np.float32) for each in fields(Content)}
     content = Content(**arrays)
-    return Evidence(Encoder(carried_encoder(), content.frequencies, device=device), content)
+    encoder = Encoder(carried_encoder(), content.frequencies, device=device)
+    return Evidence(encoder, content, load_forecast(encoder))

@@ -5,16 +5,18 @@ pair never raises S. `Judge.at_least` decides as `Judge.scores` does (to the rou
 For the cost see `sears_dsl.judge.encoder`, which decisions ask only where cheap evidence leaves
 them open.
 
-    evident = min(full, cheap),  each  1 / (1 + exp(Σ taken_k(evidence_k) − intercept))
+    evident = min(full, cheap, foreseen),  each  1 / (1 + exp(Σ taken_k(evidence_k) − intercept))
 
 Each ``taken_k`` is piecewise linear, never falls, and was fitted on judgements of people. The
 intercept is for mined rewrites, of which at most one in eight is acceptable. ``cheap`` uses what is
-known without the encoder and is generous by construction: it rejects only what ``full`` hardly ever
-accepts. S is ``evident``, moved by what readers said of the same change in other texts
-(`sears_dsl.judge.readings`). Of several changes in a text the worst counts, and their number. The
-last evidence to be asked for is how likely a rewrite is, as a network estimates it
-(`sears_dsl.judge.estimate`). ``judge-lm`` asks a language model for that instead
-(`sears_dsl.judge.likelihood`), and has curves and readings of its own.
+known without the encoder, ``foreseen`` also a forecast of what networks would say
+(`sears_dsl.judge.forecast`). Both are generous by construction: they reject only what ``full``
+hardly ever accepts. ``foreseen`` is at least .04, so that it does not rank what it rejects. S is
+``evident``, moved by what readers said of the same change in other texts
+(`sears_dsl.judge.readings`). Of several changes in a text the worst counts, and their number. After
+the encoder comes how likely a rewrite is, as a network estimates it (`sears_dsl.judge.estimate`),
+and last its grammar. ``judge-lm`` asks a language model for the likelihood instead, and asks it
+last (`sears_dsl.judge.likelihood`); it has curves and readings of its own.
 """
 
 from __future__ import annotations
@@ -29,12 +31,14 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from sears_dsl.errors import ModelError
 from sears_dsl.judge import surface
 from sears_dsl.judge.changes import Change
 from sears_dsl.judge.encoder import STATIC
 from sears_dsl.judge.estimate import LikelihoodEstimate, load_likelihood_estimate
 from sears_dsl.judge.evidence import (
     CONTENT,
+    FORECAST,
     Curves,
     Evidence,
     Pair,
@@ -43,6 +47,7 @@ from sears_dsl.judge.evidence import (
     named,
     read_numbers,
 )
+from sears_dsl.judge.forecast import FILE as FORECAST_FILE
 from sears_dsl.judge.grammar import GRAMMAR, Grammar, load_grammar
 from sears_dsl.judge.likelihood import LIKELIER, LIKELIHOOD, LikelihoodModel
 from sears_dsl.judge.readings import Reading, Readings, load_readings
@@ -72,8 +77,9 @@ class Reason(NamedTuple):
 class Judge:
     """A scorer that was fitted to agree with readers."""
 
-    cheap: Curves
     full: Curves
+    # What is known without the encoder, and, but for judge-lm, what is foreseen from it
+    bounds: tuple[Curves, ...]
     evidence: Evidence
     grammar: Grammar
     readings: Readings
@@ -125,7 +131,9 @@ class Judge:
         pairs = [pairs[at] for at in differing.tolist()]
         changes = [changes[at] for at in differing.tolist()]
         columns = self.evidence.cheap(pairs, changes)
-        cheap = self.cheap.chances(columns)
+        cheap = np.minimum.reduce(
+            [np.ones(len(pairs)), *(each.chances(columns) for each in self.bounds)]
+        )
         thresholds = self.readings.least(least, changes) if least > 0 else np.zeros(len(pairs))
         open_ = np.arange(len(pairs))
         for stage in self._stages:
@@ -147,12 +155,17 @@ class Judge:
 
     @property
     def _stages(self) -> tuple[_Stage, ...]:
-        """The evidence of networks, the cheapest first: content, grammar, likelihood."""
-        return (
-            self.evidence.content,
-            lambda pairs, _: named(GRAMMAR, self.grammar.evidence(pairs)),
-            lambda pairs, _: named((*LIKELIHOOD, *LIKELIER), self.likelihood.columns(pairs)),
-        )
+        """The evidence of networks, the cheapest first."""
+
+        def grammar(pairs: Sequence[Pair], _: Sequence[Sequence[Change]]) -> dict[str, Floats]:
+            return named(GRAMMAR, self.grammar.evidence(pairs))
+
+        def likelihood(pairs: Sequence[Pair], _: Sequence[Sequence[Change]]) -> dict[str, Floats]:
+            return named((*LIKELIHOOD, *LIKELIER), self.likelihood.columns(pairs))
+
+        if isinstance(self.likelihood, LikelihoodModel):
+            return self.evidence.content, grammar, likelihood
+        return self.evidence.content, likelihood, grammar
 
     def explain(self, original: str, rewrite: str) -> list[Reason]:
         """The reasons against a rewrite, the weightiest first; none where nothing differs."""
@@ -181,13 +194,25 @@ def load_judge(
     language_model: Path | None = None,
 ) -> Judge:
     """Load the shipped judge, or ``judge-lm`` if the file of a language model is given."""
-    file = _FOLDER / ("judge.json" if language_model is None else "judge_lm.json")
+    # Nothing was learned from what judge-lm says, so it foresees nothing.
+    name, foreseen = (
+        ("judge.json", ["foreseen"]) if language_model is None else ("judge_lm.json", [])
+    )
+    file = _FOLDER / name
     weights = read_numbers(
-        file, version=VERSION, curves=("cheap", "full"), advice=_ANEW,
-        evidence={*SURFACE, *SUPPORT, *STATIC, *CONTENT, *GRAMMAR, *LIKELIHOOD, *LIKELIER},
+        file, version=VERSION, curves=("full", "cheap", *foreseen), advice=_ANEW,
+        evidence={
+            *SURFACE, *SUPPORT, *STATIC, FORECAST, *CONTENT, *GRAMMAR, *LIKELIHOOD, *LIKELIER,
+        },
     )  # fmt: skip
-    cheap, full = weights.curves
+    full, *bounds = weights.curves
     evidence = load_evidence(weights, device=device)
+    if language_model is None and weights.entry["forecast"]["sha256"] != evidence.forecast.digest:
+        raise ModelError(
+            f"{FORECAST_FILE} does not belong to {name}: the two are of different versions, or it "
+            "is damaged",
+            help="reinstall the package, or make both again: python -m training.forecast",
+        )
     readings = load_readings("readings.json" if language_model is None else "readings_lm.json")
     grammar = load_grammar()
     other_digests = f"{readings.digest}{grammar.identity}{surface.VERSION}"
@@ -199,8 +224,8 @@ def load_judge(
         likelihood = LikelihoodModel(language_model, device=device)
     digest = hashlib.sha256(weights.content + other_digests.encode()).hexdigest()
     return Judge(
-        cheap,
         full,
+        tuple(bounds),
         evidence=evidence,
         grammar=grammar,
         readings=readings,

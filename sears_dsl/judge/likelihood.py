@@ -29,8 +29,8 @@ from torch.nn import functional
 
 from sears_dsl.engine.rewrite.rewrites import common_ends
 from sears_dsl.errors import ModelError
-from sears_dsl.judge.gguf_file import read_gguf
 from sears_dsl.runtime.array_types import Floats
+from sears_dsl.translation.gguf_file import read_gguf
 
 #: Pieces after the last change that count.
 AFTER = 8

@@ -12,7 +12,6 @@ import torch
 from transformers import LlamaConfig, LlamaForCausalLM
 
 from sears_dsl.errors import ModelError
-from sears_dsl.judge.gguf_file import read_gguf
 from sears_dsl.judge.likelihood import (
     AFTER,
     LIKELIER,
@@ -22,6 +21,7 @@ from sears_dsl.judge.likelihood import (
     columns_of,
     window_of,
 )
+from sears_dsl.translation.gguf_file import read_gguf
 from sears_dsl.translation.model_files import carried_language_model
 
 _LAYERS, _WIDTH, _HEADS, _SHARED, _WIDE = 3, 32, 4, 2, 64

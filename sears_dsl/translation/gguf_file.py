@@ -1,9 +1,9 @@
 """The weights of a language model in a file of GGUF, the format of llama.cpp.
 
 Always holds: nothing of the file is run, and a file that contradicts its own sizes is an error. Of
-the packed kinds of numbers it reads the two that the model of `likelihood` has: ``Q8_0``, blocks of
-32 whole numbers with a scale, and ``Q4_1``, the same with an offset too. 135 million weights take
-some 0.6 s, most of it to unpack them.
+the packed kinds of numbers it reads the two that the model of `sears_dsl.judge.likelihood` has:
+``Q8_0``, blocks of 32 whole numbers with a scale, and ``Q4_1``, the same with an offset too. 135
+million weights take some 0.6 s, most of it to unpack them.
 
 The layout (version 3, little endian): ``GGUF``, the version, the numbers of tensors and of fields;
 the fields, each a name, a type and a value; for each tensor its name, sizes (the innermost first),

