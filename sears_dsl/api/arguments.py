@@ -53,13 +53,14 @@ _ARGUMENTS = {"column": "text", "compare": "comparison", "paraphrases": "paraphr
               "pivot": "pivots", "span": "spans", "slice": "slices", "gate": "gates"}  # fmt: skip
 _PACKAGE = __name__.partition(".")[0] + "."
 _NUMBER = re.compile(r"-?[\d.]+")
-# A command in backticks is one to type in a shell: leave it as it is.
-_COMMAND = re.compile(r"`sears [^`]*`")
+# A command is one to type in a shell: leave it as it is.
+_COMMAND = re.compile(r"`(?:sears|ray) [^`]*`|\bpip install(?: (?:--[\w-]+|'[^']*'|\S+==[\w.]+))*")
 _KEEP = re.compile(r"--keep (\w[^\s:]*)((?: --keep \w\S*)*)")
 # An option, with its value where that cannot be a word of the sentence.
 _OPTION = re.compile(
-    r"--([a-z][a-z-]*)\b(?: (-?[\d.]*\d%?|[A-Z]{2,}|[a-z][\w.]*:[\w.,]+|'[^']*'|none|judge|meaning"
-    r"|pivot|set|text|sentence|each|chain|skip|replace|shared|apart|csv|tsv|jsonl)(?![\w=]))?"
+    r"--([a-z][a-z-]*)\b(?: (-?[\d.]*\d%?|[A-Z]{2,}|[a-z]\w*:\w+=\d+%"
+    r"|[a-z][\w.]*:\w+(?:[.:,]\w+)*|/\S*\w|'[^']*'|none|judge|meaning|pivot|set|text|sentence|each"
+    r"|chain|skip|replace|shared|apart|keep|(?:csv|tsv|jsonl)(?:-\w+)?)(?![\w=]))?"
 )
 
 

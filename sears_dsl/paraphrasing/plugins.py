@@ -384,7 +384,7 @@ class OwnScorer:
         if self._tau is None:
             raise UsageError(
                 f"{self.name} does not say from which score τ a rewrite is accepted",
-                help="set --tau (in Python: tau=…), or give the object an attribute `tau`",
+                help="set --tau, or give the object an attribute `tau`",
             )
         return self._tau
 

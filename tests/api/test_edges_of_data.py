@@ -11,6 +11,7 @@ import pytest
 from conftest import ROWS, close, predict, reword
 
 import sears_dsl as sears
+from sears_dsl.api.arguments import in_python
 from sears_dsl.errors import DataError, UsageError
 
 MOVIES = [{"id": "a", "text": "A movie."}, {"id": "b", "text": "A book."}]
@@ -148,3 +149,29 @@ def test_warnings_speak_of_arguments() -> None:
 def test_paraphrases_are_of_the_texts_that_have_some() -> None:
     some = sears.paraphrase(["A film.", "-"], paraphraser={"A film.": ["A movie."], "-": []})
     assert some.summary == "1 paraphrase of 1 of 2 texts"
+
+
+@pytest.mark.parametrize(
+    ("advice", "in_words_of_python"),
+    [
+        ("pip install --no-deps llm==0.1.2 --force-reinstall; or --scorer none",
+         "pip install --no-deps llm==0.1.2 --force-reinstall; or scorer=None"),
+        ("pip install 'sears-dsl[judge]' --force-reinstall, or choose --scorer pivot",
+         "pip install 'sears-dsl[judge]' --force-reinstall, or choose scorer='pivot'"),
+        ("start one with `ray start --head`, or leave out --address",
+         "start one with `ray start --head`, or leave out address="),
+        ("write --compare within:0.5, or --tagger fast:pt, or --model every:a:f,b:f.",
+         "write comparison='within:0.5', or tagger='fast:pt', or model='every:a:f,b:f'."),
+        ("use --format csv-tab or --format tsv", "use format='csv-tab' or format='tsv'"),
+        ("write --gate robust:all=10% and --max-flip-rate 5%",
+         "write gates='robust:all=10%' and max_flip_rate='5%'"),
+        ("choose --on-touched keep, or --response-map /predictions/*/label; or none",
+         "choose on_touched='keep', or response_map='/predictions/*/label'; or none"),
+    ],
+)  # fmt: skip
+def test_advice_names_arguments_and_leaves_commands_alone(
+    advice: str, in_words_of_python: str
+) -> None:
+    with pytest.raises(UsageError) as error, in_python():
+        raise UsageError("no", help=advice)
+    assert error.value.help == in_words_of_python
