@@ -454,7 +454,6 @@ def audit(
     from sears_dsl.auditing.slices import read_slicings
     from sears_dsl.data.batches import ReadOptions
     from sears_dsl.discovery.parts import PartsChoice
-    from sears_dsl.effects.asked_model import with_labels_of
     from sears_dsl.generating.table import LABEL, TEMPLATE, TEXT
     from sears_dsl.models.loading import named_models
     from sears_dsl.vetting.journal_oracle import open_oracle
@@ -525,9 +524,9 @@ def audit(
             audits = {
                 name: AuditResult(
                     audit_rules(
-                        rulesets, with_labels_of(rows, predictor), predictor,
-                        matcher=matcher, scorer=measure, oracle=rejecting, gates=demanded,
-                        choices=audit_choices, columns=columns, sentences=sentences, on_stage=show,
+                        rulesets, rows, predictor, matcher=matcher, scorer=measure,
+                        oracle=rejecting, gates=demanded, choices=audit_choices, columns=columns,
+                        sentences=sentences, on_stage=show,
                     ),
                     tuple(rulesets),
                 )

@@ -226,16 +226,14 @@ def _open_search(
 ) -> Iterator[tuple[LabelledRows, CachedPredictor, Tagger, Parts]]:
     """Open what a search works with, and check the rows."""
     from sears_dsl.discovery.parts import check_rows, open_parts
-    from sears_dsl.effects.asked_model import with_labels_of
 
     show = progress_reporter(on_progress)
     choice.require_scorer()
     own = choice.own()
     show("loading the model", 0, None)
     predictor = predictor_of(model, batch_size=batch_size, comparison=comparison)
-    data = with_labels_of(data, predictor)
     chosen = tagger_of(tagger)
-    check_rows(
+    data = check_rows(
         data, predictor, own, comparison=comparison, confidence=confidence, show=show, note=remark
     )
     with open_parts(

@@ -266,7 +266,6 @@ def vet(
     if scorer is not None:
         need_discovery(otherwise=", or leave the score out: scorer=None")
     from sears_dsl.discovery.parts import load_chosen_scorer
-    from sears_dsl.effects.asked_model import with_labels_of
     from sears_dsl.paraphrasing.for_rules import compile_with_sources
     from sears_dsl.vetting.journal_oracle import open_oracle
     from sears_dsl.vetting.review.template_session import TemplateSession
@@ -309,8 +308,8 @@ def vet(
             show("loading the model", 0, None)
             predictor = predictor_of(model, batch_size=batch_size, comparison=comparison)
             sitting = VettingInputs(
-                data=with_labels_of(rows, predictor), predictor=predictor, tagger=chosen,
-                scorer=measure, tau=tau, comparison=comparison, most=most,
+                data=rows, predictor=predictor, tagger=chosen, scorer=measure, tau=tau,
+                comparison=comparison, most=most,
                 adversaries=None if adversaries is None else str(adversaries),
                 oracle=None if oracle is None else open_oracle(oracle, [ruleset]),
             )  # fmt: skip

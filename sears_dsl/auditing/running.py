@@ -25,7 +25,7 @@ from sears_dsl.auditing.template_answers import template_answers
 from sears_dsl.batch.provenance import FoundScoring, found_on, found_scoring
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.defaults import INSTEAD_OF, SCORER_NAMES
-from sears_dsl.effects.asked_model import OnStage
+from sears_dsl.effects.asked_model import OnStage, with_labels_of
 from sears_dsl.effects.oracle import Oracle, sentence_filter
 from sears_dsl.effects.rule_effects import Effects, rule_effects
 from sears_dsl.engine.matcher import Matcher
@@ -154,6 +154,7 @@ def audit_rules(
             "no rule draws at random, so rates would change nothing",
             help="write `rate: 10%` under a rule, or leave out the rates",
         )
+    data = with_labels_of(data, predictor)
     # A search without labels counts the model's own answers as right.
     rows = {data.digest, replace(data, labels=None).digest}
     same = [Path(each.path).name for each in rulesets if found_on(Path(each.path)) in rows]

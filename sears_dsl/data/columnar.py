@@ -8,6 +8,7 @@ Python values only where they are asked for. Costs a row group of the file at a 
 from __future__ import annotations
 
 import io
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from importlib import import_module
@@ -81,6 +82,19 @@ class RecordBatchColumns(batches.LazyColumns):
 
     def _values(self, name: str) -> ArrowValues:
         return ArrowValues(self.record_batch.column(name))
+
+    def class_names(self, column: str) -> tuple[str, ...]:
+        """The names of the classes that a column numbers; empty if it numbers none.
+
+        Hugging Face's datasets note them in the schema, also in the files that they write.
+        """
+        metadata = self.record_batch.schema.metadata or {}
+        try:
+            feature = json.loads(metadata[b"huggingface"])["info"]["features"][column]
+            # A list of classes, for several labels a row, holds their feature.
+            return tuple(map(str, feature.get("feature", feature)["names"]))
+        except (KeyError, TypeError, ValueError, AttributeError):
+            return ()
 
     def named(self, names: Sequence[str]) -> RecordBatchColumns:
         """Some of the columns."""

@@ -47,10 +47,6 @@ class MemoryFrame(ABC):
 
     names: tuple[str, ...]  # its columns; a list of texts has the one column ``text``
 
-    def class_names(self, column: str) -> tuple[str, ...]:
-        """The names of the classes that a column gives by number; empty if it has no such."""
-        return ()
-
     @abstractmethod
     def batches(self) -> Iterator[Batch]:
         """The rows, at least one batch."""
@@ -357,11 +353,6 @@ class _HuggingFace(_ArrowTable):
     def __init__(self, dataset: Any) -> None:
         super().__init__(dataset.with_format("arrow")[:])
         self._dataset = dataset
-
-    def class_names(self, column: str) -> tuple[str, ...]:
-        feature = self._dataset.features[column]
-        # A list of classes, for several labels a row, holds their feature.
-        return tuple(getattr(getattr(feature, "feature", feature), "names", ()))
 
     def records(self, records: NewRows) -> Any:
         datasets = sys.modules["datasets"]

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sears_dsl.defaults import DEFAULT_SCORER, ENGLISH_SCORERS, SCORER_NAMES
-from sears_dsl.effects.asked_model import OnStage, require_confidence, try_model
+from sears_dsl.effects.asked_model import OnStage, require_confidence, try_model, with_labels_of
 from sears_dsl.errors import DataError, UsageError, counted
 from sears_dsl.meaning.scorers import Scorer, fit_warning, load_scorer, require_judge, translates
 from sears_dsl.paraphrasing.plugins import (
@@ -176,17 +176,22 @@ def check_rows(
     confidence: bool = False,
     show: OnStage = lambda stage, done, total: None,
     note: Callable[[str], None] = lambda _: None,
-) -> None:
-    """Find what cannot work before an hour of work: halves of characters, strange models."""
+) -> LabelledRows:
+    """Find what cannot work before an hour of work: halves of characters, strange models.
+
+    Returns the rows with names of classes as labels, if the model names what they number.
+    """
     data.require_characters()
     if isinstance(own.paraphraser, GivenParaphrases):
         _check_paraphrases(own.paraphraser, data.texts, note)
     show("trying the model", 0, None)
     if confidence:
         require_confidence(data, predictor)
+    data = with_labels_of(data, predictor)
     strange = try_model(data, predictor, comparison=comparison)
     if strange:
         note(strange)
+    return data
 
 
 def _check_paraphrases(

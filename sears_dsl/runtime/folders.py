@@ -25,6 +25,8 @@ from sears_dsl.runtime.extras import need_arrow
 
 _BLOCK = 8 << 20
 _UNFINISHED = ".sears-new"
+# What `save_to_disk` of Hugging Face's datasets writes beside the rows.
+_NOTES = ("dataset_dict.json", "dataset_info.json", "state.json")
 # The user's part of s3://key:secret@bucket/folder.
 _CREDENTIALS = re.compile(r"(?<=://)[^/@]*@")
 
@@ -127,6 +129,7 @@ class Folder:
             file
             for file in self.files()
             if not any(piece[0] in "._" for piece in PurePosixPath(file.name).parts)
+            and PurePosixPath(file.name).name not in _NOTES
         ]
         if not parts:
             raise DataError(

@@ -20,6 +20,7 @@ from pathlib import Path
 from socket import socket
 from typing import TYPE_CHECKING, Any
 
+from sears_dsl.effects.asked_model import with_labels_of
 from sears_dsl.effects.oracle import Oracle
 from sears_dsl.errors import DataError, UsageError
 from sears_dsl.tagging.cache import CachedTagger, TagCache
@@ -84,9 +85,9 @@ class VettingInputs:
         else:
             tokens = cut_contractions(self.tagger.tag(self.data.texts))
         bench = Workbench(
-            ruleset, self.data, self.predictor, tokens=tokens, tagger=self.tagger,
-            scorer=self.scorer, tau=self.tau, oracle=self.oracle, comparison=self.comparison,
-            on_progress=show,
+            ruleset, with_labels_of(self.data, self.predictor), self.predictor, tokens=tokens,
+            tagger=self.tagger, scorer=self.scorer, tau=self.tau, oracle=self.oracle,
+            comparison=self.comparison, on_progress=show,
         )  # fmt: skip
         if bench.rejected and not len(bench.effects.answers):
             raise DataError(

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from conftest import close, predict, reword
+from conftest import ROWS, close, predict, reword
 
 import sears_dsl as sears
 from sears_dsl.cli.commands import sears as commands
@@ -206,3 +206,17 @@ def test_amounts_of_noise_are_of_models_that_read_more_than_the_text(folder: Pat
                                 choices="choices", train=train, seeds=1, amounts="none",
                                 same_rows=True)  # fmt: skip
     assert found.columns["clean"] == [0.0]
+
+
+def test_commands_know_the_names_of_classes(folder: Path) -> None:
+    datasets = pytest.importorskip("datasets")
+    kinds = {"text": datasets.Value("string"), "label": datasets.ClassLabel(names=["bad", "good"])}
+    rows = [{"text": text, "label": int(mood == "good")} for text, mood in ROWS]
+    datasets.Dataset.from_list(rows, features=datasets.Features(kinds)).to_parquet("rows.parquet")
+    model = ("--model", "brittle_words:predict", "--data", "rows.parquet", "--label", "label")
+    run("audit", "rules.sear", *model, "--scorer", "none", "-o", "audited")
+    assert json.loads(Path("audited/audit.json").read_text())["rules"][0]["flips"]["count"] == 8
+    run("discover", *model, *PARTS, "--no-known", "-o", "found.sear")
+    assert "movie -> film" in Path("found.sear").read_text()
+    run("adversaries", *model, *PARTS, "-o", "one.csv")
+    assert "good" in Path("one.csv").read_text()

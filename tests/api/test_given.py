@@ -103,6 +103,16 @@ def test_models_that_name_and_that_number_classes_are_audited_together(
     assert [each.rules[0].flips.count for each in both.audits.values()] == [len(NOUNS)] * 2
 
 
+@pytest.mark.parametrize("model", [predict, by_number])
+def test_files_of_a_dataset_say_what_their_numbers_are_called(
+    model: object, folder: Path, rules: sears.Ruleset
+) -> None:
+    numbered().to_parquet(folder / "rows.parquet")
+    numbered().save_to_disk(folder / "saved")
+    for data in ("rows.parquet", "saved"):
+        assert flips(model, data, rules) == len(NOUNS)
+
+
 def test_the_names_of_several_classes_a_row_are_labels(rules: sears.Ruleset) -> None:
     def names(texts: list[str]) -> list[list[str]]:
         return [[label] for label in predict(texts)]

@@ -56,6 +56,7 @@ def test_json_lines_in_folders_within_keep_their_places(place: Path) -> None:
     (place / "j" / "2024").mkdir(parents=True)
     (place / "j" / "2024" / "a.jsonl").write_text('{"text": "A movie."}\n')
     (place / "j" / "_SUCCESS").write_text("")
+    (place / "j" / "dataset_info.json").write_text("{}")
     done = call("apply", "r.sear", "j", "-o", "out", "--output-format", "csv", folder=place)
     assert done.returncode == 0, done.stderr
     assert "2 rows written to out" in done.stderr

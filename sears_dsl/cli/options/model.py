@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -444,7 +444,7 @@ def open_search(
         note(f"note: {readings_in_words(choice.readings)}")
     with open_run(output, chosen, models=[chosen.model], show=show) as inputs:
         tell_of_protection(inputs.data, note)
-        check_rows(
+        data = check_rows(
             inputs.data, inputs.predictor, own, comparison=chosen.compare,
             confidence=confidence, show=show, note=note,
         )  # fmt: skip
@@ -452,4 +452,4 @@ def open_search(
             choice, own, folder=inputs.run.folder, language=inputs.tagger.language, show=show,
             note=note,
         ) as parts:  # fmt: skip
-            yield SearchInputs(**vars(inputs), parts=parts)
+            yield SearchInputs(**vars(replace(inputs, data=data)), parts=parts)
