@@ -84,10 +84,7 @@ class RecordBatchColumns(batches.LazyColumns):
         return ArrowValues(self.record_batch.column(name))
 
     def class_names(self, column: str) -> tuple[str, ...]:
-        """The names of the classes that a column numbers; empty if it numbers none.
-
-        Hugging Face's datasets note them in the schema, also in the files that they write.
-        """
+        """The names of classes that a column numbers, if Hugging Face's datasets noted them."""
         metadata = self.record_batch.schema.metadata or {}
         try:
             feature = json.loads(metadata[b"huggingface"])["info"]["features"][column]

@@ -177,10 +177,7 @@ def check_rows(
     show: OnStage = lambda stage, done, total: None,
     note: Callable[[str], None] = lambda _: None,
 ) -> LabelledRows:
-    """Find what cannot work before an hour of work: halves of characters, strange models.
-
-    Returns the rows with names of classes as labels, if the model names what they number.
-    """
+    """Find what cannot work before an hour of work; return the rows with labels as answered."""
     data.require_characters()
     if isinstance(own.paraphraser, GivenParaphrases):
         _check_paraphrases(own.paraphraser, data.texts, note)

@@ -119,10 +119,8 @@ class Ruleset:
         """
         ruleset = cls(tuple(rules), options=options, name=name, version=version)
         if odd := [each for each in ruleset.rules if not isinstance(each, Rule)]:
-            raise UsageError(
-                f"{odd[0]!r:.60} is not a Rule",
-                help="make a ruleset from text with sears.parse('movie -> film')",
-            )
+            advice = "for text, sears.parse('movie -> film') makes a ruleset"
+            raise UsageError(f"{odd[0]!r:.60} is not a Rule", help=advice)
         return ruleset
 
     # ------------------------------------------------------------ a collection

@@ -184,7 +184,6 @@ def references(text: str, path: str, line: int, column: int) -> list[NameSpan]:
 
 
 def _own_sets(text: str) -> dict[str, int]:
-    """The sets that a file defines, each with its line."""
     lines = enumerate(text.split("\n"))
     return {defined[1]: at for at, line in lines if (defined := _DEFINED.match(line))}
 
@@ -426,7 +425,6 @@ def line_of(text: str, line: int) -> str:
 
 @lru_cache(maxsize=1)
 def _lines_of(text: str) -> list[str]:
-    """The lines of the file in the editor, which may be asked for one by one."""
     return text.split("\n")
 
 
