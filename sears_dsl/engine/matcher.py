@@ -41,7 +41,7 @@ from sears_dsl.engine.rewrite.pieces import Drawing
 from sears_dsl.engine.rewrite.renderer import CompiledRules
 from sears_dsl.engine.rewrite.rewrites import RewriteColumns, Rewrites, merge_rewrites
 from sears_dsl.engine.sentence_units import SentenceUnits
-from sears_dsl.errors import CompileError, RuleSyntaxError, UsageError
+from sears_dsl.errors import CompileError, RuleSyntaxError, UsageError, check_text
 from sears_dsl.language.printer import distinct_ids
 from sears_dsl.language.rule import Rule, RuleSource
 from sears_dsl.tagging.tagger import (
@@ -218,12 +218,8 @@ class Matcher:
             >>> [rewrite.text for rewrite in matcher("A movie.")]
             ['A film.']
         """
-        if not isinstance(text, str):
-            raise UsageError(
-                f"an object of type {type(text).__name__} is not text",
-                help="for several texts: matcher.apply(texts); for a dataset: sears.apply(data, "
-                "rules)",
-            )
+        advice = "for several texts: matcher.apply(texts); for a dataset: sears.apply(data, rules)"
+        check_text(text, meant="text", help=advice)
         return self.apply([text])
 
     # ------------------------------------------------------------ matching

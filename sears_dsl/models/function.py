@@ -6,12 +6,11 @@ text) where they have several. Only the module that the user named is imported.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from sears_dsl.answers import Comparison
 from sears_dsl.errors import UsageError
-from sears_dsl.models.objects import load_object, object_name
+from sears_dsl.models.objects import function_of, load_object, object_name
 from sears_dsl.models.predictor import Answer, AnsweringPredictor, Row, ask_answers
 
 
@@ -26,7 +25,8 @@ class CallablePredictor(AnsweringPredictor):
     def __init__(
         self, model: object, *, identity: str | None = None, comparison: Comparison = "exact"
     ) -> None:
-        self._function = _function(model)
+        takes = "a list of texts and returns a list of labels"
+        self._function = function_of(model, "predict", kind="model", takes=takes)
         self._comparison = comparison
         self._identity = identity or object_name(model)
 
@@ -55,22 +55,3 @@ def load_callable(spec: str, *, comparison: Comparison = "exact") -> CallablePre
         return CallablePredictor(model, identity=identity, comparison=comparison)
     except UsageError as error:
         raise UsageError(f"{spec}: {error.message}", help=error.help) from None
-
-
-def _function(model: object) -> Callable[[Any], object]:
-    method = getattr(model, "predict", None)
-    if isinstance(model, type):
-        raise UsageError(
-            f"{model.__name__} is a class, not a model",
-            help=f"give an instance of it: {model.__name__}(…)",
-        )
-    if callable(method):
-        return method  # type: ignore[no-any-return]
-    if callable(model):
-        return model
-    raise UsageError(
-        f"an object of type {type(model).__name__} is not a model: it is not callable and has no "
-        "method predict",
-        help="pass a function that takes a list of texts and returns a list of labels, or an "
-        "object with such a method `predict`",
-    )

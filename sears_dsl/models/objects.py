@@ -10,7 +10,7 @@ import importlib
 import inspect
 import sys
 import traceback
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from difflib import get_close_matches
 from hashlib import blake2b
@@ -65,6 +65,26 @@ def object_name(value: object) -> str:
     """The name of an object for messages, as ``module:object``."""
     named = value if hasattr(value, "__qualname__") else type(value)
     return f"{named.__module__}:{named.__qualname__}"
+
+
+def function_of(
+    value: object, method: str, *, kind: str, takes: str, name: str | None = None
+) -> Callable[[Any], Any]:
+    """The method of that name of an object, or the function that it is itself."""
+    if isinstance(value, type):
+        raise UsageError(
+            f"{value.__name__} is a class, not a {kind}",
+            help=f"pass an instance of it: {value.__name__}(…)",
+        )
+    own: object = getattr(value, method, None)
+    function = own if callable(own) else value
+    if callable(function):
+        return function
+    raise UsageError(
+        f"{name or f'an object of type {type(value).__name__}'} is not a {kind}: it is not "
+        f"callable and has no method {method}",
+        help=f"pass a function that takes {takes}, or an object with such a method `{method}`",
+    )
 
 
 def python_values(value: object) -> object:

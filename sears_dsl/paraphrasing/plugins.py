@@ -35,6 +35,7 @@ from sears_dsl.meaning.scorers import Pair, Scorer, load_scorer, shipped_numbers
 from sears_dsl.models.objects import (
     describe_error,
     foreign_code,
+    function_of,
     is_object_name,
     load_object,
     object_name,
@@ -112,14 +113,6 @@ def _available(group: str) -> str:
     return f"name a file of pairs, or a function or an object as module:object{installed}"
 
 
-def _refuse_class(value: object, kind: str) -> None:
-    if isinstance(value, type):
-        raise UsageError(
-            f"{value.__name__} is a class, not a {kind}",
-            help=f"pass an instance of it: {value.__name__}(…)",
-        )
-
-
 def as_paraphraser(paraphraser: AnyParaphraser) -> ParaphraseSource:
     """A source of paraphrases, made from what the user gave.
 
@@ -149,15 +142,8 @@ def _paraphraser(
 ) -> ParaphraseSource:
     if isinstance(paraphraser, Mapping):
         return GivenParaphrases(paraphraser, name=name or "the mapping")
-    _refuse_class(paraphraser, "paraphraser")
-    method = getattr(paraphraser, "paraphrase", paraphraser)
-    if not callable(method):
-        raise UsageError(
-            f"{name or f'an object of type {type(paraphraser).__name__}'} is not a paraphraser: it "
-            "is not callable and has no method paraphrase",
-            help="pass a function that takes a list of sentences and returns a list of paraphrases "
-            "for each, or an object with such a method `paraphrase`",
-        )
+    takes = "a list of sentences and returns a list of paraphrases for each"
+    method = function_of(paraphraser, "paraphrase", kind="paraphraser", takes=takes, name=name)
     if hasattr(paraphraser, "paraphrase_each") or hasattr(paraphraser, "too_long"):
         return cast("ParaphraseSource", paraphraser)  # has methods that only discovery calls
     return OwnParaphraser(method, name=name or object_name(paraphraser), identity=identity)
@@ -347,16 +333,8 @@ class OwnScorer:
         identity: str | None = None,
         tau: float | None = None,
     ) -> None:
-        _refuse_class(scorer, "scorer")
-        function = getattr(scorer, "scores", scorer)
-        if not callable(function):
-            raise UsageError(
-                f"{name or f'an object of type {type(scorer).__name__}'} is not a scorer: it "
-                "is not callable and has no method scores",
-                help="pass a function that takes a list of pairs (original, rewrite) and returns a "
-                "number from 0 to 1 for each, or an object with such a method `scores`",
-            )
-        self._function: Callable[[Sequence[Pair]], object] = function
+        takes = "a list of pairs (original, rewrite) and returns a number from 0 to 1 for each"
+        self._function = function_of(scorer, "scores", kind="scorer", takes=takes, name=name)
         self._decide = getattr(scorer, "at_least", None)
         self.name = name or _own_text(scorer, "name") or object_name(scorer)
         self.identity = identity or _own_text(scorer, "identity") or self.name
