@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import logging
 import sys
+import typing
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from threading import Event
@@ -173,6 +174,11 @@ def _text(value: object, _: type[str]) -> str:
     return value
 
 
+class _PlaceParameters(typing.Protocol):
+    text_document: types.TextDocumentIdentifier
+    position: types.Position
+
+
 class _AskedPlace(NamedTuple):
     """What a request is about: line and column from 0."""
 
@@ -222,7 +228,7 @@ class RuleServer(Conversation):
         self._show(params.text_document.uri, [])
 
     def _publish(self, uri: str) -> None:
-        text = self._text(uri) or ""
+        text = self._text(uri)
         try:
             for findings in self._find(text, _path(uri)):
                 self._show(uri, [self._diagnostic(finding, text) for finding in findings])
@@ -237,8 +243,6 @@ class RuleServer(Conversation):
     def _formatting(self, params: types.DocumentFormattingParams) -> list[types.TextEdit]:
         uri = params.text_document.uri
         text = self._text(uri)
-        if text is None:
-            return []
         try:
             formatted = parse(text, path=_path(uri)).format()
         except RuleSyntaxError:
@@ -249,16 +253,15 @@ class RuleServer(Conversation):
         return [types.TextEdit(types.Range(types.Position(0, 0), end), formatted)]
 
     def _hover(self, params: types.HoverParams) -> types.Hover | None:
-        place = self._place(params)
-        meaning = assistance.explained(*place, tagger=self._tagger) if place is not None else None
+        meaning = assistance.explained(*self._place(params), tagger=self._tagger)
         if not meaning:
             return None
         return types.Hover(types.MarkupContent(types.MarkupKind.Markdown, meaning))
 
     def _definition(self, params: types.DefinitionParams) -> types.Location | None:
         place = self._place(params)
-        target = assistance.definition(*place) if place is not None else None
-        if place is None or target is None:
+        target = assistance.definition(*place)
+        if target is None:
             return None
         here = target.path == place.path
         uri = params.text_document.uri if here else Path(target.path).absolute().as_uri()
@@ -267,31 +270,26 @@ class RuleServer(Conversation):
 
     def _references(self, params: types.ReferenceParams) -> list[types.Location]:
         uri, place = params.text_document.uri, self._place(params)
-        if place is None:
-            return []
         spans = assistance.references(*place)
         return [types.Location(uri, self._range(each, place.text)) for each in spans]
 
     def _outline(self, params: types.DocumentSymbolParams) -> list[types.DocumentSymbol]:
         uri = params.text_document.uri
-        return list(map(_symbol, assistance.outline(self._text(uri) or "", _path(uri))))
+        return list(map(_symbol, assistance.outline(self._text(uri), _path(uri))))
 
     def _completion(self, params: types.CompletionParams) -> list[types.CompletionItem]:
-        place = self._place(params)
         return [
             types.CompletionItem(each.label, kind=_COMPLETION_KIND[each.kind], detail=each.detail)
-            for each in (assistance.completions(*place) if place is not None else ())
+            for each in assistance.completions(*self._place(params))
         ]
 
     def _prepared_rename(self, params: types.PrepareRenameParams) -> types.Range | None:
         place = self._place(params)
-        named = place and assistance.name_at(place.text, place.line, place.column)
-        return self._range(named[1], place.text) if place and named else None
+        named = assistance.name_at(place.text, place.line, place.column)
+        return self._range(named[1], place.text) if named else None
 
-    def _rename(self, params: types.RenameParams) -> types.WorkspaceEdit | None:
+    def _rename(self, params: types.RenameParams) -> types.WorkspaceEdit:
         place = self._place(params)
-        if place is None:
-            return None
         edits = [
             types.TextEdit(self._range(each, place.text), params.new_name)
             for each in assistance.renamed(*place, new=params.new_name)
@@ -301,8 +299,6 @@ class RuleServer(Conversation):
     def _actions(self, params: types.CodeActionParams) -> list[types.CodeAction]:
         uri = params.text_document.uri
         text = self._text(uri)
-        if text is None:
-            return []
         first, last = params.range.start.line, params.range.end.line
         return [
             types.CodeAction(
@@ -315,25 +311,15 @@ class RuleServer(Conversation):
             for each in assistance.actions(text, _path(uri), first, last, tagger=self._tagger)
         ]
 
-    def _text(self, uri: str) -> str | None:
-        """What stands in the editor; None where the file is not open there."""
+    def _text(self, uri: str) -> str:
+        """What stands in the editor; empty where the file is not open there."""
         document = self.workspace.get_text_document(uri)
-        return document.source if document.version is not None else None  # else it is on disk
+        return document.source if document.version is not None else ""  # else it is on disk
 
-    def _place(
-        self,
-        params: types.HoverParams
-        | types.DefinitionParams
-        | types.ReferenceParams
-        | types.CompletionParams
-        | types.PrepareRenameParams
-        | types.RenameParams,
-    ) -> _AskedPlace | None:
-        """Return the place that a request is about; None if its file is not open."""
+    def _place(self, params: _PlaceParameters) -> _AskedPlace:
+        """Return the place that a request is about, with an empty text if its file is not open."""
         uri, position = params.text_document.uri, params.position
         text = self._text(uri)
-        if text is None:
-            return None
         lines = text.split("\n")
         column = 0
         if position.line < len(lines):
