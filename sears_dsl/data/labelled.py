@@ -125,11 +125,10 @@ class LabelledRows:
         named = sum(each in self.class_names for each in classes)
         if self.labels is None or named <= sum(each in names for each in classes):
             return self
-
-        def name_of(label: str) -> str:
-            return "|".join(sorted(names.get(each, each) for each in label.split("|")))
-
-        labels = tuple(tuple(map(name_of, of_row)) for of_row in self.labels)
+        labels = tuple(
+            tuple("|".join(sorted(names.get(n, n) for n in label.split("|"))) for label in of_row)
+            for of_row in self.labels
+        )
         return replace(self, labels=labels, numbered=self.labels)
 
     def picture_at(self, place: int) -> str | None:

@@ -253,10 +253,9 @@ class RuleServer(Conversation):
         return [types.TextEdit(types.Range(types.Position(0, 0), end), formatted)]
 
     def _hover(self, params: types.HoverParams) -> types.Hover | None:
-        meaning = assistance.explained(*self._place(params), tagger=self._tagger)
-        if not meaning:
-            return None
-        return types.Hover(types.MarkupContent(types.MarkupKind.Markdown, meaning))
+        meaning = assistance.explained(*self._place(params), tagger=self._tagger) or ""
+        shown = types.MarkupContent(types.MarkupKind.Markdown, meaning)
+        return types.Hover(shown) if meaning else None
 
     def _definition(self, params: types.DefinitionParams) -> types.Location | None:
         place = self._place(params)

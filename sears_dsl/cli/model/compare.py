@@ -12,7 +12,7 @@ import click
 from sears_dsl.cli.commands import ProjectArgument, ProjectCommand
 from sears_dsl.cli.options.shared import FilePath, json_option
 from sears_dsl.cli.screen.console import console, echo_document, plain_table, print_rule_table
-from sears_dsl.errors import UsageError
+from sears_dsl.errors import UsageError, listed
 
 if TYPE_CHECKING:
     from sears_dsl.auditing.comparison import ComparisonDocument, GridDocument
@@ -105,8 +105,7 @@ def _print_comparison(comparison: ComparisonDocument) -> None:
         if each.outcome == "not compared" and each.note != NO_ROW
     ]
     if missing:
-        more = f", and {len(missing) - _NAMED:,} more in the files" if missing[_NAMED:] else ""
-        out.print(f"not compared: {', '.join(missing[:_NAMED])}{more}")
+        out.print(f"not compared: {listed(missing, _NAMED)}")
 
 
 def print_grid(grid: GridDocument) -> None:

@@ -63,11 +63,8 @@ def _print_errors(document: ErrorsDocument, output: Path | None) -> None:
     table = plain_table("feature", "points of F1 lost (95%)", "answers with a value")
     for each in document.features:
         worth = each.importance
-        table.add_row(
-            each.name,
-            f"{100 * worth.mean:+z.2f} ({100 * worth.low:+z.2f} to {100 * worth.high:+z.2f})",
-            f"{each.known:,}",
-        )
+        points = f"{100 * worth.mean:+z.2f} ({100 * worth.low:+z.2f} to {100 * worth.high:+z.2f})"
+        table.add_row(each.name, points, f"{each.known:,}")
     out.print(table)
     for note in document.notes:
         out.print(f"note: {note}", style="dim")

@@ -86,20 +86,18 @@ def plain_table(
 
 def print_rule_table(out: Console, table: Table, *, left_out: int = 0) -> None:
     """Print a table of rules, each rule on a line of its own where there is little room for it."""
-    from rich.table import Table
+    from rich.table import Column, Table
 
     columns = [[column.header, *column.cells] for column in table.columns]
     longest, *widths = [max(out.measure(cell).maximum for cell in cells) for cells in columns]
     if out.width - sum(each + 2 for each in widths) >= min(longest, _ROOM):
         out.print(table)
     else:
-        for place, (rule, *cells) in enumerate(zip(*columns, strict=True)):
-            line = Table(box=None, show_header=False, padding=(0, 0, 0, 2))
-            for width in widths:
-                line.add_column(width=width)
+        for rule, *cells in zip(*columns, strict=True):
+            heads = (Column(width=width) for width in widths)
+            line = Table(*heads, box=None, show_header=False, padding=(0, 0, 0, 2))
             line.add_row(*cells)
-            for each in (rule, line):
-                out.print(each, style="" if place else "bold")
+            out.print(rule, line)
     if left_out > 0:
         out.print(f"… and {counted(left_out, 'more rule')}, in the files", style="dim")
 

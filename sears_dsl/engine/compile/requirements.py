@@ -26,7 +26,7 @@ from sears_dsl.engine.matches import Unit
 from sears_dsl.engine.noise.characters import has_place, lookalikes_identity
 from sears_dsl.engine.noise.sources import Sources
 from sears_dsl.engine.noise.vectors import NAME_VECTORS, VECTORS, load_vectors, vectors_installed
-from sears_dsl.errors import DataError, Diagnostic, RuleSyntaxError, Span
+from sears_dsl.errors import DataError, Diagnostic, RuleSyntaxError, Span, listed
 from sears_dsl.language import rule as syntax
 from sears_dsl.language.measure import draws, every_element, noise_in
 from sears_dsl.language.printer import print_rule
@@ -58,14 +58,13 @@ def noise_diagnostics(rule: Rule, scope: RuleScope) -> Iterator[Diagnostic]:
         if not isinstance(function, syntax.Noise) or function.kind in {"neighbor", "paraphrase"}:
             continue
         words = _words(rule, piece.target, scope)
-        unable = [word for word in words if not has_place(function, word)]
+        unable = [code(word) for word in words if not has_place(function, word)]
         if unable:
             none_can = len(unable) == len(words)
-            more = f" and {len(unable) - _MOST_WORDS} more" if len(unable) > _MOST_WORDS else ""
             yield Diagnostic(
                 "E329" if none_can else "W622",
                 f"{code('.' + print_function(function))} can change no character of "
-                f"{', '.join(map(code, unable[:_MOST_WORDS]))}{more}",
+                f"{listed(unable, _MOST_WORDS)}",
                 piece.span or rule.span,
                 "use another function or other words"
                 if none_can
