@@ -9,6 +9,7 @@ can name only an installed tagger. Costs a few looks at the disk.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,6 +36,8 @@ _TAKES = {
     "check": {"rules"},
     "test": {"rules", "tagger"},
 }
+# What looks like a name of the project file, and not like a path or the spec of a model.
+_NAME = re.compile(r"[\w-]+")
 _FILES = ("sklearn:", "hf:", "file:", "llm:")
 
 
@@ -159,7 +162,15 @@ class _ChoiceCollector:
         """Return the entry that the user or the file names, or else the only one."""
         if option in self.arguments:
             name = self.arguments[option]
-            return (name, defined[name]) if _stands_for(name, defined) else None
+            if _stands_for(name, defined):
+                return name, defined[name]
+            if defined and isinstance(name, str) and _NAME.fullmatch(name) and not is_there(name):
+                kind = "model" if field == "model" else "dataset"
+                raise UsageError(
+                    f"{_file(self.project)} defines no {kind} {name!r}, and no file has that name",
+                    help=f"it defines {', '.join(defined)}",
+                )
+            return None
         name = self._use(field)
         if name is None and field == "train":
             if self.command == "fix":

@@ -278,6 +278,22 @@ def test_several_to_choose_from_are_reported(folder: Path) -> None:
     assert "use.model" in done.exception.help
 
 
+@pytest.mark.parametrize(
+    ("option", "name", "kind", "defined"),
+    [("--model", "film", "model", "films, remote"), ("--data", "tests", "dataset", "dev, test")],
+)
+def test_a_name_that_the_file_does_not_define_is_reported_with_those_that_it_does(
+    folder: Path, option: str, name: str, kind: str, defined: str
+) -> None:
+    trusted()
+    done = run("audit", option, name)
+    assert isinstance(done.exception, UsageError)
+    assert f"sears.toml defines no {kind} '{name}'" in done.exception.message
+    assert done.exception.help == f"it defines {defined}"
+    (folder / name).write_text("text\nA movie.\n", "utf-8")
+    assert "defines no" not in str(run("audit", option, name).exception)
+
+
 def test_errors_say_from_where_a_value_came(folder: Path) -> None:
     trusted()
     (folder / "data" / "test.csv").write_text("text,lable,part\nA movie.,yes,a\n", "utf-8")
