@@ -9,7 +9,7 @@ paraphrases, and three to learn.
 1. The judge gives the log-odds of rewrites with one change by its full curves. 2. The network
 learns what evidence about texts takes from these, beyond what lists and tables take. Each fifth of
 the changes is forecast by a network that learned from the others. 3. The log-odds that this leaves
-are moved and stretched until they reject four in a hundred of the rewrites that the full curves
+are moved and stretched until they reject six in a hundred of the rewrites that the full curves
 accept, at τ as well as at the least S that a search looks at. 4. The shipped network learns from
 all rewrites.
 """
@@ -56,7 +56,7 @@ LEAST = 0.03
 _FLOOR = float(np.log(LEAST / (1 - LEAST))) + 1e-6
 #: The least S that a search looks at (`text_filter`), and what the forecast may reject of what the
 #: full curves accept there and at τ. Nearly all of these are just above.
-_FAR, _LOST = 0.1, 0.04
+_FAR, _LOST = 0.1, 0.06
 #: A forecast says no chance below this one: among what it rejects, the other evidence ranks. With
 #: what unread changes have in common, this is an S below `_FAR`.
 _REJECTED = 0.04

@@ -11,7 +11,8 @@ Each ``taken_k`` is piecewise linear, never falls, and was fitted on judgements 
 intercept is for mined rewrites, of which at most one in eight is acceptable. ``cheap`` uses what is
 known without the encoder, ``foreseen`` also a forecast of what networks would say
 (`sears_dsl.judge.forecast`). Both are generous by construction: they reject only what ``full``
-hardly ever accepts. ``foreseen`` is at least .04, so that it does not rank what it rejects. S is
+hardly ever accepts. ``foreseen`` is at least .04, so that it does not rank what it rejects, and
+does without a forecast where readers think better of a change than the evidence does. S is
 ``evident``, moved by what readers said of the same change in other texts
 (`sears_dsl.judge.readings`). Of several changes in a text the worst counts, and their number. After
 the encoder comes how likely a rewrite is, as a network estimates it (`sears_dsl.judge.estimate`),
@@ -131,6 +132,8 @@ class Judge:
         pairs = [pairs[at] for at in differing.tolist()]
         changes = [changes[at] for at in differing.tolist()]
         columns = self.evidence.cheap(pairs, changes)
+        # A forecast knows less of a change than readers who accept it.
+        columns[FORECAST] = np.where(self.readings.effects_of(changes)[0] > 0, 0, columns[FORECAST])
         cheap = np.minimum.reduce(
             [np.ones(len(pairs)), *(each.chances(columns) for each in self.bounds)]
         )
