@@ -61,6 +61,8 @@ def test_names_are_made_of_words() -> None:
         "what NOUN -> which NOUN": "what-noun-to-which-noun",
         "What NOUN -> Which NOUN": "what-noun-to-which-noun",
         "the film -> <>": "the-film-to-nothing",
+        "[text='s & pos=AUX] -> is": "s-aux-to-is",
+        "[lower=movies & tag=NNS] -> films": "movies-nns-to-films",
         "just -> only / (AUX|CCONJ) __": "just-to-only-after-aux-or-cconj",
         "just -> only / __ </s>": "just-to-only-before-end",
         "just -> only / !(AUX|the) __ !VB": "just-to-only-after-not-aux-or-the-before-not-vb",

@@ -45,6 +45,9 @@ _SIGNS = {
     "__": "", "/": "", "...": "dots", "&": "and", "%": "percent",
 }  # fmt: skip
 _PLAIN = re.compile(r"[a-z0-9]+")
+# A token with several tests, and the keys and signs in it that are no words.
+_BRACKETS = re.compile(r"\[[^\]]*\]")
+_KEYS = re.compile(r"\b(?:text|lower|lemma|pos|tag)=| &(?= )")
 _QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"')
 
 
@@ -61,7 +64,8 @@ def names_of(rules: Sequence[Rule]) -> list[str]:
 
 def _words(text: str) -> str:
     """The words of a canonical rule, joined by hyphens."""
-    change, slash, context = text.partition(" / ")
+    words_alone = _BRACKETS.sub(lambda match: _KEYS.sub("", match[0]), text)
+    change, slash, context = words_alone.partition(" / ")
     words = [_spell(token) for token in change.split(" ")]
     if slash:
         left, _, right = context.partition("__")
