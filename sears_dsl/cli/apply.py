@@ -292,7 +292,7 @@ def _print_report(
         f"{counted(tally.records, 'row')} written to {target}"
     )
     if _none_matches(report, request):
-        out.print(NO_RULE_FIRES)
+        out.print(NO_RULE_FIRES if report.rules else "there are no rules to apply")
     if unit:
         out.print(unit)
     skipped = {rule: of.unrenderable for rule, of in report.rules.items() if of.unrenderable}

@@ -263,6 +263,9 @@ def test_rules_of_which_none_fires_are_reported_with_what_to_look_at(
     assert (
         "no rule fires: is this the right column, and is it in the language of the rules?" in told
     )
+    (tmp_path / "none.sear").write_text("# nothing yet\n", "utf-8")
+    without = run("apply", "none.sear", "rows.txt", "-o", "n.jsonl").stderr
+    assert "there are no rules to apply" in without
     (tmp_path / "rows.txt").write_text("What color is it?\n", "utf-8")
     assert "no rule fires" not in run("apply", "wh.sear", "rows.txt", "-o", "p.jsonl").stderr
 
