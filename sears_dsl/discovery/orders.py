@@ -319,6 +319,9 @@ def _judged(
     """Which changes keep the meaning on text, narrowed where they have to be."""
     least, guards = search.settings.flips(len(tokens)), right.guards
     search.on_progress(JUDGING, 0, len(changes))
+    in_time = search.in_time("judging")  # one end, for scores and for questions
+    shows = partial(search.on_progress, "asking about rules")
+    ask = partial(right.ask_in_time, in_time=in_time, on_progress=shows)
 
     def acts_enough(rules: Sequence[Rule]) -> NDArray[np.bool_]:
         candidates = apply_candidates(rules, tokens, tagger=search.tagger, guards=guards)
@@ -327,27 +330,25 @@ def _judged(
     return RuleJudge(
         corpus, scorer=search.remembered.quietly(), tau=search.tau,
         delta=search.settings.delta, spread=spread_of(search.scorer),
-        worth_narrowing=partial(_may_flip_enough, search, right, tokens), supported=acts_enough,
-        in_time=search.budget.stage("judging"), portion=search.portion,
+        worth_narrowing=partial(_may_flip_enough, search, right, tokens, ask),
+        supported=acts_enough, in_time=in_time or (lambda: True), portion=search.portion,
         on_progress=search.on_progress,
     ).judge_rules(changes)  # fmt: skip
 
 
 def _may_flip_enough(
-    search: Search, right: RightRows, tokens: Tokens, candidates: Candidates
+    search: Search, right: RightRows, tokens: Tokens, ask: Ask, candidates: Candidates
 ) -> NDArray[np.bool_]:
     """Which rules may flip enough rows, as far as few questions tell.
 
-    A narrower rule flips no more, up to rows in which it acts at another place. To narrow a rule
-    takes some two hundred scores.
+    A narrower rule flips no more, up to rows in which it acts at another place.
     """
     applied, least = _applied(search, right, candidates, tokens), search.settings.flips(len(right))
     left = search.questions.left
     with search.questions.at_most(None if left is None else round(_OF_NARROWING * left)):
         answers = ask_in_rounds(
-            applied.applications, right,
-            search.asker(right, shown="asking about rules", stage="judging"),
-            minimum_flips=least, until=least, seed=search.settings.seed,
+            applied.applications, right, ask, minimum_flips=least, until=least,
+            seed=search.settings.seed,
         )  # fmt: skip
     applied = replace(applied, answers=answers)
     unasked = applied.applications.changed - applied.counted.changed

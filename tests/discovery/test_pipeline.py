@@ -19,7 +19,7 @@ from sears_dsl.discovery.known_rules import KnownRules
 from sears_dsl.discovery.result.found_rules import Discovery
 from sears_dsl.discovery.result.manifest import read_manifest
 from sears_dsl.discovery.result.report import Participants, write_discovery
-from sears_dsl.discovery.settings import Settings
+from sears_dsl.discovery.settings import Budget, Settings, Stage
 from sears_dsl.errors import DataError, ModelError, UsageError
 from sears_dsl.language.loader import load, parse
 from sears_dsl.models.cached import CachedPredictor
@@ -490,6 +490,26 @@ def test_a_rule_is_narrowed_only_for_a_model_that_it_flips() -> None:
         return planted(model, scorer=Halving()).funnel.pairs_scored
 
     assert scored("film") > scored("really") == scored("nothing")
+
+
+def test_questions_before_narrowing_end_with_the_time_for_judging(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Halving(Meaning):
+        def _score(self, old: str, new: str) -> float:
+            return 0.1 if "film" in new and len(old) % 2 else super()._score(old, new)
+
+    begun: list[str] = []
+    stage = Budget.stage
+
+    def begin(budget: Budget, name: Stage) -> Callable[[], bool]:
+        begun.append(name)
+        return stage(budget, name)
+
+    monkeypatch.setattr(Budget, "stage", begin)
+    planted(lambda texts: ["1" for _ in texts], scorer=Halving(), budget_seconds=1e6)
+    # Another beginning would give it another share of the time that is left.
+    assert begun.count("judging") == 1
 
 
 def test_what_readers_might_reject_more_often_than_not_is_never_close() -> None:
