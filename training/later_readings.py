@@ -66,7 +66,7 @@ def main() -> None:
     ]
     pairs = [(one.original, one.rewrite) for one in some]
     judge = cast("Judge", load_scorer(scorer))
-    read = readings_of(some, judge.evident_chances(pairs))
+    read = readings_of(some, judge.without_forecast().evident_chances(pairs))
     model = Model(entry["slope"], entry["shift"], entry["spread"])
     anew = {
         name: effect

@@ -96,17 +96,23 @@ class Judge:
 
     def with_readings(self, readings: Sequence[Reading]) -> Judge:
         """This judge with further readings, which count like those that it already has."""
-        evident = self.evident_chances([reading[:2] for reading in readings])
+        # Without a forecast, like those: one that readers refute would count for them.
+        alone = self.without_forecast()
+        evident = alone.evident_chances([reading[:2] for reading in readings])
         known = self.readings.with_readings(readings, evident)
         digest = hashlib.sha256(f"{self.identity}{known.digest}".encode()).hexdigest()
         return replace(self, readings=known, identity=f"judge-{digest[:16]}")
+
+    def without_forecast(self) -> Judge:
+        """This judge without its forecast; it reads more texts."""
+        return replace(self, bounds=self.bounds[:1])
 
     def scores(self, pairs: Sequence[Pair]) -> Floats:
         """S of each pair, in [0, 1]."""
         return self.scores_from(pairs, 0.0)
 
     def evident_chances(self, pairs: Sequence[Pair]) -> Floats:
-        """The chance of acceptance by the evidence alone, without what readers said elsewhere."""
+        """The chance of acceptance by the evidence; readers only decide if a forecast counts."""
         return self._scores(pairs, 0.0, chances=lambda evident, _: evident)
 
     def at_least(self, pairs: Sequence[Pair], tau: float) -> NDArray[np.bool_]:
@@ -214,7 +220,7 @@ def load_judge(
         raise ModelError(
             f"{FORECAST_FILE} does not belong to {name}: the two are of different versions, or it "
             "is damaged",
-            help="reinstall the package, or make both again: python -m training.forecast",
+            help="reinstall the package",
         )
     readings = load_readings("readings.json" if language_model is None else "readings_lm.json")
     grammar = load_grammar()

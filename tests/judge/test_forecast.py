@@ -79,9 +79,22 @@ def test_a_forecast_does_not_count_where_readers_think_better_of_a_change(judge:
     accepted = [Reading(*pair, True)] * 8
     known = judge.with_readings(accepted)
     assert judge.scores([pair])[0] < 0.1 < known.scores([pair])[0]
-    without = replace(known, bounds=known.bounds[:1])
+    without = known.without_forecast()
     assert known.evident_chances([pair]) == without.evident_chances([pair])
     assert judge.evident_chances([pair]) <= without.evident_chances([pair])
+
+
+def test_readings_are_not_weighed_against_a_forecast_that_they_refute(judge: Judge) -> None:
+    pair = ("It was fun.", "It was enjoyable.")
+    accepted = [Reading(*pair, True)] * 2
+    shipped = judge.evidence.forecast.weights
+    gloomy = Forecast(replace(shipped, bias=shipped.bias + 20), judge.evidence.encoder, digest="")
+    refuted = replace(judge, evidence=replace(judge.evidence, forecast=gloomy))
+    assert refuted.scores([pair])[0] < 0.1 < judge.without_forecast().scores([pair])[0]
+    expected = judge.without_forecast().with_readings(accepted).scores([pair])
+    assert refuted.with_readings(accepted).scores([pair]) == expected
+    one, other = (each.with_readings(accepted[:1]) for each in (refuted, judge))
+    assert one.with_readings(accepted[1:]).readings == other.with_readings(accepted[1:]).readings
 
 
 def test_nothing_is_forecast_of_several_changes(judge: Judge) -> None:
