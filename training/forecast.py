@@ -10,8 +10,8 @@ paraphrases, and three to learn.
 learns what evidence about texts takes from these, beyond what lists and tables take. Each fifth of
 the changes is forecast by a network that learned from the others. 3. The log-odds that this leaves
 are moved and stretched until they reject six in a hundred of the rewrites that the full curves
-accept, at τ as well as at the least S that a search looks at. 4. The shipped network learns from
-all rewrites.
+accept, at a chance of 1/2 as well as at 1/10. (Both are chances by the evidence. For a change that
+nobody read, S is 1/2 or 1/10 at lower ones.) 4. The shipped network learns from all rewrites.
 """
 
 from __future__ import annotations
@@ -54,11 +54,11 @@ JUDGE = forecast.FILE.with_name("judge.json")
 #: A chance below this one is as good as none; to find it out exactly would cost most of the time.
 LEAST = 0.03
 _FLOOR = float(np.log(LEAST / (1 - LEAST))) + 1e-6
-#: The least S that a search looks at (`text_filter`), and what the forecast may reject of what the
-#: full curves accept there and at τ. Nearly all of these are just above.
+#: What the forecast may reject of what the full curves accept at a chance of `_FAR`, and of 1/2.
+#: Nearly all of these are just above.
 _FAR, _LOST = 0.1, 0.06
 #: A forecast says no chance below this one: among what it rejects, the other evidence ranks. With
-#: what unread changes have in common, this is an S below `_FAR`.
+#: what unread changes have in common, this is an S below the least that a search looks at.
 _REJECTED = 0.04
 #: In how many other texts a change of a paraphrase is put, how many texts of each kind there are
 #: for that, and of how many words.
@@ -313,7 +313,7 @@ def forecasts(network: Network, lessons: Lessons, rows: NDArray[np.int64]) -> Fl
 def foreseen(full: Curves, lessons: Lessons, column: Floats) -> Curves:
     """The log-odds that lists and tables and the forecast leave, moved and stretched.
 
-    They reject `_LOST` of what the full curves accept, at an S of 1/2 and at `_FAR`.
+    They reject `_LOST` of what the full curves accept, at a chance of 1/2 and at `_FAR`.
     """
     most = float(np.ceil(column.max()))
     cheap = [at for at, name in enumerate(full.names) if name in lessons.columns]
