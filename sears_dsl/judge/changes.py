@@ -70,7 +70,8 @@ def words_beside(text: str, change: Change, count: int) -> tuple[tuple[str, ...]
     """Up to so many words of the original before a change, and as many after it."""
     low = max(0, change.start - _BESIDE)
     # The first word is a whole one.
-    low = max(low, text.find(" ", low, change.start)) if low else low
+    space = _SPACE.search(text, low, change.start) if low else None
+    low = space.start() if space else low
     text = text.translate(_APOSTROPHES)
     before = _cut(text, low, change.start)[-count:]
     after = _cut(text, change.end, min(len(text), change.end + _BESIDE))[:count]

@@ -97,8 +97,7 @@ class Judge:
     def with_readings(self, readings: Sequence[Reading]) -> Judge:
         """This judge with further readings, which count like those that it already has."""
         # Without a forecast, like those: one that readers refute would count for them.
-        alone = self.without_forecast()
-        evident = alone.evident_chances([reading[:2] for reading in readings])
+        evident = self.without_forecast().evident_chances([reading[:2] for reading in readings])
         known = self.readings.with_readings(readings, evident)
         digest = hashlib.sha256(f"{self.identity}{known.digest}".encode()).hexdigest()
         return replace(self, readings=known, identity=f"judge-{digest[:16]}")

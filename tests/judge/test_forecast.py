@@ -51,10 +51,11 @@ def test_what_the_forecast_rejects_is_never_read(
         return encode(places)
 
     monkeypatch.setattr(judge.evidence.encoder, "encode", reading)
-    decisions = judge.at_least(PAIRS, judge.tau)
-    assert decisions.tolist() == [True, False, False, False, False]
-    assert read[0] == PAIRS[0][1]
-    assert PAIRS[4][1] not in read
+    pairs = [PAIRS[0], ("The movie was very good.", "The movie was very long.")]
+    assert judge.at_least(pairs, judge.tau).tolist() == [True, False]
+    assert read == [pairs[0][1]]
+    assert not judge.without_forecast().at_least(pairs, judge.tau)[1]
+    assert pairs[1][1] in read
 
 
 def test_a_decision_is_that_of_the_score(judge: Judge) -> None:
@@ -74,26 +75,37 @@ def test_a_forecast_is_the_same_alone_and_in_company(judge: Judge) -> None:
     assert together[0] < together[1]
 
 
-def test_a_forecast_does_not_count_where_readers_think_better_of_a_change(judge: Judge) -> None:
-    pair = PAIRS[4]
-    accepted = [Reading(*pair, True)] * 8
-    known = judge.with_readings(accepted)
-    assert judge.scores([pair])[0] < 0.1 < known.scores([pair])[0]
-    without = known.without_forecast()
-    assert known.evident_chances([pair]) == without.evident_chances([pair])
-    assert judge.evident_chances([pair]) <= without.evident_chances([pair])
+UNCERTAIN = ("It was fun.", "It was enjoyable.")
 
 
-def test_readings_are_not_weighed_against_a_forecast_that_they_refute(judge: Judge) -> None:
-    pair = ("It was fun.", "It was enjoyable.")
-    accepted = [Reading(*pair, True)] * 2
+@pytest.fixture(scope="module")
+def gloomy(judge: Judge) -> Judge:
+    """The shipped judge with a forecast that rejects whatever has one change."""
     shipped = judge.evidence.forecast.weights
-    gloomy = Forecast(replace(shipped, bias=shipped.bias + 20), judge.evidence.encoder, digest="")
-    refuted = replace(judge, evidence=replace(judge.evidence, forecast=gloomy))
-    assert refuted.scores([pair])[0] < 0.1 < judge.without_forecast().scores([pair])[0]
-    expected = judge.without_forecast().with_readings(accepted).scores([pair])
-    assert refuted.with_readings(accepted).scores([pair]) == expected
-    one, other = (each.with_readings(accepted[:1]) for each in (refuted, judge))
+    rejects = Forecast(replace(shipped, bias=shipped.bias + 20), judge.evidence.encoder, digest="")
+    changed = replace(judge, evidence=replace(judge.evidence, forecast=rejects))
+    assert changed.scores([UNCERTAIN])[0] < 0.1 < judge.without_forecast().scores([UNCERTAIN])[0]
+    return changed
+
+
+def test_a_forecast_does_not_count_where_readers_think_better_of_a_change(gloomy: Judge) -> None:
+    accepting, refusing = (
+        gloomy.with_readings([Reading(*UNCERTAIN, each)] * 8) for each in (True, False)
+    )
+    by_all_else = gloomy.without_forecast().evident_chances([UNCERTAIN])
+    assert accepting.evident_chances([UNCERTAIN]) == by_all_else
+    assert refusing.evident_chances([UNCERTAIN]) < by_all_else
+    assert accepting.scores([UNCERTAIN])[0] > 0.5
+    assert accepting.at_least([UNCERTAIN], 0.5).all()
+
+
+def test_readings_are_not_weighed_against_a_forecast_that_they_refute(
+    judge: Judge, gloomy: Judge
+) -> None:
+    accepted = [Reading(*UNCERTAIN, True)] * 2
+    expected = judge.without_forecast().with_readings(accepted).scores([UNCERTAIN])
+    assert gloomy.with_readings(accepted).scores([UNCERTAIN]) == expected
+    one, other = (each.with_readings(accepted[:1]) for each in (gloomy, judge))
     assert one.with_readings(accepted[1:]).readings == other.with_readings(accepted[1:]).readings
 
 
@@ -109,6 +121,7 @@ def test_nothing_is_forecast_of_several_changes(judge: Judge) -> None:
         ("It's good.", "That's good.", ((), ("'s", "good"))),
         ("It is good", "It is so good", (("It", "is"), ("good",))),
         (f"{'x' * 300} is good", f"{'x' * 300} was good", ((), ("good",))),
+        ("so\n" * 60 + "it is", "so\n" * 60 + "it was", (("so", "it"), ())),
     ],
 )
 def test_words_beside_a_change(
