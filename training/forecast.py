@@ -36,6 +36,7 @@ from torch.nn import functional
 
 from sears_dsl.judge import forecast, surface
 from sears_dsl.judge.changes import changes_of, words_of
+from sears_dsl.judge.estimate import load_likelihood_estimate
 from sears_dsl.judge.evidence import FORECAST, Curves, differences
 from sears_dsl.judge.forecast import NUMBERS, ForecastWeights, clues_of
 from sears_dsl.judge.judge import Judge, load_judge
@@ -337,22 +338,20 @@ def figures(judge: Judge, lessons: Lessons, column: Floats, curves: Curves) -> d
     columns = {**lessons.columns, FORECAST: column}
     result: dict[str, Any] = {"rewrites": len(column)}
     for least in (0.5, _FAR):
-        accepted = lessons.odds >= np.log(least / (1 - least))
+        # The chance by the evidence at which a change that nobody read has this S.
+        chance = float(judge.readings.least(least, [()])[0])
+        accepted = lessons.odds >= np.log(chance / (1 - chance))
         known = judge.full.chances(lessons.columns)
         for each in judge.bounds[:1]:
             known = np.minimum(known, each.chances(columns))
-        before = known >= least
-        after = before & (curves.chances(columns) >= least)
+        before = known >= chance
+        after = before & (curves.chances(columns) >= chance)
         result[f"S at least {least}"] = {
             "accepted": int(accepted.sum()),
             "left open without the forecast": int(before.sum()),
             "left open": int(after.sum()),
             "accepted, rejected by the forecast": int((accepted & before & ~after).sum()),
         }
-    clear = lessons.odds >= np.log(9)
-    result["S at least 0.9, rejected at 0.5"] = [
-        int((clear & (curves.chances(columns) < each)).sum()) for each in (0.5, 0.9)
-    ]
     return result
 
 
@@ -367,9 +366,12 @@ def main() -> None:
     options.keep.mkdir(parents=True, exist_ok=True)
     pairs = rewrites(options)
     show(f"{len(pairs):,} rewrites")
-    judge = load_judge()
+    judge, document = load_judge(), json.loads(JUDGE.read_text("utf-8"))
     # Not by the judge's identity, which depends on the forecast.
-    asked = (pairs, described(judge.full), judge.grammar.identity, surface.VERSION)
+    asked = (
+        pairs, described(judge.full), document["sha256"], judge.grammar.identity,
+        load_likelihood_estimate().digest, surface.VERSION,
+    )  # fmt: skip
     digest = hashlib.sha256(repr(asked).encode()).hexdigest()[:16]
     lessons = lessons_of(pairs, judged(judge, pairs, options.keep / f"judged-{digest}.npy"), judge)
     fold = np.array([part(change, _FOLDS, "forecast") for change in lessons.changes])
@@ -386,7 +388,6 @@ def main() -> None:
     learned = io.BytesIO()
     arrays = {each.name: getattr(weights, each.name).astype(np.float16) for each in fields(weights)}
     np.savez(learned, allow_pickle=False, **arrays)
-    document = json.loads(JUDGE.read_text("utf-8"))
     document["foreseen"] = described(curves)
     document["forecast"] = {
         "sha256": hashlib.sha256(learned.getvalue()).hexdigest(),
