@@ -56,7 +56,7 @@ JUDGE = forecast.FILE.with_name("judge.json")
 LEAST = 0.03
 _FLOOR = float(np.log(LEAST / (1 - LEAST))) + 1e-6
 #: What the forecast may reject of what the full curves accept at a chance of `_FAR`, and of 1/2.
-#: Nearly all of these are just above.
+#: Most of these are just above.
 _FAR, _LOST = 0.1, 0.06
 #: A forecast says no chance below this one: among what it rejects, the other evidence ranks. With
 #: what unread changes have in common, this is an S below the least that a search looks at.
