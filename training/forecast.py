@@ -24,7 +24,7 @@ import json
 import random
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -49,6 +49,7 @@ from training.corpus import add_texts, read_texts
 from training.estimate import PARAPHRASED, REWRITTEN, TEXTS
 from training.judge import described, odds_of, part, scaled, show
 from training.unjudged import unjudged
+from training.weight_files import learned_bytes
 
 JUDGE = forecast.FILE.with_name("judge.json")
 
@@ -336,14 +337,12 @@ def foreseen(full: Curves, lessons: Lessons, column: Floats) -> Curves:
 def figures(judge: Judge, lessons: Lessons, column: Floats, curves: Curves) -> dict[str, Any]:
     """How good the forecasts are, and how many rewrites they leave open."""
     columns = {**lessons.columns, FORECAST: column}
+    known = np.minimum(*(each.chances(lessons.columns) for each in (judge.full, judge.bounds[0])))
     result: dict[str, Any] = {"rewrites": len(column)}
     for least in (0.5, _FAR):
         # The chance by the evidence at which a change that nobody read has this S.
         chance = float(judge.readings.least(least, [()])[0])
         accepted = lessons.odds >= np.log(chance / (1 - chance))
-        known = judge.full.chances(lessons.columns)
-        for each in judge.bounds[:1]:
-            known = np.minimum(known, each.chances(columns))
         before = known >= chance
         after = before & (curves.chances(columns) >= chance)
         result[f"S at least {least}"] = {
@@ -385,17 +384,15 @@ def main() -> None:
     curves = foreseen(judge.full, lessons, column)
     result = figures(judge, lessons, column, curves)
     show(f"{result}")
-    learned = io.BytesIO()
-    arrays = {each.name: getattr(weights, each.name).astype(np.float16) for each in fields(weights)}
-    np.savez(learned, allow_pickle=False, **arrays)
+    learned = learned_bytes(weights)
     document["foreseen"] = described(curves)
     document["forecast"] = {
-        "sha256": hashlib.sha256(learned.getvalue()).hexdigest(),
+        "sha256": hashlib.sha256(learned).hexdigest(),
         "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
         "command": "python -m training.forecast --keep FOLDER --books FILE ...",
         "figures": result,
     }
-    write_atomically(forecast.FILE, learned.getvalue())
+    write_atomically(forecast.FILE, learned)
     write_atomically(JUDGE, (json.dumps(document, indent=1) + "\n").encode())
 
 

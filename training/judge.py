@@ -94,7 +94,7 @@ from training.judgements import (
     swords,
 )
 from training.readings import readings_file, readings_of
-from training.weight_files import content_bytes
+from training.weight_files import learned_bytes
 
 FOLDS = 2
 _ALL_EVIDENCE = "all-evidence.npz"
@@ -729,7 +729,7 @@ def main() -> None:
     keep_sets({**judged, **{SHIPPED + name: each for name, each in shipped.items()}}, keep)
     cheap, full = fit_all(judged)
     whole = {name: judged.pop(name) for name in GRADED_ALONE}
-    learned = content_bytes(content)
+    learned = learned_bytes(content)
     document = judge_document(
         cheap, full, judged,
         sha256=hashlib.sha256(learned).hexdigest(),
@@ -860,7 +860,7 @@ def write_meaning(content: Content, sets: Mapping[str, Weighed], *, out: Path) -
     document = {
         "version": MEANING_VERSION,
         "tau": 0.5,
-        "sha256": hashlib.sha256(content_bytes(content)).hexdigest(),
+        "sha256": hashlib.sha256(learned_bytes(content)).hexdigest(),
         "provenance": {
             "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
             "command": "python -m training.judge --data FOLDER --keep FOLDER",

@@ -19,12 +19,13 @@ from numpy.typing import NDArray
 
 from sears_dsl.judge import networks
 from sears_dsl.judge.evidence import Content
+from sears_dsl.judge.forecast import ForecastWeights
 from sears_dsl.runtime.array_types import UInt32Array
 from sears_dsl.runtime.files import write_atomically
 from sears_dsl.tagging.fast import weights
 from sears_dsl.tagging.fast.weights import StoredWeights
 
-__all__ = ["content_bytes", "save", "write_grammar_file"]
+__all__ = ["learned_bytes", "save", "write_grammar_file"]
 
 
 def save(stored: StoredWeights, path: Path) -> str:
@@ -57,10 +58,10 @@ def write_grammar_file(
     return _write(path, {**named, **arrays}, lambda content: sha256(content).hexdigest())
 
 
-def content_bytes(content: Content) -> bytes:
-    """What was learned about contents as a file, in half precision."""
+def learned_bytes(learned: Content | ForecastWeights) -> bytes:
+    """Learned arrays as a file, in half precision."""
     file = io.BytesIO()
-    arrays = {each.name: getattr(content, each.name).astype(np.float16) for each in fields(content)}
+    arrays = {each.name: getattr(learned, each.name).astype(np.float16) for each in fields(learned)}
     np.savez(file, allow_pickle=False, **arrays)
     return file.getvalue()
 

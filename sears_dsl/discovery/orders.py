@@ -111,10 +111,10 @@ class Search:
         self.questions.most = self.settings.questions(len(right))
         return right
 
-    def asker(self, right: RightRows, *, shown: str, stage: Stage) -> Ask:
+    def asker(self, right: RightRows, *, shown: str, in_time: Callable[[], bool] | None) -> Ask:
         """What asks the model about right rows with other texts, while there is time."""
         shows = partial(self.on_progress, shown)
-        return partial(right.ask_in_time, in_time=self.in_time(stage), on_progress=shows)
+        return partial(right.ask_in_time, in_time=in_time, on_progress=shows)
 
     def paraphrases(self, right: RightRows) -> tuple[list[list[str]], int]:
         """The paraphrases of each row, and how many rows there was no time for.
@@ -143,7 +143,7 @@ class Search:
         self.on_progress(shown, 0, sum(map(len, paraphrases)))
         return find_adversaries(
             right, paraphrases, scorer=self.remembered, tau=self.tau,
-            ask=self.asker(right, shown=shown, stage="answers"),
+            ask=self.asker(right, shown=shown, in_time=self.in_time("answers")),
             in_time=self.budget.stage("adversaries"), portion=self.portion, base=base,
         )  # fmt: skip
 
@@ -250,7 +250,8 @@ def _try_known_rules(search: Search, right: RightRows, tokens: Tokens) -> KnownF
     left = search.questions.left
     with search.questions.at_most(None if left is None else round(_OF_KNOWN * left)):
         answers = ask_in_rounds(
-            applications, right, search.asker(right, shown=shown, stage="known"), minimum_flips=1,
+            applications, right,
+            search.asker(right, shown=shown, in_time=search.in_time("known")), minimum_flips=1,
             seed=search.settings.seed, on_round=lambda some: search.on_known(flips_of(some)),
         )  # fmt: skip
     return flips_of(answers)
@@ -283,7 +284,8 @@ def _base_rate(
             portion=search.portion,
         )
     )  # fmt: skip
-    ask = search.asker(right, shown="asking about paraphrases", stage="adversaries")
+    in_time = search.in_time("adversaries")
+    ask = search.asker(right, shown="asking about paraphrases", in_time=in_time)
     answers = ask(list(drawn), list(drawn.values()))
     answer_count = sum(answer is not None for answer in answers)
     return int(right.flips(list(drawn), answers).sum()) / max(1, answer_count), answer_count
@@ -320,8 +322,7 @@ def _judged(
     least, guards = search.settings.flips(len(tokens)), right.guards
     search.on_progress(JUDGING, 0, len(changes))
     in_time = search.in_time("judging")  # one end, for scores and for questions
-    shows = partial(search.on_progress, "asking about rules")
-    ask = partial(right.ask_in_time, in_time=in_time, on_progress=shows)
+    ask = search.asker(right, shown="asking about rules", in_time=in_time)
 
     def acts_enough(rules: Sequence[Rule]) -> NDArray[np.bool_]:
         candidates = apply_candidates(rules, tokens, tagger=search.tagger, guards=guards)
@@ -388,7 +389,7 @@ def _ask_about_rules(
     with search.questions.at_most(None if left is None else left - reserve):
         answers = ask_in_rounds(
             active.applications, right,
-            search.asker(right, shown="asking about rules", stage="rules"),
+            search.asker(right, shown="asking about rules", in_time=search.in_time("rules")),
             minimum_flips=least, base_rate=_least_rates(active, base_rate), seed=settings.seed,
         )  # fmt: skip
     return replace(active, answers=answers)
@@ -525,7 +526,7 @@ def search_in_paper_order(search: Search, right: RightRows) -> SearchOutcome:
     order = (
         _most_promising(candidates) if search.budget.limited else np.arange(len(applications.texts))
     )
-    ask = search.asker(right, shown="asking about rewrites", stage="rules")
+    ask = search.asker(right, shown="asking about rewrites", in_time=search.in_time("rules"))
     candidates = replace(candidates, answers=ask_everything(applications, right, ask, order))
     filtered = filter_candidates(
         candidates.counted,

@@ -7,13 +7,13 @@ them open.
 
     evident = min(full, cheap, foreseen),  each  1 / (1 + exp(Σ taken_k(evidence_k) − intercept))
 
-Each ``taken_k`` is piecewise linear, never falls, and was fitted on judgements of people. The
-intercept is for mined rewrites, of which at most one in eight is acceptable. ``cheap`` uses what is
-known without the encoder, ``foreseen`` also a forecast of what networks would say
-(`sears_dsl.judge.forecast`). Both are generous by construction: they reject only what ``full``
-hardly ever accepts. ``foreseen`` is at least .04, so that it does not rank what it rejects, and
-does without a forecast where readers think better of a change than the evidence does. S is
-``evident``, moved by what readers said of the same change in other texts
+Each ``taken_k`` is piecewise linear and never falls; but for the forecast, it was fitted on
+judgements of people. The intercept is for mined rewrites, of which at most one in eight is
+acceptable. ``cheap`` uses what is known without the encoder, ``foreseen`` also a forecast of what
+networks would say (`sears_dsl.judge.forecast`). Both are generous by construction: they reject only
+what ``full`` hardly ever accepts. ``foreseen`` is at least .04, so that it does not rank what it
+rejects, and does without a forecast where readers think better of a change than the evidence does.
+S is ``evident``, moved by what readers said of the same change in other texts
 (`sears_dsl.judge.readings`). Of several changes in a text the worst counts, and their number. After
 the encoder comes how likely a rewrite is, as a network estimates it (`sears_dsl.judge.estimate`),
 and last its grammar. ``judge-lm`` asks a language model for the likelihood instead, and asks it
@@ -103,8 +103,10 @@ class Judge:
         return replace(self, readings=known, identity=f"judge-{digest[:16]}")
 
     def without_forecast(self) -> Judge:
-        """This judge without its forecast; it reads more texts."""
-        return replace(self, bounds=self.bounds[:1])
+        """This judge without its forecast; it reads more texts, and has an identity of its own."""
+        if len(self.bounds) <= 1:
+            return self
+        return replace(self, bounds=self.bounds[:1], identity=f"{self.identity}-without-forecast")
 
     def scores(self, pairs: Sequence[Pair]) -> Floats:
         """S of each pair, in [0, 1]."""
