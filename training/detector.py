@@ -327,7 +327,7 @@ _TURNED = ("hidden.weight", "logit.weight", "project.weight", "output.weight")
 
 
 def deep_weights(model: AdaptedLayers) -> dict[str, Any]:
-    """The learned weights as half floats, with the names of `sears_dsl.judge.deep_grammar`."""
+    """The learned weights as half floats, with the names of `sears_dsl.judge.bert`."""
     weights = {
         name.removeprefix("encoder.").replace(".lin.", "."): weight.detach().numpy()
         for name, weight in model.named_parameters()

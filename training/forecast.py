@@ -184,9 +184,7 @@ def judged(judge: Judge, pairs: Sequence[Pair], file: Path) -> Floats:
         alone = replace(judge, bounds=(), readings=Readings(1.0, 0.0, 0.0, {}))
         parts: list[Floats] = []
         for begin in range(0, len(pairs), 1000):
-            # Half the precision takes less time.
-            with torch.autocast("cpu", torch.bfloat16):
-                parts.append(alone.scores_from(pairs[begin : begin + 1000], LEAST))
+            parts.append(alone.scores_from(pairs[begin : begin + 1000], LEAST))
             show(f"judged {begin + len(parts[-1])} of {len(pairs)}")
         content = io.BytesIO()
         np.save(content, np.concatenate(parts))

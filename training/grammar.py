@@ -22,7 +22,7 @@ from tokenizers import Tokenizer
 from torch.nn import functional
 
 from sears_dsl.errors import SearsError
-from sears_dsl.judge.deep_grammar import PIECES
+from sears_dsl.judge.bert import PIECES
 from sears_dsl.judge.networks import (
     BUCKETS,
     ending_row,

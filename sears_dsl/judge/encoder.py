@@ -7,8 +7,7 @@ one pass of the encoder over at most some 30 words, 3 to 8 ms on one core. The l
 
 The encoder is all-MiniLM-L6-v2 (Apache License 2.0): 6 layers of width 384, lower case. The vector
 of some words is the mean of their pieces' vectors. Words that are put in or left out are judged
-with their neighbours. `Bert` computes the layers itself: ``transformers`` would read the same
-weights, but takes three seconds to import.
+with their neighbours. `bert` computes the layers.
 """
 
 from __future__ import annotations
@@ -16,25 +15,19 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from itertools import groupby
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from safetensors.torch import load_file
-from tokenizers import Tokenizer
-from torch import Tensor
-from torch.nn import functional
 
-from sears_dsl.errors import ModelError
+from sears_dsl.judge.bert import Bert
 from sears_dsl.judge.changes import Change
 from sears_dsl.judge.networks import batches
 from sears_dsl.runtime.array_types import Float32Array
-from sears_dsl.runtime.files import parse_json, read_document
 
 _LAYERS = 7
 _WIDTH = 384
@@ -111,9 +104,8 @@ vectors, how much rarer the new ones are, and how rare."""
 _STEP = 6
 _WHOLE = 24
 _CHARACTERS = 8 * _WHOLE
-# Pieces in a batch, and the fewest rows for which products are all computed in the same way.
-_PIECES_AT_ONCE = 1024
-_LEAST_ROWS = 16
+# Pieces in a batch, small enough for the processor's cache, and the most of a window.
+_PIECES_AT_ONCE = 256
 _PIECES = 128
 _UNKNOWN = 100
 _MOST_WINDOWS = 1024
@@ -219,95 +211,6 @@ def _moved(place: int, changes: Sequence[Change]) -> int:
     return place + moved
 
 
-class Bert:
-    """A BERT network from a folder: its tokenizer, its embeddings, and its layers one by one.
-
-    Nothing of the folder is run. A layer computes what it does in ``BertModel``, bit for bit.
-
-    Args:
-        longest: the most pieces of a text that are read, with the two marks that stand around it.
-
-    Attributes:
-        words, places, kind: embeddings of pieces (V, W), of positions (P, W), and of the token type
-            of texts that stand alone (W,).
-        heads: the number of attention heads.
-
-    Raises:
-        ModelError: a file is missing, or is not part of such a network.
-    """
-
-    def __init__(
-        self, folder: Path, *, longest: int, device: str | torch.device | None = None
-    ) -> None:
-        self.device = torch.device(device or "cpu")
-        try:
-            config = parse_json(read_document(folder / "config.json"))
-            weights = load_file(folder / "model.safetensors", device=str(self.device))
-            self.tokenizer: Any = Tokenizer.from_file(str(folder / "tokenizer.json"))
-            self.heads, self.layers = config["num_attention_heads"], config["num_hidden_layers"]
-            self._least: float = config["layer_norm_eps"]
-            names = ("word_embeddings", "position_embeddings", "token_type_embeddings")
-            self.words, self.places, kinds = (
-                weights[f"embeddings.{each}.weight"] for each in names
-            )
-        # What is not a tokenizer is an `Exception` of its library, and nothing narrower.
-        except Exception as error:
-            raise ModelError(
-                f"{folder} cannot be loaded as a sentence encoder: {error}",
-                help="name a transformers folder with weights in safetensors",
-            ) from error
-        self.kind: Tensor = kinds[0]
-        self._weights = weights
-        self.tokenizer.no_padding()
-        self.tokenizer.enable_truncation(longest)
-
-    def states(self, texts: Sequence[str], *, layers: int | None = None) -> tuple[Tensor, Tensor]:
-        """The states of a padded batch of texts after the last layer, or after so many layers.
-
-        They are (B, pieces, W), with int64 (B, pieces), which is 1 where a text has a piece.
-        """
-        encoded = self.tokenizer.encode_batch(list(texts))
-        length = max(map(len, encoded))
-        for each in encoded:
-            each.pad(length)
-        numbers = torch.tensor([each.ids for each in encoded], device=self.device)
-        real = torch.tensor([each.attention_mask for each in encoded], device=self.device)
-        mask = None if bool(real.all()) else real.bool()[:, None, None]
-
-        def mixed(three: Tensor) -> Tensor:
-            """Each piece attends to all of its text, (3, B, L, W) → (B, L, W)."""
-            query, key, value = three.view(*three.shape[:3], self.heads, -1).transpose(2, 3)
-            context = functional.scaled_dot_product_attention(query, key, value, attn_mask=mask)
-            return context.transpose(1, 2).flatten(2)
-
-        state = self.first(self.words[numbers] + self.kind + self.places[:length])
-        for layer in range(self.layers if layers is None else layers):
-            state = self.next(layer, state, mixed)
-        return state, real
-
-    def first(self, embedded: Tensor) -> Tensor:
-        """The state before the first layer, from the sum of the three embeddings (…, W)."""
-        return self._normal(embedded, "embeddings.LayerNorm")
-
-    def next(self, layer: int, state: Tensor, mix: Callable[[Tensor], Tensor]) -> Tensor:
-        """The state after a layer; ``mix`` makes (…, W) of queries, keys and values (3, …, W)."""
-        name = f"encoder.layer.{layer}"
-        parts = (f"{name}.attention.self.{part}" for part in ("query", "key", "value"))
-        mixed = mix(torch.stack([self._linear(state, part) for part in parts]))
-        mixed = self._linear(mixed, f"{name}.attention.output.dense")
-        state = self._normal(mixed + state, f"{name}.attention.output.LayerNorm")
-        wide = functional.gelu(self._linear(state, f"{name}.intermediate.dense"))
-        narrow = self._linear(wide, f"{name}.output.dense")
-        return self._normal(narrow + state, f"{name}.output.LayerNorm")
-
-    def _linear(self, x: Tensor, name: str) -> Tensor:
-        return functional.linear(x, self._weights[f"{name}.weight"], self._weights[f"{name}.bias"])
-
-    def _normal(self, x: Tensor, name: str) -> Tensor:
-        weight, bias = self._weights[f"{name}.weight"], self._weights[f"{name}.bias"]
-        return functional.layer_norm(x, weight.shape, weight, bias, self._least)
-
-
 class Encoder:
     """A sentence encoder that gives the vectors of words in their context.
 
@@ -318,7 +221,7 @@ class Encoder:
     def __init__(
         self, folder: Path, frequencies: Float32Array, *, device: str | torch.device | None = None
     ) -> None:
-        self._network = Bert(folder, longest=_PIECES, device=device)
+        self._network = Bert(folder, longest=_PIECES, whole=True, device=device)
         self._static: Float32Array = self._network.words.cpu().numpy()
         self._frequencies = frequencies
         self._memory: OrderedDict[str, _EncodedWindow] = OrderedDict()
@@ -386,50 +289,13 @@ class Encoder:
         order = sorted(range(len(texts)), key=lambda at: len(pieces[at]))
         for run in batches([len(pieces[at]) for at in order], _PIECES_AT_ONCE):
             batch = order[run]
-            states = self._layers_of([pieces[at] for at in batch])
-            for at, some in zip(batch, states, strict=True):
-                yield texts[at], _EncodedWindow(pieces[at], offsets[at], some)
-
-    @torch.inference_mode()
-    def _layers_of(self, rows: Sequence[NDArray[np.int64]]) -> list[Float32Array]:
-        """The output of each layer for the pieces of each row, (layers, pieces, 384).
-
-        Rows lie end to end, so that no padding is computed. Only the attention takes them apart,
-        those of one length together.
-        """
-        lengths = [len(row) for row in rows]
-        sizes = [(size, len(list(some))) for size, some in groupby(lengths)]
-        network = self._network
-        numbers = torch.from_numpy(np.concatenate(rows)).to(network.device)
-        places = torch.cat([torch.arange(size) for size in lengths]).to(network.device)
-        state = network.first(network.words[numbers] + network.places[places] + network.kind)
-        # With fewer rows, products are computed in another way, with other last bits.
-        state = functional.pad(state, (0, 0, 0, max(0, _LEAST_ROWS - len(state))))
-        layers = [state]
-        for layer in range(network.layers):
-            state = network.next(layer, state, lambda three: self._mixed(three, sizes))
-            layers.append(state)
-        states = torch.stack(layers).float().cpu().numpy()
-        ends = np.cumsum(lengths)
-        # A copy, so that a window in memory does not keep its batch there.
-        return [
-            states[:, end - size : end].copy()
-            for end, size in zip(ends.tolist(), lengths, strict=True)
-        ]
-
-    def _mixed(self, three: Tensor, sizes: Sequence[tuple[int, int]]) -> Tensor:
-        """Each piece attends to all of its row; sizes are (length, number) of rows in a run."""
-        mixed = torch.zeros_like(three[0])
-        begin = 0
-        for size, count in sizes:
-            end = begin + size * count
-            query, key, value = (
-                three[:, begin:end].reshape(3, count, size, self._network.heads, -1).transpose(2, 3)
-            )
-            attended = functional.scaled_dot_product_attention(query, key, value)
-            mixed[begin:end] = attended.transpose(1, 2).reshape(end - begin, -1)
-            begin = end
-        return mixed
+            layers = self._network.states([pieces[at].tolist() for at in batch])
+            states = torch.stack(layers).cpu().numpy()
+            ends = np.cumsum([len(pieces[at]) for at in batch]).tolist()
+            for at, end in zip(batch, ends, strict=True):
+                # A copy, so that a window in memory does not keep its batch there.
+                own = states[:, end - len(pieces[at]) : end].copy()
+                yield texts[at], _EncodedWindow(pieces[at], offsets[at], own)
 
     def _pooled(self, window: _EncodedWindow, start: int, end: int) -> _Pooled:
         """Means over the pieces of a span, of its neighbours, of the others, and of all."""

@@ -3,7 +3,7 @@
 Always holds: a pair has the same numbers alone and in any batch, bit for bit. Of a long text only
 what surrounds the changes is read, which bounds the cost.
 
-The network is the sentence encoder with adapted layers (`deep_grammar`). It reads original and
+The network is the sentence encoder with adapted layers (`bert`). It reads original and
 rewrite, and compares the pieces that differ and those beside them. ``training.estimate`` trained
 it to predict what some 33,000 rewrites that nobody had judged cost SmolLM2-135M-Instruct
 (`likelihood`). It takes some 400 microseconds of one core for each word of a rewrite, and of an
@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sears_dsl.engine.rewrite.rewrites import common_ends
-from sears_dsl.judge.deep_grammar import AdaptedEncoder
+from sears_dsl.judge.bert import AdaptedEncoder
 from sears_dsl.judge.likelihood import window_of
 from sears_dsl.judge.networks import batches, read_grammar_file, sigmoid
 from sears_dsl.runtime.array_types import Float32Array, Floats

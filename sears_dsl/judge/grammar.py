@@ -8,7 +8,7 @@ certainly wrong, by closed classes and inflection tables (`sears_dsl.judge.mista
 hurt himself*, *he has wrote*), has at least `SURELY_WRONG`. ``training.grammar`` trained both
 networks on good sentences and on the same sentences with the edits that mined rules make: other
 forms, other function words, words left out, put in or moved. The small network (`networks`) is fast
-and needs only its file. The deep one (`deep_grammar`) reads with the lower layers of a sentence
+and needs only its file. The deep one (`bert`) reads with the lower layers of a sentence
 encoder, which has seen far more English. Texts are read in pieces of a few sentences (`PIECE`
 words), each distinct one once, and the last `_MOST_PIECES` pieces stay in memory. The small network
 loads in 0.1 s and takes some 45 microseconds a word on one core, the deep one 0.5 s and some 400.
@@ -43,7 +43,7 @@ from sears_dsl.tagging.inflection import is_listed
 from sears_dsl.tagging.tagger import load_tagger
 
 if TYPE_CHECKING:
-    from sears_dsl.judge.deep_grammar import DeepNetwork
+    from sears_dsl.judge.bert import DeepNetwork
 
 #: A piece of a text ends with the sentence that reaches so many words, or after `_LONGEST` words.
 PIECE = 30
@@ -94,7 +94,7 @@ class Grammar:
     known: frozenset[str]
     common: frozenset[str]  # words of which an English text mostly consists
     about: Mapping[str, Any]  # what the files say of themselves: what was trained on what, licence
-    identity: str  # the version of `mistakes` and the hashes of the files
+    identity: str  # the versions of `mistakes` and of the arithmetic, and the hashes of the files
     _memory: OrderedDict[bytes, Float32Array] = field(
         default_factory=OrderedDict, init=False, repr=False
     )
@@ -253,17 +253,19 @@ def _loaded(deep: bool) -> Grammar:
 def grammar_of(small: GrammarFile, deep: GrammarFile | None = None) -> Grammar:
     """Make a grammar of weight files that were read."""
     network: SmallNetwork | DeepNetwork = SmallNetwork(small)
+    versions = [VERSION, small.digest]
     if deep is not None:
         # It brings an encoder that not everybody has installed.
-        from sears_dsl.judge.deep_grammar import DeepNetwork  # noqa: PLC0415
+        from sears_dsl.judge.bert import ARITHMETIC, DeepNetwork  # noqa: PLC0415
 
         network = DeepNetwork(deep)
+        versions += [deep.digest, ARITHMETIC]
     return Grammar(
         network,
         known=frozenset(small.words) | frozenset(small.listed),
         common=frozenset(small.words[: int(small.about["common"])]),
         about=small.about if deep is None else deep.about,
-        identity="-".join([VERSION, small.digest, *([] if deep is None else [deep.digest])]),
+        identity="-".join(versions),
     )
 
 

@@ -34,6 +34,7 @@ from numpy.typing import NDArray
 
 from sears_dsl.errors import ModelError
 from sears_dsl.judge import surface
+from sears_dsl.judge.bert import ARITHMETIC
 from sears_dsl.judge.changes import Change
 from sears_dsl.judge.encoder import STATIC
 from sears_dsl.judge.estimate import LikelihoodEstimate, load_likelihood_estimate
@@ -225,7 +226,7 @@ def load_judge(
         )
     readings = load_readings("readings.json" if language_model is None else "readings_lm.json")
     grammar = load_grammar()
-    other_digests = f"{readings.digest}{grammar.identity}{surface.VERSION}"
+    other_digests = f"{readings.digest}{grammar.identity}{surface.VERSION}{ARITHMETIC}"
     likelihood: LikelihoodEstimate | LikelihoodModel
     if language_model is None:
         likelihood = load_likelihood_estimate()

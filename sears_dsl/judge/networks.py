@@ -1,4 +1,4 @@
-"""What both grammar networks share (weight files, products, attention), and the small network.
+"""What both grammar networks share (weight files, products), and the small network.
 
 Always holds: a weight file is read as it was written, since it ends with the SHA-256 of the rest,
 which is checked before anything else is read. Nothing in it is code. `training.weight_files` writes
@@ -148,42 +148,6 @@ def product(x: Float32Array, weights: Float32Array, bias: Float32Array) -> Float
     return np.asarray(products.reshape(blocks * _ROWS, -1)[:count] + bias)
 
 
-def normal(
-    x: Float32Array, weights: Float32Array, bias: Float32Array, *, least: float
-) -> Float32Array:
-    """Layer norm; ``least`` is added to the variance."""
-    centred = x - x.mean(1, keepdims=True)
-    spread = np.sqrt((centred * centred).mean(1, keepdims=True) + np.float32(least))
-    return np.asarray(centred / spread * weights + bias)
-
-
-def attention(
-    parts: Float32Array, layout: Layout, *, heads: int, bias: Float32Array | None = None
-) -> Float32Array:
-    """Let each row attend to all rows of its piece, given queries, keys and values side by side.
-
-    The bias, (heads, 2 n + 1), goes by the distance of two rows, which counts up to n.
-    """
-    size = parts.shape[1] // (3 * heads)
-    mixed = np.zeros((len(parts), heads * size), np.float32)
-    changes = np.nonzero(np.diff(layout.lengths))[0] + 1
-    for low, high in pairwise([0, *changes.tolist(), len(layout.lengths)]):
-        length = int(layout.lengths[low])
-        here = layout.starts[low:high, None] + np.arange(length)
-        three = parts[here].reshape(high - low, length, 3, heads, size).transpose(2, 0, 3, 1, 4)
-        query, key, value = np.ascontiguousarray(three)
-        scores = query @ np.ascontiguousarray(key.transpose(0, 1, 3, 2))
-        scores /= np.float32(size**0.5)
-        if bias is not None:
-            near = bias.shape[1] // 2
-            far = np.arange(length) - np.arange(length)[:, None]
-            scores += bias[:, np.clip(far, -near, near) + near]
-        scores = np.exp(scores - scores.max(-1, keepdims=True))
-        scores /= scores.sum(-1, keepdims=True)
-        mixed[here] = (scores @ value).transpose(0, 2, 1, 3).reshape(high - low, length, -1)
-    return mixed
-
-
 # ---------------------------------------------------------------- the small network
 
 #: Rows of the table for words that have none of their own, by their endings.
@@ -191,6 +155,7 @@ BUCKETS = 1024
 HEADS = 4
 SHAPES = 5
 
+_LEAST_VARIANCE = np.float32(1e-5)
 _GAP = 2  # empty rows between pieces: the wider window reaches so far
 _WORDS_AT_ONCE = 8192
 _DIGIT = re.compile(r"\d")
@@ -282,8 +247,11 @@ class SmallNetwork:
         return layout.split_pieces(self._product(hidden, "logit")[:, 0])
 
     def _normal(self, x: Float32Array, name: str) -> Float32Array:
+        """Layer norm."""
         weight, bias = self._weights[f"{name}.weight"], self._weights[f"{name}.bias"]
-        return normal(x, weight, bias, least=1e-5)
+        centred = x - x.mean(1, keepdims=True)
+        spread = np.sqrt((centred * centred).mean(1, keepdims=True) + _LEAST_VARIANCE)
+        return np.asarray(centred / spread * weight + bias)
 
     def _product(self, x: Float32Array, name: str) -> Float32Array:
         return product(x, self._weights[f"{name}.weight"], self._weights[f"{name}.bias"])
@@ -317,6 +285,24 @@ class SmallNetwork:
         return self._product(out, f"{name}.out")
 
     def _attention(self, x: Float32Array, layout: Layout, name: str) -> Float32Array:
-        parts = self._product(x, f"{name}.into")
-        mixed = attention(parts, layout, heads=HEADS, bias=self._weights[f"{name}.bias"])
+        """Let each row attend to all rows of its piece.
+
+        The bias, (HEADS, 2 n + 1), goes by the distance of two rows, which counts up to n.
+        """
+        parts, bias = self._product(x, f"{name}.into"), self._weights[f"{name}.bias"]
+        size, near = parts.shape[1] // (3 * HEADS), bias.shape[1] // 2
+        mixed = np.zeros((len(parts), HEADS * size), np.float32)
+        changes = np.nonzero(np.diff(layout.lengths))[0] + 1
+        for low, high in pairwise([0, *changes.tolist(), len(layout.lengths)]):
+            count, length = high - low, int(layout.lengths[low])
+            here = layout.starts[low:high, None] + np.arange(length)
+            three = parts[here].reshape(count, length, 3, HEADS, size).transpose(2, 0, 3, 1, 4)
+            query, key, value = np.ascontiguousarray(three)
+            scores = query @ np.ascontiguousarray(key.transpose(0, 1, 3, 2))
+            scores /= np.float32(size**0.5)
+            far = np.arange(length) - np.arange(length)[:, None]
+            scores += bias[:, np.clip(far, -near, near) + near]
+            scores = np.exp(scores - scores.max(-1, keepdims=True))
+            scores /= scores.sum(-1, keepdims=True)
+            mixed[here] = (scores @ value).transpose(0, 2, 1, 3).reshape(count, length, -1)
         return self._product(mixed, f"{name}.out")

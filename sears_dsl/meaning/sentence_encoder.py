@@ -16,9 +16,8 @@ from functools import cached_property
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch.nn import functional
 
-from sears_dsl.judge.encoder import Bert
+from sears_dsl.judge.bert import Bert
 from sears_dsl.runtime.array_types import Float32Array
 from sears_dsl.translation.long_texts import Pair, differing_parts
 from sears_dsl.translation.model_files import carried_encoder
@@ -50,15 +49,16 @@ class MiniLM:
             for begin in range(0, len(distinct), _BATCH)
         ]
         if not batches:
-            return np.zeros((0, len(self._network.kind)), np.float32)
+            return np.zeros((0, self._network.words.shape[1]), np.float32)
         return np.concatenate(batches)[[place[text] for text in texts]]
 
-    @torch.no_grad()
     def _encode(self, texts: list[str]) -> Float32Array:
-        state, real = self._network.states(texts)
+        rows = [each.ids for each in self._network.tokenizer.encode_batch(texts)]
+        state = self._network.states(rows)[-1].cpu().numpy()
+        starts = np.cumsum([0, *(len(row) for row in rows[:-1])])
         # The mean of the pieces has the direction of their sum.
-        total = (state * real[..., None]).sum(1)
-        return np.asarray(functional.normalize(total, dim=-1).cpu().numpy())
+        sums = np.add.reduceat(state, starts, axis=0)
+        return np.asarray(sums / np.linalg.norm(sums, axis=1, keepdims=True))
 
 
 class EmbeddingScorer:

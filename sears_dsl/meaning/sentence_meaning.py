@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 
 from sears_dsl.judge import evidence as judge_evidence
 from sears_dsl.judge import surface
+from sears_dsl.judge.bert import ARITHMETIC
 from sears_dsl.judge.changes import Change
 from sears_dsl.judge.encoder import NUMBERS
 from sears_dsl.judge.english import english
@@ -164,7 +165,7 @@ def load_sentence_meaning(
         advice=_ANEW,
     )
     few, many = record.curves
-    digest = hashlib.sha256(record.content + surface.VERSION.encode()).hexdigest()
+    digest = hashlib.sha256(record.content + f"{surface.VERSION}{ARITHMETIC}".encode()).hexdigest()
     return SentenceMeaning(
         few,
         many,

