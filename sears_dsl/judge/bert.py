@@ -171,6 +171,10 @@ class Bert:
                 help="name a transformers folder with weights in safetensors",
             ) from error
         self._kind: Tensor = kinds[0]
+        # Processors differ in the last bits of float32's products and of the exact GELU, and whole
+        # numbers would make more of that.
+        self._attending = torch.float64 if whole else torch.float32
+        self._gelu = "tanh" if whole else "none"
         self.tokenizer.no_padding()
         if longest is None:
             self.tokenizer.no_truncation()
@@ -194,7 +198,8 @@ class Bert:
             name, state = f"encoder.layer.{number}", states[-1]
             mixed = self._mixed(matrices["three"](state), sizes)
             state = self._normal(matrices["mixed"](mixed) + state, f"{name}.attention.output")
-            narrow = matrices["narrow"](functional.gelu(matrices["wide"](state)))
+            wide = functional.gelu(matrices["wide"](state), approximate=self._gelu)
+            narrow = matrices["narrow"](wide)
             states.append(self._normal(narrow + state, f"{name}.output"))
         return states
 
@@ -208,8 +213,9 @@ class Bert:
         ends = np.cumsum([size * count for size, count in sizes]).tolist()
         for end, (size, count) in zip(ends, sizes, strict=True):
             rows = three[end - size * count : end].view(count, size, 3, self._heads, -1)
-            attended = functional.scaled_dot_product_attention(*rows.permute(2, 0, 3, 1, 4))
-            parts.append(attended.transpose(1, 2).reshape(count * size, -1))
+            three_by_head = rows.permute(2, 0, 3, 1, 4).to(self._attending)
+            attended = functional.scaled_dot_product_attention(*three_by_head)
+            parts.append(attended.transpose(1, 2).reshape(count * size, -1).float())
         return torch.cat(parts)
 
     def _normal(self, x: Tensor, name: str) -> Tensor:
