@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from functools import cache
 
 import numpy as np
@@ -83,3 +86,26 @@ def test_whole_numbers_change_little() -> None:
     exact, whole = (network(whole=each).states(rows)[-1] for each in (False, True))
     assert torch.cosine_similarity(exact, whole).min() > 0.98
     assert (exact != whole).any()
+
+
+HASH_OF_STATES = """
+import hashlib, torch
+from sears_dsl.judge.bert import Bert
+from sears_dsl.translation.model_files import carried_encoder
+rows = torch.arange(1000, 1120).split([1, 8, 8, 31, 72])
+states = torch.stack(Bert(carried_encoder(), whole=True).states([row.tolist() for row in rows]))
+print(hashlib.sha256(states.numpy().tobytes()).hexdigest())
+"""
+
+
+def test_processors_with_fewer_instructions_give_the_same_bits() -> None:
+    """PyTorch and its libraries are asked to use no instructions beyond AVX2."""
+    older = {"ATEN_CPU_CAPABILITY": "avx2", "ONEDNN_MAX_CPU_ISA": "AVX2"}
+    hashes = [
+        subprocess.run(
+            [sys.executable, "-c", HASH_OF_STATES],
+            check=True, capture_output=True, text=True, env={**os.environ, **limits},
+        ).stdout
+        for limits in ({}, older)
+    ]  # fmt: skip
+    assert hashes[0] == hashes[1]
