@@ -76,12 +76,7 @@ def guard_rewrites(rewrites: Rewrites, guards: Guards | None) -> tuple[Rewrites,
             left_out[rewrite.rule] += 1
     if not left_out:
         return rewrites, left_out
-    untouching = Rewrites(
-        rewrites.columns.select(np.array(numbers, np.int32)),
-        rule_ids=lambda: rewrites.rule_ids,
-        unrenderable=rewrites.unrenderable,
-    )
-    return untouching, left_out
+    return rewrites.select(np.array(numbers, np.int32)), left_out
 
 
 def chain_guarded(

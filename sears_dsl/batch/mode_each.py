@@ -175,7 +175,7 @@ class _Spans:
             if isinstance(spans, str):
                 self.misplaced[row] = spans
         untouching: list[int] = []
-        for place, rewrite in enumerate(part.rewrites(0, len(part)) if len(part) else ()):
+        for place, rewrite in enumerate(part.rewrites()):
             row = rewrite.row
             new = moved_values(self._batch, row, rewrite.original, SpanMap(rewrite.edits), specs)
             if not isinstance(new, str):
@@ -232,7 +232,7 @@ def _count(tally: Tally, rewrites: RewriteColumns, rule_ids: Sequence[str]) -> N
     # Two of each rule: the first, and the next one if it is of the same rule.
     seconds = begins[np.diff(begins, append=len(order)) > 1] + 1
     chosen = order[np.concatenate([begins, seconds])]
-    for rewrite in rewrites.select(chosen.astype(np.int32)).rewrites(0, len(chosen)):
+    for rewrite in rewrites.select(chosen.astype(np.int32)).rewrites():
         example = TallyExample(rewrite.original, rewrite.text, rewrite.edits)
         tally.of(rule_ids[rewrite.rule]).examples.append(example)
 
@@ -258,12 +258,11 @@ class EditColumn(JsonColumn):
         if isinstance(index, slice):
             return list(self)[index]
         place = range(len(self))[index]
-        [rewrite] = self._columns.rewrites(place, place + 1)
+        [rewrite] = self._columns.part(place, place + 1)
         return list(map(list, rewrite.edits))
 
     def __iter__(self) -> Iterator[Any]:
-        for rewrite in self._columns.rewrites(0, len(self)) if len(self) else ():
-            yield list(map(list, rewrite.edits))
+        return (list(map(list, edits)) for edits in self._columns.edits())
 
     def objects(self) -> tuple[Sequence[int], Mapping[str, Any]]:
         """Offsets of the edits of each rewrite; their starts, ends, old and new texts."""
@@ -271,23 +270,15 @@ class EditColumn(JsonColumn):
         fields = {
             "start": columns.edit_starts.astype(np.int64),
             "end": columns.edit_ends.astype(np.int64),
-            "old": self._olds(),
+            "old": columns.old_texts(),
             "new": list(map(columns.new_texts.__getitem__, columns.new_ids.tolist())),
         }
         return columns.edit_offsets.tolist(), fields
 
-    def _olds(self) -> list[str]:
-        """The text that each edit replaces."""
-        columns = self._columns
-        places = np.repeat(np.arange(len(columns)), np.diff(columns.edit_offsets))
-        originals = map(columns.originals.__getitem__, places.tolist())
-        bounds = zip(columns.edit_starts.tolist(), columns.edit_ends.tolist(), strict=True)
-        return [text[start:end] for text, (start, end) in zip(originals, bounds, strict=True)]
-
     def json_texts(self) -> list[str]:
         """Each list of edits as JSON."""
         columns = self._columns
-        starts, ends, olds = columns.edit_starts, columns.edit_ends, self._olds()
+        starts, ends, olds = columns.edit_starts, columns.edit_ends, columns.old_texts()
         news = list(map(json_text, columns.new_texts))
         written = {old: json_text(old) for old in set(olds)}
         edits = [

@@ -138,8 +138,4 @@ def accepted_rewrites(
             "nothing to ask the model about",
             help="it has to return true for a rewrite to keep, and false for one to reject",
         )
-    chosen = np.flatnonzero(keep).astype(np.int32)
-    some = Rewrites(
-        rewrites.columns.select(chosen), rule_ids=ids, unrenderable=rewrites.unrenderable
-    )
-    return some, Counter(rewrites.rules[~keep].tolist())
+    return rewrites.select(np.flatnonzero(keep)), Counter(rewrites.rules[~keep].tolist())

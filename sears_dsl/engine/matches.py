@@ -278,9 +278,14 @@ def checked_texts(texts: Sequence[str], scope: str, protected: Sized | None) -> 
             )
     if scope not in ("first", "all"):
         raise UsageError(f"there is no scope {scope!r}", help="choose first or all")
-    if protected is not None and len(protected) != len(texts):
+    check_protected(protected, len(texts))
+    return texts
+
+
+def check_protected(protected: Sized | None, rows: int) -> None:
+    """Raise a `UsageError` unless there are as many sequences of protected spans as rows."""
+    if protected is not None and len(protected) != rows:
         raise UsageError(
-            f"there are protected spans for {len(protected)} rows, but {len(texts)} rows",
+            f"there are protected spans for {len(protected)} rows, but {rows} rows",
             help="give a sequence of spans for every row; it may be empty",
         )
-    return texts

@@ -24,6 +24,7 @@ from itertools import pairwise
 from typing import Literal, NamedTuple, overload
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sears_dsl.engine.arrays import number_sequences
 from sears_dsl.engine.matches import Edit, Rewrite, apply_edits
@@ -184,25 +185,28 @@ class RewriteColumns:
 
     # ------------------------------------------------------------ one by one
 
-    def rewrites(self, low: int, high: int) -> list[Rewrite]:
+    def rewrites(self) -> list[Rewrite]:
+        """Each as an object."""
+        rules, rows = self.rules.tolist(), self.rows.tolist()
+        return list(map(Rewrite, rules, rows, self.originals, self.each_text(), self.edits()))
+
+    def part(self, low: int, high: int) -> list[Rewrite]:
         """Rewrites low up to, not including, high as objects."""
-        chosen = self.select(np.arange(low, high, dtype=np.int32))
-        rules, rows = chosen.rules.tolist(), chosen.rows.tolist()
-        return list(map(Rewrite, rules, rows, chosen.originals, chosen.each_text(), chosen.edits()))
+        return self.select(np.arange(low, high, dtype=np.int32)).rewrites()
 
     def edits(self) -> list[tuple[Edit, ...]]:
         """The edits of each."""
-        bounds = self.edit_offsets.tolist()
-        sources = [
-            original
-            for original, (first, last) in zip(self.originals, pairwise(bounds), strict=True)
-            for _ in range(first, last)
-        ]
         starts, ends = self.edit_starts.tolist(), self.edit_ends.tolist()
         news = map(self.new_texts.__getitem__, self.new_ids.tolist())
-        olds = [text[start:end] for text, start, end in zip(sources, starts, ends, strict=True)]
-        edits = list(map(Edit, starts, ends, olds, news))
-        return [tuple(edits[low:high]) for low, high in pairwise(bounds)]
+        edits = list(map(Edit, starts, ends, self.old_texts(), news))
+        return [tuple(edits[low:high]) for low, high in pairwise(self.edit_offsets.tolist())]
+
+    def old_texts(self) -> list[str]:
+        """The text that each edit replaces."""
+        places = np.repeat(np.arange(len(self)), np.diff(self.edit_offsets))
+        originals = map(self.originals.__getitem__, places.tolist())
+        bounds = zip(originals, self.edit_starts.tolist(), self.edit_ends.tolist(), strict=True)
+        return [text[start:end] for text, start, end in bounds]
 
 
 def merge_rewrites(
@@ -292,6 +296,11 @@ class Rewrites(Sequence[Rewrite]):
         """Each distinct pair of row and text once, and which of them each rewrite is."""
         return self.columns.distinct()
 
+    def select(self, chosen: NDArray[np.integer]) -> Rewrites:
+        """Some of the rewrites, in the order in which they are chosen; the counts stay."""
+        columns = self.columns.select(chosen.astype(np.int32))
+        return Rewrites(columns, rule_ids=lambda: self.rule_ids, unrenderable=self.unrenderable)
+
     def __len__(self) -> int:
         return len(self._source)
 
@@ -306,9 +315,9 @@ class Rewrites(Sequence[Rewrite]):
             return list(self._source[index]) if isinstance(index, slice) else self._source[index]
         chosen = range(len(self))[index]
         if isinstance(chosen, int):
-            return self.columns.rewrites(chosen, chosen + 1)[0]
+            return self.columns.part(chosen, chosen + 1)[0]
         if chosen.step == 1:
-            return self.columns.rewrites(chosen.start, max(chosen.start, chosen.stop))
+            return self.columns.part(chosen.start, max(chosen.start, chosen.stop))
         return [self[place] for place in chosen]
 
     def __iter__(self) -> Iterator[Rewrite]:
@@ -316,7 +325,7 @@ class Rewrites(Sequence[Rewrite]):
             yield from self._source
             return
         for low in range(0, len(self), _AT_ONCE):
-            yield from self.columns.rewrites(low, min(low + _AT_ONCE, len(self)))
+            yield from self.columns.part(low, min(low + _AT_ONCE, len(self)))
 
     def __repr__(self) -> str:
         return f"<{len(self)} rewrites, {sum(self.unrenderable.values())} not renderable>"
