@@ -227,6 +227,10 @@ class CompileError(SearsError):
 class DataError(SearsError):
     """A dataset that cannot be read, matched to its columns or written."""
 
+    def at(self, place: str) -> DataError:
+        """The error as its caller raises it, who knows the place: ``row 7: ``."""
+        return DataError(f"{place}{self.message}", help=self.help)
+
 
 class NothingRightError(DataError):
     """A model has no row right, so nothing can be learned from its answers."""

@@ -308,8 +308,7 @@ def protected_spans(batch: Batch, plan: Plan, column: str, texts: Texts) -> Prot
         try:
             own = protection.protected(cells, column=column, text=text)
         except DataError as error:
-            place = f"row {batch.row_number(row)}, {error.message}"
-            raise DataError(place, help=error.help) from error
+            raise error.at(f"row {batch.row_number(row)}, ") from error
         spans.append(own.protected)
         if own.absent:
             absent[row] = own.absent
@@ -354,8 +353,8 @@ def _of_each(
         try:
             yield read(spec, {name: batch.columns[name][row] for name in spec.columns})
         except DataError as error:
-            place = f"row {batch.row_number(row)}, column {'/'.join(spec.columns)}"
-            raise DataError(f"{place}: {error.message}", help=error.help) from error
+            place = f"row {batch.row_number(row)}, column {'/'.join(spec.columns)}: "
+            raise error.at(place) from error
 
 
 def row_name(batch: Batch, row: int, id_column: str | None) -> str:

@@ -287,9 +287,7 @@ class TextFormat:
             try:
                 new = self.replaced(rows.content[start:end].decode(), names, changes[row])
             except DataError as error:
-                raise DataError(
-                    f"row {batch.row_number(row)}: {error.message}", help=error.help
-                ) from error
+                raise error.at(f"row {batch.row_number(row)}: ") from error
             pieces.append(encoded(new, "utf-8"))
         content = b"".join([*pieces, rows.content[at:]])
         return content if encoding == "utf-8" else encoded(content.decode(), encoding)

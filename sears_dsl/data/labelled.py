@@ -88,9 +88,7 @@ class LabelledRows:
         """
         if count >= len(self.rows):
             return self
-        of_label: dict[tuple[str, ...], list[int]] = {}
-        for place in range(len(self.rows)):
-            of_label.setdefault(self.labels[place] if self.labels else (), []).append(place)
+        of_label = self.places_by_label()
         # Answers to questions are not classes: hardly two of them are the same.
         groups = [of_label[label] for label in sorted(of_label)]
         if 2 * len(groups) > count:
@@ -103,18 +101,23 @@ class LabelledRows:
         )
         return self.part(places)
 
+    def places_by_label(self) -> dict[tuple[str, ...], list[int]]:
+        """The places of the rows of each label, in their order; without labels, those of all."""
+        places: dict[tuple[str, ...], list[int]] = {}
+        for place in range(len(self.rows)):
+            places.setdefault(self.labels[place] if self.labels else (), []).append(place)
+        return places
+
     def part(self, places: Sequence[int]) -> LabelledRows:
         """Some of the rows, in the order given, with their numbers in the file."""
         return replace(
             self,
             rows=tuple(self.rows[place] for place in places),
-            labels=None if self.labels is None else tuple(self.labels[place] for place in places),
+            labels=self.labels and tuple(self.labels[place] for place in places),
             numbered=self.numbered and tuple(self.numbered[place] for place in places),
             numbers=tuple(map(self.number, places)),
-            guards=None if self.guards is None else self.guards.part(places),
-            rewritten_columns=None
-            if self.rewritten_columns is None
-            else tuple(map(self.columns_at, places)),
+            guards=self.guards and self.guards.part(places),
+            rewritten_columns=self.rewritten_columns and tuple(map(self.columns_at, places)),
         )
 
     def as_answered(self, answers: Sequence[str]) -> LabelledRows:

@@ -130,7 +130,7 @@ class Protection:
                 elif declared.text_column == column:
                     spans += span_columns.row_spans(declared, cells)
             except DataError as error:
-                raise _in_column(name, error) from error
+                raise error.at(f"column {name}: ") from error
         if misplaced:  # nobody knows what such a span means
             spans = [(0, len(text))]
         return Guard(text, spans, (), absent, misplaced)
@@ -145,7 +145,7 @@ class Protection:
                 try:
                     standing = span_columns.standing_spans(spec, cells, text)
                 except DataError as error:
-                    raise _in_column("/".join(spec.columns), error) from error
+                    raise error.at(f"column {'/'.join(spec.columns)}: ") from error
                 if isinstance(standing, str):
                     misplaced = misplaced or standing
                 else:
@@ -153,10 +153,6 @@ class Protection:
         if misplaced:
             return Guard(text, [(0, len(text))], (), own.absent, misplaced)
         return replace(own, carried=carried)
-
-
-def _in_column(column: str, error: DataError) -> DataError:
-    return DataError(f"column {column}: {error.message}", help=error.help)
 
 
 def _protected_by(value: Any, column: str, text: str) -> tuple[Spans, str, str]:
@@ -213,8 +209,7 @@ class Guards:
             try:
                 guards.append(protection.guard(own, column=column, text=text))
             except DataError as error:
-                place = f"{where}: row {row + 1}"
-                raise DataError(f"{place}, {error.message}", help=error.help) from error
+                raise error.at(f"{where}: row {row + 1}, ") from error
             cells.append(own)
         return cls(protection, column, guards, cells)
 

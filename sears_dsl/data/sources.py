@@ -21,8 +21,8 @@ from sears_dsl.errors import DataError, UsageError
 from sears_dsl.runtime.files import is_there, names_folder
 from sears_dsl.runtime.folders import Folder
 
+#: What messages call a dataset that has no file.
 IN_MEMORY = "the data"
-"""What messages call a dataset that has no file."""
 
 _PAIR = 2
 

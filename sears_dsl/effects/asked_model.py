@@ -158,15 +158,13 @@ def with_labels_of(data: LabelledRows, predictor: CachedPredictor) -> LabelledRo
     """The rows with names of classes as labels, if they number classes and the model names them."""
     if not data.class_names:
         return data
-    few = None if predictor.batch_size is None else _TRIED
-    return data.as_answered(AskedModel(predictor).labels(data.rows[:few]))
+    return data.as_answered(AskedModel(predictor).labels(_first_rows(data, predictor)))
 
 
 def require_confidence(data: LabelledRows, predictor: CachedPredictor) -> None:
     """Refuse a model that does not say how sure it is, after a few rows at most."""
     if hasattr(predictor.predictor, "predict_with_confidence"):
-        few = None if predictor.batch_size is None else _TRIED
-        answers = AskedModel(predictor).answers(data.rows[:few])
+        answers = AskedModel(predictor).answers(_first_rows(data, predictor))
         if any(each.confidence is not None or each.label == REFUSED for each in answers):
             return
     raise UsageError(
@@ -175,12 +173,14 @@ def require_confidence(data: LabelledRows, predictor: CachedPredictor) -> None:
     )
 
 
+def _first_rows(data: LabelledRows, predictor: CachedPredictor) -> Sequence[Row]:
+    """A few rows, or all of them where they are asked about at once."""
+    return data.rows if predictor.batch_size is None else data.rows[:_TRIED]
+
+
 def _of_each_label(data: LabelledRows) -> list[int]:
     """The places of a few rows, with as many labels as there are, in the order of the data."""
-    of_label: dict[tuple[str, ...], list[int]] = {}
-    for place in range(len(data.rows)):
-        of_label.setdefault(data.labels[place] if data.labels else (), []).append(place)
-    turns = chain.from_iterable(zip_longest(*of_label.values()))
+    turns = chain.from_iterable(zip_longest(*data.places_by_label().values()))
     return sorted(islice((place for place in turns if place is not None), _TRIED))
 
 

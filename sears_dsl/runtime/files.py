@@ -350,19 +350,9 @@ class Closing:
         self.close()
 
 
-def is_file(name: str | Path) -> bool:
-    """Whether a user's word names a file that can be seen; False for what the system refuses."""
-    return os.path.isfile(name)
-
-
-def is_folder(name: str | Path) -> bool:
-    """Whether a user's word names a folder that can be seen."""
-    return os.path.isdir(name)
-
-
-def is_there(name: str | Path) -> bool:
-    """Whether a user's word names a file, a folder or the like that can be seen."""
-    return os.path.exists(name)
+#: Whether a user's word names a file, a folder, or either that can be seen. For what the system
+#: refuses, such as a name that is too long, these are False, while the methods of `Path` raise.
+is_file, is_folder, is_there = os.path.isfile, os.path.isdir, os.path.exists
 
 
 def are_same(one: str | Path, other: str | Path) -> bool:
