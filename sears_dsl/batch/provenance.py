@@ -52,8 +52,7 @@ def reads_tags(rule: syntax.Rule, scope: syntax.RuleScope) -> bool:
         >>> [reads_tags(rule, rules) for rule in rules.rules]
         [False, True]
     """
-    elements = (*rule.left, *rule.antecedent, *rule.right)
-    return inflects(rule) or _tagged((element.body for element in elements), scope)
+    return inflects(rule) or _tagged((element.body for element in rule.elements), scope)
 
 
 def _tagged(bodies: Iterable[object], scope: syntax.RuleScope) -> bool:

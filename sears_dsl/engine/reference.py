@@ -136,8 +136,7 @@ def _binding(rule: Rule, start: int, matched: WalkState, after: WalkState) -> Bi
     tags: dict[str, tuple[int, ...]] = {}
     for tag, position in matched.tags:
         tags[tag] = (*tags.get(tag, ()), position)
-    elements = (*rule.left, *rule.antecedent, *rule.right)
-    names = {name: TokenRange(start, start) for name in _names(elements)}
+    names = {name: TokenRange(start, start) for name in _names(rule.elements)}
     names.update(after.names)
     return Binding(start, matched.position, matched.elements, names, tags)
 

@@ -88,9 +88,9 @@ class _Checker:
 
     def check(self) -> list[Diagnostic]:
         rule = self._rule
-        for element in (*rule.left, *rule.antecedent, *rule.right):
+        for element in rule.elements:
             self._element(element)
-        self._anchors((*rule.left, *rule.antecedent, *rule.right))
+        self._anchors(rule.elements)
         self._consequent()
         self._whole()
         if self._has_unit or measure.draws(rule):
@@ -184,8 +184,7 @@ class _Checker:
                     what, advice = "inflections work only in English", "write a rule for each form"
                     self._add_all([english_only(what, options, advice)], piece.span)
             elif isinstance(piece, syntax.Drawn):
-                reference = syntax.SetReference(piece.name, piece.module)
-                self._add_all(check_test(reference, self._scope), piece.span)
+                self._add_all(check_test(piece.reference, self._scope), piece.span)
 
     def _too_many(self, piece: syntax.TagCopy, has: int) -> None:
         if has:
@@ -430,7 +429,7 @@ def _set(reference: syntax.SetReference, scope: syntax.RuleScope) -> Iterator[Pr
             hint = hint or f'write `import "file.sear" as {reference.module}` at the top'
             yield "E207", f"nothing is imported as `{reference.module}`", hint
             return
-        name = f"{reference.module}.{reference.name}" if reference.module else reference.name
+        name = reference.full_name
         hint = nearest(name, known) if known else f"write `set {reference.name} = a | b`"
         yield "E206", f"there is no set `@{name}`", hint
 

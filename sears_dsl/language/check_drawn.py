@@ -57,7 +57,7 @@ def _named_before(name: str, template: syntax.Template, known: Sequence[str]) ->
     """How to write the slot that a copy repeats."""
     for slot in template.slots:
         if name == slot.reference.name and not slot.name:
-            first = code(f"{{one:{print_test(slot.reference).removeprefix('@')}}}")
+            first = code(f"{{one:{slot.reference.full_name}}}")
             return f"to repeat a slot, name it: {first}, and then write `{{$one}}`"
     if known and name not in known:
         return nearest(name, known)
@@ -70,7 +70,7 @@ def _unknown(slot: syntax.Slot, scope: syntax.RuleScope, named: Set[str]) -> Dia
     if slot.reference.module in sets:
         what = f"`.{slot.reference.name}` is not a function"
         return Diagnostic("E208", what, slot.span, nearest(slot.reference.name, syntax.FUNCTIONS))
-    name = print_test(slot.reference).removeprefix("@")
+    name = slot.reference.full_name
     again = f"to repeat that slot, write {code(f'{{${name}}}')}" if name in named else ""
     return Diagnostic("E206", f"there is no set `{name}`", slot.span, again or nearest(name, sets))
 
@@ -117,8 +117,8 @@ def drawn_findings(rule: syntax.Rule, scope: syntax.RuleScope) -> Iterator[Diagn
     """Members of drawn sets that have no text, including members of sets among them."""
     for piece in rule.consequent:
         if isinstance(piece, syntax.Drawn):
-            reference = syntax.SetReference(piece.name, piece.module)
-            yield from textless(scope.members(reference), reference, piece.span or rule.span)
+            members = scope.members(piece.reference)
+            yield from textless(members, piece.reference, piece.span or rule.span)
 
 
 def textless(
@@ -171,17 +171,16 @@ def chain_findings(rulesets: Sequence[syntax.RuleSource]) -> list[Diagnostic]:
 
 def _takes_any_token(rule: syntax.Rule) -> bool:
     """Whether a rule reads no words or tags: it is about any tokens or whole units."""
-    elements = (*rule.left, *rule.antecedent, *rule.right)
-    return all(isinstance(element.body, syntax.Wildcard | syntax.WholeUnit) for element in elements)
+    reads_nothing = syntax.Wildcard | syntax.WholeUnit
+    return all(isinstance(element.body, reads_nothing) for element in rule.elements)
 
 
 def _units(rule: syntax.Rule) -> Iterator[Diagnostic]:
-    elements = (*rule.left, *rule.antecedent, *rule.right)
     for element in every_element(rule):
         if not isinstance(element.body, syntax.WholeUnit):
             continue
         plain = (element.minimum, element.maximum) == (1, 1)
-        if len(elements) > 1 or rule.antecedent != (element,) or not plain:
+        if len(rule.elements) > 1 or rule.antecedent != (element,) or not plain:
             message = "`<unit>` has something beside it"
             advice = "it must be the whole antecedent, without a context: `<unit> -> $0.paraphrase`"
             yield Diagnostic("E325", message, element.span or rule.span, advice)
@@ -216,5 +215,4 @@ def _stands_in_one_place(rule: syntax.Rule) -> bool:
     drawn = syntax.Rule(rule.antecedent, rule.consequent)
     if draws(drawn):
         return False
-    elements = (*rule.left, *rule.antecedent, *rule.right)
-    return is_unit(rule) or any(isinstance(element.body, syntax.Anchor) for element in elements)
+    return is_unit(rule) or any(isinstance(each.body, syntax.Anchor) for each in rule.elements)

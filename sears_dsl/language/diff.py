@@ -122,10 +122,7 @@ def rule_settings(ruleset: Ruleset) -> Iterator[dict[str, str]]:
             if reference not in hashes:
                 written = "\0".join(print_test(each, place="group") for each in members)
                 hashes[reference] = blake2b(written.encode(), digest_size=5).hexdigest()
-        sets = {
-            f"set {each.module + '.' if each.module else ''}{each.name}": hashes[each]
-            for each in named
-        }
+        sets = {f"set {each.full_name}": hashes[each] for each in named}
         yield {**options, **drawn, **sets}
 
 

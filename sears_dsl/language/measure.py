@@ -22,7 +22,7 @@ _MANY = 10**6
 
 def every_element(rule: syntax.Rule) -> Iterator[syntax.Element]:
     """The elements of a rule as written, those inside of groups and contexts too."""
-    waiting = [*rule.left, *rule.antecedent, *rule.right][::-1]
+    waiting = [*reversed(rule.elements)]
     while waiting:
         element = waiting.pop()
         yield element
@@ -59,7 +59,7 @@ def is_one_test(group: syntax.Group) -> bool:
 
 def variant_count(rule: syntax.Rule) -> int:
     """How many flat variants the rule expands to, contexts included, as written."""
-    return _product((*rule.left, *rule.antecedent, *rule.right))
+    return _product(rule.elements)
 
 
 def _product(elements: Sequence[syntax.Element]) -> int:

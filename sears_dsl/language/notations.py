@@ -53,9 +53,7 @@ _NOMINAL = _words("NOUN PROPN ADJ NUM X NN NNS NNP NNPS JJ CD")
 _SUFFIXES = {"ed": "VBD", "ing": "VBG", "s": "NNS", "es": "NNS", "er": "JJR", "est": "JJS"}
 
 
-def notation_warnings(
-    rule: syntax.Rule, tagset: syntax.TagsetOption = "ud2"
-) -> Iterator[Diagnostic]:
+def notation_warnings(rule: syntax.Rule, tagset: syntax.TagsetOption) -> Iterator[Diagnostic]:
     """W607 to W616 and W624 of one rule, which is read under the tagset."""
     for elements in (rule.left, rule.antecedent, rule.right):
         yield from _sequence(elements, rule.span, tagset)
@@ -98,7 +96,7 @@ def _is_one(body: object, words: Collection[str]) -> bool:
 
 
 def set_notation_warnings(
-    definition: syntax.SetDefinition, tagset: syntax.TagsetOption = "ud2"
+    definition: syntax.SetDefinition, tagset: syntax.TagsetOption
 ) -> Iterator[Diagnostic]:
     """The same for the members of a set."""
     for member in definition.members:
@@ -343,7 +341,7 @@ def _decomposed(text: str, what: str, span: Span | None) -> Iterator[Diagnostic]
 
 
 def _consequent(rule: syntax.Rule) -> Iterator[Diagnostic]:
-    names = {e.name for e in (*rule.left, *rule.antecedent, *rule.right) if e.name}
+    names = {element.name for element in rule.elements if element.name}
     targets = {getattr(piece, "target", None) for piece in rule.consequent}
     previous: object = None
     for place, piece in enumerate(rule.consequent):

@@ -191,7 +191,7 @@ def print_test(test: syntax.Test, *, place: WordPlace = "sequence") -> str:
     if isinstance(test, syntax.Regex):
         return f"/{_pattern(test.pattern)}/" + ("i" if test.ignore_case else "")
     if isinstance(test, syntax.SetReference):
-        return f"@{test.module}.{test.name}" if test.module else f"@{test.name}"
+        return f"@{test.full_name}"
     if isinstance(test, syntax.Negation):
         operand = test.operand
         if isinstance(operand, syntax.Literal) and is_bare_punctuation(operand):
@@ -251,7 +251,7 @@ def _piece(
             )
         return piece.tag
     if isinstance(piece, syntax.Drawn):
-        return f"@{piece.module}.{piece.name}" if piece.module else f"@{piece.name}"
+        return f"@{piece.reference.full_name}"
     functions = (f".{print_function(function)}" for function in piece.functions)
     return "".join((f"${piece.target}", *functions))
 
@@ -348,8 +348,7 @@ def print_slot(part: syntax.Slot | syntax.SlotCopy) -> str:
     if isinstance(part, syntax.SlotCopy):
         return f"{{${part.name}{functions}}}"
     name = f"{part.name}:" if part.name else ""
-    module = f"{part.reference.module}." if part.reference.module else ""
-    return f"{{{name}{module}{part.reference.name}{'?' if part.optional else ''}{functions}}}"
+    return f"{{{name}{part.reference.full_name}{'?' if part.optional else ''}{functions}}}"
 
 
 def _statement(node: syntax.Statement) -> str:

@@ -109,6 +109,11 @@ class SetReference:
     name: str
     module: str | None = None
 
+    @property
+    def full_name(self) -> str:
+        """Its name as rules write it, behind that of its import."""
+        return f"{self.module}.{self.name}" if self.module else self.name
+
 
 @dataclass(frozen=True, slots=True)
 class Negation:
@@ -217,6 +222,11 @@ class Drawn:
     glued: bool = False
     span: Span | None = field(default=None, compare=False)
 
+    @property
+    def reference(self) -> SetReference:
+        """The set."""
+        return SetReference(self.name, self.module)
+
 
 # The first piece of a consequent is glued when it is written with ~ (to the left neighbour).
 Piece: TypeAlias = Text | Reference | TagCopy | Inflected | Drawn
@@ -288,6 +298,11 @@ class Rule:
     name: str | None = None
     metadata: Metadata = NO_METADATA
     span: Span | None = field(default=None, compare=False)
+
+    @property
+    def elements(self) -> tuple[Element, ...]:
+        """The elements as written, those of the contexts too; what is in a group is none."""
+        return (*self.left, *self.antecedent, *self.right)
 
     @property
     def expectation(self) -> Expectation:

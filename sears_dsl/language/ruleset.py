@@ -524,11 +524,8 @@ def _qualified(test: Test, module: str | None) -> Test:
 
 def sets_of(rule: Rule) -> Iterator[SetReference]:
     """The sets that a rule names, including those under negations and in the consequent."""
-    elements = (*rule.left, *rule.antecedent, *rule.right)
-    yield from references_in(element.body for element in elements)
-    for piece in rule.consequent:
-        if isinstance(piece, Drawn):
-            yield SetReference(piece.name, piece.module)
+    yield from references_in(element.body for element in rule.elements)
+    yield from (piece.reference for piece in rule.consequent if isinstance(piece, Drawn))
 
 
 def references_in(tests: Iterable[object]) -> Iterator[SetReference]:

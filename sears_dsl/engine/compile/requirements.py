@@ -75,7 +75,7 @@ def noise_diagnostics(rule: Rule, scope: RuleScope) -> Iterator[Diagnostic]:
 def _words(rule: Rule, target: int | str, scope: RuleScope) -> list[str]:
     """The words that an element can match, where the rule and its sets list them; else none."""
     element = _element(rule, target)
-    if element not in {*rule.left, *rule.antecedent, *rule.right}:  # None, or inside of a group
+    if element not in rule.elements:  # None, or inside of a group
         return []
     texts = list(_texts(element, scope))
     return [text for text in texts if text is not None] if None not in texts else []

@@ -240,18 +240,17 @@ def _noisy(instance: Instance, noise: Noise, word: str, call: tuple[int, int]) -
 
 
 def _drawn_part(piece: syntax.Drawn, rule: Rule, scope: RuleScope, piece_number: int) -> Part:
-    reference = syntax.SetReference(piece.name, piece.module)
-    tests = scope.members(reference)
+    tests = scope.members(piece.reference)
     members = [test.text for test in tests if isinstance(test, syntax.Literal)]
     if not members or len(members) < len(tests):
         raise CompileError(
             f"the set `@{piece.name}` has members that are not text, which cannot be written",
             help="a set that is written needs words or quoted text: `set NAME = good | nice`",
         )
-    name = f"{piece.module}.{piece.name}" if piece.module else piece.name
+    name = piece.reference.full_name
     # The elements of the rule that are this set, by their numbers in the antecedent and by names.
-    places = [n for n, element in enumerate(rule.antecedent) if element.body == reference]
-    elements = (each for each in every_element(rule) if each.body == reference)
+    places = [n for n, element in enumerate(rule.antecedent) if element.body == piece.reference]
+    elements = (each for each in every_element(rule) if each.body == piece.reference)
     names = [each.name for each in elements if each.name is not None]
 
     def part(instance: Instance) -> Chunk:

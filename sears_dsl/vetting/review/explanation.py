@@ -83,16 +83,15 @@ def explained(rule: syntax.Rule, scope: syntax.RuleScope) -> tuple[tuple[str, st
 
 
 def _signs(rule: syntax.Rule, scope: syntax.RuleScope) -> Iterator[tuple[str, str]]:
-    yield from _of_elements((*rule.left, *rule.antecedent, *rule.right), scope)
+    yield from _of_elements(rule.elements, scope)
     if rule.consequent and rule.consequent[0].glued:
         yield "~", "no space: glued to the word before"
     for piece in rule.consequent:
         if isinstance(piece, syntax.TagCopy):
             yield piece.tag, TAG_MEANINGS.get(piece.tag, "a tag")
         elif isinstance(piece, syntax.Drawn):
-            name = f"{piece.module}.{piece.name}" if piece.module else piece.name
-            members = scope.members(syntax.SetReference(piece.name, piece.module))
-            yield f"@{name}", f"one of these, drawn: {', '.join(map(print_test, members))}"
+            members = ", ".join(map(print_test, scope.members(piece.reference)))
+            yield f"@{piece.reference.full_name}", f"one of these, drawn: {members}"
         elif isinstance(piece, syntax.Reference):
             sign = f"${piece.target}"
             yield sign, _reference(piece.target)
