@@ -29,7 +29,6 @@ from numpy.typing import NDArray
 from sears_dsl.errors import CacheError, TaggerError, UsageError
 from sears_dsl.runtime.array_types import Int32Array
 from sears_dsl.runtime.database import Database, pragma, rows_of, transaction
-from sears_dsl.runtime.files import Closing
 from sears_dsl.tagging.tagger import Tagger
 from sears_dsl.tagging.tokens import Tokens, text_groups
 
@@ -38,11 +37,51 @@ PART_SUFFIXES = ("", "-wal", "-shm")
 CLEAR = "empty it with `sears cache clear`, or run without it: --no-cache"
 
 
-class CacheFile(Database):
-    """A SQLite file with the tables of the cache.
+def number_of(
+    connection: sqlite3.Connection, table: str, columns: tuple[str, str], values: tuple[str, str]
+) -> int:
+    """The number of a pair in a table, new if need be."""
+    first, second = columns
+    query = f"SELECT id FROM {table} WHERE {first} = ? AND {second} = ?"  # noqa: S608
+    row = connection.execute(query, values).fetchone()
+    if row is None:
+        insert = f"INSERT INTO {table} ({first}, {second}) VALUES (?, ?)"  # noqa: S608
+        return int(connection.execute(insert, values).lastrowid or 0)
+    return int(row[0])
+
+
+FILE_NAME = "tags.sqlite3"
+# A token is three of these: first character, one past the last, number of its tag pair.
+_CELL = np.dtype("<i4")
+_TOKEN_BYTES = 3 * _CELL.itemsize
+_TEXTS_A_TRANSACTION = 10_000
+# So much is tagged before it is stored; no more is lost when a process is killed.
+_CHARACTERS_A_STEP = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class CacheInfo:
+    """What a cache holds."""
+
+    path: Path
+    entries: int
+    bytes: int
+    taggers: dict[str, int]
+
+
+class TagCache(Database):
+    """A file of tagged texts.
 
     Tag pairs and taggers are never deleted: a process may hold their numbers while another one
     empties the cache.
+
+    Args:
+        path: the folder of the file, made if need be; None takes the environment variable
+            SEARS_CACHE, else the user's cache folder.
+        max_bytes: size at which old entries make room.
+
+    Raises:
+        CacheError: the folder cannot be written, or the file is damaged or of another version.
     """
 
     version = 1
@@ -56,6 +95,124 @@ CREATE TABLE texts (
     key BLOB PRIMARY KEY, tagger INTEGER, stored INTEGER, checksum INTEGER, tokens BLOB
     ) WITHOUT ROWID;
 """
+
+    def __init__(self, path: Path | None = None, *, max_bytes: int = 4 << 30) -> None:
+        self._max_bytes = max_bytes
+        # Tag pairs by their numbers, valid for the connection that they were read from.
+        self._pairs: dict[int, tuple[str, str]] = {}
+        self._pairs_of: sqlite3.Connection | None = None
+        self.file = _folder(path) / FILE_NAME
+        super().__init__(self.file)
+
+    def in_front_of(self, tagger: Tagger) -> CachedTagger:
+        """A tagger that stores here what it tags."""
+        return CachedTagger(tagger, self)
+
+    def get_many(
+        self, tagger: str, version: str, texts: Sequence[str]
+    ) -> tuple[NDArray[np.bool_], Tokens]:
+        """Which of the texts are there, and the tokens of those that are, in order."""
+        keys = _keys(tagger, version, texts)
+        stored: dict[bytes, bytes] = {}
+        with self.using("read") as connection:
+            distinct_keys = list(dict.fromkeys(keys))
+            query = "SELECT key, checksum, tokens FROM texts WHERE key IN"
+            for key, checksum, blob in rows_of(connection, query, distinct_keys):
+                if (
+                    not isinstance(blob, bytes)
+                    or zlib.crc32(blob) != checksum
+                    or len(blob) % _TOKEN_BYTES
+                ):
+                    raise self.damaged()
+                stored[key] = blob
+            present = np.array([key in stored for key in keys], np.bool_)
+            blobs = [stored[key] for key in keys if key in stored]
+            there = [text for text, key in zip(texts, keys, strict=True) if key in stored]
+            cells = np.frombuffer(b"".join(blobs), _CELL).reshape(-1, 3)
+            if not _lie_in_order(cells, blobs, there):
+                raise self.damaged()
+            numbers, tag_ids = np.unique(cells[:, 2], return_inverse=True)
+            pairs = self._tag_pairs(connection, numbers.tolist())
+        counts = [len(blob) // _TOKEN_BYTES for blob in blobs]
+        return present, Tokens.from_spans(
+            there,
+            row_offsets=np.cumsum([0, *counts]).astype(np.int32),
+            starts=cells[:, 0].astype(np.int32),
+            ends=cells[:, 1].astype(np.int32),
+            tag_ids=tag_ids.astype(np.int32),
+            tag_pairs=pairs,
+        )
+
+    def put_many(self, tagger: str, version: str, tokens: Tokens) -> None:
+        """Store tagged texts; what is stored for them already is replaced.
+
+        Raises:
+            CacheError: the file is damaged, or cannot be written: what was in it is untouched.
+        """
+        keys = _keys(tagger, version, tokens.texts)
+        for first in range(0, len(keys), _TEXTS_A_TRANSACTION):
+            rows = range(first, min(first + _TEXTS_A_TRANSACTION, len(keys)))
+            with self.using("written") as connection, transaction(connection):
+                blobs = self._blobs(connection, tokens, rows)
+                owner = number_of(connection, "taggers", ("name", "version"), (tagger, version))
+                now = time.time_ns() // 1_000_000
+                connection.executemany(
+                    "INSERT OR REPLACE INTO texts VALUES (?, ?, ?, ?, ?)",
+                    [
+                        (keys[row], owner, now, zlib.crc32(blob), blob)
+                        for row, blob in zip(rows, blobs, strict=True)
+                    ],
+                )
+                self._make_room(connection)
+
+    def info(self) -> CacheInfo:
+        """What the cache holds."""
+        with self.using("read") as connection:
+            counted = connection.execute(
+                "SELECT name, version, n FROM taggers JOIN (SELECT tagger, COUNT(*) AS n "
+                "FROM texts GROUP BY tagger) ON id = tagger ORDER BY name, version"
+            ).fetchall()
+        size = sum(file.stat().st_size for file in _parts(self.file) if file.exists())
+        taggers = {f"{name} ({version})": entries for name, version, entries in counted}
+        return CacheInfo(self.file, sum(taggers.values()), size, taggers)
+
+    def clear(self, tagger: str | None = None) -> None:
+        """Empty the cache, or forget what the taggers of this name tagged."""
+        with self.using("emptied") as connection:
+            with transaction(connection):
+                if tagger is None:
+                    connection.execute("DELETE FROM texts")
+                else:
+                    connection.execute(
+                        "DELETE FROM texts WHERE tagger IN (SELECT id FROM taggers WHERE name = ?)",
+                        (tagger,),
+                    )
+            connection.execute("VACUUM")
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    @classmethod
+    def remove(cls, path: Path | None = None) -> Path:
+        """Empty a cache in whatever state it is, damaged and foreign ones too; its file's path."""
+        file = _folder(path) / FILE_NAME
+        if not file.exists():
+            return file
+        try:
+            with cls(path) as cache:
+                cache.clear()
+        except CacheError:
+            try:
+                for part in _parts(file):
+                    part.unlink(missing_ok=True)
+            except OSError as error:
+                raise CacheError(
+                    f"cannot delete the tag cache {file}: {error.strerror}",
+                    help="delete it by hand, or set SEARS_CACHE to a folder of your own",
+                ) from error
+        return file
+
+    def __reduce__(self) -> tuple[object, tuple[Path]]:
+        # Another process opens the file itself.
+        return partial(TagCache, max_bytes=self._max_bytes), (self.file.parent,)
 
     def _make_folder(self, folder: Path) -> None:
         try:
@@ -97,173 +254,6 @@ CREATE TABLE texts (
             "--no-cache",
         )
 
-
-def number_of(
-    connection: sqlite3.Connection, table: str, columns: tuple[str, str], values: tuple[str, str]
-) -> int:
-    """The number of a pair in a table, new if need be."""
-    first, second = columns
-    query = f"SELECT id FROM {table} WHERE {first} = ? AND {second} = ?"  # noqa: S608
-    row = connection.execute(query, values).fetchone()
-    if row is None:
-        insert = f"INSERT INTO {table} ({first}, {second}) VALUES (?, ?)"  # noqa: S608
-        return int(connection.execute(insert, values).lastrowid or 0)
-    return int(row[0])
-
-
-FILE_NAME = "tags.sqlite3"
-# A token is three of these: first character, one past the last, number of its tag pair.
-_CELL = np.dtype("<i4")
-_TOKEN_BYTES = 3 * _CELL.itemsize
-_TEXTS_A_TRANSACTION = 10_000
-# So much is tagged before it is stored; no more is lost when a process is killed.
-_CHARACTERS_A_STEP = 1_000_000
-
-
-@dataclass(frozen=True, slots=True)
-class CacheInfo:
-    """What a cache holds."""
-
-    path: Path
-    entries: int
-    bytes: int
-    taggers: dict[str, int]
-
-
-class TagCache(Closing):
-    """A file of tagged texts.
-
-    Args:
-        path: the folder of the file, made if need be; None takes the environment variable
-            SEARS_CACHE, else the user's cache folder.
-        max_bytes: size at which old entries make room.
-
-    Raises:
-        CacheError: the folder cannot be written, or the file is damaged or of another version.
-    """
-
-    def __init__(self, path: Path | None = None, *, max_bytes: int = 4 << 30) -> None:
-        self._max_bytes = max_bytes
-        self.path = _folder(path) / FILE_NAME
-        # Tag pairs by their numbers, valid for the connection that they were read from.
-        self._pairs: dict[int, tuple[str, str]] = {}
-        self._pairs_of: sqlite3.Connection | None = None
-        self._file = CacheFile(self.path)
-
-    def in_front_of(self, tagger: Tagger) -> CachedTagger:
-        """A tagger that stores here what it tags."""
-        return CachedTagger(tagger, self)
-
-    def get_many(
-        self, tagger: str, version: str, texts: Sequence[str]
-    ) -> tuple[NDArray[np.bool_], Tokens]:
-        """Which of the texts are there, and the tokens of those that are, in order."""
-        keys = _keys(tagger, version, texts)
-        stored: dict[bytes, bytes] = {}
-        with self._file.using("read") as connection:
-            distinct_keys = list(dict.fromkeys(keys))
-            query = "SELECT key, checksum, tokens FROM texts WHERE key IN"
-            for key, checksum, blob in rows_of(connection, query, distinct_keys):
-                if (
-                    not isinstance(blob, bytes)
-                    or zlib.crc32(blob) != checksum
-                    or len(blob) % _TOKEN_BYTES
-                ):
-                    raise self._file.damaged()
-                stored[key] = blob
-            present = np.array([key in stored for key in keys], np.bool_)
-            blobs = [stored[key] for key in keys if key in stored]
-            there = [text for text, key in zip(texts, keys, strict=True) if key in stored]
-            cells = np.frombuffer(b"".join(blobs), _CELL).reshape(-1, 3)
-            if not _lie_in_order(cells, blobs, there):
-                raise self._file.damaged()
-            numbers, tag_ids = np.unique(cells[:, 2], return_inverse=True)
-            pairs = self._tag_pairs(connection, numbers.tolist())
-        counts = [len(blob) // _TOKEN_BYTES for blob in blobs]
-        return present, Tokens.from_spans(
-            there,
-            row_offsets=np.cumsum([0, *counts]).astype(np.int32),
-            starts=cells[:, 0].astype(np.int32),
-            ends=cells[:, 1].astype(np.int32),
-            tag_ids=tag_ids.astype(np.int32),
-            tag_pairs=pairs,
-        )
-
-    def put_many(self, tagger: str, version: str, tokens: Tokens) -> None:
-        """Store tagged texts; what is stored for them already is replaced.
-
-        Raises:
-            CacheError: the file is damaged, or cannot be written: what was in it is untouched.
-        """
-        keys = _keys(tagger, version, tokens.texts)
-        for first in range(0, len(keys), _TEXTS_A_TRANSACTION):
-            rows = range(first, min(first + _TEXTS_A_TRANSACTION, len(keys)))
-            with self._file.using("written") as connection, transaction(connection):
-                blobs = self._blobs(connection, tokens, rows)
-                owner = number_of(connection, "taggers", ("name", "version"), (tagger, version))
-                now = time.time_ns() // 1_000_000
-                connection.executemany(
-                    "INSERT OR REPLACE INTO texts VALUES (?, ?, ?, ?, ?)",
-                    [
-                        (keys[row], owner, now, zlib.crc32(blob), blob)
-                        for row, blob in zip(rows, blobs, strict=True)
-                    ],
-                )
-                self._make_room(connection)
-
-    def info(self) -> CacheInfo:
-        """What the cache holds."""
-        with self._file.using("read") as connection:
-            counted = connection.execute(
-                "SELECT name, version, n FROM taggers JOIN (SELECT tagger, COUNT(*) AS n "
-                "FROM texts GROUP BY tagger) ON id = tagger ORDER BY name, version"
-            ).fetchall()
-        size = sum(file.stat().st_size for file in _parts(self.path) if file.exists())
-        taggers = {f"{name} ({version})": entries for name, version, entries in counted}
-        return CacheInfo(self.path, sum(taggers.values()), size, taggers)
-
-    def clear(self, tagger: str | None = None) -> None:
-        """Empty the cache, or forget what the taggers of this name tagged."""
-        with self._file.using("emptied") as connection:
-            with transaction(connection):
-                if tagger is None:
-                    connection.execute("DELETE FROM texts")
-                else:
-                    connection.execute(
-                        "DELETE FROM texts WHERE tagger IN (SELECT id FROM taggers WHERE name = ?)",
-                        (tagger,),
-                    )
-            connection.execute("VACUUM")
-            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-
-    @classmethod
-    def remove(cls, path: Path | None = None) -> Path:
-        """Empty a cache in whatever state it is, damaged and foreign ones too; its file's path."""
-        file = _folder(path) / FILE_NAME
-        if not file.exists():
-            return file
-        try:
-            with cls(path) as cache:
-                cache.clear()
-        except CacheError:
-            try:
-                for part in _parts(file):
-                    part.unlink(missing_ok=True)
-            except OSError as error:
-                raise CacheError(
-                    f"cannot delete the tag cache {file}: {error.strerror}",
-                    help="delete it by hand, or set SEARS_CACHE to a folder of your own",
-                ) from error
-        return file
-
-    def close(self) -> None:
-        """Close the file; using the cache again opens it again."""
-        self._file.close()
-
-    def __reduce__(self) -> tuple[object, tuple[Path]]:
-        # Another process opens the file itself.
-        return partial(TagCache, max_bytes=self._max_bytes), (self.path.parent,)
-
     def _tag_pairs(
         self, connection: sqlite3.Connection, numbers: list[int]
     ) -> list[tuple[str, str]]:
@@ -272,7 +262,7 @@ class TagCache(Closing):
             self._pairs = {number: (coarse, fine) for number, coarse, fine in pairs}
             self._pairs_of = connection
         if not self._pairs.keys() >= set(numbers):
-            raise self._file.damaged()
+            raise self.damaged()
         return [self._pairs[number] for number in numbers]
 
     def _blobs(self, connection: sqlite3.Connection, tokens: Tokens, rows: range) -> list[bytes]:
