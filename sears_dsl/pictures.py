@@ -33,8 +33,7 @@ def need_pictures() -> None:
         import PIL  # noqa: F401, PLC0415 - an extra
     except ImportError as error:
         raise UsageError(
-            "pictures need Pillow, which is not installed",
-            help="pip install 'sears-dsl[visual]'",
+            "pictures need Pillow, which is not installed", help="pip install 'sears-dsl[visual]'"
         ) from error
 
 

@@ -177,11 +177,7 @@ def _labels(answers: TemplateAnswers, effects: Effects) -> tuple[str, ...]:
 
 
 def with_templates(
-    robustness: semantic.Robustness,
-    answers: TemplateAnswers,
-    effects: Effects,
-    *,
-    gates: Gates,
+    robustness: semantic.Robustness, answers: TemplateAnswers, effects: Effects, *, gates: Gates
 ) -> semantic.Robustness:
     """Add the robustness to all templates, each tag and each template to that to rules.
 

@@ -22,15 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sears_dsl.data import batches, streams
-from sears_dsl.data.batches import (
-    DRAW,
-    Batch,
-    Format,
-    Frame,
-    PlainText,
-    ReadOptions,
-    SourceRows,
-)
+from sears_dsl.data.batches import DRAW, Batch, Format, Frame, PlainText, ReadOptions, SourceRows
 from sears_dsl.data.columnar import Columnar
 from sears_dsl.data.csv_rows import CSV, Delimited
 from sears_dsl.data.json_rows import JsonArray, JsonLines

@@ -245,8 +245,7 @@ def read_numbers(
         _ = entry["sha256"], float(entry["tau"])
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise ModelError(
-            f"{file} is of version {version}, but lacks what belongs in it: {error!r}",
-            help=advice,
+            f"{file} is of version {version}, but lacks what belongs in it: {error!r}", help=advice
         ) from error
     strange = sorted({name for each in all_curves for name in each.names} - set(evidence))
     if strange:

@@ -375,8 +375,7 @@ class Children:
             raise
         except Exception as error:  # whatever was raised there
             raise self._error(
-                f"{self._name} failed: {type(error).__name__}: {error}",
-                help="try with one job",
+                f"{self._name} failed: {type(error).__name__}: {error}", help="try with one job"
             ) from error
 
 

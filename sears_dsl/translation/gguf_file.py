@@ -73,8 +73,7 @@ class _GgufBytes:
         alignment = about.get("general.alignment", _ALIGNMENT)
         start = -(-self._at // alignment) * alignment
         return WeightsOfModel(
-            about,
-            {name: self._array(shape, kind, start + at) for name, shape, kind, at in places},
+            about, {name: self._array(shape, kind, start + at) for name, shape, kind, at in places}
         )
 
     def _bytes(self, count: int) -> bytes:

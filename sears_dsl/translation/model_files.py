@@ -123,8 +123,7 @@ def _pulled_from(folder: Path) -> ModelFiles:
         return ModelFiles(name, "translates", "hub", folder, dict(hashes))
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise ModelError(
-            f"{path} cannot be read: {error}",
-            help="remove that folder and pull the model again",
+            f"{path} cannot be read: {error}", help="remove that folder and pull the model again"
         ) from error
 
 

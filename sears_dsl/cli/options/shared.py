@@ -45,8 +45,7 @@ class FilePath(click.Path):
         """The path."""
         if value == "":
             raise UsageError(
-                "the file name is empty",
-                help="name a file; perhaps a shell variable is not set",
+                "the file name is empty", help="name a file; perhaps a shell variable is not set"
             )
         return super().convert(value, param, ctx)
 
@@ -85,8 +84,7 @@ TAGGERS = "fast (in the rules' language), fast:pt, spacy, spacy:MODEL, or your o
 tagger_option = click.option("--tagger", default=DEFAULT_TAGGER, help=TAGGERS)
 COLUMN_BY_DEFAULT = "by default text, sentence, question or review, else the only text column"
 tagger_of_rules_option = click.option(
-    "--tagger",
-    help="The tagger; by default the one that the rules were validated with, if known.",
+    "--tagger", help="The tagger; by default the one that the rules were validated with, if known."
 )
 scope_option = click.option(
     "--scope", type=click.Choice(["first", "all"]), default="first",

@@ -110,6 +110,5 @@ def is_unicode(text: str) -> bool:
 def meaningless(name: str, value: object) -> UsageError:
     """The error for a decision that our page would never send."""
     return UsageError(
-        f"the decision has an invalid {name}: {value!r}",
-        help="reload the page, and decide again",
+        f"the decision has an invalid {name}: {value!r}", help="reload the page, and decide again"
     )
