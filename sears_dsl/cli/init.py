@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import click
 
 from sears_dsl.cli.options.shared import read_share
-from sears_dsl.errors import UsageError
+from sears_dsl.errors import SearsError, UsageError
 
 
 @click.command("init", epilog="Example: sears init --data dev.csv --model my_model:predict")
@@ -54,31 +57,44 @@ def init_command(
         )
     asks = sys.stdin.isatty() and sys.stderr.isatty()
 
-    def answer(question: str, value: str | None, proposed: str) -> str:
-        if value is not None or not asks:
-            return proposed if value is None else value
-        reply: str = click.prompt(question, default=proposed, err=True, show_default=bool(proposed))
-        return reply.strip()
+    def read_columns(file: str) -> Mapping[str, Sequence[Any]]:
+        return read_table(file, options=ReadOptions(limit=_LOOKED_AT)).columns
 
-    data = answer("file of labelled rows", data, likely_data(Path()))
+    def answer(
+        question: str, option: str | None, proposed: str, check: Callable[[str], object]
+    ) -> str:
+        """What an option or a person says; after a wrong answer, the question comes again."""
+        reply = proposed if option is None else option
+        while True:
+            if option is None and asks:
+                reply = click.prompt(question, proposed, err=True, show_default=bool(proposed))
+                reply = reply.strip()
+            try:
+                if reply:
+                    check(reply)
+                return reply
+            except SearsError as error:
+                if option is not None or not asks:
+                    raise
+                click.echo(f"sears: {error}", err=True)
+
+    data = answer("file of labelled rows", data, likely_data(Path()), read_columns)
     if not data:
         raise UsageError(
             "there is no file of rows in this folder",
             help="name one: sears init --data FILE (csv, tsv, jsonl or parquet)",
         )
-    columns = read_table(data, options=ReadOptions(limit=_LOOKED_AT)).columns
-    column = answer("text column", column, likely_text(columns))
-    label = answer("label column", label, likely_label(columns, text=column))
-    for name in filter(None, (column, label)):
-        require_column(tuple(columns), name, where=data)
-    model = answer("model, such as my_model:predict (empty: add it later)", model, "")
-    if model:
-        require_kind(model)
-    own = answer("your own rules, a file or a folder (empty: add them later)",
-                 " ".join(rules) or None,
-                 "rules" if any(Path("rules").rglob("*.sear")) else "")  # fmt: skip
-    rules = rules or tuple(filter(None, [own]))
+    columns = read_columns(data)
+    require = partial(require_column, tuple(columns), where=data)
+    column = answer("text column", column, likely_text(columns), require)
+    label = answer("label column", label, likely_label(columns, text=column), require)
+    model = answer("model, such as my_model:predict (empty: add it later)", model, "", require_kind)
     find_rule_files(rules)
+    own = answer("your own rules, a file or a folder (empty: add them later)",
+                 "" if rules else None,
+                 "rules" if any(Path("rules").rglob("*.sear")) else "",
+                 lambda name: find_rule_files([name]))  # fmt: skip
+    rules = rules or tuple(filter(None, [own]))
     text = project_text(
         data=data, column=column, label=label, model=model, rules=rules, flip_rate=max_flip_rate
     )
@@ -87,6 +103,7 @@ def init_command(
     for each in project.fields.models.values():
         agree(project, each)  # whoever named it just now agrees that it runs
     click.echo(f"written: {path}")
+    click.echo(f"columns of {data}: text {column or '-'}, label {label or '-'}", err=True)
     what_next = "name a model in it: [models.main]"
     if model:
         what_next = "sears audit" if rules else "sears discover -o found.sear"

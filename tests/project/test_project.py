@@ -434,7 +434,9 @@ def test_init_proposes_columns_and_what_it_writes_is_read(
     done = run("init", "--model", "brittle_films:predict", "--rules", "rules",
                "--max-flip-rate", "5%")  # fmt: skip
     assert done.exception is None, done.output
-    assert done.stderr.endswith("next: sears audit\n")
+    assert done.stderr.endswith(
+        "columns of dev.csv: text utterance, label mood\nnext: sears audit\n"
+    )
     found = find_project()
     assert found is not None
     assert found.fields.datasets["dev"].model_dump(exclude_defaults=True) == {
@@ -446,7 +448,7 @@ def test_init_proposes_columns_and_what_it_writes_is_read(
 
 
 @pytest.mark.skipif(os.name == "nt", reason="needs a terminal of POSIX")
-def test_at_a_terminal_init_asks_and_proposes(folder: Path) -> None:
+def test_at_a_terminal_init_asks_proposes_and_asks_again_after_a_wrong_answer(folder: Path) -> None:
     import pty
 
     (folder / "sears.toml").unlink()
@@ -458,11 +460,15 @@ def test_at_a_terminal_init_asks_and_proposes(folder: Path) -> None:
     os.close(theirs)
     said = b""
     for question, answer in (
-        (b"file of labelled rows [data/dev.csv]: ", b""),
+        (b"file of labelled rows [data/dev.csv]: ", b"data/dve.csv"),
+        (b"data/dve.csv", b""),
         (b"text column [said]: ", b""),
-        (b"label column", b"gold"),
-        (b"model, such as my_model:predict (empty: add it later): ", b"brittle_films:predict"),
-        (b"your own rules, a file or a folder (empty: add them later) [rules]: ", b""),
+        (b"label column", b"glod"),
+        (b"no column 'glod'", b"gold"),
+        (b"model, such as my_model:predict (empty: add it later): ", b"brittle_films"),
+        (b"'brittle_films' does not name a model", b"brittle_films:predict"),
+        (b"your own rules, a file or a folder (empty: add them later) [rules]: ", b"ruels"),
+        (b"ruels", b"rules"),
     ):
         while question not in said or not said.endswith(b": "):
             said += os.read(ours, 4096)
