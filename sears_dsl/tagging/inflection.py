@@ -10,9 +10,10 @@ look-up.
 from __future__ import annotations
 
 import gzip
+import re
 import sys
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
@@ -145,6 +146,10 @@ class _LazyTable:
         """The lines of a word."""
         return self._lines.get(word, "").splitlines()
 
+    def all_lines(self) -> Iterable[str]:
+        """The lines of all words, those of a word as one text."""
+        return self._lines.values()
+
     def get(self, word: str, default: dict[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
         """What the file says of a word."""
         if word in self._instead or word not in self._lines:
@@ -246,6 +251,11 @@ class _Lemminflect:
         lemmas: dict[str, tuple[str, ...]] = self._lemmas.lemma_dict.get(word, {})
         return lemmas
 
+    def is_lemma(self, word: str) -> bool:
+        """Whether the tables have a word of which this is the first, and so the only, lemma."""
+        line = re.compile(rf",{re.escape(word)}(?:/|$)", re.IGNORECASE | re.MULTILINE)
+        return any(map(line.search, self._lemmas.lemma_dict.all_lines()))
+
     def paradigm(self, lemma: str) -> dict[str, tuple[str, ...]]:
         """All forms of a lemma in the tables, by their Penn tags."""
         forms: dict[str, tuple[str, ...]] = self._forms.infl_dict.get(lemma, {})
@@ -272,6 +282,19 @@ def _plain(word: str) -> str:
 def is_listed(word: str, classes: Sequence[str] = ("NOUN", "VERB", "ADJ", "ADV")) -> bool:
     """Whether a word is a form of a noun, verb, adjective or adverb of the tables."""
     return any(_tables().lemmas(word, upos, guess=False) for upos in classes)
+
+
+@lru_cache(maxsize=1024)
+def base_of_form(word: str) -> str | None:
+    """The lemma of a word that itself is the lemma of none, so that it is only a form.
+
+    Example:
+        >>> base_of_form("went"), base_of_form("saw")
+        ('go', None)
+    """
+    plain = _plain(word)
+    lemmas = next(iter(_tables().classes(plain).values()), ())
+    return lemmas[0] if lemmas and not _tables().is_lemma(plain) else None
 
 
 def lemma(word: str, fine: str) -> str:

@@ -12,13 +12,15 @@ An inflection is an error where the rule itself fixes the word, and the word has
 under every tag that it can have. What depends on the matched token is not judged here: such an
 instance is not rewritten, but counted. A function of characters is an error where it can change
 none of the words that the rule or its sets fix (E329), and a warning where it cannot change some of
-them (W622). Costs a look at the pieces of each rule that calls functions.
+them (W622). W626 warns of a lemma that no word has. Costs a look at the pieces of each rule that
+calls functions.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from operator import itemgetter
 
 from sears_dsl.engine.compile.program import Problem
@@ -33,7 +35,7 @@ from sears_dsl.language.printer import print_rule
 from sears_dsl.language.rule import Rule, RuleScope, RuleSource
 from sears_dsl.language.tagsets import COARSE
 from sears_dsl.language.words import code, print_function
-from sears_dsl.tagging.inflection import INFLECTION_TAGS, Inflection, inflect
+from sears_dsl.tagging.inflection import INFLECTION_TAGS, Inflection, base_of_form, inflect
 
 # At most this many words are listed.
 _MOST_WORDS = 5
@@ -251,9 +253,36 @@ def compiler_warnings(ruleset: RuleSource) -> list[Diagnostic]:
     return [
         _placed(finding, rule, ruleset)
         for rule in ruleset.rules
-        for finding in noise_diagnostics(rule, ruleset)
+        for finding in (*noise_diagnostics(rule, ruleset), *_lemma_warnings(rule, ruleset))
         if finding.code[0] == "W"
     ]
+
+
+def _lemma_warnings(rule: Rule, scope: RuleScope) -> Iterator[Diagnostic]:
+    """W626: a test asks for the lemma `went`, which is a form of *go* and the lemma of no word."""
+    elements = (*rule.left, *rule.antecedent, *rule.right)
+    tests = chain.from_iterable(_attribute_tests(element.body, scope) for element in elements)
+    for value in dict.fromkeys(test.value for test in tests if test.attribute == "lemma"):
+        if base := base_of_form(value):
+            message = f"`{value}` is a form of `{base}`, and no word has it as its lemma"
+            this = code(f"lower={value.lower()}")
+            yield Diagnostic("W626", message, help=f"write `{base}`; {this} is this form alone")
+
+
+def _attribute_tests(body: object, scope: RuleScope) -> Iterator[syntax.AttributeTest]:
+    match body:
+        case syntax.AttributeTest():
+            yield body
+        case syntax.Conjunction(tests):
+            yield from tests
+        case syntax.Negation(operand):
+            yield from _attribute_tests(operand, scope)
+        case syntax.SetReference():
+            for member in scope.members(body):
+                yield from _attribute_tests(member, scope)
+        case syntax.Group(alternatives):
+            for element in chain.from_iterable(alternatives):
+                yield from _attribute_tests(element.body, scope)
 
 
 def _placed(finding: Diagnostic, rule: Rule, ruleset: RuleSource) -> Diagnostic:
