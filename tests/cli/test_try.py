@@ -132,6 +132,35 @@ def test_check_tells_the_findings_of_every_file(tmp_path: Path) -> None:
     assert "E350" in everything.output
 
 
+def test_a_lemma_that_no_word_has_is_warned_of_where_a_rule_is_checked_tried_or_explained(
+    tmp_path: Path,
+) -> None:
+    file = tmp_path / "forms.sear"
+    file.write_text(
+        "ruleset forms 1.0.0\nset SOME = saw | lemma=went\n"
+        "rule a: [lemma=Movies & tag=NNS] -> film\n"
+        "rule b: @SOME -> ran\n"
+        "rule c: ^What -> Which / __ !(lemma=children|NN)\n"
+        "rule d: (lemma=go|lemma=saw|lemma=found|lemma=people|lemma=zorkmids) -> ran\n",
+        "utf-8",
+    )
+    told = json.loads(run("check", str(file), "--json").stdout)["findings"]
+    forms = [(each["line"], each["message"]) for each in told if each["code"] == "W626"]
+    assert forms == [
+        (line, f"`{word}` is a form of `{lemma}`, and no word has it as its lemma")
+        for line, word, lemma in (
+            (3, "Movies", "movie"),
+            (4, "went", "go"),
+            (5, "children", "child"),
+        )
+    ]
+    explained = run("explain", str(file), "He went.")
+    assert [explained.stderr.count(code) for code in ("W626", "W607", "W601")] == [3, 1, 0]
+    one = run("explain", str(file), "--rule", "c", "He went.")
+    assert [one.stderr.count(code) for code in ("W626", "W607", "`went`")] == [1, 1, 0]
+    assert "W626" in run("try", "lemma=went -> go", "He went.").stderr
+
+
 def test_swapped_arguments_are_one_error(tmp_path: Path) -> None:
     (tmp_path / "f.sear").write_text("movie -> film\n")
     (tmp_path / "y.csv").write_text("id,text\n" + "1,a movie\n" * 1_000)

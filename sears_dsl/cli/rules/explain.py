@@ -60,10 +60,24 @@ def explain_command(rules: tuple[str, ...], *, rule_ids: tuple[str, ...], **opti
         raise UsageError(
             f"no rule has the id {rule_ids[0]}", help="`sears rules NAME` lists the ids"
         )
+    tell_of_warnings(rulesets, rule_ids)
     if options["as_json"]:
         echo_json(explained.as_json_object())
     else:
         print_explained(explained)
+
+
+def tell_of_warnings(rulesets: Sequence[Ruleset], rule_ids: Sequence[str] = ()) -> None:
+    """Say on standard error what `sears check` warns of, but for tests that a rule should have."""
+    from sears_dsl.engine.compile.requirements import compiler_warnings
+
+    for ruleset in rulesets:
+        spans = [rule.span for name, rule in ruleset.named_rules if name in rule_ids]
+        lines = {span.line for span in spans if span is not None}
+        for each in (*ruleset.warnings, *compiler_warnings(ruleset)):
+            is_told_of = not rule_ids or (each.span is not None and each.span.line in lines)
+            if is_told_of and each.code not in ("W601", "W602"):
+                click.echo(each.render() + "\n", err=True)
 
 
 def _tell_of_templates(sentence: str, rulesets: Sequence[Ruleset]) -> None:

@@ -9,7 +9,12 @@ import click
 
 from sears_dsl.cli.commands import ExampleCommand
 from sears_dsl.cli.options.shared import json_option, tagger_option
-from sears_dsl.cli.rules.explain import ExplainedText, explain_text, print_explained
+from sears_dsl.cli.rules.explain import (
+    ExplainedText,
+    explain_text,
+    print_explained,
+    tell_of_warnings,
+)
 from sears_dsl.cli.screen.console import echo_json
 from sears_dsl.errors import UsageError, printable
 from sears_dsl.runtime.files import is_file
@@ -49,8 +54,7 @@ def try_command(rule: str, texts: tuple[str, ...], *, tagger: str, as_json: bool
         )
     chosen = load_tagger(tagger_in_language(tagger, [ruleset]))
     compile_with_sources([ruleset], tagger=chosen)  # finds what only the tokenizer tells
-    for finding in ruleset.warnings:
-        click.echo(finding.render() + "\n", err=True)
+    tell_of_warnings([ruleset])
     explained = (explain_text(text, [ruleset], chosen) for text in _lines(texts))
     if as_json:
         echo_json([each.as_json_object() for each in explained])
