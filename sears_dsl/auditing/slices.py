@@ -34,6 +34,7 @@ from numpy.typing import NDArray
 from sears_dsl.answers import REFUSED, normalized_answer
 from sears_dsl.auditing.totals import label_keeping
 from sears_dsl.data.batches import ReadOptions
+from sears_dsl.data.columnar import class_names
 from sears_dsl.data.dataset import require_column
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.data.sources import open_rows
@@ -324,7 +325,9 @@ def read_slicings(
     for batch in dataset.batches():
         for name, cells in columns.items():
             # A later batch of JSON lines may lack a column, as a row may.
-            cells.extend(batch.columns.get(name, [None] * batch.rows))
+            classes = dict(enumerate(class_names(batch.columns, name)))
+            values = batch.columns.get(name, [None] * batch.rows)
+            cells.extend(classes.get(v, v) if isinstance(v, int) else v for v in values)
     return {
         name: columns[name]
         if of_columns is None

@@ -83,16 +83,6 @@ class RecordBatchColumns(batches.LazyColumns):
     def _values(self, name: str) -> ArrowValues:
         return ArrowValues(self.record_batch.column(name))
 
-    def class_names(self, column: str) -> tuple[str, ...]:
-        """The names of classes that a column numbers, if Hugging Face's datasets noted them."""
-        metadata = self.record_batch.schema.metadata or {}
-        try:
-            feature = json.loads(metadata[b"huggingface"])["info"]["features"][column]
-            # A list of classes, for several labels a row, holds their feature.
-            return tuple(map(str, feature.get("feature", feature)["names"]))
-        except (KeyError, TypeError, ValueError, AttributeError):
-            return ()
-
     def named(self, names: Sequence[str]) -> RecordBatchColumns:
         """Some of the columns."""
         return RecordBatchColumns(self.record_batch.select(names))
@@ -111,6 +101,19 @@ class RecordBatchColumns(batches.LazyColumns):
     def __reduce__(self) -> tuple[Any, ...]:
         # Arrow's stream form holds the rows of a slice alone; its pickle also those around it.
         return _unpickled, (_part(self.record_batch),)
+
+
+def class_names(columns: Mapping[str, Sequence[Any]], column: str) -> tuple[str, ...]:
+    """The names of classes that a column numbers, if Hugging Face's datasets noted them."""
+    if not isinstance(columns, RecordBatchColumns):
+        return ()
+    try:
+        metadata = columns.record_batch.schema.metadata
+        feature = json.loads(metadata[b"huggingface"])["info"]["features"][column]
+        # A list of classes, for several labels a row, holds their feature.
+        return tuple(map(str, feature.get("feature", feature)["names"]))
+    except (KeyError, TypeError, ValueError, AttributeError):
+        return ()
 
 
 def _unpickled(part: bytes) -> RecordBatchColumns:

@@ -26,7 +26,7 @@ import numpy as np
 
 from sears_dsl.answers import COMPARISON_FORMS, Comparison, answer_text, frequent_answers
 from sears_dsl.data.batches import Batch, ReadOptions, is_missing
-from sears_dsl.data.columnar import RecordBatchColumns
+from sears_dsl.data.columnar import class_names
 from sears_dsl.data.dataset import default_column, require_column
 from sears_dsl.data.protection import Guard, Guards, Protection
 from sears_dsl.data.sources import open_rows
@@ -298,9 +298,10 @@ def read_labelled(
     if empty:
         rows_have = counted(len(empty), "row has", "rows have")
         notes = (*notes, f"{rows_have} an empty text; the first is row {empty[0]:,}")
-    data = replace(data, image=image, choices=choices, folder=folder, notes=notes)
-    if label is not None and isinstance(dataset.first.columns, RecordBatchColumns):
-        data = replace(data, class_names=dataset.first.columns.class_names(label))
+    classes = () if label is None else class_names(dataset.first.columns, label)
+    data = replace(
+        data, image=image, choices=choices, folder=folder, notes=notes, class_names=classes
+    )
     return data if image is None else _with_readable_pictures(data, image)
 
 

@@ -15,6 +15,7 @@ from itertools import islice
 from typing import Any, Protocol
 
 from sears_dsl.data.batches import Batch, ReadOptions
+from sears_dsl.data.columnar import RecordBatchColumns
 from sears_dsl.data.dataset import Dataset, format_of
 from sears_dsl.data.frames import MemoryFrame, memory_frame
 from sears_dsl.errors import DataError, UsageError
@@ -61,7 +62,11 @@ class MemoryRows:
             if left <= 0 and batch.first:
                 return
             if left < batch.rows:
-                columns = {name: values[:left] for name, values in batch.columns.items()}
+                columns = (
+                    batch.columns.at(range(left), {})  # with the names of classes
+                    if isinstance(batch.columns, RecordBatchColumns)
+                    else {name: values[:left] for name, values in batch.columns.items()}
+                )
                 batch = Batch(batch.first, left, columns)  # noqa: PLW2901
             yield batch
 

@@ -13,6 +13,7 @@ import pytest
 from conftest import NOUNS, ROWS, close, predict, reword
 
 import sears_dsl as sears
+from sears_dsl.auditing.slices import read_slicings
 from sears_dsl.engine.compile import requirements
 from sears_dsl.errors import DataError, ModelError, RuleSyntaxError, UsageError
 from sears_dsl.models.predictor import RowsRefused
@@ -111,6 +112,20 @@ def test_files_of_a_dataset_say_what_their_numbers_are_called(
     numbered().save_to_disk(folder / "saved")
     for data in ("rows.parquet", "saved"):
         assert flips(model, data, rules) == len(NOUNS)
+
+
+def test_a_part_of_a_dataset_keeps_the_names_of_its_classes(rules: sears.Ruleset) -> None:
+    assert flips(predict, numbered(), rules, limit=4) > 0
+
+
+def test_columns_to_slice_by_show_the_names_of_classes(folder: Path, rules: sears.Ruleset) -> None:
+    numbered().to_parquet(folder / "rows.parquet")
+    for data in (numbered(), "rows.parquet"):
+        found = sears.audit(predict, data, rules, label="label", slices=["label"], scorer=None)
+        values = {each.value for each in found.document.slices if each.slicing == "column label"}
+        assert values == {"bad", "good"}
+    several = numbered(several=True)
+    assert set(read_slicings(several, ["label"])["label"][0]) <= {0, 1}
 
 
 def test_the_names_of_several_classes_a_row_are_labels(rules: sears.Ruleset) -> None:
