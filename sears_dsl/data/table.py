@@ -9,13 +9,14 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from sears_dsl.answers import Comparison
 from sears_dsl.data.batches import Batch, ReadOptions, is_missing
+from sears_dsl.data.columnar import class_names
 from sears_dsl.data.dataset import default_column, require_column
 from sears_dsl.data.labelled import column_sets, label_alternatives
 from sears_dsl.data.protection import Guards, Protection
@@ -31,6 +32,7 @@ class Table:
     columns: Mapping[str, Sequence[Any]]  # column name → the values of the rows
     path: str  # as the user named the file; for messages
     format: str  # the name of the format that it was read as
+    classes: Mapping[str, Sequence[str]] = field(default_factory=dict)  # column → names of numbers
 
     def __len__(self) -> int:
         return len(next(iter(self.columns.values()), ()))
@@ -70,7 +72,7 @@ class Table:
         """This table with absolute paths in a column of paths that start in the file's folder."""
         folder = (Path(self.path).parent if is_file(self.path) else Path()).resolve()
         paths = [str(folder / each) for each in self.texts(column)]
-        return Table({**self.columns, column: paths}, self.path, self.format)
+        return replace(self, columns={**self.columns, column: paths})
 
     def extended(self, rows: Sequence[int], changed: Mapping[str, Sequence[Any]]) -> Table:
         """This table with changed copies of ``rows`` after it; a row may come more than once."""
@@ -78,7 +80,7 @@ class Table:
             name: [*values, *changed.get(name, [values[row] for row in rows])]
             for name, values in self.columns.items()
         }
-        return Table(columns, self.path, self.format)
+        return replace(self, columns=columns)
 
 
 def read_table(
@@ -96,7 +98,8 @@ def read_table(
         rows += batch.rows
     if not rows:
         raise DataError(f"{dataset.path} has no rows", help="give at least one row")
-    return Table(columns, dataset.path, dataset.format_name)
+    classes = {name: class_names(dataset.first.columns, name) for name in columns}
+    return Table(columns, dataset.path, dataset.format_name, classes)
 
 
 def guards_of(table: Table, protection: Protection, *, column: str) -> Guards | None:

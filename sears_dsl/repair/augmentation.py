@@ -112,6 +112,7 @@ def expand(
     *,
     labels: Sequence[str] | None,
     known: Sequence[str] = (),
+    class_names: Sequence[str] = (),
     guards: Guards | None = None,
     oracle: Oracle | None = None,
     column: str = "text",
@@ -120,12 +121,19 @@ def expand(
 ) -> Expansion:
     """Apply each rule by itself to each text; a row's label may be "" for none.
 
-    `known` has all labels that exist. If it is empty, they are the labels of the rows.
+    `known` has all labels that exist. If it is empty, they are the labels of the rows. Where these
+    number classes, rules may expect one of `class_names` too.
     """
-    expectations = [rule.expectation for rule in matcher.rules]
     names = list(dict.fromkeys(known or filter(None, labels or ())))
+    numbers = {name: str(number) for number, name in enumerate(class_names)}
+    label_of = {name: number for name, number in numbers.items() if number in names}
+    label_of.update(zip(names, names, strict=True))
+    expectations = [
+        replace(each, label=label_of.get(each.label, each.label))
+        for each in (rule.expectation for rule in matcher.rules)
+    ]
     rule_ids = matcher.rule_ids
-    _check(rule_ids, expectations, names if labels is not None else None)
+    _check(rule_ids, expectations, None if labels is None else list(label_of))
     protected = None if guards is None else guards.protected
     rewrites, touching = guard_rewrites(
         matcher.apply(texts, scope=scope, unit=unit, protected=protected), guards
@@ -167,6 +175,7 @@ def expand_table(
     protection: Protection,
     labels: Sequence[str] | None,
     known: Sequence[str] = (),
+    class_names: Sequence[str] = (),
     oracle: Oracle | None = None,
     scope: Scope = "first",
     unit: Unit | None = None,
@@ -183,8 +192,9 @@ def expand_table(
         )
     parts = {
         name: expand(
-            matcher, table.texts(name), labels=labels, known=known, oracle=oracle, column=name,
-            guards=guards_of(table, protection, column=name), scope=scope, unit=unit,
+            matcher, table.texts(name), labels=labels, known=known, class_names=class_names,
+            oracle=oracle, column=name, guards=guards_of(table, protection, column=name),
+            scope=scope, unit=unit,
         )
         for (name,) in sets
     }  # fmt: skip

@@ -124,8 +124,8 @@ def repair(
     if settings.comparison == "exact":
         _check_labels(held_out, known, training.path)
     chosen: dict[str, Any] = {
-        "known": known, "oracle": inputs.oracle, "column": columns.text, "scope": settings.scope,
-        "unit": settings.unit,
+        "known": known, "class_names": held_out.class_names, "oracle": inputs.oracle,
+        "column": columns.text, "scope": settings.scope, "unit": settings.unit,
     }  # fmt: skip
     added = augmented_rows.expand_table(
         inputs.matcher, training, labels=labels, protection=settings.protection, **chosen

@@ -133,7 +133,8 @@ def augment_table(
         notes.append(f"{counted(bare, 'row has', 'rows have')} no label and no labelled rewrites")
     expansion = augmented_rows.expand_table(
         matcher, table, column=columns.text, protection=choices.protection, labels=labels,
-        oracle=oracle, scope=choices.scope, unit=choices.unit,
+        class_names=table.classes.get(columns.label or "", ()), oracle=oracle,
+        scope=choices.scope, unit=choices.unit,
     )  # fmt: skip
     if some:
         expansion.require_some(table.path)

@@ -128,6 +128,19 @@ def test_columns_to_slice_by_show_the_names_of_classes(folder: Path, rules: sear
     assert set(read_slicings(several, ["label"])["label"][0]) <= {0, 1}
 
 
+def test_rules_may_expect_a_class_by_its_name(folder: Path) -> None:
+    rules = sears.parse("movie -> bad movie\n  expect: label bad")
+    for data in (numbered(), "rows.parquet"):
+        numbered().to_parquet(folder / "rows.parquet")
+        new = sears.augment(data, rules, label="label", only_new=True)
+        assert {row["label"] for row in new} == {0}
+    with pytest.raises(UsageError, match="the labels are 'bad', 'good', ") as wrong:
+        sears.augment(
+            numbered(), sears.parse("movie -> bad movie\n  expect: label Bad"), label="label"
+        )
+    assert "'Bad', which no row has" in wrong.value.message
+
+
 def test_the_names_of_several_classes_a_row_are_labels(rules: sears.Ruleset) -> None:
     def names(texts: list[str]) -> list[list[str]]:
         return [[label] for label in predict(texts)]
@@ -135,7 +148,8 @@ def test_the_names_of_several_classes_a_row_are_labels(rules: sears.Ruleset) -> 
     assert flips(names, numbered(several=True), rules, comparison="set") == len(NOUNS)
 
 
-def test_a_trained_model_may_name_what_its_labels_number() -> None:
+@pytest.mark.parametrize("bad", ["0", "bad"])
+def test_a_trained_model_and_rules_may_name_what_labels_number(bad: str) -> None:
     trained_on: set[str] = set()
 
     def train(texts: list[str], labels: list[str], seed: int) -> object:
@@ -146,7 +160,7 @@ def test_a_trained_model_may_name_what_its_labels_number() -> None:
 
     held_out = numbered().map(lambda row: {"text": row["text"].replace("This", "That")})
     inputs: Any = {"label": "label", "train": train, "seeds": 1}
-    rules = sears.parse("movie -> film\n\nmovie -> bad movie\n  expect: label 0")
+    rules = sears.parse(f"movie -> film\n\nmovie -> bad movie\n  expect: label {bad}")
     repaired = sears.fix(numbered(), held_out, rules, **inputs).repair
     errors = [repaired.validation.original, *(rule.original for rule in repaired.rules)]
     assert [each.error for each in errors] == [0.0, 0.5, 0.0]
