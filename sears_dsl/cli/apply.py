@@ -19,7 +19,9 @@ from sears_dsl.cli.screen.console import (
     excerpt,
     on_screen,
     plain_table,
+    rule_label,
     rule_labels,
+    rules_by_id,
     tell_of_paraphrases,
     tell_of_templates,
     warn_of_chain,
@@ -297,12 +299,8 @@ def _print_report(
         out.print(unit)
     skipped = {rule: of.unrenderable for rule, of in report.rules.items() if of.unrenderable}
     if skipped:
-        causes = causes_of_no_rewrite(
-            rule
-            for ruleset in rulesets
-            for rule_id, rule in ruleset.named_rules
-            if rule_id in skipped
-        )
+        rules = rules_by_id(rulesets)
+        causes = causes_of_no_rewrite(rules[rule_id][0] for rule_id in skipped)
         out.print(f"{counted(sum(skipped.values()), 'instance')} left alone: {causes}")
     _print_left_alone(out, report, request)
     _print_articles(out, report, rulesets)
@@ -332,38 +330,27 @@ def _print_left_alone(out: Console, report: ApplyReport, request: ApplyRequest) 
 
 
 def _print_articles(out: Console, report: ApplyReport, rulesets: Sequence[Ruleset]) -> None:
-    """Say which rules leave a wrong article, and what mends it."""
-    upset = _upset_articles(report, rulesets)
-    if not upset:
-        return
-    labels = rule_labels(rulesets)
-    names = listed([labels[rule] for rule in upset], _FEW)
-    out.print(
-        f"note: a or an no longer fits the word after it, because of {names}; `option repair = on` "
-        "at the top of the rule file fixes that"
-    )
+    """Say which rules have an example with ``a`` instead of ``an``, or the reverse; and the cure.
 
-
-def _upset_articles(report: ApplyReport, rulesets: Sequence[Ruleset]) -> list[str]:
-    """Return the rules with an example that has ``a`` instead of ``an``, or the reverse."""
+    Slips of typing and the like need not read well.
+    """
     from sears_dsl.engine.rewrite.placing import agree_articles
     from sears_dsl.language.measure import noise_in
 
-    # Slips of typing and the like need not read well.
-    written = {
-        rule_id
-        for ruleset in rulesets
+    upset = [
+        rule_label(rule, rule_id)
+        for rule_id, (rule, ruleset) in rules_by_id(rulesets).items()
         if ruleset.options.language == "en"
-        for rule_id, rule in ruleset.named_rules
-        if rule.metadata.rate is None and not noise_in(rule)
-    }
-    return [
-        rule
-        for rule, of in report.rules.items()
-        if rule in written
+        and rule.metadata.rate is None
+        and not noise_in(rule)
         and any(
             agree_articles(each.original, edit, limit=0) != edit
-            for each in of.examples
+            for each in report.rules[rule_id].examples
             for edit in each.edits
         )
     ]
+    if upset:
+        out.print(
+            "note: a or an no longer fits the word after it, because of "
+            f"{listed(upset, _FEW)}; `option repair = on` at the top of the rule file fixes that"
+        )

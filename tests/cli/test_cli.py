@@ -510,6 +510,16 @@ def test_a_summary_calls_a_rule_without_a_name_by_its_text(run: Run, tmp_path: P
     assert "silent: book -> novel\n" in done
 
 
+def test_a_summary_tells_of_a_rule_that_two_files_share(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "a.sear").write_text("great -> awesome\n", "utf-8")
+    (tmp_path / "b.sear").write_text("great -> awesome\nbook -> novel\n", "utf-8")
+    (tmp_path / "a.txt").write_text("A great movie.\n", "utf-8")
+    done = run("apply", "a.sear", "b.sear", "a.txt", "-o", "o.csv")
+    assert done.stderr.count("great -> awesome  A [-great-]{+awesome+} movie.") == 2
+    assert "because of great -> awesome, great -> awesome;" in done.stderr
+    assert "silent: book -> novel\n" in done.stderr
+
+
 def test_many_options_stand_under_headings_and_arguments_nowhere_twice(run: Run) -> None:
     told = run("audit", "--help").stdout
     heads = [line for line in told.splitlines() if line and line.endswith(":") and line[0] != " "]

@@ -60,7 +60,7 @@ def diff_command(old: str, new: str, *, data: str | None, **options: Any) -> Non
     else:
         _print(difference)
         if data is not None:
-            _print_rows(rows, options["limit"], labels=rule_labels([before, after]))
+            _print_rows(rows, options["limit"], labels=rule_labels([before]) | rule_labels([after]))
     if options["exit_code"] and (rows or difference):
         sys.exit(1)
 

@@ -164,13 +164,17 @@ def rule_label(rule: Rule, rule_id: str) -> str:
     return print_rule(rule) if rule.name is None else rule_id
 
 
-def rule_labels(rulesets: Iterable[Ruleset]) -> dict[str, str]:
-    """Return the id of each rule → its label."""
-    return {
-        rule_id: rule_label(rule, rule_id)
-        for ruleset in rulesets
-        for rule_id, rule in ruleset.named_rules
-    }
+def rules_by_id(rulesets: Sequence[Ruleset]) -> dict[str, tuple[Rule, Ruleset]]:
+    """Return the id of each rule, as reports have it, → the rule and its ruleset."""
+    from sears_dsl.language.printer import distinct_ids
+
+    rules = ((rule, ruleset) for ruleset in rulesets for rule in ruleset.rules)
+    return dict(zip(distinct_ids(rulesets), rules, strict=True))
+
+
+def rule_labels(rulesets: Sequence[Ruleset]) -> dict[str, str]:
+    """Return the id of each rule, as reports have it, → its label."""
+    return {name: rule_label(rule, name) for name, (rule, _) in rules_by_id(rulesets).items()}
 
 
 def mark_changes(original: str, edits: Sequence[Edit]) -> Text:
