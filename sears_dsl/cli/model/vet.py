@@ -199,7 +199,10 @@ def _serve(
     first = next(iter(addresses.values()))
     with redirection(first) if open_page else nullcontext() as file:
         serve(page, listening, on_ready=lambda: _say_hello(addresses, file, quiet=quiet))
-    _say_goodbye(place, sessions)
+    for name, session in sessions.items():
+        where = f"decisions are in {place.journals[name]}"
+        decisions = where if session.journal.entries else "no decisions"
+        click.echo(f"\n{name}: {session.progress}; {decisions}", err=True)
     if any(session.left for session in sessions.values()):
         again = [word for word in sys.argv[1:] if word != "--restart"]
         click.echo(f"continue: sears {shlex.join(again)}", err=True)
@@ -242,10 +245,3 @@ def _say_hello(pages: Mapping[str, str], file: Path | None, *, quiet: bool) -> N
         import webbrowser
 
         webbrowser.open(file.as_uri())
-
-
-def _say_goodbye(place: VettingPlace, sessions: Mapping[str, ReviewSession]) -> None:
-    for name, session in sessions.items():
-        where = f"decisions are in {place.journals[name]}"
-        decisions = where if session.journal.entries else "no decisions"
-        click.echo(f"\n{name}: {session.progress}; {decisions}", err=True)

@@ -319,6 +319,12 @@ def parts_choice(options: Mapping[str, Any]) -> PartsChoice:
     """Return what the options of a command that rewords or scores choose."""
     from sears_dsl.discovery.parts import PartsChoice
 
+    journals: Sequence[Path] = options.get("readings", ())
+    readings: tuple[Reading, ...] = ()
+    if journals:  # else the code of vetting is not imported
+        from sears_dsl.vetting.journal_oracle import read_readings
+
+        readings = read_readings(journals)
     # A default width is not a choice, so it does not conflict with paraphrases of one's own.
     beam_source = click.get_current_context().get_parameter_source("beam")
     return shared.chosen_as(
@@ -327,17 +333,8 @@ def parts_choice(options: Mapping[str, Any]) -> PartsChoice:
         paraphraser=options.get("paraphrases"),
         paraphrases="paraphrases" in options,
         beam=options.get("beam") if beam_source is ParameterSource.COMMANDLINE else None,
-        readings=_readings(options.get("readings", ())),
+        readings=readings,
     )
-
-
-def _readings(journals: Sequence[Path]) -> tuple[Reading, ...]:
-    """Return what readers said; the code of vetting is imported only if there are journals."""
-    if not journals:
-        return ()
-    from sears_dsl.vetting.journal_oracle import read_readings
-
-    return read_readings(journals)
 
 
 @dataclass(frozen=True, kw_only=True)

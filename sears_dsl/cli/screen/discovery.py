@@ -357,8 +357,15 @@ def _nothing_new(discovery: Discovery) -> Iterator[str]:
     """What was tried, what came closest, and what would help."""
     known = [each for each in discovery.rules if each.source]
     yield "no new rules" + ("; the rules above were known before" if known else " were found")
-    if not known:
-        yield from _withstood(discovery)
+    if not known and _withstands(discovery):
+        funnel = discovery.funnel
+        _, high = wilson_interval(0, funnel.searched)
+        yield (
+            f"the model withstands all {counted(funnel.distinct_rewrites, 'rewrite')} by "
+            f"{counted(funnel.keep_meaning + funnel.known, 'rule')} that keep the meaning; with "
+            f"95% confidence, such rules flip fewer than {100 * float(high):.1f}% of rows like the "
+            f"{counted(funnel.searched, 'searched one')}"
+        )
     yield from _closest(discovery.closest[:_CLOSEST], discovery)
     help_ = list(dict.fromkeys(_what_helps(discovery)))
     yield "what would help:"
@@ -381,25 +388,10 @@ def _label(miss: NearMiss, discovery: Discovery) -> str:
     return dict(zip(map(print_rule, known.rules), known.ids, strict=True)).get(miss.rule, miss.rule)
 
 
-def _withstood(discovery: Discovery) -> Iterator[str]:
-    """Say what is known about a model that nothing flips."""
-    funnel = discovery.funnel
-    if not _withstands(discovery):
-        return
-    tried = funnel.keep_meaning + (funnel.known or 0)
-    _, high = wilson_interval(0, funnel.searched)
-    yield (
-        f"the model withstands all {counted(funnel.distinct_rewrites, 'rewrite')} by "
-        f"{counted(tried, 'rule')} that keep the meaning; with 95% confidence, such rules flip "
-        f"fewer than {100 * float(high):.1f}% of rows like the "
-        f"{counted(funnel.searched, 'searched one')}"
-    )
-
-
 def _withstands(discovery: Discovery) -> bool:
     """Whether all rules that keep the meaning were asked about, and none flips a row."""
     funnel, known = discovery.funnel, discovery.known
-    tried = funnel.keep_meaning + (funnel.known or 0)
+    tried = funnel.keep_meaning + funnel.known
     flipped = any(each.flips for each in discovery.closest) or (known and known.rows_flipped)
     return not flipped and bool(tried and funnel.distinct_rewrites) and not funnel.not_asked
 
