@@ -515,8 +515,9 @@ def test_a_summary_tells_of_a_rule_that_two_files_share(run: Run, tmp_path: Path
     (tmp_path / "b.sear").write_text("great -> awesome\nbook -> novel\n", "utf-8")
     (tmp_path / "a.txt").write_text("A great movie.\n", "utf-8")
     done = run("apply", "a.sear", "b.sear", "a.txt", "-o", "o.csv")
-    assert done.stderr.count("great -> awesome  A [-great-]{+awesome+} movie.") == 2
-    assert "because of great -> awesome, great -> awesome;" in done.stderr
+    for file in "ab":
+        assert f"great -> awesome ({file})  A [-great-]{{+awesome+}} movie." in done.stderr
+    assert "because of great -> awesome (a), great -> awesome (b);" in done.stderr
     assert "silent: book -> novel\n" in done.stderr
 
 

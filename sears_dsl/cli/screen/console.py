@@ -158,10 +158,13 @@ def as_json_object(finding: Diagnostic) -> dict[str, object]:
 
 
 def rule_label(rule: Rule, rule_id: str) -> str:
-    """Return the id of a rule that has a name, else its text."""
+    """Return the id of a rule that has a name, else its text; with the file if two have it."""
     from sears_dsl.language.printer import print_rule
 
-    return print_rule(rule) if rule.name is None else rule_id
+    if rule.name is not None:
+        return rule_id
+    file, slash, _ = rule_id.rpartition("/")
+    return f"{print_rule(rule)} ({file})" if slash else print_rule(rule)
 
 
 def rules_by_id(rulesets: Sequence[Ruleset]) -> dict[str, tuple[Rule, Ruleset]]:
