@@ -122,8 +122,8 @@ def apply_file(
     started = time.monotonic()
     _check_paths(request)
     dataset = Dataset(request.input, format_name=request.format, options=request.reading)
-    own = SQUAD_SPANS if dataset.format.name == "squad" else ()
-    chosen = replace(request, spans=(*request.spans, *own))
+    squad_spans = SQUAD_SPANS if dataset.format.name == "squad" else ()
+    chosen = replace(request, spans=(*request.spans, *squad_spans))
     plan = make_plan(dataset.names, dataset.first, chosen, where=dataset.path)
     chained = request.mode == "chain"
     if request.draws > 1 and chained:

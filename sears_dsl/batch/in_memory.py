@@ -69,16 +69,16 @@ def apply_to(
     require_draws(draws, with_originals=with_originals)
     require_mode(mode, keep=_names("keep", keep), with_originals=with_originals)
     frame = frame_of(dataset)
-    own: tuple[SpanColumn, ...] = ()
+    squad_spans: tuple[SpanColumn, ...] = ()
     if isinstance(dataset, str | os.PathLike) and format_of(os.fspath(dataset)).name == "squad":
-        own = SQUAD_SPANS
+        squad_spans = SQUAD_SPANS
     chosen = RowChoices(
         columns=_names("column", column),
         id_column=id_column,
         scope=scope,
         unit=unit,
         protect=_names("protect", protect),
-        spans=(*spans, *own),
+        spans=(*spans, *squad_spans),
         on_touched=on_touched,
         keep=_names("keep", keep),
         share=share,

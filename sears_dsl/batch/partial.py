@@ -203,9 +203,9 @@ class PartialOutput:
         A full disk, or an output that somebody else wrote meanwhile, is a `DataError`, and the
         parts are kept. If ``write`` raises one, they cannot make a file, and are removed.
         """
-        whole = self.folder / "output"
+        joined = self.folder / "output"
         with self._writing():
-            with open(whole, "wb") as file:
+            with open(joined, "wb") as file:
                 try:
                     write(file)
                 except DataError:
@@ -220,8 +220,8 @@ class PartialOutput:
                     f"are kept in {self.folder}",
                 )
             if self.output.exists():
-                os.chmod(whole, self.output.stat().st_mode & 0o7777)
-            os.replace(whole, self.output)
+                os.chmod(joined, self.output.stat().st_mode & 0o7777)
+            os.replace(joined, self.output)
             sync_folder(self.output.parent)
         self._remove()
 

@@ -150,15 +150,15 @@ class Plan(RowChoices):
         if mode == "chain":
             return (*names, *drawn)
         several = len(self.rewritten) > 1
-        own = ("id", *drawn, *(name for name in _RECORD_COLUMNS if name != "id"))
-        return (*(name for name in own if several or name != "column"), *self.keep)
+        record_columns = ("id", *drawn, *(name for name in _RECORD_COLUMNS if name != "id"))
+        return (*(name for name in record_columns if several or name != "column"), *self.keep)
 
     @property
     def needed(self) -> tuple[str, ...]:
         """Every column that is looked at."""
         ids = (self.id_column,) if self.id_column else ()
-        own = (*self.rewritten, *self.protect, *ids, *self.keep)
-        return tuple(dict.fromkeys([*own, *(name for s in self.spans for name in s.columns)]))
+        names = (*self.rewritten, *self.protect, *ids, *self.keep)
+        return tuple(dict.fromkeys([*names, *(name for s in self.spans for name in s.columns)]))
 
 
 def make_plan(names: Sequence[str], first: Batch, chosen: RowChoices, *, where: str) -> Plan:
@@ -172,8 +172,8 @@ def make_plan(names: Sequence[str], first: Batch, chosen: RowChoices, *, where: 
     carried: tuple[str, ...] = ()
     if not nothing:
         carried = carried_columns(chosen.keep, names, columns, id_column, draws=chosen.draws)
-    own = {each.name: getattr(chosen, each.name) for each in fields(RowChoices)}
-    plan = Plan(**{**own, "columns": columns, "id_column": id_column, "keep": carried})
+    choices = {each.name: getattr(chosen, each.name) for each in fields(RowChoices)}
+    plan = Plan(**{**choices, "columns": columns, "id_column": id_column, "keep": carried})
     if not nothing:
         pointed = (spec.text_column for spec in plan.spans)
         for name in dict.fromkeys([*columns, *plan.needed, *pointed]):
@@ -201,8 +201,8 @@ def carried_columns(
     columns: list[str] = []
     for name in keep:
         if name == ALL and name not in names:
-            there = {id_column, *(rewritten if len(rewritten) == 1 else ())}
-            columns += [other for other in names if other not in there]
+            present = {id_column, *(rewritten if len(rewritten) == 1 else ())}
+            columns += [other for other in names if other not in present]
         elif name in names or "," not in name:
             columns.append(name)
         else:
@@ -306,14 +306,14 @@ def protected_spans(batch: Batch, plan: Plan, column: str, texts: Texts) -> Prot
     for text, row in zip(texts.texts, texts.rows, strict=True):
         cells = {name: values[row] for name, values in columns.items()}
         try:
-            own = protection.protected(cells, column=column, text=text)
+            guard = protection.protected(cells, column=column, text=text)
         except DataError as error:
             raise error.at(f"row {batch.row_number(row)}, ") from error
-        spans.append(own.protected)
-        if own.absent:
-            absent[row] = own.absent
-        if own.misplaced:
-            misplaced[row] = own.misplaced
+        spans.append(guard.protected)
+        if guard.absent:
+            absent[row] = guard.absent
+        if guard.misplaced:
+            misplaced[row] = guard.misplaced
     return ProtectedTexts(spans, absent, misplaced)
 
 
@@ -521,11 +521,11 @@ def repeat_rows(batch: Batch, draws: int, *, numbered: bool) -> Batch:
     if isinstance(batch.columns, RecordBatchColumns):
         columns = batch.columns.at(places, added)
     else:
-        own = {
+        repeated = {
             name: values.at(places) if isinstance(values, ArrowValues) else Repeated(values, places)
             for name, values in batch.columns.items()
         }
-        columns = {**own, **added}
+        columns = {**repeated, **added}
     return replace(
         batch, rows=len(places), columns=columns, source=columns, groups={}, copies=draws
     )

@@ -67,8 +67,8 @@ def _tagged(bodies: Iterable[object], scope: syntax.RuleScope) -> bool:
 
 def found_by_discovery(rules: Path) -> bool:
     """Whether the manifest beside a rule file says more than what it was validated with."""
-    known = _read(manifest_path(rules))
-    return bool(known.keys() - _NOTED)
+    manifest = _read(manifest_path(rules))
+    return bool(manifest.keys() - _NOTED)
 
 
 def found_on(rules: Path) -> str | None:
@@ -88,10 +88,10 @@ class FoundScoring(NamedTuple):
 def found_scoring(ruleset: Ruleset) -> FoundScoring | None:
     """The scorer and τ in the manifest beside a ruleset; None where discovery did not find it."""
     path = Path(ruleset.path)
-    known = _read(manifest_path(path)) if path.suffix == ".sear" else {}
-    if known.get("format") != _FORMAT or not known.keys() - _NOTED:
+    manifest = _read(manifest_path(path)) if path.suffix == ".sear" else {}
+    if manifest.get("format") != _FORMAT or not manifest.keys() - _NOTED:
         return None
-    scorer, settings = known.get("scorer"), known.get("settings")
+    scorer, settings = manifest.get("scorer"), manifest.get("settings")
     tau = settings.get("tau") if isinstance(settings, dict) else None
     if not _is_identity(scorer) or not isinstance(tau, float | int) or not 0 <= tau <= 1:
         raise DataError(
@@ -105,15 +105,15 @@ def found_scoring(ruleset: Ruleset) -> FoundScoring | None:
 def validated_with(ruleset: Ruleset) -> tuple[str, ...]:
     """The taggers that a ruleset was validated with; empty where nothing is known."""
     path = Path(ruleset.path)
-    known = _read(manifest_path(path)) if path.suffix == ".sear" else {}
-    if known.get("format") != _FORMAT:
-        known = _shipped(path)
-    return tuple(dict.fromkeys(_identities(known, path)))
+    manifest = _read(manifest_path(path)) if path.suffix == ".sear" else {}
+    if manifest.get("format") != _FORMAT:
+        manifest = _shipped(path)
+    return tuple(dict.fromkeys(_identities(manifest, path)))
 
 
-def _identities(known: dict[str, Any], path: Path) -> list[str]:
+def _identities(manifest: dict[str, Any], path: Path) -> list[str]:
     """The taggers in a manifest's fields; DataError: these hold more than names of one line."""
-    found_with, others = known.get("tagger"), known.get("validated_with")
+    found_with, others = manifest.get("tagger"), manifest.get("validated_with")
     names: list[Any] = [found_with] if found_with is not None else []
     names += others if isinstance(others, list) else [] if others is None else [others]
     if isinstance(others, list | None) and all(map(_is_identity, names)):
@@ -135,10 +135,10 @@ def _shipped(path: Path) -> dict[str, Any]:
     if not path.is_file():
         return {}
     folder = resource_folder("rulesets").resolve()
-    own = path.resolve()
-    if not own.is_relative_to(folder):
+    file = path.resolve()
+    if not file.is_relative_to(folder):
         return {}
-    name = own.relative_to(folder).with_suffix("").as_posix()
+    name = file.relative_to(folder).with_suffix("").as_posix()
     entry = _read(folder / TABLE).get("rulesets", {}).get(name, {})
     return dict(entry)
 
@@ -165,15 +165,15 @@ def tagger_findings(rulesets: Sequence[Ruleset], tagger: Callable[[], Tagger]) -
     """
     alike: dict[tuple[str, ...], list[Ruleset]] = {}
     for ruleset in _tag_readers(rulesets):
-        known = validated_with(ruleset)
-        if known:
-            alike.setdefault(known, []).append(ruleset)
+        taggers = validated_with(ruleset)
+        if taggers:
+            alike.setdefault(taggers, []).append(ruleset)
     if not alike:
         return []
     used = tagger()
     if used.name == _PINNED:
         return []
-    findings = (_finding(known, used, members) for known, members in alike.items())
+    findings = (_finding(taggers, used, members) for taggers, members in alike.items())
     return [finding for finding in findings if finding is not None]
 
 
@@ -210,15 +210,15 @@ def record_tagger(ruleset: Ruleset, tagger: Tagger) -> Path:
     if problem:
         raise UsageError(problem, help=advice)
     manifest = manifest_path(path)
-    known = _read(manifest)
-    if known and known.get("format") != _FORMAT:
+    fields = _read(manifest)
+    if fields and fields.get("format") != _FORMAT:
         raise DataError(
             f"{manifest} exists and is not a manifest of rules", help="rename one of the two"
         )
-    others = [each for each in _identities({**known, "tagger": None}, path)
+    others = [each for each in _identities({**fields, "tagger": None}, path)
               if _name(each) != tagger.name]  # fmt: skip
     written = {
-        **(known or {"format": _FORMAT, "version": 1}),
+        **(fields or {"format": _FORMAT, "version": 1}),
         "validated_with": [*others, identity_of(tagger)],
     }
     content = json.dumps(written, indent=2, ensure_ascii=False) + "\n"
@@ -289,18 +289,18 @@ def tagger_for(rulesets: Sequence[Ruleset]) -> str:
         >>> tagger_for([parse("movie -> film")])
         'fast'
     """
-    known = validating_taggers(rulesets)
-    if not known:
+    taggers = validating_taggers(rulesets)
+    if not taggers:
         return tagger_in_language(DEFAULT_TAGGER, rulesets)
-    if DEFAULT_TAGGER in known:
+    if DEFAULT_TAGGER in taggers:
         return DEFAULT_TAGGER
-    named = next(filter(may_be_named, known), None)
+    named = next(filter(may_be_named, taggers), None)
     if named is None:
         raise TaggerError(
-            f"the rules were validated with the tagger {known[0]}, which a file may not make sears "
-            "import",
-            help=f"if it is yours, name it by hand: --tagger {known[0]}; or name another one, such "
-            f"as --tagger {DEFAULT_TAGGER}",
+            f"the rules were validated with the tagger {taggers[0]}, which a file may not make "
+            "sears import",
+            help=f"if it is yours, name it by hand: --tagger {taggers[0]}; or name another one, "
+            f"such as --tagger {DEFAULT_TAGGER}",
         )
     try:
         load_named(named)

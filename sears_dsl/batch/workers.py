@@ -208,8 +208,8 @@ class BatchTask:
         form = format_named(self.output_format)
         if self.mode == "each":
             if isinstance(form, Columnar):
-                own = [*self.plan.keep, self.plan.id_column or ""]
-                batch = replace(batch, columns=form.typed(batch.columns, own))
+                names = [*self.plan.keep, self.plan.id_column or ""]
+                batch = replace(batch, columns=form.typed(batch.columns, names))
             batch = repeat_rows(batch, self.plan.draws, numbered=False)
             records = rewrite_each(matcher, batch, self.plan)
             # A part without rows still tells the types of its columns.

@@ -167,9 +167,9 @@ class Columnar:
         if isinstance(columns, RecordBatchColumns):
             return columns
         arrow = require_pyarrow()
-        there = (name for name in names if name in columns)
-        known = {name: ArrowValues(self._array(arrow, name, columns[name])) for name in there}
-        return {**columns, **known}
+        present = (name for name in names if name in columns)
+        typed = {name: ArrowValues(self._array(arrow, name, columns[name])) for name in present}
+        return {**columns, **typed}
 
     def _array(self, arrow: Any, name: str, column: Sequence[Any]) -> Any:
         if isinstance(column, ArrowValues):

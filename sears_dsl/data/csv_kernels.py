@@ -134,12 +134,12 @@ def quoted_lines(columns: Sequence[Sequence[Any]]) -> bytes | None:
     """Rows as csv; None where a value is no text, or has no UTF-8."""
     texts: list[list[Any]] = []
     for column in columns:
-        own = column
+        values = column
         if isinstance(column, JsonColumn):
-            own = column.json_texts()
+            values = column.json_texts()
         elif isinstance(column, Repeated):
-            own = column.values
-        texts.append(own if type(own) is list else list(own))
+            values = column.values
+        texts.append(values if type(values) is list else list(values))
     pieces = _Pieces()
     try:
         _TextPickler(pieces).dump([*texts, _PADDING])

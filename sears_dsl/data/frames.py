@@ -246,10 +246,10 @@ def _series(series: Any, new: Mapping[int, Any]) -> Any:
     for row, value in new.items():
         values[row] = values[row] if is_missing(value) else value
     if isinstance(series.dtype, pandas.CategoricalDtype):
-        known = list(series.cat.categories)
+        categories = list(series.cat.categories)
         added = dict.fromkeys(value for value in new.values() if not is_missing(value))
-        known += [value for value in added if value not in set(known)]
-        dtype: Any = pandas.CategoricalDtype(known, ordered=series.cat.ordered)
+        categories += [value for value in added if value not in set(categories)]
+        dtype: Any = pandas.CategoricalDtype(categories, ordered=series.cat.ordered)
     else:
         dtype = series.dtype
     return pandas.Series(values, index=series.index, dtype=dtype, name=series.name)

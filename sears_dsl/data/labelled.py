@@ -189,12 +189,12 @@ class LabelledRows:
         hasher = hashlib.sha256()
         line_of = json.JSONEncoder(sort_keys=True, ensure_ascii=False)  # made once: rows are many
         for number, whole in enumerate(self.rows):
-            known = None if labels is None else labels[number]
+            row_labels = None if labels is None else labels[number]
             names = ",".join(self.columns_at(number))
             row = dict(whole)
             if self.image is not None:
                 row[self.image] = row[self.image].removeprefix(self.folder)
-            line = line_of.encode([names, row, known])
+            line = line_of.encode([names, row, row_labels])
             hasher.update(line.encode("utf-8", "surrogatepass") + b"\n")
         return hasher.hexdigest()
 
@@ -278,19 +278,19 @@ def read_labelled(
             values.extend(batch.columns.get(name, [None] * batch.rows))
     if not rows:
         raise DataError(f"{path} has no rows", help="give at least one row")
-    known = tuple(labels) if label is not None else None
+    row_labels = tuple(labels) if label is not None else None
     if sets == ((chosen,),):
         guards = None
         if protection:
             texts = [row[chosen] for row in rows]
             guards = Guards.of(texts, cells, column=chosen, protection=protection, where=path)
-        data = LabelledRows(tuple(rows), chosen, known, path, guards=guards)
+        data = LabelledRows(tuple(rows), chosen, row_labels, path, guards=guards)
     else:
         data = _of_several(
-            rows, known, cells, sets, column=chosen, protection=protection, path=path
+            rows, row_labels, cells, sets, column=chosen, protection=protection, path=path
         )
-    notes = tuple(_contradictions(rows, known, comparison)) if known else ()
-    for name in () if known else dataset.names:
+    notes = tuple(_contradictions(rows, row_labels, comparison)) if row_labels else ()
+    for name in () if row_labels else dataset.names:
         if name not in needed and name.lower() in ("label", "labels"):
             note = f"the column {name!r} is not used; to read labels from it, name it with --label"
             notes = (*notes, note)
@@ -391,7 +391,7 @@ def _of_several(
     guards: list[Guard] = []
     own_cells: list[Mapping[str, Any]] = []
     for number, row in enumerate(rows, start=1):
-        own = {name: cells[name][number - 1] for name in protection.needed}
+        row_cells = {name: cells[name][number - 1] for name in protection.needed}
         for names in sets:
             parts = [row[name] for name in names]
             if len(parts) > 1 and any(BETWEEN_PARTS in part for part in parts):
@@ -401,8 +401,8 @@ def _of_several(
                     help="remove empty lines from the texts, or rewrite either column: "
                     + ",".join(names),
                 )
-            guards.append(_joined_guard(own, names, parts, protection))
-            own_cells.append(own)
+            guards.append(_joined_guard(row_cells, names, parts, protection))
+            own_cells.append(row_cells)
     return LabelledRows(
         tuple(row for row in rows for _ in sets), column,
         None if labels is None else tuple(each for each in labels for _ in sets), path,
@@ -420,10 +420,10 @@ def _joined_guard(
     absent = misplaced = ""
     at = 0
     for name, part in zip(names, parts, strict=True):
-        own = protection.guard(cells, column=name, text=part)
-        protected += [(at + start, at + end) for start, end in own.protected]
-        carried += [(at + start, at + end) for start, end in own.carried]
-        absent, misplaced = absent or own.absent, misplaced or own.misplaced
+        guard = protection.guard(cells, column=name, text=part)
+        protected += [(at + start, at + end) for start, end in guard.protected]
+        carried += [(at + start, at + end) for start, end in guard.carried]
+        absent, misplaced = absent or guard.absent, misplaced or guard.misplaced
         at += len(part) + len(BETWEEN_PARTS)
         if at < sum(map(len, parts)) + len(BETWEEN_PARTS) * (len(parts) - 1):
             protected.append((at - len(BETWEEN_PARTS), at))

@@ -90,8 +90,8 @@ class Protection:
         """The same with the columns that point into a text in every file of a format (SQuAD)."""
         if format_name != "squad":
             return self
-        own = (spec for spec in SQUAD_SPANS if spec not in self.spans)
-        return Protection(self.columns, (*self.spans, *own))
+        squad_spans = (spec for spec in SQUAD_SPANS if spec not in self.spans)
+        return Protection(self.columns, (*self.spans, *squad_spans))
 
     def check(
         self, names: Sequence[str], *, column: str, also: Sequence[str] = (), where: str
@@ -137,9 +137,9 @@ class Protection:
 
     def guard(self, cells: Mapping[str, Any], *, column: str, text: str) -> Guard:
         """All that has to stay in one text; a row with a misplaced span stays as a whole."""
-        own = self.protected(cells, column=column, text=text)
+        guard = self.protected(cells, column=column, text=text)
         carried: list[tuple[int, int]] = []
-        misplaced = own.misplaced
+        misplaced = guard.misplaced
         for spec in self.spans:
             if spec.text_column == column:
                 try:
@@ -151,8 +151,8 @@ class Protection:
                 else:
                     carried += standing
         if misplaced:
-            return Guard(text, [(0, len(text))], (), own.absent, misplaced)
-        return replace(own, carried=carried)
+            return Guard(text, [(0, len(text))], (), guard.absent, misplaced)
+        return replace(guard, carried=carried)
 
 
 def _protected_by(value: Any, column: str, text: str) -> tuple[Spans, str, str]:
@@ -205,12 +205,12 @@ class Guards:
         guards: list[Guard] = []
         cells: list[Mapping[str, Any]] = []
         for row, text in enumerate(texts):
-            own = {name: columns[name][row] for name in protection.needed}
+            row_cells = {name: columns[name][row] for name in protection.needed}
             try:
-                guards.append(protection.guard(own, column=column, text=text))
+                guards.append(protection.guard(row_cells, column=column, text=text))
             except DataError as error:
                 raise error.at(f"{where}: row {row + 1}, ") from error
-            cells.append(own)
+            cells.append(row_cells)
         return cls(protection, column, guards, cells)
 
     @cached_property

@@ -96,8 +96,8 @@ class RightRows:
                     "the time ran out before the model had answered a row",
                     help="give it more time; --resume continues with its answers so far",
                 )
-            known = sorted({label for of_row in labels for label in of_row})
-            raise nothing_right(data, list(answered.values()), known)
+            all_labels = sorted({label for of_row in labels for label in of_row})
+            raise nothing_right(data, list(answered.values()), all_labels)
         self.texts = [data.texts[position] for position in self.positions]
         self.predictions = [answered[position] for position in self.positions]
         self._labels = [labels[position] for position in self.positions]
@@ -258,9 +258,9 @@ def ask_everything(
     If time ran out before all rewrites of a rule were asked about, the rule has no honest numbers,
     and none of its applications counts.
     """
-    flips, known = ask_about(applications, right, order, ask)
-    complete = applications.count(~known) == 0
-    return Answers(flips, complete[applications.rules], complete, cut=not known.all())
+    flips, asked = ask_about(applications, right, order, ask)
+    complete = applications.count(~asked) == 0
+    return Answers(flips, complete[applications.rules], complete, cut=not asked.all())
 
 
 def ask_in_rounds(
@@ -284,11 +284,11 @@ def ask_in_rounds(
     sizes = applications.changed
     first = applications.rule_offsets[:-1]
     flips = np.zeros(len(applications.texts), np.bool_)
-    known = flips.copy()
+    asked = flips.copy()
     requests = np.zeros(applications.rule_count, np.int64)  # rows that were asked for, rule by rule
     portion = _FIRST_ROUND
     while True:
-        answers = _counted(applications, order, flips, known, requests)
+        answers = _counted(applications, order, flips, asked, requests)
         counted = applications.where(answers.counted)
         answer_counts, hits = counted.changed, counted.count(flips)
         if requests.any():
@@ -307,10 +307,10 @@ def ask_in_rounds(
             for place in range(answer_counts[rule], min(answer_counts[rule] + portion, sizes[rule]))
         ]
         rewrites = applications.rewrites[[each[-1] for each in sorted(queue)]].astype(np.int64)
-        new = np.fromiter(dict.fromkeys(rewrites[~known[rewrites]].tolist()), np.int64)
+        new = np.fromiter(dict.fromkeys(rewrites[~asked[rewrites]].tolist()), np.int64)
         some_flip, some_known = ask_about(applications, right, new, ask)
         flips |= some_flip
-        known |= some_known
+        asked |= some_known
         requests[rules] = np.minimum(answer_counts[rules] + portion, sizes[rules])
         portion *= 2
 
@@ -322,10 +322,10 @@ def ask_about(
     rows = applications.rows[rewrites].tolist()
     answers = ask(rows, [applications.texts[each] for each in rewrites.tolist()])
     flips = np.zeros(len(applications.texts), np.bool_)
-    known = flips.copy()
-    known[rewrites] = [answer is not None for answer in answers]
+    asked = flips.copy()
+    asked[rewrites] = [answer is not None for answer in answers]
     flips[rewrites] = right.flips(rows, answers)
-    return flips, known
+    return flips, asked
 
 
 def fails_of_models(
@@ -356,11 +356,11 @@ def _counted(
     applications: Applications,
     order: NDArray[np.int64],
     flips: NDArray[np.bool_],
-    known: NDArray[np.bool_],
+    asked: NDArray[np.bool_],
     requests: NDArray[np.int64],
 ) -> Answers:
     """What counts of each rule: its rows up to the first one that was not asked about."""
-    missing = ~known[applications.rewrites[order]]
+    missing = ~asked[applications.rewrites[order]]
     before = np.cumsum(missing)
     start = np.append(0, before)[applications.rule_offsets[:-1]]
     counted = np.zeros(len(order), np.bool_)

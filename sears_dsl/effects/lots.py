@@ -41,6 +41,6 @@ def lots(texts: Sequence[str], purpose: str) -> NDArray[np.float64]:
         ).digest()
         for text in texts
     ]
-    whole = np.frombuffer(b"".join(hashed), "<u8")
+    numbers = np.frombuffer(b"".join(hashed), "<u8")
     # A float holds 53 bits; more of them could be rounded up to 1.
-    return np.asarray((whole >> np.uint64(11)) / float(1 << 53), np.float64)
+    return np.asarray((numbers >> np.uint64(11)) / float(1 << 53), np.float64)

@@ -206,10 +206,10 @@ def rule_effects(
     effects = []
     for number, (name, rule) in enumerate(zip(ids, matcher.rules, strict=True)):
         on_stage("scoring rewrites" if scorer else "counting flips", number, len(ids))
-        own = table.of_rule(number)
-        rows = table.rows[own]
-        pairs = table.pairs(own)
-        later = [asked.after[rewrite] for rewrite in own.tolist()]
+        of_rule = table.of_rule(number)
+        rows = table.rows[of_rule]
+        pairs = table.pairs(of_rule)
+        later = [asked.after[rewrite] for rewrite in of_rule.tolist()]
         earlier = [answers[row] for row in rows.tolist()]
         first, last = table.rule_offsets[number : number + 2].tolist()
         effects.append(
@@ -225,7 +225,7 @@ def rule_effects(
                 before=tuple(answer.label for answer in earlier),
                 after=tuple(answer.label for answer in later),
                 right_before=right[rows],
-                right_after=asked.right[own],
+                right_after=asked.right[of_rule],
                 confidence_before=_confidences(earlier),
                 confidence_after=_confidences(later),
                 # Scorers read words: of other characters they say that the meaning is gone.
@@ -318,8 +318,8 @@ def _sampled(
     if at_most is None or len(pairs) <= at_most:
         chosen = np.arange(len(pairs))
     else:
-        own = int.from_bytes(blake2b(rule.encode(), digest_size=8).digest())
-        draw = np.random.default_rng([seed % 2**64, own])
+        rule_seed = int.from_bytes(blake2b(rule.encode(), digest_size=8).digest())
+        draw = np.random.default_rng([seed % 2**64, rule_seed])
         chosen = np.sort(draw.choice(len(pairs), at_most, replace=False))
     if len(chosen):
         scores[chosen] = scorer.scores([pairs[place] for place in chosen.tolist()])

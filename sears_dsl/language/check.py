@@ -213,10 +213,10 @@ class _Checker:
                 f"name\n{as_text(f'${target}')}"
             )
         elif isinstance(target, str) and target not in self._names:
-            known = [f"${name}" for name in self._names]
+            names = [f"${name}" for name in self._names]
             hint = f"name an element: {code(f'{target}:NOUN')}"
-            if known:
-                hint = nearest(f"${target}", known)
+            if names:
+                hint = nearest(f"${target}", names)
         else:
             element = elements[target - 1] if isinstance(target, int) else self._names[target]
             if not isinstance(element.body, syntax.Anchor):
@@ -422,15 +422,15 @@ def _set(reference: syntax.SetReference, scope: syntax.RuleScope) -> Iterator[Pr
     try:
         scope.members(reference)
     except KeyError:
-        known = scope.set_names()
-        modules = {name.split(".")[0] for name in known if "." in name}
+        names = scope.set_names()
+        modules = {name.split(".")[0] for name in names if "." in name}
         if reference.module and reference.module not in modules:
             hint = nearest(reference.module, modules) if modules else ""
             hint = hint or f'write `import "file.sear" as {reference.module}` at the top'
             yield "E207", f"nothing is imported as `{reference.module}`", hint
             return
         name = reference.full_name
-        hint = nearest(name, known) if known else f"write `set {reference.name} = a | b`"
+        hint = nearest(name, names) if names else f"write `set {reference.name} = a | b`"
         yield "E206", f"there is no set `@{name}`", hint
 
 

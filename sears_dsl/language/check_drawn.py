@@ -32,12 +32,12 @@ def check_template(template: syntax.Template, scope: syntax.RuleScope) -> Iterat
     if template.metadata.label is None:
         advice = "give its sentences a label: `label: positive`, indented below the template"
         yield Diagnostic("E321", "this template has no label", template.span, advice)
-    known = [slot.name for slot in template.slots if slot.name]
+    named = [slot.name for slot in template.slots if slot.name]
     names = set()
     for part in template.parts:
         if isinstance(part, syntax.SlotCopy) and part.name not in names:
             message = f"{code(f'{{${part.name}}}')} refers to nothing"
-            yield Diagnostic("E209", message, part.span, _named_before(part.name, template, known))
+            yield Diagnostic("E209", message, part.span, _named_before(part.name, template, named))
         if not isinstance(part, str):
             yield from _lookups(part)
         if not isinstance(part, syntax.Slot):
@@ -53,14 +53,14 @@ def check_template(template: syntax.Template, scope: syntax.RuleScope) -> Iterat
             yield _unknown(part, scope, names)
 
 
-def _named_before(name: str, template: syntax.Template, known: Sequence[str]) -> str:
+def _named_before(name: str, template: syntax.Template, named: Sequence[str]) -> str:
     """How to write the slot that a copy repeats."""
     for slot in template.slots:
         if name == slot.reference.name and not slot.name:
             first = code(f"{{one:{slot.reference.full_name}}}")
             return f"to repeat a slot, name it: {first}, and then write `{{$one}}`"
-    if known and name not in known:
-        return nearest(name, known)
+    if named and name not in named:
+        return nearest(name, named)
     return f"the slot that it repeats must come before it: {code(f'{{{name}:SET}}')}"
 
 

@@ -122,15 +122,15 @@ class _Assembly:
         self._check_sets()
         # A broken line says nothing reliable, so its meaning is not checked.
         broken = {finding.span.line for finding in self._parsed.findings if finding.span}
-        whole = [rule for rule in self._rules if rule.span and rule.span.line not in broken]
+        readable = [rule for rule in self._rules if rule.span and rule.span.line not in broken]
         sound = []
-        for rule in whole:
+        for rule in readable:
             problems = check_rule(rule, self)
             if not any(finding.severity == "error" for finding in problems):
                 sound.append(rule)
             self._findings.extend(map(self._placed, problems))
-        self._check_ids("rules", [rule.name for rule in whole], whole)
-        self._check_duplicates(whole)
+        self._check_ids("rules", [rule.name for rule in readable], readable)
+        self._check_duplicates(readable)
         for template in self._templates:
             self._findings.extend(map(self._placed, check_template(template, self)))
         self._check_ids("templates", template_ids(self._templates), self._templates)

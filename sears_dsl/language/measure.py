@@ -181,10 +181,10 @@ def writes_the_same_words(rule: syntax.Rule) -> bool:
         >>> list(map(writes_the_same_words, rules))
         [True, True, False, False]
     """
-    whole = len(rule.consequent) == 1 and getattr(rule.consequent[0], "target", None) == 0
-    if not whole and len(rule.consequent) != len(rule.antecedent):
+    is_whole = len(rule.consequent) == 1 and getattr(rule.consequent[0], "target", None) == 0
+    if not is_whole and len(rule.consequent) != len(rule.antecedent):
         return False
-    elements = (None,) if whole else rule.antecedent
+    elements = (None,) if is_whole else rule.antecedent
     return all(
         _is_cased(piece, element, 0 if element is None else place)
         for place, (piece, element) in enumerate(zip(rule.consequent, elements, strict=True), 1)
@@ -234,5 +234,5 @@ def causes_of_no_rewrite(rules: Iterable[syntax.Rule]) -> str:
         "no character there can change this way": called
         & {"homoglyph", "typo", *syntax.TYPING_KINDS},
     }
-    known = " or ".join(cause for cause, there in causes.items() if there)
-    return known or "the new text is the old one or does not fit there"
+    reasons = " or ".join(cause for cause, there in causes.items() if there)
+    return reasons or "the new text is the old one or does not fit there"

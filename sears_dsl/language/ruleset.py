@@ -215,8 +215,8 @@ class Ruleset:
             for name in one.keys() & two.keys():
                 if one[name] != two[name]:
                     raise _cannot_join(self, other, f"both define the {kind} {name}, differently")
-        known = set(self.rules)
-        added = tuple(rule for rule in other.rules if rule not in known)
+        own_rules = set(self.rules)
+        added = tuple(rule for rule in other.rules if rule not in own_rules)
         names = {rule.name for rule in self.rules} - {None}
         for rule in added:
             if rule.name in names:
@@ -240,11 +240,11 @@ class Ruleset:
     def _with(self, rules: Iterable[Rule]) -> Ruleset:
         """Other rules under the same options and sets; each keeps its comments."""
         others = tuple(rules)
-        known = set(others)
+        chosen = set(others)
         layout = tuple(
             entry
             for entry in self.layout
-            if not isinstance(entry.node, Rule) or entry.node in known
+            if not isinstance(entry.node, Rule) or entry.node in chosen
         )
         return replace(self, rules=others, layout=layout, advise=None)
 

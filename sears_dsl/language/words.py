@@ -219,8 +219,8 @@ def _beside_tag(text: str, tag: str, place: WordPlace, either: str) -> str:
     """What to write instead of a word with a tag in it."""
     rest = text.removeprefix(tag)
     if place != "consequent" and rest in {"+", "*"}:
-        known = tag in FINE or (tag in COARSE["ud2"] and tag in COARSE["sears2018"])
-        repeated = f"{tag if known else 'NOUN'}{{{'1' if rest == '+' else '0'},8}}"
+        is_tag = tag in FINE or (tag in COARSE["ud2"] and tag in COARSE["sears2018"])
+        repeated = f"{tag if is_tag else 'NOUN'}{{{'1' if rest == '+' else '0'},8}}"
         return f"to repeat an element at most eight times, use braces: {code(repeated)}\n{either}"
     word, dot, function = text.partition(".")
     if place == "consequent" and dot and word == tag:

@@ -199,15 +199,15 @@ def renamed(text: str, path: str, line: int, column: int, *, new: str) -> list[N
     UsageError: no set of this file stands there, or the new name is invalid or taken.
     """
     occurrence = name_at(text, line, column)
-    own = None if occurrence is None else occurrence[0].partition(".")[0]
-    known = _own_sets(text)
-    if own is None or own not in known:
+    set_name = None if occurrence is None else occurrence[0].partition(".")[0]
+    own_sets = _own_sets(text)
+    if set_name is None or set_name not in own_sets:
         raise UsageError("there is no set of this file here", help="rename others in their file")
-    if new in known:
+    if new in own_sets:
         raise UsageError(f"{new!r} is the name of another set", help="choose another name")
     if not _NAME.fullmatch(new):
         raise UsageError(f"{new!r} is not a valid name", help="use only letters, digits and _")
-    places = _places(own, text)
+    places = _places(set_name, text)
     try:
         before = parse(text, path=path)
     except SearsError:
@@ -541,11 +541,11 @@ def _sets(typed: str, text: str, path: str, line: int) -> Iterator[Completion]:
     for name in ruleset.set_names():
         if module and not name.startswith(f"{module}."):
             continue
-        own = name.rpartition(".")
-        members = set_texts(ruleset, syntax.SetReference(own[2], own[0] or None))
+        parts = name.rpartition(".")
+        members = set_texts(ruleset, syntax.SetReference(parts[2], parts[0] or None))
         more = " | …" if len(members) > _FEW_MEMBERS else ""
         shown = " | ".join(members[:_FEW_MEMBERS]) + more
-        yield Completion(own[2] if module else name, "set", shown)
+        yield Completion(parts[2] if module else name, "set", shown)
 
 
 def _ruleset(text: str, path: str) -> Ruleset | None:

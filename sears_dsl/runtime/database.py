@@ -129,9 +129,9 @@ def rows_of(
 ) -> Iterator[tuple[Any, ...]]:
     """The rows of a query that ends with ``key IN``, which is run for some hundred keys at once."""
     for first in range(0, len(keys), _KEYS_A_QUERY):
-        some = keys[first : first + _KEYS_A_QUERY]
-        marks = ",".join("?" * len(some))
-        yield from connection.execute(f"{query} ({marks})", (*fixed, *some))
+        part = keys[first : first + _KEYS_A_QUERY]
+        marks = ",".join("?" * len(part))
+        yield from connection.execute(f"{query} ({marks})", (*fixed, *part))
 
 
 @contextmanager

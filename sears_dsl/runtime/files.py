@@ -100,10 +100,10 @@ def read_numbers_file(path: Path, *, version: int, advice: str) -> tuple[bytes, 
         entry = parse_json(content.decode("utf-8"))
     except (OSError, ValueError) as error:
         raise ModelError(f"{path} cannot be read: {error}", help=advice) from error
-    there = entry.get("version") if isinstance(entry, dict) else None
-    if there != version:
+    stated = entry.get("version") if isinstance(entry, dict) else None
+    if stated != version:
         raise ModelError(
-            f"{path} is of version {there}, but this package reads version {version}", help=advice
+            f"{path} is of version {stated}, but this package reads version {version}", help=advice
         )
     return content, entry
 

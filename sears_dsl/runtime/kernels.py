@@ -366,8 +366,8 @@ def _text_of_value(value: object, names: Sequence[str]) -> str:
         case bool() | int() | float() | complex() | str() | bytes() | None:
             return f"{type(value).__name__} {value!r}"
         case ModuleType():
-            known = {name: vars(value)[name] for name in names if name in vars(value)}
-            plain = {name: one for name, one in known.items() if not isinstance(one, ModuleType)}
+            named = {name: vars(value)[name] for name in names if name in vars(value)}
+            plain = {name: one for name, one in named.items() if not isinstance(one, ModuleType)}
             stated = ", ".join(f"{name}={_text_of_value(one, ())}" for name, one in plain.items())
             return f"{value.__name__}({stated})"
     # Of NumPy, which is not imported here.
@@ -433,15 +433,15 @@ _PYTHON = f"py{sys.version_info[0]}{sys.version_info[1]}{getattr(sys, 'abiflags'
 def _most_are_on_disk() -> bool:
     """Whether most kernels have code on disk; no run calls all of them."""
     names: dict[Path, list[str]] = {}
-    there = 0
+    on_disk = 0
     for each in _kernels:
         folder = _folder(each)
         if folder is not None:
             if folder not in names:
                 names[folder] = os.listdir(folder)
             beginning = _stem(each) + _tail(each)
-            there += any(name.startswith(beginning) for name in names[folder])
-    return 2 * there > len(_kernels)
+            on_disk += any(name.startswith(beginning) for name in names[folder])
+    return 2 * on_disk > len(_kernels)
 
 
 class _OnDisk:

@@ -127,15 +127,15 @@ CREATE TABLE texts (
                 stored[key] = blob
             present = np.array([key in stored for key in keys], np.bool_)
             blobs = [stored[key] for key in keys if key in stored]
-            there = [text for text, key in zip(texts, keys, strict=True) if key in stored]
+            stored_texts = [text for text, key in zip(texts, keys, strict=True) if key in stored]
             cells = np.frombuffer(b"".join(blobs), _CELL).reshape(-1, 3)
-            if not _lie_in_order(cells, blobs, there):
+            if not _lie_in_order(cells, blobs, stored_texts):
                 raise self.damaged()
             numbers, tag_ids = np.unique(cells[:, 2], return_inverse=True)
             pairs = self._tag_pairs(connection, numbers.tolist())
         counts = [len(blob) // _TOKEN_BYTES for blob in blobs]
         return present, Tokens.from_spans(
-            there,
+            stored_texts,
             row_offsets=np.cumsum([0, *counts]).astype(np.int32),
             starts=cells[:, 0].astype(np.int32),
             ends=cells[:, 1].astype(np.int32),

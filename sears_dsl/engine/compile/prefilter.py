@@ -181,8 +181,8 @@ def _words(test: int, predicates: Predicates) -> Words | None:
         return frozenset((word,)) if scanned else None
     if key[0] == "or":
         members = [_words(member, predicates) for member in key[1]]
-        known = [words for words in members if words is not None]
-        return frozenset().union(*known) if len(known) == len(members) else None
+        choices = [words for words in members if words is not None]
+        return frozenset().union(*choices) if len(choices) == len(members) else None
     if key[0] == "and":
         return required_words(key[1], predicates)
     return None

@@ -129,11 +129,11 @@ def expand(rule: Rule, scope: RuleScope, predicates: Predicates, split: Split) -
     # Names that take no part in a variant are bound, too.
     names = tuple({each.name: None for each in every_element(rule) if each.name is not None})
     for left, focus, right in product(*sides):
-        whole = left.as_context().then(focus).then(right.as_context())
-        anchors = _anchors(whole)
+        strand = left.as_context().then(focus).then(right.as_context())
+        anchors = _anchors(strand)
         if anchors is not None:
-            key = (whole.tests, len(left.tests), len(focus.tests), anchors)
-            variants.setdefault(key, Variant(*key, whole, names))
+            key = (strand.tests, len(left.tests), len(focus.tests), anchors)
+            variants.setdefault(key, Variant(*key, strand, names))
     return list(variants.values())
 
 

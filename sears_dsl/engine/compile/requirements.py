@@ -91,11 +91,11 @@ def _texts(element: syntax.Element, scope: RuleScope) -> Iterator[str | None]:
         for alternative in element.body.alternatives:
             parts = [list(_texts(each, scope)) for each in alternative]
             # A sequence of elements may have many texts: the first of each element is enough.
-            known = [texts[0] for texts in parts if texts[0] is not None]
+            fixed = [texts[0] for texts in parts if texts[0] is not None]
             if len(parts) == 1:
                 yield from parts[0]
             else:
-                yield " ".join(known) if len(known) == len(parts) else None
+                yield " ".join(fixed) if len(fixed) == len(parts) else None
     else:
         yield from _members(element.body, scope)
 
@@ -136,29 +136,29 @@ def compile_diagnostics(rule: Rule, scope: RuleScope) -> list[Diagnostic]:
     findings: list[Diagnostic] = []
     for piece in rule.consequent:
         if isinstance(piece, syntax.Inflected):
-            known = _known(_element(rule, piece.target), scope)
-            if known.fine is not None:
-                form = inflect(piece.word, None, known.fine)
+            knowledge = _known(_element(rule, piece.target), scope)
+            if knowledge.fine is not None:
+                form = inflect(piece.word, None, knowledge.fine)
                 # The token may still decide among the forms of `be`.
-                is_be = piece.word.lower() == "be" and known.lemma in (None, "be")
+                is_be = piece.word.lower() == "be" and knowledge.lemma in (None, "be")
                 forms = [] if is_be and form.ambiguous else [form]
                 span = piece.span or rule.span
-                findings.extend(_findings(span, piece.word, known.fine, forms))
+                findings.extend(_findings(span, piece.word, knowledge.fine, forms))
         elif isinstance(piece, syntax.Reference):
             tag = next((name for name in piece.functions if name in INFLECTION_TAGS), None)
-            known = _known(_element(rule, piece.target), scope) if tag else _WordKnowledge()
-            if tag is not None and (word := known.word or known.lemma) is not None:
+            knowledge = _known(_element(rule, piece.target), scope) if tag else _WordKnowledge()
+            if tag is not None and (word := knowledge.word or knowledge.lemma) is not None:
                 span = piece.span or rule.span
-                findings.extend(_findings(span, word, tag, _copied(known, tag)))
+                findings.extend(_findings(span, word, tag, _copied(knowledge, tag)))
     return findings
 
 
-def _copied(known: _WordKnowledge, tag: str) -> list[Inflection]:
+def _copied(knowledge: _WordKnowledge, tag: str) -> list[Inflection]:
     """The forms of ``$1.VBD`` under every tag that the token can have."""
-    if known.word is not None:
-        tags = _ANY_TAG if known.fine is None else (known.fine,)
-        return [inflect(known.word, fine, tag) for fine in tags]
-    lemma = known.lemma or ""
+    if knowledge.word is not None:
+        tags = _ANY_TAG if knowledge.fine is None else (knowledge.fine,)
+        return [inflect(knowledge.word, fine, tag) for fine in tags]
+    lemma = knowledge.lemma or ""
     # The matched form of `be` decides between `was` and `were`.
     return [] if lemma == "be" else [inflect(lemma, None, tag)]
 

@@ -92,8 +92,8 @@ class TokenClasses:
                 else:
                     numbers[new] = learnt
                     self._known.remember(unseen, learnt)
-            known = self._known
-            return Classes(numbers, *known.arrays(self._rules, described=described)), known.planes
+            memory = self._known
+            return Classes(numbers, *memory.arrays(self._rules, described=described)), memory.planes
 
     def of_row(self, types: Sequence[TokenType]) -> tuple[Classes, PlaneMemory] | None:
         """What `of` gives, not described, for the tokens of one row; None where there is no room.
@@ -101,29 +101,29 @@ class TokenClasses:
         It uses dictionaries, which are faster than arrays for a dozen tokens.
         """
         with self._lock:
-            known = self._known
-            numbers = list(map(known.class_of_object.get, types))
+            memory = self._known
+            numbers = list(map(memory.class_of_object.get, types))
             if None in numbers:
                 new = [kind for kind, number in zip(types, numbers, strict=True) if number is None]
                 learnt = self._learn_few(new)
                 if learnt is None:
                     return None
-                known.class_of_object.update(zip(new, learnt, strict=True))
-                numbers = list(map(known.class_of_object.get, types))
-            arrays = known.arrays(self._rules, described=False)
-            return Classes(np.array(numbers, np.int32), *arrays), known.planes
+                memory.class_of_object.update(zip(new, learnt, strict=True))
+                numbers = list(map(memory.class_of_object.get, types))
+            arrays = memory.arrays(self._rules, described=False)
+            return Classes(np.array(numbers, np.int32), *arrays), memory.planes
 
     def _learn_few(self, types: Sequence[TokenType]) -> list[int] | None:
         """Decide a few new types and give their classes; None where there is no room."""
-        known = self._known
-        if known.types + len(types) > self._most_types or known.is_full(len(types)):
+        memory = self._known
+        if memory.types + len(types) > self._most_types or memory.is_full(len(types)):
             return None
         simple_ids = self._predicates.find_simple(types)
-        class_of = known.class_of_simple
+        class_of = memory.class_of_simple
         unseen = list(dict.fromkeys(each for each in simple_ids if each not in class_of))
         if unseen:
             offsets, ids = self._predicates.decided(unseen, self._symbols)
-            class_of.update(zip(unseen, known.add(offsets, ids), strict=True))
+            class_of.update(zip(unseen, memory.add(offsets, ids), strict=True))
         return list(map(class_of.__getitem__, simple_ids))
 
     def _learn(self, types: TokenTypes, numbers: Int32Array) -> Int32Array:
@@ -182,9 +182,9 @@ class _ClassMemory:
         rest = np.flatnonzero(numbers < 0)
         if len(rest):
             left = codes[rest]
-            known = np.fromiter(map(class_of.get, left.tolist(), repeat(-1)), np.int32, len(rest))
-            numbers[rest] = known
-            table.put(left[known >= 0], known[known >= 0])
+            classes = np.fromiter(map(class_of.get, left.tolist(), repeat(-1)), np.int32, len(rest))
+            numbers[rest] = classes
+            table.put(left[classes >= 0], classes[classes >= 0])
         return numbers
 
     def remember(self, types: TokenTypes, classes: Sequence[int]) -> None:
@@ -218,12 +218,12 @@ class _ClassMemory:
         """The class of each group of types, which satisfies ids[offsets[g]:offsets[g + 1]]."""
         symbols = [ids[low:high] for low, high in pairwise(offsets.tolist())]
         numbers = self._numbers
-        known = len(numbers)
+        before = len(numbers)
         of_group = [numbers.setdefault(each.tobytes(), len(numbers)) for each in symbols]
-        if len(numbers) > known:
-            if len(numbers) - known < len(symbols):
+        if len(numbers) > before:
+            if len(numbers) - before < len(symbols):
                 symbols_of = dict(zip(reversed(of_group), reversed(symbols), strict=True))
-                new = [symbols_of[number] for number in range(known, len(numbers))]
+                new = [symbols_of[number] for number in range(before, len(numbers))]
                 offsets, ids = np.cumsum([0, *map(len, new)]), np.concatenate(new)
             self.columns[0].extend(len(self.columns[1]) + offsets[1:])
             self.columns[1].extend(ids)

@@ -160,8 +160,8 @@ class NoiseBatch(NamedTuple):
 
         if self.noise.kind == "homoglyph":
             table, _ = _look_alike_tables()
-            known = np.minimum(points, len(table) - 1)
-            return count(table[known] != 0, all_ends) > 0
+            codes = np.minimum(points, len(table) - 1)
+            return count(table[codes] != 0, all_ends) > 0
         small = points | np.uint32(32)
         letters = (small > 96) & (small < 123) & (points < 128)
         if self.noise.kind == "swap":
@@ -243,9 +243,9 @@ def _foreign(points: NDArray[np.uint32]) -> NDArray[np.bool_]:
 @cache
 def _look_alike_tables() -> tuple[NDArray[np.uint32], NDArray[np.bool_]]:
     """The look-alike of each code point, 0 where there is none; and which are white space."""
-    known = {ord(one): ord(other) for one, other in characters.lookalikes().items()}
-    table = np.zeros(max(known) + 2, np.uint32)
-    table[list(known)] = list(known.values())
+    look_alikes = {ord(one): ord(other) for one, other in characters.lookalikes().items()}
+    table = np.zeros(max(look_alikes) + 2, np.uint32)
+    table[list(look_alikes)] = list(look_alikes.values())
     spaces = np.array([chr(code).isspace() for code in range(0x3001)], np.bool_)
     return table, spaces
 

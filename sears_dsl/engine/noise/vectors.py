@@ -145,15 +145,15 @@ class WordVectors:
     def nearest(self, words: Sequence[str]) -> list[str | None]:
         """For each word the word of the nearest vector; None where it has no vector."""
         nearest_words: list[str | None] = [None] * len(words)
-        known = [(at, self._places[word]) for at, word in enumerate(words) if word in self._places]
-        for at, place in known:
+        hits = [(at, self._places[word]) for at, word in enumerate(words) if word in self._places]
+        for at, place in hits:
             if place < len(self._neighbours) and self._neighbours[place] >= 0:
                 nearest_words[at] = self.words[self._neighbours[place]]
         first = len(self._neighbours)
-        known = [(at, place) for at, place in known if place >= first and self._norms[place] > 0]
+        hits = [(at, place) for at, place in hits if place >= first and self._norms[place] > 0]
         step = max(1, _BLOCK // max(1, len(self.words)))
-        for low in range(0, len(known), step):
-            block = known[low : low + step]
+        for low in range(0, len(hits), step):
+            block = hits[low : low + step]
             places = np.array([place for _, place in block])
             directions = self.table[places] / self._norms[places, None]
             cosines = np.asarray(directions, np.float32) @ self._unit_table.T

@@ -255,9 +255,9 @@ class _BatchEdits:
         starts, ends, previous = np.full((3, len(matches)), -1, np.int32)
         inserts = matches.starts == matches.ends
         last = base + np.maximum(matches.starts, matches.ends - 1)
-        there = np.flatnonzero(last < past)
-        starts[there] = tokens.starts[base[there] + matches.starts[there]]
-        ends[there] = tokens.ends[last[there]]
+        with_token = np.flatnonzero(last < past)
+        starts[with_token] = tokens.starts[base[with_token] + matches.starts[with_token]]
+        ends[with_token] = tokens.ends[last[with_token]]
         inner = np.flatnonzero(matches.starts > 0)
         previous[inner] = tokens.ends[base[inner] + matches.starts[inner] - 1]
         return matches.rows, inserts, starts, ends, previous, self._barriers()[chosen]

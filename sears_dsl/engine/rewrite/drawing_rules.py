@@ -88,13 +88,13 @@ def unit_edits(
         )  # fmt: skip
     # An instance becomes the same alone and among others, unless a share is drawn over all of them.
     alone = replace(drawing, written={})
-    known: dict[tuple[int, int], str | Unrendered] = {}
+    new_texts: dict[tuple[int, int], str | Unrendered] = {}
 
     def written(binding: Binding) -> str | Unrendered:
         place = (binding.start, binding.end)
-        if place not in known:
-            known[place] = renderer.new_text(text, tokens, binding, alone)
-        return known[place]
+        if place not in new_texts:
+            new_texts[place] = renderer.new_text(text, tokens, binding, alone)
+        return new_texts[place]
 
     @cache
     def rendered(instance: UnitInstance) -> Rendered:
@@ -293,10 +293,10 @@ def chosen_by_rate(
         rate = renderer.rule.metadata.rate
         if rate is None:
             continue
-        own = np.flatnonzero(matches.rules == rule)
-        some = matches.select(own)
-        able, touching = outcomes[own] == REPLACED, np.zeros(len(own), np.bool_)
-        for at in np.flatnonzero(outcomes[own] >= PLACED).tolist():
+        of_rule = np.flatnonzero(matches.rules == rule)
+        some = matches.select(of_rule)
+        able, touching = outcomes[of_rule] == REPLACED, np.zeros(len(of_rule), np.bool_)
+        for at in np.flatnonzero(outcomes[of_rule] >= PLACED).tolist():
             row = int(some.rows[at])
             touching[at] = run.protected is not None and len(run.protected[row]) > 0
             binding = compiled.binding(tokens, some, at)
@@ -313,7 +313,7 @@ def chosen_by_rate(
         passed_over = int((tried & ~able & ~touching).sum())
         if passed_over:
             run.unrenderable[rule] += passed_over
-        taken[own], left[own] = tried & able & ~touching, touching
+        taken[of_rule], left[of_rule] = tried & able & ~touching, touching
     return taken, left
 
 
@@ -324,8 +324,8 @@ def drawn_columns(
     parts: list[RewriteColumns] = []
     left = np.zeros(len(matches), np.bool_)
     for rule in np.unique(matches.rules).tolist():
-        own = np.flatnonzero(matches.rules == rule)
-        some, renderer = matches.select(own), compiled.renderer(rule)
+        of_rule = np.flatnonzero(matches.rules == rule)
+        some, renderer = matches.select(of_rule), compiled.renderer(rule)
         if renderer.in_place is not None:
             part = noisy_columns(
                 rule, renderer.in_place, renderer.rule.metadata.rate, tokens, some,
@@ -334,8 +334,8 @@ def drawn_columns(
             parts.append(part)
             continue
         if run.protected is not None:
-            left[own] = [len(run.protected[row]) > 0 for row in some.rows.tolist()]
-            some = some.select(~left[own])
+            left[of_rule] = [len(run.protected[row]) > 0 for row in some.rows.tolist()]
+            some = some.select(~left[of_rule])
         rewrites = drawn_rewrites(
             compiled, rule, tokens, some, drawing=run.drawing, unrenderable=run.unrenderable
         )

@@ -95,10 +95,10 @@ def in_place(rule: Rule) -> Noise | None:
     [function] = piece.functions
     if not isinstance(function, Noise) or function.kind in _LOOKED_UP:
         return None
-    whole = piece.target == 0 or (
+    is_whole = piece.target == 0 or (
         len(rule.antecedent) == 1 and piece.target in {1, rule.antecedent[0].name}
     )
-    return function if whole else None
+    return function if is_whole else None
 
 
 class NoiseCall(NamedTuple):
@@ -256,8 +256,8 @@ def _drawn_part(piece: syntax.Drawn, rule: Rule, scope: RuleScope, piece_number:
     def part(instance: Instance) -> Chunk:
         binding, tokens = instance.binding, instance.tokens
         ranges = [binding.elements[at] for at in places] + [binding.names[at] for at in names]
-        there = {tokens[at].text.lower() for low, high in ranges for at in range(low, high)}
-        others = [member for member in members if member.lower() not in there] or members
+        matched_words = {tokens[at].text.lower() for low, high in ranges for at in range(low, high)}
+        others = [member for member in members if member.lower() not in matched_words] or members
         draw, unit, place = instance.drawing.draw, instance.text, instance.place
         bits = draws.number(draw, f"set {name}", unit, place, piece_number)
         return Chunk(others[below(bits, len(others))], piece.glued, literal=True)

@@ -100,8 +100,8 @@ class PlainRules:
     def are_plain(self, rules: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Whether each element of a rule is a test on one token, by its word or by its tag."""
         elements = self._parts.elements.of(rules)
-        known = self._elements.of(elements.numbers)
-        return self._parts.bare[rules] & ~elements.have(known[:, _BITS] & _PLAIN == 0)
+        table = self._elements.of(elements.numbers)
+        return self._parts.bare[rules] & ~elements.have(table[:, _BITS] & _PLAIN == 0)
 
     def heads(self, rules: NDArray[np.int64]) -> Int32Array:
         """For each rule a number that holds what affects its new text apart from its pieces."""

@@ -71,9 +71,9 @@ def no_rules(text: str, path: str, *, imported: bool = False) -> Diagnostic | No
     suffixes = [suffix.removeprefix(".").lower() for suffix in name.suffixes[-2:]]
     if suffixes and suffixes[-1] in _COMPRESSED:
         suffixes.pop()
-    data = bool(suffixes) and suffixes[-1] in _DATA
+    is_data = bool(suffixes) and suffixes[-1] in _DATA
     strange = total >= _MANY and likely < total * _FEW
-    if imported or data:
+    if imported or is_data:
         strange = likely < total / 2
     if not strange:
         return None
