@@ -322,7 +322,7 @@ def spans_of(
 ) -> list[tuple[int, int]] | str:
     """The spans of one row in its text, or a message about one that is not where the row says."""
     spans: list[tuple[int, int]] = []
-    for standing in _of_each(batch, specs, row, partial(standing_spans, text=text)):
+    for standing in _of_each_column(batch, specs, row, partial(standing_spans, text=text)):
         if isinstance(standing, str):
             return standing
         spans += standing
@@ -335,14 +335,14 @@ def moved_values(
     """The new values of the span columns of one row, or a message about a span that was lost."""
     new: dict[str, Any] = {}
     read = partial(moved_spans, original=text, carry=span_map.map)
-    for moved in _of_each(batch, specs, row, read):
+    for moved in _of_each_column(batch, specs, row, read):
         if isinstance(moved, str):
             return moved
         new |= moved
     return new
 
 
-def _of_each(
+def _of_each_column(
     batch: Batch,
     specs: Sequence[SpanColumn],
     row: int,

@@ -73,7 +73,7 @@ def found_by_discovery(rules: Path) -> bool:
 
 def found_on(rules: Path) -> str | None:
     """SHA-256 of the rows that the rules of a file were found on; None if no manifest says."""
-    rows = _read(manifest_path(rules)).get("data") if rules.suffix == ".sear" else None
+    rows = _manifest_of(rules).get("data")
     return rows.get("sha256") if isinstance(rows, dict) else None
 
 
@@ -88,7 +88,7 @@ class FoundScoring(NamedTuple):
 def found_scoring(ruleset: Ruleset) -> FoundScoring | None:
     """The scorer and τ in the manifest beside a ruleset; None where discovery did not find it."""
     path = Path(ruleset.path)
-    manifest = _read(manifest_path(path)) if path.suffix == ".sear" else {}
+    manifest = _manifest_of(path)
     if manifest.get("format") != _FORMAT or not manifest.keys() - _NOTED:
         return None
     scorer, settings = manifest.get("scorer"), manifest.get("settings")
@@ -105,7 +105,7 @@ def found_scoring(ruleset: Ruleset) -> FoundScoring | None:
 def validated_with(ruleset: Ruleset) -> tuple[str, ...]:
     """The taggers that a ruleset was validated with; empty where nothing is known."""
     path = Path(ruleset.path)
-    manifest = _read(manifest_path(path)) if path.suffix == ".sear" else {}
+    manifest = _manifest_of(path)
     if manifest.get("format") != _FORMAT:
         manifest = _shipped(path)
     return tuple(dict.fromkeys(_identities(manifest, path)))
@@ -141,6 +141,11 @@ def _shipped(path: Path) -> dict[str, Any]:
     name = file.relative_to(folder).with_suffix("").as_posix()
     entry = _read(folder / TABLE).get("rulesets", {}).get(name, {})
     return dict(entry)
+
+
+def _manifest_of(rules: Path) -> dict[str, Any]:
+    """The manifest beside a rule file; empty where there is none, and for what is no rule file."""
+    return _read(manifest_path(rules)) if rules.suffix == ".sear" else {}
 
 
 def _read(path: Path) -> dict[str, Any]:

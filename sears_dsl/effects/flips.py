@@ -308,9 +308,9 @@ def ask_in_rounds(
         ]
         rewrites = applications.rewrites[[each[-1] for each in sorted(queue)]].astype(np.int64)
         new = np.fromiter(dict.fromkeys(rewrites[~asked[rewrites]].tolist()), np.int64)
-        some_flip, some_known = ask_about(applications, right, new, ask)
+        some_flip, some_asked = ask_about(applications, right, new, ask)
         flips |= some_flip
-        asked |= some_known
+        asked |= some_asked
         requests[rules] = np.minimum(answer_counts[rules] + portion, sizes[rules])
         portion *= 2
 

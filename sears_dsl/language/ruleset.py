@@ -155,9 +155,9 @@ class Ruleset:
             (True, ('show',), ('show', 'film'))
         """
         if isinstance(place, slice):
-            return self._with(self.rules[place])
+            return self._with_rules(self.rules[place])
         if isinstance(place, list):
-            return self._with(dict.fromkeys(self[each] for each in place))
+            return self._with_rules(dict.fromkeys(self[each] for each in place))
         if isinstance(place, bool) or not isinstance(place, int | str):
             raise TypeError(
                 f"rules are found by number or id, not by a {type(place).__name__}: rules[0], "
@@ -190,7 +190,7 @@ class Ruleset:
                 f"rules cannot be filtered by an object of type {type(wanted).__name__}",
                 help="give a function of a rule: rules.filter(lambda rule: rule.name is not None)",
             )
-        return self._with(rule for rule in self.rules if wanted(rule))
+        return self._with_rules(rule for rule in self.rules if wanted(rule))
 
     def __add__(self, other: object) -> Ruleset:
         r"""The rules of both in one ruleset; a rule that both have stands in it once.
@@ -237,7 +237,7 @@ class Ruleset:
     def _imported(self) -> dict[str, Ruleset]:
         return {each.name: each.ruleset for each in self.imports}
 
-    def _with(self, rules: Iterable[Rule]) -> Ruleset:
+    def _with_rules(self, rules: Iterable[Rule]) -> Ruleset:
         """Other rules under the same options and sets; each keeps its comments."""
         others = tuple(rules)
         chosen = set(others)

@@ -244,20 +244,20 @@ def find_all(text: str, path: str, *, tagger: Tagger | None = None) -> Iterator[
     try:
         ruleset = parse(text, path=path)
     except RuleSyntaxError as error:
-        yield _own(error.diagnostics, path)
+        yield _of_file(error.diagnostics, path)
         return
     findings = list(ruleset.warnings)
-    yield _own(findings, path)
+    yield _of_file(findings, path)
     if more := [*template_findings(ruleset), *compiler_warnings(ruleset)]:
         findings += more
-        yield _own(findings, path)
+        yield _of_file(findings, path)
     try:
         compile_rules([ruleset], tagger=tagger, sources=stand_ins(ruleset))
     except RuleSyntaxError as error:
-        yield _own([*findings, *error.diagnostics], path)
+        yield _of_file([*findings, *error.diagnostics], path)
 
 
-def _own(findings: Sequence[Diagnostic], path: str) -> Findings:
+def _of_file(findings: Sequence[Diagnostic], path: str) -> Findings:
     return [finding for finding in findings if finding.path == path]
 
 
@@ -296,7 +296,9 @@ def _fixes(text: str, path: str, first: int, last: int) -> Iterator[Action]:
         sign = "@" if written.startswith("@") else ""
         for new in (before + dot + word, sign + word):
             left = _findings(with_name(text, [place], new), path)
-            if len(left) < len(findings) and not any(_same(each, finding) for each in left):
+            if len(left) < len(findings) and not any(
+                _is_same_finding(each, finding) for each in left
+            ):
                 yield Action(f"Write {new}", place, new, finding.code)
                 break
 
@@ -320,7 +322,7 @@ def _findings(text: str, path: str) -> list[Diagnostic]:
         return list(error.diagnostics)
 
 
-def _same(one: Diagnostic, other: Diagnostic) -> bool:
+def _is_same_finding(one: Diagnostic, other: Diagnostic) -> bool:
     if one.span is None or other.span is None or one.code != other.code:
         return False
     return (one.span.line, one.span.column) == (other.span.line, other.span.column)
@@ -453,10 +455,16 @@ def _describe_set(name: str, ruleset: Ruleset) -> str | None:
     known = _known(name, ruleset.set_names())
     if known is None:
         return None
-    module, _, own = known.rpartition(".")
-    members = set_texts(ruleset, syntax.SetReference(own, module or None))
-    more = f" | … {len(members):,} in all" if len(members) > _FEW_MEMBERS else ""
-    return f"`{known}` = {' | '.join(members[:_FEW_MEMBERS])}{more}"
+    first, count = _first_members(known, ruleset)
+    more = f" | … {count:,} in all" if count > _FEW_MEMBERS else ""
+    return f"`{known}` = {first}{more}"
+
+
+def _first_members(set_name: str, ruleset: Ruleset) -> tuple[str, int]:
+    """The first members of a set, as they are shown, and how many there are in all."""
+    module, _, own_name = set_name.rpartition(".")
+    members = set_texts(ruleset, syntax.SetReference(own_name, module or None))
+    return " | ".join(members[:_FEW_MEMBERS]), len(members)
 
 
 def _known(name: str, names: Iterable[str]) -> str | None:
@@ -541,11 +549,9 @@ def _sets(typed: str, text: str, path: str, line: int) -> Iterator[Completion]:
     for name in ruleset.set_names():
         if module and not name.startswith(f"{module}."):
             continue
-        parts = name.rpartition(".")
-        members = set_texts(ruleset, syntax.SetReference(parts[2], parts[0] or None))
-        more = " | …" if len(members) > _FEW_MEMBERS else ""
-        shown = " | ".join(members[:_FEW_MEMBERS]) + more
-        yield Completion(parts[2] if module else name, "set", shown)
+        first, count = _first_members(name, ruleset)
+        more = " | …" if count > _FEW_MEMBERS else ""
+        yield Completion(name.rpartition(".")[2] if module else name, "set", first + more)
 
 
 def _ruleset(text: str, path: str) -> Ruleset | None:

@@ -215,10 +215,10 @@ CREATE TABLE findings (
             if before is None:
                 connection.execute("INSERT INTO task VALUES (?)", (task,))
             elif before != (task,):
-                raise self._another(str(before[0]).splitlines(), task.splitlines())
+                raise self._other_task(str(before[0]).splitlines(), task.splitlines())
         self._task = None
 
-    def _another(self, before: Sequence[str], now: Sequence[str]) -> UsageError:
+    def _other_task(self, before: Sequence[str], now: Sequence[str]) -> UsageError:
         old = ", ".join(line for line in before if line not in now) or "nothing of this"
         new = ", ".join(line for line in now if line not in before) or "nothing of that"
         return UsageError(

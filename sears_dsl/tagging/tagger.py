@@ -230,14 +230,14 @@ def _resolve(name: str, jobs: int) -> Tagger:
 
         return PinnedTagger()
     if source and rest and source not in _QUICK:
-        return _own(name, source, rest)
+        return _users_tagger(name, source, rest)
     raise TaggerError(
         f"there is no tagger {name!r}",
         help="name fast, fast:pt, spacy, spacy:MODEL, pinned, or your own MODULE:FACTORY",
     )
 
 
-def _own(name: str, module: str, factory: str) -> Tagger:
+def _users_tagger(name: str, module: str, factory: str) -> Tagger:
     """A user's own tagger, made by a function of an importable module."""
     try:
         make = getattr(import_module(module), factory)

@@ -251,11 +251,7 @@ class Tokens:
 
     def row(self, index: int) -> list[Token]:
         """The tokens of one row as objects."""
-        row = self.list_row(index)
-        return [
-            Token(*kind, start, end)
-            for kind, start, end in zip(row.types, row.starts, row.ends, strict=True)
-        ]
+        return list(self.list_row(index))
 
     def view(self, index: int) -> Sequence[Token]:
         """The tokens of one row, each made an object when it is asked for."""

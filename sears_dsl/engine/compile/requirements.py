@@ -429,13 +429,13 @@ def hindrances(
         for rule in ruleset.rules:
             missing = missing_source(rule, ruleset, vectors=vectors, paraphrases=paraphrases)
             if missing:
-                findings.append(_not_there(missing, rule, ruleset))
+                findings.append(_source_missing(missing, rule, ruleset))
                 paths.add(ruleset.path)
                 break
     return findings, frozenset(paths)
 
 
-def _not_there(missing: str, rule: Rule, ruleset: RuleSource) -> Diagnostic:
+def _source_missing(missing: str, rule: Rule, ruleset: RuleSource) -> Diagnostic:
     """E352 or E353, before anything is looked up."""
     number, function, advice = "E352", "neighbor", NAME_VECTORS
     if missing == _NO_PARAPHRASER:

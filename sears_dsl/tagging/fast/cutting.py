@@ -49,11 +49,6 @@ class Patterns:
     infix: str  # what cuts a string that has neither
     url: str  # whole strings that infixes do not cut
 
-    @classmethod
-    def of(cls, fields: Mapping[str, str]) -> Patterns:
-        """The patterns in a file."""
-        return cls(fields["prefix"], fields["suffix"], fields["infix"], fields["url"])
-
 
 regex = cache(re.compile)
 
@@ -113,8 +108,8 @@ def read_tables(path: Path) -> TokenizerTables:
         version=f"{FORMAT}.{fields['hash']}",
         language=fields["language"],
         source=fields["source"],
-        patterns=Patterns.of(fields["patterns"]),
-        plain_patterns=Patterns.of(fields["plain_patterns"]),
+        patterns=Patterns(**fields["patterns"]),
+        plain_patterns=Patterns(**fields["plain_patterns"]),
         plain_marks=fields["plain_marks"],
         specials={string: tuple(tokens.split()) for string, tokens in fields["specials"].items()},
         joined={string: tuple(tokens.split()) for string, tokens in fields["joined"].items()},

@@ -338,7 +338,7 @@ class Perceptron:
         self._lock = Lock()
         self._words: Words | None = None
         self._described = 0
-        self._known = _empty_tables(0)
+        self._known = _NO_WORDS
         self._tagged = _NO_ROWS
 
     def tag(
@@ -373,7 +373,7 @@ class Perceptron:
         """What is known of these words, worked out for those that are new."""
         with self._lock:
             if self._words is not words:
-                self._words, self._described, self._known = words, 0, _empty_tables(0)
+                self._words, self._described, self._known = words, 0, _NO_WORDS
                 self._tagged = _NO_ROWS
             first, last = self._described, len(words)
             expect(tokens * _STEPS_OF_TOKEN + (last - first) * _STEPS_OF_WORD)
@@ -396,19 +396,15 @@ class Perceptron:
             return self._known
 
 
-def _empty_tables(words: int) -> KnownWords:
-    """Tables for this many words, empty."""
-    return KnownWords(
-        scores=np.zeros((words, TAGS), np.int16),
-        contexts=np.zeros(words, np.int32),
-        classes=np.zeros(words, np.int32),
-        casings=np.zeros(words, np.uint8),
-        marks=np.zeros(words, np.uint8),
-        certain=np.zeros(words, np.uint8),
-        groups=np.zeros(words, np.uint8),
-    )
-
-
+_NO_WORDS = KnownWords(
+    scores=np.zeros((0, TAGS), np.int16),
+    contexts=np.zeros(0, np.int32),
+    classes=np.zeros(0, np.int32),
+    casings=np.zeros(0, np.uint8),
+    marks=np.zeros(0, np.uint8),
+    certain=np.zeros(0, np.uint8),
+    groups=np.zeros(0, np.uint8),
+)
 _NO_ROWS = TaggedRows(
     np.zeros(1, np.int32),
     np.zeros(0, np.int32),

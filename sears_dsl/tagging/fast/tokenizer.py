@@ -80,13 +80,13 @@ class FastTokenizer:
         self._most_characters = most_characters
         self._cutter = Cutter(self.tables)
         self._marks: chunk_kernels.Marks | None = None
-        self._known = _ChunkMemory()
+        self._memory = _ChunkMemory()
         self._listed: dict[str, list[tuple[int, TokenType]]] = {}
 
     @property
     def words(self) -> Words:
         """See the class."""
-        return self._known.words
+        return self._memory.words
 
     def tokenize(self, texts: Sequence[str], *, again: bool = False) -> Cut:
         """The tokens of each row.
@@ -128,7 +128,7 @@ class FastTokenizer:
 
     def _cut_row(self, text: str, starts: list[int], ends: list[int], words: list[int]) -> bool:
         """Append the tokens of a row; False where neighbours matter to a chunk."""
-        remembered = self._known.tokens
+        remembered = self._memory.tokens
         chunks = text.split()
         if not remembered.keys() >= set(chunks) and not self._learn(chunks):
             return False
@@ -155,18 +155,18 @@ class FastTokenizer:
 
     def _learn(self, chunks: Sequence[str]) -> bool:
         """Remember the tokens of chunks; False where neighbours may change those of one."""
-        known = self._known
+        memory = self._memory
         cut: dict[str, list[str]] = {}
         for chunk in chunks:
-            if chunk not in known.tokens and chunk not in cut:
+            if chunk not in memory.tokens and chunk not in cut:
                 ends, in_context = self._cutter.chunk(chunk)
                 if in_context:
                     return False
                 cut[chunk] = [chunk[start:end] for start, end in pairwise((0, *ends))]
-        numbers = iter(known.words.numbers(list(chain.from_iterable(cut.values()))))
+        numbers = iter(memory.words.numbers(list(chain.from_iterable(cut.values()))))
         for chunk, texts in cut.items():
-            known.tokens[chunk] = list(zip(map(len, texts), numbers, strict=False))
-            known.token_characters += len(chunk)
+            memory.tokens[chunk] = list(zip(map(len, texts), numbers, strict=False))
+            memory.token_characters += len(chunk)
         return True
 
     def list_tokens(self, text: str) -> ListedTokens | None:
@@ -200,32 +200,32 @@ class FastTokenizer:
         return tuple(self.words.texts(self.tokenize([word]).words.tolist()))
 
     def _forget(self) -> None:
-        known = self._known
-        strings, characters = known.chunks.table.used.tolist()
-        chunks = max(strings, len(known.tokens))
+        memory = self._memory
+        strings, characters = memory.chunks.table.used.tolist()
+        chunks = max(strings, len(memory.tokens))
         if (
             chunks > self._most_chunks
-            or max(characters, known.token_characters) > self._most_characters
+            or max(characters, memory.token_characters) > self._most_characters
         ):
-            self._known = _ChunkMemory()
+            self._memory = _ChunkMemory()
 
     def _block(self, texts: Sequence[str], row_starts: NDArray[np.int64], *, again: bool) -> Cut:
         codes = code_points("\n".join(texts))
         chunked = self._look_up(
-            codes, row_starts, self._known.rows if again else chunk_kernels.NO_CHUNKS
+            codes, row_starts, self._memory.rows if again else chunk_kernels.NO_CHUNKS
         )
         chunk_starts, numbers = chunked.starts, chunked.numbers
-        known = self._known
+        memory = self._memory
         if again:
-            known.rows = chunked
-        tokens = int(known.known[numbers, chunk_kernels.COUNT].sum())
+            memory.rows = chunked
+        tokens = int(memory.known[numbers, chunk_kernels.COUNT].sum())
         row_offsets = np.zeros(len(texts) + 1, np.int32)
         columns = np.zeros((3, tokens), np.int32)
         chunk_kernels.collect(
-            chunk_starts, numbers, row_starts, known.known, known.entries, row_offsets, columns
+            chunk_starts, numbers, row_starts, memory.known, memory.entries, row_offsets, columns
         )
         cut = Cut(row_offsets, columns[0], columns[1], columns[2])
-        suspects = np.flatnonzero(known.in_context[numbers])
+        suspects = np.flatnonzero(memory.in_context[numbers])
         if not len(suspects):
             return cut
         rows = np.searchsorted(row_starts, chunk_starts[suspects], side="right") - 1
@@ -237,7 +237,7 @@ class FastTokenizer:
     ) -> chunk_kernels.ChunkedRows:
         """The chunks of rows; new chunks are described."""
         expect(len(codes) // 4)
-        known = self._known
+        memory = self._memory
         room = len(codes) // 2 + 1
         starts, numbers = np.zeros(room, np.int32), np.zeros(room, np.int32)
         offsets = np.zeros(len(row_starts), np.int32)
@@ -246,66 +246,70 @@ class FastTokenizer:
             row = was = 0
             while row < len(row_starts) - 1:
                 row, was = chunk_kernels.find_chunks(
-                    chunked, row, chunk_kernels.SPACE, known.chunks.table, old, was
+                    chunked, row, chunk_kernels.SPACE, memory.chunks.table, old, was
                 )
                 if row < len(row_starts) - 1:
-                    known.chunks.make_room(len(codes) - int(row_starts[row]))
-            if len(known.chunks) > known.described:
+                    memory.chunks.make_room(len(codes) - int(row_starts[row]))
+            if len(memory.chunks) > memory.described:
                 self._describe()
         except BaseException:
             # Chunks may be numbered but not described: the memory must not be used any more.
-            self._known = _ChunkMemory()
+            self._memory = _ChunkMemory()
             raise
         return chunked._replace(starts=starts[: offsets[-1]], numbers=numbers[: offsets[-1]])
 
     def _describe(self) -> None:
         """Cut the new chunks, and number their words."""
-        known = self._known
-        known.make_room()
-        first, count = known.described, len(known.chunks)
+        memory = self._memory
+        memory.make_room()
+        first, count = memory.described, len(memory.chunks)
         # Without classes of characters the kernels do not know the affixes.
         if self.tables.classes and compiles():
             if self._marks is None:
                 self._marks = chunk_kernels.marks_of(self.tables)
-            longest = int(np.diff(known.chunks.offsets[first : count + 1]).max())
-            known.entries_used = chunk_kernels.describe(
-                known.chunks.table,
+            longest = int(np.diff(memory.chunks.offsets[first : count + 1]).max())
+            memory.entries_used = chunk_kernels.describe(
+                memory.chunks.table,
                 first,
                 self._marks,
                 np.zeros(longest, np.int32),
-                known.known,
-                known.entries,
-                known.entries_used,
+                memory.known,
+                memory.entries,
+                memory.entries_used,
             )
         else:
-            known.known[first:count, chunk_kernels.COUNT] = -1
+            memory.known[first:count, chunk_kernels.COUNT] = -1
         self._describe_slowly(
-            first + np.flatnonzero(known.known[first:count, chunk_kernels.COUNT] < 0)
+            first + np.flatnonzero(memory.known[first:count, chunk_kernels.COUNT] < 0)
         )
         position = first
         while position < count:
             position = chunk_kernels.number_words(
-                known.chunks.table, position, known.known, known.entries, known.words.table
+                memory.chunks.table, position, memory.known, memory.entries, memory.words.table
             )
             if position < count:
-                known.words.make_room(known.chunks.characters)
-        known.described = count
+                memory.words.make_room(memory.chunks.characters)
+        memory.described = count
 
     def _describe_slowly(self, chunks: NDArray[np.int64]) -> None:
-        known = self._known
+        memory = self._memory
         ends: list[int] = []
         counts: list[int] = []
         in_context: list[bool] = []
-        for text in known.chunks.texts(chunks.tolist()):
+        for text in memory.chunks.texts(chunks.tolist()):
             places, joined = self._cutter.chunk(text)
             ends.extend(places)
             counts.append(len(places))
             in_context.append(joined)
-        known.known[chunks, chunk_kernels.FIRST] = known.entries_used + np.cumsum([0, *counts])[:-1]
-        known.known[chunks, chunk_kernels.COUNT] = counts
-        known.in_context[chunks] = in_context
-        known.entries[known.entries_used : known.entries_used + len(ends), chunk_kernels.END] = ends
-        known.entries_used += len(ends)
+        memory.known[chunks, chunk_kernels.FIRST] = (
+            memory.entries_used + np.cumsum([0, *counts])[:-1]
+        )
+        memory.known[chunks, chunk_kernels.COUNT] = counts
+        memory.in_context[chunks] = in_context
+        memory.entries[memory.entries_used : memory.entries_used + len(ends), chunk_kernels.END] = (
+            ends
+        )
+        memory.entries_used += len(ends)
 
     def _with_context(
         self,
@@ -319,8 +323,8 @@ class FastTokenizer:
 
         In ``cut`` each chunk is cut on its own; ``rows`` and ``places`` say where those start.
         """
-        known = self._known
-        lengths = np.diff(known.chunks.offsets[: len(known.chunks) + 1])[numbers]
+        memory = self._memory
+        lengths = np.diff(memory.chunks.offsets[: len(memory.chunks) + 1])[numbers]
         changes: list[tuple[int, int, list[int], int, str]] = []
         for row, place, length, number in zip(
             rows.tolist(), places.tolist(), lengths.tolist(), numbers.tolist(), strict=True
@@ -329,8 +333,8 @@ class FastTokenizer:
             ends = self._cutter.in_context(text, place, place + length)
             if ends is None:
                 continue
-            first, count = known.known[number].tolist()
-            if ends == known.entries[first : first + count, chunk_kernels.END].tolist():
+            first, count = memory.known[number].tolist()
+            if ends == memory.entries[first : first + count, chunk_kernels.END].tolist():
                 continue
             low, high = cut.row_offsets[row], cut.row_offsets[row + 1]
             token = int(low + np.searchsorted(cut.starts[low:high], place))
