@@ -65,6 +65,9 @@ from sears_dsl.paraphrasing.plugins import AnyParaphraser, AnyScorer, as_paraphr
 from sears_dsl.runtime.database import RunJournal
 from sears_dsl.tagging.tagger import Tagger
 
+# The false-discovery rate among rules that are listed although others flip their rows.
+_CERTAIN = 0.05
+
 
 def across_models(
     coverage: Coverage, fails: NDArray[np.bool_], *, shared: bool, least: int
@@ -182,10 +185,15 @@ def discover(
     candidates = outcome.candidates
     on_progress("selecting rules", 0, len(candidates.passed))
     coverage, scores = _covered(search, candidates)
-    selection = select(_across(search, candidates, searched, coverage, scores), settings.rules)
     evidence = flip_evidence(
         candidates.counted, candidates.answers.flips, base_rate=outcome.base_rate,
         base_rows=outcome.base_rows, proposed_here=settings.order == "paper",
+    )  # fmt: skip
+    # The paper's selection, or with rules that surely flip more often than rewordings in general.
+    certain = evidence.q_values[candidates.passed] <= _CERTAIN
+    selection = select(
+        _across(search, candidates, searched, coverage, scores), settings.rules,
+        certain=None if settings.order == "paper" else certain,
     )  # fmt: skip
     scores = complete_scores(
         candidates.applications, candidates.passed[list(selection.rules)],
@@ -197,23 +205,15 @@ def discover(
     )  # fmt: skip
     texts = candidates.keep(candidates.passed).texts
     return Discovery(
-        data=data,
-        settings=settings,
-        models=right.models,
-        tau=search.tau,
-        rules=rules,
+        data=data, settings=settings, models=right.models, tau=search.tau, rules=rules,
         collapsed=tuple(
             (texts[each.rule], texts[each.into], each.reason) for each in selection.collapsed
         ),
-        passing=texts,
-        closest=outcome.closest,
-        known=outcome.known,
-        budget_reached=bool(search.budget.reached),
-        cut_short=tuple(search.budget.reached),
+        passing=texts, closest=outcome.closest, known=outcome.known,
+        budget_reached=bool(search.budget.reached), cut_short=tuple(search.budget.reached),
         question_limit_reached=search.questions.left == 0
         or (candidates.answers.cut and not search.budget.reached),
-        base_rate=outcome.base_rate,
-        base_rows=outcome.base_rows,
+        base_rate=outcome.base_rate, base_rows=outcome.base_rows,
         funnel=_funnel(
             search, outcome, right, searched, coverage=coverage, selection=selection,
             held_out=len(held), held_out_flipped=held_out_flipped,
@@ -222,38 +222,25 @@ def discover(
 
 
 def _funnel(
-    search: Search,
-    outcome: SearchOutcome,
-    right: RightRows,
-    searched: RightRows,
-    *,
-    coverage: Coverage,
-    selection: RuleSelection,
-    held_out: int,
-    held_out_flipped: int | None,
-) -> Funnel:
+    search: Search, outcome: SearchOutcome, right: RightRows, searched: RightRows, *,
+    coverage: Coverage, selection: RuleSelection, held_out: int, held_out_flipped: int | None,
+) -> Funnel:  # fmt: skip
     """The counts after all stages."""
     candidates = outcome.candidates
     too_long = getattr(search.paraphraser, "too_long", None)
     return Funnel(
-        rows=len(search.data.rows),
-        unasked=len(search.data.rows) - right.asked,
-        right=len(right),
-        held_out=held_out,
-        searched=len(searched),
+        rows=len(search.data.rows), unasked=len(search.data.rows) - right.asked,
+        right=len(right), held_out=held_out, searched=len(searched),
         too_long=0 if too_long is None else sum(too_long(searched.texts)),
         applications=len(candidates.applications),
         distinct_rewrites=len(np.unique(candidates.applications.rewrites)),
-        passing=len(candidates.passed),
-        collapsed=len(selection.collapsed),
+        passing=len(candidates.passed), collapsed=len(selection.collapsed),
         selected=len(selection.rules),
         rows_flipped=int(coverage.covered(selection.rules).sum()),
         rows_flipped_with_inverses=int(coverage.covered(selection.with_inverses).sum()),
-        held_out_flipped=held_out_flipped,
-        questions=search.questions.asked,
-        question_limit=search.questions.most,
-        **outcome.counts,
-    )
+        held_out_flipped=held_out_flipped, questions=search.questions.asked,
+        question_limit=search.questions.most, **outcome.counts,
+    )  # fmt: skip
 
 
 def _across(

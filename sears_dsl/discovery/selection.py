@@ -252,10 +252,8 @@ def coverage_of(
         offsets=np.searchsorted(entries, applications.rule_offsets).astype(np.int64),
         rows=applications.rows[rewrites[entries]],
         weights=np.rint(scores[rewrites[entries]] * _ONE).astype(np.int64),
-        row_count=len(applications.originals),
-        ranks=ranks,
-        twins=twins,
-    )
+        row_count=len(applications.originals), ranks=ranks, twins=twins,
+    )  # fmt: skip
 
 
 def covering(
@@ -275,12 +273,15 @@ def covering(
 
 
 def select(
-    coverage: Coverage, size: int, *, start: Sequence[int] = (), excluded: Iterable[int] = ()
-) -> RuleSelection:
+    coverage: Coverage, size: int, *, start: Sequence[int] = (), excluded: Iterable[int] = (),
+    certain: NDArray[np.bool_] | None = None,
+) -> RuleSelection:  # fmt: skip
     """Select rules that together cover the most; fewer than ``size`` where no other adds anything.
 
     Rules in ``start`` are in anyway, such as those that a person accepted. ``excluded`` are out,
     such as those that a person rejected; rules that were collapsed into them have a chance again.
+    Places that are left go to ``certain`` rules, bool (rules,), those with most weight first: they
+    say what else makes the model fail, although only in rows that others cover.
     """
     out = frozenset(excluded)
     _check(coverage, size, start, out)
@@ -309,6 +310,12 @@ def select(
             heapq.heappop(heap)
             gains.append(_take(coverage, rule, best))
             chosen.append(rule)
+    if certain is not None:
+        order = np.lexsort((coverage.ranks, -coverage.weight))
+        others = order[certain[order] & (coverage.weight[order] > 0)].tolist()
+        more = [rule for rule in others if rule not in gone and rule not in chosen]
+        chosen += more[: size - len(chosen)]
+        gains += [0] * (len(chosen) - len(gains))
     return RuleSelection(tuple(chosen), tuple(gain / _ONE for gain in gains), tuple(collapsed))
 
 

@@ -122,6 +122,18 @@ def test_leaving_a_rule_out_is_selecting_among_the_others(
     assert found.rules == select(coverage_from(without, 10), size).rules
 
 
+def test_places_that_are_left_go_to_certain_rules_that_flip_the_most() -> None:
+    coverage = coverage_from(
+        [{0: 1.0, 1: 1.0, 2: 1.0}, {0: 1.0}, {0: 1.0, 1: 1.0}, {1: 1.0}, {}], 3
+    )
+    certain = np.array([True, True, True, False, True])
+    assert select(coverage, 4).rules == (0,)
+    assert select(coverage, 4, certain=certain).rules == (0, 2, 1)
+    assert select(coverage, 4, certain=certain).gains == (3.0, 0.0, 0.0)
+    assert select(coverage, 2, certain=certain).rules == (0, 2)
+    assert select(coverage, 4, certain=certain, excluded=(2,)).rules == (0, 1)
+
+
 def test_equal_gains_go_to_the_simpler_rule() -> None:
     coverage = coverage_from([{0: 0.5}, {1: 0.5}, {2: 0.5}], 3)
     assert select(coverage, 2).rules == (2, 1)  # the last is the simplest here
