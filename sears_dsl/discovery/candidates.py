@@ -9,7 +9,7 @@ columns.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sears_dsl.data.protection import Guards
-from sears_dsl.discovery.counts import TextVerdict
+from sears_dsl.discovery.counts import NearMiss, TextVerdict
 from sears_dsl.effects.applications import Applications, apply_candidates
 from sears_dsl.effects.flips import Answers
 from sears_dsl.language.printer import print_rule
@@ -93,6 +93,21 @@ class Candidates:
         written = np.zeros(len(self.applications.texts), np.bool_)
         written[self.applications.select(np.flatnonzero(self.known)).rewrites] = True
         return written
+
+    def near_misses(self, lacks: NDArray[np.str_]) -> Iterator[NearMiss]:
+        """What each rule does, as far as the model was asked, and what it lacks."""
+        none = np.zeros(len(self), np.int64)
+        numbers = (
+            (self.applications.changed, self.counted.changed, self.flips)
+            if self.applications is not _NOWHERE
+            else (np.array([each.support for each in self.rows], np.int64), none, none)
+        )
+        for row, text, lack, changed, asked, flips in zip(
+            self.rows, self.texts, lacks.tolist(), *(each.tolist() for each in numbers), strict=True
+        ):
+            yield NearMiss(
+                rule=text, lacks=lack, changed=changed, asked=asked, flips=flips, judged=row.judged
+            )
 
     def keep(self, numbers: Sequence[int] | NDArray[np.integer]) -> Candidates:
         """These candidates, in this order, with their applications but without answers."""

@@ -40,6 +40,11 @@ class TextVerdict:
     few: bool  # whether all its rewrites were to be judged, since there are so few
     passed: bool  # whether the bound, over all that were to be judged, is at least 1 - δ
 
+    @property
+    def is_rare(self) -> bool:
+        """Whether it acts in too few texts to be judged."""
+        return self.places < LEAST
+
 
 @dataclass(frozen=True, slots=True)
 class HeldOutNumbers:

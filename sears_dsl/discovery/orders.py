@@ -10,7 +10,7 @@ paraphrases go to the journal, and all questions to the model through one counte
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any
@@ -26,14 +26,14 @@ from sears_dsl.discovery.adversaries import (
     one_paraphrase_a_row,
 )
 from sears_dsl.discovery.candidates import CandidateRule, Candidates
-from sears_dsl.discovery.counts import HALF, LEAST, NearMiss, change_of
+from sears_dsl.discovery.counts import HALF, NearMiss, change_of
 from sears_dsl.discovery.filtering.paper_filter import CandidateVerdict, filter_candidates
 from sears_dsl.discovery.filtering.text_filter import JUDGING, Corpus, RuleJudge, RuleJudgements
 from sears_dsl.discovery.known_rules import KnownFlips, KnownRules
 from sears_dsl.discovery.proposing.changes import Rewording, single_changes
 from sears_dsl.discovery.proposing.proposal import outside_questions, propose
 from sears_dsl.discovery.result.found_rules import HeldOutRows
-from sears_dsl.discovery.selection import words_replaced
+from sears_dsl.discovery.selection import complete_scores, words_replaced
 from sears_dsl.discovery.settings import Budget, Settings, Stage
 from sears_dsl.effects.applications import apply_candidates
 from sears_dsl.effects.asked_model import OnStage, Questions
@@ -178,9 +178,10 @@ class SearchOutcome:
 # Shares of the questions that are left: what known rules may take, what may be asked about rules
 # before they are narrowed, and what is kept at most to measure rules on held-out rows.
 _OF_KNOWN, _OF_NARROWING, _OF_HELD_OUT = 0.25, 0.15, 0.3
-# So many rules of each kind that were not found are reported. So many that nearly enough readers
-# accept are asked about, since a larger δ is worth it only for those that flip.
-_CLOSEST, _NEAR = 3, 30
+# So many rules of each kind that were not found are reported, and so many that flip enough rows. So
+# many that nearly enough readers accept are asked about, since a larger δ is worth it only for
+# those that flip.
+_CLOSEST, _FLIPPING, _NEAR = 3, 10, 30
 
 
 def search_meaning_first(
@@ -209,26 +210,19 @@ def search_meaning_first(
         search, right, tokens, judgements.failed, most_rules=most, base_rate=base_rate
     )
     return SearchOutcome(
-        candidates=tried,
-        base_rate=base_rate,
-        base_rows=base_rows,
+        candidates=tried, base_rate=base_rate, base_rows=base_rows, known=known,
         closest=_closest(tried, often, judgements.failed, near, search.settings.flips(len(right))),
-        known=known,
         counts={
-            "known": 0 if known is None else known.acting,
-            "skipped": skipped,
-            "paraphrases": sum(map(len, paraphrases)),
-            "candidates": len(changes),
-            "texts": len(corpus.tokens),
-            "judged": len(changes) - judgements.too_few,
+            "known": 0 if known is None else known.acting, "skipped": skipped,
+            "paraphrases": sum(map(len, paraphrases)), "candidates": len(changes),
+            "texts": len(corpus.tokens), "judged": len(changes) - judgements.too_few,
             "narrowed": sum(each.narrowed for each in judgements.passed.rows),
             "keep_meaning": len(judgements.passed),
             "not_asked": int((~tried.answers.complete).sum()) if tried.answers.cut else 0,
             "with_enough_flips": int(enough.sum()),
-            "pairs_scored": judgements.decisions,
-            "undecided": judgements.undecided,
+            "pairs_scored": judgements.decisions, "undecided": judgements.undecided,
         },
-    )
+    )  # fmt: skip
 
 
 def _try_known_rules(search: Search, right: RightRows, tokens: Tokens) -> KnownFlips | None:
@@ -407,19 +401,34 @@ def _ask_though_refused(
     """Ask about rules that nearly enough readers accept: they are reported, but not found.
 
     Readers surely reject less than half of their rewrites, and at most four times as many as δ
-    allows. Of rules that make the same change under several conditions, the best is asked about.
-    They get only questions that neither other rules nor held-out rows can need.
+    allows; or there is too little text to judge them, which says nothing against them. Of rules
+    that make the same change under several conditions, the best is asked about. They get only
+    questions that neither other rules nor held-out rows can need.
     """
     lows = np.array([each.judged.low if each.judged else 0.0 for each in failed.rows])
+    support = np.array([each.support for each in failed.rows], np.int64)
     of_change: dict[str, int] = {}
-    for rule in np.argsort(-lows, kind="stable").tolist():
+    for rule in np.lexsort((-support, -lows)).tolist():
         of_change.setdefault(change_of(failed.texts[rule]), rule)
-    best = np.array(list(of_change.values())[:most_rules], np.int64)
-    near = failed.keep(best[lows[best] > max(HALF, 1 - 4 * search.settings.delta)])
+    best = np.array(list(of_change.values()), np.int64)
+    close = best[lows[best] > max(HALF, 1 - 4 * search.settings.delta)][:most_rules]
+    rare = best[_lacks(failed)[best] == "text"][:most_rules]
+    near = failed.keep(np.concatenate([close, rare]))
     left, most = search.questions.left, search.questions.most
     spare = None if left is None or most is None else left - round(_OF_HELD_OUT * most)
     with search.questions.at_most(spare):
-        return _ask_about_rules(search, right, tokens, near, held_out=None, base_rate=base_rate)
+        near = _ask_about_rules(search, right, tokens, near, held_out=None, base_rate=base_rate)
+    # What no text has judged is judged where it flips.
+    unjudged = np.flatnonzero(_lacks(near) == "text")
+    flips = near.answers.flips
+    scores = complete_scores(near.applications, unjudged, scorer=search.remembered, among=flips)
+    return replace(near, answers=replace(near.answers, flips=flips & ~(scores < search.tau)))
+
+
+def _lacks(failed: Candidates) -> NDArray[np.str_]:
+    """What rules lack that text does not let pass: that they keep the meaning, or more text."""
+    rare = [each.judged is not None and each.judged.is_rare for each in failed.rows]
+    return np.where(rare, "text", "meaning")
 
 
 def _least_rates(candidates: Candidates, base_rate: float) -> NDArray[np.float64]:
@@ -473,42 +482,29 @@ def _closest(
     """
     not_passing = [
         each
-        for number, each in enumerate(_asked_rules(tried, np.where(often, "flips", "rate")))
+        for number, each in enumerate(tried.near_misses(np.where(often, "flips", "rate")))
         if each.flips and number not in tried.passed
     ]
     not_passing.sort(key=lambda each: (-each.flips, each.asked, each.rule))
-    asked = {each.rule: each for each in _asked_rules(near, np.full(len(near), "meaning"))}
+    asked = {each.rule: each for each in near.near_misses(_lacks(near))}
     judged = [
-        (asked.get(text, NearMiss(rule=text, lacks="meaning" if verdict.sampled else "text",
-                                 changed=each.support, asked=0, flips=0, judged=verdict)), verdict)
-        for each, text in zip(failed.rows, failed.texts, strict=True)
+        asked.get(each.rule, each)
+        for each in failed.near_misses(_lacks(failed))
         # What nobody had time to judge is close to nothing.
-        if (verdict := each.judged) is not None and (verdict.sampled or verdict.places < LEAST)
-    ]  # fmt: skip
-    judged.sort(key=lambda each: -each[1].low)
-    losing = [each for each, _ in judged if each.lacks == "meaning"]
-    losing.sort(key=lambda each: -each.flips if each.flips >= least else 0)
+        if each.judged and (each.judged.sampled or each.judged.is_rare)
+    ]
+    judged.sort(key=lambda each: -each.judged.low if each.judged else 0)
+    # Those that flip enough, and of these those that text has judged, come first.
+    judged.sort(key=lambda each: -each.flips if each.flips >= least else 0)
     by_change: dict[str, NearMiss] = {}
-    for each in losing:
+    for each in judged:
         by_change.setdefault(change_of(each.rule), each)
     flipping = [each for each in by_change.values() if each.flips >= least]
-    losing = [each for each in by_change.values() if each.flips < least]
-    rare = [each for each, _ in judged if each.lacks == "text"]
+    losing = [each for each in by_change.values() if each.flips < least and each.lacks != "text"]
+    rare = [each for each in judged if each.flips < least and each.lacks == "text"]
     rare.sort(key=lambda each: (-each.changed, each.rule))
-    kinds = (flipping, not_passing, losing, rare)
-    return tuple(each for kind in kinds for each in kind[:_CLOSEST])
-
-
-def _asked_rules(candidates: Candidates, lacks: NDArray[np.str_]) -> Iterator[NearMiss]:
-    """What each rule that the model was asked about does, and what it lacks."""
-    numbers = (candidates.applications.changed, candidates.counted.changed, candidates.flips)
-    for row, text, lack, changed, asked, flips in zip(
-        candidates.rows, candidates.texts, lacks.tolist(), *(each.tolist() for each in numbers),
-        strict=True,
-    ):  # fmt: skip
-        yield NearMiss(
-            rule=text, lacks=lack, changed=changed, asked=asked, flips=flips, judged=row.judged
-        )
+    kinds = (not_passing, losing, rare)
+    return (*flipping[:_FLIPPING], *(each for kind in kinds for each in kind[:_CLOSEST]))
 
 
 def search_in_paper_order(search: Search, right: RightRows) -> SearchOutcome:
@@ -529,34 +525,25 @@ def search_in_paper_order(search: Search, right: RightRows) -> SearchOutcome:
     ask = search.asker(right, shown="asking about rewrites", in_time=search.in_time("rules"))
     candidates = replace(candidates, answers=ask_everything(applications, right, ask, order))
     filtered = filter_candidates(
-        candidates.counted,
-        candidates.answers.flips,
-        scorer=search.remembered,
-        tau=search.tau,
-        delta=settings.delta,
-        minimum_flips=settings.flips(len(right)),
-        batch=search.portion,
-        in_waves=search.budget.limited,
-        in_time=search.budget.stage("filter"),
+        candidates.counted, candidates.answers.flips, scorer=search.remembered, tau=search.tau,
+        delta=settings.delta, minimum_flips=settings.flips(len(right)), batch=search.portion,
+        in_waves=search.budget.limited, in_time=search.budget.stage("filter"),
         progress=partial(search.on_progress, "scoring rules"),
-    )
+    )  # fmt: skip
     return SearchOutcome(
         candidates=replace(candidates, passed=filtered.passed),
-        base_rate=flips.base_rate,
-        base_rows=flips.base_rows,
+        base_rate=flips.base_rate, base_rows=flips.base_rows,
         counts={
-            "skipped": skipped,
-            "paraphrases": flips.paraphrases,
+            "skipped": skipped, "paraphrases": flips.paraphrases, "candidates": len(candidates),
             "adversaries": len(flips.adversaries),
             "rows_with_adversary": len({each.row for each in flips.adversaries}),
-            "candidates": len(candidates),
             "not_asked": int((~candidates.answers.complete).sum()),
             "with_enough_flips": int((filtered.flips >= settings.flips(len(right))).sum()),
             "pairs_scored": filtered.asked,
             "pairs_without_stopping": filtered.without_stopping,
             "undecided": filtered.count(CandidateVerdict.UNDECIDED),
         },
-    )
+    )  # fmt: skip
 
 
 def _candidates(

@@ -243,14 +243,11 @@ def open_parts(
             check_model(model, pivot=None if "=" in name else name)
     shipped = choice.scorer if choice.scorer in SCORER_NAMES else None
     recipe = Recipe(
-        pivots=choice.pivots,
-        scorer=str(shipped) if shipped else None,
+        pivots=choice.pivots, scorer=str(shipped) if shipped else None,
         paraphrases=choice.paraphrases and own.paraphraser is None,
-        beam=BEAM_WIDTH if choice.beam is None else choice.beam,
-        tau=choice.tau,
-        device=choice.device,
-        readings=choice.readings,
-    )
+        beam=BEAM_WIDTH if choice.beam is None else choice.beam, tau=choice.tau,
+        device=choice.device, readings=choice.readings,
+    )  # fmt: skip
     team = Team(
         recipe,
         jobs=choice.jobs or (min(usable_cores(), _MOST_JOBS) if choice.device == "cpu" else 1),
@@ -330,15 +327,10 @@ def participants_of(
             **team.loaded.search._asdict(), device=team.recipe.device, threads=team.loaded.threads
         )
     return Participants(
-        model=predictor.identity,
-        pivots=team.loaded.pivots,
-        scorer=parts.scorer.identity,
-        beam=team.recipe.beam if searched else None,
-        label=label,
-        also=tuple(also),
-        search=search,
+        model=predictor.identity, pivots=team.loaded.pivots, scorer=parts.scorer.identity,
+        beam=team.recipe.beam if searched else None, label=label, also=tuple(also), search=search,
         paraphraser=None if searched else identity_of_source(parts.paraphraser),
-    )
+    )  # fmt: skip
 
 
 def load_chosen_scorer(

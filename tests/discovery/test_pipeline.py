@@ -406,24 +406,28 @@ class Says:
         ]  # fmt: skip
 
 
+SIXTY = tuple(
+    f"This {noun} is {kind} number {number} ."
+    for number in range(10)
+    for noun in ("movie", "play", "story")
+    for kind in ("good", "very good")
+)
+
+
 def planted(
     model: object,
     *,
+    texts: Sequence[str] = SIXTY,
     scorer: Meaning | None = None,
     clock: Callable[[], float] = monotonic,
     **settings: object,
 ) -> Discovery:
-    """Sixty rows; every rewording keeps the meaning, except one that turns a word into *dog*."""
-    texts = [
-        f"This {noun} is {kind} number {number} ."
-        for number in range(10)
-        for noun in ("movie", "play", "story")
-        for kind in ("good", "very good")
-    ]
+    """Every rewording keeps the meaning, except one that turns a word into *dog*."""
+    words = {"movie": "film", "play": "piece", "very": "really", "story": "dog", "aria": "tune"}
     return discover(
         LabelledRows(tuple({"text": text} for text in texts), "text", None, "rows.csv"),
         CallablePredictor(model),  # type: ignore[arg-type]
-        paraphraser=Says(movie="film", play="piece", very="really", story="dog"),
+        paraphraser=Says(**words),
         scorer=scorer or Meaning(),
         tagger=TAGGER,
         settings=Settings(holdout=0, **settings),  # type: ignore[arg-type]
@@ -440,6 +444,40 @@ def test_a_planted_bug_is_found_and_no_other_rule(word: str, rule: str) -> None:
     assert found.rules[0].judged is not None
     assert found.rules[0].judged.passed
     assert found.rules[0].source == ""
+
+
+def test_a_bug_is_found_although_another_one_is_in_all_of_its_rows() -> None:
+    texts = [f"This movie is very good number {number} ." for number in range(20)]
+    texts += [f"This play is good number {number} ." for number in range(60)]
+
+    def model(texts: Sequence[str]) -> list[str]:
+        return ["0" if "film" in text or "really" in text else "1" for text in texts]
+
+    found = planted(model, texts=texts)
+    assert {each.text for each in found.rules} == {"movie -> film", "very -> really"}
+    assert [each.flips for each in found.rules] == [20, 20]
+    assert found.rules[1].gain == 0
+    assert found.funnel.rows_flipped == 20
+    assert len(planted(model, texts=texts, rules=1).rules) == 1
+
+
+def test_a_bug_that_no_text_can_judge_is_reported_first_with_its_flips() -> None:
+    texts = [*SIXTY, *(f"This aria is good number {number} ." for number in range(5))]
+    flipping = planted(
+        lambda texts: ["0" if "tune" in text else "1" for text in texts], texts=texts
+    )
+    first = flipping.closest[0]
+    assert (first.rule, first.lacks, first.flips, first.changed) == ("aria -> tune", "text", 5, 5)
+
+    class Refusing(Meaning):
+        def _score(self, old: str, new: str) -> float:
+            return 0.1 if "tune" in new else super()._score(old, new)
+
+    refused = planted(
+        lambda texts: ["0" if "tune" in text else "1" for text in texts], texts=texts,
+        scorer=Refusing(),
+    )  # fmt: skip
+    assert all(each.flips == 0 for each in refused.closest)
 
 
 def test_a_model_that_bears_everything_has_no_rule_and_what_was_tried_is_reported() -> None:

@@ -214,12 +214,9 @@ def print_discovery(out: Console, discovery: Discovery, output: Path) -> None:
         _print_rules(discovery, out)
         _print_sums(discovery, out)
     if any(not each.source for each in discovery.rules):
-        least = discovery.least_flips(known=False)
-        nearly = [
-            each for each in discovery.closest[:_CLOSEST]
-            if each.lacks == "meaning" and each.flips >= least
-        ]  # fmt: skip
-        out.print(*_closest(nearly, discovery), sep="\n", end="\n" if nearly else "")
+        nearly = _flipping(discovery)
+        lines = [*_closest(nearly, discovery), *_passing_delta(nearly, discovery)]
+        out.print(*lines, sep="\n", end="\n" if lines else "")
     else:
         out.print(*_nothing_new(discovery), sep="\n")
     out.print("how the search went:")
@@ -263,9 +260,12 @@ def _stages(discovery: Discovery) -> Iterator[str]:
     )
     one = funnel.passing <= 1
     passing = counted(funnel.passing, "rule") if funnel.passing else "no rule"
+    # Of those that are left, not all surely flip more often than rewordings in general.
+    more = funnel.selected == discovery.settings.rules < funnel.passing - funnel.collapsed
     yield (
         f"{passing}, known or new, {'keeps' if one else 'keep'} the meaning and "
         f"{'flips' if one else 'flip'} enough rows"
+        + (f"; --rules {2 * funnel.selected} lists more of them" if more else "")
     )
 
 
@@ -357,19 +357,40 @@ def _nothing_new(discovery: Discovery) -> Iterator[str]:
     """What was tried, what came closest, and what would help."""
     known = [each for each in discovery.rules if each.source]
     yield "no new rules" + ("; the rules above were known before" if known else " were found")
-    if not known and _withstands(discovery):
-        funnel = discovery.funnel
-        _, high = wilson_interval(0, funnel.searched)
-        yield (
-            f"the model withstands all {counted(funnel.distinct_rewrites, 'rewrite')} by "
-            f"{counted(funnel.keep_meaning + funnel.known, 'rule')} that keep the meaning; with "
-            f"95% confidence, such rules flip fewer than {100 * float(high):.1f}% of rows like the "
-            f"{counted(funnel.searched, 'searched one')}"
-        )
-    yield from _closest(discovery.closest[:_CLOSEST], discovery)
-    help_ = list(dict.fromkeys(_what_helps(discovery)))
+    if not known:
+        yield from _withstood(discovery)
+    yield from _closest(_shown(discovery), discovery)
     yield "what would help:"
-    yield from (f"  {each}" for each in help_)
+    yield from (f"  {each}" for each in dict.fromkeys(_what_helps(discovery)))
+
+
+def _flipping(discovery: Discovery) -> Sequence[NearMiss]:
+    """The rules that flip enough rows and that text did not let pass."""
+    least = discovery.least_flips(known=False)
+    close = (each for each in discovery.closest if each.lacks in ("meaning", "text"))
+    return [each for each in close if each.flips >= least]
+
+
+def _shown(discovery: Discovery) -> Sequence[NearMiss]:
+    """The closest rules that are shown if none was found: those that flip enough come first."""
+    return discovery.closest[: max(_CLOSEST, len(_flipping(discovery)))]
+
+
+def _passing_delta(misses: Sequence[NearMiss], discovery: Discovery) -> Iterator[str]:
+    """The δ with which those of the rules pass that lack nothing else."""
+    deltas = [delta for each in misses if (delta := _delta_for(each, discovery))]
+    if deltas:
+        them = "it" if len(misses) == 1 else f"{len(deltas)} of them"
+        most = max(deltas)
+        yield f"  --delta {most:g} lets {them} pass; readers may reject up to {rounded(most)}"
+
+
+def _delta_for(each: NearMiss, discovery: Discovery) -> float | None:
+    """The δ with which a rule passes; None if readers might reject most of what it writes."""
+    cut_short = each.is_cut_short(discovery.settings.delta)
+    if each.lacks != "meaning" or each.judged is None or each.judged.low <= HALF or cut_short:
+        return None
+    return ceil(100 * (1 - each.judged.low)) / 100
 
 
 def _closest(misses: Sequence[NearMiss], discovery: Discovery) -> Iterator[str]:
@@ -418,20 +439,17 @@ def _came_close(each: NearMiss, discovery: Discovery) -> str:
                 f"{rounded(each.flips / each.asked)}; rewordings in general flip "
                 f"{rounded(discovery.base_rate)} of these rows, clearly more"
             )
-        case "text":
-            places = counted(each.judged.places if each.judged else each.changed, "text")
-            return f"changes only {places}, too few to judge it"
-    flips = (
-        f"flips {each.flips:,} of {rows}"
-        if each.asked
-        else f"changes {counted(each.changed, 'row')}"
-    )
+    flips = f"flips {each.flips:,} of {rows}; " if each.asked else ""
+    if each.lacks == "text":
+        places = counted(each.judged.places if each.judged else each.changed, "text")
+        return f"{flips}changes only {places}, too few to judge it"
+    flips = flips or f"changes {counted(each.changed, 'row')}; "
     if each.is_cut_short(discovery.settings.delta):
-        return f"{flips}; {proof}, but time ran out before the others were judged"
+        return f"{flips}{proof}, but time ran out before the others were judged"
     # Rounded down, so that a rule that fails by a hair does not seem to reach what is wanted.
     low = rounded(floor(100 * each.judged.low + 1e-9) / 100 if each.judged else 0)
     wanted = rounded(1 - discovery.settings.delta)
-    return f"{flips}; {proof} (lower bound {low}; {wanted} is required)"
+    return f"{flips}{proof} (lower bound {low}; {wanted} is required)"
 
 
 def _what_helps(discovery: Discovery) -> Iterator[str]:
@@ -456,7 +474,7 @@ def _what_helps(discovery: Discovery) -> Iterator[str]:
         )
     if discovery.question_limit_reached and funnel.question_limit is not None:
         yield f"more questions: --max-questions {2 * funnel.question_limit}"
-    for each in discovery.closest[:_CLOSEST]:
+    for each in _shown(discovery):
         yield from _helps(each, discovery)
     if not funnel.candidates:
         yield (
@@ -490,19 +508,13 @@ def _helps(each: NearMiss, discovery: Discovery) -> Iterator[str]:
         )
     elif each.lacks == "text":
         yield f"--text FILE with unlabelled text like yours that `{rule}` changes"
-    elif each.lacks == "meaning" and each.judged is not None:
-        delta = ceil(100 * (1 - each.judged.low)) / 100
-        # Otherwise readers might reject most rewrites, or it cannot flip enough rows with any δ.
-        may_flip = each.flips if each.asked else each.changed
-        if (
-            each.judged.low > HALF
-            and may_flip >= least
-            and not each.is_cut_short(discovery.settings.delta)
-        ):
-            yield (
-                f"--delta {delta:g}, which lets `{rule}` pass; readers may reject up to "
-                f"{rounded(delta)} of its rewrites"
-                if each.asked
-                else f"--delta {delta:g}, which tries `{rule}` on the model: it may flip no row, "
-                f"and readers may reject up to {rounded(delta)} of its rewrites"
-            )
+    elif (delta := _delta_for(each, discovery)) and (
+        each.flips if each.asked else each.changed
+    ) >= least:
+        yield (
+            f"--delta {delta:g}, which lets `{rule}` pass; readers may reject up to "
+            f"{rounded(delta)} of its rewrites"
+            if each.asked
+            else f"--delta {delta:g}, which tries `{rule}` on the model: it may flip no row, "
+            f"and readers may reject up to {rounded(delta)} of its rewrites"
+        )

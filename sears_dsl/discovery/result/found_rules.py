@@ -239,15 +239,11 @@ def _numbers(
     ends = (wilson_interval(count, len(rewrites)) for count in counts)
     interval, at_tau_interval = ((float(low), float(high)) for low, high in ends)
     return HeldOutNumbers(
-        changed=len(rewrites),
-        flips=counts[0],
-        interval=interval,
-        at_tau=counts[1],
-        at_tau_interval=at_tau_interval,
-        flips_at_tau=int((flipped & (of_rule >= tau)).sum()),
+        changed=len(rewrites), flips=counts[0], interval=interval, at_tau=counts[1],
+        at_tau_interval=at_tau_interval, flips_at_tau=int((flipped & (of_rule >= tau)).sum()),
         mean_score=float(of_rule.mean()) if len(of_rule) else None,
         flips_of_models=tuple(fails[rewrites].sum(axis=0).tolist()),
-    )
+    )  # fmt: skip
 
 
 def found_rules(

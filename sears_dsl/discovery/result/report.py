@@ -126,11 +126,8 @@ def _manifest(
     return Manifest(
         ruleset_sha256=digest,
         data=DataIdentity.of(data, label=participants.label, also=participants.also),
-        model=participants.model,
-        models=discovery.models,
-        pivots=participants.pivots,
-        paraphraser=participants.paraphraser,
-        scorer=participants.scorer,
+        model=participants.model, models=discovery.models, pivots=participants.pivots,
+        paraphraser=participants.paraphraser, scorer=participants.scorer,
         tagger=identity_of(tagger),
         settings=SettingsRecord(
             tau=discovery.tau,
@@ -139,8 +136,7 @@ def _manifest(
             max_questions=discovery.funnel.question_limit,
             question_limit_reached=discovery.question_limit_reached,
             holdout=settings.share_held_out(discovery.funnel.right),
-            beam=participants.beam,
-            budget_reached=discovery.budget_reached,
+            beam=participants.beam, budget_reached=discovery.budget_reached,
             cut_short=discovery.cut_short,
             **{
                 name: getattr(settings, name)
@@ -148,25 +144,18 @@ def _manifest(
                              "order", "seed", "budget_seconds", "comparison", "across")
             },
         ),
-        search=participants.search,
-        counts=discovery.funnel,
-        base_rate=discovery.base_rate,
-        base_rows=discovery.base_rows,
-        rules=tuple(map(_record, discovery.rules)),
-        closest=discovery.closest,
-        versions=package_versions(),
+        search=participants.search, counts=discovery.funnel, base_rate=discovery.base_rate,
+        base_rows=discovery.base_rows, rules=tuple(map(_record, discovery.rules)),
+        closest=discovery.closest, versions=package_versions(),
     )  # fmt: skip
 
 
 def _record(rule: FoundRule) -> FoundRecord:
     low, high = wilson_interval(rule.at_tau, rule.asked)
     return FoundRecord(
-        rule=rule.text,
-        flip_rate=rule.flips / max(1, rule.asked),
-        flip_interval=rule.interval,
-        share_at_tau=rule.at_tau / max(1, rule.asked),
-        share_interval=(float(low), float(high)),
-        examples=rule.examples[:_SHOWN],
+        rule=rule.text, examples=rule.examples[:_SHOWN],
+        flip_rate=rule.flips / max(1, rule.asked), flip_interval=rule.interval,
+        share_at_tau=rule.at_tau / max(1, rule.asked), share_interval=(float(low), float(high)),
         **{
             name: getattr(rule, name)
             for name in ("id", "source", "judged", "changed", "asked", "flips", "q_value",
