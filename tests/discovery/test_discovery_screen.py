@@ -247,11 +247,11 @@ def test_a_rule_that_rests_on_one_flip_says_so() -> None:
     for rules, told in (((borne_out,), False), ((found("film -> movie"), alone), True)):
         out = screen()
         print_discovery(out, discovery(rules=rules), Path("found.sear"))
-        line = "a single flip may be chance; try more rows with allow\n"
+        line = "a single flip may be chance; try more rows with allow -> permit\n"
         assert (line in printed(out)) == told
         assert bool(_one_flip(rules)) == told
     out = screen()
-    many = tuple(replace(alone, id=f"w{number}") for number in range(5))
+    many = tuple(replace(alone, text=f"w{number}") for number in range(5))
     print_discovery(out, discovery(rules=many), Path("found.sear"))
     assert "try more rows with w0, w1, w2 and 2 more\n" in printed(out)
     assert "`allow` rests on a single row" in _one_flip((alone,))[1]

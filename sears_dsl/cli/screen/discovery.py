@@ -287,8 +287,7 @@ def _print_rules(discovery: Discovery, out: Console) -> None:
     heads += [f"flips of {name}" for name in discovery.models]
     rows, examples = [], []
     for each in discovery.rules:
-        is_long = each.source and len(each.text) > _LONGEST_RULE
-        cells = [each.id if is_long else each.text, each.source or "new"]
+        cells = [_shown(each), each.source or "new"]
         cells += rate_cells(each.flips, each.asked, each.interval)[: len(rate)]
         cells.append(rounded(each.at_tau / each.asked) if each.asked else "")
         if held_out and each.held_out is not None:
@@ -300,9 +299,14 @@ def _print_rules(discovery: Discovery, out: Console) -> None:
         rows.append(cells)
         examples.append(_example(each))
     out.print(*table_lines(heads, rows, examples, width=out.width), sep="\n")
-    single = [each.id for each in discovery.rules if each.is_one_flip]
+    single = [_shown(each) for each in discovery.rules if each.is_one_flip]
     if single:
         out.print(f"a single flip may be chance; try more rows with {listed(single, _NAMED)}")
+
+
+def _shown(rule: FoundRule) -> str:
+    """The text of a rule, or the id of a known one whose text is long."""
+    return rule.id if rule.source and len(rule.text) > _LONGEST_RULE else rule.text
 
 
 def _example(rule: FoundRule) -> RewrittenExample | None:
