@@ -165,6 +165,11 @@ def test_json_is_all_that_is_printed_on_standard_output(folder: Path) -> None:
     assert json.loads(done.stdout) == found(folder)
 
 
+def test_what_a_run_left_is_named_with_its_folder(folder: Path) -> None:
+    done = audit("--batch-size", "10", model="failing", output="deep/out")
+    assert f"results so far are in {Path('deep/out.partial')}; --resume" in done.stderr
+
+
 def test_a_run_that_broke_off_goes_on_where_it_was(folder: Path) -> None:
     done = audit("--batch-size", "10", model="failing")
     assert isinstance(done.exception, ModelError)

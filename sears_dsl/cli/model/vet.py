@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -167,8 +168,8 @@ def vet_command(rules: str, **options: Any) -> None:
             # Leaves the answers of the model where the next start finds them.
             inputs.run.keep = True
             noter(quiet=quiet)(
-                f"the model's answers are kept in {inputs.run.folder.name}, so that it is not "
-                "asked again; remove the folder if you do not continue"
+                f"the model's answers are kept in {os.path.relpath(inputs.run.folder)}, so "
+                "that it is not asked again; remove the folder if you do not continue"
             )
 
 

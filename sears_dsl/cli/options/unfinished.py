@@ -7,6 +7,7 @@ stay; whatever ends a run early (Ctrl-C, a closed terminal, an error) says how t
 
 from __future__ import annotations
 
+import os
 import shutil
 import sqlite3
 import sys
@@ -67,6 +68,7 @@ def unfinished_run(
         raise click.UsageError("--resume continues and --restart starts over: give one of them")
     output = output.absolute()  # `.` has no name to go by
     folder = output.parent / f"{output.name}.partial"
+    shown = os.path.relpath(folder)
     # Before an hour of work, not after it.
     require_place(next(each for each in (output, *output.parents) if each.is_dir()))
     with _with_advice(f"cannot create {folder}"):
@@ -96,14 +98,12 @@ def unfinished_run(
                 how = "the same command" if goes_on else "--resume"
                 # The terminal may be closed.
                 with suppress(OSError):
-                    click.echo(
-                        f"results so far are in {folder.name}; {how} continues the run", err=True
-                    )
+                    click.echo(f"results so far are in {shown}; {how} continues the run", err=True)
             raise
         if not run.keep:
             shutil.rmtree(folder, ignore_errors=True)
         elif not resuming.quiet and not goes_on:
-            click.echo(f"results so far are in {folder.name}; --resume continues the run", err=True)
+            click.echo(f"results so far are in {shown}; --resume continues the run", err=True)
 
 
 def _check_made_here(folder: Path, *, restart: bool) -> None:
@@ -174,7 +174,7 @@ def _has_rows(path: Path) -> bool:
 def _ask_what_to_do(folder: Path, resuming: Resuming) -> Resuming:
     newest = max(path.stat().st_mtime for path in folder.iterdir())
     when = time.strftime("%Y-%m-%d %H:%M", time.localtime(newest))
-    state = f"{folder.name} holds an interrupted run, last active {when}"
+    state = f"{os.path.relpath(folder)} holds an interrupted run, last active {when}"
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise UsageError(state, help="--resume continues it; --restart removes it and starts over")
     answer = click.prompt(
