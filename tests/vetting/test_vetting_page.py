@@ -484,6 +484,17 @@ def test_a_rule_is_edited_with_what_the_new_one_does(sit: Callable[..., Sitting]
     sitting.shows("#tally", "induce 12 mistakes")
 
 
+def test_one_mistake_is_not_several(sit: Callable[..., Sitting]) -> None:
+    sitting = sit()
+    sitting.page.click("#edit")
+    sitting.page.fill("#edit-text", "no 7 -> no film")
+    sitting.shows("#edit-numbers", "1")
+    sitting.page.click("#edit-save")
+    sitting.wait("edit")
+    sitting.shows("#tally", "accepted rules induce 1 mistake")
+    assert "mistakes" not in sitting.page.inner_text("#tally")
+
+
 def test_everything_is_done_without_a_mouse(sit: Callable[..., Sitting]) -> None:
     sitting = sit()
     page = sitting.page

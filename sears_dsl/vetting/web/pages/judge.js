@@ -46,7 +46,7 @@ export function render({ keep = true } = {}) {
   const judge = task.overview.judge;
   if (!keep || current === null || place() < 0) current = judge.next ?? items()[0]?.id ?? null;
   const decided = judge.accepted + judge.rejected;
-  find("tally").textContent = `${judge.accepted} accepted, ${judge.rejected} rejected, ${judge.left} left; accepted rules induce ${judge.mistakes.toLocaleString("en")} mistakes`;
+  find("tally").textContent = `${judge.accepted} accepted, ${judge.rejected} rejected, ${judge.left} left; accepted rules induce ${counted(judge.mistakes, "mistake")}`;
   find("progress").max = Math.max(1, decided + judge.left);
   find("progress").value = decided;
   find("count-judge").textContent = `${decided}/${decided + judge.left}`;
