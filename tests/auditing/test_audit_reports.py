@@ -20,10 +20,11 @@ from sears_dsl.auditing.reports.markdown import audit_markdown, audit_summary, t
 from sears_dsl.auditing.reports.markdown_tables import code_cell
 from sears_dsl.auditing.reports.page import audit_page
 from sears_dsl.auditing.reports.several_audits import comparison_markdown, comparison_page
+from sears_dsl.auditing.reports.sheet import top_for
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.errors import DataError, UsageError
 from sears_dsl.language.loader import parse
-from sears_dsl.statistics import binomial_tail
+from sears_dsl.statistics import binomial_tail, share_of
 
 RULES = parse(
     'rule film: movie -> film\n  why: "<b>Words</b> & such"\n'
@@ -455,6 +456,17 @@ def test_a_page_without_a_limit_counts_no_failures_of_it() -> None:
     assert "rules exceed their limit" not in unlimited
     silent = Page(audit_page(audited(rows_of("k" * 30), rules=parse("play -> show")))).text
     assert "Each rule in detail" not in silent
+
+
+def test_the_axis_of_rates_holds_every_rate_but_not_the_intervals_of_few_rows() -> None:
+    many, few = share_of(0, 40), share_of(2, 5)
+    assert top_for([many], [0.1]) == 0.2
+    assert top_for([many], [0.1], [many.rate, few.rate, None]) == 0.4
+
+
+def test_one_row_that_becomes_right_is_a_row() -> None:
+    page = Page(audit_page(audited(rows_of("k" * 30 + "g"), rules=RULES))).text
+    assert "1 wrong row becomes right under at least one rule." in page
 
 
 def test_reports_call_rules_by_text_and_by_the_id_that_somebody_chose() -> None:

@@ -171,7 +171,8 @@ def _summary(document: documents.AuditDocument) -> str:
         *markdown.together_in_words(document),
     ]
     if whole.gained:
-        sentences.append(f"{whole.gained:,} wrong rows become right under at least one rule.")
+        rows = counted(whole.gained, "wrong row becomes", "wrong rows become")
+        sentences.append(f"{rows} right under at least one rule.")
     worst = [each for each in document.rules if each.expect == "same" and each.flips.count]
     if worst:
         most = max(worst, key=lambda each: each.flips.count)
@@ -219,7 +220,8 @@ def _slices(document: documents.AuditDocument) -> Iterator[str]:
     known = [each.flipped for each in document.slices]
     limit = document.gates.rows_flipped
     overall = document.together.flipped.rate or 0.0
-    top = sheet.top_for([each for each in known if each.total >= document.gates.support], [limit])
+    enough = [each for each in known if each.total >= document.gates.support]
+    top = sheet.top_for(enough, [limit], [each.rate for each in known])
     for slicing, parts in groupby(document.slices, key=lambda each: each.slicing):
         name, axis = escaped(slicing), sheet.axis(top)
         heads = (name, f"rows flipped by any rule, 95% interval{axis}", ">flipped", ">rate", ">q",
@@ -369,7 +371,10 @@ def _rule_table(document: documents.AuditDocument) -> str:
 def _table(numbered: Sequence[tuple[int, documents.RuleRecord]], support: int, title: str) -> str:
     shares = [each.judgement.failures for _, each in numbered]
     enough = [each for each in shares if each.total >= support]
-    top = sheet.top_for(enough or shares, [each.judgement.limit for _, each in numbered])
+    # The intervals of few rows may end beyond the axis, but no rate does.
+    top = sheet.top_for(
+        enough or shares, [each.judgement.limit for _, each in numbered], [s.rate for s in shares]
+    )
     rows = [_row(record, place, top) for place, record in numbered]
     heads = ("rule", "verdict", f"failure rate, 95% interval{sheet.axis(top)}", ">failures",
              ">rate", ">q", ">meaning kept", ">flips, high confidence")  # fmt: skip

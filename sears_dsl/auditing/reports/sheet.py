@@ -181,13 +181,16 @@ def _x(rate: float, top: float) -> float:
     return round(_PAD + (WIDTH - 2 * _PAD) * min(1.0, rate / top), 2)
 
 
-def top_for(shares: Iterable[Share], limits: Iterable[float | None]) -> float:
-    """The end of an axis that holds the intervals of these shares, and their limits."""
+def top_for(
+    shares: Iterable[Share], limits: Iterable[float | None], rates: Iterable[float | None] = ()
+) -> float:
+    """The end of an axis that holds the intervals of these shares, their limits, and more rates."""
     highest = max(
         [
             0.01,
             *(each.high for each in shares if each.total),
             *(1.25 * each for each in limits if each),
+            *filter(None, rates),
         ]
     )
     return next((each for each in _NICE if each >= highest), 1.0)
