@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from sears_dsl.catalogue import load_rulesets
-from sears_dsl.engine.matcher import Matcher, compile_rules
+from sears_dsl.engine.matcher import Matcher
 from sears_dsl.errors import DataError, UsageError
 from sears_dsl.language.ruleset import Ruleset
+from sears_dsl.paraphrasing.for_rules import compile_with_sources
 from sears_dsl.statistics import wilson_interval
 
 CHANGED = "changed"
@@ -74,7 +75,7 @@ class RowRewriter:
                 help="leave such rows out first: dataset.filter(…)",
             )
         if self._matcher is None:
-            self._matcher = compile_rules(self._rulesets)
+            self._matcher = compile_with_sources(self._rulesets)
         rewritten = list(self._matcher.chain(list(texts), seed=self._seed).texts)
         changed = [new != old for new, old in zip(rewritten, texts, strict=True)]
         return {self._column: rewritten, CHANGED: changed}

@@ -118,23 +118,16 @@ class ProjectAudit(pytest.File):
         """Yield one item per rule, and one for all rules together."""
         from sears_dsl.catalogue import load_rulesets  # noqa: PLC0415 - only where there is one
         from sears_dsl.errors import SearsError  # noqa: PLC0415
+        from sears_dsl.language.printer import distinct_ids  # noqa: PLC0415
+        from sears_dsl.project.choices import rules_of  # noqa: PLC0415
         from sears_dsl.project.file import read_project  # noqa: PLC0415
 
         try:
-            fields = read_project(self.path).fields
-            named = [name for names in fields.rulesets.values() for name in names]
-            named = named or list(fields.use.rules or ())
-            folder = self.path.parent
-            rulesets = load_rulesets(
-                [str(folder / name) if (folder / name).exists() else name for name in named]
-            )
+            rulesets = load_rulesets(rules_of(read_project(self.path), "audit"))
         except SearsError as error:
             raise self.CollectError(error.render()) from error
-        for ruleset in rulesets:
-            for rule in ruleset.rule_ids:
-                yield GateItem.from_parent(self, name=rule, audit=self)
-        if rulesets:
-            yield GateItem.from_parent(self, name=_TOGETHER, audit=self)
+        for name in (*distinct_ids(rulesets), _TOGETHER) if rulesets else ():
+            yield GateItem.from_parent(self, name=name, audit=self)
 
     def document(self) -> AuditDocument:
         """Return the audit, which the first call runs; GateError if it could not be run."""

@@ -20,9 +20,9 @@ from spacy.language import Language
 from spacy.tokens import Doc, Span
 
 from sears_dsl.catalogue import load_rulesets
-from sears_dsl.engine.matcher import compile_rules
 from sears_dsl.engine.matches import Edit, Rewrite, Scope
 from sears_dsl.errors import UsageError
+from sears_dsl.paraphrasing.for_rules import compile_with_sources
 from sears_dsl.tagging.tokens import Token, Tokens, cut_contractions
 
 NAME = "sears"
@@ -34,7 +34,7 @@ class RuleComponent:
     """The component, which `make` makes from rule files, folders or names of rulesets."""
 
     def __init__(self, rules: list[str], *, scope: Scope) -> None:
-        self._matcher = compile_rules(load_rulesets(rules))
+        self._matcher = compile_with_sources(load_rulesets(rules))
         self._scope = scope
         if not Doc.has_extension(NAME):
             Doc.set_extension(NAME, getter=_rewrites)

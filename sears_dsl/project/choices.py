@@ -62,6 +62,12 @@ def choices(project: Project, command: str, arguments: Mapping[str, Any]) -> Cho
     return dict(_ChoiceCollector(project, command, arguments).choices())
 
 
+def rules_of(project: Project, command: str) -> list[str]:
+    """Return the rules that a command takes from the project if it is given none."""
+    chosen = dict(_ChoiceCollector(project, command, {}).rulesets())
+    return list(chosen["rules"].value) if chosen else []
+
+
 @dataclass(frozen=True)
 class _ChoiceCollector:
     """Collects what the project file supplies for one command."""
@@ -73,7 +79,7 @@ class _ChoiceCollector:
     def choices(self) -> Iterator[tuple[str, ProjectChoice]]:
         takes = _TAKES[self.command]
         if "rules" in takes:
-            yield from self._rulesets()
+            yield from self.rulesets()
         if "model" in takes:
             yield from self._model()
         if "data" in takes:
@@ -186,7 +192,7 @@ class _ChoiceCollector:
             )
         return next(iter(defined.items()), None)
 
-    def _rulesets(self) -> Iterator[tuple[str, ProjectChoice]]:
+    def rulesets(self) -> Iterator[tuple[str, ProjectChoice]]:
         """Yield the rules; names that the file defines are replaced by their rule files."""
         defined, names = self.project.fields.rulesets, self.arguments.get("rules", ())
         named = names or self._use("rules") or tuple(defined)

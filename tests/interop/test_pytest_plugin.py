@@ -47,6 +47,16 @@ def test_rules_and_gates_are_tests(pytester: pytest.Pytester, project: Path) -> 
     )  # fmt: skip
 
 
+def test_the_rules_are_those_that_the_audit_takes(pytester: pytest.Pytester, project: Path) -> None:
+    (project / "c.sear").write_text("play -> game\n")
+    own = 'rulesets = { a = "a.sear", b = ["b.sear", "c.sear"] }'
+    (project / "sears.toml").write_text(PROJECT.replace('rulesets.all = ["a.sear", "b.sear"]', own))
+    with (project / "sears.toml").open("a") as file:
+        file.write('[use.audit]\nrules = ["b"]\n')
+    done = pytester.runpytest_inprocess("--sears", "sears.toml")
+    done.assert_outcomes(passed=3)
+
+
 def test_a_broken_file_is_an_error_and_nothing_is_collected_unasked(
     pytester: pytest.Pytester, project: Path
 ) -> None:

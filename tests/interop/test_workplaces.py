@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -91,6 +92,21 @@ def test_rules_are_mapped_over_a_dataset_and_an_unchanged_one_comes_from_its_cac
     sent = pickle.loads(pickle.dumps(rewriter))  # noqa: S301 - what processes of map are sent
     again = rows.map(sent, batched=True, batch_size=4)
     assert again._fingerprint == first._fingerprint
+
+
+class _Loud:
+    """Paraphrases that no model has to make."""
+
+    identity = "loud"
+
+    def paraphrase(self, texts: Sequence[str]) -> list[str | None]:
+        return [text.upper() for text in texts]
+
+
+def test_rules_that_paraphrase_are_mapped_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sears_dsl.paraphrasing.for_rules.BestParaphrases", _Loud)
+    rewriter = RowRewriter(sears.parse("<unit> -> $0.paraphrase"))
+    assert rewriter({"text": ["A film."]}) == {"text": ["A FILM."], "changed": [True]}
 
 
 @pytest.mark.parametrize(
