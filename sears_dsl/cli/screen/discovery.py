@@ -361,8 +361,15 @@ def _nothing_new(discovery: Discovery) -> Iterator[str]:
     """What was tried, what came closest, and what would help."""
     known = [each for each in discovery.rules if each.source]
     yield "no new rules" + ("; the rules above were known before" if known else " were found")
-    if not known:
-        yield from _withstood(discovery)
+    if not known and _withstands(discovery):
+        funnel = discovery.funnel
+        _, high = wilson_interval(0, funnel.searched)
+        yield (
+            f"the model withstands all {counted(funnel.distinct_rewrites, 'rewrite')} by "
+            f"{counted(funnel.keep_meaning + funnel.known, 'rule')} that keep the meaning; with "
+            f"95% confidence, such rules flip fewer than {100 * float(high):.1f}% of rows like the "
+            f"{counted(funnel.searched, 'searched one')}"
+        )
     yield from _closest(_shown(discovery), discovery)
     yield "what would help:"
     yield from (f"  {each}" for each in dict.fromkeys(_what_helps(discovery)))
