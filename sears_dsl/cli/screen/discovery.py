@@ -370,7 +370,7 @@ def _nothing_new(discovery: Discovery) -> Iterator[str]:
             f"95% confidence, such rules flip fewer than {100 * float(high):.1f}% of rows like the "
             f"{counted(funnel.searched, 'searched one')}"
         )
-    yield from _closest(_shown(discovery), discovery)
+    yield from _closest(_nearest(discovery), discovery)
     yield "what would help:"
     yield from (f"  {each}" for each in dict.fromkeys(_what_helps(discovery)))
 
@@ -382,7 +382,7 @@ def _flipping(discovery: Discovery) -> Sequence[NearMiss]:
     return [each for each in close if each.flips >= least]
 
 
-def _shown(discovery: Discovery) -> Sequence[NearMiss]:
+def _nearest(discovery: Discovery) -> Sequence[NearMiss]:
     """The closest rules that are shown if none was found: those that flip enough come first."""
     return discovery.closest[: max(_CLOSEST, len(_flipping(discovery)))]
 
@@ -485,7 +485,7 @@ def _what_helps(discovery: Discovery) -> Iterator[str]:
         )
     if discovery.question_limit_reached and funnel.question_limit is not None:
         yield f"more questions: --max-questions {2 * funnel.question_limit}"
-    for each in _shown(discovery):
+    for each in _nearest(discovery):
         yield from _helps(each, discovery)
     if not funnel.candidates:
         yield (
