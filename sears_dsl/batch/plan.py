@@ -107,8 +107,7 @@ class RowChoices:
     on_touched: Touched = "keep"
     # Other columns that records of mode each carry; ``all`` stands for all of them.
     keep: tuple[str, ...] = ()
-    # Which texts are rewritten; the others stay as they are.
-    share: TextShare = TextShare()
+    share: TextShare = TextShare()  # which texts are rewritten; the others stay as they are
     # How often each row comes, each time with other draws of what rules draw. If more than once, a
     # column ``draw`` numbers the copies from 0.
     draws: int = 1

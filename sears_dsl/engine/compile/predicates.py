@@ -63,7 +63,7 @@ class Satisfied(NamedTuple):
 
     group_of: Int32Array  # (types,): the group of each type
     offsets: Int32Array  # (groups + 1,): group g satisfies ids[offsets[g]:offsets[g + 1]]
-    ids: Int32Array  # int32, predicate ids
+    ids: Int32Array  # predicate ids
 
 
 class Predicates:

@@ -71,7 +71,7 @@ class RuleParts(NamedTuple):
 
     scopes: Sequence[RuleScope]  # one for each ruleset
     scope_of: Int32Array  # (rules,): which of the scopes each rule is read in
-    bare: NDArray[np.bool_]  # bool (rules,): whether a rule has no context
+    bare: NDArray[np.bool_]  # (rules,): whether a rule has no context
     elements: NumberedParts  # of the antecedents
     element_scope_of: Int32Array  # (distinct elements,): which of the scopes each is read in
     pieces: NumberedParts  # of the consequents

@@ -74,7 +74,7 @@ class RuleDescriptions(NamedTuple):
 class RuleFormats(NamedTuple):
     """The formats of rules."""
 
-    has: NDArray[np.bool_]  # bool (rules,): whether a rule has one
+    has: NDArray[np.bool_]  # (rules,): whether a rule has one
     slots: Int32Array  # (slots, 5): see `Formats`; those of rules that have one
     offsets: Int64Array  # (rules that have one + 1,): where those of each begin
 
@@ -340,8 +340,8 @@ class Formats:
 class FormattedTexts(NamedTuple):
     """The new texts that formats gave."""
 
-    has_text: NDArray[np.bool_]  # bool (matches,): whether a format gave the new text
-    # int8 (matches,): what becomes of those, see `placing`; `REPLACED` for the others
+    has_text: NDArray[np.bool_]  # (matches,): whether a format gave the new text
+    # (matches,): what becomes of those, see `placing`; `REPLACED` for the others
     outcomes: NDArray[np.int8]
     numbers: Int32Array  # (matches,): the number of the new text, -1 without a format
     texts: dict[str, int]  # new texts and their numbers

@@ -203,8 +203,8 @@ class RewriteColumns:
 
     def old_texts(self) -> list[str]:
         """The text that each edit replaces."""
-        places = np.repeat(np.arange(len(self)), np.diff(self.edit_offsets))
-        originals = map(self.originals.__getitem__, places.tolist())
+        counts = zip(self.originals, np.diff(self.edit_offsets).tolist(), strict=True)
+        originals = [text for text, count in counts for _ in range(count)]
         bounds = zip(originals, self.edit_starts.tolist(), self.edit_ends.tolist(), strict=True)
         return [text[start:end] for text, start, end in bounds]
 

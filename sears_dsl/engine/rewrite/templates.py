@@ -246,7 +246,7 @@ class Forms:
 
     templates: RenderingTemplates  # all that there are so far
     template_ids: Int32Array  # (matches,): the template of each match
-    outcomes: NDArray[np.int8]  # int8 (matches,): the outcome of each, see `placing`
+    outcomes: NDArray[np.int8]  # (matches,): the outcome of each, see `placing`
     new_ids: Int32Array  # (matches,): the number of the new text, -1 where there is none
     form_ids: Int32Array  # (matches,): the same number where matches look alike; -1 with a format
     texts: dict[str, int]  # new texts and their numbers

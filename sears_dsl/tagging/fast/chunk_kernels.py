@@ -62,12 +62,11 @@ _SMALL_S, _LARGE_S, _LARGE_U, _LARGE_C, _LARGE_A = map(ord, "sSUCA")
 class ChunkedRows(NamedTuple):
     """The chunks of rows."""
 
-    codes: Int32Array  # int32: code points of the rows, a line break between them
-    row_starts: Int64Array  # int64 (rows + 1,): where each row starts in there
-    # int32 (rows + 1,): chunks of row r are offsets[r] up to, not including, offsets[r + 1]
-    offsets: Int32Array
-    starts: Int32Array  # int32 (chunks,): where they start among the code points
-    numbers: Int32Array  # int32 (chunks,)
+    codes: Int32Array  # code points of the rows, a line break between them
+    row_starts: Int64Array  # (rows + 1,): where each row starts in there
+    offsets: Int32Array  # (rows + 1,): chunks of row r are offsets[r]:offsets[r + 1]
+    starts: Int32Array  # (chunks,): where they start among the code points
+    numbers: Int32Array  # (chunks,)
 
 
 NO_CHUNKS = ChunkedRows(
@@ -155,13 +154,12 @@ def find_chunks(  # noqa: PLR0915, PLR0917 - one loop: calls would cost more
 class Marks(NamedTuple):
     """The tables of the tokenizer as arrays, for `describe`."""
 
-    classes: UInt8Array  # uint8: what affixes do with a character, bits by code point
-    # the tokens that the second pass looks for, special cases and units
-    strings: WordTable
-    kinds: UInt8Array  # uint8: what a string is, bits SPECIAL and UNIT
-    offsets: Int32Array  # int32: of each string: its tokens among ends, if it is a special case
-    ends: Int32Array  # int32: where the tokens of special cases end
-    # bool (n, n): whether the second pass looks for a run that begins with two tokens, which are
+    classes: UInt8Array  # what affixes do with a character, bits by code point
+    strings: WordTable  # the tokens that the second pass looks for, special cases and units
+    kinds: UInt8Array  # what a string is, bits SPECIAL and UNIT
+    offsets: Int32Array  # of each string: its tokens among ends, if it is a special case
+    ends: Int32Array  # where the tokens of special cases end
+    # (n, n): whether the second pass looks for a run that begins with two tokens, which are
     # the first n of the strings
     pairs: Flags
     longest: int  # characters of the longest string

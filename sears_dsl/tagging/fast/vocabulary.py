@@ -41,11 +41,10 @@ _FEW_TOKENS = 200
 class WordTable(NamedTuple):
     """The arrays of `Words`, for kernels."""
 
-    codes: Int32Array  # int32: code points of all strings, one string after another
-    offsets: Int64Array  # int64: where they start; string n ends where n + 1 starts
-    # int64, a power of two of them: hash << 31 | number, or -1; at most half are taken
-    slots: Int64Array
-    used: Int64Array  # int64 (2,): strings and characters so far
+    codes: Int32Array  # code points of all strings, one string after another
+    offsets: Int64Array  # where they start; string n ends where n + 1 starts
+    slots: Int64Array  # a power of two of them: hash << 31 | number, or -1; at most half are taken
+    used: Int64Array  # (2,): strings and characters so far
 
 
 @kernel
@@ -272,11 +271,10 @@ def code_points(text: str) -> NDArray[np.int32]:
 class Cut(NamedTuple):
     """The tokens of a batch of rows."""
 
-    # int32 (rows + 1,): tokens of row r are row_offsets[r]:row_offsets[r + 1]
-    row_offsets: Int32Array
-    starts: Int32Array  # int32 (tokens,): first character of each token in its row
-    ends: Int32Array  # int32 (tokens,): one past the last character
-    words: Int32Array  # int32 (tokens,): number of its text in the tokenizer's `Words`
+    row_offsets: Int32Array  # (rows + 1,): tokens of row r are row_offsets[r]:row_offsets[r + 1]
+    starts: Int32Array  # (tokens,): first character of each token in its row
+    ends: Int32Array  # (tokens,): one past the last character
+    words: Int32Array  # (tokens,): number of its text in the tokenizer's `Words`
 
     def of_rows(self, rows: NDArray[np.int64]) -> Cut:
         """The tokens of some of the rows, which are distinct and in order."""

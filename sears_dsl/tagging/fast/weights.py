@@ -350,32 +350,32 @@ def tag_keys(  # noqa: PLR0917 - arrays, in the order in which they are made
 class ScoreTables(NamedTuple):
     """What the tags of a token are scored by."""
 
-    # int64: rows of features that are hashed, by key, with free slots (-1) between them: key << 32
-    # | first entry << 6 | number of entries
+    # rows of features that are hashed, by key, with free slots (-1) between them: key << 32 | first
+    # entry << 6 | number of entries
     slots: Int64Array
-    slot_shift: Integer  # int64: bits of a key behind those of its first slot
-    entries: Int16Array  # int16: weight << 6 | tag
-    around: Int16Array  # int16 (contexts, SIDES, TAGS): scores by a neighbour's context
-    tags_before: Int16Array  # int16 ((TAGS + 1)², TAGS): by the last tag and the one before it
-    casing_pairs: Int16Array  # int16 (CASING_PAIRS, TAGS)
-    casing_triples: Int16Array  # int16 (CASING_TRIPLES, TAGS)
-    # uint8 (groups, TAGS): the coarse tag by group and fine tag; group 0 is the rest
+    slot_shift: Integer  # bits of a key behind those of its first slot
+    entries: Int16Array  # weight << 6 | tag
+    around: Int16Array  # (contexts, SIDES, TAGS): scores by a neighbour's context
+    tags_before: Int16Array  # ((TAGS + 1)², TAGS): by the last tag and the one before it
+    casing_pairs: Int16Array  # (CASING_PAIRS, TAGS)
+    casing_triples: Int16Array  # (CASING_TRIPLES, TAGS)
+    # (groups, TAGS): the coarse tag by group and fine tag; group 0 is the rest
     coarse_of: UInt8Array
 
 
 class TaggerTables(NamedTuple):
     """What the kernels read. A bucket holds the keys that agree in their first bits."""
 
-    lexicon_starts: Int32Array  # int32 (buckets + 1,): of the lexicon
-    lexicon_keys: UInt32Array  # uint32: sorted keys of word forms and suffixes
-    lexicon_shift: Integer  # int64: bits of a key behind those of its bucket
-    lexicon_contexts: UInt16Array  # uint16: the context of words with that key
-    lexicon_certain: UInt8Array  # uint8: their only tag, or 255
-    context_classes: UInt16Array  # uint16 (contexts,): the class of a context
-    coarse_starts: Int32Array  # int32 (buckets + 1,): of words with coarse tags of their own
-    coarse_keys: UInt32Array  # uint32: sorted `spelling_key`s of theirs
-    coarse_shift: Integer  # int64
-    coarse_groups: UInt8Array  # uint8: the group of each
+    lexicon_starts: Int32Array  # (buckets + 1,): of the lexicon
+    lexicon_keys: UInt32Array  # sorted keys of word forms and suffixes
+    lexicon_shift: Integer  # bits of a key behind those of its bucket
+    lexicon_contexts: UInt16Array  # the context of words with that key
+    lexicon_certain: UInt8Array  # their only tag, or 255
+    context_classes: UInt16Array  # (contexts,): the class of a context
+    coarse_starts: Int32Array  # (buckets + 1,): of words with coarse tags of their own
+    coarse_keys: UInt32Array  # sorted `spelling_key`s of theirs
+    coarse_shift: Integer
+    coarse_groups: UInt8Array  # the group of each
     scores: ScoreTables  # all that is read where words are known
 
 
@@ -384,19 +384,19 @@ class StoredWeights:
     """The content of a file."""
 
     about: dict[str, Any]  # what it is: tags, training data, licence, seed
-    lexicon_keys: UInt32Array  # uint32, sorted
-    lexicon_contexts: UInt16Array  # uint16
-    lexicon_certain: UInt8Array  # uint8
-    context_classes: UInt16Array  # uint16 (contexts,)
-    row_keys: UInt32Array  # uint32, sorted
-    # uint8: entries of each row: those of `row_keys`, then (side, context), (side, class), (tag,
-    # tag before it), tags one and two before, casings
+    lexicon_keys: UInt32Array  # sorted
+    lexicon_contexts: UInt16Array
+    lexicon_certain: UInt8Array
+    context_classes: UInt16Array  # (contexts,)
+    row_keys: UInt32Array  # sorted
+    # entries of each row: those of `row_keys`, then (side, context), (side, class), (tag, tag
+    # before it), tags one and two before, casings
     row_sizes: UInt8Array
-    entry_tags: UInt8Array  # uint8
-    entry_weights: Int8Array  # int8
-    coarse_keys: UInt32Array  # uint32, sorted
-    coarse_groups: UInt8Array  # uint8
-    coarse_of: UInt8Array  # uint8 (groups, TAGS)
+    entry_tags: UInt8Array
+    entry_weights: Int8Array
+    coarse_keys: UInt32Array  # sorted
+    coarse_groups: UInt8Array
+    coarse_of: UInt8Array  # (groups, TAGS)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
