@@ -191,13 +191,9 @@ def rule_effects(
         rewrites, rejected = accepted_rewrites(rewrites, data, oracle)
     answers = _answers(model, data.rows, "asking about rows", on_stage)
     labels = data.labels or tuple((answer.label,) for answer in answers)
-    right = np.array(
-        [
-            is_right(answer.label, of_row, comparison=comparison)
-            for answer, of_row in zip(answers, labels, strict=True)
-        ],
-        np.bool_,
-    )
+    pairs = zip(answers, labels, strict=True)
+    are_right = [is_right(answer.label, of_row, comparison=comparison) for answer, of_row in pairs]
+    right = np.array(are_right, np.bool_)
     asked = _asked_rewrites(
         model, data, rewrites, answers, labels, comparison=comparison, on_stage=on_stage
     )
@@ -208,7 +204,7 @@ def rule_effects(
         on_stage("scoring rewrites" if scorer else "counting flips", number, len(ids))
         of_rule = table.of_rule(number)
         rows = table.rows[of_rule]
-        pairs = table.pairs(of_rule)
+        texts = table.pairs(of_rule)
         later = [asked.after[rewrite] for rewrite in of_rule.tolist()]
         earlier = [answers[row] for row in rows.tolist()]
         first, last = table.rule_offsets[number : number + 2].tolist()
@@ -219,8 +215,8 @@ def rule_effects(
                 text=print_rule(rule),
                 expect=rule.expectation,
                 rows=rows,
-                originals=tuple(original for original, _ in pairs),
-                rewritten=tuple(text for _, text in pairs),
+                originals=tuple(original for original, _ in texts),
+                rewritten=tuple(text for _, text in texts),
                 edits=tuple(asked.edits[first:last]),
                 before=tuple(answer.label for answer in earlier),
                 after=tuple(answer.label for answer in later),
@@ -231,7 +227,7 @@ def rule_effects(
                 # Scorers read words: of other characters they say that the meaning is gone.
                 scores=None
                 if scorer is None or writes_the_same_words(rule)
-                else _sampled(scorer, pairs, at_most=score_at_most, seed=seed, rule=name),
+                else _sampled(scorer, texts, at_most=score_at_most, seed=seed, rule=name),
                 unrenderable=rewrites.unrenderable[number],
                 left_out=touching[number],
                 rejected=rejected[number],
