@@ -55,7 +55,7 @@ from sears_dsl.discovery.selection import (
     covering,
     select,
 )
-from sears_dsl.discovery.settings import Budget, Settings, Stage
+from sears_dsl.discovery.settings import CERTAIN, Budget, Settings, Stage
 from sears_dsl.effects.asked_model import OnStage
 from sears_dsl.effects.flips import RightRows, fails_of_models, flip_evidence
 from sears_dsl.effects.lots import hold_out
@@ -64,9 +64,6 @@ from sears_dsl.models.predictor import Predictor
 from sears_dsl.paraphrasing.plugins import AnyParaphraser, AnyScorer, as_paraphraser, as_scorer
 from sears_dsl.runtime.database import RunJournal
 from sears_dsl.tagging.tagger import Tagger
-
-# The false-discovery rate among rules that are listed although others flip their rows.
-_CERTAIN = 0.05
 
 
 def across_models(
@@ -190,11 +187,9 @@ def discover(
         base_rows=outcome.base_rows, proposed_here=settings.order == "paper",
     )  # fmt: skip
     # The paper's selection, or with rules that surely flip more often than rewordings in general.
-    certain = evidence.q_values[candidates.passed] <= _CERTAIN
-    selection = select(
-        _across(search, candidates, searched, coverage, scores), settings.rules,
-        certain=None if settings.order == "paper" else certain,
-    )  # fmt: skip
+    certain = None if settings.order == "paper" else evidence.q_values[candidates.passed] <= CERTAIN
+    across = _across(search, candidates, searched, coverage, scores)
+    selection = select(across, settings.rules, certain=certain)
     scores = complete_scores(
         candidates.applications, candidates.passed[list(selection.rules)],
         scorer=search.remembered, scores=scores,

@@ -28,6 +28,9 @@ KNOWN_FLIPS, FEWEST_KNOWN_FLIPS = 2, 1
 flip enough: people have accepted its rewrites, so that each of these flips is a mistake of
 the model, however rare."""
 
+CERTAIN = 0.05
+"""The false-discovery rate among rules that surely flip more rows than rewordings in general."""
+
 QUESTIONS_A_ROW = 20
 """The default limit of questions to the model, for each right row; all questions count."""
 

@@ -133,6 +133,8 @@ CASES: dict[str, Discovery] = {
     "found-and-nearly": discovery(rules=(found("film -> movie"),), closest=CLOSEST),
     "only-known-rules-flip": discovery(rules=(found("film -> movie", source="synonyms/reviews"),),
                                        known=known("movie"), closest=CLOSEST),
+    "all-may-be-chance": discovery(rules=(replace(found("film -> movie"), q_value=0.4),),
+                                   base_rate=0.3),
     "nothing-flips": discovery(funnel=NOTHING),
     "closest-ones": discovery(funnel=NOTHING, closest=CLOSEST, known=known("really")),
     "not-asked-about": discovery(

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from sears_dsl.cli.screen.console import excerpt
 from sears_dsl.discovery.counts import HALF
 from sears_dsl.discovery.result.report import rate_cells, rounded
-from sears_dsl.discovery.settings import HOLDOUT_FROM, STAGE_NAMES
+from sears_dsl.discovery.settings import CERTAIN, HOLDOUT_FROM, STAGE_NAMES
 from sears_dsl.engine.matches import Edit
 from sears_dsl.errors import counted, listed
 from sears_dsl.language.printer import print_rule
@@ -339,6 +339,11 @@ def _print_sums(discovery: Discovery, out: Console) -> None:
         out.print(
             f"no rows were held out ({why}), so these numbers are counted on the rows that the "
             "rules were found on"
+        )
+    if discovery.base_rows and all(each.q_value > CERTAIN for each in discovery.rules):
+        out.print(
+            f"rewordings in general flip {rounded(discovery.base_rate)} of these rows; no rule "
+            f"above surely flips more (q ≤ {CERTAIN:g}), so each may be chance"
         )
 
 
