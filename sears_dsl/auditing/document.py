@@ -344,8 +344,9 @@ def require_same_rows(
     """Raise an error unless both audits are of the same rows."""
     if other.data.sha256 != first.data.sha256:
         raise UsageError(
-            f"{called} of different rows: {first.data.rows:,} rows (SHA-256 "
-            f"{first.data.sha256[:12]}…) and {other.data.rows:,} rows ({other.data.sha256[:12]}…)",
+            f"{called} of different rows: {counted(first.data.rows, 'row')} (SHA-256 "
+            f"{first.data.sha256[:12]}…) and {counted(other.data.rows, 'row')} "
+            f"({other.data.sha256[:12]}…)",
             help="audit the models on the same file, columns and labels",
         )
 

@@ -313,6 +313,15 @@ def test_an_audit_is_not_compared_with_itself(folder: Path) -> None:
     assert "after would be compared with itself" in done.exception.message
 
 
+def test_a_comparison_without_compared_rules_shows_no_empty_table(folder: Path) -> None:
+    assert audit(output="before").exit_code == 0
+    (folder / "rules.sear").write_text("rule other: movie -> film\n", "utf-8")
+    assert audit(output="after").exit_code == 0
+    done = CliRunner().invoke(compare_command, ["before", "after"])
+    assert "0 with no evidence of a difference" in done.output
+    assert "fail before" not in done.output
+
+
 def test_a_build_is_told_which_rules_changed_and_does_not_fail_by_them(folder: Path) -> None:
     assert audit(model="better", output="before").exit_code == 0
     rules = "rule film: movie -> film movie\nrule part: part -> piece\nrule book: book -> novel\n"

@@ -43,7 +43,7 @@ def audit_page(document: documents.AuditDocument) -> str:
         f"{each.name} {each.version}" if each.version else each.name for each in document.rulesets
     ]
     title = listed(names, _NAMES)
-    rows = f"{document.data.rows:,} rows, column {document.data.column}"
+    rows = f"{counted(document.data.rows, 'row')}, column {document.data.column}"
     about = f"<code>{escaped(document.model)}</code> on {escaped(rows)}"
     body = "\n".join(
         (

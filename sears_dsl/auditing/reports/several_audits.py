@@ -73,8 +73,10 @@ def comparison_page(comparison: comparisons.ComparisonDocument) -> str:
         (comparisons.AGAINST_WORST, comparison.worst_accuracy),
         ("rows flipped by any rule, of those that both get right", comparison.rows_flipped),
     )
-    known = [each.failures for each in comparison.rules if each.failures.rows >= _FEW_ROWS]
-    scale = sheet.reach_of(end for each in known for end in (each.low, each.high))
+    known = [each.failures for each in comparison.rules if each.failures.rows]
+    enough = [each for each in known if each.rows >= _FEW_ROWS] or known
+    changes = [(each.second - each.first) / each.rows for each in known]
+    scale = sheet.reach_of([*changes, *(end for each in enough for end in (each.low, each.high))])
     axis = sheet.comparison_axis(scale)
     heads = ("rule", "outcome", f"difference in failure rate, 95% interval{axis}", ">points",
              ">before", ">after", ">p (Holm)", ">rows")  # fmt: skip

@@ -95,7 +95,8 @@ def _print_comparison(comparison: ComparisonDocument) -> None:
             "–" if change.adjusted_p_value is None else f"{change.adjusted_p_value:.2g}",
             Text(record.outcome, style=_CHANGES[record.outcome]),
         )
-    print_rule_table(out, table, left_out=len(compared) - _RULES_SHOWN)
+    if compared:
+        print_rule_table(out, table, left_out=len(compared) - _RULES_SHOWN)
     for line in (*comparison.summary, *untested_rules(comparison.rules)):
         out.print(line)
     # Say of each changed rule why it is missing.
