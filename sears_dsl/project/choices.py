@@ -35,6 +35,7 @@ _TAKES = {
     "apply": {"rules", "data", "tagger"},
     "check": {"rules"},
     "test": {"rules", "tagger"},
+    "generate": {"rules"},
 }
 # What looks like a name of the project file, and not like a path or the spec of a model.
 _NAME = re.compile(r"[\w-]+")

@@ -127,6 +127,7 @@ class Use(UseOfCommand):
     apply: UseOfCommand = UseOfCommand()
     check: UseOfCommand = UseOfCommand()
     test: UseOfCommand = UseOfCommand()
+    generate: UseOfCommand = UseOfCommand()
 
 
 class ProjectFields(_TomlTable):

@@ -13,7 +13,7 @@ import click
 import pytest
 from click.testing import CliRunner, Result
 
-from sears_dsl.cli.commands import sears
+from sears_dsl.cli.commands import ProjectCommand, sears
 from sears_dsl.errors import SearsError, UsageError
 from sears_dsl.project.file import find_project
 
@@ -129,8 +129,20 @@ def test_every_command_takes_what_it_needs(folder: Path) -> None:
     assert taken("augment", "-o", "x.csv")["rules_and_data"] == (*rules, "data/dev.csv")
     assert taken("check")["rules"] == rules
     assert taken("test")["rules"] == rules
+    assert taken("generate", "-o", "x.csv")["rules"] == rules
     compared = taken("compare")
     assert (str(compared["before"]), str(compared["after"])) == ("audits/accepted", "audits/last")
+
+
+def test_no_command_that_reads_the_project_file_ends_with_a_traceback(folder: Path) -> None:
+    of_projects = [
+        name for name in sears.list_commands(click.Context(sears))
+        if isinstance(sears.get_command(click.Context(sears), name), ProjectCommand)
+    ]  # fmt: skip
+    assert {"apply", "generate", "compare"} <= {*of_projects}
+    expected = (click.ClickException, SearsError, SystemExit, type(None))
+    for name in of_projects:
+        assert isinstance(run(name).exception, expected), name
 
 
 def test_what_stands_on_the_command_line_wins(folder: Path) -> None:
