@@ -533,6 +533,9 @@ def test_many_options_stand_under_headings_and_arguments_nowhere_twice(run: Run)
         "Example:",
     ]
     assert told.count("RULES...") == 1
+    assert told.index("--no-header") < told.index("Model:")
+    fix = run("fix", "--help").stdout
+    assert fix.index("  --train FILE") < fix.index("  --encoding") < fix.index("Model:")
     assert told.index("The run:") < told.index("--help")
     assert "\nOptions:\n" in run("check", "--help").stdout
 
