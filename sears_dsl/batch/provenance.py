@@ -65,12 +65,6 @@ def _tagged(bodies: Iterable[object], scope: syntax.RuleScope) -> bool:
     return False
 
 
-def found_by_discovery(rules: Path) -> bool:
-    """Whether the manifest beside a rule file says more than what it was validated with."""
-    manifest = _read(manifest_path(rules))
-    return bool(manifest.keys() - _NOTED)
-
-
 def found_on(rules: Path) -> str | None:
     """SHA-256 of the rows that the rules of a file were found on; None if no manifest says."""
     rows = _manifest_of(rules).get("data")

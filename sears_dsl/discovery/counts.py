@@ -134,7 +134,7 @@ class Funnel:
     question_limit: Annotated[int | None, "limit of questions"] = None
 
 
-STAGES: dict[str, str] = {
+COUNT_NAMES: dict[str, str] = {
     name: of.__metadata__[0] for name, of in get_type_hints(Funnel, include_extras=True).items()
 }
 """What each count of a `Funnel` is."""

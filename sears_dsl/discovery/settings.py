@@ -168,18 +168,18 @@ STAGE_NAMES: Mapping[Stage, str] = {
 }  # fmt: skip
 """What people read about a stage."""
 
-# How much time stages need relative to each other, in their order.
-_MEANING: Mapping[Stage, float] = {
-    "rows": 3, "known": 2, "paraphrases": 8, "adversaries": 1, "judging": 8, "rules": 3,
-    "telling": 2,
+NEEDS: Mapping[Order, Mapping[Stage, float]] = {
+    "meaning": {
+        "rows": 3, "known": 2, "paraphrases": 8, "adversaries": 1, "judging": 8, "rules": 3,
+        "telling": 2,
+    },
+    # The model is asked about paraphrases, and those that flip are scored; it is asked about rules,
+    # and these are filtered.
+    "paper": {
+        "rows": 3, "paraphrases": 8, "answers": 2, "adversaries": 2, "rules": 4, "filter": 5,
+        "telling": 3,
+    },
 }  # fmt: skip
-# In the paper's order the model is asked about paraphrases, and those that flip are scored; it is
-# asked about rules, and these are filtered.
-_PAPER: Mapping[Stage, float] = {
-    "rows": 3, "paraphrases": 8, "answers": 2, "adversaries": 2, "rules": 4, "filter": 5,
-    "telling": 3,
-}  # fmt: skip
-NEEDS: Mapping[Order, Mapping[Stage, float]] = {"meaning": _MEANING, "paper": _PAPER}
 """How much time the stages of a search need relative to each other, in their order."""
 
 

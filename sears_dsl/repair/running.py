@@ -20,9 +20,8 @@ from types import MappingProxyType
 from typing import Any
 
 from sears_dsl import __version__
-from sears_dsl.batch.provenance import found_by_discovery
+from sears_dsl.batch.provenance import found_on
 from sears_dsl.batch.workers import rules_digest
-from sears_dsl.catalogue import manifest_path
 from sears_dsl.data.dataset import require_column
 from sears_dsl.data.labelled import LabelledRows, column_sets
 from sears_dsl.data.protection import Guards, Protection
@@ -60,7 +59,7 @@ def check_origin(
     """
     # A search without labels counts the model's own answers as right.
     rows = {held_out.digest, replace(held_out, labels=None).digest}
-    same = [(str(file), file.name) for file in files if _found_on(file) in rows]
+    same = [(str(file), file.name) for file in files if found_on(file) in rows]
     same += [(name, name) for name, digest in digests.items() if digest in rows]
     if not same:
         return ()
@@ -72,16 +71,6 @@ def check_origin(
         )
     names = ", ".join(name for _, name in same)
     return (f"The rules of {names} were found on the same rows that this report measures on.",)
-
-
-def _found_on(file: Path) -> str | None:
-    """The SHA-256 of the rows that a file's rules were found on; None if no manifest says so."""
-    if not found_by_discovery(file):
-        return None
-    # The manifest's reader imports pydantic, which rules written by hand do not need.
-    from sears_dsl.discovery.result.manifest import read_manifest  # noqa: PLC0415
-
-    return read_manifest(manifest_path(file)).data.sha256
 
 
 _SEEDLESS = "The train command takes no {seed}, so trainings differ by chance or not at all."

@@ -196,7 +196,7 @@ class Journal(Closing):
         try:
             written = os.write(self._descriptor, content)
             if written < len(content):
-                raise OSError(28, "only part of the line was written")
+                raise OSError(errno.ENOSPC, "only part of the line was written")
             os.fsync(self._descriptor)
         except OSError as error:
             os.ftruncate(self._descriptor, self._size)

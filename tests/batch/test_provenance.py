@@ -17,7 +17,7 @@ from hypothesis import given, settings
 import sears_dsl as sears
 from sears_dsl.batch.provenance import (
     TABLE,
-    found_by_discovery,
+    found_on,
     reads_tags,
     record_tagger,
     tagger_findings,
@@ -312,9 +312,10 @@ def test_the_manifest_of_a_run_stays_readable(folder: Path) -> None:
 
 def test_a_noted_manifest_tells_no_rows(folder: Path) -> None:
     record_tagger(load(folder / "wh.sear"), Named("own:one", "2"))
-    assert not found_by_discovery(folder / "wh.sear")
-    noted(folder, found_with="own:one 2")
-    assert found_by_discovery(folder / "wh.sear")
+    assert found_on(folder / "wh.sear") is None
+    manifest = {"format": "sears-manifest", "version": 2, "data": {"sha256": "5c4e"}}
+    (folder / "wh.manifest.json").write_text(json.dumps(manifest), "utf-8")
+    assert found_on(folder / "wh.sear") == "5c4e"
 
 
 def test_what_cannot_be_noted_is_refused(folder: Path) -> None:

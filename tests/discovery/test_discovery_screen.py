@@ -24,7 +24,14 @@ from sears_dsl.cli.screen.discovery import (
 )
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.discovery.cost import SearchEstimate, estimate_search
-from sears_dsl.discovery.counts import STAGES, Flip, Funnel, HeldOutNumbers, NearMiss, TextVerdict
+from sears_dsl.discovery.counts import (
+    COUNT_NAMES,
+    Flip,
+    Funnel,
+    HeldOutNumbers,
+    NearMiss,
+    TextVerdict,
+)
 from sears_dsl.discovery.known_rules import KnownFlips, KnownRules
 from sears_dsl.discovery.result.found_rules import Discovery, FoundRule
 from sears_dsl.discovery.result.report import _closest, _one_flip, _why
@@ -358,7 +365,7 @@ def test_strange_rows_are_reported_in_a_sentence(texts: list[str], said: list[st
 
 
 def test_a_report_has_words_for_all_that_a_search_counts() -> None:
-    assert set(STAGES) == {field.name for field in fields(Funnel)}
+    assert set(COUNT_NAMES) == {field.name for field in fields(Funnel)}
 
 
 def test_a_report_says_what_share_readers_surely_accept() -> None:

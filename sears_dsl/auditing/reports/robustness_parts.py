@@ -205,7 +205,14 @@ def _noise_tables(document: AuditDocument) -> Iterator[_NoiseTable]:
         yield _NoiseTable(title, _DRAWS_READING, "", _DRAWS_HEADS, drawn)
     if document.rates:
         heads = ("rule", *(f"{100 * point.rate:g}%" for point in document.rates[0].points))
-        curves = [(f"{each.id}: {each.rule}", _points_of(each)) for each in document.rates]
+        curves = [
+            (
+                f"{each.id}: {each.rule}",
+                [(at.rate, of.rate, of.low, of.high) for at in each.points
+                 for of in [at.accuracy] if of.rate is not None],
+            )
+            for each in document.rates
+        ]  # fmt: skip
         chart = f'<div class="card">{point_curves(curves[:MOST_LINES])}</div>'
         rates = [(each, _rate_cells(each)) for each in document.rates]
         yield _NoiseTable(_RATES_TITLE, _RATES_READING, chart, heads, rates)
@@ -250,14 +257,6 @@ def _rate_cells(curve: RateCurve) -> Iterator[NumberCell]:
         share = point.accuracy
         changed = f" {point.changed:,} rows changed" if point.rate else ""
         yield tenths(share.rate), f"({tenths(share.low)}–{tenths(share.high)}){changed}"
-
-
-def _points_of(curve: RateCurve) -> list[tuple[float, float, float, float]]:
-    return [
-        (each.rate, each.accuracy.rate, each.accuracy.low, each.accuracy.high)
-        for each in curve.points
-        if each.accuracy.rate is not None
-    ]
 
 
 def _draws_cells(drawn: DrawnRule) -> list[NumberCell]:

@@ -14,7 +14,7 @@ from math import floor
 from pathlib import Path
 
 from sears_dsl.catalogue import manifest_path
-from sears_dsl.discovery.counts import STAGES, NearMiss
+from sears_dsl.discovery.counts import COUNT_NAMES, NearMiss
 from sears_dsl.discovery.result.found_rules import Discovery, FoundRule
 from sears_dsl.discovery.result.manifest import (
     DataIdentity,
@@ -215,7 +215,7 @@ def _report(discovery: Discovery, manifest: Manifest) -> str:
         "| | |",
         "|---|---:|",
         *(
-            f"| {STAGES[name]} | {number:,} |"
+            f"| {COUNT_NAMES[name]} | {number:,} |"
             for name, number in asdict(counts).items()
             if number or (number is not None and name not in _WHERE_ANY)
         ),

@@ -62,12 +62,12 @@ class RuleReader:
 
     def _read(self, line: str) -> TypedRule:
         if len(line) > _LONGEST:
-            return _wrong("E101", f"the rule has {len(line):,} characters, more than {_LONGEST:,}")
+            return _wrong(f"the rule has {len(line):,} characters, more than {_LONGEST:,}")
         if len(line.splitlines()) > 1:
-            return _wrong("E101", "a rule has to be on one line")
+            return _wrong("a rule has to be on one line")
         if any(not isinstance(entry.node, Rule) for entry in parse_lines(line).entries):
             # Checked before it is read in context, since an import would open a file.
-            return _no_rule()
+            return _NO_RULE
         try:
             # The ruleset's imports were allowed when it was loaded, and a typed line has none.
             text = f"{self._above}{line}\n"
@@ -76,7 +76,7 @@ class RuleReader:
                 each for each in parsed.rules if each.span and each.span.line == self._lines + 1
             ]
             if len(rules) != 1 or len(parsed.sets) != len(self._ruleset.sets):
-                return _no_rule()
+                return _NO_RULE
             scoped = replace(self._ruleset, rules=tuple(rules))
             compile_with_sources([scoped], tagger=self._tagger)
         except RuleSyntaxError as error:
@@ -94,12 +94,11 @@ class RuleReader:
                 yield replace(each, path="rule", span=replace(each.span, line=line))
 
 
-def _no_rule() -> TypedRule:
-    return _wrong("E101", "this is not a rule", help="write: antecedent -> consequent")
+def _wrong(message: str, advice: str = "") -> TypedRule:
+    return TypedRule(None, "", (Diagnostic("E101", message, help=advice, path="rule"),))
 
 
-def _wrong(code: str, message: str, *, help: str = "") -> TypedRule:  # noqa: A002 - the field's term
-    return TypedRule(None, "", (Diagnostic(code, message, help=help, path="rule"),))
+_NO_RULE = _wrong("this is not a rule", "write: antecedent -> consequent")
 
 
 _REMEMBERED = 256
