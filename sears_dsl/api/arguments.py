@@ -121,8 +121,9 @@ def _given(value: str | None) -> str:
 def remark(sentence: str) -> None:
     """Emit a `UserWarning` that points at the user's line."""
     level, frame = 1, sys._getframe()
-    # The first frame that is not ours is the user's.
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(_PACKAGE):
+    # The first frame that is not ours, nor that of a `with` of ours, is the user's.
+    ours = (_PACKAGE, "contextlib")
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith(ours):
         level, frame = level + 1, frame.f_back
     warnings.warn(_translated(sentence.removeprefix("note: "), _ARGUMENTS), stacklevel=level)
 

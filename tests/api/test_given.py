@@ -554,3 +554,14 @@ def test_a_text_where_a_name_is_wanted_is_reported_however_long_it_is(tmp_path: 
     for call in calls:
         with pytest.raises(sears.SearsError):
             call()
+
+
+def test_a_warning_points_at_the_line_of_the_user() -> None:
+    rows = [("A fun movie.", "good"), ("A play.", "good")]
+    with pytest.warns(UserWarning, match="1 of 2 rows has no paraphrase") as caught:
+        sears.adversaries(
+            lambda texts: ["good" for _ in texts], rows, tau=0.5,
+            paraphraser={"A fun movie.": ["A fun film."]},
+            scorer=lambda pairs: [1.0 for _ in pairs],
+        )  # fmt: skip
+    assert [each.filename for each in caught] == [__file__]
