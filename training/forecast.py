@@ -37,8 +37,8 @@ from torch.nn import functional
 from sears_dsl.judge import forecast, surface
 from sears_dsl.judge.changes import changes_of, words_of
 from sears_dsl.judge.estimate import load_likelihood_estimate
-from sears_dsl.judge.evidence import FORECAST, Curves, differences
-from sears_dsl.judge.forecast import NUMBERS, ForecastWeights, clues_of
+from sears_dsl.judge.evidence import Curves, differences
+from sears_dsl.judge.forecast import FORECAST, NUMBERS, ForecastWeights, clues_of
 from sears_dsl.judge.judge import Judge, load_judge
 from sears_dsl.judge.readings import Readings, change_name
 from sears_dsl.meaning.scorers import Pair
@@ -197,7 +197,6 @@ def lessons_of(pairs: Sequence[Pair], chances: Floats, judge: Judge) -> Lessons:
     changes = [differences(*pair)[0] for pair in pairs]
     encoder = judge.evidence.encoder
     columns = judge.evidence.cheap(pairs, [(change,) for change in changes])
-    del columns[FORECAST]
     clues = [
         clues_of(original, change, encoder)
         for (original, _), change in zip(pairs, changes, strict=True)
@@ -363,7 +362,7 @@ def main() -> None:
     options.keep.mkdir(parents=True, exist_ok=True)
     pairs = rewrites(options)
     show(f"{len(pairs):,} rewrites")
-    judge, document = load_judge(), json.loads(JUDGE.read_text("utf-8"))
+    judge, document = load_judge(forecast=False), json.loads(JUDGE.read_text("utf-8"))
     # Not by the judge's identity, which depends on the forecast.
     asked = (
         pairs, described(judge.full), document["sha256"], judge.grammar.identity,

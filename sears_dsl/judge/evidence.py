@@ -22,7 +22,6 @@ from numpy.typing import NDArray
 from sears_dsl.errors import ModelError
 from sears_dsl.judge.changes import Change, changes_of
 from sears_dsl.judge.encoder import STATIC, Encoder, PlaceVectors, places_of, turn_angles
-from sears_dsl.judge.forecast import Forecast, load_forecast
 from sears_dsl.judge.readings import logistic
 from sears_dsl.judge.surface import SUPPORT, SURFACE, support_evidence, surface_evidence
 from sears_dsl.runtime.array_types import Float32Array, Floats
@@ -78,9 +77,6 @@ CONTENT = ("another word", "other words", "other words, further changes", "sente
 """The columns of `content_columns`: how far the worst change is from certain, in a column of its
 own for texts whose only change replaces content words; how far all other changes are, in sum; how
 far the vector of the whole sentence turns."""
-
-FORECAST = "forecast"
-"""The column of `sears_dsl.judge.forecast`: what reading the texts will take from the log-odds."""
 
 _REPLACED = SURFACE.index("content words replaced")
 CERTAIN = 4.0
@@ -152,16 +148,14 @@ class Evidence:
 
     encoder: Encoder
     _content: Content
-    forecast: Forecast
 
     def cheap(
         self, pairs: Sequence[Pair], changes: Sequence[Sequence[Change]]
     ) -> dict[str, Floats]:
-        """What lists, tables and the words alone say."""
+        """What lists and tables say."""
         columns = surface_columns(pairs)
         static = [self.encoder.static_numbers(each) for each in changes]
         columns.update(named(STATIC, np.array(static, np.float64)))
-        columns[FORECAST] = self.forecast.taken(pairs, changes)
         return columns
 
     def content(
@@ -270,5 +264,4 @@ def load_evidence(numbers: Numbers, *, device: str | torch.device | None = None)
     with np.load(io.BytesIO(learned), allow_pickle=False) as file:
         arrays = {each.name: file[each.name].astype(np.float32) for each in fields(Content)}
     content = Content(**arrays)
-    encoder = Encoder(carried_encoder(), content.frequencies, device=device)
-    return Evidence(encoder, content, load_forecast(encoder))
+    return Evidence(Encoder(carried_encoder(), content.frequencies, device=device), content)

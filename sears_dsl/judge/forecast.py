@@ -27,6 +27,9 @@ from sears_dsl.judge.changes import Change, words_beside
 from sears_dsl.judge.encoder import Encoder
 from sears_dsl.runtime.array_types import Float32Array, Floats
 
+FORECAST = "forecast"
+"""The name of its column among evidence: what reading the texts will take from the log-odds."""
+
 FILE = Path(__file__).with_name("forecast.npz")
 
 LENGTH = 4
@@ -91,8 +94,7 @@ class ForecastWeights:
 class Forecast:
     """Forecasts what evidence about the texts takes from the log-odds of a rewrite."""
 
-    def __init__(self, weights: ForecastWeights, encoder: Encoder, *, digest: str) -> None:
-        self.digest = digest
+    def __init__(self, weights: ForecastWeights, encoder: Encoder) -> None:
         self.weights, self._encoder = weights, encoder
         self._projected = lru_cache(_WORDS_IN_MEMORY)(self._project)
 
@@ -127,11 +129,11 @@ class Forecast:
         return vector @ self.weights.changed, vector @ self.weights.beside
 
 
-def load_forecast(encoder: Encoder) -> Forecast:
+def load_forecast(encoder: Encoder, *, sha256: str) -> Forecast:
     """Load the shipped network.
 
     Raises:
-        ModelError: its file is missing or damaged.
+        ModelError: its file is missing or damaged, or does not have this hash.
     """
     try:
         content = FILE.read_bytes()
@@ -141,5 +143,10 @@ def load_forecast(encoder: Encoder) -> Forecast:
             }
     except (OSError, KeyError, ValueError, BadZipFile) as error:
         raise ModelError(f"{FILE} cannot be read: {error}", help="reinstall the package") from error
-    digest = hashlib.sha256(content).hexdigest()
-    return Forecast(ForecastWeights(**arrays), encoder, digest=digest)
+    if hashlib.sha256(content).hexdigest() != sha256:
+        raise ModelError(
+            f"{FILE} does not belong to the judge's file: the two are of different versions, or it "
+            "is damaged",
+            help="reinstall the package",
+        )
+    return Forecast(ForecastWeights(**arrays), encoder)

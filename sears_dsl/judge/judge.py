@@ -32,7 +32,6 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from sears_dsl.errors import ModelError
 from sears_dsl.judge import surface
 from sears_dsl.judge.bert import ARITHMETIC
 from sears_dsl.judge.changes import Change
@@ -40,7 +39,6 @@ from sears_dsl.judge.encoder import STATIC
 from sears_dsl.judge.estimate import LikelihoodEstimate, load_likelihood_estimate
 from sears_dsl.judge.evidence import (
     CONTENT,
-    FORECAST,
     Curves,
     Evidence,
     Pair,
@@ -49,7 +47,7 @@ from sears_dsl.judge.evidence import (
     named,
     read_numbers,
 )
-from sears_dsl.judge.forecast import FILE as FORECAST_FILE
+from sears_dsl.judge.forecast import FORECAST, Forecast, load_forecast
 from sears_dsl.judge.grammar import GRAMMAR, Grammar, load_grammar
 from sears_dsl.judge.likelihood import LIKELIER, LIKELIHOOD, LikelihoodModel
 from sears_dsl.judge.readings import Reading, Readings, load_readings
@@ -63,6 +61,8 @@ READ = "readers elsewhere"
 """The name that `Judge.explain` has for what readers said of the same change in other texts."""
 
 _FOLDER = Path(__file__).parent
+# The end of the identity of a judge that was learned with a forecast and does without.
+_WITHOUT = "-without-forecast"
 _Stage: TypeAlias = Callable[[Sequence[Pair], Sequence[Sequence[Change]]], dict[str, Floats]]
 _ANEW = "reinstall the package, or fit a judge again: python -m training.judge"
 
@@ -80,8 +80,9 @@ class Judge:
     """A scorer that was fitted to agree with readers."""
 
     full: Curves
-    # What is known without the encoder, and, but for judge-lm, what is foreseen from it
+    # What is known without the encoder, and what is foreseen from it if there is a forecast
     bounds: tuple[Curves, ...]
+    forecast: Forecast | None
     evidence: Evidence
     grammar: Grammar
     readings: Readings
@@ -105,9 +106,10 @@ class Judge:
 
     def without_forecast(self) -> Judge:
         """This judge without its forecast; it reads more texts, and has an identity of its own."""
-        if len(self.bounds) <= 1:
+        if self.forecast is None:
             return self
-        return replace(self, bounds=self.bounds[:1], identity=f"{self.identity}-without-forecast")
+        identity = f"{self.identity}{_WITHOUT}"
+        return replace(self, bounds=self.bounds[:1], forecast=None, identity=identity)
 
     def scores(self, pairs: Sequence[Pair]) -> Floats:
         """S of each pair, in [0, 1]."""
@@ -140,8 +142,10 @@ class Judge:
         pairs = [pairs[at] for at in differing.tolist()]
         changes = [changes[at] for at in differing.tolist()]
         columns = self.evidence.cheap(pairs, changes)
-        # A forecast knows less of a change than readers who accept it.
-        columns[FORECAST] = np.where(self.readings.effects_of(changes)[0] > 0, 0, columns[FORECAST])
+        if self.forecast is not None:
+            # It knows less of a change than readers who accept it.
+            accepted = self.readings.effects_of(changes)[0] > 0
+            columns[FORECAST] = np.where(accepted, 0, self.forecast.taken(pairs, changes))
         cheap = np.minimum.reduce(
             [np.ones(len(pairs)), *(each.chances(columns) for each in self.bounds)]
         )
@@ -203,40 +207,38 @@ def load_judge(
     tau: float | None = None,
     device: str | torch.device | None = None,
     language_model: Path | None = None,
+    forecast: bool = True,
 ) -> Judge:
-    """Load the shipped judge, or ``judge-lm`` if the file of a language model is given."""
-    # Nothing was learned from what judge-lm says, so it foresees nothing.
-    name, foreseen = (
-        ("judge.json", ["foreseen"]) if language_model is None else ("judge_lm.json", [])
-    )
-    file = _FOLDER / name
+    """Load the shipped judge, or ``judge-lm`` if the file of a language model is given.
+
+    Args:
+        forecast: whether the judge has its forecast; judge-lm, from which none was learned, has
+            none.
+    """
+    name = "judge.json" if language_model is None else "judge_lm.json"
+    foreseen = ("foreseen",) if forecast and language_model is None else ()
     weights = read_numbers(
-        file, version=VERSION, curves=("full", "cheap", *foreseen), advice=_ANEW,
+        _FOLDER / name, version=VERSION, curves=("full", "cheap", *foreseen), advice=_ANEW,
         evidence={
             *SURFACE, *SUPPORT, *STATIC, FORECAST, *CONTENT, *GRAMMAR, *LIKELIHOOD, *LIKELIER,
         },
     )  # fmt: skip
     full, *bounds = weights.curves
     evidence = load_evidence(weights, device=device)
-    if language_model is None and weights.entry["forecast"]["sha256"] != evidence.forecast.digest:
-        raise ModelError(
-            f"{FORECAST_FILE} does not belong to {name}: the two are of different versions, or it "
-            "is damaged",
-            help="reinstall the package",
-        )
     readings = load_readings("readings.json" if language_model is None else "readings_lm.json")
     grammar = load_grammar()
-    other_digests = f"{readings.digest}{grammar.identity}{surface.VERSION}{ARITHMETIC}"
+    versions = f"{readings.digest}{grammar.identity}{surface.VERSION}{ARITHMETIC}"
     likelihood: LikelihoodEstimate | LikelihoodModel
     if language_model is None:
         likelihood = load_likelihood_estimate()
-        other_digests += likelihood.digest
+        versions += likelihood.digest
     else:
         likelihood = LikelihoodModel(language_model, device=device)
-    digest = hashlib.sha256(weights.content + other_digests.encode()).hexdigest()
-    return Judge(
+    digest = hashlib.sha256(weights.content + versions.encode()).hexdigest()
+    judge = Judge(
         full,
         tuple(bounds),
+        forecast=None,
         evidence=evidence,
         grammar=grammar,
         readings=readings,
@@ -244,3 +246,9 @@ def load_judge(
         tau=float(weights.entry["tau"]) if tau is None else tau,
         likelihood=likelihood,
     )
+    if language_model is not None:
+        return judge
+    if not forecast:
+        return replace(judge, identity=f"{judge.identity}{_WITHOUT}")
+    sha256 = str(weights.entry["forecast"]["sha256"])
+    return replace(judge, forecast=load_forecast(evidence.encoder, sha256=sha256))

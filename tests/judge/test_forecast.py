@@ -16,8 +16,8 @@ from sears_dsl.errors import ModelError
 from sears_dsl.judge import forecast
 from sears_dsl.judge.changes import changes_of, words_beside
 from sears_dsl.judge.encoder import Place, PlaceVectors
-from sears_dsl.judge.evidence import FORECAST, Curves
-from sears_dsl.judge.forecast import Forecast, ForecastWeights, clues_of
+from sears_dsl.judge.evidence import Curves
+from sears_dsl.judge.forecast import FORECAST, Forecast, ForecastWeights, clues_of
 from sears_dsl.judge.judge import Judge, load_judge
 from sears_dsl.judge.readings import Reading
 from sears_dsl.meaning.scorers import load_scorer
@@ -66,10 +66,8 @@ def test_a_decision_is_that_of_the_score(judge: Judge) -> None:
 
 def test_a_forecast_is_the_same_alone_and_in_company(judge: Judge) -> None:
     changes = [changes_of(*pair) for pair in PAIRS]
-    together = judge.evidence.forecast.taken(PAIRS, changes)
-    alone = [
-        judge.evidence.forecast.taken(PAIRS[at : at + 1], changes[at : at + 1]) for at in range(5)
-    ]
+    together = judge.forecast.taken(PAIRS, changes)
+    alone = [judge.forecast.taken(PAIRS[at : at + 1], changes[at : at + 1]) for at in range(5)]
     assert together.tolist() == np.concatenate(alone).tolist()
     assert (together >= 0).all()
     assert together[0] < together[1]
@@ -81,9 +79,9 @@ UNCERTAIN = ("It was fun.", "It was enjoyable.")
 @pytest.fixture(scope="module")
 def gloomy(judge: Judge) -> Judge:
     """The shipped judge with a forecast that rejects whatever has one change."""
-    shipped = judge.evidence.forecast.weights
-    rejects = Forecast(replace(shipped, bias=shipped.bias + 20), judge.evidence.encoder, digest="")
-    changed = replace(judge, evidence=replace(judge.evidence, forecast=rejects))
+    shipped = judge.forecast.weights
+    rejects = Forecast(replace(shipped, bias=shipped.bias + 20), judge.evidence.encoder)
+    changed = replace(judge, forecast=rejects)
     assert changed.scores([UNCERTAIN])[0] < 0.1 < judge.without_forecast().scores([UNCERTAIN])[0]
     return changed
 
@@ -111,7 +109,7 @@ def test_readings_are_not_weighed_against_a_forecast_that_they_refute(
 
 def test_nothing_is_forecast_of_several_changes(judge: Judge) -> None:
     pair = ("The movie was very good.", "The table was very table.")
-    assert judge.evidence.forecast.taken([pair], [changes_of(*pair)]).tolist() == [0.0]
+    assert judge.forecast.taken([pair], [changes_of(*pair)]).tolist() == [0.0]
 
 
 @pytest.mark.parametrize(
@@ -136,7 +134,7 @@ def test_files_that_do_not_belong_together_are_refused(
 ) -> None:
     content = io.BytesIO()
     arrays = {
-        each.name: getattr(judge.evidence.forecast.weights, each.name) * 2
+        each.name: getattr(judge.forecast.weights, each.name) * 2
         for each in fields(ForecastWeights)
     }
     np.savez(content, allow_pickle=False, **arrays)
@@ -145,7 +143,7 @@ def test_files_that_do_not_belong_together_are_refused(
     with pytest.raises(ModelError, match=r"forecast\.npz cannot be read"):
         load_judge()
     other.write_bytes(content.getvalue())
-    with pytest.raises(ModelError, match=r"does not belong to judge\.json"):
+    with pytest.raises(ModelError, match=r"forecast\.npz does not belong to the judge's file"):
         load_judge()
     other.write_bytes(content.getvalue()[:900])
     with pytest.raises(ModelError, match=r"forecast\.npz cannot be read"):
@@ -168,7 +166,7 @@ def test_the_network_that_learns_computes_what_the_shipped_one_does(judge: Judge
     )
     with torch.no_grad():
         expected = network(vectors * forecast.LENGTH, numbers).numpy()
-    shipped = Forecast(network.weights(), encoder, digest="")
+    shipped = Forecast(network.weights(), encoder)
     values = shipped.taken(PAIRS, [changes_of(*pair) for pair in PAIRS])
     assert values == pytest.approx(np.maximum(expected, 0), abs=2e-3)
 
