@@ -311,9 +311,9 @@ class CachedTagger:
     def tag(self, texts: Sequence[str]) -> Tokens:
         """The tokens of each text with their tags, from the cache if they are there."""
         name, version = self.name, self.version
-        present, known = self.cache.get_many(name, version, texts)
+        present, cached = self.cache.get_many(name, version, texts)
         if present.all():
-            return known
+            return cached
         missing = np.flatnonzero(~present)
         distinct = list(dict.fromkeys(texts[row] for row in missing.tolist()))
         parts: list[Tokens] = []
@@ -327,11 +327,11 @@ class CachedTagger:
                 )
             self.cache.put_many(name, version, part)
             parts.append(part)
-        places = {text: len(known) + place for place, text in enumerate(distinct)}
+        places = {text: len(cached) + place for place, text in enumerate(distinct)}
         order = np.zeros(len(texts), np.int64)
-        order[present] = np.arange(len(known))
+        order[present] = np.arange(len(cached))
         order[missing] = [places[texts[row]] for row in missing.tolist()]
-        return Tokens.concatenate([known, *parts]).select(order)
+        return Tokens.concatenate([cached, *parts]).select(order)
 
 
 def _lie_in_order(cells: Int32Array, blobs: Sequence[bytes], texts: Sequence[str]) -> bool:

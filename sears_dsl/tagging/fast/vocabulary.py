@@ -236,9 +236,9 @@ class Words:
         if new:
             # All are decoded as one text.
             begins, picked = places_of(self.offsets, np.array(new))
-            whole = self.codes[picked].tobytes().decode("utf-32-le", "surrogatepass")
+            joined = self.codes[picked].tobytes().decode("utf-32-le", "surrogatepass")
             bounds = pairwise(begins.tolist())
-            strings.update(zip(new, (whole[low:high] for low, high in bounds), strict=True))
+            strings.update(zip(new, (joined[low:high] for low, high in bounds), strict=True))
         return [strings[word] for word in numbers]
 
     def make_room(self, characters: int) -> None:
@@ -320,14 +320,14 @@ class TypeTable:
 
     def members(self, codes: list[int]) -> list[TokenType]:
         """The types with these codes, as objects; one that was asked for before costs a look-up."""
-        known, pairs = self._objects, self.pairs
-        new = [code for code in codes if code not in known]
+        objects, pairs = self._objects, self.pairs
+        new = [code for code in codes if code not in objects]
         if new:
             with self._lock:
                 words = self.words.texts([code // len(pairs) for code in new])
             for code, text in zip(new, words, strict=True):
-                known[code] = TokenType(text, *pairs[code % len(pairs)])
-        return list(map(known.__getitem__, codes))
+                objects[code] = TokenType(text, *pairs[code % len(pairs)])
+        return list(map(objects.__getitem__, codes))
 
     def parts(self, codes: NDArray[np.int64]) -> TokenTypes:
         """The types with these codes, as words and pairs of tags."""
