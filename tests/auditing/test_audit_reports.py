@@ -469,7 +469,7 @@ def test_a_page_without_a_limit_counts_no_failures_of_it() -> None:
 def test_the_axis_of_rates_holds_every_rate_but_not_the_intervals_of_few_rows() -> None:
     many, few = share_of(0, 40), share_of(2, 5)
     assert top_for([many], [0.1]) == 0.2
-    assert top_for([many], [0.1], [many.rate, few.rate, None]) == 0.4
+    assert top_for([many], [0.1], [many.rate, few.rate, None]) == 0.5
 
 
 def test_one_row_that_becomes_right_is_a_row() -> None:

@@ -189,8 +189,7 @@ def top_for(
         [
             0.01,
             *(each.high for each in shares if each.total),
-            *(1.25 * each for each in limits if each),
-            *filter(None, rates),
+            *(1.25 * each for each in (*limits, *rates) if each),
         ]
     )
     return next((each for each in _NICE if each >= highest), 1.0)
