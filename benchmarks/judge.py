@@ -15,7 +15,6 @@ from __future__ import annotations
 import argparse
 import csv
 import json
-import os
 import random
 import re
 import sys
@@ -26,6 +25,7 @@ from itertools import islice
 from pathlib import Path
 
 from benchmarks.gold import read_gold
+from benchmarks.record import DATA
 from demo.reviews import ROOT, fetch
 from sears_dsl.engine.matcher import compile_rules
 from sears_dsl.engine.matches import Edit
@@ -37,13 +37,6 @@ from training.english_text import snippets
 CONTEXT = 45
 BATCH = 2000
 SENTENCE_END = re.compile(r'(?<=[.?!])\s+(?=[A-Z"“])')
-
-
-def data_folder() -> Path | None:
-    """The folder of the corpora, or None."""
-    named = os.environ.get("SEARS_DATA")
-    folder = Path(named) if named else Path(__file__).resolve().parents[2] / "shared" / "data"
-    return folder if folder.is_dir() else None
 
 
 def lines(path: Path, *, encoding: str = "utf-8") -> Iterator[str]:
@@ -181,8 +174,7 @@ def shown(original: str, edits: Sequence[Edit]) -> str:
 
 def judge(paths: Sequence[Path], *, corpora: Sequence[str], limit: int, seed: int) -> Report:
     """Run every rule of the files over the corpora."""
-    folder = data_folder()
-    if folder is None:
+    if not DATA.is_dir():
         sys.exit("judge: no data: set SEARS_DATA to the folder of the corpora")
     rulesets = [load(path) for path in paths]
     ids = [rule_id for ruleset in rulesets for rule_id in ruleset.rule_ids]
@@ -190,7 +182,7 @@ def judge(paths: Sequence[Path], *, corpora: Sequence[str], limit: int, seed: in
     matcher = compile_rules(rulesets)
     findings: dict[int, Findings] = defaultdict(Findings)
     for corpus in corpora:
-        rows = rows_of(corpus, folder, limit=limit, seed=seed)
+        rows = rows_of(corpus, DATA, limit=limit, seed=seed)
         print(f"{corpus}: {len(rows)} rows", file=sys.stderr)
         for start in range(0, len(rows), BATCH):
             for rewrite in matcher.apply(rows[start : start + BATCH]):
