@@ -7,7 +7,7 @@ import sys
 
 BENCHMARKS = [
     "matching", "mined", "literals", "tokenizing", "fast_tagger", "tagging", "taggers", "fresh",
-    "endtoend", "pipeline", "reading", "startup", "memory", "typing_rules", "scoring",
+    "endtoend", "pipeline", "startup", "memory", "typing_rules", "scoring",
     "paraphrasing", "selecting", "agreement", "blind_spots", "grammar", "sentiment",
     "comprehension", "fixing", "readers", "templates", "one_row", "semantic_robustness",
     "clusters", "growth", "formats", "processes",
