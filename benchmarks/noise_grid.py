@@ -36,6 +36,7 @@ import numpy as np
 from numpy.typing import NDArray
 from platformdirs import user_cache_path
 
+from benchmarks.answer_scores import RESAMPLED, Floats, cell, exact_matches, f1_scores, paragraphs
 from benchmarks.noisy_squad import (
     NOISES,
     TEST,
@@ -47,8 +48,7 @@ from benchmarks.noisy_squad import (
     questions_of,
 )
 from benchmarks.record import Row, write_record
-from benchmarks.small_reader import SpanReader, Sure, answer_f1, train
-from sears_dsl.answers import answers_equal
+from benchmarks.small_reader import SpanReader, Sure, train
 from sears_dsl.auditing.failures import (
     Feature,
     LearningRows,
@@ -62,7 +62,6 @@ from sears_dsl.models.vote import common_words
 from sears_dsl.runtime.database import RunJournal
 
 AMOUNTS = ("none", "half", "full", "both")
-_RESAMPLED = 2000
 # The noises that a brief run trains readers on, besides clean rows.
 _BRIEFLY = {"characters": ("none", "half", "full")}
 
@@ -74,8 +73,6 @@ _AGREED = (("less than half", 0.0, 0.5), ("half or more", 0.5, 1.0), ("all", 1.0
 TABLE_6 = {"characters": ".58 → .70 ± .003, .76 → .77 ± .008",
            "words": ".54 → .56 ± .004, .72 → .73 ± .006",
            "sentences": ".65 → .65 ± .008, .82 → .82 ± .006"}  # fmt: skip
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,52 +154,14 @@ class Readers:
 def judge(rows: Sequence[Asked], sure: list[list[Sure]]) -> Judged:
     """Exact match and F1 as SQuAD counts them, averaged over readers."""
     return Judged(
-        np.mean([_exact(rows, [one.answer for one in each]) for each in sure], axis=0),
-        np.mean([_f1(rows, [one.answer for one in each]) for each in sure], axis=0),
+        np.mean([exact_matches(rows, [one.answer for one in each]) for each in sure], axis=0),
+        np.mean([f1_scores(rows, [one.answer for one in each]) for each in sure], axis=0),
         sure,
     )
 
 
 def _asked(row: Asked) -> dict[str, str]:
     return {"question": row.question.question, "context": row.question.context}
-
-
-def _exact(rows: Sequence[Asked], answers: Sequence[str]) -> Floats:
-    return np.array(
-        [
-            answers_equal(answer, row.question.answers, comparison="squad")
-            for answer, row in zip(answers, rows, strict=True)
-        ],
-        np.float64,
-    )
-
-
-def _f1(rows: Sequence[Asked], answers: Sequence[str]) -> Floats:
-    pairs = zip(answers, rows, strict=True)
-    return np.array([answer_f1(answer, row.question.answers) for answer, row in pairs])
-
-
-# ---------------------------------------------------------------- intervals
-
-
-def over_paragraphs(values: Floats, rows: Sequence[Asked]) -> tuple[float, float, float]:
-    """The mean in per cent and its 95% interval, by a bootstrap over paragraphs; skips NaN."""
-    known = ~np.isnan(values)
-    paragraphs = _paragraphs(rows)[known]
-    _, places = np.unique(paragraphs, return_inverse=True)
-    sums, counts = np.bincount(places, values[known]), np.bincount(places)
-    if not len(sums):
-        return (float("nan"),) * 3
-    drawn = np.random.default_rng(0).integers(0, len(sums), (_RESAMPLED, len(sums)))
-    means = sums[drawn].sum(axis=1) / counts[drawn].sum(axis=1)
-    low, high = np.quantile(means, [0.025, 0.975])
-    return 100 * float(values[known].mean()), 100 * float(low), 100 * float(high)
-
-
-def _cell(values: Floats, rows: Sequence[Asked], *, signed: bool = False) -> str:
-    mean, low, high = over_paragraphs(values, rows)
-    sign = "+" if signed else ""
-    return f"{mean:{sign}.1f} ({low:{sign}.1f} to {high:{sign}.1f})"
 
 
 # ---------------------------------------------------------------- the parts
@@ -257,8 +216,8 @@ def grid(
     size = f"{len(learned.clean)} rows of training, {len(asked.clean)} of test"
     clean = readers.judged(f"{name} none", learned.clean, {"clean": asked.clean})["clean"]
     rows.append(Row(f"{name}: {size}, {readers.shuffles} orders; clean text",
-                    {"error": _cell(1 - clean.exact, asked.clean),
-                     "F1": _cell(clean.f1, asked.clean)}))  # fmt: skip
+                    {"error": cell(1 - clean.exact, asked.clean),
+                     "F1": cell(clean.f1, asked.clean)}))  # fmt: skip
     for noise, tests in asked.noisy.items():
         of_noise: dict[str, Judged] = {}
         amounts = _BRIEFLY.get(noise, ("none",)) if brief else AMOUNTS
@@ -273,12 +232,12 @@ def grid(
         by_noise[noise] = of_noise
         figures: dict[str, float | int | str] = {"noise": _changed(asked, noise)}
         for amount, each in of_noise.items():
-            figures[f"error {amount}"] = _cell(1 - each.exact, tests)
+            figures[f"error {amount}"] = cell(1 - each.exact, tests)
         for amount, each in of_noise.items():
-            figures[f"F1 {amount}"] = _cell(each.f1, tests)
+            figures[f"F1 {amount}"] = cell(each.f1, tests)
         none = of_noise["none"].exact
         for amount in [each for each in of_noise if each != "none"]:
-            figures[f"error {amount} − none"] = _cell(
+            figures[f"error {amount} − none"] = cell(
                 none - of_noise[amount].exact, tests, signed=True
             )
         rows.append(Row(f"{name}: {noise}", figures))
@@ -304,8 +263,8 @@ def with_decoys(
         where = f"{name} {'none' if amount == 'none' else f'{decoys} decoys {amount}'}"
         tests: dict[str, Sequence[Asked]] = {f"{decoys} decoys": of_test}
         judged = readers.judged(where, rows, tests)[f"{decoys} decoys"]
-        figures[f"error {amount}"] = _cell(1 - judged.exact, of_test)
-        figures[f"F1 {amount}"] = _cell(judged.f1, of_test)
+        figures[f"error {amount}"] = cell(1 - judged.exact, of_test)
+        figures[f"F1 {amount}"] = cell(judged.f1, of_test)
     return Row(f"{name}: characters, {decoys} other spans of a context clean too", figures)
 
 
@@ -322,7 +281,7 @@ def _between(name: str, none: dict[str, Judged], clean: Judged, asked: Sample) -
     errors = {"clean": 1 - clean.exact} | {noise: 1 - each.exact for noise, each in none.items()}
     figures: dict[str, float | int | str] = {}
     for one, other in [(noise, "clean") for noise in none] + list(pairwise(none)):
-        figures[f"{one} − {other}"] = _cell(errors[one] - errors[other], asked.clean, signed=True)
+        figures[f"{one} − {other}"] = cell(errors[one] - errors[other], asked.clean, signed=True)
     return Row(f"{name}: error of the reader of clean rows, differences on the same rows", figures)
 
 
@@ -335,12 +294,12 @@ def confidence(name: str, by_noise: dict[str, dict[str, Judged]], asked: Sample)
             figures: dict[str, float | int | str] = {}
             # Of several orders of training take the first: confidence belongs to one reader.
             first = each.sure[0]
-            wrong = _exact(asked.clean, [one.answer for one in first]) == 0
+            wrong = exact_matches(asked.clean, [one.answer for one in first]) == 0
             for kind, values in (("exact", [one.exact for one in first]),
                                  ("flat", [one.flat for one in first])):  # fmt: skip
                 sure = np.array(values, np.float64)
-                figures[f"errors, {kind}"] = _cell(np.where(wrong, sure, np.nan), asked.clean)
-                figures[f"right, {kind}"] = _cell(np.where(wrong, np.nan, sure), asked.clean)
+                figures[f"errors, {kind}"] = cell(np.where(wrong, sure, np.nan), asked.clean)
+                figures[f"right, {kind}"] = cell(np.where(wrong, np.nan, sure), asked.clean)
             half_sure = np.array([one.exact or 0.0 for one in first]) >= 0.5
             figures["errors of 0.5 or more"] = f"{(wrong & half_sure).sum()} of {wrong.sum()}"
             rows.append(
@@ -360,16 +319,16 @@ def agreement(name: str, by_noise: dict[str, dict[str, Judged]], asked: Sample) 
         for amount in [each for each in AMOUNTS if each in of_noise]:
             first = of_noise[amount].sure[0]
             sure = np.array([one.exact for one in first], np.float64)
-            wrong = _exact(asked.clean, [one.answer for one in first]) == 0
+            wrong = exact_matches(asked.clean, [one.answer for one in first]) == 0
             sure[~wrong] = np.nan
             known = ~np.isnan(sure)
             figures: dict[str, float | int | str] = {}
             for part, low, high in _AGREED:
                 inside = known & (shares >= low) & (shares < high)
-                mean = _cell(np.where(inside, sure, np.nan), asked.clean)
+                mean = cell(np.where(inside, sure, np.nan), asked.clean)
                 figures[part] = f"{mean}; n {inside.sum():,}"
             figures["rank correlation"] = _correlation(shares[known], sure[known],
-                                                       _paragraphs(asked.clean)[known])  # fmt: skip
+                                                       paragraphs(asked.clean)[known])  # fmt: skip
             figures["errors of 0.8 or more"] = f"{(sure[known] >= 0.8).sum()} of {known.sum():,}"
             rows.append(
                 Row(f"{name}: confidence of errors in per cent by agreement of annotators, "
@@ -387,7 +346,7 @@ def _correlation(one: Floats, other: Floats, paragraphs: NDArray[np.int64]) -> s
     sums = np.array([np.bincount(places, each) for each in
                      (np.ones(len(x)), x, y, x * y, x * x, y * y)])  # fmt: skip
     size = sums.shape[1]
-    drawn = np.random.default_rng(0).integers(0, size, (_RESAMPLED, size))
+    drawn = np.random.default_rng(0).integers(0, size, (RESAMPLED, size))
     all_of_them = np.arange(size)[None]
     whole, resampled = (_pearson(sums[:, places].sum(axis=2)) for places in (all_of_them, drawn))
     low, high = np.quantile(resampled, [0.025, 0.975])
@@ -397,10 +356,6 @@ def _correlation(one: Floats, other: Floats, paragraphs: NDArray[np.int64]) -> s
 def _pearson(sums: Floats) -> Floats:
     n, x, y, xy, xx, yy = sums
     return (n * xy - x * y) / np.sqrt((n * xx - x * x) * (n * yy - y * y))
-
-
-def _paragraphs(rows: Sequence[Asked]) -> NDArray[np.int64]:
-    return np.array([row.paragraph for row in rows])
 
 
 def error_prediction(name: str, by_noise: dict[str, dict[str, Judged]], asked: Sample) -> list[Row]:
@@ -461,7 +416,7 @@ def _instances(of_noise: dict[str, Judged], tests: Sequence[Asked]) -> LearningR
                 values.values(),
             )
         )
-    wrong = [_exact(tests, [one.answer for one in of_noise[amount].sure[0]]) == 0
+    wrong = [exact_matches(tests, [one.answer for one in of_noise[amount].sure[0]]) == 0
              for amount in amounts]  # fmt: skip
     return LearningRows(np.concatenate(wrong), np.tile(np.arange(len(tests)), len(amounts)),
                      tuple(features))  # fmt: skip
@@ -552,7 +507,7 @@ def main() -> None:
     clean = none.pop("clean")
     rows.append(
         Row(f"many rows of training, {len(of_test.clean)} rows of test with all three noises",
-            {f"error {test}": _cell(1 - each.exact, of_test.clean)
+            {f"error {test}": cell(1 - each.exact, of_test.clean)
              for test, each in {"clean": clean, **none}.items()})
     )  # fmt: skip
     rows.append(_between("the same", none, clean, of_test))

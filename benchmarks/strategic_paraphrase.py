@@ -29,11 +29,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.noise_grid import over_paragraphs
+from benchmarks.answer_scores import Floats, cell, exact_matches, f1_scores
 from benchmarks.noisy_squad import TEST, TRAIN, Asked, Paraphrases, paragraphs_of, questions_of
 from benchmarks.record import Row, write_record
 from benchmarks.small_reader import SmallReader, answer_f1, train
-from sears_dsl.answers import answers_equal
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.data.protection import Guard, Guards, Protection
 from sears_dsl.discovery.adversaries import RewordedRow, StrategicSettings, reword
@@ -44,8 +43,6 @@ from sears_dsl.tagging.tagger import load_tagger
 
 PRINTED = "89.96 → 84.55 (BERT, ParaBank's rewriter, 1,000 questions)"
 AVOIDED = 5
-
-Floats = NDArray[np.float64]
 
 
 class SureReader:
@@ -189,12 +186,12 @@ def main() -> None:
         return
     source = Paraphrases()
     answers = predictor.predict(data.rows)
-    before = _f1(asked, answers)
+    before = f1_scores(asked, answers)
     figures: dict[str, float | int | str] = {
         "questions": len(asked),
         "paragraphs of training": chosen.train,
-        "exact match before": _cell(_exact(asked, answers), asked),
-        "F1 before": _cell(before, asked),
+        "exact match before": cell(exact_matches(asked, answers), asked),
+        "F1 before": cell(before, asked),
     }
     after: dict[str, Floats] = {}
     chosen_words = OfThisSentence(source)
@@ -209,8 +206,8 @@ def main() -> None:
         gained = sum(each.right_after and not each.right_before for each in reworded)
         lost = sum(each.flips for each in reworded)
         figures |= {
-            f"F1 {name}": _cell(after[name], asked),
-            f"{name} − before": _cell(after[name] - before, asked, signed=True),
+            f"F1 {name}": cell(after[name], asked),
+            f"{name} − before": cell(after[name] - before, asked, signed=True),
             f"{name}: contexts changed": len(reworded),
             f"{name}: right to wrong, wrong to right": f"{lost}, {gained}",
         }
@@ -219,7 +216,7 @@ def main() -> None:
         print(name, figures, flush=True)
     for name, values in after.items():
         if name != "plain":
-            figures[f"{name} − plain"] = _cell(values - after["plain"], asked, signed=True)
+            figures[f"{name} − plain"] = cell(values - after["plain"], asked, signed=True)
     figures["printed, F1"] = PRINTED
     write_record("strategic_paraphrase", [Row("strategic paraphrase, span ranker", figures)])
 
@@ -239,18 +236,18 @@ def _left_out(
     asked: Sequence[Asked], data: LabelledRows, predictor: CachedPredictor
 ) -> dict[str, float | int | str]:
     """F1 without sentences, without words of them, and without these words anywhere."""
-    before = _f1(asked, predictor.predict(data.rows))
+    before = f1_scores(asked, predictor.predict(data.rows))
     figures: dict[str, float | int | str] = {
-        "questions": len(asked), "F1 before": _cell(before, asked)
+        "questions": len(asked), "F1 before": cell(before, asked)
     }  # fmt: skip
 
     def tell(name: str, texts: Mapping[int, str]) -> None:
         places = list(texts)
         answers = predictor.predict(data.rewritten(places, [texts[place] for place in places]))
         after = before.copy()
-        after[places] = _f1([asked[place] for place in places], answers)
-        figures[f"F1, {name}"] = _cell(after, asked)
-        figures[f"{name} − before"] = _cell(after - before, asked, signed=True)
+        after[places] = f1_scores([asked[place] for place in places], answers)
+        figures[f"F1, {name}"] = cell(after, asked)
+        figures[f"{name} − before"] = cell(after - before, asked, signed=True)
         figures[f"{name}: contexts changed"] = len(places)
 
     chosen_words = OfThisSentence(LeftOut())
@@ -279,25 +276,6 @@ def _labelled(asked: Sequence[Asked]) -> LabelledRows:
     return LabelledRows(
         rows, "context", tuple(row.question.answers for row in asked), TEST, guards=guards
     )
-
-
-def _f1(asked: Sequence[Asked], answers: Sequence[str]) -> Floats:
-    pairs = zip(answers, asked, strict=True)
-    return np.array([answer_f1(answer, row.question.answers) for answer, row in pairs])
-
-
-def _exact(asked: Sequence[Asked], answers: Sequence[str]) -> Floats:
-    return np.array(
-        [answers_equal(answer, row.question.answers, comparison="squad")
-         for answer, row in zip(answers, asked, strict=True)], np.float64,
-    )  # fmt: skip
-
-
-def _cell(values: Floats, asked: Sequence[Asked], *, signed: bool = False) -> str:
-    # Each paragraph has one question, so a bootstrap over paragraphs is one over questions.
-    mean, low, high = over_paragraphs(values, asked)
-    sign = "+" if signed else ""
-    return f"{mean:{sign}.1f} ({low:{sign}.1f} to {high:{sign}.1f})"
 
 
 def _in_questions(reworded: Sequence[RewordedRow], asked: Sequence[Asked]) -> str:

@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.noise_grid import Judged, Readers, Sample, agreement, over_paragraphs
+from benchmarks.answer_scores import f1_scores, over_paragraphs
+from benchmarks.noise_grid import Judged, Readers, Sample, agreement
 from benchmarks.noisy_squad import TEST, TRAIN, Asked, Paraphrases, noisy, paragraphs_of
 from benchmarks.record import DATA
 from benchmarks.small_reader import Question, Sure
@@ -17,7 +18,6 @@ from benchmarks.strategic_paraphrase import (
     LeftOut,
     OfThisSentence,
     OtherWords,
-    _f1,
     _labelled,
     _reworded,
     without,
@@ -114,12 +114,12 @@ def test_strategic_paraphrase_costs_more_than_plain_where_a_word_carries_the_ans
         for number in range(20)
     ]
     data, predictor = _labelled(rows), CachedPredictor(Reader(), batch_size=64)
-    before = _f1(rows, predictor.predict(data.rows))
+    before = f1_scores(rows, predictor.predict(data.rows))
     source = Rewordings()
     chosen = OfThisSentence(source)  # type: ignore[arg-type] - reworded as `Paraphrases` does
     ways = ((source, 0), (chosen, 5), (OtherWords(source, chosen.asked), 0))  # type: ignore[arg-type]
     plain, strategic, other = (
-        _f1(rows, [found[place].after for place in range(len(rows))])
+        f1_scores(rows, [found[place].after for place in range(len(rows))])
         for found in ({each.place: each for each in _reworded(data, predictor, way, avoid=avoid)}
                       for way, avoid in ways)
     )  # fmt: skip
