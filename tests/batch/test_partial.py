@@ -8,13 +8,13 @@ import runpy
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import pytest
+from waiting import is_at_work, wait_until
 from word_matcher import WordRecipe
 
 from sears_dsl.batch.files import ApplyProgress, ApplyRequest, apply_file
@@ -88,10 +88,7 @@ def start(
 
 
 def wait_for(path: Path) -> None:
-    end = time.monotonic() + 300
-    while not path.exists():
-        assert time.monotonic() < end, f"{path} never came"
-        time.sleep(0.01)
+    wait_until(path.exists, f"{path} never came")
 
 
 # While the caller has a thread, processes are plain ones instead of forks.
@@ -134,21 +131,11 @@ def test_the_processes_of_a_killed_run_end(source: Path, before: str) -> None:
         process.kill()
         process.communicate()
         pytest.skip("the system does not list the children of a process")
-    pids = children.read_text().split()
+    pids = list(map(int, children.read_text().split()))
     os.kill(process.pid, signal.SIGKILL)
     process.communicate()
     assert len(pids) >= 2
-    end = time.monotonic() + 300
-    while alive := [pid for pid in pids if _running(pid)]:
-        assert time.monotonic() < end, f"still running: {alive}"
-        time.sleep(0.05)
-
-
-def _running(pid: str) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
-    except (FileNotFoundError, ProcessLookupError):
-        return False
+    wait_until(lambda: not any(map(is_at_work, pids)), f"one of {pids} still runs")
 
 
 def test_a_full_disk_is_reported_and_keeps_what_is_done(source: Path) -> None:

@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
+from waiting import is_at_work, wait_until
 
 from sears_dsl.data.table import Table
 from sears_dsl.errors import DataError, ModelError, UsageError
@@ -196,15 +197,4 @@ def test_an_interrupt_ends_what_trains_and_all_that_it_has_started(folder: Path)
     with pytest.raises(KeyboardInterrupt):
         scripted.train(ROWS, seed=0, place=folder / "place")
     thread.join()
-    end = time.monotonic() + 60
-    while Path("/proc").is_dir() and _is_at_work(int(sleeping.read_text())):
-        assert time.monotonic() < end
-        time.sleep(0.01)
-
-
-def _is_at_work(process: int) -> bool:
-    """Whether a process exists and is no zombie; in a container nobody may reap zombies."""
-    try:
-        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
+    wait_until(lambda: not is_at_work(int(sleeping.read_text())), "the command still runs")

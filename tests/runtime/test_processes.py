@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from waiting import is_at_work, wait_until
 
 from sears_dsl.errors import DataError, Diagnostic, ModelError, RuleSyntaxError, SearsError, Span
 from sears_dsl.runtime.processes import HARMLESS, Children, Process, can_fork, usable_cores
@@ -37,7 +38,7 @@ def _answer(times: int, question: Any) -> Any:
     if question == "die":
         os._exit(9)
     if isinstance(question, Path):
-        until(question.exists, "the file never came")
+        wait_until(question.exists, "the file never came")
     if question == "unsendable":
         raise type("Own", (Exception,), {})("gone")
     if question == "unreadable":
@@ -89,15 +90,8 @@ def process() -> Iterator[Process[Any, Any]]:
     made.end()
 
 
-def until(holds: Callable[[], bool], otherwise: str) -> None:
-    end = time.monotonic() + 300
-    while not holds():
-        assert time.monotonic() < end, otherwise
-        time.sleep(0.01)
-
-
 def until_ready(process: Process[Any, Any]) -> None:
-    until(lambda: process.has_room, "it never became ready")
+    wait_until(lambda: process.has_room, "it never became ready")
 
 
 def test_questions_are_answered_in_order(process: Process[Any, Any]) -> None:
@@ -260,16 +254,9 @@ def test_a_fork_lets_go_of_files_and_of_other_forks(tmp_path: Path) -> None:
     (number, _, _), pipe = forks[0].ask("about").result(300), forks[0]._child.stdin
     assert pipe is not None
     pipe.close()
-    until(lambda: _state(number) in "ZX", "it did not end")
+    wait_until(lambda: not is_at_work(number), "it did not end")
     for fork in forks:
         fork.end()
-
-
-def _state(process: int) -> str:
-    try:
-        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
-    except OSError:
-        return "X"
 
 
 @of_forks
@@ -285,7 +272,7 @@ def test_a_signal_in_a_fork_is_not_for_the_handlers_of_its_parent() -> None:
         os.kill(number, signal.SIGINT)
         assert process.ask(1).result(300) == 3
         os.kill(number, signal.SIGTERM)
-        until(lambda: _state(number) in "ZX", "it did not end")
+        wait_until(lambda: not is_at_work(number), "it did not end")
         with pytest.raises(SearsError, match="a worker process died"):
             process.ask(1).result(300)
         process.end()
@@ -341,7 +328,7 @@ def test_what_a_fork_prints_and_what_its_parent_has_yet_to_write_stay_apart(tmp_
     script = tmp_path / "script.py"
     script.write_text(
         "import atexit, sys\n"
-        f"sys.path.insert(0, {str(Path(__file__).parent)!r})\n"
+        f"sys.path[:0] = {list(map(str, Path(__file__).parents[:2]))!r}\n"
         "from functools import partial\n"
         "from sears_dsl.runtime.processes import Process, can_fork\n"
         "from test_processes import answering\n"
