@@ -77,7 +77,7 @@ def test_a_second_start_removes_nothing_unasked(
     output = tmp_path / "found.sear"
     with pytest.raises(ModelError):
         fail(output, ModelError("out of memory"))
-    assert "are in found.sear.partial; --resume continues" in capsys.readouterr().err
+    assert f"are in {output}.partial; --resume continues" in capsys.readouterr().err
     with pytest.raises(UsageError, match="holds an interrupted run") as error:
         begin(output)
     assert error.value.help == "--resume continues it; --restart removes it and starts over"
@@ -209,7 +209,7 @@ def test_a_run_that_is_ended_from_outside_says_how_to_go_on(
         process.stdout.readline()
         process.send_signal(number)
         _, told = process.communicate(timeout=600)
-    assert "results so far are in a.sear.partial; --resume continues" in told
+    assert f"results so far are in {tmp_path / 'a.sear.partial'}; --resume continues" in told
     assert process.returncode == 128 + number
 
 

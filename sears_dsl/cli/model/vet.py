@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -25,6 +24,7 @@ from sears_dsl.cli.options.model import (
     tell_of_protection,
     vetting_options,
 )
+from sears_dsl.cli.options.unfinished import from_here
 from sears_dsl.cli.screen.console import stages
 from sears_dsl.runtime.extras import need_discovery, need_vetting
 from sears_dsl.runtime.files import is_there
@@ -168,7 +168,7 @@ def vet_command(rules: str, **options: Any) -> None:
             # Leaves the answers of the model where the next start finds them.
             inputs.run.keep = True
             noter(quiet=quiet)(
-                f"the model's answers are kept in {os.path.relpath(inputs.run.folder)}, so "
+                f"the model's answers are kept in {from_here(inputs.run.folder)}, so "
                 "that it is not asked again; remove the folder if you do not continue"
             )
 

@@ -7,7 +7,6 @@ stay; whatever ends a run early (Ctrl-C, a closed terminal, an error) says how t
 
 from __future__ import annotations
 
-import os
 import shutil
 import sqlite3
 import sys
@@ -53,6 +52,11 @@ class UnfinishedRun:
     keep: bool = False
 
 
+def from_here(path: Path) -> Path:
+    """The path as a person in this folder writes it."""
+    return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
+
+
 @contextmanager
 def unfinished_run(
     output: Path, resuming: Resuming, *, goes_on: bool = False, keeps_models: bool = False
@@ -68,7 +72,7 @@ def unfinished_run(
         raise click.UsageError("--resume continues and --restart starts over: give one of them")
     output = output.absolute()  # `.` has no name to go by
     folder = output.parent / f"{output.name}.partial"
-    shown = os.path.relpath(folder)
+    shown = from_here(folder)
     # Before an hour of work, not after it.
     require_place(next(each for each in (output, *output.parents) if each.is_dir()))
     with _with_advice(f"cannot create {folder}"):
@@ -174,7 +178,7 @@ def _has_rows(path: Path) -> bool:
 def _ask_what_to_do(folder: Path, resuming: Resuming) -> Resuming:
     newest = max(path.stat().st_mtime for path in folder.iterdir())
     when = time.strftime("%Y-%m-%d %H:%M", time.localtime(newest))
-    state = f"{os.path.relpath(folder)} holds an interrupted run, last active {when}"
+    state = f"{from_here(folder)} holds an interrupted run, last active {when}"
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise UsageError(state, help="--resume continues it; --restart removes it and starts over")
     answer = click.prompt(
