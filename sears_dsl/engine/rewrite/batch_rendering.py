@@ -294,12 +294,9 @@ class _BatchEdits:
         chosen = self.groups[counts > 0]
         rows = self.matches.rows[chosen]
         return RewriteColumns(
-            rules=self.matches.rules[chosen],
-            rows=rows,
+            rules=self.matches.rules[chosen], rows=rows,
             originals=np.array(self.tokens.texts, object)[rows].tolist(),
             edit_offsets=offsets_of(counts[counts > 0], np.int32),
-            edit_starts=self.starts[self.there],
-            edit_ends=self.ends[self.there],
-            new_ids=self.new_ids[self.there],
-            new_texts=list(self.texts),
-        )
+            edit_starts=self.starts[self.there], edit_ends=self.ends[self.there],
+            new_ids=self.new_ids[self.there], new_texts=list(self.texts),
+        )  # fmt: skip

@@ -255,9 +255,6 @@ class Forms:
     def select(self, chosen: NDArray[np.bool_]) -> Forms:
         """What some of the matches become."""
         return replace(
-            self,
-            template_ids=self.template_ids[chosen],
-            outcomes=self.outcomes[chosen],
-            new_ids=self.new_ids[chosen],
-            form_ids=self.form_ids[chosen],
-        )
+            self, template_ids=self.template_ids[chosen], outcomes=self.outcomes[chosen],
+            new_ids=self.new_ids[chosen], form_ids=self.form_ids[chosen],
+        )  # fmt: skip
