@@ -67,7 +67,7 @@ fmt: $(READY)  ## put code and rules into their canonical form
 	$(BIN)/ruff format .
 	$(BIN)/sears fmt rulesets
 
-bench: $(READY)  ## every benchmark, with a dated record in benchmarks/record
+bench: $(READY)  ## the benchmarks that need no arguments, with dated records in benchmarks/record
 	$(BIN)/python -m benchmarks
 
 wheel-test: $(READY)  ## build the wheel and try it alone, in an empty environment

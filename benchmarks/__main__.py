@@ -1,4 +1,7 @@
-"""Runs every benchmark in turn, alone, each in a process of its own: ``make bench``."""
+"""Runs the benchmarks below in turn, alone, each in a process of its own: ``make bench``.
+
+Others need arguments, hours, or readers, and run by hand: benchmarks/README.md has their commands.
+"""
 
 from __future__ import annotations
 
