@@ -9,12 +9,12 @@ import subprocess
 import sys
 
 BENCHMARKS = [
-    "matching", "mined", "literals", "tokenizing", "fast_tagger", "tagging", "taggers", "fresh",
-    "endtoend", "pipeline", "startup", "memory", "typing_rules", "scoring",
+    "matching", "misses", "mined", "literals", "tokenizing", "fast_tagger", "tagging",
+    "taggers", "fresh", "endtoend", "pipeline", "startup", "memory", "typing_rules", "scoring",
     "paraphrasing", "selecting", "agreement", "blind_spots", "grammar", "sentiment",
-    "comprehension", "fixing", "readers", "templates", "one_row", "semantic_robustness",
-    "clusters", "growth", "formats", "processes",
-    "visual_questions",
+    "comprehension", "fixing", "readers", "templates", "one_row", "chaining", "surface",
+    "judge_agreement", "walking", "semantic_robustness", "clusters", "growth", "formats",
+    "processes", "visual_questions",
 ]  # fmt: skip
 
 
