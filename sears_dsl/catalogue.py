@@ -72,8 +72,8 @@ def _files_of(name: str) -> Iterator[Path]:
     chosen = [file for key, file in known.items() if key == name or key.startswith(f"{name}/")]
     if not chosen:
         themes = {key.split("/")[0] for key in known}
-        here = map(str, path.parent.glob("*.sear") if is_folder(path.parent) else ())
-        near = get_close_matches(name, [*here, *known, *themes], n=1)
+        neighbours = map(str, path.parent.glob("*.sear") if is_folder(path.parent) else ())
+        near = get_close_matches(name, [*neighbours, *known, *themes], n=1)
         advice = f"did you mean {near[0]}? " if near else ""
         advice += "`sears rules` lists the shipped ones"
         if "->" in name:

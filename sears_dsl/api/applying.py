@@ -292,7 +292,6 @@ def arrow_rewriter(
 
 
 def _folder(value: object, argument: str) -> str:
-    """Return a folder's path or URI as text."""
     if isinstance(value, str | Path):
         return str(value)
     raise UsageError(

@@ -250,8 +250,8 @@ def omission_note(names: Sequence[str], verb: tuple[str, str]) -> str:
     """
     if not names:
         return ""
-    some = listed([short_name(name) for name in names], _MOST_NAMED)
-    return f"{counted(len(names), *verb)}: {some}. to_frame() has all rules."
+    named = listed([short_name(name) for name in names], _MOST_NAMED)
+    return f"{counted(len(names), *verb)}: {named}. to_frame() has all rules."
 
 
 def new_axes(axes: Axes | None, *, lines: int) -> Axes:

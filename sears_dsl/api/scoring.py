@@ -177,9 +177,9 @@ class ParaphraseResult(TableResult):
     @property
     def summary(self) -> str:
         """How many texts have how many paraphrases."""
-        count, some = sum(map(len, self.paraphrases)), sum(map(bool, self.paraphrases))
+        count, paraphrased = sum(map(len, self.paraphrases)), sum(map(bool, self.paraphrases))
         texts = counted(len(self.texts), "text")
-        whole = texts if some == len(self.texts) else f"{some:,} of {texts}"
+        whole = texts if paraphrased == len(self.texts) else f"{paraphrased:,} of {texts}"
         return f"{counted(count, 'paraphrase')} of {whole}"
 
 

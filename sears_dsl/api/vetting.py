@@ -128,8 +128,8 @@ class VettingResult(Result, Closing):
         """How many rules or templates were decided."""
         decided = [each.decided for each in self._judged]
         left = decided.count("unjudged")
-        what = "templates" if self.of_templates else "rules"
-        return f"{len(decided) - left:,} of {len(decided):,} {what} judged; page {self.address}"
+        noun = "templates" if self.of_templates else "rules"
+        return f"{len(decided) - left:,} of {len(decided):,} {noun} judged; page {self.address}"
 
     def save(self, path: str | Path | None = None) -> WrittenFiles:
         """Write what `sears vetted -o` writes: the vetted ruleset, and those left out beside it.

@@ -81,10 +81,8 @@ def semantic_robustness(
     """
     before = np.asarray(right, np.bool_).ravel()
     good, count = _of_rows(len(before), rows, correct)
-    here = count > 0
-    kinds, times = np.unique(
-        np.stack([before[here], good[here], count[here]], axis=1), axis=0, return_counts=True
-    )
+    numbers = np.stack([before, good, count], axis=1)[count > 0]
+    kinds, times = np.unique(numbers, axis=0, return_counts=True)
     total = int(times.sum())
     if not total:
         return SemanticRobustness(
@@ -126,15 +124,15 @@ def sentence_robustness(
     """
     flags = np.asarray(right, np.bool_).ravel()
     count, total = int(flags.sum()), len(flags)
-    some, rows = (1, 1) if before is None else before
+    right_rows, rows = (1, 1) if before is None else before
     if not total or not rows:
         return semantic_robustness([], [], [])
-    p, after = Fraction(some, rows), Fraction(count, total)
+    p, after = Fraction(right_rows, rows), Fraction(count, total)
     if before is None:
         share = share_of(count, total)
         low, high = share.low - 1, share.high - 1
     else:
-        low, high = map(float, difference_interval(some, rows, count, total))
+        low, high = map(float, difference_interval(right_rows, rows, count, total))
     rows_of = [(q, k) for q, k in ((Fraction(1), count), (Fraction(0), total - count)) if k]
     return _measured(p, after, (low, high), rows_of, rewrites=total, pooled=float(after))
 

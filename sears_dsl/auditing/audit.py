@@ -291,9 +291,9 @@ def _words(answer: str) -> float | None:
 
 def _outcomes(effect: RuleEffect) -> str:
     after = ~effect.failed if effect.expect.kind == "label" else effect.right_after
-    both = zip(effect.right_before.tolist(), after.tolist(), strict=True)
+    moves = zip(effect.right_before.tolist(), after.tolist(), strict=True)
     letters = {(True, True): "k", (True, False): "f", (False, True): "g", (False, False): "w"}
-    return "".join(letters[each] for each in both)
+    return "".join(letters[each] for each in moves)
 
 
 def _confidence(effect: RuleEffect, sure_from: float) -> document.Confidence | None:
@@ -445,14 +445,14 @@ def _rejections(effects: Effects, oracle: str | None) -> Iterator[str]:
     if oracle is None:
         return
     rejecting = sorted((each for each in effects.rules if each.rejected), key=lambda e: -e.rejected)
-    some = sum(each.rejected for each in rejecting)
-    whole = some + sum(map(len, effects.rules)) + effects.refused
+    rejected = sum(each.rejected for each in rejecting)
+    whole = rejected + sum(map(len, effects.rules)) + effects.refused
     if not whole:
         return
     names = listed([f"{each.id} {each.rejected:,}" for each in rejecting], _SHOWN)
     yield (
-        f"The oracle {oracle} rejected {some:,} of {whole:,} rewrites before the model was asked"
-        f"{f': {names}' if some else ''}."
+        f"The oracle {oracle} rejected {rejected:,} of {whole:,} rewrites before the model was "
+        f"asked{f': {names}' if rejected else ''}."
     )
 
 

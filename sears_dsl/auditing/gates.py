@@ -155,16 +155,16 @@ class Gates:
         for name, template in templates:
             of_robustness |= {_TEMPLATE + name, *_tags(template.metadata)}
         for gate in self.own:
-            known, what = of_robustness, "rule and no template"
+            known, noun = of_robustness, "rule and no template"
             others = "template:ID, tag:NAME or all"
             if gate.demand == "failures":
-                known, what = of_failures, "rule"
+                known, noun = of_failures, "rule"
                 others = "tag:NAME or severity:high; for templates, write robust:, mean: …"
             if gate.selector not in known:
                 near = difflib.get_close_matches(gate.selector, sorted(known), n=1)
                 guess = f"did you mean {near[0]}? " if near else ""
                 raise UsageError(
-                    f"the gate {gate.name} matches no {what}",
+                    f"the gate {gate.name} matches no {noun}",
                     help=f"{guess}a gate names a rule's id, {others}",
                 )
 

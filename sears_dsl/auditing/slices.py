@@ -85,7 +85,7 @@ def slice_results(effects: Effects, parts: Mapping[str, Sequence[str]]) -> tuple
         values = np.array(of_rows, object)
         slices += [(slicing, value, values == value) for value in sort_parts(of_rows)]
     counts = np.array(
-        [[(flipped & here).sum(), (tested & here).sum()] for _, _, here in slices], np.int64
+        [[(flipped & part).sum(), (tested & part).sum()] for _, _, part in slices], np.int64
     ).reshape(len(slices), 2)
     rest = np.array([flipped.sum(), tested.sum()]) - counts
     p_values = fisher_exact(counts[:, 0], counts[:, 1], rest[:, 0], rest[:, 1])
@@ -96,19 +96,19 @@ def slice_results(effects: Effects, parts: Mapping[str, Sequence[str]]) -> tuple
         SliceResult(
             slicing=slicing,
             value=value,
-            rows=int(here.sum()),
-            accuracy=_share(effects.right, here) if effects.labelled else None,
-            worst=_share(effects.right & ~flipped, here) if effects.labelled else None,
+            rows=int(part.sum()),
+            accuracy=_share(effects.right, part) if effects.labelled else None,
+            worst=_share(effects.right & ~flipped, part) if effects.labelled else None,
             flipped=share_of(int(counts[place, 0]), int(counts[place, 1])),
             p_value=float(p_values[place]) if comparable[place] else None,
             q_value=float(adjusted[place]) if comparable[place] else None,
         )
-        for place, (slicing, value, here) in enumerate(slices)
+        for place, (slicing, value, part) in enumerate(slices)
     )
 
 
-def _share(flags: NDArray[np.bool_], here: NDArray[np.bool_]) -> Share:
-    return share_of(int((flags & here).sum()), int(here.sum()))
+def _share(flags: NDArray[np.bool_], part: NDArray[np.bool_]) -> Share:
+    return share_of(int((flags & part).sum()), int(part.sum()))
 
 
 def slicings(

@@ -119,10 +119,10 @@ def template_notes(
         for label in sorted(set(answers.table.columns[LABEL]) - known):
             names = [name for name, e in answers.templates.items() if e.metadata.label == label]
             has = "has" if len(names) == 1 else "have"
-            there = listed([repr(semantic.writable(each)) for each in sorted(known)], _NAMED)
+            in_rows = listed([repr(semantic.writable(each)) for each in sorted(known)], _NAMED)
             yield (
                 f"{listed(names, _NAMED)} {has} the label {semantic.writable(label)!r}, "
-                f"but the rows of the data have only {there}."
+                f"but the rows of the data have only {in_rows}."
             )
 
 
@@ -131,9 +131,9 @@ def template_parts(answers: TemplateAnswers | None) -> Iterator[SliceResult]:
     if answers is None or answers.before is None:
         return
     for number, name in enumerate(answers.templates):
-        here = answers.template == number
-        if here.any():
-            right = share_of(int(answers.right[here].sum()), int(here.sum()))
+        of_template = answers.template == number
+        if of_template.any():
+            right = share_of(int(answers.right[of_template].sum()), int(of_template.sum()))
             yield SliceResult(
                 slicing=OF_SENTENCES,
                 value=semantic.writable(name),
@@ -159,15 +159,15 @@ def template_column(
 
 
 def _constant(
-    answers: TemplateAnswers, labels: Sequence[str], here: NDArray[np.int64]
+    answers: TemplateAnswers, labels: Sequence[str], sentences: NDArray[np.int64]
 ) -> accuracies.ConstantAnswer | None:
     """What the best constant answer scores on some sentences."""
-    nowhere = np.zeros(len(here), np.bool_)
-    flags = [
-        answers.of_label[label][here] if label in answers.of_label else nowhere for label in labels
-    ]
+    nowhere = np.zeros(len(answers.right), np.bool_)
+    flags = [answers.of_label.get(label, nowhere)[sentences] for label in labels]
     named = list(map(semantic.writable, labels))
-    return accuracies.constant_answer(flags, named, np.arange(len(here)), answers.template[here])
+    return accuracies.constant_answer(
+        flags, named, np.arange(len(sentences)), answers.template[sentences]
+    )
 
 
 def _labels(answers: TemplateAnswers, effects: Effects) -> tuple[str, ...]:
@@ -206,8 +206,8 @@ def with_templates(
         )  # fmt: skip
         outcome, reason = semantic.judged_gate(gate, record, gates)
         if any(map(gate.is_about, effects.rules)):
-            both = (of_rules.outcome, outcome)
-            outcome = next(each for each in _WORST_FIRST if each in both)
+            outcomes = (of_rules.outcome, outcome)
+            outcome = next(each for each in _WORST_FIRST if each in outcomes)
             reason = f"{of_rules.reason}; for templates: {reason}"
         return replace(of_rules, outcome=outcome, reason=reason)
 
@@ -232,12 +232,12 @@ def _record(
     tolerance: float,
 ) -> semantic.RobustnessRecord:
     places = {each: number for number, each in enumerate(answers.templates)}
-    here = np.flatnonzero(np.isin(answers.template, [places[each] for each in names]))
-    right = answers.right[here]
+    sentences = np.flatnonzero(np.isin(answers.template, [places[each] for each in names]))
+    right = answers.right[sentences]
     return semantic.record_of(
         accuracies.sentence_robustness(right, answers.before), about=about, name=name,
-        rules=len(names), mean=accuracies.mean_of_groups(right, answers.template[here]),
-        constant=_constant(answers, labels, here), labels=len(labels), gates=gates,
+        rules=len(names), mean=accuracies.mean_of_groups(right, answers.template[sentences]),
+        constant=_constant(answers, labels, sentences), labels=len(labels), gates=gates,
         tolerance=tolerance,
     )  # fmt: skip
 
@@ -275,12 +275,12 @@ def filler_grid(answers: TemplateAnswers) -> FillerGrid | None:
     for slot in dict.fromkeys(slot for slots in has.values() for slot in slots):
         fillers = list(dict.fromkeys(table.columns[slot]))
         in_cell = _numbered(table.columns[slot], fillers) * len(names) + answers.template
-        there = np.array([slot in has[name] for name in names])[answers.template]
+        has_slot = np.array([slot in has[name] for name in names])[answers.template]
         of_cells = (
             np.bincount(in_cell[which], minlength=len(fillers) * len(names))
             .reshape(len(fillers), len(names))
             .tolist()
-            for which in (there & answers.right, there)
+            for which in (has_slot & answers.right, has_slot)
         )
         rows += [
             FillerRow(slot=slot, filler=filler, right=tuple(right), total=tuple(total))

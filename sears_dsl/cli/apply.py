@@ -185,7 +185,6 @@ def _applied(
     workers: Workers | None,
     progress: Callable[[ApplyProgress], object] | None = None,
 ) -> ApplyReport:
-    """Apply the rules to a file, or to a folder by workers."""
     if workers is None:
         from sears_dsl.batch.files import apply_file
 

@@ -190,7 +190,7 @@ class AugmentPart:
             self._opened = None if self.oracle is None else open_oracle(self.oracle, rulesets)
         augmentation, record = augment_table(
             table, self._matcher, rulesets, columns=columns, tagger=self._matcher.tagger,
-            choices=self.choices, oracle=self._opened, some=False,
+            choices=self.choices, oracle=self._opened, required=False,
         )  # fmt: skip
         columns_now = augmentation.written(only_new=self.choices.only_new)
         form = with_delimiter(format_of(output, reading=False), table.format)

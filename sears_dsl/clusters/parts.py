@@ -177,14 +177,14 @@ def _output_name(name: str, output_format: str | None) -> str:
 
 def _begin(output: Folder, job: Mapping[str, Any], *, resume: bool) -> set[str]:
     """Check what is in the output, and write there what the job is; return the names in it."""
-    there = {file.name for file in output.files()}
-    if there and not resume:
+    names = {file.name for file in output.files()}
+    if names and not resume:
         raise UsageError(
             f"{output} exists and is not empty",
             help="name a new folder, or use --resume if this run was interrupted",
         )
-    content = output.read(_JOB) if there else None
-    if there and content is None:
+    content = output.read(_JOB) if names else None
+    if names and content is None:
         raise UsageError(
             f"{output} was not made by such a run, so it cannot be resumed",
             help="name a new folder",
@@ -193,7 +193,7 @@ def _begin(output: Folder, job: Mapping[str, Any], *, resume: bool) -> set[str]:
         advice = "name a new folder, or use the settings of that run"
         check_same_run(output, parse_json(content), job, advice=advice)
     output.write(_JOB, json.dumps(job, indent=1).encode())
-    return there
+    return names
 
 
 def _record_name(name: str) -> str:

@@ -134,9 +134,9 @@ def find_adversaries(
         if not in_time():
             break
         # Most flips lose the meaning, which is cheaper to tell than their S.
-        some = flips[first : first + portion]
-        keeps = scorer.at_least([(right.texts[number], text) for number, text in some], tau)
-        good = [pair for pair, keep in zip(some, keeps, strict=True) if keep]
+        batch = flips[first : first + portion]
+        keeps = scorer.at_least([(right.texts[number], text) for number, text in batch], tau)
+        good = [pair for pair, keep in zip(batch, keeps, strict=True) if keep]
         scores = scorer.scores([(right.texts[number], text) for number, text in good]).tolist()
         adversaries += [
             Adversary(
@@ -390,12 +390,12 @@ def important_words(
     words_by_row: list[tuple[ImportantWord, ...]] = []
     data = judged.data
     for first in range(0, len(places), _ROWS):
-        some = places[first : first + _ROWS]
+        batch = places[first : first + _ROWS]
         on_stage("leaving words out", first, len(places))
-        tokens = tagger.tokenize([data.texts[place] for place in some])
+        tokens = tagger.tokenize([data.texts[place] for place in batch])
         left_out: list[tuple[int, str]] = []
         shortened: list[tuple[int, str]] = []
-        for number, place in enumerate(some):
+        for number, place in enumerate(batch):
             text = data.texts[place]
             for token in tokens.view(number):
                 word = text[token.start : token.end]
@@ -405,7 +405,7 @@ def important_words(
         answers = model.answers(
             data.rewritten([place for place, _ in shortened], [text for _, text in shortened])
         )
-        weights: list[dict[str, ImportantWord]] = [{} for _ in some]
+        weights: list[dict[str, ImportantWord]] = [{} for _ in batch]
         for (number, word), (place, _), answer in zip(left_out, shortened, answers, strict=True):
             sure = judged.signed(place, judged.answers[place])
             without = judged.signed(place, answer)

@@ -217,10 +217,16 @@ def discover(
 
 
 def _funnel(
-    search: Search, outcome: SearchOutcome, right: RightRows, searched: RightRows, *,
-    coverage: Coverage, selection: RuleSelection, held_out: int, held_out_flipped: int | None,
-) -> Funnel:  # fmt: skip
-    """The counts after all stages."""
+    search: Search,
+    outcome: SearchOutcome,
+    right: RightRows,
+    searched: RightRows,
+    *,
+    coverage: Coverage,
+    selection: RuleSelection,
+    held_out: int,
+    held_out_flipped: int | None,
+) -> Funnel:
     candidates = outcome.candidates
     too_long = getattr(search.paraphraser, "too_long", None)
     return Funnel(
@@ -279,10 +285,10 @@ def _split_right_rows(right: RightRows, settings: Settings) -> tuple[Sequence[in
     share = settings.share_held_out(len(right))
     if not share:
         return range(len(right)), ()
-    here, held = hold_out(right.of_file, seed=settings.seed, share=share)
-    if not len(here):
+    to_search, held = hold_out(right.of_file, seed=settings.seed, share=share)
+    if not len(to_search):
         raise DataError(
             f"all {len(right)} rows that the model gets right are held out; none is left to search",
             help="rows with the same text are held out together: add other rows, or --holdout 0",
         )
-    return here.tolist(), held.tolist()
+    return to_search.tolist(), held.tolist()

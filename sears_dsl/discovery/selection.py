@@ -343,16 +343,16 @@ def _collapsed(
 
 def _gain(coverage: Coverage, rule: int, best: NDArray[np.int64]) -> int:
     """What a rule adds to the best scores so far."""
-    here = slice(coverage.offsets[rule], coverage.offsets[rule + 1])
-    return int(np.maximum(coverage.weights[here] - best[coverage.rows[here]], 0).sum())
+    span = slice(coverage.offsets[rule], coverage.offsets[rule + 1])
+    return int(np.maximum(coverage.weights[span] - best[coverage.rows[span]], 0).sum())
 
 
 def _take(coverage: Coverage, rule: int, best: NDArray[np.int64]) -> int:
     """Add a rule to the best scores; return what it added."""
     gain = _gain(coverage, rule, best)
-    here = slice(coverage.offsets[rule], coverage.offsets[rule + 1])
-    rows = coverage.rows[here]  # a rule changes a row in one way, so each row is there once
-    best[rows] = np.maximum(best[rows], coverage.weights[here])
+    span = slice(coverage.offsets[rule], coverage.offsets[rule + 1])
+    rows = coverage.rows[span]  # a rule changes a row in one way, so each row is there once
+    best[rows] = np.maximum(best[rows], coverage.weights[span])
     return gain
 
 

@@ -308,8 +308,8 @@ class Sentences:
             left, right = (
                 self._joined(some, digits, count) for some in (parts[:half], parts[half:])
             )
-            both: Texts = left + right
-            return both
+            joined: Texts = left + right
+            return joined
         [part] = (part for part in parts if not isinstance(part, str))
         return part.members[digits[part.place]]
 

@@ -196,8 +196,8 @@ def checklist_suite(
     expectations = import_tool("checklist.expect", tool="CheckList", install=_INSTALL)
     suite = suites.TestSuite()
     for test in tests:
-        what = "template" if test.of_template else "rule"
-        meta = [{"row": case.row, what: test.rule} for case in test.cases]
+        key = "template" if test.of_template else "rule"
+        meta = [{"row": case.row, key: test.rule} for case in test.cases]
         pairs = [[case.original, case.rewritten] for case in test.cases]
         if test.kind == "INV":
             checklist_test = types.INV(pairs, threshold=threshold, meta=meta)

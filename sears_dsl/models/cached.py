@@ -315,16 +315,16 @@ def _batches(
 ) -> Iterator[list[str]]:
     """The keys in batches; where time is limited, small ones until the model proves quick."""
     most = max(1, len(keys)) if size is None else size
-    some = most if in_time is None or size is None else min(most, _FIRST_BATCH)
+    count = most if in_time is None or size is None else min(most, _FIRST_BATCH)
     first = 0
     while first < len(keys):
         if in_time is not None and not in_time():
             return
         began = time.monotonic()
-        yield keys[first : first + some]
-        first += some
+        yield keys[first : first + count]
+        first += count
         if time.monotonic() - began < _QUICK:
-            some = min(most, 2 * some)
+            count = min(most, 2 * count)
 
 
 def _in_threads(

@@ -215,7 +215,6 @@ def _together(
 def _predictor_of(
     model: object, store: PredictionStore | None, comparison: Comparison
 ) -> Predictor:
-    """The predictor for an object of Python."""
     from sears_dsl.models.function import CallablePredictor  # noqa: PLC0415 - as in `_local`
 
     if isinstance(model, CachedPredictor):
@@ -374,7 +373,6 @@ def _options_of(options: Mapping[str, Any], kinds: Sequence[str]) -> dict[str, A
 
 
 def _takes(kind: str, option: str) -> bool:
-    """Whether an option is for a kind of model."""
     kinds = _OPTIONS[option][1]
     return kind not in ("llm", "file") if kinds is None else kind in kinds
 

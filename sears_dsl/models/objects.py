@@ -136,16 +136,16 @@ def foreign_code(
 
 
 def _imported(name: str, spec: str) -> Any:
-    here = str(Path.cwd())
+    folder = str(Path.cwd())
     # The folder is first while the module is looked for, so that one from here wins over an
     # installed one. Then it is last, so that the module finds its neighbours and hides no others.
-    sys.path.insert(0, here)
+    sys.path.insert(0, folder)
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
         parts = name.split(".")
         if error.name in {".".join(parts[:count]) for count in range(1, len(parts) + 1)}:
-            advice = f"run sears in the folder of the module (this is {here}), or install it"
+            advice = f"run sears in the folder of the module (this is {folder}), or install it"
             if name.endswith(".py"):
                 advice = f"write {spec.replace('.py:', ':')}"
             raise UsageError(
@@ -161,10 +161,10 @@ def _imported(name: str, spec: str) -> Any:
             help=f"make `python -c 'import {name}'` work",
         ) from error
     finally:
-        if here in sys.path:
-            sys.path.remove(here)
-        if here not in sys.path:
-            sys.path.append(here)
+        if folder in sys.path:
+            sys.path.remove(folder)
+        if folder not in sys.path:
+            sys.path.append(folder)
 
 
 def _source_hash(module: Any, value: object) -> str:

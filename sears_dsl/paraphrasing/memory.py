@@ -128,17 +128,17 @@ class RememberedScorer:
         missing.sort(key=lambda key: (len(distinct[key][0]), distinct[key]))
         behind: Any = self._scorer
         for first in range(0, len(missing), _PAIRS):
-            some = missing[first : first + _PAIRS]
+            batch = missing[first : first + _PAIRS]
             show = partial(self._show, first, len(missing))
             show(0)
             if hasattr(behind, "on_scored"):
                 behind.on_scored = show
-            answers = ask([distinct[key] for key in some])
-            portion = dict(zip(some, answers.tolist(), strict=True))
+            answers = ask([distinct[key] for key in batch])
+            portion = dict(zip(batch, answers.tolist(), strict=True))
             self._journal.put_many(kind, portion)
             known.update(portion)
-            self.asked += len(some)
-            show(len(some))
+            self.asked += len(batch)
+            show(len(batch))
         return np.fromiter((known[key] for key in keys), np.float64, len(keys))
 
     def _show(self, before: int, total: int, done: int) -> None:
@@ -258,5 +258,4 @@ def _are_texts(value: object) -> bool:
 
 
 def _key(pair: Pair) -> str:
-    both = "\0".join(pair).encode("utf-8", "surrogatepass")
-    return blake2b(both, digest_size=16).hexdigest()
+    return blake2b("\0".join(pair).encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()

@@ -273,13 +273,13 @@ def _rules(project: Project, name: str) -> str:
 
 def _path(project: Project, path: str, key: str) -> str:
     """Return a path of the file, which has to exist, as one writes it in the current folder."""
-    here = _from_here(project, path)
-    if not Path(here).exists():
+    from_here = _from_here(project, path)
+    if not Path(from_here).exists():
         raise UsageError(
             f"{_file(project)}: {key} is {path!r}, but there is no such file or folder",
             help=f"paths in a project file are relative to its folder, {project.folder}",
         )
-    return here
+    return from_here
 
 
 def _require_inside(project: Project, path: str, key: str, *, instead: str) -> None:

@@ -128,11 +128,11 @@ def _mistake(error: Any, prefix: str) -> tuple[str, str]:
         unknown, known = error["ctx"]["key"], error["ctx"]["known"].split()
         near = get_close_matches(unknown, known, n=1)
         where = f"{key}: " if names or prefix else ""
-        there = f"the keys there are {', '.join(known)}"
+        advice = f"the keys there are {', '.join(known)}"
         if names == ["gates"] and not near:
-            there = f"put a limit for some rules under {key}.rules; {there}"
+            advice = f"put a limit for some rules under {key}.rules; {advice}"
         return f"{where}there is no key {unknown!r}", (
-            f"did you mean {near[0]}? {there}" if near else there
+            f"did you mean {near[0]}? {advice}" if near else advice
         )
     if error["type"] == "value_error":
         where = f"{key}: " if names else prefix  # without names, the message begins with them
@@ -167,5 +167,5 @@ _EXPECTED = {
 
 def _near(path: Path) -> str:
     """The path as a person in the current folder would write it."""
-    here = Path.cwd()
-    return str(path.relative_to(here)) if path.is_relative_to(here) else str(path)
+    current = Path.cwd()
+    return str(path.relative_to(current)) if path.is_relative_to(current) else str(path)

@@ -158,10 +158,8 @@ class RewrittenTable:
                    in zip(choices, table.columns[name], column, strict=True)]
             for name, column in self.changed.items()
         }  # fmt: skip
-        both = zip(choices, self.rewritten, strict=True)
-        return Table({**table.columns, **values}, table.path, table.format), sum(
-            take and new for take, new in both
-        )
+        count = sum(take and new for take, new in zip(choices, self.rewritten, strict=True))
+        return Table({**table.columns, **values}, table.path, table.format), count
 
 
 def measure_amounts(

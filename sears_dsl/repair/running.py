@@ -112,9 +112,9 @@ def augment_table(
     tagger: Tagger,
     choices: AugmentationChoices,
     oracle: Oracle | None,
-    some: bool = True,
+    required: bool = True,
 ) -> tuple[augmented_rows.AugmentedTable, Mapping[str, Any]]:
-    """A table extended by rewrites of its rows (`some` requires one), and a record of the run."""
+    """A table extended by rewrites of its rows (`required`: by any), and a record of the run."""
     guards = _guards_of_each(table, choices.protection, column=columns.text)
     labels = None if columns.label is None else table.labels(columns.label)
     notes = [note for each in guards for note in each.notes]
@@ -125,7 +125,7 @@ def augment_table(
         class_names=table.classes.get(columns.label or "", ()), oracle=oracle,
         scope=choices.scope, unit=choices.unit,
     )  # fmt: skip
-    if some:
+    if required:
         expansion.require_some(table.path)
     augmentation = augmented_rows.augment(
         table, expansion, columns=columns, amount=choices.amount, balanced=choices.balanced,

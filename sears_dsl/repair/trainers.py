@@ -336,19 +336,19 @@ class CommandTrainer:
             )
 
     @staticmethod
-    def _require(template: str, what: str, needed: tuple[str, ...], known: tuple[str, ...]) -> None:
+    def _require(template: str, noun: str, needed: tuple[str, ...], known: tuple[str, ...]) -> None:
         placeholders = _PLACEHOLDER.findall(template)
         for name in needed:
             if name not in placeholders:
                 raise UsageError(
-                    f"{what} lacks {{{name}}}: {template}",
+                    f"{noun} lacks {{{name}}}: {template}",
                     help="write, for example, --command 'python train.py {train} {model} {seed}' "
                     "--model 'sklearn:{model}'",
                 )
         for name in placeholders:
             if name not in known:
                 raise UsageError(
-                    f"{what} has an unknown placeholder, {{{name}}}",
+                    f"{noun} has an unknown placeholder, {{{name}}}",
                     help="use " + ", ".join(f"{{{each}}}" for each in known),
                 )
 

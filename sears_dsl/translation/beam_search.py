@@ -260,16 +260,16 @@ class _BeamSearch:
         opened = [np.empty(0, np.int64)]
         bounds = [np.empty(0)]
         end = 0
-        for row, some in groupby(prefixes, attrgetter("row")):  # those of a sentence stand together
-            begin, end = end, end + sum(1 for _ in some)
+        for row, same in groupby(prefixes, attrgetter("row")):  # those of a sentence stand together
+            begin, end = end, end + sum(1 for _ in same)
             if len(prefixes[begin].pieces) >= self._lengths[row]:
                 continue
-            here = maxima[begin:end].ravel()
+            of_sentence = maxima[begin:end].ravel()
             bound = self._floors[row]
             wide = WIDER * self._beam
-            if here.size > wide:
-                bound = max(bound, float(np.partition(here, -wide)[-wide]))
-            places = np.flatnonzero((here >= bound) & np.isfinite(here))
+            if of_sentence.size > wide:
+                bound = max(bound, float(np.partition(of_sentence, -wide)[-wide]))
+            places = np.flatnonzero((of_sentence >= bound) & np.isfinite(of_sentence))
             opened.append(places + begin * count)
             bounds.append(np.full(len(places), bound))
         return np.concatenate(opened), np.concatenate(bounds)

@@ -182,7 +182,7 @@ def source_totals(
     way = model.follow(model.encode(sources), each, [targets[row] for row in rows])
     hidden = torch.cat(way.hidden)
     logits = model.piece_logits(hidden, torch.cat(way.pieces))
-    source_of = np.concatenate([way.order[: len(here)] for here in way.hidden])
+    source_of = np.concatenate([way.order[: len(states)] for states in way.hidden])
 
     def summed(scores: Tensor, of: NDArray[np.int64]) -> NDArray[np.float64]:
         weights = scores.double().cpu().numpy()
@@ -193,15 +193,15 @@ def source_totals(
     is_open = np.ones(len(sources), np.bool_)
     bounds = np.full(len(sources), np.inf)
     while len(chosen):
-        here = np.flatnonzero(np.isin(source_of, chosen))
-        at = torch.from_numpy(here).to(model.device)
+        places = np.flatnonzero(np.isin(source_of, chosen))
+        at = torch.from_numpy(places).to(model.device)
         if np.isinf(bounds).all():
             normalizers, likely = _normalizers_and_likely(model, hidden[at], math.log(_LIKELY))
             partial = functional.linear(hidden, *model.output_rows(likely)).logsumexp(1)
             bounds = summed((logits - partial).clamp(max=0), source_of)
         else:
             normalizers = model.log_normalizers(hidden[at])
-        totals[chosen] = summed(logits[at] - normalizers, source_of[here])[chosen]
+        totals[chosen] = summed(logits[at] - normalizers, source_of[places])[chosen]
         is_open[chosen] = False
         best = np.full(len(targets), -np.inf)
         np.maximum.at(best, row_of, totals)

@@ -215,9 +215,9 @@ def read_journal(path: Path) -> tuple[Header, list[JournalEntry]]:
         raise DataError(f"the journal {path} could not be read: {error.strerror}") from error
     lines = content.split(b"\n")[:-1]
     if not lines:
-        what = "has no complete line" if content else "is empty"
+        fault = "has no complete line" if content else "is empty"
         raise DataError(
-            f"{path} {what}, so it is not a journal of sears vet",
+            f"{path} {fault}, so it is not a journal of sears vet",
             help="remove it, or name another file",
         )
     header = _header(_object(lines[0], path, 1), path)

@@ -274,11 +274,11 @@ def _overlap(document: documents.AuditDocument) -> str:
         key=lambda each: (-each.flips.count, each.id),
     )[:_MATRIX]
     place = {each.id: number for number, each in enumerate(flipping)}
-    both = [[0] * len(flipping) for _ in flipping]
+    shared = [[0] * len(flipping) for _ in flipping]
     for each in overlaps:
         if each.first in place and each.second in place:
             one, other = place[each.first], place[each.second]
-            both[one][other] = both[other][one] = each.both
+            shared[one][other] = shared[other][one] = each.both
     names = "".join(
         f'<li><code>{escaped(each.rule)}</code> <span class="muted">'
         f"{counted(each.flips.count, 'flip')}, {each.flips_alone:,} alone</span></li>"
@@ -291,7 +291,7 @@ def _overlap(document: documents.AuditDocument) -> str:
         for each in overlaps[:_PAIRS]
     )
     matrix = sheet.overlap_matrix(
-        [each.rule for each in flipping], [each.flips.count for each in flipping], both
+        [each.rule for each in flipping], [each.flips.count for each in flipping], shared
     )
     return (
         "<h2>Rules that flip the same rows</h2>"

@@ -313,7 +313,7 @@ def _contrasts(document: comparisons.GridDocument) -> str:
     return sheet.table(heads, rows, caption="Each model against the first")
 
 
-def _contrast(what: str, model: str, contrast: comparisons.Contrast) -> str:
+def _contrast(name: str, model: str, contrast: comparisons.Contrast) -> str:
     paired = contrast.paired
     p, q = ("–" if each is None else f"{each:.3f}"
             for each in (paired.adjusted_p_value, contrast.q_value))  # fmt: skip
@@ -322,7 +322,7 @@ def _contrast(what: str, model: str, contrast: comparisons.Contrast) -> str:
         f"{paired.rows:,}",
     )  # fmt: skip
     return (
-        f"<tr>{sheet.rule(what)}<td>{escaped(model)}</td><td>{sheet.chip(contrast.outcome)}</td>"
+        f"<tr>{sheet.rule(name)}<td>{escaped(model)}</td><td>{sheet.chip(contrast.outcome)}</td>"
         f"{sheet.numbers(*numbers)}</tr>"
     )
 

@@ -109,7 +109,6 @@ def augment_command(rules_and_data: tuple[str, ...], written: str, **options: An
 def _augment_folder(
     rules: Sequence[str], data: str, output: str, workers: Workers, chosen: AugmentOptions
 ) -> None:
-    """Augment each file of a folder."""
     from sears_dsl.clusters.applying import AugmentPart
     from sears_dsl.clusters.parts import apply_to_parts
     from sears_dsl.runtime.folders import Folder

@@ -205,8 +205,8 @@ def _check_fix(rules: tuple[str, ...], output: Path, chosen: FixOptions) -> None
     sources = (*rules, chosen.training, chosen.data)
     refuse_overwriting(sources, filter(None, (output, output.with_suffix(".md"), target)))
     if target is not None and (target.is_dir() or not target.absolute().parent.is_dir()):
-        what = "is already a folder" if target.is_dir() else "is in a folder that does not exist"
-        raise click.UsageError(f"--save-model {target} {what}: name another place")
+        fault = "is already a folder" if target.is_dir() else "is in a folder that does not exist"
+        raise click.UsageError(f"--save-model {target} {fault}: name another place")
     if chosen.label is None:
         raise click.UsageError("Missing option '--label': errors are measured against labels")
     if (chosen.command is None) != (chosen.model is None):

@@ -211,7 +211,6 @@ def _written(node: Compared) -> dict[str, str | None]:
 
 
 def _shown(node: Compared) -> str:
-    """Return the same on one line."""
     written = _written(node)
     return written.get("rule") or f"{written['template']} → {written['label']}"
 

@@ -115,35 +115,35 @@ def foreign_notes(
     texts: Sequence[str], *, looks_english: Any, are_first: bool = False
 ) -> list[str]:
     """Return a sentence if a tenth of the rows, or of the first ones, do not look English."""
-    odd, some = sum(not looks_english(text) for text in texts), len(texts)
-    rows = f"{odd:,} of {'the first ' if are_first else ''}{some:,} rows"
-    what = f"{rows} do not look like English; scores are not calibrated for them"
-    return [what] if odd and odd >= _FOREIGN * some else []
+    odd, count = sum(not looks_english(text) for text in texts), len(texts)
+    rows = f"{odd:,} of {'the first ' if are_first else ''}{count:,} rows"
+    note = f"{rows} do not look like English; scores are not calibrated for them"
+    return [note] if odd and odd >= _FOREIGN * count else []
 
 
 def notes_on(texts: Sequence[str], *, looks_english: Any) -> list[str]:
     """Return a sentence on each thing that is strange about rows."""
-    some = len(texts)
+    total = len(texts)
     words = [len(text.split()) for text in texts]
     short = sum(count <= _FEW_WORDS for count in words)
     marked = [markup for text in texts if (markup := _MARKUP.search(text))]
     long = sum(count > _MANY_WORDS for count in words)
     notes = []
-    if some > 1 and len(set(texts)) == 1:
+    if total > 1 and len(set(texts)) == 1:
         notes.append("all rows are the same text: what flips one flips all, and rates mean nothing")
-    if 2 * short > some:
+    if 2 * short > total:
         notes.append(
-            f"{short:,} of {some:,} rows have only one word, which hardly any rule changes"
+            f"{short:,} of {total:,} rows have only one word, which hardly any rule changes"
         )
     if long:
         notes.append(
-            f"{long:,} of {some:,} rows have more than {_MANY_WORDS} words and are paraphrased "
+            f"{long:,} of {total:,} rows have more than {_MANY_WORDS} words and are paraphrased "
             "sentence by sentence, which is slow; rows of a sentence or two find more in less time"
         )
     notes += foreign_notes(texts, looks_english=looks_english)
-    if marked and len(marked) >= _FOREIGN * some:
+    if marked and len(marked) >= _FOREIGN * total:
         notes.append(
-            f"{len(marked):,} of {some:,} rows contain markup, such as {marked[0].group()}: rules "
+            f"{len(marked):,} of {total:,} rows contain markup, such as {marked[0].group()}: rules "
             "do not recognize a word that touches it; rows without markup find more"
         )
     return notes
@@ -483,7 +483,7 @@ def _what_helps(discovery: Discovery) -> Iterator[str]:
             (funnel.not_asked, "rule", "not tried"),
             (funnel.undecided, "rule", "not judged to the end"),
         )
-        losses = "; ".join(f"{counted(count, what)} {how}" for count, what, how in lost if count)
+        losses = "; ".join(f"{counted(count, noun)} {how}" for count, noun, how in lost if count)
         yield (
             f"more time{f' ({losses})' if losses else ''}: --resume with more --budget-seconds "
             "continues this search; fewer rows (--sample) need less"

@@ -348,11 +348,11 @@ def _places(
         ("right", rule.right, begins + sites.ends),
     )
     for side, elements, at in beside:
-        there = (at >= begins) & (at < ends)
+        inside = (at >= begins) & (at < ends)
         if not elements:
-            yield _TokenPlace(rule, side, None, at, there, ("pos", "tag", word))
+            yield _TokenPlace(rule, side, None, at, inside, ("pos", "tag", word))
         elif len(elements) == 1 and (base := _tests_of(elements[0], options, tagger)) is not None:
-            yield _TokenPlace(rule, side, base, at, there, _kinds(base, word))
+            yield _TokenPlace(rule, side, base, at, inside, _kinds(base, word))
     bases = [_tests_of(element, options, tagger) for element in rule.antecedent]
     if None in bases or (sites.ends - sites.starts != len(bases)).any() or not _is_countable(rule):
         return
@@ -364,10 +364,10 @@ def _places(
 
 def _kinds(base: Sequence[AttributeTest], word: _Kind) -> tuple[_Kind, ...]:
     """What narrows a test: a fine tag narrows a coarse one, a word either, a tag a word."""
-    there = {test.attribute for test in base if not test.negated}
-    if there & {"text", "lower", "lemma"}:
-        return tuple(kind for kind in ("pos", "tag") if kind not in there)
-    return (word,) if "tag" in there else ("tag", word)
+    attributes = {test.attribute for test in base if not test.negated}
+    if attributes & {"text", "lower", "lemma"}:
+        return tuple(kind for kind in ("pos", "tag") if kind not in attributes)
+    return (word,) if "tag" in attributes else ("tag", word)
 
 
 def _tests_of(

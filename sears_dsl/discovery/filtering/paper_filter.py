@@ -129,9 +129,9 @@ class _State:
         self.known[chosen] = True
         failed = np.zeros(len(self.known), np.bool_)
         failed[chosen[~answers]] = True
-        here = self.known[self.rewrites]
+        is_known = self.known[self.rewrites]
         rules = len(self.failures)
-        self.unknown -= np.bincount(self.rules[here], minlength=rules)
+        self.unknown -= np.bincount(self.rules[is_known], minlength=rules)
         self.failures += np.bincount(self.rules[failed[self.rewrites]], minlength=rules)
         kinds = len(self.kind_questions)
         self.kind_questions += np.bincount(self.kinds[chosen], minlength=kinds)

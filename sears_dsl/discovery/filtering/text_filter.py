@@ -268,8 +268,8 @@ def believed_share(scores: Floats, spread: float) -> float:
     chances = 1 / (1 + np.exp(-(odds[:, None] + spread * _NORMAL)))
     share = chances.mean(0)
     deviation = np.sqrt(share * (1 - share) / len(scores))
-    both = share[:, None] + deviation[:, None] * _NORMAL
-    return float(np.quantile(both, 1 - BELIEF).clip(0, 1))
+    shares = share[:, None] + deviation[:, None] * _NORMAL
+    return float(np.quantile(shares, 1 - BELIEF).clip(0, 1))
 
 
 class RuleJudgements(NamedTuple):

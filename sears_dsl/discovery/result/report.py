@@ -315,7 +315,6 @@ def _cautions(manifest: Manifest) -> list[str]:
 
 
 def _one_flip(rules: Sequence[FoundRule]) -> list[str]:
-    """The rules that rest on one row."""
     names = [f"`{each.id}`" for each in rules if each.is_one_flip]
     if not names:
         return []

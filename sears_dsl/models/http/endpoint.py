@@ -66,9 +66,9 @@ class RequestMap:
                 )
         many = any(name in (*_MANY, _EACH) for name in placeholders)
         if not placeholders or (many and self.row_by_row):
-            both = "mixes placeholders for one row with those for all rows"
+            mixture = "mixes placeholders for one row with those for all rows"
             raise UsageError(
-                f"the body of the request {both if placeholders else 'has no placeholder'}",
+                f"the body of the request {mixture if placeholders else 'has no placeholder'}",
                 help=f"it needs {_PLACEHOLDERS}",
             )
 
@@ -267,9 +267,9 @@ def from_environment(value: str, *, whose: str) -> str:
     return os.environ[variable]
 
 
-def read_map(source: str, what: str, keys: Sequence[str]) -> dict[str, Any]:
+def read_map(source: str, noun: str, keys: Sequence[str]) -> dict[str, Any]:
     """Read a table with some of the keys from a .toml or .json file, or from JSON."""
-    where = f"the {what} {source}" if _is_file(source) else f"the {what}"
+    where = f"the {noun} {source}" if _is_file(source) else f"the {noun}"
     try:
         text = read_document(Path(source)).decode() if _is_file(source) else source
         content = tomllib.loads(text) if source.endswith(".toml") else json.loads(text)

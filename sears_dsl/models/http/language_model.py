@@ -376,7 +376,6 @@ class LanguageModel:
         return label
 
     def _ask(self, body: dict[str, Any], row: Row) -> str:
-        """What the model says."""
         document = self._posting.ask(
             body,
             about=excerpt(row),

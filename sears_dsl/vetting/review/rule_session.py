@@ -66,8 +66,8 @@ def review_queue(
         QueuePlace(rule, gain)
         for rule, gain in zip(selection.rules[count:], selection.gains[count:], strict=True)
     ]
-    there = {*selection.rules, *out}
-    rest = [QueuePlace(rule, 0.0, twins.get(rule)) for rule in range(rules) if rule not in there]
+    settled = {*selection.rules, *out}
+    rest = [QueuePlace(rule, 0.0, twins.get(rule)) for rule in range(rules) if rule not in settled]
     places += rest[: max(0, size - count - len(places))]
     return sorted(places, key=lambda each: each.rule in skipped)
 

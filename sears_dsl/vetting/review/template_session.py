@@ -74,7 +74,7 @@ class TemplateSession(ReviewSession):
                 "next": waiting[0] if waiting else None,
                 "left": self.left,
                 "rejected": len(state.rejected),
-                "undo": None if last is None else self._last(last.content),
+                "undo": None if last is None else self._undo(last.content),
                 "undo_template": None if last is None else last.content.get("template"),
             },
         }
@@ -124,10 +124,10 @@ class TemplateSession(ReviewSession):
         verdict = self.state.templates.get(name)
         return "" if verdict is None else verdict.verdict
 
-    def _last(self, content: Mapping[str, Any]) -> str:
+    def _undo(self, content: Mapping[str, Any]) -> str:
         """A text for the reviewer that says what undo would take back."""
-        what = content.get("verdict") or ("reject" if content.get("rejected") else "take back")
-        return f"{what} {content.get('text', '')}"
+        verdict = content.get("verdict") or ("reject" if content.get("rejected") else "take back")
+        return f"{verdict} {content.get('text', '')}"
 
     def _known(self, name: str) -> Sentences:
         if name not in self._sentences:

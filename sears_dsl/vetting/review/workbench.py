@@ -150,8 +150,8 @@ class RuleTable:
         """These rules followed by others on the same rows; nothing is applied or asked again."""
         applications = self.applications.joined_to(others.applications)
         count = len(self.answers)
-        there = zip(others.applications.rows.tolist(), others.applications.texts, strict=True)
-        places = {pair: place for place, pair in enumerate(there)}
+        pairs = zip(others.applications.rows.tolist(), others.applications.texts, strict=True)
+        places = {pair: place for place, pair in enumerate(pairs)}
         own = zip(applications.rows[count:].tolist(), applications.texts[count:], strict=True)
         new = [places[pair] for pair in own]
         scores = None
