@@ -516,11 +516,14 @@ def test_a_bug_that_readers_nearly_accept_is_reported_first_with_its_flips() -> 
     assert asked["movie -> film"] == (True, 0)
 
 
-def test_a_rule_is_narrowed_only_for_a_model_that_it_flips() -> None:
-    class Halving(Meaning):
-        def _score(self, old: str, new: str) -> float:
-            return 0.1 if "film" in new and len(old) % 2 else super()._score(old, new)
+class Halving(Meaning):
+    """Takes no film for a movie in half of the texts."""
 
+    def _score(self, old: str, new: str) -> float:
+        return 0.1 if "film" in new and len(old) % 2 else super()._score(old, new)
+
+
+def test_a_rule_is_narrowed_only_for_a_model_that_it_flips() -> None:
     def scored(flipping: str) -> int:
         def model(texts: Sequence[str]) -> list[str]:
             return ["0" if flipping in text else "1" for text in texts]
@@ -533,10 +536,6 @@ def test_a_rule_is_narrowed_only_for_a_model_that_it_flips() -> None:
 def test_questions_before_narrowing_end_with_the_time_for_judging(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    class Halving(Meaning):
-        def _score(self, old: str, new: str) -> float:
-            return 0.1 if "film" in new and len(old) % 2 else super()._score(old, new)
-
     begun: list[str] = []
     stage = Budget.stage
 

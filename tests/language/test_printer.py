@@ -95,7 +95,7 @@ def test_any_literal_is_printed_so_that_it_stays_that_literal(text: str) -> None
 )
 def test_canonical_forms(written: str, canonical: str | None) -> None:
     if canonical is None:
-        with pytest.raises(Exception, match="E1"):
+        with pytest.raises(RuleSyntaxError, match="E117"):
             parse(written)
         return
     assert parse(written).format() == canonical + "\n"
