@@ -107,20 +107,21 @@ def test_a_changed_import_makes_another_version(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "content",
+    ("content", "why"),
     [
-        b"milk\nbread",  # a file of somebody else, whose last line has no end
-        b"notes to keep",
-        b'{"format": "sears-audit"',
-        b'{"format": "sears-vetting", "version": 2}\n{"n": 1',
+        (b"milk\nbread", "it is not JSON"),  # somebody else's, whose last line has no end
+        (b"notes to keep", "has no complete line"),
+        (b'{"format": "sears-audit"', "has no complete line"),
+        (b'{"format": "sears-audit"}\n{"n": 1', "it does not begin with the format sears-vetting"),
+        (b'{"format": "sears-vetting", "version": 2}\n{"n": 1', "has version 2"),
     ],
 )
 def test_a_file_that_is_refused_stays_as_it_is(
-    tmp_path: Path, ruleset: Ruleset, content: bytes
+    tmp_path: Path, ruleset: Ruleset, content: bytes, why: str
 ) -> None:
     path = tmp_path / "notes.txt"
     path.write_bytes(content)
-    with pytest.raises(DataError):
+    with pytest.raises(DataError, match=why):
         Journal(path, ruleset=ruleset, reviewer="ana")
     assert path.read_bytes() == content
 
@@ -131,8 +132,11 @@ def test_a_refused_journal_keeps_its_torn_line(tmp_path: Path, ruleset: Ruleset)
         journal.append("skip", {"rule": "r-1"})
     path.write_bytes(path.read_bytes() + b'{"n": 2, "ti')
     content = path.read_bytes()
-    for rules, name in ((parse("movie -> flick"), "ana"), (ruleset, "ben")):
-        with pytest.raises(DataError):
+    for rules, name, why in (
+        (parse("movie -> flick"), "ana", "another version of the rules"),
+        (ruleset, "ben", "holds the decisions of ana, not of ben"),
+    ):
+        with pytest.raises(DataError, match=why):
             Journal(path, ruleset=rules, reviewer=name)
         assert path.read_bytes() == content
 
