@@ -411,7 +411,7 @@ def named_models(models: Mapping[str, object] | Sequence[object]) -> dict[str, o
     if again:
         raise UsageError(
             f"two models are called {again[0]}",
-            help="give them names: --model NAME=SPEC, or in Python {'name': model, …}",
+            help="give each a name: NAME=SPEC or, in Python, {'name': model, …}",
         )
     return dict(zip(names, members, strict=True))
 

@@ -379,8 +379,10 @@ def test_a_model_that_is_not_there_is_reported_before_any_is_asked(folder: Path)
 
 
 def test_models_of_one_name_are_reported(folder: Path) -> None:
-    with pytest.raises(UsageError, match="two models are called brittle_films:predict"):
+    with pytest.raises(UsageError, match="two models are called brittle_films:predict") as caught:
         raise audit("--model", "brittle_films:predict").exception or AssertionError
+    # The help names no option, so that it reads the same for the API, where there is none.
+    assert caught.value.help == "give each a name: NAME=SPEC or, in Python, {'name': model, …}"
 
 
 def scored_as(*more: str, **manifest: object) -> tuple[PartsChoice, str]:

@@ -355,7 +355,7 @@ def test_where_rules_run_templates_are_passed_by_and_said_to_be(tmp_path: Path) 
         'rule film: movie -> film\ntemplate t: "A film."\n  label: positive\n'
     )
     (tmp_path / "rows.csv").write_text("text,label\na movie,positive\n")
-    told = "note: 1 template is skipped; `sears generate` writes their sentences\n"
+    told = "note: 1 template is skipped; `sears generate` writes the sentences\n"
     for command in (("apply",), ("augment", "--label", "label")):
         done = call(*command, "both.sear", "rows.csv", "--column", "text", "-o", "out.csv",
                     folder=tmp_path)  # fmt: skip

@@ -435,7 +435,7 @@ def tell_of_templates(rulesets: Sequence[Ruleset], *, quiet: bool) -> None:
     count = sum(len(ruleset.templates) for ruleset in rulesets)
     if count and not quiet:
         templates = counted(count, "template is", "templates are")
-        click.echo(f"note: {templates} skipped; `sears generate` writes their sentences", err=True)
+        click.echo(f"note: {templates} skipped; `sears generate` writes the sentences", err=True)
 
 
 def warn_of_chain(rulesets: Sequence[Ruleset], *, quiet: bool) -> list[Diagnostic]:
