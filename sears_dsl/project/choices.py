@@ -37,6 +37,8 @@ _TAKES = {
     "test": {"rules", "tagger"},
     "generate": {"rules"},
 }
+# Commands whose rows are an argument, and no option.
+_ROWS_AS_ARGUMENT = ("apply", "augment")
 # What looks like a name of the project file, and not like a path or the spec of a model.
 _NAME = re.compile(r"[\w-]+")
 _FILES = ("sklearn:", "hf:", "file:", "llm:")
@@ -187,9 +189,10 @@ class _ChoiceCollector:
             return name, defined[name]
         if len(defined) > 1:
             kind = "models" if field == "model" else "datasets"
+            where = "after the rules" if self.command in _ROWS_AS_ARGUMENT else f"with {option}"
             raise UsageError(
                 f"{_file(self.project)} has {len(defined)} {kind}: {', '.join(defined)}",
-                help=f'name one with {option}, or in the file: use.{field} = "{min(defined)}"',
+                help=f'name one {where}, or in the file: use.{field} = "{min(defined)}"',
             )
         return next(iter(defined.items()), None)
 

@@ -288,6 +288,10 @@ def test_several_to_choose_from_are_reported(folder: Path) -> None:
     assert isinstance(done.exception, UsageError)
     assert "sears.toml has 2 models: films, remote" in done.exception.message
     assert "use.model" in done.exception.help
+    for command in ("apply", "augment"):  # which have no option for their rows
+        done = run(command, "-o", "out.csv")
+        assert isinstance(done.exception, UsageError)
+        assert done.exception.help.startswith("name one after the rules, or in the file: use.")
 
 
 @pytest.mark.parametrize(
