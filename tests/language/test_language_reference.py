@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from sears_dsl.errors import RuleSyntaxError
+from sears_dsl.glossary import FUNCTION_MEANINGS
 from sears_dsl.language.loader import parse
 from sears_dsl.rule_tests import run_tests
 from sears_dsl.runtime.files import resource_folder
@@ -41,6 +42,11 @@ class _Splitting(PinnedTagger):
 
     def split(self, words: str) -> tuple[str, ...]:
         return ("can", "not") if words == "cannot" else super().split(words)
+
+
+@pytest.mark.parametrize("name", FUNCTION_MEANINGS)
+def test_each_function_of_new_texts_is_described(name: str) -> None:
+    assert re.search(rf"\.{name}\b", REFERENCE)
 
 
 def test_there_are_examples() -> None:
