@@ -141,7 +141,7 @@ CASES: dict[str, Discovery] = {
     "only-known-rules-flip": discovery(rules=(found("film -> movie", source="synonyms/reviews"),),
                                        known=known("movie"), closest=CLOSEST),
     "all-may-be-chance": discovery(rules=(replace(found("film -> movie"), q_value=0.4),),
-                                   base_rate=0.3),
+                                   base_rate=0.3, funnel=replace(FUNNEL, keep_meaning=1)),
     "nothing-flips": discovery(funnel=NOTHING),
     "closest-ones": discovery(funnel=NOTHING, closest=CLOSEST, known=known("really")),
     "not-asked-about": discovery(

@@ -255,8 +255,8 @@ def _stages(discovery: Discovery) -> Iterator[str]:
         return
     yield f"{paraphrases} of the searched rows suggest {candidates}"
     yield (
-        f"{funnel.judged:,} of these change enough text to be judged; {funnel.keep_meaning:,} keep "
-        "the meaning there"
+        f"{funnel.judged:,} of these change enough text to be judged; {funnel.keep_meaning:,} "
+        f"{'keeps' if funnel.keep_meaning == 1 else 'keep'} the meaning there"
     )
     one = funnel.passing <= 1
     passing = counted(funnel.passing, "rule") if funnel.passing else "no rule"
