@@ -13,7 +13,7 @@ from pathlib import Path
 
 from sears_dsl.tagging.tokens import Token, Tokens
 
-__all__ = ["GoldSentence", "gold_tokens", "read_gold"]
+__all__ = ["GoldSentence", "gold_tokens", "read_gold", "retagged"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,3 +77,17 @@ def gold_tokens(sentences: Sequence[GoldSentence]) -> Tokens:
     return Tokens.from_rows(
         [sentence.text for sentence in sentences], [sentence.words for sentence in sentences]
     )
+
+
+def retagged(
+    sentences: Sequence[GoldSentence], tags: Sequence[Sequence[tuple[str, str]]]
+) -> Tokens:
+    """The same words with other (coarse, fine) tags."""
+    rows = [
+        [
+            word._replace(coarse=coarse, fine=fine)
+            for word, (coarse, fine) in zip(sentence.words, of_row, strict=True)
+        ]
+        for sentence, of_row in zip(sentences, tags, strict=True)
+    ]
+    return Tokens.from_rows([sentence.text for sentence in sentences], rows)

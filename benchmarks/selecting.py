@@ -13,13 +13,14 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.matching import seconds
 from benchmarks.record import Row, write_record
 from sears_dsl.discovery.filtering.paper_filter import allowed_failures, filter_candidates
 from sears_dsl.discovery.selection import Coverage, coverage_of, select
@@ -28,16 +29,7 @@ from sears_dsl.language.rule import Element, Literal, Rule, Text
 
 RULES, ROWS, SELECTED = 10_000, 800, 20
 DELTA = 0.1
-
-
-def seconds(work: Callable[[], object], repeats: int = 5) -> float:
-    """The best of some runs."""
-    best = float("inf")
-    for _ in range(repeats):
-        begin = time.perf_counter()
-        work()
-        best = min(best, time.perf_counter() - begin)
-    return best
+RUNS = 5
 
 
 def world(seed: int = 0) -> tuple[list[Rule], list[str], Applications]:
@@ -98,9 +90,11 @@ def selecting() -> Row:
     first = select(coverage, SELECTED)
     rejected = first.rules[:1]
     again = select(coverage, SELECTED, start=first.rules[1:3], excluded=rejected)
-    anew = seconds(lambda: select(coverage, SELECTED, start=first.rules[1:3], excluded=rejected))
+    anew = seconds(
+        lambda: select(coverage, SELECTED, start=first.rules[1:3], excluded=rejected), RUNS
+    )
     gone = {each.rule for each in first.collapsed}
-    lazy = seconds(lambda: select(coverage, SELECTED))
+    lazy = seconds(lambda: select(coverage, SELECTED), RUNS)
     begin = time.perf_counter()
     plain = plain_greedy(coverage, gone)
     plain_time = time.perf_counter() - begin

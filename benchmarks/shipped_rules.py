@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from benchmarks.firing import Agreement, Firing, firings
 from benchmarks.given_words import mapped_coarse
-from benchmarks.gold import GoldSentence, gold_tokens
+from benchmarks.gold import GoldSentence, gold_tokens, retagged
 from sears_dsl.batch.provenance import reads_tags
 from sears_dsl.catalogue import load_rulesets, shipped_rulesets
 from sears_dsl.engine.matcher import Matcher, compile_rules
@@ -104,9 +104,9 @@ class Sentences:
 
 def _mapped(sentences: Sequence[GoldSentence]) -> Tokens:
     """Gold fine tags, and coarse tags made from them."""
-    coarse = mapped_coarse([sentence.words for sentence in sentences])
-    rows = [
-        [word._replace(coarse=tag) for word, tag in zip(sentence.words, tags, strict=True)]
-        for sentence, tags in zip(sentences, coarse, strict=True)
+    words = [sentence.words for sentence in sentences]
+    tags = [
+        [(coarse, word.fine) for word, coarse in zip(row, of_row, strict=True)]
+        for row, of_row in zip(words, mapped_coarse(words), strict=True)
     ]
-    return Tokens.from_rows([sentence.text for sentence in sentences], rows)
+    return retagged(sentences, tags)

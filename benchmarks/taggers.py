@@ -43,7 +43,7 @@ import numpy as np
 
 from benchmarks.firing import Agreement, difference, firings, worst
 from benchmarks.given_words import GivenFast, GivenTagger, given_tagger
-from benchmarks.gold import GoldSentence, read_gold
+from benchmarks.gold import GoldSentence, read_gold, retagged
 from benchmarks.record import Row, data_file, write_record
 from benchmarks.shipped_rules import APART, Rules, Sentences
 from benchmarks.tagger_table import run_own_tests, write_table
@@ -61,15 +61,7 @@ DEV, HELD_OUT = "EWT dev", "EWT, genre held out"
 
 def given(tagger: GivenTagger, sentences: Sequence[GoldSentence]) -> Tokens:
     """The gold words with a tagger's tags."""
-    tags_of_rows = tagger.tags([sentence.words for sentence in sentences])
-    rows = [
-        [
-            word._replace(coarse=coarse, fine=fine)
-            for word, (coarse, fine) in zip(sentence.words, tags, strict=True)
-        ]
-        for sentence, tags in zip(sentences, tags_of_rows, strict=True)
-    ]
-    return Tokens.from_rows([sentence.text for sentence in sentences], rows)
+    return retagged(sentences, tagger.tags([sentence.words for sentence in sentences]))
 
 
 Measured = dict[tuple[str, str], Agreement]
