@@ -28,7 +28,7 @@ import sears_dsl as sears
 from demo.discovery import HELD_OUT
 from demo.reviews import fetch, read_rated
 from sears_dsl.cli.screen.console import console
-from sears_dsl.judge.encoder import Bert
+from sears_dsl.judge.bert import Bert
 from sears_dsl.paraphrasing.team import one_thread
 from sears_dsl.statistics import wilson_interval
 from sears_dsl.translation.model_files import find_model
@@ -95,7 +95,7 @@ class Reader:
         files = find_model("minilm")
         if files is None:
             raise SystemExit("the sentence encoder is not installed: make demo brings it")
-        self._encoder = Bert(files.installed(), longest=64)
+        self._encoder = Bert(files.installed(), longest=64, layers=_LAYER)
         self._read: dict[str, torch.Tensor] = {}
 
     @torch.inference_mode()
@@ -106,10 +106,10 @@ class Reader:
         new = sorted(dict.fromkeys(text for text in texts if text not in self._read), key=len)
         for first in range(0, len(new), 64):
             some = new[first : first + 64]
-            for text, vectors, real in zip(
-                some, *self._encoder.states(some, layers=_LAYER), strict=True
-            ):
-                self._read[text] = vectors[: int(real.sum())].clone()
+            rows = [each.ids for each in self._encoder.tokenizer.encode_batch(some)]
+            state = self._encoder.states(rows)[-1]
+            for text, vectors in zip(some, state.split([len(row) for row in rows]), strict=True):
+                self._read[text] = vectors.clone()
         return [self._read[text] for text in texts]
 
 
