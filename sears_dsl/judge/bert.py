@@ -6,7 +6,7 @@ bit, else to the rounding of float32. Layers in float32 compute what they do in 
 In whole numbers, each row of a factor is rounded to multiples of its largest number / 127, and each
 column of a matrix to multiples of its largest / 63. Sums of such products stay below 2²⁴, so any
 order of adding gives the same, also in float32, which computes them where a processor has no
-instructions for it. Where it has them, layers take a third of the time. Chances by the judge move
+instructions for it. Where it has them, layers take half of the time. Chances by the judge move
 by .004 in the mean, and rank rewrites as well as before (`DESIGN.md`, *Whole numbers*).
 
 The encoder is all-MiniLM-L6-v2 (Apache License 2.0; width 384, 12 heads, lower case), which the

@@ -6,7 +6,7 @@ what surrounds the changes is read, which bounds the cost.
 The network is the sentence encoder with adapted layers (`bert`). It reads original and
 rewrite, and compares the pieces that differ and those beside them. ``training.estimate`` trained
 it to predict what some 33,000 rewrites that nobody had judged cost SmolLM2-135M-Instruct
-(`likelihood`). It takes some 400 microseconds of one core for each word of a rewrite, and of an
+(`likelihood`). It takes some 160 microseconds of one core for each word of a rewrite, and of an
 original that was not read recently.
 """
 

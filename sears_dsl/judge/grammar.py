@@ -11,7 +11,7 @@ forms, other function words, words left out, put in or moved. The small network 
 and needs only its file. The deep one (`bert`) reads with the lower layers of a sentence
 encoder, which has seen far more English. Texts are read in pieces of a few sentences (`PIECE`
 words), each distinct one once, and the last `_MOST_PIECES` pieces stay in memory. The small network
-loads in 0.1 s and takes some 45 microseconds a word on one core, the deep one 0.5 s and some 400.
+loads in 0.1 s and takes some 45 microseconds a word on one core, the deep one 0.5 s and some 230.
 """
 
 from __future__ import annotations
