@@ -9,6 +9,8 @@ import pytest
 pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
+from types import SimpleNamespace
+
 import torch
 
 import sears_dsl
@@ -88,9 +90,16 @@ def test_sentences_are_read_beside_the_same_ones_in_every_process() -> None:
     read_together: list[list[str]] = []
 
     class Encoder:
-        def states(self, texts: list[str], *, layers: int) -> tuple[torch.Tensor, torch.Tensor]:
+        @property
+        def tokenizer(self) -> Encoder:
+            return self
+
+        def encode_batch(self, texts: list[str]) -> list[SimpleNamespace]:
             read_together.append(texts)
-            return torch.zeros(len(texts), 2, 3), torch.ones(len(texts), 2)
+            return [SimpleNamespace(ids=[101, 102]) for _ in texts]
+
+        def states(self, rows: list[list[int]]) -> list[torch.Tensor]:
+            return [torch.zeros(sum(map(len, rows)), 3)]
 
     reader = Reader.__new__(Reader)
     reader._encoder = Encoder()  # type: ignore[assignment]
