@@ -17,8 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sears_dsl.data.protection import Guards
+from sears_dsl.discovery.articles import mends_articles
 from sears_dsl.discovery.counts import NearMiss, TextVerdict
-from sears_dsl.effects.applications import Applications, apply_candidates
+from sears_dsl.effects.applications import Applications, apply_candidates, mined_options
 from sears_dsl.effects.flips import Answers
 from sears_dsl.language.printer import print_rule
 from sears_dsl.language.rule import Rule
@@ -124,8 +125,12 @@ class Candidates:
 
     def apply(self, tokens: Tokens, *, tagger: Tagger, guards: Guards | None = None) -> Candidates:
         """These candidates, applied to rows at their first instance; see `apply_candidates`."""
+        mending = Ruleset((), options=replace(mined_options(tagger), repair="on"))
+        scopes = [
+            mending if each.scope is None and mends_articles(each.rule, tagger) else each.scope
+            for each in self.rows
+        ]
         applications = apply_candidates(
-            self.rules, tokens, tagger=tagger, scopes=[each.scope for each in self.rows],
-            guards=guards,
-        )  # fmt: skip
+            self.rules, tokens, tagger=tagger, scopes=scopes, guards=guards
+        )
         return replace(self, applications=applications)

@@ -1,10 +1,9 @@
 """Rules of a discovery → the text of a ruleset file: numbers, real examples as tests, own sets.
 
 A rule of the file does what it did in the search, also where new rules (exact case) and known ones
-(under the options of their own files) stand side by side. Articles are the exception: where a new
-rule may leave *a* before a vowel, *great* → *awesome*, the file mends them. Every test in the file
-was run with the tagger that found the rules, and holds. Formatting the text again changes nothing.
-Writing it costs one tagging of the sentences in the tests.
+(under the options of their own files) stand side by side. If one of them mends articles, all do.
+Every test in the file was run with the tagger that found the rules, and holds. Formatting the text
+again changes nothing. Writing it costs one tagging of the sentences in the tests.
 """
 
 from __future__ import annotations
@@ -14,13 +13,11 @@ from dataclasses import dataclass, field, replace
 from itertools import count, islice
 from typing import Any
 
+from sears_dsl.discovery.articles import mends_articles
 from sears_dsl.effects.applications import MINED
-from sears_dsl.engine.rewrite.placing import wants_an
 from sears_dsl.engine.rewrite.renderer import follows_case
-from sears_dsl.judge.english import tags_of
 from sears_dsl.language.loader import parse
 from sears_dsl.language.rule import (
-    Conjunction,
     Element,
     Group,
     Literal,
@@ -31,17 +28,12 @@ from sears_dsl.language.rule import (
     SetDefinition,
     SetReference,
     Test,
-    Text,
 )
 from sears_dsl.language.ruleset import Ruleset, file_of_module
 from sears_dsl.rule_tests import run_tests
 from sears_dsl.tagging.tagger import Tagger
 
 _NEW = Ruleset((), options=MINED)
-# Nouns, adjectives, adverbs, participles, numbers.
-_AFTER_ARTICLES = frozenset(
-    ("NN", "NNP", "JJ", "JJR", "JJS", "RB", "RBR", "RBS", "VBG", "VBN", "CD")
-)
 _FIRING_TESTS = 2
 _LONGEST_TEST = 200
 
@@ -70,7 +62,7 @@ def emit(
     unless a known rule in it is read otherwise; then new rules have their words in quotes. It mends
     articles if a rule in it needs that.
     """
-    options = _options(rules, tagger.language)
+    options = _options(rules, tagger)
     sets = _Sets()
     written = []
     for each in rules:
@@ -90,53 +82,21 @@ def emit(
     return parse(text, path=f"{name}.sear").format()
 
 
-def _options(rules: Sequence[EmittedRule], language: str) -> Options:
+def _options(rules: Sequence[EmittedRule], tagger: Tagger) -> Options:
     """Exact case if all rules are read so; else the default, in which any casing can be written.
 
     Articles are mended if that is on for a known rule, or if a new one may need it.
     """
     scopes = [each.scope or _NEW for each in rules]
     exact = all(each.options.case == "exact" for each in scopes)
-    mends = language == "en" and any(
-        upsets_articles(each.rule) if each.scope is None else each.scope.options.repair == "on"
+    mends = any(
+        mends_articles(each.rule, tagger)
+        if each.scope is None
+        else each.scope.options.repair == "on"
         for each in rules
     )
     options = MINED if exact else Options()
-    return replace(options, language=language, repair="on" if mends else "off")
-
-
-def upsets_articles(rule: Rule) -> bool:
-    r"""Whether *a* may stand before what a rule replaces, and *an* is wanted before the new word.
-
-    Or the other way round. A word that the rule names only by a tag is not known, and counts as no.
-
-    Example:
-        >>> rules = parse("great -> awesome\ngreat -> fine\nis -> was\ngreat -> old / the __").rules
-        >>> [upsets_articles(rule) for rule in rules]
-        [True, False, False, False]
-    """
-    new = rule.consequent[0] if rule.consequent else None
-    old = _first_word(rule.antecedent[0]) if rule.antecedent else ""
-    if not isinstance(new, Text) or not new.text[:1].isalnum() or not old[:1].isalnum():
-        return False
-    beside = _first_word(rule.left[-1]) if rule.left else ""
-    if beside and beside.lower() not in ("a", "an"):
-        return False
-    return wants_an(old) != wants_an(new.text) and not _AFTER_ARTICLES.isdisjoint(tags_of(old))
-
-
-def _first_word(element: Element) -> str:
-    """The word that an element names; empty where it names none, or several."""
-    match element.body:
-        case Literal(text=text):
-            return text
-        case Conjunction(tests=tests):
-            named = [
-                each.value for each in tests
-                if each.attribute in ("text", "lower") and not each.negated
-            ]  # fmt: skip
-            return named[0] if len(named) == 1 else ""
-    return ""
+    return replace(options, language=tagger.language, repair="on" if mends else "off")
 
 
 def is_writable(rule: Rule, scope: Ruleset) -> bool:

@@ -131,21 +131,24 @@ def apply_candidates(
     see each sentence by itself, all others the row.
     """
     mined = Ruleset((), options=mined_options(tagger))
-    scoped = [(rule, scope or mined) for rule, scope in zip_longest(rules, scopes)]
-    of_unit: dict[Unit, list[int]] = {"text": []}
+    scoped = [
+        (rule, mined if scope is None else scope) for rule, scope in zip_longest(rules, scopes)
+    ]
+    # Rules that mend articles go apart: a few of them would cut many mined rules into short runs.
+    groups: dict[tuple[Unit, str], list[int]] = {}
     for place, (_, scope) in enumerate(scoped):
-        of_unit.setdefault(scope.options.unit or "text", []).append(place)
+        key = scope.options.unit or "text", scope.options.repair
+        groups.setdefault(key, []).append(place)
     applied = []
-    for places in of_unit.values():
-        if places or len(of_unit) == 1:
-            of_scope = groupby((scoped[place] for place in places), key=lambda each: id(each[1]))
-            runs = [list(run) for _, run in of_scope]
-            rulesets = [replace(run[0][1], rules=tuple(rule for rule, _ in run)) for run in runs]
-            matcher = compile_with_sources(rulesets, tagger=tagger)
-            applied.append(applications_of(matcher, tokens, guards=guards))
+    for places in groups.values() or ([],):
+        of_scope = groupby((scoped[place] for place in places), key=lambda each: id(each[1]))
+        runs = [list(run) for _, run in of_scope]
+        rulesets = [replace(run[0][1], rules=tuple(rule for rule, _ in run)) for run in runs]
+        matcher = compile_with_sources(rulesets, tagger=tagger)
+        applied.append(applications_of(matcher, tokens, guards=guards))
     if len(applied) == 1:
         return applied[0]
-    order = [place for places in of_unit.values() for place in places]
+    order = [place for places in groups.values() for place in places]
     return reduce(Applications.joined_to, applied).select(np.argsort(order))
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from sears_dsl.catalogue import shipped_rulesets
-from sears_dsl.discovery.ruleset_text import EmittedRule, emit, is_writable, upsets_articles
+from sears_dsl.discovery.articles import upsets_articles
+from sears_dsl.discovery.ruleset_text import EmittedRule, emit, is_writable
 from sears_dsl.effects.applications import MINED
 from sears_dsl.engine.matcher import compile_rules
 from sears_dsl.language.loader import load, parse
@@ -16,7 +17,8 @@ ROWS = [
     "The movie isn't good.", "A MOVIE, don't miss it!", "Movie night",
     "I'm sure it is a good film.", "It’s not a film, it's a movie.", "Don’t you think so?",
     "What is the color of the tray?",
-    "They do not know.", "It was really bad; I was not amused.", "We bought 2 dogs and 3 cats.",
+    "They do not know.", "I know the good film.",
+    "It was really bad; I was not amused.", "We bought 2 dogs and 3 cats.",
     "however, the cast is great", "HOWEVER, THE CAST IS GREAT.", "In my opinion it's dull.",
 ]  # fmt: skip
 MINED_TEXT = """\
@@ -26,7 +28,7 @@ Movie -> Film
 is not -> isn't
 I'm -> I am
 it 's -> it is
-good -> <> / a __ NOUN
+good -> <> / the __ NOUN
 really -> very / (was|is) __ !not
 [text=film & tag=NN] -> movie
 """
@@ -155,7 +157,7 @@ def test_a_known_rule_keeps_its_tags_and_those_of_its_tests_that_hold() -> None:
         ("great -> fine", False),
         ("old -> European", True),
         ("is -> was", False),
-        ("great film -> <>", False),
+        ("great film -> <>", True),
         ("a great -> an awesome", False),
         ("great -> $1 !", False),
         ("ADJ -> awesome", False),

@@ -301,6 +301,17 @@ def test_what_must_not_be_there_is_not_there() -> None:
     assert list(text.tokens.texts) == ["a play", "a song"]
 
 
+def test_a_rule_is_judged_and_applied_with_the_articles_that_it_mends() -> None:
+    rows = ["a great movie", "the great movie", "a very old movie"]
+    text = Corpus.of(rows, tagger=TAGGER, sample=[])
+    rules = parse("great -> awesome\nvery -> <>\nmovie -> film").rules
+    places = text.places(rules, 5)
+    mended = {"an awesome movie", "the awesome movie", "an old movie"}
+    assert mended <= set(places.texts)
+    applied = proposed(rules).apply(text.tokens, tagger=TAGGER).applications
+    assert set(applied.texts) == set(places.texts)
+
+
 def test_the_shipped_sample_is_english_and_plain() -> None:
     sample = english_sample()
     assert len(sample) == len(set(sample)) == 4300

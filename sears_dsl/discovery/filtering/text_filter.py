@@ -34,6 +34,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from sears_dsl.discovery.articles import mends_articles
 from sears_dsl.discovery.candidates import CandidateRule, Candidates
 from sears_dsl.discovery.counts import LEAST, TextVerdict
 from sears_dsl.discovery.filtering.narrowing import Sites, narrow
@@ -141,7 +142,9 @@ class Corpus:
 
     def places(self, rules: Sequence[Rule], most: int, *, half: bool | None = None) -> Places:
         """At most so many rewrites of each rule, at first instances in the texts (of a half)."""
-        mined = Ruleset.from_rules(rules, options=mined_options(self.tagger))
+        mends = any(mends_articles(rule, self.tagger) for rule in rules)
+        options = replace(mined_options(self.tagger), repair="on" if mends else "off")
+        mined = Ruleset.from_rules(rules, options=options)
         matcher = compile_rules([mined], tagger=self.tagger)
         matches = matcher.find(self.tokens)
         if half is not None:
