@@ -31,7 +31,7 @@ from sears_dsl.discovery.filtering.paper_filter import CandidateVerdict, filter_
 from sears_dsl.discovery.filtering.text_filter import JUDGING, Corpus, RuleJudge, RuleJudgements
 from sears_dsl.discovery.known_rules import KnownFlips, KnownRules
 from sears_dsl.discovery.proposing.changes import Rewording, single_changes
-from sears_dsl.discovery.proposing.proposal import outside_questions, propose
+from sears_dsl.discovery.proposing.proposal import propose, where_english
 from sears_dsl.discovery.result.found_rules import HeldOutRows
 from sears_dsl.discovery.selection import complete_scores, words_replaced
 from sears_dsl.discovery.settings import Budget, Settings, Stage
@@ -304,9 +304,7 @@ def _changes(
     changes = plain.joined_to(beside)
     if search.tagger.language != "en":
         return changes
-    return Candidates(
-        tuple(replace(each, rule=outside_questions(each.rule)) for each in changes.rows)
-    )
+    return Candidates(tuple(replace(each, rule=where_english(each.rule)) for each in changes.rows))
 
 
 def _judged(

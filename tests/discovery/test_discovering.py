@@ -13,6 +13,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -28,7 +29,7 @@ from sears_dsl.cli.screen.console import stages
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.discovery.algorithm import discover
 from sears_dsl.discovery.known_rules import KnownFlips, KnownRules, acceptance_test, load_known
-from sears_dsl.discovery.proposing.proposal import outside_questions
+from sears_dsl.discovery.proposing.proposal import where_english
 from sears_dsl.discovery.settings import Settings
 from sears_dsl.effects.applications import applications_of
 from sears_dsl.effects.flips import RightRows
@@ -415,10 +416,24 @@ def test_no_rule_writes_dots_for_a_full_stop(old: str, new: str, rules: list[str
 
 def test_the_auxiliary_of_a_question_is_known_where_the_rule_names_it() -> None:
     rules = parse("n't -> not\nis n't -> is not\nca n't -> cannot\nI do n't -> I do not\na -> b")
-    assert [print_rule(outside_questions(each)) for each in rules.rules] == [
+    assert [print_rule(where_english(each)) for each in rules.rules] == [
         "n't -> not / !(PUNCT|WRB|UH|/what|whom/i) !/ai|ca|wo|sha/i __ !(PRP|there)",
         "is n't -> is not / !(PUNCT|WRB|UH|/what|whom/i) __ !(PRP|there)",
         "ca n't -> cannot / !(PUNCT|WRB|UH|/what|whom/i) __ !(PRP|there)",
         "I do n't -> I do not / __ !(PRP|there)",
         "a -> b",
     ]
+
+
+def test_no_rule_writes_is_for_has_nor_would_for_had() -> None:
+    mined = parse("option case = exact\n[text='s & pos=AUX] -> is\n'd -> would\n's -> has")
+    rules = [where_english(each) for each in mined.rules]
+    assert [print_rule(each) for each in rules] == [
+        "[text='s & pos=AUX] -> is / __ !(VBN|VBD) !(VBN|VBD)",
+        "'d -> would / __ !(VBN|VBD|better) !(VBN|VBD)",
+        "'s -> has",
+    ]
+    matcher = replace(mined, rules=tuple(rules[:2])).compile()
+    has_or_had = ["It's been years.", "She's never got it.", "I'd hardly gone.", "I'd better go."]
+    rewrites = matcher.apply([*has_or_had, "It's a nice mug.", "I'd rather go."])
+    assert [each.text for each in rewrites] == ["It is a nice mug.", "I would rather go."]

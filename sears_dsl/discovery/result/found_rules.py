@@ -67,6 +67,7 @@ def _words(text: str) -> str:
     words_alone = _BRACKETS.sub(lambda match: _KEYS.sub("", match[0]), text)
     change, slash, context = words_alone.partition(" / ")
     words = [_spell(token) for token in change.split(" ")]
+    alone = "-".join(filter(None, words))
     if slash:
         left, _, right = context.partition("__")
         for word, side in (("after", left), ("before", right)):
@@ -74,9 +75,11 @@ def _words(text: str) -> str:
                 words += [word, *(_spell(token) for token in side.split())]
     name = "-".join(filter(None, words))
     if len(name) > _LONGEST:
-        # Cut where a word ends, unless the first one alone is too long.
-        whole, _, _ = name[: _LONGEST + 1].rpartition("-")
-        return f"{(whole or name[:_LONGEST]).rstrip('-')}-{_digits(text)}"
+        # The context is left out. What is too long even so is cut where a word ends, if any does.
+        shown = alone or name
+        if len(shown) > _LONGEST:
+            shown = shown[: _LONGEST + 1].rpartition("-")[0] or shown[:_LONGEST]
+        return f"{shown.rstrip('-')}-{_digits(text)}"
     return name if name and name[0].isalnum() else f"rule-{_digits(text)}"
 
 
