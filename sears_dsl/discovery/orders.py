@@ -499,7 +499,11 @@ def _closest(
         by_change.setdefault(change_of(each.rule), each)
     flipping = [each for each in by_change.values() if each.flips >= least]
     losing = [each for each in by_change.values() if each.flips < least and each.lacks != "text"]
-    rare = [each for each in judged if each.flips < least and each.lacks == "text"]
+    # More text with a rule that was tried and flips nothing would not help.
+    rare = [
+        each for each in judged
+        if each.flips < least and each.lacks == "text" and (each.flips or not each.asked)
+    ]  # fmt: skip
     rare.sort(key=lambda each: (-each.changed, each.rule))
     kinds = (not_passing, losing, rare)
     return (*flipping[:_FLIPPING], *(each for kind in kinds for each in kind[:_CLOSEST]))

@@ -468,6 +468,8 @@ def test_a_bug_that_no_text_can_judge_is_reported_first_with_its_flips() -> None
     )
     first = flipping.closest[0]
     assert (first.rule, first.lacks, first.flips, first.changed) == ("aria -> tune", "text", 5, 5)
+    bears = planted(lambda texts: ["0" if "film" in text else "1" for text in texts], texts=texts)
+    assert "aria -> tune" not in [each.rule for each in bears.closest]
 
     class Refusing(Meaning):
         def _score(self, old: str, new: str) -> float:
