@@ -29,6 +29,7 @@ def upsets_articles(rule: Rule) -> bool:
     the rule names only by a tag is not known, and counts as no.
 
     Example:
+        >>> from sears_dsl.language.loader import parse
         >>> rules = parse("great -> awesome\ngreat -> fine\nis -> was\nvery -> <>").rules
         >>> [upsets_articles(rule) for rule in rules]
         [True, False, False, True]

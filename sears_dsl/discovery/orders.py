@@ -32,6 +32,7 @@ from sears_dsl.discovery.filtering.text_filter import JUDGING, Corpus, RuleJudge
 from sears_dsl.discovery.known_rules import KnownFlips, KnownRules
 from sears_dsl.discovery.proposing.changes import Rewording, single_changes
 from sears_dsl.discovery.proposing.proposal import propose, where_english
+from sears_dsl.discovery.proposing.synonyms import propose_synonyms
 from sears_dsl.discovery.result.found_rules import HeldOutRows
 from sears_dsl.discovery.selection import complete_scores, words_replaced
 from sears_dsl.discovery.settings import Budget, Settings, Stage
@@ -288,7 +289,7 @@ def _base_rate(
 def _changes(
     search: Search, right: RightRows, paraphrases: list[list[str]], tokens: Tokens
 ) -> Candidates:
-    """The changes of words in paraphrases, as rules without contexts.
+    """The changes of words in paraphrases, and those that readers accepted, without contexts.
 
     Insertions name a neighbouring word, since they have to go somewhere.
     """
@@ -304,7 +305,15 @@ def _changes(
     changes = plain.joined_to(beside)
     if search.tagger.language != "en":
         return changes
-    return Candidates(tuple(replace(each, rule=where_english(each.rule)) for each in changes.rows))
+    mined = [replace(each, rule=where_english(each.rule)) for each in changes.rows]
+    if spread_of(search.scorer) is None:
+        # Only a scorer that knows what readers accepted can tell where they would not.
+        return Candidates(tuple(mined))
+    listed = propose_synonyms(
+        tokens, tagger=search.tagger, least=search.settings.flips(len(right)),
+        without=frozenset(changes.texts),
+    )  # fmt: skip
+    return Candidates((*mined, *listed.rows))
 
 
 def _judged(

