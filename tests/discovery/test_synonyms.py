@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from sears_dsl.discovery.proposing.synonyms import propose_synonyms, synonyms
 from sears_dsl.language.printer import print_rule
 from sears_dsl.tagging.tagger import load_tagger
-from training.synonyms import accepted_changes
+from training.synonyms import Place, accepted_changes
+from training.wordnet import Neighbour, WordClass
 
 _ROWS = (
     "They assist us.",
@@ -40,3 +43,30 @@ def test_the_list_is_what_readers_accept() -> None:
     accepted = accepted_changes()
     assert listed[: len(accepted)] == accepted
     assert len(listed) == len(set(listed))
+
+
+def test_neighbours_are_of_the_first_meanings_of_a_word(tmp_path: Path) -> None:
+    (tmp_path / "data.adj").write_text(
+        "  1 the licence\n"
+        "00000001 00 a 02 big 0 large(a) 0 002 & 00000002 a 0000 + 00000009 n 0101 | big\n"
+        "00000002 00 s 01 huge 1 001 & 00000001 a 0000 | very large\n"
+        "00000003 00 a 01 grown_up 0 000 | adult\n",
+        "ascii",
+    )
+    (tmp_path / "index.adj").write_text(
+        "  1 the licence\nbig a 2 1 & 2 1 00000001 00000003\n", "ascii"
+    )
+    words = WordClass(tmp_path, "adj")
+    assert words.neighbours("big") == [
+        Neighbour("large", same=True, meaning=0),
+        Neighbour("huge", same=False, meaning=0),
+        Neighbour("grown up", same=True, meaning=1),
+    ]
+    assert words.neighbours("small") == []
+
+
+def test_a_wrong_article_says_nothing_about_a_word() -> None:
+    place = Place("It is an odd film.", 9, 12)
+    assert place.upsets_article("strange")
+    assert not place.upsets_article("unusual")
+    assert place.shown("unusual") == "It is an [odd → unusual] film."
