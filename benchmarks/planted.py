@@ -1,6 +1,6 @@
 """Does `sears discover` find bugs that were planted, and nothing where no bug can be?
 
-A plant is a harmless rewording (*story → plot*) that is a bug in a model: the model answers
+A plant is a harmless rewording (*story → tale*) that is a bug in a model: the model answers
 otherwise wherever the new form stands. `planted.tsv` lists plants for four kinds of text: the old
 and the new form as regular expressions (case does not count), and both in words. They were written
 by looking at the texts alone, before any rule. Each old form is in at least 8 of the 600 rows.
@@ -19,15 +19,15 @@ is missing), and they are those that each search would make. Afterwards, a plant
 - closest: only a rule among those that came closest is for it;
 - left out: the judge lets a rule for it pass, or readers have, but the rule flips too few of the
   searched rows, or others flip more;
-- refused: the paraphrases propose rules for it, and the judge lets none of them pass;
-- never proposed: neither paraphrases nor readers have a rule for it.
+- refused: the search proposes rules for it, and the judge lets none of them pass;
+- never proposed: there is no rule for it.
 
 The last three are told apart by asking the package once more what it proposes, and how it judges
 that. Here a rule is for a plant if at least half of its rewrites of searched rows have the new
 form.
 
-The control answers by a column that rules leave alone, and wrongly in a quarter of the rows. No
-rule may come out.
+The control, on the first kind of text, answers by a column that rules leave alone, and wrongly in
+a quarter of the rows. No rule may come out.
 
 Bias: the models also have the mistakes that they learned. Rules about these are for no plant, and
 compete for the places in the file. One writer thought of all plants.
@@ -60,6 +60,7 @@ from sears_dsl.discovery.filtering.text_filter import Corpus, RuleJudge
 from sears_dsl.discovery.known_rules import load_known
 from sears_dsl.discovery.proposing.changes import single_changes
 from sears_dsl.discovery.proposing.proposal import propose
+from sears_dsl.discovery.proposing.synonyms import propose_synonyms
 from sears_dsl.discovery.selection import words_replaced
 from sears_dsl.discovery.settings import Settings
 from sears_dsl.effects.lots import hold_out, lots
@@ -273,19 +274,23 @@ class Package:
     def proposed(
         self, texts: Sequence[str], paraphrases: Mapping[str, Sequence[str]]
     ) -> list[CandidateRule]:
-        """The changes of words that paraphrases of these texts propose."""
+        """The changes of words that a search of these texts proposes."""
         rewordings = single_changes(
             texts, [paraphrases[each] for each in texts], tagger=self._tagger
         )
         tokens, settings = cut_contractions(self._tagger.tag(texts)), Settings()
         least = max(settings.flips(len(texts)) / len(texts), settings.minimum_frequency)
+        listed = propose_synonyms(tokens, tagger=self._tagger, least=settings.flips(len(texts)))
         return [
-            candidate
-            for context, accepts in ((0, _names_words), (1, _adds_words))
-            for candidate in propose(
-                rewordings, tokens, tagger=self._tagger, context=context,
-                minimum_frequency=least, accepts=accepts,
-            ).rows
+            *listed.rows,
+            *(
+                candidate
+                for context, accepts in ((0, _names_words), (1, _adds_words))
+                for candidate in propose(
+                    rewordings, tokens, tagger=self._tagger, context=context,
+                    minimum_frequency=least, accepts=accepts,
+                ).rows
+            ),
         ]  # fmt: skip
 
     def corpus(self, texts: Sequence[str], held_out: Iterable[str]) -> Corpus:
@@ -430,23 +435,26 @@ def main() -> None:
     parser.add_argument("--no-search", action="store_true", help="count the last searches again")
     arguments = parser.parse_args()
     plants, name = read_plants(arguments.list), arguments.list.stem
+    kinds = arguments.kind or [*KINDS]
     package, rows = Package(), []
-    for kind in arguments.kind or KINDS:
+    for kind in kinds:
         of_kind = searches(kind, plants, RUNS / name)
         texts, _ = searched_and_held_out([text for text, _ in of_kind[0].rows])
         file, without_bugs = RUNS / f"{kind}.jsonl", RUNS / f"{kind}-without-bugs"
         paraphrases = package.paraphrases(texts, file)
         if not arguments.no_search:
-            search_without_bugs(without_bugs, of_kind[0].rows, file)
             for search in of_kind:
                 search.run(file)
         counted = [results(search, package, paraphrases) for search in of_kind]
         rows += rows_of(
             kind, [each for some, _ in counted for each in some], sum(more for _, more in counted)
         )
-        rules = len(load(without_bugs / "found.sear").rules)
-        rows.append(Row(f"{kind}, a model without bugs", {"rules": rules}, reached=rules == 0))
-    write_record("planted" if name == PLANTS.stem else f"planted-{name}", rows)
+        if kind == kinds[0]:
+            if not arguments.no_search:
+                search_without_bugs(without_bugs, of_kind[0].rows, file)
+            rules = len(load(without_bugs / "found.sear").rules)
+            rows.append(Row(f"{kind}, a model without bugs", {"rules": rules}, reached=rules == 0))
+    write_record("-".join([name, *(arguments.kind or ())]), rows)
 
 
 if __name__ == "__main__":

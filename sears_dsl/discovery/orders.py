@@ -182,7 +182,7 @@ _OF_KNOWN, _OF_NARROWING, _OF_HELD_OUT = 0.25, 0.15, 0.3
 # So many rules of each kind that were not found are reported, and so many that flip enough rows. So
 # many that nearly enough readers accept are asked about, since a larger δ is worth it only for
 # those that flip.
-_CLOSEST, _FLIPPING, _NEAR = 3, 10, 30
+_CLOSEST, _FLIPPING, _NEAR = 3, 10, 60
 
 
 def search_meaning_first(
