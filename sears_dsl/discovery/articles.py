@@ -6,11 +6,15 @@ does in the file that the search writes (`ruleset_text`). Only English has such 
 
 from __future__ import annotations
 
+from itertools import pairwise
+from typing import TypeGuard
+
 from sears_dsl.engine.rewrite.placing import wants_an
 from sears_dsl.judge.english import tags_of
-from sears_dsl.language.rule import Conjunction, Element, Literal, Rule, Text
+from sears_dsl.language.rule import Conjunction, Element, Literal, Piece, Rule, Text
 from sears_dsl.tagging.tagger import Tagger
 
+_ARTICLES = ("a", "an")
 # Nouns, adjectives, adverbs, participles, numbers.
 _AFTER_ARTICLES = frozenset(
     ("NN", "NNP", "JJ", "JJR", "JJS", "RB", "RBR", "RBS", "VBG", "VBN", "CD")
@@ -25,26 +29,40 @@ def mends_articles(rule: Rule, tagger: Tagger) -> bool:
 def upsets_articles(rule: Rule) -> bool:
     r"""Whether *a* may stand before what a rule replaces, and *an* is wanted before the new word.
 
-    Or the other way round; what follows a word that is left out may begin either way. A word that
-    the rule names only by a tag is not known, and counts as no.
+    Or the other way round; what follows a word that is left out may begin either way. So may what
+    follows an article that the rule itself writes last, or before a copy. A word that the rule
+    names only by a tag is not known, and counts as no.
 
     Example:
         >>> from sears_dsl.language.loader import parse
-        >>> rules = parse("great -> awesome\ngreat -> fine\nis -> was\nvery -> <>").rules
+        >>> rules = parse("great -> awesome\ngreat -> fine\nis -> was\nvery -> <>\nthe -> a").rules
         >>> [upsets_articles(rule) for rule in rules]
-        [True, False, False, True]
+        [True, False, False, True, True]
     """
+    pieces = pairwise([*rule.consequent, None])
+    if any(_is_article(piece) and not _fits(piece, behind) for piece, behind in pieces):
+        return True
     new = rule.consequent[0] if rule.consequent else None
     old = _first_word(rule.antecedent[0]) if rule.antecedent else ""
     known = new is None or (isinstance(new, Text) and new.text[:1].isalnum())
     if not known or not old[:1].isalnum():
         return False
     beside = _first_word(rule.left[-1]) if rule.left else ""
-    if beside and beside.lower() not in ("a", "an"):
+    if beside and beside.lower() not in _ARTICLES:
         return False
     if isinstance(new, Text) and wants_an(old) == wants_an(new.text):
         return False
     return not _AFTER_ARTICLES.isdisjoint(tags_of(old))
+
+
+def _is_article(piece: Piece | None) -> TypeGuard[Text]:
+    return isinstance(piece, Text) and piece.text.lower() in _ARTICLES
+
+
+def _fits(article: Text, following: Piece | None) -> bool:
+    """Whether an article surely agrees with the piece behind it."""
+    is_an = article.text.lower() == "an"
+    return isinstance(following, Text) and wants_an(following.text) == is_an
 
 
 def _first_word(element: Element) -> str:
