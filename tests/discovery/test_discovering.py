@@ -335,6 +335,13 @@ def test_rules_that_readers_refuse_are_known_only_where_their_ruleset_is_named()
     }
 
 
+def test_rules_that_make_a_request_sound_like_a_letter_are_not_tried_unread() -> None:
+    shipped = load_known(tagger=load_tagger("fast"))
+    assert shipped is not None
+    assert {"please-kindly", "sorry-apologies"}.isdisjoint(shipped.ids)
+    assert {"request-could", "sorry-i-am"} <= set(shipped.ids)
+
+
 def test_a_rule_is_believed_by_its_own_readings_as_long_as_it_is_the_same() -> None:
     kept = "rule marker-add-i-well: I -> Well, I / <s> __\n  tags: add lead-in"
     changed = kept.replace("Well, I", "Well then, I")
