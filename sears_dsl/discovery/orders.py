@@ -26,6 +26,7 @@ from sears_dsl.discovery.adversaries import (
     one_paraphrase_a_row,
 )
 from sears_dsl.discovery.candidates import CandidateRule, Candidates
+from sears_dsl.discovery.closest import closest_rules, lacking
 from sears_dsl.discovery.counts import HALF, NearMiss, change_of
 from sears_dsl.discovery.filtering.paper_filter import CandidateVerdict, filter_candidates
 from sears_dsl.discovery.filtering.text_filter import JUDGING, Corpus, RuleJudge, RuleJudgements
@@ -179,10 +180,9 @@ class SearchOutcome:
 # Shares of the questions that are left: what known rules may take, what may be asked about rules
 # before they are narrowed, and what is kept at most to measure rules on held-out rows.
 _OF_KNOWN, _OF_NARROWING, _OF_HELD_OUT = 0.25, 0.15, 0.3
-# So many rules of each kind that were not found are reported, and so many that flip enough rows. So
-# many that nearly enough readers accept are asked about, since a larger δ is worth it only for
-# those that flip.
-_CLOSEST, _FLIPPING, _NEAR = 3, 10, 60
+# So many rules that nearly enough readers accept are asked about, since a larger δ is worth it only
+# for those that flip.
+_NEAR = 60
 
 
 def search_meaning_first(
@@ -212,7 +212,9 @@ def search_meaning_first(
     )
     return SearchOutcome(
         candidates=tried, base_rate=base_rate, base_rows=base_rows, known=known,
-        closest=_closest(tried, often, judgements.failed, near, search.settings.flips(len(right))),
+        closest=closest_rules(
+            tried, often, judgements.failed, near, search.settings.flips(len(right))
+        ),
         counts={
             "known": 0 if known is None else known.acting, "skipped": skipped,
             "paraphrases": sum(map(len, paraphrases)), "candidates": len(changes),
@@ -419,23 +421,17 @@ def _ask_though_refused(
         of_change.setdefault(change_of(failed.texts[rule]), rule)
     best = np.array(list(of_change.values()), np.int64)
     close = best[lows[best] > max(HALF, 1 - 4 * search.settings.delta)][:most_rules]
-    rare = best[_lacks(failed)[best] == "text"][:most_rules]
+    rare = best[lacking(failed)[best] == "text"][:most_rules]
     near = failed.keep(np.concatenate([close, rare]))
     left, most = search.questions.left, search.questions.most
     spare = None if left is None or most is None else left - round(_OF_HELD_OUT * most)
     with search.questions.at_most(spare):
         near = _ask_about_rules(search, right, tokens, near, held_out=None, base_rate=base_rate)
     # What no text has judged is judged where it flips.
-    unjudged = np.flatnonzero(_lacks(near) == "text")
+    unjudged = np.flatnonzero(lacking(near) == "text")
     flips = near.answers.flips
     scores = complete_scores(near.applications, unjudged, scorer=search.remembered, among=flips)
     return replace(near, answers=replace(near.answers, flips=flips & ~(scores < search.tau)))
-
-
-def _lacks(failed: Candidates) -> NDArray[np.str_]:
-    """What rules lack that text does not let pass: that they keep the meaning, or more text."""
-    rare = [each.judged is not None and each.judged.is_rare for each in failed.rows]
-    return np.where(rare, "text", "meaning")
 
 
 def _least_rates(candidates: Candidates, base_rate: float) -> NDArray[np.float64]:
@@ -478,44 +474,6 @@ def _may_be_proposed(rule: Rule) -> bool:
 def _inserts_words(rule: Rule) -> bool:
     """Whether a rule only adds words, beside a word that stays: beside a tag they fit nowhere."""
     return len(rule.antecedent) == 1 and _may_be_proposed(rule) and not words_replaced(rule)
-
-
-def _closest(
-    tried: Candidates, often: NDArray[np.bool_], failed: Candidates, near: Candidates, least: int
-) -> tuple[NearMiss, ...]:
-    """The rules that were not found and lacked least, some of each kind.
-
-    First come those that flip enough rows, ``least``, but that readers do not surely accept.
-    """
-    not_passing = [
-        each
-        for number, each in enumerate(tried.near_misses(np.where(often, "flips", "rate")))
-        if each.flips and number not in tried.passed
-    ]
-    not_passing.sort(key=lambda each: (-each.flips, each.asked, each.rule))
-    asked = {each.rule: each for each in near.near_misses(_lacks(near))}
-    judged = [
-        asked.get(each.rule, each)
-        for each in failed.near_misses(_lacks(failed))
-        # What nobody had time to judge is close to nothing.
-        if each.judged and (each.judged.sampled or each.judged.is_rare)
-    ]
-    judged.sort(key=lambda each: -each.judged.low if each.judged else 0)
-    # Those that flip enough, and of these those that text has judged, come first.
-    judged.sort(key=lambda each: -each.flips if each.flips >= least else 0)
-    by_change: dict[str, NearMiss] = {}
-    for each in judged:
-        by_change.setdefault(change_of(each.rule), each)
-    flipping = [each for each in by_change.values() if each.flips >= least]
-    losing = [each for each in by_change.values() if each.flips < least and each.lacks != "text"]
-    # More text with a rule that was tried and flips nothing would not help.
-    rare = [
-        each for each in judged
-        if each.flips < least and each.lacks == "text" and (each.flips or not each.asked)
-    ]  # fmt: skip
-    rare.sort(key=lambda each: (-each.changed, each.rule))
-    kinds = (not_passing, losing, rare)
-    return (*flipping[:_FLIPPING], *(each for kind in kinds for each in kind[:_CLOSEST]))
 
 
 def search_in_paper_order(search: Search, right: RightRows) -> SearchOutcome:

@@ -293,6 +293,32 @@ def test_no_rule_is_cut_off() -> None:
         assert not any("|PROPN…" in line or "(AD…" in line for line in lines)
 
 
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("film -> movie", "film -> movie"),
+        ("I -> Well, I / <s> __", "I -> Well, I / <s> __"),
+        ("x:(film|bore) -> this $x", "by-name"),
+        ("film -> movie / (a|the) __", "by-name"),
+        ("[lower=film & tag=NN] -> movie", "by-name"),
+    ],
+)
+def test_a_known_rule_has_one_name_on_the_whole_screen(text: str, shown: str) -> None:
+    flips = known("movie", "Well", "this", text=f"rule by-name: {text}")
+    rule = flips.known.rules[0]
+    again = replace(found(print_rule(rule), source="mine.sear"), rule=rule, id="by-name")
+    close_by = replace(close(again.text, "flips", 9, 1, verdict(9, 9, 0.9)), judged=None)
+    out = screen()
+    print_discovery(out, discovery(rules=(again,), known=flips, closest=(close_by,)), Path("f"))
+    lines = printed(out).splitlines()
+    assert lines[1].startswith(f"{shown}  ")
+    assert f"  {shown}" in lines
+    if flips.flips.any():
+        out = screen()
+        print_known(out, flips)
+        assert printed(out).splitlines()[2].startswith(f"{shown}  ")
+
+
 def test_so_far_nothing_is_said_where_nothing_flips_yet() -> None:
     out = screen()
     print_known(out, known(), so_far=True)

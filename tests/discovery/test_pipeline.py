@@ -420,6 +420,7 @@ def planted(
     texts: Sequence[str] = SIXTY,
     scorer: Meaning | None = None,
     clock: Callable[[], float] = monotonic,
+    known: KnownRules | None = None,
     **settings: object,
 ) -> Discovery:
     """Every rewording keeps the meaning, except one that turns a word into *dog*."""
@@ -432,6 +433,7 @@ def planted(
         tagger=TAGGER,
         settings=Settings(holdout=0, **settings),  # type: ignore[arg-type]
         clock=clock,
+        known=known,
     )
 
 
@@ -516,6 +518,42 @@ def test_a_bug_that_readers_nearly_accept_is_reported_first_with_its_flips() -> 
     bearing = planted(lambda texts: ["1" for _ in texts], scorer=Doubting())
     asked = {each.rule: (each.asked > 0, each.flips) for each in bearing.closest}
     assert asked["movie -> film"] == (True, 0)
+
+
+@pytest.mark.parametrize(
+    ("rule", "failing"),
+    [("movie -> film", "film"), ("very -> really", "play is really good number 3")],
+    ids=["readers nearly accept it", "it flips too few rows for a new rule"],
+)
+def test_what_a_found_rule_writes_is_not_reported_as_close_as_well(rule: str, failing: str) -> None:
+    def model(texts: Sequence[str]) -> list[str]:
+        return ["0" if failing in text else "1" for text in texts]
+
+    def search(known: KnownRules | None) -> tuple[list[str], list[str]]:
+        found = planted(model, scorer=Doubting(), known=known)
+        return [each.text for each in found.rules], [each.rule for each in found.closest]
+
+    assert rule in search(None)[1]
+    rules, closest = search(KnownRules.of({"mine/words": parse(rule)}, tagger=TAGGER))
+    assert rules == [rule]
+    assert rule not in closest
+
+
+def test_a_change_in_two_casings_is_reported_once() -> None:
+    class Cased(Doubting):
+        def _score(self, old: str, new: str) -> float:
+            return (
+                0.1 if "MOVIE" in old and "3" in old else super()._score(old.lower(), new.lower())
+            )
+
+    texts = [*SIXTY, *(text.replace("movie", "MOVIE") for text in SIXTY if "movie" in text)]
+    words = Says(movie="film", MOVIE="FILM")
+    found = discover(
+        LabelledRows(tuple({"text": text} for text in texts), "text", None, "rows.csv"),
+        CallablePredictor(lambda some: ["0" if "film" in text.lower() else "1" for text in some]),
+        paraphraser=words, scorer=Cased(), tagger=TAGGER, settings=Settings(holdout=0),
+    )  # fmt: skip
+    assert [each.rule for each in found.closest if each.lacks == "meaning"] == ["movie -> film"]
 
 
 class Halving(Meaning):

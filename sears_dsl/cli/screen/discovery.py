@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from sears_dsl.discovery.counts import NearMiss
-    from sears_dsl.discovery.known_rules import KnownFlips
+    from sears_dsl.discovery.known_rules import KnownFlips, KnownRules
     from sears_dsl.discovery.result.found_rules import Discovery, FoundRule
 
 RewrittenExample: TypeAlias = tuple[str, str, str]
@@ -102,6 +102,8 @@ _NARROW = 120
 _SHOWN = 10
 _CLOSEST = 3
 _LONGEST_RULE = 60
+# Signs of the rule language that say nothing to whom it is new: sets, captures, groups, tests.
+_NOTATION = re.compile(r"[@$\[({|]")
 
 
 _FEW_WORDS, _MANY_WORDS = 1, 400
@@ -200,8 +202,7 @@ def _known_table(known_flips: KnownFlips, rules: Sequence[int], width: int) -> I
         changed = int(known_flips.applications.changed[rule])
         source = known_flips.known.sources[rule]
         rate = rounded(flips / changed)
-        tree = known_flips.known.rules[rule]
-        name = known_flips.known.ids[rule] if tree.name else print_rule(tree)
+        name = _known_name(known_flips.known, rule)
         rows.append([name, source, f"{flips:,} of {changed:,}", rate])
         examples.append((*known_flips.example(rule), ""))
     heads = ["known rule", "from", "flips", "rate"]
@@ -305,8 +306,20 @@ def _print_rules(discovery: Discovery, out: Console) -> None:
 
 
 def _shown(rule: FoundRule) -> str:
-    """The text of a rule, or the id of a known one whose text is long."""
-    return rule.id if rule.source and len(rule.text) > _LONGEST_RULE else rule.text
+    """The text of a rule, or the id of a known one whose text is no plain words."""
+    return rule.id if rule.source and not _is_plain(rule.text) else rule.text
+
+
+def _is_plain(text: str) -> bool:
+    """Whether a person can read the text of a rule who knows nothing of the rule language."""
+    return len(text) <= _LONGEST_RULE and not _NOTATION.search(text)
+
+
+def _known_name(known: KnownRules, rule: int) -> str:
+    """What every table calls a known rule: its text, or its id if that is no plain words."""
+    text = print_rule(known.rules[rule])
+    is_named = bool(known.rules[rule].name)
+    return known.ids[rule] if is_named and not _is_plain(text) else text
 
 
 def _example(rule: FoundRule) -> RewrittenExample | None:
@@ -418,9 +431,9 @@ def _closest(misses: Sequence[NearMiss], discovery: Discovery) -> Iterator[str]:
 
 
 def _label(miss: NearMiss, discovery: Discovery) -> str:
-    """The text of a rule, or the name of a known one whose text is long."""
+    """The text of a rule, or the name of a known one whose text is no plain words."""
     known = discovery.known and discovery.known.known
-    if miss.judged is not None or not known or len(miss.rule) <= _LONGEST_RULE:
+    if miss.judged is not None or not known or _is_plain(miss.rule):
         return miss.rule
     return dict(zip(map(print_rule, known.rules), known.ids, strict=True)).get(miss.rule, miss.rule)
 

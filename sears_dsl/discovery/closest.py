@@ -1,0 +1,90 @@
+"""The rules that were not found and lacked least: what a search reports beside what it found.
+
+No rule is reported twice: of rules that make the same change under several conditions, or in
+another casing, the closest one stands for all, and what a found rule writes as well is left out. It
+costs nothing but the comparison of what a few rules write.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sears_dsl.discovery.candidates import Candidates
+from sears_dsl.discovery.counts import NearMiss, change_of
+from sears_dsl.discovery.selection import OVERLAP
+
+# So many rules of each kind that were not found are reported, and so many that flip enough rows.
+_CLOSEST, _FLIPPING = 3, 10
+
+
+def lacking(failed: Candidates) -> NDArray[np.str_]:
+    """What rules lack that text does not let pass: that they keep the meaning, or more text."""
+    rare = [each.judged is not None and each.judged.is_rare for each in failed.rows]
+    return np.where(rare, "text", "meaning")
+
+
+def closest_rules(
+    tried: Candidates, often: NDArray[np.bool_], failed: Candidates, near: Candidates, least: int
+) -> tuple[NearMiss, ...]:
+    """The rules that were not found and lacked least, some of each kind.
+
+    First come those that flip enough rows, ``least``, but that readers do not surely accept.
+    """
+    passed = [_written(tried, rule) for rule in tried.passed.tolist()]
+    not_passing = [
+        each
+        for number, each in enumerate(tried.near_misses(np.where(often, "flips", "rate")))
+        if each.flips and number not in tried.passed and not _is_among(passed, tried, number)
+    ]
+    not_passing.sort(key=lambda each: (-each.flips, each.asked, each.rule))
+    asked = {each.rule: each for each in near.near_misses(lacking(near))}
+    covered = {text for number, text in enumerate(near.texts) if _is_among(passed, near, number)}
+    judged = [
+        asked.get(each.rule, each)
+        for each in failed.near_misses(lacking(failed))
+        # What nobody had time to judge is close to nothing.
+        if each.judged and (each.judged.sampled or each.judged.is_rare)
+    ]
+    judged = [each for each in judged if each.rule not in covered]
+    judged.sort(key=lambda each: -each.judged.low if each.judged else 0)
+    # Those that flip enough, and of these those that text has judged, come first.
+    judged.sort(key=lambda each: -each.flips if each.flips >= least else 0)
+    by_change: dict[str, NearMiss] = {}
+    for each in judged:
+        by_change.setdefault(_change_in_any_casing(each.rule), each)
+    flipping = [each for each in by_change.values() if each.flips >= least]
+    losing = [each for each in by_change.values() if each.flips < least and each.lacks != "text"]
+    # More text with a rule that was tried and flips nothing would not help.
+    rare = [
+        each for each in judged
+        if each.flips < least and each.lacks == "text" and (each.flips or not each.asked)
+    ]  # fmt: skip
+    rare.sort(key=lambda each: (-each.changed, each.rule))
+    kinds = (not_passing, losing, rare)
+    return (*flipping[:_FLIPPING], *(each for kind in kinds for each in kind[:_CLOSEST]))
+
+
+def _change_in_any_casing(rule: str) -> str:
+    """What a rule replaces by what, in lower case, unless it changes only the casing."""
+    change = change_of(rule).replace('"', "")
+    old, _, new = change.partition(" -> ")
+    return change if old.lower() == new.lower() else change.lower()
+
+
+def _written(rules: Candidates, rule: int) -> frozenset[tuple[int, str]]:
+    """What a rule writes: rows, and the texts that they become."""
+    applications = rules.applications
+    return frozenset(
+        (int(applications.rows[each]), applications.texts[each])
+        for each in applications.of_rule(rule).tolist()
+    )
+
+
+def _is_among(passed: list[frozenset[tuple[int, str]]], rules: Candidates, rule: int) -> bool:
+    """Whether one of the rules that passed writes nearly all that this one writes."""
+    own = _written(rules, rule)
+    needed = math.ceil(OVERLAP * len(own) - 1e-9)
+    return bool(own) and any(len(own & each) >= needed for each in passed)
