@@ -29,7 +29,14 @@ from pathlib import Path
 
 from benchmarks.record import DATA
 
-__all__ = ["FILE", "READ", "JudgedRewrite", "read_judged_rewrites"]
+__all__ = [
+    "FILE",
+    "READ",
+    "JudgedRewrite",
+    "digest_of",
+    "read_judged_rewrites",
+    "texts_of_kind",
+]
 
 FILE = Path(__file__).with_name("judged_rewrites.tsv")
 READ = Path(__file__).with_name("read_changes.tsv")
@@ -55,7 +62,7 @@ def read_judged_rewrites(path: Path = FILE) -> list[JudgedRewrite]:
     with path.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
     kinds = {row["kind"] for row in rows if row["original"].startswith("sha256:")}
-    texts = {_digest(text): text for kind in sorted(kinds) for text in _texts(kind)}
+    texts = {digest_of(text): text for kind in sorted(kinds) for text in texts_of_kind(kind)}
     return list(_with_texts(rows, texts))
 
 
@@ -74,11 +81,12 @@ def _with_texts(rows: list[dict[str, str]], texts: dict[str, str]) -> Iterator[J
         )  # fmt: skip
 
 
-def _digest(text: str) -> str:
+def digest_of(text: str) -> str:
+    """What names a text that may not be passed on."""
     return "sha256:" + hashlib.sha256(text.encode()).hexdigest()[:24]
 
 
-def _texts(kind: str) -> Iterator[str]:
+def texts_of_kind(kind: str) -> Iterator[str]:
     """The sentences of a kind of text; none where the data is absent."""
     name, encoding, texts_of = _SOURCES[kind]
     path = DATA / name

@@ -4,10 +4,10 @@
 
 In: the rewrites that were read (``benchmarks/read_changes.tsv``, ``judged_rewrites.tsv``), the
 shipped judge and its ``readings.json``, or ``readings_lm.json``. Out: that file, updated: each
-change that was read more often than it says gets the posterior of u beyond what the shipped judge
-says of its rewrites, and effects under a name that `change_name` no longer gives are dropped.
-Always holds: a, b, σ and the figures of the fit (`training.readings`) stay as they are, and so do
-all other changes. Costs some minutes for five thousand readings.
+change that was accepted or rejected more often than it says gets the posterior of u beyond what the
+shipped judge says of its rewrites, and effects under a name that `change_name` no longer gives are
+dropped. Always holds: a, b, σ and the figures of the fit (`training.readings`) stay as they are, as
+do all other changes. Costs some minutes for five thousand readings.
 """
 
 from __future__ import annotations
@@ -53,12 +53,16 @@ def main() -> None:
     }
     judgements = mined([one for file in (FILE, READ) for one in read_judged_rewrites(file)])
     blank = readings_of(judgements, np.full(len(judgements), 0.5))
-    counts = np.bincount(blank.changes, minlength=len(blank.names)).tolist()
-    more = {
-        name
-        for name, count in zip(blank.names, counts, strict=True)
-        if count > known.get(name, [0])[0]
-    }
+    read_now = np.bincount(blank.changes, minlength=len(blank.names))
+    accepted_now = np.bincount(blank.changes, blank.accepted, len(blank.names)).astype(int)
+    more = set()
+    for name, readings, accepted in zip(
+        blank.names, read_now.tolist(), accepted_now.tolist(), strict=True
+    ):
+        before, accepted_before, *_ = known.get(name, [0, 0])
+        # A rewrite that was read again may have lost.
+        if accepted > accepted_before or readings - accepted > before - accepted_before:
+            more.add(name)
     some = [
         one
         for one in judgements

