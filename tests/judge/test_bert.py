@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import subprocess
 import sys
@@ -14,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from sears_dsl.judge.bert import Bert, WholeMatrix, has_whole_products
+from sears_dsl.judge.bert import Bert, WholeAttention, WholeMatrix, has_whole_products
 from sears_dsl.runtime.array_types import Float32Array
 from sears_dsl.translation.model_files import carried_encoder
 
@@ -63,6 +64,61 @@ def test_the_largest_sums_are_exact() -> None:
         assert product.tolist() == pytest.approx(
             (unit * torch.tensor([1, -1]) * 127 * (1535 * 63 + 1)).tolist(), rel=1e-6
         )
+
+
+def naive_attention(three: Float32Array, heads: int) -> Float32Array:
+    """What the pieces of one row take from it, by Python's integers, one number after another."""
+    one = np.float32
+    size = three.shape[1] // (3 * heads)
+    whole = np.rint(np.clip(three, -724, 724)).astype(int).reshape(len(three), 3, heads, size)
+    scale = one(math.log2(math.e) / math.sqrt(size) / 64)
+    taken = np.zeros((len(three), heads, size))
+    for head in range(heads):
+        queries, keys, values = (whole[:, part, head].tolist() for part in range(3))
+        for at, query in enumerate(queries):
+            products = [sum(a * b for a, b in zip(query, key, strict=True)) for key in keys]
+            below = [np.rint(one(product - max(products)) * scale) for product in products]
+            powers = [round(5047.75 * 2.0 ** (float(each) / 64)) for each in below]
+            unit = one(sum(powers)) / one(4096)
+            shares = [int(np.rint(one(power) / unit)) for power in powers]
+            taken[at, head] = [
+                sum(share * value[place] for share, value in zip(shares, values, strict=True))
+                for place in range(size)
+            ]
+    return np.asarray(taken.reshape(len(three), -1) / (4096 * 64), np.float32)
+
+
+@given(st.lists(st.integers(1, 9), min_size=1, max_size=5), st.integers(0, 1000))
+def test_attention_is_exact_in_rows_of_any_length(lengths: list[int], seed: int) -> None:
+    heads, size = 2, 32
+    chance = np.random.default_rng(seed)
+    three = chance.normal(0, 150, (sum(lengths), 3 * heads * size)).astype(np.float32)
+    three[0] *= 9
+    expected = [naive_attention(row, heads) for row in np.split(three, np.cumsum(lengths)[:-1])]
+    attention = WholeAttention(lengths, heads, torch.device("cpu"))
+    # Each layer asks again, and what it asks with is not used again.
+    for _ in range(2):
+        taken = attention(torch.from_numpy(three.copy()))
+        assert (taken.numpy() == np.concatenate(expected)).all()
+
+
+def test_the_largest_products_of_queries_and_keys_are_exact() -> None:
+    """They stay just below 2²⁴, and keys that differ in one unit get different shares."""
+    three = np.full((2, 96), 5000, np.float32)
+    three[1, 63] = 723
+    three[:, 64:] = [[64], [0]]
+    taken = WholeAttention([2], 1, torch.device("cpu"))(torch.from_numpy(three.copy())).numpy()
+    assert (taken == naive_attention(three, 1)).all()
+    assert 0.5 < taken.min() == taken.max() < 0.51
+
+
+def test_powers_round_alike_however_a_processor_computes_them() -> None:
+    """None that counts is within a hundred units in the last place of where rounding turns."""
+    powers = 5047.75 * 2.0 ** (-np.arange(16 * 64) / 64)
+    away = np.abs(powers - np.floor(powers) - 0.5)
+    assert (away > 100 * np.spacing(powers.astype(np.float32))).all()
+    ours = (torch.arange(-1023.0, 1) / 64).exp2().mul(5047.75).round()
+    assert ours.tolist() == np.rint(powers[::-1]).tolist()
 
 
 @cache
