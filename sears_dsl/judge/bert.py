@@ -489,9 +489,13 @@ class DeepNetwork:
                 row += self._pieces[number]
             rows.append([*row, _END])
             firsts.append(first)
-        runs = batches([len(row) for row in rows], _PIECES_AT_ONCE)
-        odds = (logits for run in runs for logits in self._forward(rows[run]))
-        return [logits[first] for logits, first in zip(odds, firsts, strict=True)]
+        # Rows of like length attend together.
+        order = sorted(range(len(rows)), key=lambda at: len(rows[at]))
+        odds: dict[int, Float32Array] = {}
+        for run in batches([len(rows[at]) for at in order], _PIECES_AT_ONCE):
+            some = order[run]
+            odds.update(zip(some, self._forward([rows[at] for at in some]), strict=True))
+        return [odds[at][first] for at, first in enumerate(firsts)]
 
     def _forward(self, rows: Sequence[Sequence[int]]) -> list[Float32Array]:
         mean, layout = self._encoder.states(rows)

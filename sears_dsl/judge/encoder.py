@@ -289,12 +289,11 @@ class Encoder:
         order = sorted(range(len(texts)), key=lambda at: len(pieces[at]))
         for run in batches([len(pieces[at]) for at in order], _PIECES_AT_ONCE):
             batch = order[run]
-            layers = self._network.states([pieces[at].tolist() for at in batch])
-            states = torch.stack(layers).cpu().numpy()
+            states = self._network.states([pieces[at].tolist() for at in batch])
+            layers = [layer.cpu().numpy() for layer in states]
             ends = np.cumsum([len(pieces[at]) for at in batch]).tolist()
             for at, end in zip(batch, ends, strict=True):
-                # A copy, so that a window in memory does not keep its batch there.
-                own = states[:, end - len(pieces[at]) : end].copy()
+                own = np.stack([layer[end - len(pieces[at]) : end] for layer in layers])
                 yield texts[at], _EncodedWindow(pieces[at], offsets[at], own)
 
     def _pooled(self, window: _EncodedWindow, start: int, end: int) -> _Pooled:

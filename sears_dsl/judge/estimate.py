@@ -85,6 +85,7 @@ class LikelihoodEstimate:
     def _projected(self, pieces: dict[str, list[int]]) -> dict[str, Float32Array]:
         """The projected pieces of each text, (pieces, WIDTH); recent ones come from memory."""
         new = [text for text in pieces if text not in self._memory]
+        new.sort(key=lambda text: len(pieces[text]))
         for run in batches([len(pieces[text]) for text in new], _PIECES_AT_ONCE):
             states, layout = self._encoder.states([pieces[text] for text in new[run]])
             apart = layout.split_pieces(self._encoder.product(states, "project"))
