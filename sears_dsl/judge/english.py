@@ -252,10 +252,43 @@ def _negated(old: str, new: str) -> bool:
 
 # ---------------------------------------------------------------- one word for another
 
+
+def _set(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
 # Words between a clitic and its verb; words before which 's means *has*, and those before which
 # it means *is*.
 _PASSED = frozenset(("not", "n't", "never", "always", "also", "just", "already", "still", "only"))
 _AFTER_HAS = frozenset(("been", "had", "got", "gotten"))
+# Verbs without a passive: of these, *is* with a participle is old-fashioned at best.
+_INTRANSITIVE = _set(
+    "lasted happened occurred become come fallen stayed remained lived slept died existed seemed"
+    " appeared belonged worked failed survived behaved improved"
+)
+_OBJECTS = _set(
+    "me us him them it you my our your his her their its myself itself himself herself themselves"
+    " ourselves everything everyone everybody nothing"
+)
+# Verbs whose passive has a noun phrase behind it, *it's called a phone*, and nouns of time and way
+# that stand behind any passive, *it's washed a few times*, *it's done the wrong way*.
+_WITH_A_NOUN_BEHIND = _set(
+    "called named considered deemed dubbed labeled labelled titled nicknamed given offered shown"
+    " told taught asked paid sent sold voted rated granted denied awarded allowed supposed"
+)
+_NO_OBJECTS = _set(
+    "lot bit little few couple ton day week month year time second minute moment night same wrong"
+    " right whole entire next first last other most way"
+)
+_BEGUN = frozenset(("stopped", "started", "begun", "quit"))
+_ALONG = {
+    "gone": _set("downhill up down through from on off out back bad viral over into"),
+    "held": frozenset(("up", "together")),
+    "paid": frozenset(("for", "off")),
+}
+# Verbs before which 's means *does*: *what's he want?*
+_AFTER_DOES = _set("do want mean say think need know have go look feel sound taste work cost take")
+_ASKING = frozenset(("what", "where", "how", "who", "when", "why"))
 _AFTER_IS = _PASSED | {"a", "an", "the", "no", "so", "very", "too", "all"}
 
 CLITICS = frozenset(("n't", "nt", "'s", "'m", "'re", "'ve", "'ll", "'d", "ca", "wo", "sha"))
@@ -313,13 +346,41 @@ def is_written_out(full: str, host: str, following: Sequence[str]) -> bool:
         return fits or (bool(tags & {"VBN", "RB"}) and verb != "to")
     if full in ("would", "will"):
         return verb != "better" and ("VB" in tags or tags.isdisjoint(_PAST_TAGS))
-    if full == "us" or (full == "is" and verb in _AFTER_HAS):
+    if full == "us" or (full == "is" and means_another(host, following)):
         return host == "let"
     if full == "is" and not english().classes(host) and host not in ("there", "here"):
         after = following[0] if following else ""
         adverb = tags_of(after)
         return bool(adverb and adverb <= {"VBG", "VBN", "VBD", "RB"}) or after in _AFTER_IS
     return host != "let"
+
+
+def means_another(host: str, following: Sequence[str]) -> bool:
+    """Whether *'s* is certainly *has* or *does*, and no *is*, by its host and the next few words.
+
+    Example:
+        >>> means_another("it", ["never", "let", "me", "down"]), means_another("it", ["broken"])
+        (True, False)
+    """
+    at = 0
+    while at < len(following) and (following[at] in _PASSED or tags_of(following[at]) == {"RB"}):
+        at += 1
+    verb, after, further = (*following[at:], "", "", "")[:3]
+    if host in _ASKING and english().classes(verb) and after in _AFTER_DOES:
+        return "pronoun" in english().classes(verb)
+    if verb in _AFTER_HAS:
+        return True
+    if "VBN" not in tags_of(verb) or after == "by":
+        return False
+    has_object = after in _OBJECTS or (
+        after in ("a", "an", "the") and further not in _NO_OBJECTS and bool(further)
+    )
+    return (
+        verb in _INTRANSITIVE
+        or (has_object and verb not in _WITH_A_NOUN_BEHIND)
+        or (verb in _BEGUN and tags_of(after) & {"VBG"} != set())
+        or (after in _ALONG.get(verb, ()) and further not in ("by", "with"))
+    )
 
 
 @lru_cache(maxsize=1 << 15)

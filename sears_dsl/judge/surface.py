@@ -34,11 +34,12 @@ from sears_dsl.judge.english import (
     is_written_out,
     likeness,
     lone_evidence,
+    means_another,
     tags_of,
 )
 from sears_dsl.judge.faults import FAULTS, faults
 
-VERSION = "surface-3"
+VERSION = "surface-4"
 """The version of what lists and tables say; raise it when that changes: it keys stored scores."""
 
 SURFACE = (
@@ -421,10 +422,10 @@ class _Comparison:
         for ours in list(old):
             for theirs in new:
                 kind = likeness(ours, theirs)
-                if kind == "contraction" and not _fits(was, now, ours, theirs):
+                if kind == "contraction" and (clitic := _misplaced(was, now, ours, theirs)):
                     kind = ""
                     # A noun's 's may be a possessive.
-                    self.add("bad contraction", "is" not in (ours, theirs))
+                    self.add("bad contraction", clitic.full != "is" or means_another(*clitic[1:]))
                 if kind:
                     self.agree(kind)
                     old.remove(ours)
@@ -433,17 +434,26 @@ class _Comparison:
         return old, new
 
 
-def _fits(was: _Window, now: _Window, old: str, new: str) -> bool:
-    """Whether a contraction means the word that it is exchanged for."""
+class _Clitic(NamedTuple):
+    """A clitic in its place: the word that it is exchanged for, and the words beside it."""
+
+    full: str
+    host: str
+    following: tuple[str, ...]
+
+
+def _misplaced(was: _Window, now: _Window, old: str, new: str) -> _Clitic | None:
+    """The clitic of a contraction that does not mean the word that it is exchanged for."""
     window, clitic, full = (was, old, new) if old in CLITICS else (now, new, old)
     line = [word.lower() for word in window.all]
     if clitic not in line:
-        return True
+        return None
     at = line.index(clitic, len(window.before) if clitic in map(str.lower, window.words) else 0)
     host = line[at - 1] if at else ""
     if full == "is" and window is now:
         host = "it"  # `faults` checks whether the clitic can lean on its host
-    return is_written_out(full, host, line[at + 1 :])
+    place = _Clitic(full, host, tuple(line[at + 1 :]))
+    return None if is_written_out(*place) else place
 
 
 def _casing(was: _Window, at: int, now: _Window, place: int) -> float:
