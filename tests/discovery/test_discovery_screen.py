@@ -143,6 +143,10 @@ CASES: dict[str, Discovery] = {
     "all-may-be-chance": discovery(rules=(replace(found("film -> movie"), q_value=0.4),),
                                    base_rate=0.3, funnel=replace(FUNNEL, keep_meaning=1)),
     "nothing-flips": discovery(funnel=NOTHING),
+    "several-nearly": discovery(
+        funnel=NOTHING,
+        closest=(CLOSEST[0], close("great -> fine", "meaning", 9, 4, verdict(58, 60, 0.893)),
+                 close("that -> this", "meaning", 9, 4, verdict(20, 24, 0.66)))),
     "closest-ones": discovery(funnel=NOTHING, closest=CLOSEST, known=known("really")),
     "not-asked-about": discovery(
         funnel=NOTHING,
@@ -256,13 +260,13 @@ def test_a_rule_that_rests_on_one_flip_says_so() -> None:
     for rules, told in (((borne_out,), False), ((found("film -> movie"), alone), True)):
         out = screen()
         print_discovery(out, discovery(rules=rules), Path("found.sear"))
-        line = "a single flip may be chance; try more rows with allow -> permit\n"
+        line = "a single flip may be chance, as with allow -> permit; more rows would tell\n"
         assert (line in printed(out)) == told
         assert bool(_one_flip(rules)) == told
     out = screen()
     many = tuple(replace(alone, text=f"w{number}") for number in range(5))
     print_discovery(out, discovery(rules=many), Path("found.sear"))
-    assert "try more rows with w0, w1, w2 and 2 more\n" in printed(out)
+    assert "as with w0, w1, w2 and 2 more; more rows would tell\n" in printed(out)
     assert "`allow` rests on a single row" in _one_flip((alone,))[1]
     assert _why(alone, 0.5).endswith("; one flip may be chance")
     assert "chance" not in _why(borne_out, 0.5)

@@ -216,7 +216,8 @@ def print_discovery(out: Console, discovery: Discovery, output: Path) -> None:
         _print_sums(discovery, out)
     if any(not each.source for each in discovery.rules):
         nearly = _flipping(discovery)
-        lines = [*_closest(nearly, discovery), *_passing_delta(nearly, discovery)]
+        deltas = (f"  {each}" for each in _passing_delta(nearly, discovery))
+        lines = [*_closest(nearly, discovery), *deltas]
         out.print(*lines, sep="\n", end="\n" if lines else "")
     else:
         out.print(*_nothing_new(discovery), sep="\n")
@@ -302,7 +303,9 @@ def _print_rules(discovery: Discovery, out: Console) -> None:
     out.print(*table_lines(heads, rows, examples, width=out.width), sep="\n")
     single = [_shown(each) for each in discovery.rules if each.is_one_flip]
     if single:
-        out.print(f"a single flip may be chance; try more rows with {listed(single, _NAMED)}")
+        out.print(
+            f"a single flip may be chance, as with {listed(single, _NAMED)}; more rows would tell"
+        )
 
 
 def _shown(rule: FoundRule) -> str:
@@ -406,12 +409,27 @@ def _nearest(discovery: Discovery) -> Sequence[NearMiss]:
 
 
 def _passing_delta(misses: Sequence[NearMiss], discovery: Discovery) -> Iterator[str]:
-    """The δ with which those of the rules pass that lack nothing else."""
-    deltas = [delta for each in misses if (delta := _delta_for(each, discovery))]
-    if deltas:
-        them = "it" if len(misses) == 1 else f"{len(deltas)} of them"
-        most = max(deltas)
-        yield f"  --delta {most:g} lets {them} pass; readers may reject up to {rounded(most)}"
+    """The δ with which those of the rules pass that lack nothing else: the first, and all."""
+    by_delta = sorted(
+        (delta, place)
+        for place, each in enumerate(misses)
+        if (delta := _delta_for(each, discovery))
+    )
+    if not by_delta:
+        return
+    (first, place), (last, _) = by_delta[0], by_delta[-1]
+    if len(by_delta) == 1:
+        them = "it" if len(misses) == 1 else f"`{_label(misses[place], discovery)}`"
+        lets = f"--delta {first:g} lets {them} pass"
+    elif first == last:
+        lets = f"--delta {first:g} lets {len(by_delta):,} of them pass"
+    else:
+        lets = (
+            f"--delta {first:g} lets `{_label(misses[place], discovery)}` pass, "
+            f"{last:g} lets {len(by_delta):,} of them"
+        )
+    shares = " or ".join(dict.fromkeys((rounded(first), rounded(last))))
+    yield f"{lets}; readers may reject up to {shares} of the rewrites"
 
 
 def _delta_for(each: NearMiss, discovery: Discovery) -> float | None:
@@ -503,6 +521,7 @@ def _what_helps(discovery: Discovery) -> Iterator[str]:
         )
     if discovery.question_limit_reached and funnel.question_limit is not None:
         yield f"more questions: --max-questions {2 * funnel.question_limit}"
+    yield from _passing_delta(_flipping(discovery), discovery)
     for each in _nearest(discovery):
         yield from _helps(each, discovery)
     if not funnel.candidates:
@@ -537,13 +556,8 @@ def _helps(each: NearMiss, discovery: Discovery) -> Iterator[str]:
         )
     elif each.lacks == "text":
         yield f"--text FILE with unlabelled text like yours that `{rule}` changes"
-    elif (delta := _delta_for(each, discovery)) and (
-        each.flips if each.asked else each.changed
-    ) >= least:
+    elif not each.asked and each.changed >= least and (delta := _delta_for(each, discovery)):
         yield (
-            f"--delta {delta:g}, which lets `{rule}` pass; readers may reject up to "
-            f"{rounded(delta)} of its rewrites"
-            if each.asked
-            else f"--delta {delta:g}, which tries `{rule}` on the model: it may flip no row, "
-            f"and readers may reject up to {rounded(delta)} of its rewrites"
+            f"--delta {delta:g}, which tries `{rule}` on the model: it may flip no row, and "
+            f"readers may reject up to {rounded(delta)} of its rewrites"
         )
