@@ -253,6 +253,13 @@ def test_no_line_of_a_table_is_wider_than_the_screen(width: int) -> None:
     compared(f"{width}-columns", told)
 
 
+@pytest.mark.parametrize("width", [120, 130, 140, 150, 160, 200])
+def test_an_example_is_never_cut_down_to_a_few_letters(width: int) -> None:
+    out = screen(width)
+    print_discovery(out, discovery(rules=(LONG,)), Path("found.sear"))
+    assert "saw this [-movie-]{+film+} with some" in printed(out)
+
+
 def test_a_rule_that_rests_on_one_flip_says_so() -> None:
     single = replace(found("allow -> permit", source="synonyms/verbs"), id="allow", flips=1)
     borne_out, alone = single, replace(single, held_out=None)

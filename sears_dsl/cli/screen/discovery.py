@@ -61,7 +61,8 @@ def table_lines(
     spare = width - sum(widths) - _GAP * (len(widths) - 1)
     if spare < 0:
         widths[0] = max(_LEAST_FIRST, widths[0] + spare)
-    beside = any(examples) and spare - _GAP >= _LEAST_ROOM
+    behind = max((cell_len(each[2]) for each in examples if each), default=0)
+    beside = any(examples) and spare - _GAP - behind >= _LEAST_ROOM
     room = min(_MOST_ROOM, spare - _GAP) if beside else width - _GAP
 
     def line(row: Sequence[str]) -> Text:
