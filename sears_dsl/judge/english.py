@@ -337,10 +337,17 @@ _PAST = {"was": "be", "were": "be", "had": "have", "did": "do", "'d": "have"}
 _PAST_TAGS, _FINITE_TAGS = frozenset(("VBD", "VBN")), frozenset(("VB", "VBZ"))
 
 
-def is_written_out(full: str, host: str, following: Sequence[str]) -> bool:
-    """Whether a clitic stands for its full word: not a possessive, and before a fitting form."""
-    verb = next((word for word in following if word not in _PASSED), "")
+def is_written_out(
+    full: str, host: str, following: Sequence[str], *, expanded: bool = False
+) -> bool:
+    """Whether a clitic stands for its full word: not a possessive, and before a fitting form.
+
+    If it is ``expanded``, what follows must not leave open what it stands for: *they'd put*.
+    """
+    verb = _verb_of(following)
     tags = tags_of(verb)
+    if expanded and leaves_open(full, following):
+        return full == "has" and means_another(host, following)
     if full in ("has", "had", "have"):
         fits = (not tags and not english().classes(verb)) or verb in (*_AFTER_HAS, "better")
         return fits or (bool(tags & {"VBN", "RB"}) and verb != "to")
@@ -353,6 +360,19 @@ def is_written_out(full: str, host: str, following: Sequence[str]) -> bool:
         adverb = tags_of(after)
         return bool(adverb and adverb <= {"VBG", "VBN", "VBD", "RB"}) or after in _AFTER_IS
     return host != "let"
+
+
+def _verb_of(following: Sequence[str]) -> str:
+    return next((word for word in following if word not in _PASSED), "")
+
+
+def leaves_open(full: str, following: Sequence[str]) -> bool:
+    """Whether the form behind a clitic fits another word too: *it's broken*, *they'd put*."""
+    verb = _verb_of(following)
+    tags = tags_of(verb)
+    if full in ("would", "had"):
+        return tags >= {"VB", "VBN"} and verb not in ("come", "become")
+    return full == "has" and "VBN" in tags and verb not in _AFTER_HAS
 
 
 def means_another(host: str, following: Sequence[str]) -> bool:

@@ -33,6 +33,7 @@ from sears_dsl.judge.english import (
     is_spelling_variant,
     is_unknown,
     is_written_out,
+    leaves_open,
     likeness,
     lone_evidence,
     means_another,
@@ -40,7 +41,7 @@ from sears_dsl.judge.english import (
 )
 from sears_dsl.judge.faults import FAULTS, faults
 
-VERSION = "surface-5"
+VERSION = "surface-6"
 """The version of what lists and tables say; raise it when that changes: it keys stored scores."""
 
 SURFACE = (
@@ -431,8 +432,7 @@ class _Comparison:
                 kind = likeness(ours, theirs)
                 if kind == "contraction" and (clitic := _misplaced(was, now, ours, theirs)):
                     kind = ""
-                    # A noun's 's may be a possessive.
-                    self.add("bad contraction", clitic.full != "is" or means_another(*clitic[1:]))
+                    self.add("bad contraction", clitic.is_wrong)
                 if kind:
                     self.agree(kind)
                     old.remove(ours)
@@ -465,6 +465,13 @@ class _Clitic(NamedTuple):
     host: str
     following: tuple[str, ...]
 
+    @property
+    def is_wrong(self) -> bool:
+        """Whether it is certainly another word; a noun's *'s* may be a possessive."""
+        if self.full == "is":
+            return means_another(self.host, self.following)
+        return not leaves_open(self.full, self.following)
+
 
 def _misplaced(was: _Window, now: _Window, old: str, new: str) -> _Clitic | None:
     """The clitic of a contraction that does not mean the word that it is exchanged for."""
@@ -477,7 +484,7 @@ def _misplaced(was: _Window, now: _Window, old: str, new: str) -> _Clitic | None
     if full == "is" and window is now:
         host = "it"  # `faults` checks whether the clitic can lean on its host
     place = _Clitic(full, host, tuple(line[at + 1 :]))
-    return None if is_written_out(*place) else place
+    return None if is_written_out(*place, expanded=window is was) else place
 
 
 def _casing(was: _Window, at: int, now: _Window, place: int) -> float:

@@ -180,6 +180,9 @@ He's already been here. => He has already been here.: contraction, explained
 I'd never seen it. => I had never seen it.: contraction, explained
 I'll text you. => I will text you.: contraction, explained
 I'd rather go. => I would rather go.: contraction, explained
+They would put it there. => They'd put it there.: contraction, explained
+It has broken. => It's broken.: contraction, explained
+It's never let me down. => It has never let me down.: contraction, explained
 It's broken. => It is broken.: contraction, explained
 It's held up by glue. => It is held up by glue.: contraction, explained
 It's called a phone. => It is called a phone.: contraction, explained
@@ -224,6 +227,21 @@ def test_harmless_changes_have_support_and_no_evidence(
     assert not _kinds(original, rewrite)
     row = support_evidence([(original, rewrite)])[0]
     assert {name for name, value in zip(SUPPORT, row, strict=True) if value} == kinds
+
+
+@pytest.mark.parametrize(
+    ("original", "rewrite"),
+    [
+        ("They'd put it there.", "They would put it there."),
+        ("They'd put it there.", "They had put it there."),
+        ("It's broken.", "It has broken."),
+    ],
+)
+def test_a_clitic_that_may_be_two_words_is_no_fault_and_explains_nothing(
+    original: str, rewrite: str
+) -> None:
+    assert "bad contraction" not in _kinds(original, rewrite)
+    assert not support_evidence([(original, rewrite)]).any()
 
 
 @pytest.mark.parametrize(("original", "rewrite", "kinds"), _cases(_MILD))
