@@ -1,8 +1,8 @@
 """The rules that were not found and lacked least: what a search reports beside what it found.
 
-No rule is reported twice: of rules that make the same change under several conditions, or in
-another casing, the closest one stands for all, and what a found rule writes as well is left out. It
-costs nothing but the comparison of what a few rules write.
+No rule is reported twice: of rules that make the same change under several conditions, in another
+casing or beside another word, the closest one stands for all, and what a found rule writes as well
+is left out. It costs nothing but the comparison of what a few rules write.
 """
 
 from __future__ import annotations
@@ -15,9 +15,11 @@ from numpy.typing import NDArray
 from sears_dsl.discovery.candidates import Candidates
 from sears_dsl.discovery.counts import NearMiss, change_of
 from sears_dsl.discovery.selection import OVERLAP
+from sears_dsl.engine.rewrite.rewrites import common_ends
 
 # So many rules of each kind that were not found are reported, and so many that flip enough rows.
 _CLOSEST, _FLIPPING = 3, 10
+_ARTICLE = {"an": "a"}
 
 
 def lacking(failed: Candidates) -> NDArray[np.str_]:
@@ -54,7 +56,7 @@ def closest_rules(
     judged.sort(key=lambda each: -each.flips if each.flips >= least else 0)
     by_change: dict[str, NearMiss] = {}
     for each in judged:
-        by_change.setdefault(_change_in_any_casing(each.rule), each)
+        by_change.setdefault(_core_of(each.rule), each)
     flipping = [each for each in by_change.values() if each.flips >= least]
     losing = [each for each in by_change.values() if each.flips < least and each.lacks != "text"]
     # More text with a rule that was tried and flips nothing would not help.
@@ -67,11 +69,19 @@ def closest_rules(
     return (*flipping[:_FLIPPING], *(each for kind in kinds for each in kind[:_CLOSEST]))
 
 
-def _change_in_any_casing(rule: str) -> str:
-    """What a rule replaces by what, in lower case, unless it changes only the casing."""
-    change = change_of(rule).replace('"', "")
-    old, _, new = change.partition(" -> ")
-    return change if old.lower() == new.lower() else change.lower()
+def _core_of(rule: str) -> str:
+    """What a rule replaces by what, whatever the casing, its article and the words that it keeps.
+
+    Example:
+        >>> [_core_of(each) for each in ("a whole -> an entire", "Every -> Every single", "i -> I")]
+        ['whole -> entire', ' -> single', 'i -> I']
+    """
+    old, new = (side.split() for side in change_of(rule).replace('"', "").split(" -> "))
+    lower = [[_ARTICLE.get(word, word) for word in map(str.lower, side)] for side in (old, new)]
+    if lower[0] != lower[1]:
+        old, new = lower
+    front, back = common_ends(old, new)
+    return f"{' '.join(old[front : len(old) - back])} -> {' '.join(new[front : len(new) - back])}"
 
 
 def _written(rules: Candidates, rule: int) -> frozenset[tuple[int, str]]:
