@@ -60,7 +60,7 @@ from sears_dsl.discovery.filtering.text_filter import Corpus, RuleJudge
 from sears_dsl.discovery.known_rules import load_known
 from sears_dsl.discovery.proposing.changes import single_changes
 from sears_dsl.discovery.proposing.proposal import propose
-from sears_dsl.discovery.proposing.synonyms import propose_synonyms
+from sears_dsl.discovery.proposing.synonyms import propose_synonyms, without_listed
 from sears_dsl.discovery.selection import words_replaced
 from sears_dsl.discovery.settings import Settings
 from sears_dsl.effects.lots import hold_out, lots
@@ -281,17 +281,15 @@ class Package:
         tokens, settings = cut_contractions(self._tagger.tag(texts)), Settings()
         least = max(settings.flips(len(texts)) / len(texts), settings.minimum_frequency)
         listed = propose_synonyms(tokens, tagger=self._tagger, least=settings.flips(len(texts)))
-        return [
-            *listed.rows,
-            *(
-                candidate
-                for context, accepts in ((0, _names_words), (1, _adds_words))
-                for candidate in propose(
-                    rewordings, tokens, tagger=self._tagger, context=context,
-                    minimum_frequency=least, accepts=accepts,
-                ).rows
-            ),
+        mined = [
+            candidate
+            for context, accepts in ((0, _names_words), (1, _adds_words))
+            for candidate in propose(
+                rewordings, tokens, tagger=self._tagger, context=context, minimum_frequency=least,
+                accepts=accepts,
+            ).rows
         ]  # fmt: skip
+        return [*without_listed(Candidates(tuple(mined)), listed).rows, *listed.rows]
 
     def corpus(self, texts: Sequence[str], held_out: Iterable[str]) -> Corpus:
         """The text that rules are judged on."""

@@ -29,6 +29,7 @@ from sears_dsl.runtime.files import write_atomically
 from training.judge import mined
 from training.readings import Model, effects_of, posteriors, readings_of
 
+_PORTION = 1024
 SHIPPED = {
     "judge": Path("sears_dsl/judge/readings.json"),
     "judge-lm": Path("sears_dsl/judge/readings_lm.json"),
@@ -69,8 +70,10 @@ def main() -> None:
         if any(change_name(each) in more for each in changes_of(one.original, one.rewrite))
     ]
     pairs = [(one.original, one.rewrite) for one in some]
-    judge = cast("Judge", load_scorer(scorer))
-    read = readings_of(some, judge.without_forecast().evident_chances(pairs))
+    judge = cast("Judge", load_scorer(scorer)).without_forecast()
+    # In portions, since what the networks make of all rewrites at once takes gigabytes.
+    portions = (pairs[first : first + _PORTION] for first in range(0, len(pairs), _PORTION))
+    read = readings_of(some, np.concatenate(list(map(judge.evident_chances, portions))))
     model = Model(entry["slope"], entry["shift"], entry["spread"])
     anew = {
         name: effect

@@ -32,7 +32,7 @@ import random
 import re
 import sys
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
 from pathlib import Path
 from typing import NamedTuple
@@ -387,6 +387,25 @@ def accepted_changes(*, least_read: int = ENOUGH_READ, share: float = SHARE) -> 
     return sorted(map(print_rule, parse("\n".join(accepted)).rules))
 
 
+def listed_changes() -> list[str]:
+    """Those that are listed: *new film → new movie* says nothing beside *film → movie*."""
+    accepted = accepted_changes()
+    changes = set(accepted)
+    return [rule for rule in accepted if changes.isdisjoint(_shorter_forms(rule))]
+
+
+def _shorter_forms(rule: str) -> Iterator[str]:
+    """A change without words that both sides share at an end."""
+    old, new = (side.split() for side in rule.split(" -> "))
+    least = min(len(old), len(new))
+    for first in range(least):
+        for last in range(least - first):
+            shared = old[:first] == new[:first] and old[len(old) - last :] == new[len(new) - last :]
+            if shared and first + last:
+                sides = (words[first : len(words) - last] for words in (old, new))
+                yield " -> ".join(map(" ".join, sides))
+
+
 def main() -> None:
     """Run the step that the command line names."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -406,7 +425,7 @@ def main() -> None:
         case "fold":
             fold(options.folder)
         case _:
-            changes = accepted_changes()
+            changes = listed_changes()
             content = "\n".join([*_HEADING, *changes, ""])
             write_atomically(SYNONYMS, content.encode())
             sys.stdout.write(f"{SYNONYMS}: {len(changes):,} changes\n")

@@ -44,7 +44,7 @@ class CandidateRule:
     judged: TextVerdict | None = None
     narrowed: bool = False  # whether it is a proposed rule under a condition
     source: str = ""  # the ruleset of a known rule; empty for a new one
-    # The ruleset whose options and sets a known rule is read under; None for a new one
+    # The ruleset whose options and sets a rule is read under; None for a mined one
     scope: Ruleset | None = None
     name: str = ""  # the id of a known rule; empty for a new one
 

@@ -106,7 +106,8 @@ class Funnel:
     # With S ≥ τ; the paper's order alone
     adversaries: Annotated[int, "paraphrases that flip the model"] = 0
     rows_with_adversary: Annotated[int, "rows with such a paraphrase"] = 0
-    candidates: Annotated[int, "candidate rules"]  # that paraphrases propose
+    candidates: Annotated[int, "candidate rules"]
+    listed: Annotated[int, "of these changes that readers accept elsewhere"] = 0
     texts: Annotated[int, "texts on which they were judged"] = 0
     judged: Annotated[int, "candidates that change enough of these"] = 0
     narrowed: Annotated[int, "candidates that pass only in some contexts"] = 0

@@ -33,11 +33,10 @@ from sears_dsl.discovery.filtering.text_filter import JUDGING, Corpus, RuleJudge
 from sears_dsl.discovery.known_rules import KnownFlips, KnownRules
 from sears_dsl.discovery.proposing.changes import Rewording, single_changes
 from sears_dsl.discovery.proposing.proposal import propose, where_english
-from sears_dsl.discovery.proposing.synonyms import propose_synonyms
+from sears_dsl.discovery.proposing.synonyms import propose_synonyms, without_listed
 from sears_dsl.discovery.result.found_rules import HeldOutRows
 from sears_dsl.discovery.selection import complete_scores, words_replaced
 from sears_dsl.discovery.settings import Budget, Settings, Stage
-from sears_dsl.effects.applications import apply_candidates
 from sears_dsl.effects.asked_model import OnStage, Questions
 from sears_dsl.effects.flips import Answers, Ask, RightRows, ask_everything, ask_in_rounds
 from sears_dsl.effects.lots import lots
@@ -218,6 +217,7 @@ def search_meaning_first(
         counts={
             "known": 0 if known is None else known.acting, "skipped": skipped,
             "paraphrases": sum(map(len, paraphrases)), "candidates": len(changes),
+            "listed": sum(each.scope is not None for each in changes.rows),
             "texts": len(corpus.tokens), "judged": len(changes) - judgements.too_few,
             "narrowed": sum(each.narrowed for each in judgements.passed.rows),
             "keep_meaning": len(judgements.passed),
@@ -311,11 +311,8 @@ def _changes(
     if spread_of(search.scorer) is None:
         # Only a scorer that knows what readers accepted can tell where they would not.
         return Candidates(tuple(mined))
-    listed = propose_synonyms(
-        tokens, tagger=search.tagger, least=search.settings.flips(len(right)),
-        without=frozenset(changes.texts),
-    )  # fmt: skip
-    return Candidates((*mined, *listed.rows))
+    listed = propose_synonyms(tokens, tagger=search.tagger, least=search.settings.flips(len(right)))
+    return without_listed(Candidates(tuple(mined)), listed).joined_to(listed)
 
 
 def _judged(
@@ -327,9 +324,9 @@ def _judged(
     in_time = search.in_time("judging")  # one end, for scores and for questions
     ask = search.asker(right, shown="asking about rules", in_time=in_time)
 
-    def acts_enough(rules: Sequence[Rule]) -> NDArray[np.bool_]:
-        candidates = apply_candidates(rules, tokens, tagger=search.tagger, guards=guards)
-        return candidates.changed >= least
+    def acts_enough(candidates: Candidates) -> NDArray[np.bool_]:
+        applied = candidates.apply(tokens, tagger=search.tagger, guards=guards)
+        return applied.applications.changed >= least
 
     return RuleJudge(
         corpus, scorer=search.remembered.quietly(), tau=search.tau,

@@ -49,7 +49,7 @@ class EmittedRule:
     silent: Sequence[str]  # sentences that it must leave alone, best first
     # Where a known rule comes from, such as ``contractions/expand``; empty for new ones
     source: str = ""
-    # The file that a known rule was read in, with its options and sets; None for new ones
+    # The file that a rule is read in, with its options and sets; None for mined ones
     scope: Ruleset | None = None
 
 

@@ -80,9 +80,10 @@ def known(*words: str, text: str = KNOWN) -> KnownFlips:
 
 FUNNEL = Funnel(
     rows=200, right=156, held_out=47, searched=109, known=61, skipped=0, paraphrases=4210,
-    candidates=812, texts=5120, judged=230, narrowed=12, keep_meaning=41, applications=1210,
-    distinct_rewrites=1130, with_enough_flips=5, pairs_scored=9800, passing=3, collapsed=1,
-    selected=2, rows_flipped=11, held_out_flipped=4, questions=1530, question_limit=3120,
+    candidates=812, listed=300, texts=5120, judged=230, narrowed=12, keep_meaning=41,
+    applications=1210, distinct_rewrites=1130, with_enough_flips=5, pairs_scored=9800,
+    passing=3, collapsed=1, selected=2, rows_flipped=11, held_out_flipped=4, questions=1530,
+    question_limit=3120,
 )  # fmt: skip
 
 
@@ -158,14 +159,16 @@ CASES: dict[str, Discovery] = {
         closest=(replace(close("! -> .", "rate", 432, 3, verdict(60, 60, 0.95)), asked=300),),
     ),
     "no-candidates": discovery(
-        funnel=replace(NOTHING, candidates=0, judged=0, keep_meaning=0, held_out=0, searched=60,
-                       right=60, rows=80, known=0, applications=0, distinct_rewrites=0),
+        funnel=replace(NOTHING, candidates=0, listed=0, judged=0, keep_meaning=0, held_out=0,
+                       searched=60, right=60, rows=80, known=0, applications=0,
+                       distinct_rewrites=0),
         known=None),
     "time-cut-short": discovery(
         funnel=replace(NOTHING, skipped=64, not_asked=12, undecided=30), budget_reached=True,
         cut_short=("paraphrases", "judging")),
     "no-time-at-all": discovery(
-        funnel=replace(NOTHING, skipped=109, paraphrases=0, candidates=0, judged=0, keep_meaning=0),
+        funnel=replace(NOTHING, skipped=109, paraphrases=0, candidates=0, listed=0, judged=0,
+                       keep_meaning=0),
         budget_reached=True, cut_short=("paraphrases",)),
     "question-limit": discovery(
         rules=(found("film -> movie"),), question_limit_reached=True,

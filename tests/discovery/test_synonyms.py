@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sears_dsl.discovery.proposing.synonyms import propose_synonyms, synonyms
+from sears_dsl.discovery.candidates import CandidateRule, Candidates
+from sears_dsl.discovery.filtering.text_filter import Corpus
+from sears_dsl.discovery.proposing.synonyms import propose_synonyms, synonyms, without_listed
+from sears_dsl.language.loader import parse
 from sears_dsl.language.printer import print_rule
 from sears_dsl.tagging.tagger import load_tagger
-from training.synonyms import Place, accepted_changes
+from training.synonyms import Place, listed_changes
 from training.wordnet import Neighbour, WordClass
 
 _ROWS = (
@@ -24,25 +27,34 @@ def test_a_listed_change_is_proposed_where_enough_rows_have_its_words() -> None:
     tokens = tagger.tag(_ROWS)
     proposed = propose_synonyms(tokens, tagger=tagger, least=2)
     assert {text: row.support for text, row in zip(proposed.texts, proposed.rows, strict=True)} == {
-        "assist -> help": 2,
-        "Assist -> Help": 2,
+        "assist -> help": 4
     }
     assert "tiny -> small" in propose_synonyms(tokens, tagger=tagger, least=1).texts
 
 
-def test_what_paraphrases_propose_already_is_left_out() -> None:
+def test_a_listed_change_is_made_and_judged_in_any_casing() -> None:
     tagger = load_tagger("fast")
-    proposed = propose_synonyms(
-        tagger.tag(_ROWS), tagger=tagger, least=2, without={"assist -> help"}
-    )
-    assert proposed.texts == ("Assist -> Help",)
+    tokens = tagger.tag(_ROWS)
+    proposed = propose_synonyms(tokens, tagger=tagger, least=2)
+    rewritten = ["They help us.", "We help them.", "Help two of them.", "Help none of them."]
+    assert list(proposed.apply(tokens, tagger=tagger).applications.texts) == rewritten
+    corpus = Corpus.of(_ROWS, tagger=tagger, sample=())
+    places = corpus.places(proposed.rules, 9, scopes=[each.scope for each in proposed.rows])
+    assert sorted(places.texts) == sorted(rewritten)
+
+
+def test_a_listed_change_takes_the_place_of_what_paraphrases_propose() -> None:
+    tagger = load_tagger("fast")
+    listed = propose_synonyms(tagger.tag(_ROWS), tagger=tagger, least=2)
+    mined = parse("assist -> help\nAssist -> Help\nassist -> aid").rules
+    rest = without_listed(Candidates(tuple(map(CandidateRule, mined))), listed)
+    assert rest.texts == ("assist -> aid",)
 
 
 def test_the_list_is_what_readers_accept() -> None:
     listed = [print_rule(rule) for rule in synonyms()]
-    accepted = accepted_changes()
-    assert listed[: len(accepted)] == accepted
-    assert len(listed) == len(set(listed))
+    assert listed == listed_changes()
+    assert {"film -> movie", "a film -> a movie"} & {*listed} == {"film -> movie"}
 
 
 def test_neighbours_are_of_the_first_meanings_of_a_word(tmp_path: Path) -> None:

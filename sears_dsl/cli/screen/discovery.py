@@ -256,7 +256,13 @@ def _stages(discovery: Discovery) -> Iterator[str]:
     if not funnel.candidates:
         yield f"{paraphrases} of the searched rows suggest no rule"
         return
-    yield f"{paraphrases} of the searched rows suggest {candidates}"
+    suggested = counted(funnel.candidates - funnel.listed, "candidate rule")
+    listed = (
+        f"; {funnel.listed:,} more are changes that readers accept elsewhere"
+        if funnel.listed
+        else ""
+    )
+    yield f"{paraphrases} of the searched rows suggest {suggested}{listed}"
     yield (
         f"{funnel.judged:,} of these change enough text to be judged; {funnel.keep_meaning:,} "
         f"{'keeps' if funnel.keep_meaning == 1 else 'keep'} the meaning there"

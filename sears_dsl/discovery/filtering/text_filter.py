@@ -28,6 +28,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cache, cached_property, partial
 from importlib.resources import files
+from itertools import groupby, zip_longest
 from statistics import NormalDist
 from typing import NamedTuple, TypeAlias
 
@@ -140,12 +141,29 @@ class Corpus:
         """Two halves by lot, bool (texts,): what is chosen on one is judged on the other."""
         return np.asarray(lots(self.tokens.texts, "half") < 0.5)
 
-    def places(self, rules: Sequence[Rule], most: int, *, half: bool | None = None) -> Places:
-        """At most so many rewrites of each rule, at first instances in the texts (of a half)."""
+    def places(
+        self,
+        rules: Sequence[Rule],
+        most: int,
+        *,
+        half: bool | None = None,
+        scopes: Sequence[Ruleset | None] = (),
+    ) -> Places:
+        """At most so many rewrites of each rule, at first instances in the texts (of a half).
+
+        ``scopes`` are those of `apply_candidates`.
+        """
         mends = any(mends_articles(rule, self.tagger) for rule in rules)
-        options = replace(mined_options(self.tagger), repair="on" if mends else "off")
-        mined = Ruleset.from_rules(rules, options=options)
-        matcher = compile_rules([mined], tagger=self.tagger)
+        mined = Ruleset((), options=mined_options(self.tagger))
+        scoped = [
+            (rule, mined if scope is None else scope) for rule, scope in zip_longest(rules, scopes)
+        ]
+        rulesets = []
+        for _, run in groupby(scoped, key=lambda each: id(each[1])):
+            of_run, (scope, *_) = zip(*run, strict=True)
+            options = replace(scope.options, repair="on" if mends else "off")
+            rulesets.append(replace(scope, rules=of_run, options=options))
+        matcher = compile_rules(rulesets, tagger=self.tagger)
         matches = matcher.find(self.tokens)
         if half is not None:
             matches = matches.select(self.halves[matches.rows] == half)
@@ -398,7 +416,7 @@ class RuleJudge:
     delta: float
     spread: Spread | None = None
     worth_narrowing: Callable[[Candidates], NDArray[np.bool_]] | None = None
-    supported: Callable[[Sequence[Rule]], NDArray[np.bool_]] | None = None
+    supported: Callable[[Candidates], NDArray[np.bool_]] | None = None
     in_time: Callable[[], bool] = lambda: True
     portion: int = 1024
     on_progress: OnStage = lambda stage, done, total: None
@@ -407,15 +425,16 @@ class RuleJudge:
 
     def judge_rules(self, candidates: Candidates) -> RuleJudgements:
         """Judge rules, and narrow those that fail in some places only."""
-        rules = candidates.rules
         self._size = min(self.portion, _FIRST_PORTION)
-        trials = self._judge(rules, tell=partial(self.on_progress, JUDGING))
-        forms = [[(rule, each.verdict)] for rule, each in zip(rules, trials, strict=True)]
+        trials = self._judge(candidates.rows, tell=partial(self.on_progress, JUDGING))
+        forms = [
+            [(rule, each.verdict)] for rule, each in zip(candidates.rules, trials, strict=True)
+        ]
         promising = [number for number, trial in enumerate(trials) if trial.is_promising]
         if promising and self.worth_narrowing is not None:
             worth = self.worth_narrowing(candidates.keep(promising)).tolist()
             promising = [number for number, each in zip(promising, worth, strict=True) if each]
-        for place, narrowings in self._narrowings([rules[each] for each in promising]):
+        for place, narrowings in self._narrowings([candidates.rows[each] for each in promising]):
             forms[promising[place]] += narrowings
         passed, failed = [], []
         for candidate, (plain, *narrower) in zip(candidates.rows, forms, strict=True):
@@ -432,11 +451,19 @@ class RuleJudge:
             decisions=self._decisions,
         )
 
+    def _places(self, rows: Sequence[CandidateRule], half: bool | None) -> Places:
+        rules, scopes = [each.rule for each in rows], [each.scope for each in rows]
+        return self.corpus.places(rules, SAMPLE, half=half, scopes=scopes)
+
     def _judge(
-        self, rules: Sequence[Rule], *, half: bool | None = None, tell: _Tell = lambda *_: None
+        self,
+        rows: Sequence[CandidateRule],
+        *,
+        half: bool | None = None,
+        tell: _Tell = lambda *_: None,
     ) -> list[_Trial]:
         """Judge rules until it is clear whether they pass; ``tell`` gets how many are decided."""
-        trials = self._trials(self.corpus.places(rules, SAMPLE, half=half))
+        trials = self._trials(self._places(rows, half))
         for step in _STEPS:
             waiting = [each for each in trials if each.is_open]
             decided = len(trials) - len(waiting)
@@ -446,18 +473,18 @@ class RuleJudge:
                 tell(decided, len(trials))
         return trials
 
-    def _narrowings(self, rules: Sequence[Rule]) -> list[tuple[int, list[_Form]]]:
+    def _narrowings(self, rows: Sequence[CandidateRule]) -> list[tuple[int, list[_Form]]]:
         """The narrowed forms of each rule, judged on the half that did not choose them."""
         verdicts_by_rule: dict[int, dict[Rule, TextVerdict]] = {}
-        quarters = self._quarters(len(rules))
+        quarters = self._quarters(len(rows))
         for half in (False, True):
-            chosen = list(self._narrowed(rules, half, tell=next(quarters)))
+            chosen = list(self._narrowed(rows, half, tell=next(quarters)))
             if chosen and self.supported is not None:
-                enough = self.supported([rule for _, rule in chosen]).tolist()
+                enough = self.supported(Candidates(tuple(row for _, row in chosen))).tolist()
                 chosen = [each for each, is_enough in zip(chosen, enough, strict=True) if is_enough]
-            trials = self._judge([rule for _, rule in chosen], half=not half, tell=next(quarters))
-            for (number, rule), trial in zip(chosen, trials, strict=True):
-                verdicts_by_rule.setdefault(number, {}).setdefault(rule, trial.verdict)
+            trials = self._judge([row for _, row in chosen], half=not half, tell=next(quarters))
+            for (number, row), trial in zip(chosen, trials, strict=True):
+                verdicts_by_rule.setdefault(number, {}).setdefault(row.rule, trial.verdict)
         return [
             (number, list(verdicts.items()))
             for number, verdicts in sorted(verdicts_by_rule.items())
@@ -477,27 +504,27 @@ class RuleJudge:
             yield tell
 
     def _narrowed(
-        self, rules: Sequence[Rule], half: bool, *, tell: _Tell
-    ) -> Iterator[tuple[int, Rule]]:
+        self, rows: Sequence[CandidateRule], half: bool, *, tell: _Tell
+    ) -> Iterator[tuple[int, CandidateRule]]:
         """The narrowed forms that the texts of one half suggest, with the number of the rule."""
-        corpus = self.corpus
-        places = corpus.places(rules, SAMPLE, half=half)
+        corpus, mined = self.corpus, mined_options(self.corpus.tagger)
+        places = self._places(rows, half)
         trials = self._trials(places)
         scored = 0
         for some in self._answered([(each, SAMPLE) for each in trials]):
             scored += len(some)
             tell(scored, len(trials))
-        for number, (rule, trial) in enumerate(zip(rules, trials, strict=True)):
+        for number, (row, trial) in enumerate(zip(rows, trials, strict=True)):
             if len(trial.scores) < len(trial.pairs):
                 continue
             at = places.of_rule(number)
             forms = narrow(
-                rule, corpus.tokens, Sites(places.rows[at], places.starts[at], places.ends[at]),
+                row.rule, corpus.tokens, Sites(places.rows[at], places.starts[at], places.ends[at]),
                 trial.answers, tagger=corpus.tagger, delta=self.delta / 2, least=_LEAST_BESIDE,
-                negations=False,
+                options=mined if row.scope is None else row.scope.options, negations=False,
             )  # fmt: skip
             for form in forms:
-                yield number, form.rule
+                yield number, replace(row, rule=form.rule)
 
     def _trials(self, places: Places) -> list[_Trial]:
         originals = self.corpus.tokens.texts
