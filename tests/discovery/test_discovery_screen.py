@@ -144,6 +144,7 @@ CASES: dict[str, Discovery] = {
     "all-may-be-chance": discovery(rules=(replace(found("film -> movie"), q_value=0.4),),
                                    base_rate=0.3, funnel=replace(FUNNEL, keep_meaning=1)),
     "nothing-flips": discovery(funnel=NOTHING),
+    "one-nearly": discovery(rules=(found("film -> movie"),), closest=CLOSEST[:1]),
     "several-nearly": discovery(
         funnel=NOTHING,
         closest=(CLOSEST[0], close("great -> fine", "meaning", 9, 4, verdict(58, 60, 0.893)),

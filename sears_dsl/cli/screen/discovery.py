@@ -426,8 +426,7 @@ def _passing_delta(misses: Sequence[NearMiss], discovery: Discovery) -> Iterator
         return
     (first, place), (last, _) = by_delta[0], by_delta[-1]
     if len(by_delta) == 1:
-        them = "it" if len(misses) == 1 else f"`{_label(misses[place], discovery)}`"
-        lets = f"--delta {first:g} lets {them} pass"
+        lets = f"--delta {first:g} lets `{_label(misses[place], discovery)}` pass"
     elif first == last:
         lets = f"--delta {first:g} lets {len(by_delta):,} of them pass"
     else:
