@@ -105,7 +105,7 @@ _STEP = 6
 _WHOLE = 24
 _CHARACTERS = 8 * _WHOLE
 # Pieces in a batch, small enough for the processor's cache, and the most of a window.
-_PIECES_AT_ONCE = 256
+_PIECES_AT_ONCE = 512
 _PIECES = 128
 _UNKNOWN = 100
 _MOST_WINDOWS = 1024
