@@ -109,6 +109,8 @@ _PIECES_AT_ONCE = 512
 _PIECES = 128
 _UNKNOWN = 100
 _MOST_WINDOWS = 1024
+# Of so many places, what is pooled from their windows is compared at once; it takes 4 MB.
+_PLACES_AT_ONCE = 32
 # How many results are remembered; a vector takes 1.5 KiB.
 _EXCHANGES, _OWN_VECTORS = 1 << 16, 1 << 12
 # The logarithm of how often the most frequent piece occurs.
@@ -235,11 +237,17 @@ class Encoder:
         old = np.zeros((count, len(VECTORS), _WIDTH), np.float32)
         new = np.zeros_like(old)
         numbers = np.zeros((count, len(NUMBERS)), np.float32)
-        for at, place in enumerate(places):
-            one = self._pooled(windows[place.original], place.start, place.end)
-            other = self._pooled(windows[place.rewrite], place.first, place.last)
-            old[at], new[at] = _unit(one.words[list(_CHOSEN)]), _unit(other.words[list(_CHOSEN)])
-            numbers[at] = _numbers(one, other)
+        for begin in range(0, count, _PLACES_AT_ONCE):
+            here = slice(begin, begin + _PLACES_AT_ONCE)
+            one, other = _Pooled.of([
+                self._pooled(windows[place.original], place.start, place.end)
+                for place in places[here]
+            ]), _Pooled.of([
+                self._pooled(windows[place.rewrite], place.first, place.last)
+                for place in places[here]
+            ])  # fmt: skip
+            old[here], new[here] = (_unit(each.words[:, list(_CHOSEN)]) for each in (one, other))
+            numbers[here] = _numbers(one, other)
         return PlaceVectors(old, new, numbers)
 
     def static_numbers(self, changes: Sequence[Change]) -> tuple[float, ...]:
@@ -296,7 +304,7 @@ class Encoder:
                 own = np.stack([layer[end - len(pieces[at]) : end] for layer in layers])
                 yield texts[at], _EncodedWindow(pieces[at], offsets[at], own)
 
-    def _pooled(self, window: _EncodedWindow, start: int, end: int) -> _Pooled:
+    def _pooled(self, window: _EncodedWindow, start: int, end: int) -> _PooledWords:
         """Means over the pieces of a span, of its neighbours, of the others, and of all."""
         begins, ends = window.offsets[:, 0], window.offsets[:, 1]
         real = ends > begins
@@ -322,7 +330,7 @@ class Encoder:
         around = self._static[window.pieces[others]].mean(0) if len(others) else static
         words = np.concatenate([means[:, 0], static[None]])
         frequency = float(self._frequencies[pieces].min())
-        return _Pooled(means, words, around, frequency, len(pieces))
+        return _PooledWords(means, words, around, frequency, len(pieces))
 
 
 class _EncodedWindow(NamedTuple):
@@ -333,7 +341,7 @@ class _EncodedWindow(NamedTuple):
     states: Float32Array
 
 
-class _Pooled(NamedTuple):
+class _PooledWords(NamedTuple):
     """What is known of some words in their window, most of it in each layer."""
 
     means: Float32Array  # (layers, 5, width): the means that `_AROUND` numbers
@@ -343,33 +351,56 @@ class _Pooled(NamedTuple):
     pieces: int
 
 
+class _Pooled(NamedTuple):
+    """The same of N places, each an array of N."""
+
+    means: Float32Array
+    words: Float32Array
+    around: Float32Array
+    frequency: NDArray[np.float64]
+    pieces: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, places: Sequence[_PooledWords]) -> _Pooled:
+        return cls(*map(np.array, zip(*places, strict=True)))
+
+
 # Rows of `_Pooled.words` that `VECTORS` names.
 _CHOSEN = (*_OF_WORDS, _LAYERS)
 
 
 def _numbers(one: _Pooled, other: _Pooled) -> Float32Array:
-    """The row of ``NUMBERS`` of a place."""
+    """The rows of ``NUMBERS`` of places, (N, NUMBERS)."""
     lengths_old, lengths_new = (
-        np.linalg.norm(each.words[:_LAYERS], axis=1) for each in (one, other)
+        np.linalg.norm(each.words[:, :_LAYERS], axis=2) for each in (one, other)
     )
     near = list(_NEAR)
-    close_old = _cosines(one.words[_LAYERS], one.around)
-    close_new = _cosines(other.words[_LAYERS], one.around)
-    related = np.concatenate([each.means[_LAYERS_RELATED, _MEANS_RELATED] for each in (one, other)])
-    products = related @ related.T
-    lengths = np.maximum(np.sqrt(products.diagonal()), 1e-9)
+    close_old = _cosines(one.words[:, _LAYERS], one.around)
+    close_new = _cosines(other.words[:, _LAYERS], one.around)
+    related = np.concatenate(
+        [each.means[:, _LAYERS_RELATED, _MEANS_RELATED] for each in (one, other)], axis=1
+    )
+    products = related @ related.transpose(0, 2, 1)
+    lengths = np.maximum(np.sqrt(products.diagonal(axis1=1, axis2=2)), 1e-9)
+    single = (
+        _cosines(one.means[:, -1, 3], other.means[:, -1, 3]), close_new - close_old, close_new,
+    )  # fmt: skip
+    known = (
+        other.frequency, one.frequency, other.frequency - one.frequency,
+        other.pieces, other.pieces - one.pieces,
+    )  # fmt: skip
     return np.concatenate(
         [
             _cosines(one.words, other.words),
-            [_cosines(one.means[-1, 4], other.means[-1, 4])],
-            *(_cosines(one.means[near, side], other.means[near, side]) for side in (1, 2)),
-            [_cosines(one.means[-1, 3], other.means[-1, 3]), close_new - close_old, close_new],
+            _cosines(one.means[:, -1, 4], other.means[:, -1, 4])[:, None],
+            *(_cosines(one.means[:, near, side], other.means[:, near, side]) for side in (1, 2)),
+            np.stack(single, axis=1),
             lengths_new / lengths_old,
-            [other.frequency, one.frequency, other.frequency - one.frequency],
-            [other.pieces, other.pieces - one.pieces],
-            products[_FIRST_RELATED, _SECOND_RELATED]
-            / (lengths[_FIRST_RELATED] * lengths[_SECOND_RELATED]),
-        ]
+            np.stack(known, axis=1),
+            products[:, _FIRST_RELATED, _SECOND_RELATED]
+            / (lengths[:, _FIRST_RELATED] * lengths[:, _SECOND_RELATED]),
+        ],
+        axis=1,
     ).astype(np.float32)
 
 
