@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple, TypeAlias
 
@@ -78,6 +79,8 @@ def words_beside(text: str, change: Change, count: int) -> tuple[tuple[str, ...]
     return tuple(word.text for word in before), tuple(word.text for word in after)
 
 
+# Each kind of evidence asks for the changes of the same rewrites.
+@lru_cache(maxsize=1 << 14)
 def changes_of(original: str, rewrite: str) -> tuple[Change, ...]:
     """The words in which two texts differ, in order."""
     if original == rewrite:
