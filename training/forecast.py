@@ -1,17 +1,21 @@
 """Makes the forecast: ``python -m training.forecast --keep FOLDER --books FILE ...``.
 
 In: rewrites that nobody judged (`training.unjudged`), changes of paraphrases put into other texts,
-and what the judge says of all of them. Out: ``forecast.npz``, and the curves ``foreseen`` in
+and what the judge says of all of them. Out: ``forecast.npz``, and the curves `FORESEEN` in
 ``judge.json``. Always holds: the same files, versions and seed give the same numbers (to rounding).
-Costs half an hour of one core for the judge (``--keep`` saves what it says), some minutes for
-paraphrases, and three to learn.
+Costs a quarter of an hour of one core for the judge (``--keep`` saves what it says), some minutes
+for paraphrases, and three to learn. With ``--only-later``, the network and the curves ``foreseen``
+stay as they are.
 
 1. The judge gives the log-odds of rewrites with one change by its full curves. 2. The network
 learns what evidence about texts takes from these, beyond what lists and tables take. Each fifth of
 the changes is forecast by a network that learned from the others. 3. The log-odds that this leaves
 are moved and stretched until they reject six in a hundred of the rewrites that the full curves
 accept, at a chance of 1/2 as well as at 1/10. (Both are chances by the evidence. For a change that
-nobody read, S is 1/2 or 1/10 at lower ones.) 4. The shipped network learns from all rewrites.
+nobody read, S is 1/2 or 1/10 at lower ones.) 4. The shipped network learns from all rewrites. 5.
+The log-odds that lists, tables and the encoder leave are moved and stretched likewise, until they
+reject three in a thousand, and so are those that the likelihood leaves of these. What is then
+missing takes much the same from nearly all rewrites.
 """
 
 from __future__ import annotations
@@ -23,7 +27,7 @@ import io
 import json
 import random
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -39,8 +43,8 @@ from sears_dsl.judge.changes import changes_of, words_of
 from sears_dsl.judge.estimate import load_likelihood_estimate
 from sears_dsl.judge.evidence import Curves, differences
 from sears_dsl.judge.forecast import FORECAST, NUMBERS, ForecastWeights, clues_of
-from sears_dsl.judge.judge import Judge, load_judge
-from sears_dsl.judge.readings import Readings, change_name
+from sears_dsl.judge.judge import FORESEEN, Judge, load_judge
+from sears_dsl.judge.readings import change_name
 from sears_dsl.meaning.scorers import Pair
 from sears_dsl.runtime.array_types import Floats
 from sears_dsl.runtime.files import write_atomically
@@ -59,6 +63,8 @@ _FLOOR = float(np.log(LEAST / (1 - LEAST))) + 1e-6
 #: What the forecast may reject of what the full curves accept at a chance of `_FAR`, and of 1/2.
 #: Most of these are just above.
 _FAR, _LOST = 0.1, 0.06
+#: What curves may reject of it after a stage of networks.
+_LOST_LATER = 0.003
 #: A forecast says no chance below this one: among what it rejects, the other evidence ranks. With
 #: what unread changes have in common, this is an S below the least that a search looks at.
 _REJECTED = 0.04
@@ -162,6 +168,8 @@ class Lessons(NamedTuple):
     Attributes:
         columns: the cheap evidence by name, each (N,).
         bounds: (N,) the log-odds that this evidence leaves by the full curves.
+        read: the evidence of networks, likewise; NaN where what was known before it leaves a
+            chance below `LEAST`.
         odds: (N,) the log-odds by the full curves and all evidence, at least `_FLOOR`.
         changes: (N,) the name of the change.
         vectors: (U, 384), of length 1.
@@ -170,6 +178,7 @@ class Lessons(NamedTuple):
     """
 
     columns: dict[str, Floats]
+    read: list[dict[str, Floats]]  # for each of `Judge.stages`
     bounds: Floats
     odds: Floats
     changes: list[str]
@@ -178,22 +187,49 @@ class Lessons(NamedTuple):
     numbers: Any
 
 
-def judged(judge: Judge, pairs: Sequence[Pair], file: Path) -> Floats:
-    """The chance of each rewrite by the full curves alone, 0 if below `LEAST`."""
+def read(judge: Judge, pairs: Sequence[Pair], file: Path) -> list[dict[str, Floats]]:
+    """The evidence of networks about each rewrite, (N,) by name for each of `Judge.stages`."""
+    parts: list[list[dict[str, Floats]]] = []
     if not file.exists():
-        alone = replace(judge, bounds=(), readings=Readings(1.0, 0.0, 0.0, {}))
-        parts: list[Floats] = []
         for begin in range(0, len(pairs), 1000):
-            parts.append(alone.scores_from(pairs[begin : begin + 1000], LEAST))
-            show(f"judged {begin + len(parts[-1])} of {len(pairs)}")
+            parts.append(_stages_of(judge, pairs[begin : begin + 1000]))
+            show(f"read {begin + 1000} of {len(pairs)}")
         content = io.BytesIO()
-        np.save(content, np.concatenate(parts))
+        arrays = {
+            f"{number}:{name}": np.concatenate([part[number][name] for part in parts])
+            for number, columns in enumerate(parts[0])
+            for name in columns
+        }
+        np.savez(content, allow_pickle=False, **arrays)
         write_atomically(file, content.getvalue())
-    return np.asarray(np.load(file), np.float64)
+    stages: list[dict[str, Floats]] = [{} for _ in judge.stages]
+    with np.load(file, allow_pickle=False) as arrays_of:
+        for name in arrays_of.files:
+            number, _, column = name.partition(":")
+            stages[int(number)][column] = np.asarray(arrays_of[name], np.float64)
+    return stages
 
 
-def lessons_of(pairs: Sequence[Pair], chances: Floats, judge: Judge) -> Lessons:
-    """Turn rewrites with one change into numbers."""
+def _stages_of(judge: Judge, pairs: Sequence[Pair]) -> list[dict[str, Floats]]:
+    changes = [differences(*pair) for pair in pairs]
+    columns = judge.evidence.cheap(pairs, changes)
+    open_ = np.arange(len(pairs))
+    stages = []
+    for stage in judge.stages:
+        still = np.flatnonzero(judge.full.chances(columns) >= LEAST)
+        open_ = open_[still]
+        columns = {name: values[still] for name, values in columns.items()}
+        places = open_.tolist()
+        new = stage([pairs[at] for at in places], [changes[at] for at in places])
+        columns.update(new)
+        stages.append({name: np.full(len(pairs), np.nan) for name in new})
+        for name, values in new.items():
+            stages[-1][name][open_] = values
+    return stages
+
+
+def lessons_of(pairs: Sequence[Pair], stages: list[dict[str, Floats]], judge: Judge) -> Lessons:
+    """Turn rewrites with one change into numbers, given what networks say of them."""
     changes = [differences(*pair)[0] for pair in pairs]
     encoder = judge.evidence.encoder
     columns = judge.evidence.cheap(pairs, [(change,) for change in changes])
@@ -203,11 +239,12 @@ def lessons_of(pairs: Sequence[Pair], chances: Floats, judge: Judge) -> Lessons:
     ]
     rows: dict[tuple[str, ...], int] = {}
     words = [[rows.setdefault(some, len(rows)) for some in each.words] for each in clues]
-    chances = chances.clip(LEAST, 1 - LEAST)
+    odds = odds_of(judge.full, {**columns, **{k: v for each in stages for k, v in each.items()}})
     return Lessons(
         columns,
+        stages,
         odds_of(judge.full, columns),
-        np.log(chances / (1 - chances)),
+        np.where(np.isnan(odds), _FLOOR, odds).clip(_FLOOR, -_FLOOR),
         list(map(change_name, changes)),
         torch.from_numpy(np.stack([encoder.own_vector(some).vector for some in rows])),
         np.array(words),
@@ -315,38 +352,75 @@ def foreseen(full: Curves, lessons: Lessons, column: Floats) -> Curves:
     They reject `_LOST` of what the full curves accept, at a chance of 1/2 and at `_FAR`.
     """
     most = float(np.ceil(column.max()))
-    cheap = [at for at, name in enumerate(full.names) if name in lessons.columns]
+    curves = _known(full, lessons.columns)
+    points = np.array([0.0, most])
     curves = Curves(
+        curves.intercept,
+        (*curves.names, FORECAST),
+        (*curves.points, points),
+        (*curves.taken, points),
+    )
+    return _stretched(curves, {**lessons.columns, FORECAST: column}, lessons.odds, lost=_LOST)
+
+
+def later(full: Curves, lessons: Lessons) -> list[Curves]:
+    """The log-odds that are left before each later stage of networks, moved and stretched.
+
+    They reject `_LOST_LATER` of what the full curves accept, at a chance of 1/2 and at `_FAR`.
+    """
+    columns, curves = lessons.columns, []
+    for stage in lessons.read[:-1]:
+        columns = {**columns, **stage}
+        known = _known(full, columns)
+        curves.append(_stretched(known, columns, lessons.odds, lost=_LOST_LATER))
+    return curves
+
+
+def _known(full: Curves, columns: Mapping[str, Floats]) -> Curves:
+    """The curves of some columns; all others take their least."""
+    known = [at for at, name in enumerate(full.names) if name in columns]
+    return Curves(
         intercept=full.intercept - sum(
-            float(taken.min()) for at, taken in enumerate(full.taken) if at not in cheap
+            float(taken.min()) for at, taken in enumerate(full.taken) if at not in known
         ),
-        names=(*(full.names[at] for at in cheap), FORECAST),
-        points=(*(full.points[at] for at in cheap), np.array([0.0, most])),
-        taken=(*(full.taken[at] for at in cheap), np.array([0.0, most])),
+        names=tuple(full.names[at] for at in known),
+        points=tuple(full.points[at] for at in known),
+        taken=tuple(full.taken[at] for at in known),
     )  # fmt: skip
-    odds = odds_of(curves, {**lessons.columns, FORECAST: column})
-    wanted = np.log([_FAR / (1 - _FAR), 1.0])
-    low, high = (float(np.quantile(odds[lessons.odds >= each], _LOST)) for each in wanted.tolist())
-    slope = float(wanted[1] - wanted[0]) / (high - low)
+
+
+def _stretched(
+    curves: Curves, columns: Mapping[str, Floats], wanted: Floats, *, lost: float
+) -> Curves:
+    """Curves that reject a share of the rewrites with the wanted log-odds of 1/2, and of `_FAR`."""
+    odds = odds_of(curves, columns)
+    bounds = np.log([_FAR / (1 - _FAR), 1.0])
+    low, high = (float(np.quantile(odds[wanted >= each], lost)) for each in bounds.tolist())
+    slope = float(bounds[1] - bounds[0]) / (high - low)
     return replace(scaled(curves, slope, -slope * high), least=_REJECTED)
 
 
-def figures(judge: Judge, lessons: Lessons, column: Floats, curves: Curves) -> dict[str, Any]:
-    """How good the forecasts are, and how many rewrites they leave open."""
-    columns = {**lessons.columns, FORECAST: column}
-    known = np.minimum(*(each.chances(lessons.columns) for each in (judge.full, judge.bounds[0])))
-    result: dict[str, Any] = {"rewrites": len(column)}
+def figures(
+    judge: Judge, lessons: Lessons, bounds: Sequence[Curves], columns: Mapping[str, Floats]
+) -> dict[str, Any]:
+    """How many rewrites bounds leave open, each after those before it.
+
+    Before the last, the same without it is given; what is accepted is so by the full curves.
+    """
+    result: dict[str, Any] = {"rewrites": len(lessons.odds)}
+    *others, last = (each.chances(columns) for each in bounds)
+    known = np.minimum.reduce(others)
     for least in (0.5, _FAR):
         # The chance by the evidence at which a change that nobody read has this S.
         chance = float(judge.readings.least(least, [()])[0])
         accepted = lessons.odds >= np.log(chance / (1 - chance))
         before = known >= chance
-        after = before & (curves.chances(columns) >= chance)
+        after = before & (last >= chance)
         result[f"S at least {least}"] = {
-            "accepted": int(accepted.sum()),
-            "left open without the forecast": int(before.sum()),
+            "accepted": int((accepted & before).sum()),
+            "left open without": int(before.sum()),
             "left open": int(after.sum()),
-            "accepted, rejected by the forecast": int((accepted & before & ~after).sum()),
+            "accepted, rejected": int((accepted & before & ~after).sum()),
         }
     return result
 
@@ -357,6 +431,9 @@ def main() -> None:
     parser.add_argument("--keep", type=Path, required=True, help="a folder for what the judge says")
     add_texts(parser)
     parser.add_argument("--ppdb", type=Path, required=True, help="ppdb-sample.tsv")
+    parser.add_argument(
+        "--only-later", action="store_true", help="only make the curves for later stages"
+    )
     options = parser.parse_args()
     torch.set_num_threads(1)  # so that sums are in one order
     options.keep.mkdir(parents=True, exist_ok=True)
@@ -369,28 +446,45 @@ def main() -> None:
         load_likelihood_estimate().digest, surface.VERSION,
     )  # fmt: skip
     digest = hashlib.sha256(repr(asked).encode()).hexdigest()[:16]
-    lessons = lessons_of(pairs, judged(judge, pairs, options.keep / f"judged-{digest}.npy"), judge)
+    lessons = lessons_of(pairs, read(judge, pairs, options.keep / f"read-{digest}.npz"), judge)
+    record = {
+        "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
+        "command": "python -m training.forecast --keep FOLDER --books FILE ...",
+    }
+    if not options.only_later:
+        column, weights = forecast_of(lessons)
+        curves = foreseen(judge.full, lessons, column)
+        bounds = judge.full, judge.cheap, curves
+        result = figures(judge, lessons, bounds, {**lessons.columns, FORECAST: column})
+        show(f"{result}")
+        learned = learned_bytes(weights)
+        document[FORESEEN[0]] = described(curves)
+        document["forecast"] = {
+            "sha256": hashlib.sha256(learned).hexdigest(), **record, "figures": result,
+        }  # fmt: skip
+        write_atomically(forecast.FILE, learned)
+    known, columns = [judge.full, judge.cheap], lessons.columns
+    for name, stage, curves in zip(
+        FORESEEN[1:], lessons.read[:-1], later(judge.full, lessons), strict=True
+    ):
+        columns = {**columns, **stage}
+        known.append(curves)
+        result = figures(judge, lessons, known, columns)
+        show(f"{name}: {result}")
+        document[name] = described(curves) | {**record, "figures": result}
+    write_atomically(JUDGE, (json.dumps(document, indent=1) + "\n").encode())
+
+
+def forecast_of(lessons: Lessons) -> tuple[Floats, ForecastWeights]:
+    """The forecast of each rewrite by a network that did not learn from its change; the shipped."""
     fold = np.array([part(change, _FOLDS, "forecast") for change in lessons.changes])
-    column = np.zeros(len(pairs))
+    column = np.zeros(len(fold))
     for number in range(_FOLDS):
         network = learn(lessons, np.flatnonzero(fold != number), seed=1 + number)
         rows = np.flatnonzero(fold == number)
         column[rows] = forecasts(network, lessons, rows)
         show(f"{number + 1} of {_FOLDS} folds")
-    weights = learn(lessons, np.arange(len(pairs)), seed=0).weights()
-    curves = foreseen(judge.full, lessons, column)
-    result = figures(judge, lessons, column, curves)
-    show(f"{result}")
-    learned = learned_bytes(weights)
-    document["foreseen"] = described(curves)
-    document["forecast"] = {
-        "sha256": hashlib.sha256(learned).hexdigest(),
-        "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
-        "command": "python -m training.forecast --keep FOLDER --books FILE ...",
-        "figures": result,
-    }
-    write_atomically(forecast.FILE, learned)
-    write_atomically(JUDGE, (json.dumps(document, indent=1) + "\n").encode())
+    return column, learn(lessons, np.arange(len(fold)), seed=0).weights()
 
 
 if __name__ == "__main__":

@@ -66,7 +66,7 @@ from sears_dsl.judge.evidence import (
     replaced_words,
 )
 from sears_dsl.judge.grammar import GRAMMAR, Grammar, load_grammar
-from sears_dsl.judge.judge import VERSION
+from sears_dsl.judge.judge import FORESEEN, VERSION
 from sears_dsl.judge.likelihood import LIKELIER, LIKELIHOOD
 from sears_dsl.judge.surface import SUPPORT, SURFACE, support_evidence, surface_evidence
 from sears_dsl.meaning.sentence_meaning import (
@@ -742,7 +742,7 @@ def main() -> None:
     )  # fmt: skip
     # What was foreseen of the judge before stays until `training.forecast` makes it anew.
     before = json.loads((_SHIPPED / "judge.json").read_text("utf-8"))
-    document |= {name: before[name] for name in ("forecast", "foreseen")}
+    document |= {name: before[name] for name in ("forecast", *FORESEEN)}
     write_atomically(arguments.out.with_suffix(".npz"), learned)
     write_atomically(arguments.out, (json.dumps(document, indent=1) + "\n").encode())
     write_meaning(content, {**judged, **whole}, out=arguments.meaning)

@@ -275,6 +275,7 @@ def pairs_of(forms: Sequence[Form], wordnet: Path) -> list[tuple[Form, str]]:
 def forecast_chances(pairs: Sequence[Pair]) -> list[float]:
     """The most that the judge may say of rewrites, by what costs little to find out."""
     judge = load_judge()
+    bounds = judge.cheap, *judge.foreseen[:1]
     chances: list[float] = []
     for low in range(0, len(pairs), _AT_ONCE):
         some = pairs[low : low + _AT_ONCE]
@@ -282,7 +283,7 @@ def forecast_chances(pairs: Sequence[Pair]) -> list[float]:
         columns = judge.evidence.cheap(some, changes)
         if judge.forecast is not None:
             columns[FORECAST] = judge.forecast.taken(some, changes)
-        chances += np.minimum.reduce([each.chances(columns) for each in judge.bounds]).tolist()
+        chances += np.minimum.reduce([each.chances(columns) for each in bounds]).tolist()
     return chances
 
 

@@ -5,14 +5,17 @@ pair never raises S. `Judge.at_least` decides as `Judge.scores` does (to the rou
 For the cost see `sears_dsl.judge.encoder`, which decisions ask only where cheap evidence leaves
 them open.
 
-    evident = min(full, cheap, foreseen),  each  1 / (1 + exp(Σ taken_k(evidence_k) − intercept))
+    evident = min(full, cheap, foreseen, encoded, estimated),
+    each  1 / (1 + exp(Σ taken_k(evidence_k) − intercept))
 
 Each ``taken_k`` is piecewise linear and never falls; but for the forecast, it was fitted on
 judgements of people. The intercept is for mined rewrites, of which at most one in eight is
 acceptable. ``cheap`` uses what is known without the encoder, ``foreseen`` also a forecast of what
-networks would say (`sears_dsl.judge.forecast`). Both are generous by construction: they reject only
-what ``full`` hardly ever accepts. ``foreseen`` is at least .04, so that it does not rank what it
-rejects, and does without a forecast where readers think better of a change than the evidence does.
+networks would say (`sears_dsl.judge.forecast`). ``encoded`` also uses what the encoder sees, and
+``estimated`` also the likelihood. All are generous by construction: they reject only what ``full``
+hardly ever accepts, and the last two know only that the evidence which is missing takes something
+from nearly every rewrite. But for ``cheap``, they are at least .04, so that they do not rank what
+they reject, and do not count where readers think better of a change than the evidence does.
 S is ``evident``, moved by what readers said of the same change in other texts
 (`sears_dsl.judge.readings`). Of several changes in a text the worst counts, and their number. After
 the encoder comes how likely a rewrite is, as a network estimates it (`sears_dsl.judge.estimate`),
@@ -25,6 +28,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
@@ -57,6 +61,9 @@ from sears_dsl.runtime.array_types import Floats
 VERSION = 2
 """The version of judge.json and of the arrays in judge.npz."""
 
+FORESEEN = ("foreseen", "encoded", "estimated")
+"""The names that judge.json has for what is foreseen before each stage of evidence."""
+
 READ = "readers elsewhere"
 """The name that `Judge.explain` has for what readers said of the same change in other texts."""
 
@@ -80,8 +87,9 @@ class Judge:
     """A scorer that was fitted to agree with readers."""
 
     full: Curves
-    # What is known without the encoder, and what is foreseen from it if there is a forecast
-    bounds: tuple[Curves, ...]
+    cheap: Curves  # what is known without the encoder
+    # What is foreseen from the evidence before each stage of `stages`; empty without a forecast
+    foreseen: tuple[Curves, ...]
     forecast: Forecast | None
     evidence: Evidence
     grammar: Grammar
@@ -109,7 +117,7 @@ class Judge:
         if self.forecast is None:
             return self
         identity = f"{self.identity}{_WITHOUT}"
-        return replace(self, bounds=self.bounds[:1], forecast=None, identity=identity)
+        return replace(self, foreseen=(), forecast=None, identity=identity)
 
     def scores(self, pairs: Sequence[Pair]) -> Floats:
         """S of each pair, in [0, 1]."""
@@ -142,19 +150,20 @@ class Judge:
         pairs = [pairs[at] for at in differing.tolist()]
         changes = [changes[at] for at in differing.tolist()]
         columns = self.evidence.cheap(pairs, changes)
+        # Readers who accept a change know more of it than any forecast.
+        accepted = self.readings.effects_of(changes)[0] > 0
         if self.forecast is not None:
-            # It knows less of a change than readers who accept it.
-            accepted = self.readings.effects_of(changes)[0] > 0
-            columns[FORECAST] = np.where(accepted, 0, self.forecast.taken(pairs, changes))
-        cheap = np.minimum.reduce(
-            [np.ones(len(pairs)), *(each.chances(columns) for each in self.bounds)]
-        )
+            columns[FORECAST] = self.forecast.taken(pairs, changes)
+        most = self.cheap.chances(columns)
         thresholds = self.readings.least(least, changes) if least > 0 else np.zeros(len(pairs))
         open_ = np.arange(len(pairs))
-        for stage in self._stages:
+        for stage, foreseen in zip_longest(self.stages, self.foreseen):
+            if foreseen is not None:
+                chances_now = np.where(accepted[open_], 1, foreseen.chances(columns))
+                most[open_] = np.minimum(most[open_], chances_now)
             if least > 0:
                 # More evidence can only lower a chance: a pair below without it is below with it.
-                evident = np.minimum(cheap[open_], self.full.chances(columns))
+                evident = np.minimum(most[open_], self.full.chances(columns))
                 still = np.flatnonzero(evident >= thresholds[open_])
                 columns = {name: values[still] for name, values in columns.items()}
                 open_ = open_[still]
@@ -162,14 +171,14 @@ class Judge:
                 return scores
             places = open_.tolist()
             columns.update(stage([pairs[at] for at in places], [changes[at] for at in places]))
-        evident = np.minimum(cheap[open_], self.full.chances(columns))
+        evident = np.minimum(most[open_], self.full.chances(columns))
         passing = np.flatnonzero(evident >= thresholds[open_])
         open_ = open_[passing]
         scores[differing[open_]] = chances(evident[passing], [changes[at] for at in open_.tolist()])
         return scores
 
     @property
-    def _stages(self) -> tuple[_Stage, ...]:
+    def stages(self) -> tuple[_Stage, ...]:
         """The evidence of networks, the cheapest first."""
 
         def grammar(pairs: Sequence[Pair], _: Sequence[Sequence[Change]]) -> dict[str, Floats]:
@@ -188,7 +197,7 @@ class Judge:
         if not changes:
             return []
         columns: dict[str, Floats] = {}
-        for stage in (self.evidence.cheap, *self._stages):
+        for stage in (self.evidence.cheap, *self.stages):
             columns.update(stage([(original, rewrite)], [changes]))
         parts = self.full.parts(columns)[0]
         reasons = [
@@ -216,14 +225,14 @@ def load_judge(
             none.
     """
     name = "judge.json" if language_model is None else "judge_lm.json"
-    foreseen = ("foreseen",) if forecast and language_model is None else ()
+    foreseen = FORESEEN if forecast and language_model is None else ()
     weights = read_numbers(
         _FOLDER / name, version=VERSION, curves=("full", "cheap", *foreseen), advice=_ANEW,
         evidence={
             *SURFACE, *SUPPORT, *STATIC, FORECAST, *CONTENT, *GRAMMAR, *LIKELIHOOD, *LIKELIER,
         },
     )  # fmt: skip
-    full, *bounds = weights.curves
+    full, cheap, *learned = weights.curves
     evidence = load_evidence(weights, device=device)
     readings = load_readings("readings.json" if language_model is None else "readings_lm.json")
     grammar = load_grammar()
@@ -237,7 +246,8 @@ def load_judge(
     digest = hashlib.sha256(weights.content + versions.encode()).hexdigest()
     judge = Judge(
         full,
-        tuple(bounds),
+        cheap,
+        tuple(learned),
         forecast=None,
         evidence=evidence,
         grammar=grammar,

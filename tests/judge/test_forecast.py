@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 
@@ -18,10 +19,13 @@ from sears_dsl.judge.changes import changes_of, words_beside
 from sears_dsl.judge.encoder import Place, PlaceVectors
 from sears_dsl.judge.evidence import Curves
 from sears_dsl.judge.forecast import FORECAST, Forecast, ForecastWeights, clues_of
+from sears_dsl.judge.grammar import Grammar
 from sears_dsl.judge.judge import Judge, load_judge
 from sears_dsl.judge.readings import Reading
-from sears_dsl.meaning.scorers import load_scorer
-from training.forecast import Lessons, Network, elsewhere, foreseen
+from sears_dsl.meaning.scorers import Pair, load_scorer
+from sears_dsl.runtime.array_types import Floats
+from training.forecast import Lessons, Network, elsewhere, foreseen, later
+from training.judge import odds_of
 
 PAIRS = [
     ("The movie was very good.", "The film was very good."),
@@ -105,6 +109,52 @@ def test_readings_are_not_weighed_against_a_forecast_that_they_refute(
     assert gloomy.with_readings(accepted).scores([UNCERTAIN]) == expected
     one, other = (each.with_readings(accepted[:1]) for each in (gloomy, judge))
     assert one.with_readings(accepted[1:]).readings == other.with_readings(accepted[1:]).readings
+
+
+def rejecting_before(judge: Judge, stage: int) -> Judge:
+    """The shipped judge with curves that reject everything before a stage of evidence."""
+    foreseen = list(judge.foreseen)
+    foreseen[stage] = replace(foreseen[stage], intercept=-20.0)
+    return replace(judge, foreseen=tuple(foreseen))
+
+
+@pytest.mark.parametrize("stage", [1, 2])
+def test_networks_are_not_asked_about_what_earlier_evidence_rejects(
+    judge: Judge, monkeypatch: pytest.MonkeyPatch, stage: int
+) -> None:
+    rejecting = rejecting_before(judge, stage)
+    likelihood, grammar = judge.likelihood.columns, judge.grammar.evidence
+    asked: list[str] = []
+
+    def estimate(pairs: Sequence[Pair]) -> Floats:
+        asked.append("likelihood")
+        return likelihood(pairs)
+
+    def find_faults(_: Grammar, pairs: Sequence[Pair]) -> Floats:
+        asked.append("grammar")
+        return grammar(pairs)
+
+    monkeypatch.setattr(judge.likelihood, "columns", estimate)
+    monkeypatch.setattr(Grammar, "evidence", find_faults)
+    assert judge.at_least([UNCERTAIN], 0.1).all()
+    assert asked == ["likelihood", "grammar"]
+    asked.clear()
+    assert not rejecting.at_least([UNCERTAIN], 0.1).any()
+    assert asked == ["likelihood"][: stage - 1]
+    assert rejecting.scores([UNCERTAIN])[0] < 0.1
+
+
+def test_what_is_foreseen_does_not_count_where_readers_think_better_of_a_change(
+    judge: Judge,
+) -> None:
+    by_all_else = judge.without_forecast().evident_chances([UNCERTAIN])
+    for stage in range(3):
+        rejecting = rejecting_before(judge, stage)
+        accepting, refusing = (
+            rejecting.with_readings([Reading(*UNCERTAIN, each)] * 8) for each in (True, False)
+        )
+        assert accepting.evident_chances([UNCERTAIN]) == by_all_else
+        assert refusing.evident_chances([UNCERTAIN]) < by_all_else
 
 
 def test_nothing_is_forecast_of_several_changes(judge: Judge) -> None:
@@ -192,7 +242,7 @@ def test_the_curves_reject_the_wanted_share_of_what_is_accepted() -> None:
     rest = generator.uniform(0, 8, count)
     odds = 3.0 - column - rest
     nothing = np.zeros((count, 6), np.int64)
-    lessons = Lessons({"a": column}, 3.0 - column, odds, [], None, nothing, None)
+    lessons = Lessons({"a": column}, [], 3.0 - column, odds, [], None, nothing, None)
     forecasts = np.maximum(0, rest + generator.normal(0, 1, count))
     curves = foreseen(full, lessons, forecasts)
     chances = curves.chances({"a": column, FORECAST: forecasts})
@@ -200,3 +250,28 @@ def test_the_curves_reject_the_wanted_share_of_what_is_accepted() -> None:
         accepted = odds >= np.log(least / (1 - least))
         assert (chances[accepted] < least).mean() == pytest.approx(0.06, abs=0.002)
     assert (chances < 0.5).mean() > 0.5
+
+
+def test_the_curves_for_later_stages_lose_three_in_a_thousand() -> None:
+    generator = np.random.default_rng(0)
+    count = 100_000
+    points = np.array([0.0, 9.0])
+    full = Curves(4.0, ("a", "b", "c", "d"), (points,) * 4, (points, points, points, points + 0.5))
+    columns = {name: generator.uniform(0, 2, count) for name in "abc"}
+    columns["d"] = generator.normal(2, 0.3, count)
+    odds = odds_of(full, columns)
+    a, *stages = ({name: values} for name, values in columns.items())
+    # Networks are not asked about what is surely bad.
+    for stage, name in zip(stages, "bcd", strict=True):
+        stage[name] = np.where(odds < -4, np.nan, stage[name])
+    nothing = np.zeros((count, 6), np.int64)
+    curves = later(full, Lessons(a, stages, odds, odds, [], None, nothing, None))
+    assert [each.names for each in curves] == [("a", "b"), ("a", "b", "c")]
+    for each in curves:
+        chances = each.chances(columns)
+        for least in (0.1, 0.5):
+            wanted = np.log(least / (1 - least))
+            accepted = odds >= wanted
+            assert (chances[accepted] < least).mean() == pytest.approx(0.003, abs=0.001)
+            without = odds + sum(columns[name] for name in "bcd" if name not in each.names)
+            assert (chances < least).sum() > 1.2 * (without < wanted).sum()

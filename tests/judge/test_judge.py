@@ -118,7 +118,7 @@ def test_every_reason_speaks_by_its_evidence(judge: Judge) -> None:
 
 
 def test_more_evidence_never_raises_a_score(judge: Judge) -> None:
-    for curves in (*judge.bounds, judge.full):
+    for curves in (judge.cheap, *judge.foreseen, judge.full):
         for name, taken in zip(curves.names, curves.taken, strict=True):
             steps = np.diff(taken)
             helps = name in (*shipped.SUPPORT, *shipped.LIKELIER)
