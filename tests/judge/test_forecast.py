@@ -77,7 +77,8 @@ def test_a_forecast_is_the_same_alone_and_in_company(judge: Judge) -> None:
     assert together[0] < together[1]
 
 
-UNCERTAIN = ("It was fun.", "It was enjoyable.")
+# Nobody read this change: what readers accept is not forecast.
+UNCERTAIN = ("The lad was brave.", "The lad was fearless.")
 
 
 @pytest.fixture(scope="module")
