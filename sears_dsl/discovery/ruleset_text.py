@@ -52,6 +52,11 @@ class EmittedRule:
     # The file that a rule is read in, with its options and sets; None for mined ones
     scope: Ruleset | None = None
 
+    @property
+    def read_under(self) -> Ruleset:
+        """The file, or one with the options of mined rules."""
+        return _NEW if self.scope is None else self.scope
+
 
 def emit(
     rules: Sequence[EmittedRule], *, name: str, comment: Sequence[str] = (), tagger: Tagger
@@ -66,7 +71,7 @@ def emit(
     sets = _Sets()
     written = []
     for each in rules:
-        scope = each.scope or _NEW
+        scope = each.read_under
         rule = sets.carried_over(each.rule, scope, to_smart=options.case != scope.options.case)
         author = "sears discover"
         if each.source:
@@ -87,7 +92,7 @@ def _options(rules: Sequence[EmittedRule], tagger: Tagger) -> Options:
 
     Articles are mended if that is on for a known rule, or if a new one may need it.
     """
-    scopes = [each.scope or _NEW for each in rules]
+    scopes = [each.read_under for each in rules]
     exact = all(each.options.case == "exact" for each in scopes)
     mends = any(
         mends_articles(each.rule, tagger)

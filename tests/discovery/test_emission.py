@@ -6,10 +6,12 @@ import pytest
 
 from sears_dsl.catalogue import shipped_rulesets
 from sears_dsl.discovery.articles import upsets_articles
+from sears_dsl.discovery.proposing.synonyms import propose_synonyms
 from sears_dsl.discovery.ruleset_text import EmittedRule, emit, is_writable
 from sears_dsl.effects.applications import MINED
 from sears_dsl.engine.matcher import compile_rules
 from sears_dsl.language.loader import load, parse
+from sears_dsl.language.printer import print_rule
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.tagging.tagger import load_tagger
 
@@ -76,6 +78,19 @@ def test_known_and_new_rules_do_in_one_file_what_they_did_in_theirs(theme: str) 
     assert '"movie" -> film' in text
     assert 'author: "known: a/b"' in text
     compared([new, *known], text)
+
+
+def test_listed_changes_are_written_without_quotes_and_act_in_any_casing() -> None:
+    tagger = load_tagger("fast")
+    listed = propose_synonyms(tagger.tag(ROWS), tagger=tagger, least=1)
+    [candidate] = [each for each in listed.rows if print_rule(each.rule) == "movie -> film"]
+    rule = EmittedRule(candidate.rule, "listed", "flips 1 of 2", (), (), scope=candidate.scope)
+    text = emit([rule], name="found", tagger=tagger)
+    assert "rule listed: movie -> film" in text
+    assert "option" not in text
+    rewrites = compile_rules([parse(text)], tagger=tagger).apply(ROWS[:3])
+    rewritten = ["The film isn't good.", "A FILM, don't miss it!", "Film night"]
+    assert [each.text for each in rewrites] == rewritten
 
 
 def test_sets_of_one_name_and_other_members_get_names_of_their_own() -> None:
