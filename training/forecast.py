@@ -14,8 +14,8 @@ are moved and stretched until they reject six in a hundred of the rewrites that 
 accept, at a chance of 1/2 as well as at 1/10. (Both are chances by the evidence. For a change that
 nobody read, S is 1/2 or 1/10 at lower ones.) 4. The shipped network learns from all rewrites. 5.
 The log-odds that lists, tables and the encoder leave are moved and stretched likewise, until they
-reject three in a thousand, and so are those that the likelihood leaves of these. What is then
-missing takes much the same from nearly all rewrites.
+reject one in a thousand, and so are those that the likelihood leaves of these. What is then missing
+takes much the same from nearly all rewrites.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ _FLOOR = float(np.log(LEAST / (1 - LEAST))) + 1e-6
 #: Most of these are just above.
 _FAR, _LOST = 0.1, 0.06
 #: What curves may reject of it after a stage of networks.
-_LOST_LATER = 0.003
+_LOST_LATER = 0.001
 #: A forecast says no chance below this one: among what it rejects, the other evidence ranks. With
 #: what unread changes have in common, this is an S below the least that a search looks at.
 _REJECTED = 0.04

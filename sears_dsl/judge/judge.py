@@ -12,10 +12,10 @@ Each ``taken_k`` is piecewise linear and never falls; but for the forecast, it w
 judgements of people. The intercept is for mined rewrites, of which at most one in eight is
 acceptable. ``cheap`` uses what is known without the encoder, ``foreseen`` also a forecast of what
 networks would say (`sears_dsl.judge.forecast`). ``encoded`` also uses what the encoder sees, and
-``estimated`` also the likelihood. All are generous by construction: they reject only what ``full``
-hardly ever accepts, and the last two know only that the evidence which is missing takes something
-from nearly every rewrite. But for ``cheap``, they are at least .04, so that they do not rank what
-they reject, and do not count where readers think better of a change than the evidence does.
+``estimated`` also the likelihood; they know that the evidence which is missing takes something from
+nearly every rewrite. All are generous by construction: they reject only what ``full`` hardly ever
+accepts. Those that foresee are at least .04, so that they do not rank what they reject, and do
+without a forecast where readers think better of a change than the evidence does.
 S is ``evident``, moved by what readers said of the same change in other texts
 (`sears_dsl.judge.readings`). Of several changes in a text the worst counts, and their number. After
 the encoder comes how likely a rewrite is, as a network estimates it (`sears_dsl.judge.estimate`),
@@ -150,17 +150,16 @@ class Judge:
         pairs = [pairs[at] for at in differing.tolist()]
         changes = [changes[at] for at in differing.tolist()]
         columns = self.evidence.cheap(pairs, changes)
-        # Readers who accept a change know more of it than any forecast.
-        accepted = self.readings.effects_of(changes)[0] > 0
         if self.forecast is not None:
-            columns[FORECAST] = self.forecast.taken(pairs, changes)
+            # It knows less of a change than readers who accept it.
+            accepted = self.readings.effects_of(changes)[0] > 0
+            columns[FORECAST] = np.where(accepted, 0, self.forecast.taken(pairs, changes))
         most = self.cheap.chances(columns)
         thresholds = self.readings.least(least, changes) if least > 0 else np.zeros(len(pairs))
         open_ = np.arange(len(pairs))
         for stage, foreseen in zip_longest(self.stages, self.foreseen):
             if foreseen is not None:
-                chances_now = np.where(accepted[open_], 1, foreseen.chances(columns))
-                most[open_] = np.minimum(most[open_], chances_now)
+                most[open_] = np.minimum(most[open_], foreseen.chances(columns))
             if least > 0:
                 # More evidence can only lower a chance: a pair below without it is below with it.
                 evident = np.minimum(most[open_], self.full.chances(columns))

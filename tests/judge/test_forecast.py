@@ -81,12 +81,17 @@ def test_a_forecast_is_the_same_alone_and_in_company(judge: Judge) -> None:
 UNCERTAIN = ("The lad was brave.", "The lad was fearless.")
 
 
+def with_bias(judge: Judge, bias: float) -> Judge:
+    """The judge with a forecast that takes so much more of whatever has one change."""
+    shipped = judge.forecast.weights
+    changed = Forecast(replace(shipped, bias=shipped.bias + bias), judge.evidence.encoder)
+    return replace(judge, forecast=changed)
+
+
 @pytest.fixture(scope="module")
 def gloomy(judge: Judge) -> Judge:
     """The shipped judge with a forecast that rejects whatever has one change."""
-    shipped = judge.forecast.weights
-    rejects = Forecast(replace(shipped, bias=shipped.bias + 20), judge.evidence.encoder)
-    changed = replace(judge, forecast=rejects)
+    changed = with_bias(judge, 20)
     assert changed.scores([UNCERTAIN])[0] < 0.1 < judge.without_forecast().scores([UNCERTAIN])[0]
     return changed
 
@@ -95,7 +100,7 @@ def test_a_forecast_does_not_count_where_readers_think_better_of_a_change(gloomy
     accepting, refusing = (
         gloomy.with_readings([Reading(*UNCERTAIN, each)] * 8) for each in (True, False)
     )
-    by_all_else = gloomy.without_forecast().evident_chances([UNCERTAIN])
+    by_all_else = with_bias(gloomy, -40).evident_chances([UNCERTAIN])
     assert accepting.evident_chances([UNCERTAIN]) == by_all_else
     assert refusing.evident_chances([UNCERTAIN]) < by_all_else
     assert accepting.scores([UNCERTAIN])[0] > 0.5
@@ -106,24 +111,19 @@ def test_readings_are_not_weighed_against_a_forecast_that_they_refute(
     judge: Judge, gloomy: Judge
 ) -> None:
     accepted = [Reading(*UNCERTAIN, True)] * 2
-    expected = judge.without_forecast().with_readings(accepted).scores([UNCERTAIN])
+    expected = with_bias(judge, -20).with_readings(accepted).scores([UNCERTAIN])
     assert gloomy.with_readings(accepted).scores([UNCERTAIN]) == expected
     one, other = (each.with_readings(accepted[:1]) for each in (gloomy, judge))
     assert one.with_readings(accepted[1:]).readings == other.with_readings(accepted[1:]).readings
-
-
-def rejecting_before(judge: Judge, stage: int) -> Judge:
-    """The shipped judge with curves that reject everything before a stage of evidence."""
-    foreseen = list(judge.foreseen)
-    foreseen[stage] = replace(foreseen[stage], intercept=-20.0)
-    return replace(judge, foreseen=tuple(foreseen))
 
 
 @pytest.mark.parametrize("stage", [1, 2])
 def test_networks_are_not_asked_about_what_earlier_evidence_rejects(
     judge: Judge, monkeypatch: pytest.MonkeyPatch, stage: int
 ) -> None:
-    rejecting = rejecting_before(judge, stage)
+    foreseen = list(judge.foreseen)
+    foreseen[stage] = replace(foreseen[stage], intercept=-20.0)
+    rejecting = replace(judge, foreseen=tuple(foreseen))
     likelihood, grammar = judge.likelihood.columns, judge.grammar.evidence
     asked: list[str] = []
 
@@ -143,19 +143,6 @@ def test_networks_are_not_asked_about_what_earlier_evidence_rejects(
     assert not rejecting.at_least([UNCERTAIN], 0.1).any()
     assert asked == ["likelihood"][: stage - 1]
     assert rejecting.scores([UNCERTAIN])[0] < 0.1
-
-
-def test_what_is_foreseen_does_not_count_where_readers_think_better_of_a_change(
-    judge: Judge,
-) -> None:
-    by_all_else = judge.without_forecast().evident_chances([UNCERTAIN])
-    for stage in range(3):
-        rejecting = rejecting_before(judge, stage)
-        accepting, refusing = (
-            rejecting.with_readings([Reading(*UNCERTAIN, each)] * 8) for each in (True, False)
-        )
-        assert accepting.evident_chances([UNCERTAIN]) == by_all_else
-        assert refusing.evident_chances([UNCERTAIN]) < by_all_else
 
 
 def test_nothing_is_forecast_of_several_changes(judge: Judge) -> None:
@@ -253,7 +240,7 @@ def test_the_curves_reject_the_wanted_share_of_what_is_accepted() -> None:
     assert (chances < 0.5).mean() > 0.5
 
 
-def test_the_curves_for_later_stages_lose_three_in_a_thousand() -> None:
+def test_the_curves_for_later_stages_lose_one_in_a_thousand() -> None:
     generator = np.random.default_rng(0)
     count = 100_000
     points = np.array([0.0, 9.0])
@@ -273,6 +260,6 @@ def test_the_curves_for_later_stages_lose_three_in_a_thousand() -> None:
         for least in (0.1, 0.5):
             wanted = np.log(least / (1 - least))
             accepted = odds >= wanted
-            assert (chances[accepted] < least).mean() == pytest.approx(0.003, abs=0.001)
+            assert (chances[accepted] < least).mean() == pytest.approx(0.001, abs=0.0003)
             without = odds + sum(columns[name] for name in "bcd" if name not in each.names)
             assert (chances < least).sum() > 1.2 * (without < wanted).sum()

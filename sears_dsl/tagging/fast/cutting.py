@@ -89,6 +89,11 @@ class TokenizerTables:
         """Characters of the longest special case."""
         return max(map(len, self.specials), default=0)
 
+    @cached_property
+    def cutter(self) -> Cutter:
+        """What cuts by these tables; all tokenizers of a language share it."""
+        return Cutter(self)
+
 
 def read_tables(path: Path) -> TokenizerTables:
     """The tables in a file; TaggerError where it is missing, damaged or of another version."""

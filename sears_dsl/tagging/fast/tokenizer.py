@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from sears_dsl.runtime.array_types import Int32Array, offsets_of, with_room
 from sears_dsl.runtime.kernels import compiles, expect
 from sears_dsl.tagging.fast import chunk_kernels
-from sears_dsl.tagging.fast.cutting import Cutter, TokenizerTables, shipped_tables
+from sears_dsl.tagging.fast.cutting import TokenizerTables, shipped_tables
 from sears_dsl.tagging.fast.vocabulary import Cut, Words, code_points
 from sears_dsl.tagging.tokens import ListedTokens, TokenType
 
@@ -78,7 +78,7 @@ class FastTokenizer:
         self.tables = shipped_tables("en") if tables is None else tables
         self._most_chunks = most_chunks
         self._most_characters = most_characters
-        self._cutter = Cutter(self.tables)
+        self._cutter = self.tables.cutter
         self._marks: chunk_kernels.Marks | None = None
         self._memory = _ChunkMemory()
         self._listed: dict[str, list[tuple[int, TokenType]]] = {}

@@ -27,7 +27,7 @@ import io
 import json
 import zipfile
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -108,6 +108,7 @@ _DIGEST = 32
 _TAG_PAIRS = (TAGS + 1) ** 2
 
 
+@cache
 def kinds_of_characters() -> UInt8Array:
     """uint8 (1328,): the kind of each character of the alphabets that have case."""
     kinds = np.full(_CODES, _OTHER, np.uint8)
@@ -125,6 +126,7 @@ def kinds_of_characters() -> UInt8Array:
     return kinds
 
 
+@cache
 def folded_case() -> UInt16Array:
     """uint16 (1328,): each character lower-cased; digits become 0."""
     folded = np.arange(_CODES, dtype=np.uint16)
