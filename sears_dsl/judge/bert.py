@@ -78,6 +78,8 @@ _PIECES_AT_ONCE = 512
 _BEGIN, _END, _UNKNOWN = 101, 102, 100
 # Lengths that differ by no more attend together.
 _FEW = 3
+# Of fewer lines PyTorch's own maximum is faster; so many shapes are remembered.
+_FEW_LINES, _MOST_VIEWS = 1200, 200
 # Smaller than the largest number of any row that is not all zeros.
 _TINY = 1e-30
 
@@ -97,19 +99,29 @@ class _Buffers(threading.local):
 
     def __init__(self) -> None:
         self._parts: dict[tuple[str, torch.device], Tensor] = {}
+        # All layers of a network ask for the same shapes.
+        self._views: dict[tuple[str, tuple[int, ...], torch.device], Tensor] = {}
 
     def take(
         self, name: str, shape: tuple[int, ...], like: Tensor, dtype: torch.dtype = torch.float32
     ) -> Tensor:
         """A tensor on the device of another; it holds until the name is asked for again."""
+        view = self._views.get((name, shape, like.device))
+        if view is not None:
+            return view
         size = math.prod(shape)
         part = self._parts.get((name, like.device))
-        if part is None or len(part) < size:
-            # Such as may also be written to outside of inference.
-            with torch.inference_mode(False):
+        too_small = part is None or len(part) < size
+        if too_small or len(self._views) >= _MOST_VIEWS:
+            self._views.clear()
+        # Such as may also be written to outside of inference.
+        with torch.inference_mode(False):
+            if part is None or too_small:
                 part = torch.empty(size, dtype=dtype, device=like.device)
-            self._parts[name, like.device] = part
-        return part[:size].view(shape)
+                self._parts[name, like.device] = part
+            view = part[:size].view(shape)
+        self._views[name, shape, like.device] = view
+        return view
 
 
 _buffers = _Buffers()
@@ -349,7 +361,9 @@ class WholeAttention:
 def _shares_of(products: Tensor, size: int) -> None:
     """Turn products of queries with keys into shares of each query's sum, in place."""
     above = products
-    # PyTorch's maximum over few numbers takes longer than all else here.
+    if len(products) * products.shape[1] < _FEW_LINES:
+        above = products.amax(-1, keepdim=True)
+    # PyTorch's maximum of many short lines takes longer than all else here.
     while above.shape[-1] > 1:
         half = (above.shape[-1] + 1) // 2
         above = torch.maximum(above[..., :half], above[..., -half:])

@@ -6,6 +6,7 @@ import math
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 
 import numpy as np
@@ -135,6 +136,15 @@ def test_a_row_has_the_same_states_alone_and_in_any_batch(rows: list[list[int]])
         begin, end = end, end + len(row)
         alone = torch.stack(network(whole=True).states([row]))
         assert (alone == together[:, begin:end]).all()
+
+
+def test_threads_do_not_disturb_each_other() -> None:
+    several = [[list(range(1000, 1000 + size))] * 9 for size in range(5, 60)]
+    alone = [torch.stack(network(whole=True).states(rows)) for rows in several]
+    with ThreadPoolExecutor(4) as threads:
+        together = list(threads.map(network(whole=True).states, several))
+    for one, other in zip(alone, together, strict=True):
+        assert (one == torch.stack(other)).all()
 
 
 def test_whole_numbers_change_little() -> None:
