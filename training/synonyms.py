@@ -85,6 +85,8 @@ _OLD_WORDS = r"[A-Za-z0-9&]+(?: [A-Za-z0-9&]+){0,3}"
 _NEW_WORDS = r"[\w&][\w&'/.-]*(?: [\w&'/.-]+){0,3}"
 _WORDS_ALONE = re.compile(f"{_OLD_WORDS} -> {_NEW_WORDS}")
 # A clitic with a space before it, as data has it that is cut into words: *wo n't*.
+# A clitic cannot end a clause, *as it is*; shipped rules know where it can stand.
+_LEANING = re.compile(r"\w+ .* -> .*\w'(?:s|m|re|ve|ll|d)")
 _APART = re.compile(r"(?<![a-z])(?:n't|nt)\b|(?<=\s)'(?:s|m|re|ve|ll|d)\b")
 
 
@@ -398,7 +400,9 @@ def listed_changes() -> list[str]:
         opinions = list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
     refused = {one["change"] for one in opinions if float(one["share"]) <= BY_HEART_SHARE}
     accepted = [
-        rule for rule in accepted_changes() if rule not in refused and not _APART.search(rule)
+        rule
+        for rule in accepted_changes()
+        if rule not in refused and not _APART.search(rule) and not _LEANING.fullmatch(rule)
     ]
     changes = set(accepted)
     return [rule for rule in accepted if changes.isdisjoint(_shorter_forms(rule))]

@@ -460,11 +460,12 @@ def _applied(
 def _may_be_proposed(rule: Rule) -> bool:
     """Whether a rule names in words all that it replaces, so that its text says what is lost.
 
-    Rules that write dots for a full stop are left out: readers find that they change the tone.
+    Rules that write dots for the end of a sentence are left out: readers find that they change the
+    tone.
     """
     old = [each.body.text for each in rule.antecedent if isinstance(each.body, Literal)]
     new = "".join(each.text for each in rule.consequent if isinstance(each, Text))
-    writes_dots = "." in old and (".." in new or "…" in new)
+    writes_dots = not {".", "!", "?"}.isdisjoint(old) and (".." in new or "…" in new)
     return len(old) == len(rule.antecedent) and not writes_dots
 
 

@@ -41,7 +41,7 @@ from sears_dsl.judge.english import (
 )
 from sears_dsl.judge.faults import FAULTS, faults
 
-VERSION = "surface-6"
+VERSION = "surface-7"
 """The version of what lists and tables say; raise it when that changes: it keys stored scores."""
 
 SURFACE = (
@@ -126,6 +126,8 @@ _DENIALS = frozenset(("not", "n't", "nt", "never", "no", "cannot"))
 # A denial together with one of these denies nothing: no doubt about it, whether or not, isn't it.
 _IDLE = frozenset(("doubt", "mistake", "question", "matter", "wonder", "only", "just", "or", ","))
 _CARELESS_CASING = frozenset((("i", "I"), ("ok", "OK"), ("OK", "ok")))
+# Prepositions behind which no clause begins, as it does behind *since it's late*.
+_NO_CONJUNCTIONS = frozenset(("in", "of", "at", "on", "with", "by", "from", "into", "for", "about"))
 _MONEY = {"$": "dollar", "£": "pound", "€": "euro"}
 _LIKE_MARKS = str.maketrans({"“": '"', "”": '"', "‘": "'", "–": "-", "—": "-", "…": "."})
 
@@ -464,10 +466,13 @@ class _Clitic(NamedTuple):
     full: str
     host: str
     following: tuple[str, ...]
+    is_possessive: bool = False  # *in it's price range*, a misspelled *its*
 
     @property
     def is_wrong(self) -> bool:
         """Whether it is certainly another word; a noun's *'s* may be a possessive."""
+        if self.is_possessive:
+            return True
         if self.full == "is":
             return means_another(self.host, self.following)
         return not leaves_open(self.full, self.following)
@@ -483,8 +488,11 @@ def _misplaced(was: _Window, now: _Window, old: str, new: str) -> _Clitic | None
     host = line[at - 1] if at else ""
     if full == "is" and window is now:
         host = "it"  # `faults` checks whether the clitic can lean on its host
-    place = _Clitic(full, host, tuple(line[at + 1 :]))
-    return None if is_written_out(*place, expanded=window is was) else place
+    following = tuple(line[at + 1 :])
+    if (full, host) == ("is", "it") and window is was and line[max(0, at - 2)] in _NO_CONJUNCTIONS:
+        return _Clitic(full, host, following, is_possessive=True)
+    fits = is_written_out(full, host, following, expanded=window is was)
+    return None if fits else _Clitic(full, host, following)
 
 
 def _casing(was: _Window, at: int, now: _Window, place: int) -> float:

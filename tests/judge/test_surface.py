@@ -244,6 +244,18 @@ def test_a_clitic_that_may_be_two_words_is_no_fault_and_explains_nothing(
     assert not support_evidence([(original, rewrite)]).any()
 
 
+@pytest.mark.parametrize("before", ["in", "for", "with"])
+def test_a_misspelled_possessive_is_not_written_in_full(before: str) -> None:
+    pair = (f"We like it {before} it's price range.", f"We like it {before} it is price range.")
+    assert "bad contraction" in _kinds(*pair)
+
+
+@pytest.mark.parametrize("before", ["since", "after", "because", "that"])
+def test_a_clause_behind_a_conjunction_is_written_in_full(before: str) -> None:
+    pair = (f"We go {before} it's late.", f"We go {before} it is late.")
+    assert not _kinds(*pair)
+
+
 @pytest.mark.parametrize(("original", "rewrite", "kinds"), _cases(_MILD))
 def test_what_is_often_harmless_weighs_little(original: str, rewrite: str, kinds: set[str]) -> None:
     row = dict(zip(SURFACE, surface_evidence([(original, rewrite)])[0], strict=True))

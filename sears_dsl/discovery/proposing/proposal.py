@@ -370,10 +370,11 @@ _WHOLE_WORD = Element(Negation(Regex("ai|ca|wo|sha", ignore_case=True)))
 _BEFORE = (_SUBJECT, _WHOLE_WORD)
 
 # *It's been late* is *has*, *I'd never gone* and *I'd better go* are *had*: no tag tells which, but
-# a past form within two words does. Some *is* is lost with them (*it's made of wood*).
+# a past form within two words does. Some *is* is lost with them (*it's made of wood*). Before a
+# noun, many write *it's* for *its* (*in it's price range*).
 _PAST = (Tag("VBN"), Tag("VBD"))
 _IN_FULL = {
-    "'s": ("is", (_none_of(*_PAST), _none_of(*_PAST))),
+    "'s": ("is", (_none_of(*_PAST, Tag("NOUN")), _none_of(*_PAST))),
     "'d": ("would", (_none_of(*_PAST, Literal("better")), _none_of(*_PAST))),
 }
 
