@@ -44,6 +44,7 @@ from sears_dsl.engine.rewrite.renderer import Renderer
 from sears_dsl.errors import UsageError
 from sears_dsl.language.printer import print_rule
 from sears_dsl.language.rule import (
+    Anchor,
     Conjunction,
     Element,
     Group,
@@ -54,6 +55,7 @@ from sears_dsl.language.rule import (
     Rule,
     Tag,
     Text,
+    Wildcard,
 )
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.language.tagsets import BARE_FINE, COARSE
@@ -371,11 +373,17 @@ _BEFORE = (_SUBJECT, _WHOLE_WORD)
 
 # *It's been late* is *has*, *I'd never gone* and *I'd better go* are *had*: no tag tells which, but
 # a past form within two words does. Some *is* is lost with them (*it's made of wood*). Before a
-# noun, many write *it's* for *its* (*in it's price range*).
+# noun and behind a preposition, many write *it's* for *its* (*at it's best*).
 _PAST = (Tag("VBN"), Tag("VBD"))
-_IN_FULL = {
-    "'s": ("is", (_none_of(*_PAST, Tag("NOUN")), _none_of(*_PAST))),
-    "'d": ("would", (_none_of(*_PAST, Literal("better")), _none_of(*_PAST))),
+_NO_PREPOSITION = Element(Group(((Element(Anchor("start")),), (Element(Negation(Tag("ADP"))),))))
+# What a word is in full, and what stands before and behind it.
+_IN_FULL: dict[str, tuple[str, tuple[Element, ...], tuple[Element, ...]]] = {
+    "'s": (
+        "is",
+        (_NO_PREPOSITION, Element(Wildcard())),
+        (_none_of(*_PAST, Tag("NOUN")), _none_of(*_PAST)),
+    ),
+    "'d": ("would", (), (_none_of(*_PAST, Literal("better")), _none_of(*_PAST))),
 }
 
 
@@ -401,8 +409,11 @@ def where_english(rule: Rule) -> Rule:
         named = len(rule.left) + len(rule.antecedent) - 1
         before = _BEFORE[: max(0, len(_BEFORE) - named)]
         return replace(rule, left=(*before, *rule.left), right=(_NO_PRONOUN,))
-    full_form, behind = _IN_FULL.get(contracted.replace("’", "'"), ("", ()))
-    return replace(rule, right=behind) if in_full == full_form else rule
+    full_form, ahead, behind = _IN_FULL.get(contracted.replace("’", "'"), ("", (), ()))
+    if in_full != full_form:
+        return rule
+    alone = len(rule.antecedent) == 1 and not rule.left
+    return replace(rule, left=ahead if alone else rule.left, right=behind)
 
 
 def _word(element: Element) -> str:
