@@ -4,6 +4,7 @@
     python -m training.synonyms sheet FOLDER --list FILE --books FILE         or those of a list
     python -m training.synonyms fold FOLDER                      what readers said, into `READ`
     python -m training.synonyms further FOLDER --books FILE      more places of those they accept
+    python -m training.synonyms near FOLDER --books FILE         more places of what nearly passes
     python -m training.synonyms fold FOLDER
     python -m training.synonyms write                            the changes that they still accept
 
@@ -40,8 +41,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from benchmarks.judged_rewrites import READ, digest_of, texts_of_kind
+from benchmarks.judged_rewrites import READ, digest_of, read_judged_rewrites, texts_of_kind
 from demo.reviews import fetch
+from sears_dsl.discovery.filtering.text_filter import SAMPLE, believed_share
 from sears_dsl.discovery.known_rules import load_known
 from sears_dsl.engine.noise.vectors import WordVectors, load_vectors
 from sears_dsl.engine.rewrite.placing import wants_an
@@ -74,6 +76,8 @@ _WORDS, _BOOK_WORDS, _DATA_WORDS = range(4, 29), range(5, 23), range(3, 29)
 _BOOK_LINES = 320_000
 _FROM_BOOKS, _FROM_BOOKS_FURTHER = 9_000, 40_000
 _FORECAST_PLACES, _AT_ONCE = 3, 1024
+# A change is near if the bound by so many of its rewrites that were read is between these.
+_NEAR, _PASSING, _NEAR_READ = 0.82, 0.9, 8
 _HEADING = (
     f"# Words that readers accept for each other: of each change, they read at least {ENOUGH_READ}",
     f"# rewrites (benchmarks/read_changes.tsv) and accepted at least {SHARE:.0%}.",
@@ -316,10 +320,32 @@ def write_sheets(folder: Path, wordnet: Path, books: Path) -> None:
 
 def write_further_sheets(folder: Path, books: Path) -> None:
     """Write sheets with further places of changes that readers accept and read too rarely."""
-    kind_of = sentences(books, from_books=_FROM_BOOKS_FURTHER, from_data=FROM_DATA)
     read = readings()
     promising = accepted_changes(least_read=LEAST_READ, share=LEAST_SHARE)
-    pairs = [rule.split(" -> ") for rule in promising if len(read[rule]) < ENOUGH_READ]
+    write_places(folder, books, [rule for rule in promising if len(read[rule]) < ENOUGH_READ])
+
+
+def write_near_sheets(folder: Path, books: Path) -> None:
+    """Write sheets with further places of listed changes that the judge nearly lets pass."""
+    judge, rewrites = load_judge(), defaultdict(list)
+    for one in read_judged_rewrites(READ):
+        rewrites[one.rule].append((one.original, one.rewrite))
+    near = []
+    for change in listed_changes():
+        some = rewrites[change][:_NEAR_READ]
+        if some:
+            spread = float(judge.readings.spreads(some[:1])[0])
+            low = believed_share(np.resize(judge.scores(some), SAMPLE), spread)
+            if _NEAR <= low < _PASSING:
+                near.append(change)
+    write_places(folder, books, near)
+
+
+def write_places(folder: Path, books: Path, changes: Sequence[str]) -> None:
+    """Write sheets with places of changes that nobody read."""
+    kind_of = sentences(books, from_books=_FROM_BOOKS_FURTHER, from_data=FROM_DATA)
+    read = readings()
+    pairs = [rule.split(" -> ") for rule in changes]
     places = places_of_phrases((old for old, _ in pairs), kind_of)
     items: dict[tuple[str, str], list[Place]] = {}
     for old, new in pairs:
@@ -423,7 +449,7 @@ def _shorter_forms(rule: str) -> Iterator[str]:
 def main() -> None:
     """Run the step that the command line names."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("step", choices=("sheet", "further", "fold", "write"))
+    parser.add_argument("step", choices=("sheet", "further", "near", "fold", "write"))
     parser.add_argument("folder", type=Path, nargs="?", default=Path("readings"))
     parser.add_argument("--wordnet", type=Path, default=Path("/usr/share/wordnet"))
     parser.add_argument("--list", type=Path, help="rewordings, a line each, instead of WordNet's")
@@ -436,6 +462,8 @@ def main() -> None:
             write_sheets(options.folder, options.wordnet, options.books)
         case "further":
             write_further_sheets(options.folder, options.books)
+        case "near":
+            write_near_sheets(options.folder, options.books)
         case "fold":
             fold(options.folder)
         case _:
