@@ -88,8 +88,8 @@ _ARTICLES = (["a"], ["an"], ["A"], ["An"])
 _OLD_WORDS = r"[A-Za-z0-9&]+(?: [A-Za-z0-9&]+){0,3}"
 _NEW_WORDS = r"[\w&][\w&'/.-]*(?: [\w&'/.-]+){0,3}"
 _WORDS_ALONE = re.compile(f"{_OLD_WORDS} -> {_NEW_WORDS}")
-# A clitic with a space before it, as data has it that is cut into words: *wo n't*.
-# A clitic cannot end a clause, *as it is*; shipped rules know where it can stand.
+# Contractions, in one word or cut in two: some cannot end a clause, *as it is*, and shipped rules
+# know where they can stand.
 _LEANING = re.compile(r"\w+ .* -> .*\w'(?:s|m|re|ve|ll|d)")
 _APART = re.compile(r"(?<![a-z])(?:n't|nt)\b|(?<=\s)'(?:s|m|re|ve|ll|d)\b")
 
