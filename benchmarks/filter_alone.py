@@ -34,7 +34,6 @@ import sears_dsl
 from benchmarks.discovery_quality import CELLS, RUNS, accepted, read_verdicts
 from benchmarks.record import ROOT, Row, write_record
 from sears_dsl.language.printer import print_rule
-from sears_dsl.language.rule import Rule
 from sears_dsl.statistics import wilson_interval
 
 READ = ROOT / "benchmarks" / "filter_alone.tsv"
@@ -84,11 +83,11 @@ def unread(scorer: str, kind: str) -> None:
     folder = _folder(scorer, kind)
     rules = sears_dsl.load(folder / "found.sear")
     read = {row["rule"]: row for row in _rows() if row["kind"] == kind}
-    known = [text for rule in rules if (text := _text(rule)) in read]
+    known = [text for rule in rules if (text := _unquoted(print_rule(rule))) in read]
     rows = [{**read[rule], "scorer": scorer, "bound": str(_bound(scorer, kind, rule))}
             for rule in known]  # fmt: skip
     _write([*_rows(), *rows])
-    new = rules.filter(lambda rule: _text(rule) not in read)
+    new = rules.filter(lambda rule: _unquoted(print_rule(rule)) not in read)
     new.save(folder / "new.sear")
     print(f"{scorer}, {kind}: {len(rules)} rules, {len(new)} of them to be read")
 
@@ -111,7 +110,7 @@ def fold(scorer: str, first: Path, second: Path, folder: Path) -> None:
             items[line["entry"]].append(int(line["item"]))
     rows = _rows()
     for entry, about in json.loads((folder / "key.json").read_text("utf-8")).items():
-        kind, rule = about["kind"], about["rule"].replace('"', "")
+        kind, rule = about["kind"], _unquoted(about["rule"])
         both = [[of_reader[item] for item in items[entry]] for of_reader in verdicts]
         good = [some.count("1") for some in both]
         bound = _bound(scorer, kind, rule)
@@ -126,13 +125,13 @@ def _bound(scorer: str, kind: str, rule: str) -> float:
     return next(
         round(each["judged"]["low"], 4)
         for each in manifest["rules"]
-        if each["rule"].replace('"', "") == rule
+        if _unquoted(each["rule"]) == rule
     )
 
 
-def _text(rule: Rule) -> str:
-    """A rule without the quotes that it has where it stands beside listed ones."""
-    return print_rule(rule).replace('"', "")
+def _unquoted(text: str) -> str:
+    """The text of a rule without the quotes that it has where it stands beside listed ones."""
+    return text.replace('"', "")
 
 
 def _rows() -> list[dict[str, str]]:

@@ -117,7 +117,10 @@ class Place(NamedTuple):
         return before in _ARTICLES and wants_an(old) != wants_an(word)
 
     def may_be_read(self, word: str) -> bool:
-        """Whether a reader can say something of another word there: not of *can not*, *cannot*."""
+        """Whether a reader can say something of another word there.
+
+        Not of *can not* and *cannot*, nor of *ok* where the text has the capital of a sentence.
+        """
         return not self.upsets_article(word) and bool(differences(self.text, self.rewrite(word)))
 
     def shown(self, word: str) -> str:
@@ -350,8 +353,8 @@ def write_places(folder: Path, books: Path, changes: Sequence[str]) -> None:
     items: dict[tuple[str, str], list[Place]] = {}
     for old, new in pairs:
         before = {row["original"] for row in read[f"{old} -> {new}"]}
-        some = [each for each in places[old] if not each.upsets_article(new)]
-        some = [each for each in some if not before & {each.text, digest_of(each.text)}]
+        some = [each for each in places[old] if not before & {each.text, digest_of(each.text)}]
+        some = [each for each in some if each.may_be_read(new)]
         items[old, new] = some[:FURTHER_PLACES]
     write_items(folder, items, kind_of)
 
@@ -384,8 +387,6 @@ def fold(folder: Path) -> None:
             verdict, why = verdicts[at]
             place = Place(text, start, end)
             pair = text, place.rewrite(new)
-            if text == pair[1]:  # *Ok → ok* at the beginning of a sentence
-                continue
             if kind in FROM_DATA:
                 pair = digest_of(text), f"{start}:{end}:{place.cased(new)}"
             row = (*pair, f"{old} -> {new}", kind, verdict, why, "fit", "kept")

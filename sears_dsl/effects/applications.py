@@ -130,10 +130,7 @@ def apply_candidates(
     has None or nothing, a rule is read as mined, with exact case. Rules that are about sentences
     see each sentence by itself, all others the row.
     """
-    mined = Ruleset((), options=mined_options(tagger))
-    scoped = [
-        (rule, mined if scope is None else scope) for rule, scope in zip_longest(rules, scopes)
-    ]
+    scoped = in_scopes(rules, scopes, tagger=tagger)
     # Rules that mend articles go apart: a few of them would cut many mined rules into short runs.
     groups: dict[tuple[Unit, str], list[int]] = {}
     for place, (_, scope) in enumerate(scoped):
@@ -141,15 +138,27 @@ def apply_candidates(
         groups.setdefault(key, []).append(place)
     applied = []
     for places in groups.values() or ([],):
-        of_scope = groupby((scoped[place] for place in places), key=lambda each: id(each[1]))
-        runs = [list(run) for _, run in of_scope]
-        rulesets = [replace(run[0][1], rules=tuple(rule for rule, _ in run)) for run in runs]
+        rulesets = rulesets_of([scoped[place] for place in places])
         matcher = compile_with_sources(rulesets, tagger=tagger)
         applied.append(applications_of(matcher, tokens, guards=guards))
     if len(applied) == 1:
         return applied[0]
     order = [place for places in groups.values() for place in places]
     return reduce(Applications.joined_to, applied).select(np.argsort(order))
+
+
+def in_scopes(
+    rules: Sequence[Rule], scopes: Sequence[Ruleset | None], *, tagger: Tagger
+) -> list[tuple[Rule, Ruleset]]:
+    """Each rule with the ruleset that it is read under; see `apply_candidates`."""
+    mined = Ruleset((), options=mined_options(tagger))
+    return [(rule, mined if scope is None else scope) for rule, scope in zip_longest(rules, scopes)]
+
+
+def rulesets_of(scoped: Sequence[tuple[Rule, Ruleset]]) -> list[Ruleset]:
+    """Rulesets that have these rules in their order, each a run of rules that share a scope."""
+    runs = [list(run) for _, run in groupby(scoped, key=lambda each: id(each[1]))]
+    return [replace(run[0][1], rules=tuple(rule for rule, _ in run)) for run in runs]
 
 
 def applications_of(

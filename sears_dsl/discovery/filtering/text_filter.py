@@ -28,7 +28,6 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cache, cached_property, partial
 from importlib.resources import files
-from itertools import groupby, zip_longest
 from statistics import NormalDist
 from typing import NamedTuple, TypeAlias
 
@@ -39,7 +38,7 @@ from sears_dsl.discovery.articles import mends_articles
 from sears_dsl.discovery.candidates import CandidateRule, Candidates
 from sears_dsl.discovery.counts import LEAST, TextVerdict
 from sears_dsl.discovery.filtering.narrowing import Sites, narrow
-from sears_dsl.effects.applications import mined_options
+from sears_dsl.effects.applications import in_scopes, mined_options, rulesets_of
 from sears_dsl.effects.asked_model import OnStage
 from sears_dsl.effects.lots import lots
 from sears_dsl.engine.matcher import compile_rules
@@ -154,15 +153,10 @@ class Corpus:
         ``scopes`` are those of `apply_candidates`.
         """
         mends = any(mends_articles(rule, self.tagger) for rule in rules)
-        mined = Ruleset((), options=mined_options(self.tagger))
-        scoped = [
-            (rule, mined if scope is None else scope) for rule, scope in zip_longest(rules, scopes)
+        rulesets = [
+            replace(each, options=replace(each.options, repair="on" if mends else "off"))
+            for each in rulesets_of(in_scopes(rules, scopes, tagger=self.tagger))
         ]
-        rulesets = []
-        for _, run in groupby(scoped, key=lambda each: id(each[1])):
-            of_run, (scope, *_) = zip(*run, strict=True)
-            options = replace(scope.options, repair="on" if mends else "off")
-            rulesets.append(replace(scope, rules=of_run, options=options))
         matcher = compile_rules(rulesets, tagger=self.tagger)
         matches = matcher.find(self.tokens)
         if half is not None:
