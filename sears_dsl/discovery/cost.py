@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 _MOST_MINUTES, _MOST_QUESTIONS, _MOST_REQUESTS = 20, 50_000, 2_000
 # Sentences of some twenty words that one process rewords in a second with a beam of 30
-# (benchmarks/record, paraphrasing); pairs that a process judges in a second; seconds that loading
-# the models takes.
+# (benchmarks/record, paraphrasing); pairs that a process judges in a second (docs/discovery.md, a
+# worked example: 45 s where paraphrases took 58); seconds that loading the models takes.
 _SENTENCES_A_SECOND = 2.8
 _WORDS_A_SENTENCE = 20
 _BEAM = 30
-_PAIRS_A_SECOND = 65
+_PAIRS_A_SECOND = 140
 _LOADING = 10.0
 # Questions that the paper's order asks for each searched row.
 _QUESTIONS_WITHOUT_LIMIT = 1_000
