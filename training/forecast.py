@@ -412,7 +412,8 @@ def figures(
     known = np.minimum.reduce(others)
     for least in (0.5, _FAR):
         # The chance by the evidence at which a change that nobody read has this S.
-        chance = float(judge.readings.least(least, [()])[0])
+        unread = judge.readings.effects_of([()])
+        chance = float(judge.readings.least(least, *unread)[0])
         accepted = lessons.odds >= np.log(chance / (1 - chance))
         before = known >= chance
         after = before & (last >= chance)

@@ -58,6 +58,7 @@ from sears_dsl.judge.encoder import (
 )
 from sears_dsl.judge.estimate import LikelihoodEstimate, load_likelihood_estimate
 from sears_dsl.judge.evidence import (
+    SENSE,
     Content,
     Curves,
     EncodedChanges,
@@ -382,7 +383,9 @@ def weighed(name: str, of: Read, odds: Floats, models: Models) -> Weighed:
     changes = [changes_of(*pair) for pair in pairs]
     static = [models.encoder.static_numbers(each) for each in changes]
     cheap = np.hstack([surface_evidence(pairs), support_evidence(pairs), np.array(static)])
-    encoded = EncodedChanges(odds, of.angles, of.counts, of.replaced, of.places.numbers)
+    encoded = EncodedChanges(
+        odds, of.angles, of.counts, of.replaced, of.places.numbers, of.places.old[:, SENSE]
+    )
     content = content_columns(encoded)
     if name in GRADED | GRADED_ALONE:
         changes_of_all = [changes_of(one.original, one.rewrite) for one in of.judgements]

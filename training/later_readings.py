@@ -1,13 +1,14 @@
 """Count readings that came after the judge was fitted, without fitting it anew.
 
-    python -m training.later_readings [--scorer judge-lm]
+    python -m training.later_readings [--all] [--scorer judge-lm]
 
 In: the rewrites that were read (``benchmarks/read_changes.tsv``, ``judged_rewrites.tsv``), the
-shipped judge and its ``readings.json``, or ``readings_lm.json``. Out: that file, updated: each
-change that was accepted or rejected more often than it says gets the posterior of u beyond what the
-shipped judge says of its rewrites, and effects under a name that `change_name` no longer gives are
-dropped. Always holds: a, b, σ and the figures of the fit (`training.readings`) stay as they are, as
-do all other changes. Costs some minutes for five thousand readings.
+shipped judge and its ``readings.json`` and ``senses.npz``, or ``readings_lm.json``. Out: these
+files, updated: each change that was accepted or rejected more often than they say gets the
+posterior of u and v beyond what the shipped judge says of its rewrites, with ``--all`` every one;
+effects under a name that `change_name` no longer gives are dropped. Always holds: a, b, σ and the
+figures of the fit (`training.readings`) stay as they are, as do all other changes. Costs some
+minutes for five thousand readings, and ten for all.
 """
 
 from __future__ import annotations
@@ -23,11 +24,13 @@ import numpy as np
 from benchmarks.judged_rewrites import FILE, READ, read_judged_rewrites
 from sears_dsl.judge.changes import Change, changes_of
 from sears_dsl.judge.judge import Judge
-from sears_dsl.judge.readings import change_name
+from sears_dsl.judge.readings import VERSION, change_name, load_readings, senses_of
 from sears_dsl.meaning.scorers import load_scorer
+from sears_dsl.runtime.array_types import Float32Array, Floats
 from sears_dsl.runtime.files import write_atomically
-from training.judge import mined
-from training.readings import Model, effects_of, posteriors, readings_of
+from training.judge import mined, show
+from training.readings import Model, effects_of, placed_effects, posteriors, readings_of
+from training.weight_files import write_senses
 
 _PORTION = 1024
 SHIPPED = {
@@ -47,7 +50,9 @@ def main() -> None:
     """Add new readings to those that the judge knows."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--scorer", choices=SHIPPED, default="judge")
-    scorer = parser.parse_args().scorer
+    parser.add_argument("--all", action="store_true", help="count every change anew")
+    arguments = parser.parse_args()
+    scorer = arguments.scorer
     entry = json.loads(SHIPPED[scorer].read_text("utf-8"))
     known: dict[str, list[float]] = {
         name: effect for name, effect in entry["effects"].items() if not _has_another_name(name)
@@ -62,29 +67,56 @@ def main() -> None:
     ):
         before, accepted_before, *_ = known.get(name, [0, 0])
         # A rewrite that was read again may have lost.
-        if accepted > accepted_before or readings - accepted > before - accepted_before:
+        if (
+            arguments.all
+            or accepted > accepted_before
+            or readings - accepted > before - accepted_before
+        ):
             more.add(name)
-    some = [
-        one
-        for one in judgements
-        if any(change_name(each) in more for each in changes_of(one.original, one.rewrite))
-    ]
+    some = [one for one in judgements if _single_change(one.original, one.rewrite) in more]
     pairs = [(one.original, one.rewrite) for one in some]
     judge = cast("Judge", load_scorer(scorer)).without_forecast()
+    evident: list[Floats] = []
+    vectors: list[Float32Array] = []
     # In portions, since what the networks make of all rewrites at once takes gigabytes.
-    portions = (pairs[first : first + _PORTION] for first in range(0, len(pairs), _PORTION))
-    read = readings_of(some, np.concatenate(list(map(judge.evident_chances, portions))))
+    for first in range(0, len(pairs), _PORTION):
+        portion = pairs[first : first + _PORTION]
+        evident.append(judge.evident_chances(portion))
+        if scorer == "judge":
+            vectors.append(judge.vectors(portion).astype(np.float16))
+        show(f"read {first + len(portion):,} of {len(pairs):,}")
+    read = readings_of(some, np.concatenate(evident))
     model = Model(entry["slope"], entry["shift"], entry["spread"])
     anew = {
         name: effect
         for name, effect in effects_of(read, *posteriors(read, model)).items()
         if name in more
     }
+    if vectors:
+        shipped = load_readings()
+        directions = {
+            name: effect.direction
+            for name, effect in shipped.effects.items()
+            if effect.direction is not None and name in known and name not in more
+        }
+        all_vectors = np.concatenate(vectors).astype(np.float32)
+        center = all_vectors.mean(axis=0) if shipped.center is None else shipped.center
+        for name, effect in placed_effects(read, senses_of(all_vectors, center), model).items():
+            anew[name][2:] = [round(each, 3) for each in (effect.mean, effect.spread, effect.most)]
+            directions[name] = effect.direction
+        entry["senses"] = write_senses(center, directions)
+    entry["version"] = VERSION
     entry["effects"] = dict(sorted((known | anew).items()))
     write_atomically(
         SHIPPED[scorer], f"{json.dumps(entry, ensure_ascii=False, indent=0)}\n".encode()
     )
     sys.stdout.write(f"{len(anew):,} changes have been read {len(some):,} times now\n")
+
+
+def _single_change(original: str, rewrite: str) -> str:
+    """The name of the only change of a rewrite, or nothing."""
+    changes = changes_of(original, rewrite)
+    return change_name(changes[0]) if len(changes) == 1 else ""
 
 
 if __name__ == "__main__":

@@ -414,12 +414,20 @@ def readings() -> dict[str, list[dict[str, str]]]:
 
 
 def accepted_changes(*, least_read: int = ENOUGH_READ, share: float = SHARE) -> list[str]:
-    """The changes of words that readers accept, as rules in their canonical text."""
-    accepted = [
-        rule
-        for rule, rows in readings().items()
-        if len(rows) >= least_read and np.mean([row["verdict"] == "1" for row in rows]) >= share
-    ]
+    """The changes of words that readers accept, as rules in their canonical text.
+
+    One that is accepted less often by itself, but in most places, is listed if it is accepted often
+    enough together with its longer forms: the judge tells its places apart.
+    """
+    effects = load_readings().effects
+    accepted = []
+    for rule, rows in readings().items():
+        liked = float(np.mean([row["verdict"] == "1" for row in rows]))
+        effect = effects.get(rule.lower())
+        in_all_forms = effect.accepted / effect.readings if effect is not None else 0.0
+        likely = liked >= LEAST_SHARE and in_all_forms >= share
+        if len(rows) >= least_read and (liked >= share or likely):
+            accepted.append(rule)
     return sorted(map(print_rule, parse("\n".join(accepted)).rules))
 
 

@@ -20,12 +20,13 @@ from numpy.typing import NDArray
 from sears_dsl.judge import networks
 from sears_dsl.judge.evidence import Content
 from sears_dsl.judge.forecast import ForecastWeights
-from sears_dsl.runtime.array_types import UInt32Array
+from sears_dsl.judge.readings import SENSES
+from sears_dsl.runtime.array_types import Float32Array, UInt32Array
 from sears_dsl.runtime.files import write_atomically
 from sears_dsl.tagging.fast import weights
 from sears_dsl.tagging.fast.weights import StoredWeights
 
-__all__ = ["learned_bytes", "save", "write_grammar_file"]
+__all__ = ["learned_bytes", "save", "write_grammar_file", "write_senses"]
 
 
 def save(stored: StoredWeights, path: Path) -> str:
@@ -64,6 +65,23 @@ def learned_bytes(learned: Content | ForecastWeights) -> bytes:
     arrays = {each.name: getattr(learned, each.name).astype(np.float16) for each in fields(learned)}
     np.savez(file, allow_pickle=False, **arrays)
     return file.getvalue()
+
+
+def write_senses(center: Float32Array, directions: Mapping[str, Float32Array]) -> str:
+    """Write the directions of changes to `SENSES`; returns the SHA-256 of the file."""
+    names = sorted(directions)
+    rows = np.stack([directions[name] for name in names])
+    largest = np.maximum(np.abs(rows).max(axis=1), np.float32(1e-6)).astype(np.float32)
+    arrays: dict[str, Any] = {
+        "center": center.astype(np.float32),
+        "directions": np.round(rows / largest[:, None] * 127).astype(np.int8),
+        "largest": largest,
+        "changes": _as_array("\n".join(names)),
+    }
+    file = io.BytesIO()
+    np.savez_compressed(file, allow_pickle=False, **arrays)
+    write_atomically(SENSES, file.getvalue())
+    return sha256(file.getvalue()).hexdigest()
 
 
 def _write(path: Path, arrays: Mapping[str, Any], hash_of: Callable[[bytes], str]) -> str:

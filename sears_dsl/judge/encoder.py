@@ -230,6 +230,11 @@ class Encoder:
         self._exchange = lru_cache(_EXCHANGES)(self._exchange_numbers)
         self.own_vector = lru_cache(_OWN_VECTORS)(self._own_vector)
 
+    @property
+    def width(self) -> int:
+        """The length of each vector."""
+        return _WIDTH
+
     def encode(self, places: Sequence[Place]) -> PlaceVectors:
         """Vectors and numbers of places; each distinct window is read once."""
         windows = self._windows(places)

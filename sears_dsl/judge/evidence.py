@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from sears_dsl.errors import ModelError
 from sears_dsl.judge.changes import Change, changes_of
-from sears_dsl.judge.encoder import STATIC, Encoder, PlaceVectors, places_of, turn_angles
+from sears_dsl.judge.encoder import STATIC, VECTORS, Encoder, PlaceVectors, places_of, turn_angles
 from sears_dsl.judge.readings import logistic
 from sears_dsl.judge.surface import SUPPORT, SURFACE, support_evidence, surface_evidence
 from sears_dsl.runtime.array_types import Float32Array, Floats
@@ -79,6 +79,9 @@ own for texts whose only change replaces content words; how far all other change
 far the vector of the whole sentence turns."""
 
 _REPLACED = SURFACE.index("content words replaced")
+SENSE = VECTORS.index("layer 3")
+"""Which vector of the replaced words says in what sense they stand there: in the middle layer,
+vectors tell the senses of a word apart better than in the last one."""
 CERTAIN = 4.0
 """The log-odds from which on a change is certain: nothing in its content speaks against it."""
 
@@ -140,6 +143,7 @@ class EncodedChanges(NamedTuple):
     counts: NDArray[np.int64]  # how many changes each pair has, at least 1
     replaced: NDArray[np.bool_]  # whether each replaces content words
     numbers: Float32Array  # (changes, NUMBERS), the encoder's comparisons
+    vectors: Float32Array  # (changes, width), of the replaced words, in the layer of `SENSE`
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -158,12 +162,6 @@ class Evidence:
         columns.update(named(STATIC, np.array(static, np.float64)))
         return columns
 
-    def content(
-        self, pairs: Sequence[Pair], changes: Sequence[Sequence[Change]]
-    ) -> dict[str, Floats]:
-        """What the encoder sees."""
-        return content_columns(self.encode(pairs, changes))
-
     def encode(self, pairs: Sequence[Pair], changes: Sequence[Sequence[Change]]) -> EncodedChanges:
         """What the encoder sees of each change."""
         places = [places_of(*pair, each) for pair, each in zip(pairs, changes, strict=True)]
@@ -172,7 +170,8 @@ class Evidence:
         encoded = self.encoder.encode(flat)
         replaced = replaced_words(pairs, changes)
         odds = self._content.log_odds(encoded, replaced)
-        return EncodedChanges(odds, turn_angles(flat, encoded), counts, replaced, encoded.numbers)
+        angles, vectors = turn_angles(flat, encoded), encoded.old[:, SENSE]
+        return EncodedChanges(odds, angles, counts, replaced, encoded.numbers, vectors)
 
 
 def content_columns(changes: EncodedChanges) -> dict[str, Floats]:

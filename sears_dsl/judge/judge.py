@@ -16,11 +16,12 @@ networks would say (`sears_dsl.judge.forecast`). ``encoded`` also uses what the 
 nearly every rewrite. All are generous by construction: they reject only what ``full`` hardly ever
 accepts. Those that foresee are at least .04, so that they do not rank what they reject, and do
 without a forecast where readers think better of a change than the evidence does.
-S is ``evident``, moved by what readers said of the same change in other texts
-(`sears_dsl.judge.readings`). Of several changes in a text the worst counts, and their number. After
-the encoder comes how likely a rewrite is, as a network estimates it (`sears_dsl.judge.estimate`),
-and last its grammar. ``judge-lm`` asks a language model for the likelihood instead, and asks it
-last (`sears_dsl.judge.likelihood`); it has curves and readings of its own.
+S is ``evident``, moved by what readers said of the same change in other texts, and where its words
+had which sense (`sears_dsl.judge.readings`). Of several changes in a text the worst counts, and
+their number. After the encoder comes how likely a rewrite is, as a network estimates it
+(`sears_dsl.judge.estimate`), and last its grammar. ``judge-lm`` asks a language model for the
+likelihood instead, and asks it last (`sears_dsl.judge.likelihood`); it has curves and readings of
+its own.
 """
 
 from __future__ import annotations
@@ -46,6 +47,7 @@ from sears_dsl.judge.evidence import (
     Curves,
     Evidence,
     Pair,
+    content_columns,
     differences,
     load_evidence,
     named,
@@ -56,7 +58,7 @@ from sears_dsl.judge.grammar import GRAMMAR, Grammar, load_grammar
 from sears_dsl.judge.likelihood import LIKELIER, LIKELIHOOD, LikelihoodModel
 from sears_dsl.judge.readings import Reading, Readings, load_readings
 from sears_dsl.judge.surface import SUPPORT, SURFACE
-from sears_dsl.runtime.array_types import Floats
+from sears_dsl.runtime.array_types import Float32Array, Floats
 
 VERSION = 2
 """The version of judge.json and of the arrays in judge.npz."""
@@ -66,6 +68,9 @@ FORESEEN = ("foreseen", "encoded", "estimated")
 
 READ = "readers elsewhere"
 """The name that `Judge.explain` has for what readers said of the same change in other texts."""
+
+# The column of the spread of what they said.
+_SPREAD = "spread of readers elsewhere"
 
 _FOLDER = Path(__file__).parent
 # The end of the identity of a judge that was learned with a forecast and does without.
@@ -107,8 +112,9 @@ class Judge:
     def with_readings(self, readings: Sequence[Reading]) -> Judge:
         """This judge with further readings, which count like those that it already has."""
         # Without a forecast, like those: one that readers refute would count for them.
-        evident = self.without_forecast().evident_chances([reading[:2] for reading in readings])
-        known = self.readings.with_readings(readings, evident)
+        pairs = [reading[:2] for reading in readings]
+        evident = self.without_forecast().evident_chances(pairs)
+        known = self.readings.with_readings(readings, evident, self.vectors(pairs))
         digest = hashlib.sha256(f"{self.identity}{known.digest}".encode()).hexdigest()
         return replace(self, readings=known, identity=f"judge-{digest[:16]}")
 
@@ -119,13 +125,24 @@ class Judge:
         identity = f"{self.identity}{_WITHOUT}"
         return replace(self, foreseen=(), forecast=None, identity=identity)
 
+    def vectors(self, pairs: Sequence[Pair]) -> Float32Array:
+        """The vectors, (N, width), of the words that the first change of each pair replaces."""
+        changes = [differences(*pair) for pair in pairs]
+        differing = np.flatnonzero([bool(each) for each in changes])
+        vectors = np.zeros((len(pairs), self.evidence.encoder.width), np.float32)
+        if len(differing):
+            some = [(pairs[at], changes[at]) for at in differing.tolist()]
+            encoded = self.evidence.encode(*map(list, zip(*some, strict=True)))
+            vectors[differing] = encoded.vectors[np.cumsum(encoded.counts) - encoded.counts]
+        return vectors
+
     def scores(self, pairs: Sequence[Pair]) -> Floats:
         """S of each pair, in [0, 1]."""
         return self.scores_from(pairs, 0.0)
 
     def evident_chances(self, pairs: Sequence[Pair]) -> Floats:
         """The chance of acceptance by the evidence; readers only decide if a forecast counts."""
-        return self._scores(pairs, 0.0, chances=lambda evident, _: evident)
+        return self._scores(pairs, 0.0, chances=lambda evident, *_: evident)
 
     def at_least(self, pairs: Sequence[Pair], tau: float) -> NDArray[np.bool_]:
         """Whether S ≥ ``tau``; asks the encoder only where cheap evidence leaves it open."""
@@ -140,7 +157,7 @@ class Judge:
         pairs: Sequence[Pair],
         least: float,
         *,
-        chances: Callable[[Floats, Sequence[Sequence[Change]]], Floats],
+        chances: Callable[[Floats, Floats, Floats], Floats],
     ) -> Floats:
         changes = [differences(*pair) for pair in pairs]
         scores = np.array([float(not each) for each in changes])
@@ -155,7 +172,9 @@ class Judge:
             accepted = self.readings.effects_of(changes)[0] > 0
             columns[FORECAST] = np.where(accepted, 0, self.forecast.taken(pairs, changes))
         most = self.cheap.chances(columns)
-        thresholds = self.readings.least(least, changes) if least > 0 else np.zeros(len(pairs))
+        thresholds = np.zeros(len(pairs))
+        if least > 0:
+            thresholds = self.readings.least(least, *self.readings.bounds_of(changes))
         open_ = np.arange(len(pairs))
         for stage, foreseen in zip_longest(self.stages, self.foreseen):
             if foreseen is not None:
@@ -170,15 +189,24 @@ class Judge:
                 return scores
             places = open_.tolist()
             columns.update(stage([pairs[at] for at in places], [changes[at] for at in places]))
+            if least > 0:
+                thresholds[open_] = self.readings.least(least, columns[READ], columns[_SPREAD])
         evident = np.minimum(most[open_], self.full.chances(columns))
         passing = np.flatnonzero(evident >= thresholds[open_])
-        open_ = open_[passing]
-        scores[differing[open_]] = chances(evident[passing], [changes[at] for at in open_.tolist()])
+        effects = columns[READ][passing], columns[_SPREAD][passing]
+        scores[differing[open_[passing]]] = chances(evident[passing], *effects)
         return scores
 
     @property
     def stages(self) -> tuple[_Stage, ...]:
-        """The evidence of networks, the cheapest first."""
+        """The evidence of networks, the cheapest first; the first has the effects of readings."""
+
+        def content(
+            pairs: Sequence[Pair], changes: Sequence[Sequence[Change]]
+        ) -> dict[str, Floats]:
+            encoded = self.evidence.encode(pairs, changes)
+            effects = self.readings.effects_of(changes, encoded.vectors)
+            return content_columns(encoded) | named((READ, _SPREAD), np.stack(effects, axis=1))
 
         def grammar(pairs: Sequence[Pair], _: Sequence[Sequence[Change]]) -> dict[str, Floats]:
             return named(GRAMMAR, self.grammar.evidence(pairs))
@@ -187,8 +215,8 @@ class Judge:
             return named((*LIKELIHOOD, *LIKELIER), self.likelihood.columns(pairs))
 
         if isinstance(self.likelihood, LikelihoodModel):
-            return self.evidence.content, grammar, likelihood
-        return self.evidence.content, likelihood, grammar
+            return content, grammar, likelihood
+        return content, likelihood, grammar
 
     def explain(self, original: str, rewrite: str) -> list[Reason]:
         """The reasons against a rewrite, the weightiest first; none where nothing differs."""
@@ -204,9 +232,9 @@ class Judge:
             for name, part in zip(self.full.names, parts.tolist(), strict=True)
             if columns[name][0] or part
         ]
-        mean, _ = self.readings.effects_of([changes])
-        if mean[0]:
-            reasons.append(Reason(READ, float(mean[0]), -float(mean[0])))
+        effect = float(columns[READ][0])
+        if effect:
+            reasons.append(Reason(READ, effect, -effect))
         return sorted(reasons, key=lambda reason: -reason.taken)
 
 

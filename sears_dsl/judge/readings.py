@@ -1,28 +1,35 @@
 """What readers said of the same change of words in other texts.
 
 Always holds: the effect of a change that nobody read has the mean 0 and the spread of all changes;
-the more readings it has, the smaller its spread.
+the more readings it has, the smaller its spread; in no place is it greater than in the best place
+that was read.
 
 A judge that is wrong about *just → merely* is wrong about it in every text: of sixty such rewrites
 it accepted 58, readers accepted 3 of 20. So the log-odds of a rewrite are modelled as
 
-    logit P(accepted) = s + u,   u ~ N(0, σ²) the same for all rewrites of a change,
+    logit P(accepted) = s + u + v·x,   u ~ N(0, σ²), v ~ N(0, κ² I) for each change,
 
-where s is what the evidence says. For a change that was read, u has a posterior distribution, whose
-mean and spread stand in ``readings.json``; for any other its spread is σ. A rule makes one and the
-same change everywhere, so its many rewrites do not average u out: see
+where s is what the evidence says, u is the same for all rewrites of a change, and x is the sense of
+the replaced words in their place: readers accept *movie* for *film* in a review of a film, and not
+where a camera is loaded with film. For a change that was read, u has a posterior distribution,
+whose mean and spread stand in ``readings.json``, and v, if it was read often enough, a mean in
+``senses.npz``; for any other, the spread of u is σ, and v is 0. A rule makes one and the same
+change everywhere, so its many rewrites do not average u out: see
 `sears_dsl.discovery.filtering.text_filter`.
 
 Source: a logistic model with a random effect; Breslow and Clayton, "Approximate inference in
-generalized linear mixed models", JASA 88, 1993. Here the integral is computed on a grid.
+generalized linear mixed models", JASA 88, 1993. The integral over u is computed on a grid; where
+there is v, the posterior is Laplace's approximation.
 """
 
 from __future__ import annotations
 
 import hashlib
+import io
 import json
+import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
@@ -30,12 +37,16 @@ from typing import NamedTuple
 import numpy as np
 
 from sears_dsl.engine.rewrite.rewrites import common_ends
+from sears_dsl.errors import ModelError
 from sears_dsl.judge.changes import Change, changes_of
-from sears_dsl.runtime.array_types import Floats
+from sears_dsl.runtime.array_types import Float32Array, Floats
 from sears_dsl.runtime.files import read_numbers_file
 
-VERSION = 1
-"""The version of readings.json."""
+VERSION = 2
+"""The version of readings.json and of senses.npz."""
+
+SENSES = Path(__file__).with_name("senses.npz")
+"""The directions v of changes: each in whole numbers of seven bits, and the largest of each."""
 
 # exp(700) still fits into a float64.
 _MOST = 700.0
@@ -60,6 +71,19 @@ class Effect:
     accepted: int
     mean: float  # of u, in log-odds: above 0 where readers accept more than the evidence says
     spread: float  # the standard deviation of u
+    most: float = math.inf  # u + v·x in the best place that was read
+    direction: Float32Array | None = field(default=None, compare=False)  # v, (width of a sense,)
+
+    def at(self, sense: Float32Array | None) -> float:
+        """The effect u + v·x where the replaced words have a sense x; without one, u."""
+        if self.direction is None or sense is None:
+            return self.mean
+        return min(self.mean + float(self.direction @ sense), self.most)
+
+    @property
+    def bound(self) -> float:
+        """The most that `at` gives."""
+        return self.mean if self.direction is None else max(self.mean, self.most)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,61 +95,97 @@ class Readings:
     spread: float  # σ, the standard deviation of u among all changes, in log-odds
     effects: Mapping[str, Effect]  # of each change that was read, by `change_name`
     digest: str = ""  # SHA-256 of the file, or of it and of what was added
+    # The mean of all vectors that became senses
+    center: Float32Array | None = field(default=None, compare=False)
 
-    def with_readings(self, readings: Sequence[Reading], evident: Floats) -> Readings:
+    def with_readings(
+        self, readings: Sequence[Reading], evident: Floats, vectors: Float32Array | None = None
+    ) -> Readings:
         """These readings together with further ones.
 
-        Each updates the effect of its change by Bayes' rule, with the present effect as a normal
-        prior, and so counts as much as a reading from which that was made. A rewrite with several
+        Each updates u of its change by Bayes' rule, with the present effect as a normal prior, and
+        so counts as much as a reading from which that was made; v stays. A rewrite with several
         different changes says nothing about any one of them and is left out. ``evident``, (N,), are
-        the chances of the rewrites by the evidence alone.
+        the chances of the rewrites by the evidence alone, ``vectors``, (N, width), those of the
+        words that the first change of each replaces.
         """
         readings_by_change: dict[str, list[tuple[float, bool]]] = {}
         odds = self.slope * _odds(evident) + self.shift
-        for (original, rewrite, accepted), each in zip(readings, odds.tolist(), strict=True):
+        unread = Effect(0, 0, 0.0, self.spread)
+        senses = self._senses(vectors, len(readings))
+        for (original, rewrite, accepted), each, sense in zip(
+            readings, odds.tolist(), senses, strict=True
+        ):
             names = {change_name(change) for change in changes_of(original, rewrite)}
             if len(names) == 1:
-                readings_by_change.setdefault(names.pop(), []).append((each, accepted))
+                [name] = names
+                effect = self.effects.get(name, unread)
+                beyond = each + effect.at(sense) - effect.mean
+                readings_by_change.setdefault(name, []).append((beyond, accepted))
         effects = dict(self.effects)
         for name, change_readings in readings_by_change.items():
-            prior = effects.get(name, Effect(0, 0, 0.0, self.spread))
-            effects[name] = _posterior(prior, change_readings)
+            effects[name] = _posterior(effects.get(name, unread), change_readings)
         content = json.dumps([self.digest, *map(list, readings)]).encode()
         return replace(self, effects=effects, digest=hashlib.sha256(content).hexdigest())
 
-    def chances(self, evident: Floats, changes: Iterable[Sequence[Change]]) -> Floats:
-        """The chances, (N,), that readers accept rewrites, given what they said of the changes."""
-        mean, spread = self.effects_of(changes)
+    def chances(self, evident: Floats, mean: Floats, spread: Floats) -> Floats:
+        """The chances, (N,), that readers accept rewrites, given the effects of their changes."""
         return logistic((self.slope * _odds(evident) + self.shift + mean) / _widening(spread))
 
-    def least(self, tau: float, changes: Iterable[Sequence[Change]]) -> Floats:
+    def least(self, tau: float, mean: Floats, spread: Floats) -> Floats:
         """The least chances by the evidence, (N,), for which `chances` gives ``tau`` or more."""
-        mean, spread = self.effects_of(changes)
         odds = float(_odds(np.array([tau]))[0])
         return logistic((odds * _widening(spread) - self.shift - mean) / self.slope)
 
-    def effects_of(self, changes: Iterable[Sequence[Change]]) -> tuple[Floats, Floats]:
-        """Mean and spread of u for rewrites, each (N,).
+    def effects_of(
+        self, changes: Iterable[Sequence[Change]], vectors: Float32Array | None = None
+    ) -> tuple[Floats, Floats]:
+        """The effects on rewrites, and the spread of u, each (N,).
 
-        Of several changes in a rewrite, the one that readers accept least counts.
+        Of several changes in a rewrite, the one that readers accept least counts. ``vectors`` are
+        those of the replaced words of each change, one rewrite's after the other's; without them
+        the effects are u.
         """
-        unread = Effect(0, 0, 0.0, self.spread)
-        worst = [
-            min(
-                (self.effects.get(name, unread) for name in map(change_name, of_rewrite)),
-                key=lambda effect: effect.mean,
-                default=unread,
-            )
-            for of_rewrite in changes
+        worst = self._worst(changes)
+        senses = self._senses(vectors, sum(count for _, _, count in worst))
+        starts = np.cumsum([0, *(count for _, _, count in worst)]).tolist()
+        means = [
+            effect.at(senses[start + at] if count else None)
+            for (effect, at, count), start in zip(worst, starts, strict=False)
         ]
-        return (
-            np.array([effect.mean for effect in worst], np.float64),
-            np.array([effect.spread for effect in worst], np.float64),
-        )
+        return np.array(means, np.float64), np.array([each.spread for each, _, _ in worst])
+
+    def bounds_of(self, changes: Iterable[Sequence[Change]]) -> tuple[Floats, Floats]:
+        """The most that `effects_of` gives wherever the words stand, and the spread, each (N,)."""
+        worst = [effect for effect, _, _ in self._worst(changes)]
+        return np.array([each.bound for each in worst]), np.array([each.spread for each in worst])
 
     def spreads(self, pairs: Sequence[tuple[str, str]]) -> Floats:
         """The spread of u for pairs of original and rewrite, (N,)."""
         return self.effects_of(changes_of(*pair) for pair in pairs)[1]
+
+    def _worst(self, changes: Iterable[Sequence[Change]]) -> list[tuple[Effect, int, int]]:
+        """Of each rewrite the effect with the least mean, which change it is, and of how many."""
+        unread = Effect(0, 0, 0.0, self.spread)
+        worst = []
+        for of_rewrite in changes:
+            effects = [self.effects.get(change_name(each), unread) for each in of_rewrite]
+            at = min(range(len(effects)), key=lambda at: effects[at].mean, default=0)
+            worst.append((effects[at] if effects else unread, at, len(effects)))
+        return worst
+
+    def _senses(self, vectors: Float32Array | None, count: int) -> Sequence[Float32Array | None]:
+        """The senses that belong to vectors; None where nothing is known of them."""
+        if vectors is None or self.center is None:
+            return [None] * count
+        return list(senses_of(vectors, self.center))
+
+
+def senses_of(vectors: Float32Array, center: Float32Array) -> Float32Array:
+    """What distinguishes vectors of words in their places, each of length 1, (N, width)."""
+    apart = vectors - center
+    lengths = np.linalg.norm(apart, axis=1, keepdims=True)
+    return np.asarray(apart / np.maximum(lengths, 1e-6), np.float32)
 
 
 def _posterior(prior: Effect, readings: Sequence[tuple[float, bool]]) -> Effect:
@@ -135,11 +195,13 @@ def _posterior(prior: Effect, readings: Sequence[tuple[float, bool]]) -> Effect:
         logs = logs - np.logaddexp(0, -(odds + _GRID) if accepted else odds + _GRID)
     chances = np.exp(logs - np.logaddexp.reduce(logs))
     mean = float(chances @ _GRID)
-    return Effect(
-        prior.readings + len(readings),
-        prior.accepted + sum(accepted for _, accepted in readings),
-        mean,
-        float(np.sqrt(chances @ (_GRID - mean) ** 2)),
+    return replace(
+        prior,
+        readings=prior.readings + len(readings),
+        accepted=prior.accepted + sum(accepted for _, accepted in readings),
+        mean=mean,
+        spread=float(np.sqrt(chances @ (_GRID - mean) ** 2)),
+        most=prior.most + mean - prior.mean,
     )
 
 
@@ -185,15 +247,35 @@ def load_readings(name: str = "readings.json") -> Readings:
     """Load the readings that the package carries; ``docs/judge.md`` says whose they are.
 
     What readers accept beyond the evidence depends on the evidence, so the judge that asks a
-    language model has readings of its own, ``readings_lm.json``.
+    language model has readings of its own, ``readings_lm.json``, without senses.
     """
+    advice = "reinstall sears-dsl: its files are of different versions"
     content, entry = read_numbers_file(
-        Path(__file__).with_name(name),
-        version=VERSION,
-        advice="reinstall sears-dsl: its files are of different versions",
+        Path(__file__).with_name(name), version=VERSION, advice=advice
     )
-    effects = {name: Effect(*numbers) for name, numbers in entry["effects"].items()}
+    directions: Mapping[str, Float32Array] = {}
+    center = None
+    if entry["senses"] is not None:
+        center, directions = _read_senses(str(entry["senses"]), advice=advice)
+    effects = {
+        name: replace(Effect(*numbers), direction=directions.get(name))
+        for name, numbers in entry["effects"].items()
+    }
     return Readings(
         float(entry["slope"]), float(entry["shift"]), float(entry["spread"]), effects,
-        digest=hashlib.sha256(content).hexdigest(),
+        digest=hashlib.sha256(content).hexdigest(), center=center,
     )  # fmt: skip
+
+
+def _read_senses(sha256: str, *, advice: str) -> tuple[Float32Array, dict[str, Float32Array]]:
+    """The center of all senses, and the direction v of each change that has one."""
+    try:
+        content = SENSES.read_bytes()
+    except OSError as error:
+        raise ModelError(f"{SENSES} cannot be read: {error.strerror}", help=advice) from error
+    if hashlib.sha256(content).hexdigest() != sha256:
+        raise ModelError(f"{SENSES} does not belong to the readings beside it", help=advice)
+    with np.load(io.BytesIO(content), allow_pickle=False) as file:
+        names = file["changes"].tobytes().decode("utf-8").split("\n")
+        directions = file["directions"] * (file["largest"][:, None] / np.float32(127))
+        return file["center"], dict(zip(names, directions, strict=True))

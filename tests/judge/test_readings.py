@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.optimize import minimize
 
 from benchmarks.judged_rewrites import FILE, READ, read_judged_rewrites
 from benchmarks.record import DATA
+from sears_dsl.errors import ModelError
+from sears_dsl.judge import readings as shipped
 from sears_dsl.judge.changes import changes_of
 from sears_dsl.judge.readings import (
     Effect,
@@ -20,7 +24,9 @@ from sears_dsl.judge.readings import (
     conditional_odds,
     load_readings,
 )
-from training.readings import Model, Read, fit, posteriors
+from sears_dsl.meaning.scorers import load_scorer
+from sears_dsl.runtime.array_types import Floats
+from training.readings import Model, Read, fit, placed, posteriors
 
 NONE = Readings(1.0, 0.0, 1.5, {})
 MOVIE = changes_of("A movie.", "A film.")
@@ -46,9 +52,11 @@ def test_readers_who_accept_raise_the_chance_and_those_who_refuse_lower_it() -> 
     readings = Readings(
         1.0, 0.0, 1.5, {"movie -> film": Effect(8, 8, float(mean[0]), float(spread[0]))}
     )
-    told, unread = readings.chances(np.array([0.6, 0.6]), [MOVIE, PLAY])
-    assert told > 0.8
-    assert unread == pytest.approx(NONE.chances(np.array([0.6]), [PLAY])[0])
+    accepted_elsewhere, unread = readings.chances(
+        np.array([0.6, 0.6]), *readings.effects_of([MOVIE, PLAY])
+    )
+    assert accepted_elsewhere > 0.8
+    assert unread == pytest.approx(NONE.chances(np.array([0.6]), *NONE.effects_of([PLAY]))[0])
 
 
 def test_readings_of_ones_own_count_as_those_of_the_fit() -> None:
@@ -67,6 +75,65 @@ def test_readings_of_ones_own_count_as_those_of_the_fit() -> None:
     one = NONE.with_readings(ours[:1], evident[:1]).with_readings(ours[1:], evident[1:])
     assert one.effects["movie -> film"].mean == pytest.approx(mean, abs=0.05)
     assert len({NONE.digest, found.digest, one.digest}) == 3
+
+
+def test_readers_who_refuse_a_change_in_one_sense_lower_the_chance_there() -> None:
+    generator = np.random.default_rng(2)
+    film, camera = np.eye(6, dtype=np.float32)[:2]
+    noise = generator.normal(0, 0.2, (40, 6)).astype(np.float32)
+    senses = np.repeat([film, camera], 20, axis=0) + noise
+    senses /= np.linalg.norm(senses, axis=1, keepdims=True)
+    accepted = np.repeat([True, False], 20)
+    effect = placed(np.zeros(40), accepted, senses, 1.5)
+    assert effect.direction @ film > 1 > -1 > effect.direction @ camera
+    assert abs(effect.mean) < 0.5
+    assert effect.most == pytest.approx((effect.mean + senses @ effect.direction).max(), abs=1e-3)
+
+    def against(numbers: Floats) -> float:
+        odds = numbers[0] + senses @ numbers[1:]
+        lost = np.logaddexp(0, np.where(accepted, -odds, odds)).sum()
+        return float(lost + numbers[0] ** 2 / (2 * 1.5**2) + (numbers[1:] ** 2).sum() / 16)
+
+    best = minimize(against, np.zeros(7)).x
+    assert effect.mean == pytest.approx(best[0], abs=1e-3)
+    assert effect.direction == pytest.approx(best[1:], abs=1e-3)
+
+
+@given(
+    mean=st.floats(-4, 4),
+    most=st.floats(-4, 4),
+    direction=st.lists(st.floats(-3, 3), min_size=3, max_size=3),
+    vector=st.lists(st.floats(-1, 1), min_size=3, max_size=3),
+)
+@settings(deadline=None)
+def test_no_place_has_a_greater_effect_than_the_best_that_was_read(
+    mean: float, most: float, direction: list[float], vector: list[float]
+) -> None:
+    effect = Effect(9, 5, mean, 0.5, most, np.array(direction, np.float32))
+    center = np.zeros(3, np.float32)
+    readings = Readings(1.0, 0.0, 1.5, {"movie -> film": effect}, center=center)
+    [here], [spread] = readings.effects_of([MOVIE], np.array([vector], np.float32))
+    [bound], [same] = readings.bounds_of([MOVIE])
+    assert here <= bound
+    assert here <= most or here == mean
+    assert spread == same == 0.5
+
+
+def test_readings_of_ones_own_move_a_change_in_all_places_alike() -> None:
+    film, camera = np.eye(3, dtype=np.float32)[:2]
+    effect = Effect(9, 6, 0.0, 1.0, 1.0, np.array([1.0, -1.0, 0.0], np.float32))
+    center = np.zeros(3, np.float32)
+    readings = Readings(1.0, 0.0, 1.5, {"movie -> film": effect}, center=center)
+    refused = [Reading("A movie.", "A film.", False)] * 4
+    ours = readings.with_readings(refused, np.full(4, 0.5), np.stack([camera] * 4))
+    shipped, later = (
+        each.effects_of([MOVIE, MOVIE], np.stack([film, camera]))[0] for each in (readings, ours)
+    )
+    assert (later < shipped).all()
+    assert shipped[0] - later[0] == pytest.approx(shipped[1] - later[1], abs=1e-6)
+    # Where refusals were to be expected, they say less than elsewhere.
+    surprised = readings.with_readings(refused, np.full(4, 0.5), np.stack([film] * 4))
+    assert surprised.effects["movie -> film"].mean < ours.effects["movie -> film"].mean
 
 
 def test_a_rewrite_of_several_changes_says_nothing_of_any() -> None:
@@ -118,8 +185,9 @@ def test_the_least_chance_by_the_evidence_decides_as_the_chance_does(
     evident: float, tau: float, mean: float, spread: float, slope: float
 ) -> None:
     readings = Readings(slope, -0.3, 1.0, {"movie -> film": Effect(3, 2, mean, spread)})
-    chance = readings.chances(np.array([evident]), [MOVIE])[0]
-    least = readings.least(tau, [MOVIE])[0]
+    effects = readings.effects_of([MOVIE])
+    chance = readings.chances(np.array([evident]), *effects)[0]
+    least = readings.least(tau, *effects)[0]
     assert (chance >= tau) == (evident >= least) or abs(chance - tau) < 1e-9
 
 
@@ -178,6 +246,31 @@ def test_a_word_in_capitals_is_not_read_as_one_that_loses_them() -> None:
             changes_of(*pair) for pair in (("So i go.", "So I go."), ("So I go.", "So i go."))
         )
         assert up > 0.5 > down
+
+
+def test_readers_of_film_reviews_do_not_speak_for_cameras() -> None:
+    judge = load_scorer("judge")
+    pairs = [
+        ("The film is great fun.", "The movie is great fun."),
+        ("A film about a boy and his dog.", "A movie about a boy and his dog."),
+        ("This camera takes 35mm film.", "This camera takes 35mm movie."),
+        ("A thin film of oil covered it.", "A thin movie of oil covered it."),
+    ]
+    one, other, camera, oil = judge.scores(pairs).tolist()
+    assert min(one, other) > 0.9
+    assert max(camera, oil) < 0.4
+
+
+def test_senses_that_belong_to_other_readings_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shipped, "SENSES", tmp_path / "senses.npz")
+    with pytest.raises(ModelError, match=r"senses\.npz cannot be read"):
+        load_readings.__wrapped__()
+    (tmp_path / "senses.npz").write_bytes(b"something else")
+    with pytest.raises(ModelError, match=r"senses\.npz does not belong to the readings") as refusal:
+        load_readings.__wrapped__()
+    assert "reinstall" in refusal.value.help
 
 
 def test_the_shipped_readings_are_possible() -> None:

@@ -117,7 +117,7 @@ def test_only_changes_of_content_words_count_as_such() -> None:
     numbers[:, NUMBERS.index("sentence")] = np.cos([0.2, 0.6, 0.4, 0.1, 1.0])
     odds = np.array([-3.0, -2.0, 1.0, -5.0, -1.0])
     replaced = np.array([False, False, True, False, True])
-    seen = EncodedChanges(odds, np.zeros(5), counts, replaced, numbers)
+    seen = EncodedChanges(odds, np.zeros(5), counts, replaced, numbers, numbers)
     columns = sentence_columns(changes, seen)
     # Of the first pair big → large; of the second nothing; of the third "another word" says it.
     assert columns["other content"].tolist() == [3, 0, 0]
