@@ -5,10 +5,11 @@
 In: the rewrites that were read (``benchmarks/read_changes.tsv``, ``judged_rewrites.tsv``), the
 shipped judge and its ``readings.json`` and ``senses.npz``, or ``readings_lm.json``. Out: these
 files, updated: each change that was accepted or rejected more often than they say gets the
-posterior of u and v beyond what the shipped judge says of its rewrites, with ``--all`` every one;
-effects under a name that `change_name` no longer gives are dropped. Always holds: a, b, σ and the
-figures of the fit (`training.readings`) stay as they are, as do all other changes. Costs some
-minutes for five thousand readings, and ten for all.
+posterior of u and v beyond what the shipped judge says of its rewrites, and with ``--all`` every
+change does; effects under a name that `change_name` no longer gives are dropped. Always holds: a,
+b, σ and the figures of the fit (`training.readings`) stay as they are, as do all other changes.
+Costs some minutes for five thousand readings, and twenty for all; then it says how well readings
+are predicted from those of the same change in other kinds of text.
 """
 
 from __future__ import annotations
@@ -29,7 +30,14 @@ from sears_dsl.meaning.scorers import load_scorer
 from sears_dsl.runtime.array_types import Float32Array, Floats
 from sears_dsl.runtime.files import write_atomically
 from training.judge import mined, show
-from training.readings import Model, effects_of, placed_effects, posteriors, readings_of
+from training.readings import (
+    Model,
+    effects_of,
+    figures_of_senses,
+    placed_effects,
+    posteriors,
+    readings_of,
+)
 from training.weight_files import write_senses
 
 _PORTION = 1024
@@ -57,7 +65,9 @@ def main() -> None:
     known: dict[str, list[float]] = {
         name: effect for name, effect in entry["effects"].items() if not _has_another_name(name)
     }
-    judgements = mined([one for file in (FILE, READ) for one in read_judged_rewrites(file)])
+    rewrites = [one for file in (FILE, READ) for one in read_judged_rewrites(file)]
+    kind_of = {(one.original, one.rewrite): one.kind for one in rewrites}
+    judgements = mined(rewrites)
     blank = readings_of(judgements, np.full(len(judgements), 0.5))
     read_now = np.bincount(blank.changes, minlength=len(blank.names))
     accepted_now = np.bincount(blank.changes, blank.accepted, len(blank.names)).astype(int)
@@ -101,7 +111,12 @@ def main() -> None:
         }
         all_vectors = np.concatenate(vectors).astype(np.float32)
         center = all_vectors.mean(axis=0) if shipped.center is None else shipped.center
-        for name, effect in placed_effects(read, senses_of(all_vectors, center), model).items():
+        senses = senses_of(all_vectors, center)
+        if arguments.all:
+            kinds = [kind_of.get(pair, "") for pair in pairs]
+            for title, figure in figures_of_senses(read, senses, kinds, model).items():
+                show(f"{title}: {figure:.4g}")
+        for name, effect in placed_effects(read, senses, model).items():
             anew[name][2:] = [round(each, 3) for each in (effect.mean, effect.spread, effect.most)]
             directions[name] = effect.direction
         entry["senses"] = write_senses(center, directions)

@@ -187,6 +187,47 @@ def placed_effects(read: Read, senses: Float32Array, model: Model) -> dict[str, 
     return effects
 
 
+def figures_of_senses(
+    read: Read, senses: Float32Array, kinds: Sequence[str], model: Model
+) -> dict[str, float]:
+    """How well readings are predicted from other readings of their change, with senses and without.
+
+    Those of a kind of text are predicted from all other kinds, of changes with `_LEAST_IN_PLACE`
+    readings there and twice as many elsewhere.
+
+    Args:
+        kinds: (N,) the kind of text that each reading is of.
+    """
+    odds = model.log_odds(read.odds)
+    kind_of = np.array(kinds)
+    plain, sensed, accepted = [], [], []
+    order = np.argsort(read.changes, kind="stable")
+    counts = np.bincount(read.changes, minlength=len(read.names))
+    for at in np.split(order, np.cumsum(counts)[:-1]):
+        for kind in sorted({*kind_of[at].tolist()}):
+            here, there = at[kind_of[at] == kind], at[kind_of[at] != kind]
+            if len(here) < _LEAST_IN_PLACE or len(there) < 2 * _LEAST_IN_PLACE:
+                continue
+            effect = placed(odds[there], read.accepted[there], senses[there], model.spread)
+            shift = np.minimum(effect.mean + senses[here] @ effect.direction, effect.most)
+            sensed.append((odds[here] + shift) / np.sqrt(1 + np.pi * effect.spread**2 / 8))
+            of_change = Read(
+                read.odds[there], read.accepted[there], np.zeros(len(there), np.int64), [""],
+                np.ones(1),
+            )  # fmt: skip
+            (mean,), (spread,) = posteriors(of_change, model)
+            plain.append((odds[here] + mean) / np.sqrt(1 + np.pi * spread**2 / 8))
+            accepted.append(read.accepted[here])
+    good = np.concatenate(accepted)
+    return {
+        "readings": len(good),
+        "loss without senses": _loss(np.concatenate(plain), good),
+        "loss with senses": _loss(np.concatenate(sensed), good),
+        "area without senses": operating_curve(np.concatenate(plain), good).area,
+        "area with senses": operating_curve(np.concatenate(sensed), good).area,
+    }
+
+
 def held_out_figures(read: Read, *, folds: int = 5) -> dict[str, float]:
     """How well readings that took no part are predicted.
 
