@@ -25,7 +25,7 @@ from sears_dsl.batch.mode_chain import rewrite_chain
 from sears_dsl.batch.mode_each import rewrite_each
 from sears_dsl.batch.plan import Mode, Plan, Tally, repeat_rows
 from sears_dsl.data.batches import Batch, Format, Frame, columns_named, encoded
-from sears_dsl.data.columnar import Columnar
+from sears_dsl.data.columnar import Columnar, schema_of, with_schema
 from sears_dsl.data.csv_rows import Delimited
 from sears_dsl.data.dataset import Dataset, format_named
 from sears_dsl.defaults import DEFAULT_TAGGER
@@ -201,7 +201,7 @@ class BatchTask:
         columns = with_changes(batch, values, dropped)
         if self.names:
             columns = _under_header(columns, self.names, batch, rows)
-        return form.encode(columns, self.encoding)
+        return form.encode(with_schema(columns, schema_of(batch.columns)), self.encoding)
 
     def run(self, matcher: Matcher, batch: Batch) -> Finished:
         """Make the part of one batch."""
@@ -210,11 +210,14 @@ class BatchTask:
             if isinstance(form, Columnar):
                 names = [*self.plan.keep, self.plan.id_column or ""]
                 batch = replace(batch, columns=form.typed(batch.columns, names))
+            # Other columns of the same name, such as "rule", mean something else in records.
+            schema = schema_of(columns_named(batch.columns, self.plan.keep))
             batch = repeat_rows(batch, self.plan.draws, numbered=False)
             records = rewrite_each(matcher, batch, self.plan)
             # A part without rows still tells the types of its columns.
             written = records.tally.records or form.binary
-            part = form.encode(records.columns, self.encoding) if written else b""
+            columns = with_schema(records.columns, schema)
+            part = form.encode(columns, self.encoding) if written else b""
             return part, records.tally
         if not self.patched:
             batch = replace(batch, groups={})  # each row is written with a text of its own

@@ -11,6 +11,7 @@ import io
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from contextlib import suppress
 from importlib import import_module
 from math import ceil
 from typing import Any, BinaryIO
@@ -103,16 +104,45 @@ class RecordBatchColumns(batches.LazyColumns):
         return _unpickled, (_part(self.record_batch),)
 
 
+class ColumnsOfSchema(dict[str, Sequence[Any]]):
+    """Columns as Python values, with the Arrow schema that these or some of them were read in."""
+
+    def __init__(self, columns: Mapping[str, Sequence[Any]], schema: Any) -> None:
+        super().__init__(columns)
+        self.schema = schema
+
+
+def schema_of(columns: Mapping[str, Sequence[Any]]) -> Any:
+    """The Arrow schema that columns were read in; None if they come from elsewhere."""
+    if isinstance(columns, RecordBatchColumns):
+        return columns.record_batch.schema
+    return columns.schema if isinstance(columns, ColumnsOfSchema) else None
+
+
+def with_schema(columns: Mapping[str, Sequence[Any]], schema: Any) -> Mapping[str, Sequence[Any]]:
+    """The columns, which Columnar then writes in the types and features that a schema has."""
+    return columns if schema is None else ColumnsOfSchema(columns, schema)
+
+
+_FEATURES = b"huggingface"  # the key of a schema under which datasets notes its features
+
+
+def _features_of(schema: Any) -> Mapping[str, Any]:
+    """What Hugging Face's datasets noted of the columns of a schema, such as names of classes."""
+    try:
+        features = json.loads(schema.metadata[_FEATURES])["info"]["features"]
+    except (KeyError, TypeError, ValueError, AttributeError):
+        return {}
+    return features if isinstance(features, dict) else {}
+
+
 def class_names(columns: Mapping[str, Sequence[Any]], column: str) -> tuple[str, ...]:
     """The names of classes that a column numbers, if Hugging Face's datasets noted them."""
-    if not isinstance(columns, RecordBatchColumns):
-        return ()
     try:
-        metadata = columns.record_batch.schema.metadata
-        feature = json.loads(metadata[b"huggingface"])["info"]["features"][column]
+        feature = _features_of(schema_of(columns))[column]
         # A list of classes, for several labels a row, holds their feature.
         return tuple(map(str, feature.get("feature", feature)["names"]))
-    except (KeyError, TypeError, ValueError, AttributeError):
+    except (KeyError, TypeError, AttributeError):
         return ()
 
 
@@ -155,10 +185,26 @@ class Columnar:
         return _ColumnarReader(path, options, self.name)
 
     def encode(self, columns: Mapping[str, Sequence[Any]], encoding: str) -> bytes:
-        """New rows."""
+        """New rows; columns that were read in a schema stay of its types and features."""
         arrow = require_pyarrow()
-        arrays = {name: self._array(arrow, name, column) for name, column in columns.items()}
-        return _part(arrow.RecordBatch.from_pydict(arrays)) if columns else b""
+        schema = schema_of(columns)
+        kinds = {} if schema is None else {each.name: each.type for each in schema}
+        arrays = {
+            name: self._array(arrow, name, column, kind=kinds.get(name))
+            for name, column in columns.items()
+        }
+        if not columns:
+            return b""
+        rows = arrow.RecordBatch.from_pydict(arrays)
+        features = {
+            name: each
+            for name, each in _features_of(schema).items()
+            if name in kinds and name in arrays and arrays[name].type == kinds[name]
+        }
+        if features:
+            noted = json.dumps({"info": {"features": features}})
+            rows = rows.replace_schema_metadata({_FEATURES: noted})
+        return _part(rows)
 
     def typed(
         self, columns: Mapping[str, Sequence[Any]], names: Iterable[str]
@@ -171,7 +217,8 @@ class Columnar:
         typed = {name: ArrowValues(self._array(arrow, name, columns[name])) for name in present}
         return {**columns, **typed}
 
-    def _array(self, arrow: Any, name: str, column: Sequence[Any]) -> Any:
+    def _array(self, arrow: Any, name: str, column: Sequence[Any], *, kind: Any = None) -> Any:
+        """A column as an array: of the type ``kind`` if the values fit into it."""
         if isinstance(column, ArrowValues):
             return column.array
         if isinstance(column, batches.JsonColumn):
@@ -180,7 +227,11 @@ class Columnar:
                 return arrow.array(column.json_texts(), arrow.string())
             return object_lists(*objects)
         if isinstance(column, batches.Repeated):
-            return take_rows(self._array(arrow, name, column.values), column.places)
+            return take_rows(self._array(arrow, name, column.values, kind=kind), column.places)
+        if kind is not None:
+            # A new value may not fit: an id that follows the largest one of its type.
+            with suppress(arrow.ArrowException, TypeError, ValueError, OverflowError):
+                return arrow.array(column, kind)
         try:
             return arrow.array(column)
         except UnicodeEncodeError as error:
@@ -217,8 +268,11 @@ class Columnar:
             schema = arrow.unify_schemas(schemas, promote_options="permissive")
             if frame.around is None:
                 schema = arrow.schema(
-                    field.with_type(arrow.string()) if field.type == arrow.null() else field
-                    for field in schema
+                    [
+                        field.with_type(arrow.string()) if field.type == arrow.null() else field
+                        for field in schema
+                    ],
+                    metadata=schema.metadata,
                 )
             writer = (
                 arrow.parquet.ParquetWriter(output, schema)

@@ -16,7 +16,7 @@ from typing import Any
 
 from sears_dsl.answers import Comparison
 from sears_dsl.data.batches import Batch, ReadOptions, is_missing
-from sears_dsl.data.columnar import class_names
+from sears_dsl.data.columnar import class_names, schema_of, with_schema
 from sears_dsl.data.dataset import default_column, require_column
 from sears_dsl.data.labelled import column_sets, label_alternatives
 from sears_dsl.data.protection import Guards, Protection
@@ -33,9 +33,15 @@ class Table:
     path: str  # as the user named the file; for messages
     format: str  # the name of the format that it was read as
     classes: Mapping[str, Sequence[str]] = field(default_factory=dict)  # column → names of numbers
+    schema: Any = None  # the Arrow schema of the columns that were read, if they had one
 
     def __len__(self) -> int:
         return len(next(iter(self.columns.values()), ()))
+
+    @property
+    def columns_to_write(self) -> Mapping[str, Sequence[Any]]:
+        """The columns, which an Arrow file then holds in the types and features they came in."""
+        return with_schema(self.columns, self.schema)
 
     @cached_property
     def digest(self) -> str:
@@ -98,8 +104,9 @@ def read_table(
         rows += batch.rows
     if not rows:
         raise DataError(f"{dataset.path} has no rows", help="give at least one row")
-    classes = {name: class_names(dataset.first.columns, name) for name in columns}
-    return Table(columns, dataset.path, dataset.format_name, classes)
+    first = dataset.first.columns
+    classes = {name: class_names(first, name) for name in columns}
+    return Table(columns, dataset.path, dataset.format_name, classes, schema_of(first))
 
 
 def guards_of(table: Table, protection: Protection, *, column: str) -> Guards | None:

@@ -15,7 +15,7 @@ Attacks', section 3.2.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -159,7 +159,7 @@ class RewrittenTable:
             for name, column in self.changed.items()
         }  # fmt: skip
         count = sum(take and new for take, new in zip(choices, self.rewritten, strict=True))
-        return Table({**table.columns, **values}, table.path, table.format), count
+        return replace(table, columns={**table.columns, **values}), count
 
 
 def measure_amounts(

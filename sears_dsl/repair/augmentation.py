@@ -365,11 +365,12 @@ class AugmentedTable:
 
     def written(self, *, only_new: bool) -> Mapping[str, Sequence[Any]]:
         """The columns to write: all rows, or the new ones alone."""
-        columns = self.table.columns
-        if not only_new:
-            return columns
-        old = len(self.table) - self.added
-        return {name: values[old:] for name, values in columns.items()}
+        table = self.table
+        if only_new:
+            old = len(table) - self.added
+            new = {name: values[old:] for name, values in table.columns.items()}
+            table = replace(table, columns=new)
+        return table.columns_to_write
 
 
 def augment(
@@ -483,4 +484,4 @@ def _with_provenance(
         "source_rule": [""] * old + [rule for rule, _ in rules],
         "source_ruleset": [""] * old + [ruleset for _, ruleset in rules],
     }
-    return Table({**extended.columns, **added}, table.path, table.format)
+    return replace(extended, columns={**extended.columns, **added})

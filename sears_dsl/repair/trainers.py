@@ -305,7 +305,7 @@ class CommandTrainer:
             # Leftovers of another or an unfinished training must not become part of this one.
             shutil.rmtree(place)
             place.mkdir()
-            write_columns(table.columns, rows, self._format)
+            write_columns(table.columns_to_write, rows, self._format)
             self._run(arguments, place / "output.txt")
             if not any(place.glob(f"{MODEL}*")):
                 raise ModelError(

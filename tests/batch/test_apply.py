@@ -617,6 +617,28 @@ def test_columns_to_keep_are_named_or_all_of_them(tmp_path: Path) -> None:
         kept("n", mode="chain")
 
 
+def test_columns_to_keep_have_the_features_that_hugging_face_noted(tmp_path: Path) -> None:
+    datasets = pytest.importorskip("datasets")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    mood = datasets.ClassLabel(names=["bad", "good"])
+    kinds = {"text": datasets.Value("string"), "label": mood, "rule": mood}
+    rows = [{"text": "a movie", "label": 1, "rule": 0}]
+    source, place = tmp_path / "in.parquet", tmp_path / "out.parquet"
+    datasets.Dataset.from_list(rows, features=datasets.Features(kinds)).to_parquet(source)
+    apply_file(
+        ApplyRequest(
+            recipe=WordRecipe(),
+            input=str(source),
+            output=str(place),
+            columns=("text",),
+            keep=("label",),
+        )
+    )
+    written = datasets.Features.from_arrow_schema(parquet.read_schema(place))
+    assert written["label"] == mood
+    assert written["rule"] == datasets.Value("string")  # the name of a rule, not that column
+
+
 @pytest.mark.parametrize("output", ["out.parquet", "out.arrow"])
 @pytest.mark.parametrize(
     ("name", "content"),

@@ -167,6 +167,20 @@ def test_score_writes_the_format_of_the_output(sts: str, tmp_path: Path) -> None
 
 
 @pytest.mark.usefixtures("encoder")
+def test_score_keeps_the_types_of_columns(tmp_path: Path) -> None:
+    arrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    source, output = str(tmp_path / "in.parquet"), str(tmp_path / "out.parquet")
+    grades = arrow.array([1, None], arrow.int8())
+    texts = {"original": ["A dog runs.", "Go."], "rewritten": ["A dog is running.", "Stay."]}
+    parquet.write_table(arrow.table({**texts, "grade": grades}), source)
+    run(score_command, source, "--scorer", "minilm", "-o", output)
+    written = parquet.read_table(output)
+    assert written.schema.field("grade").type == arrow.int8()
+    assert written.column("grade").to_pylist() == [1, None]
+
+
+@pytest.mark.usefixtures("encoder")
 def test_calibrate_finds_a_threshold_and_says_how_good_it_is(sts: str) -> None:
     asked = (sts, "--no-header", "--positive-from", "4", "--scorer", "minilm")
     found = json.loads(run(calibrate_command, *asked, "--json").stdout)

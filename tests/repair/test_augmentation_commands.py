@@ -129,6 +129,53 @@ def test_what_reads_the_data_reads_the_augmented_data_too(folder: Path) -> None:
     assert (folder / "commas.csv").read_text("utf-8").startswith(text.splitlines()[0])
 
 
+@pytest.mark.parametrize("output", ["out.parquet", "out.arrow"])
+def test_types_and_names_of_classes_stay_as_they_were_read(folder: Path, output: str) -> None:
+    """Who trains on a dataset of Hugging Face also trains on the augmented one, by its names."""
+    datasets = pytest.importorskip("datasets")
+    parquet, feather = map(pytest.importorskip, ("pyarrow.parquet", "pyarrow.feather"))
+    features = datasets.Features(
+        {
+            "id": datasets.Value("int8"),
+            "text": datasets.Value("string"),
+            "label": datasets.ClassLabel(names=["bad", "good"]),
+            "topics": datasets.Sequence(datasets.ClassLabel(names=["plot", "cast"])),
+            "stars": datasets.Value("float32"),
+        }
+    )
+    rows = [
+        {"id": number, "text": f"movie {number}", "label": number % 2, "topics": [1], "stars": 0.5}
+        for number in range(4)
+    ]
+    datasets.Dataset.from_list(rows, features=features).to_parquet("rows.parquet")
+    for more in ([], ["--only-new"]):
+        done = call(augment_command, "rules.sear", "rows.parquet", "--label", "label",
+                    "--column", "text", "-o", output, *more)  # fmt: skip
+        assert done.exit_code == 0, done.output
+        reader = parquet.read_table if output.endswith("parquet") else feather.read_table
+        written = reader(output)
+        own = datasets.Features.from_arrow_schema(written.schema)
+        assert {name: own[name] for name in features} == features
+        assert own["source_row"] == datasets.Value("string")
+        assert written.column("text")[-1].as_py() == "film 3"
+
+
+def test_a_new_id_that_its_type_cannot_hold_widens_the_column(folder: Path) -> None:
+    arrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    ids = arrow.array([126, 127], arrow.int8())
+    labels = arrow.array([0, 1], arrow.int16())
+    parquet.write_table(
+        arrow.table({"id": ids, "text": ["A movie.", "A play."], "label": labels}), "rows.parquet"
+    )
+    done = call(augment_command, "rules.sear", "rows.parquet", "--label", "label",
+                "-o", "out.parquet")  # fmt: skip
+    assert done.exit_code == 0, done.output
+    written = parquet.read_table("out.parquet")
+    assert written.column("id").to_pylist() == [126, 127, 128]
+    assert written.schema.field("label").type == arrow.int16()
+
+
 def test_the_manifest_is_called_as_that_of_rules_and_replaces_no_other(folder: Path) -> None:
     assert augment("-o", "new.csv.gz").exit_code == 0
     assert (folder / "new.manifest.json").exists()

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from waiting import is_at_work, wait_until
 
-from sears_dsl.data.table import Table
+from sears_dsl.data.table import Table, read_table
 from sears_dsl.errors import DataError, ModelError, UsageError
 from sears_dsl.models.loading import load_predictor
 from sears_dsl.repair.trainers import MODEL, BuiltInTrainer, CommandTrainer
@@ -72,6 +72,23 @@ def test_a_command_gets_a_csv_parted_as_the_data_is(folder: Path) -> None:
     model = semicolons.train(ROWS, seed=0, place=folder / "place")
     assert model.predict(GOOD) == ["1", "1"]
     assert (folder / "place" / "train.csv").exists()
+
+
+def test_a_command_gets_names_of_classes_and_types_as_they_were_read(folder: Path) -> None:
+    datasets = pytest.importorskip("datasets")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    kinds = {"text": datasets.Value("string"), "label": datasets.ClassLabel(names=["bad", "good"])}
+    kinds["stars"] = datasets.Value("int8")
+    rows = [{"text": "a good film", "label": 1, "stars": 5}]
+    datasets.Dataset.from_list(rows, features=datasets.Features(kinds)).to_parquet("rows.parquet")
+    program = "import shutil, sys\nshutil.copy('always 1.joblib', sys.argv[2])\n"
+    (folder / "train it.py").write_text(program, "utf-8")
+    command = f"{sys.executable} 'train it.py' {{train}} {{model}} {{seed}}"
+    trainer = CommandTrainer(command, "sklearn:{model}", load=load_predictor, format="parquet")
+    table = read_table("rows.parquet")
+    trainer.train(table.extended([0], {"text": ["a fine film"]}), seed=0, place=folder / "place")
+    schema = parquet.read_schema(folder / "place" / "train.parquet")
+    assert datasets.Features.from_arrow_schema(schema) == kinds
 
 
 def test_the_built_in_model_learns_and_can_be_asked_from_its_file(tmp_path: Path) -> None:

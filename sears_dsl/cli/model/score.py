@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -103,9 +103,10 @@ def score_command(
 
 def _scored(
     dataset: Dataset, columns: PairColumns, scorer: Scorer, tau: float | None
-) -> Iterator[dict[str, list[Any]]]:
+) -> Iterator[Mapping[str, Sequence[Any]]]:
     """Yield the columns of each batch with the new ones."""
     from sears_dsl.cli.screen.discovery import foreign_notes
+    from sears_dsl.data.columnar import schema_of, with_schema
     from sears_dsl.judge.grammar import load_grammar
     from sears_dsl.meaning.judgements import pairs_of
 
@@ -117,8 +118,8 @@ def _scored(
             for note in foreign_notes(texts, looks_english=looks_english, are_first=True):
                 click.echo(f"note: {dataset.path}: {note}", err=True)
         values = scorer.scores(pairs)
-        table = {name: list(column) for name, column in batch.columns.items()}
+        table: dict[str, Sequence[Any]] = dict(batch.columns)
         table["score"] = [float(f"{value:.6g}") for value in values]
         if tau is not None:
             table["equivalent"] = [int(value >= tau) for value in values]
-        yield table
+        yield with_schema(table, schema_of(batch.columns))
