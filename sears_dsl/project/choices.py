@@ -36,6 +36,7 @@ _TAKES = {
     "check": {"rules"},
     "test": {"rules", "tagger"},
     "generate": {"rules"},
+    "export": {"rules", "data", "tagger"},
 }
 # Commands whose rows are an argument, and no option.
 _ROWS_AS_ARGUMENT = ("apply", "augment")

@@ -128,6 +128,7 @@ class Use(UseOfCommand):
     check: UseOfCommand = UseOfCommand()
     test: UseOfCommand = UseOfCommand()
     generate: UseOfCommand = UseOfCommand()
+    export: UseOfCommand = UseOfCommand()
 
 
 class ProjectFields(_TomlTable):

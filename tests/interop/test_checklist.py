@@ -178,6 +178,23 @@ def test_the_command_writes_a_suite(packages_from: Callable[[str], None], tmp_pa
     assert sorted(path.name for path in tmp_path.iterdir()) == ["rows.txt", "rules.sear", "suite"]
 
 
+def test_rules_and_rows_may_come_from_the_project_file(
+    packages_from: Callable[[str], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    packages_from("fakes")
+    (tmp_path / "rules.sear").write_text("rule film: movie -> film\n", "utf-8")
+    (tmp_path / "rows.csv").write_text("id,review\n1,A movie .\n", "utf-8")
+    (tmp_path / "sears.toml").write_text(
+        '[rulesets]\nown = "rules.sear"\n[datasets.dev]\nfile = "rows.csv"\ncolumn = "review"\n'
+        'label = "id"\n',
+        "utf-8",
+    )
+    monkeypatch.chdir(tmp_path)
+    done = _exported("-o", "suite")
+    assert done.exit_code == 0, done.output
+    assert json.loads(Path("suite").read_text("utf-8")) == {"film": [["A movie .", "A film ."]]}
+
+
 def test_the_command_counts_what_the_oracle_rejects(
     packages_from: Callable[[str], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

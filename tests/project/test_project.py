@@ -130,6 +130,9 @@ def test_every_command_takes_what_it_needs(folder: Path) -> None:
     assert taken("check")["rules"] == rules
     assert taken("test")["rules"] == rules
     assert taken("generate", "-o", "x.csv")["rules"] == rules
+    export = taken("export", "-o", "suite.pkl")
+    assert (export["rules"], export["data"], export["column"]) == (rules, "data/dev.csv", "said")
+    assert taken("export", "own", "--data", "test", "-o", "x.pkl")["data"] == "data/test.csv"
     compared = taken("compare")
     assert (str(compared["before"]), str(compared["after"])) == ("audits/accepted", "audits/last")
 
@@ -139,7 +142,7 @@ def test_no_command_that_reads_the_project_file_ends_with_a_traceback(folder: Pa
         name for name in sears.list_commands(click.Context(sears))
         if isinstance(sears.get_command(click.Context(sears), name), ProjectCommand)
     ]  # fmt: skip
-    assert {"apply", "generate", "compare"} <= {*of_projects}
+    assert {"apply", "generate", "export", "compare"} <= {*of_projects}
     expected = (click.ClickException, SearsError, SystemExit, type(None))
     for name in of_projects:
         assert isinstance(run(name).exception, expected), name

@@ -9,13 +9,18 @@ from typing import Any
 
 import click
 
+from sears_dsl.cli.commands import ProjectArgument, ProjectCommand
 from sears_dsl.cli.options import shared
 from sears_dsl.errors import UsageError, counted
 from sears_dsl.runtime.files import write_atomically
 
 
-@click.command("export", epilog="Example: sears export found.sear --data dev.csv -o suite.pkl")
-@click.argument("rules", nargs=-1, required=True)
+@click.command(
+    "export",
+    cls=ProjectCommand,
+    epilog="Example: sears export found.sear --data dev.csv -o suite.pkl",
+)
+@click.argument("rules", cls=ProjectArgument, nargs=-1, required=True)
 @click.option("--data", metavar="FILE",
               help="The rows to test rules on; templates need none.")  # fmt: skip
 @click.option("-o", "--output", required=True, type=shared.FilePath(dir_okay=False),
