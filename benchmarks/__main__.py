@@ -7,6 +7,9 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Mapping
+
+from benchmarks.record import WITHOUT_DATA
 
 BENCHMARKS = [
     "matching", "misses", "mined", "literals", "tokenizing", "fast_tagger", "tagging",
@@ -19,15 +22,31 @@ BENCHMARKS = [
 
 
 def main() -> None:
-    """Run them; exit 1 if one missed what is asked for."""
-    missed = []
+    """Run them; exit 1 if one missed what is asked for, else 3 if one lacked its data."""
+    codes = {}
     for name in BENCHMARKS:
         print(f"\n== {name}", flush=True)
         done = subprocess.run([sys.executable, "-m", f"benchmarks.{name}"], check=False)
-        if done.returncode:
-            missed.append(name)
-    if missed:
-        sys.exit(f"\nnot reached or failed: {', '.join(missed)}")
+        codes[name] = done.returncode
+    lines, code = conclusion(codes)
+    if lines:
+        print("", *lines, sep="\n", file=sys.stderr)
+    sys.exit(code)
+
+
+def conclusion(codes: Mapping[str, int]) -> tuple[list[str], int]:
+    """What to say after benchmarks that ended with these exit codes, and the code for all.
+
+    Example:
+        >>> conclusion({"matching": 0, "misses": 1, "fresh": 3})
+        (['not reached or failed: misses', 'not run for want of data: fresh'], 1)
+    """
+    missed = [name for name, code in codes.items() if code not in (0, WITHOUT_DATA)]
+    without = [name for name, code in codes.items() if code == WITHOUT_DATA]
+    lines = [f"not reached or failed: {', '.join(missed)}"] if missed else []
+    if without:
+        lines.append(f"not run for want of data: {', '.join(without)}")
+    return lines, 1 if missed else WITHOUT_DATA if without else 0
 
 
 if __name__ == "__main__":

@@ -25,7 +25,7 @@ from itertools import islice
 from pathlib import Path
 
 from benchmarks.gold import read_gold
-from benchmarks.record import DATA
+from benchmarks.record import DATA, stop_without_data
 from demo.reviews import ROOT, fetch
 from sears_dsl.engine.matcher import compile_rules
 from sears_dsl.engine.matches import Edit
@@ -175,7 +175,7 @@ def shown(original: str, edits: Sequence[Edit]) -> str:
 def judge(paths: Sequence[Path], *, corpora: Sequence[str], limit: int, seed: int) -> Report:
     """Run every rule of the files over the corpora."""
     if not DATA.is_dir():
-        sys.exit("judge: no data: set SEARS_DATA to the folder of the corpora")
+        stop_without_data(f"there is no folder {DATA} (set SEARS_DATA to that of the corpora)")
     rulesets = [load(path) for path in paths]
     ids = [rule_id for ruleset in rulesets for rule_id in ruleset.rule_ids]
     rules = [rule for ruleset in rulesets for rule in ruleset.rules]

@@ -175,7 +175,7 @@ def diagram(kinds: dict[str, list[tuple[float, int, int]]]) -> str:
 def speed(judge: Judge, opening: str = "So") -> Row:
     """Decisions a second of one core about mined rewrites that begin with a new word."""
     torch.set_num_threads(1)
-    mined = [each for each in read_judged_rewrites() if each.set == "base"]
+    mined = [each for each in read_judged_rewrites(whole=True) if each.set == "base"]
 
     def beginning(words: str) -> list[Pair]:
         return [(f"{words} {each.original}", f"{words} {each.rewrite}") for each in mined]
@@ -243,7 +243,7 @@ def main() -> None:
             "refused": int((sure <= 0.1).sum()),
         }),
     ]  # fmt: skip
-    mined = [each for each in read_judged_rewrites() if each.part == "report"]
+    mined = [each for each in read_judged_rewrites(whole=True) if each.part == "report"]
     # Use only the evidence about the place: readings of these very rewrites count in S.
     scores = judge.evident_chances([(each.original, each.rewrite) for each in mined])
     accepted = np.array([each.accepted for each in mined])

@@ -27,7 +27,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.record import DATA
+from benchmarks.record import DATA, data_file
 
 __all__ = [
     "FILE",
@@ -57,11 +57,14 @@ class JudgedRewrite:
     set: str
 
 
-def read_judged_rewrites(path: Path = FILE) -> list[JudgedRewrite]:
-    """The rewrites whose texts are available, in file order."""
+def read_judged_rewrites(path: Path = FILE, *, whole: bool = False) -> list[JudgedRewrite]:
+    """The rewrites whose texts are available, in file order; if ``whole``, all or none."""
     with path.open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
     kinds = {row["kind"] for row in rows if row["original"].startswith("sha256:")}
+    if whole:
+        for kind in sorted(kinds):
+            data_file(_SOURCES[kind][0])
     texts = {digest_of(text): text for kind in sorted(kinds) for text in texts_of_kind(kind)}
     return list(_with_texts(rows, texts))
 

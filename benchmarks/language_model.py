@@ -72,7 +72,7 @@ def rejected_rules(model: LikelihoodModel) -> Row:
 
 def speed(judge: Judge, least: float, opening: str) -> float:
     """Decisions a second of one core about mined rewrites that begin with a new word."""
-    mined = [each for each in read_judged_rewrites() if each.set == "base"]
+    mined = [each for each in read_judged_rewrites(whole=True) if each.set == "base"]
     fresh = [(f"{opening} {each.original}", f"{opening} {each.rewrite}") for each in mined]
     begin = time.process_time()
     judge.scores_from(fresh, least)
@@ -97,7 +97,7 @@ def main() -> None:
     random.Random(0).shuffle(some)
     some = [each for each in some[:SUBSTITUTES] if each.share >= 0.5 or each.share <= 0.1]
     substitutes = [(each.original, each.rewrite) for each in some]
-    mined = [each for each in read_judged_rewrites() if each.part == "report"]
+    mined = [each for each in read_judged_rewrites(whole=True) if each.part == "report"]
     rows = []
     for judge in judges:
         good = np.array([each.share >= 0.5 for each in some])

@@ -10,13 +10,17 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import NoReturn
 
 import sears_dsl
 
-__all__ = ["DATA", "Row", "data_file", "write_record"]
+__all__ = ["DATA", "WITHOUT_DATA", "Row", "data_file", "stop_without_data", "write_record"]
 
 ROOT = Path(__file__).resolve().parents[1]
 DATA = Path(os.environ.get("SEARS_DATA", ROOT.parent / "shared" / "data"))
+#: The exit code of a benchmark whose data is missing: nothing was measured, so no figure misses
+#: (1), and none is reached (0) either.
+WITHOUT_DATA = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +46,14 @@ def data_file(name: str) -> Path:
     """A file of the public data; stops the benchmark with a plain reason if it is missing."""
     path = DATA / name
     if not path.exists():
-        print(f"skipped: {name} is not in {DATA} (set SEARS_DATA to the folder that has it)")
-        sys.exit(0)
+        stop_without_data(f"{name} is not in {DATA} (set SEARS_DATA to the folder that has it)")
     return path
+
+
+def stop_without_data(reason: str) -> NoReturn:
+    """Say what is missing, and exit with the code for it."""
+    print(f"not run: {reason}", flush=True)
+    sys.exit(WITHOUT_DATA)
 
 
 def write_record(benchmark: str, rows: Sequence[Row]) -> None:

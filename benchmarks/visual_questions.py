@@ -39,6 +39,7 @@ from sears_dsl.answers import frequent_answers, normalized_visual_answer
 from sears_dsl.language.printer import print_rule
 
 _JUDGED = Path(__file__).with_name("visual_questions_judged.tsv")
+_QUESTIONS = "vqa/vqa2_subset_train.jsonl"
 _PASSES = 9
 _GONE = 0.5
 # How many rewrites are added, as a share of the training rows.
@@ -56,6 +57,8 @@ def main() -> None:
     parser.add_argument("--sample", type=int, default=400)
     parser.add_argument("--budget-seconds", type=float, help="for each search")
     options = parser.parse_args()
+    if options.only != "shapes":
+        data_file(_QUESTIONS)  # rather now than after an hour with the shapes
     rows: list[Row] = []
     with _folder(options.folder) as folder:
         if options.only != "questions":
@@ -201,7 +204,7 @@ class QuestionOnly:
 def questions(folder: Path, *, sample: int, budget: float | None) -> list[Row]:
     """Run the question-only baseline on VQA v2."""
     folder.mkdir(parents=True, exist_ok=True)
-    lines = data_file("vqa/vqa2_subset_train.jsonl").read_text("utf-8").splitlines()
+    lines = data_file(_QUESTIONS).read_text("utf-8").splitlines()
     rows = [json.loads(line) for line in lines]
     pictures = sorted({row["image_id"] for row in rows})
     # Questions about one picture stay in the same part.

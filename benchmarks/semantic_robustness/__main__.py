@@ -32,7 +32,7 @@ from itertools import product
 from pathlib import Path
 
 from benchmarks.record import ROOT, write_record
-from benchmarks.semantic_robustness.beds import PHENOMENA
+from benchmarks.semantic_robustness.beds import PHENOMENA, require_data
 from benchmarks.semantic_robustness.nets import NETS
 from benchmarks.semantic_robustness.report import page, record_rows
 from benchmarks.semantic_robustness.running import (
@@ -93,6 +93,7 @@ def main() -> None:
     parser.add_argument("--report", action="store_true", help="train nothing")
     parser.add_argument("--processes", type=int, default=min(2, usable_cores()))
     options = parser.parse_args()
+    require_data(phrases=options.phrases)
     plan = planned(
         seeds=options.seeds or (20 if options.full else 5), full=options.full,
         shares=tuple(float(each) / 100 for each in options.shares.split(",")),

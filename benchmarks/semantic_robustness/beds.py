@@ -51,22 +51,32 @@ class Bed:
     templates: dict[str, Rows]
 
 
+_TRAINING, _TEST = "sst2/stsa.binary.train", "sst2/stsa.binary.dev"
+_PHRASES, _SEEN_BY_PEOPLE = "sst2/glue_train_phrases.tsv", "sst2/sentiment-not-solved-sst.txt"
+
+
+def require_data(*, phrases: bool) -> None:
+    """Stop here if a file is missing: workers that stop leave their pool waiting for ever."""
+    for name in (_TRAINING, _TEST, _SEEN_BY_PEOPLE, *([_PHRASES] if phrases else [])):
+        data_file(name)
+
+
 @cache
 def training_sentences() -> Rows:
     """SST-2's training sentences."""
-    return _labelled_lines("sst2/stsa.binary.train")
+    return _labelled_lines(_TRAINING)
 
 
 @cache
 def test_sentences() -> Rows:
     """SST-2's development sentences, on which nothing here was chosen; the test part is missing."""
-    return _labelled_lines("sst2/stsa.binary.dev")
+    return _labelled_lines(_TEST)
 
 
 @cache
 def training_phrases() -> Rows:
     """Phrases of SST-2's training sentences."""
-    with data_file("sst2/glue_train_phrases.tsv").open(encoding="utf-8") as file:
+    with data_file(_PHRASES).open(encoding="utf-8") as file:
         lines = [line.rstrip("\n").split("\t") for line in file][1:]
     return Rows(tuple(text.strip() for text, _ in lines), tuple(int(label) for _, label in lines))
 
@@ -75,7 +85,7 @@ def training_phrases() -> Rows:
 def judged_sentences(phenomenon: str) -> Rows:
     """Sentences of SST in which people saw the phenomenon (Barnes et al. 2019)."""
     rows = []
-    with data_file("sst2/sentiment-not-solved-sst.txt").open(encoding="utf-8") as file:
+    with data_file(_SEEN_BY_PEOPLE).open(encoding="utf-8") as file:
         for line in csv.reader(file, delimiter="\t", quoting=csv.QUOTE_NONE):
             _, _, _, label, text, kinds = line
             if any(name in kinds for name in _JUDGED[phenomenon]) and label != "2":
