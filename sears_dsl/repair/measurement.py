@@ -12,7 +12,7 @@ compared on the same rows and seeds, and a row takes all of its rewrites along. 
 (no row changed, or no error is left), that shows a want of rows, not certainty. The interval is
 then Bonett and Price's for paired shares, or Wilson's of the error that is left. If fewer than ten
 rows changed, resampling knows little of what other rows would do, and the interval is widened to
-hold Bonett and Price's as well.
+hold Bonett and Price's as well, and the interval of the relative change reaches as far.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ Interval = tuple[float, float]
 
 _SAMPLES = 2_000
 _AT_ONCE = 100
-_FEW = 10
+#: Fewer rows than these know little of what other rows would do.
+FEW_ROWS = 10
 
 
 def differ(
@@ -141,7 +142,7 @@ def change(before: Outcomes, after: Outcomes) -> ErrorChange:
         was, now = totals[0] / totals[1], totals[2] / totals[3]
         falls = 1 - now / was
     rows = min(estimate(before).rows, estimate(after).rows)
-    interval = _middle(now - was)
+    interval = drawn = _middle(now - was)
     if _is_point(interval):
         interval = _paired(left - error, rows)
     elif interval is not None:
@@ -150,6 +151,12 @@ def change(before: Outcomes, after: Outcomes) -> ErrorChange:
     if _is_point(fall_interval):
         low, high = (float(end) for end in wilson_interval(left * rows, rows))
         fall_interval = (1 - high / error, 1 - low / error)
+    if error and fall_interval is not None and interval is not None and interval != drawn:
+        # A fall that excludes 0 beside a difference that does not would claim too much.
+        fall_interval = (
+            min(fall_interval[0], -interval[1] / error),
+            max(fall_interval[1], min(1.0, -interval[0] / error)),
+        )
     return ErrorChange(
         difference=left - error,
         interval=interval,
@@ -174,7 +181,7 @@ def _moved(before: Outcomes, after: Outcomes) -> tuple[float, float]:
 
 def _widened(interval: Interval, better: float, worse: float, rows: float) -> Interval:
     """The interval, which takes in Bonett and Price's as well if few rows changed."""
-    if better + worse >= _FEW or better + worse > rows:
+    if better + worse >= FEW_ROWS or better + worse > rows:
         return interval
     low, high = paired_difference_interval(better, worse, rows)
     return min(interval[0], float(low)), max(interval[1], float(high))

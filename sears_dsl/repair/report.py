@@ -4,8 +4,10 @@ In: a `Repair`, its participants and perhaps a `RepairGate`. Out: a one-sentence
 `RepairVerdict` if there is a gate; JSON with a format and a version, and Markdown whose table is
 the paper's Table 6. If the rows cannot tell whether a demand is met, it is neither passed nor
 failed, so few rows never pass for want of evidence against them. The conclusion claims only what
-the 95% intervals allow. Every number of the Markdown is in the JSON. Neither contains a date or a
-path of a work folder, so the same run writes the same bytes.
+the 95% intervals allow. Below ten rows there are counts in place of rates; if fewer were wrong
+before, also in place of a relative change, since "100% less" may be one row. Every number of the
+Markdown is in the JSON. Neither contains a date or a path of a work folder, so the same run writes
+the same bytes.
 
 That validation gets no worse is a test of non-inferiority: the upper end of the interval of its
 change lies at or below a margin. A change that is not significant would prove nothing, since few
@@ -25,7 +27,7 @@ from sears_dsl.auditing.reports.markdown_tables import code_cell, markdown_table
 from sears_dsl.auditing.robustness import tenths
 from sears_dsl.errors import UsageError, counted
 from sears_dsl.repair.experiment import ErrorRow, Repair, RepairSettings
-from sears_dsl.repair.measurement import ErrorChange, Estimate
+from sears_dsl.repair.measurement import FEW_ROWS, ErrorChange, Estimate
 from sears_dsl.runtime.files import write_atomically
 from sears_dsl.statistics import ROUNDING
 
@@ -77,14 +79,16 @@ def judge_repair(repair: Repair, gate: RepairGate) -> RepairVerdict:
 
 def _judged_fall(repair: Repair, gate: RepairGate) -> Iterator[tuple[RepairOutcome, str]]:
     error, rows = "the error on the sensitivity set", _sensitive_rows(repair)
-    change = repair.sensitivity.change
-    falls = f"{error} falls by {tenths(change.fall)}"
+    change, few = repair.sensitivity.change, _few_were_wrong(repair.sensitivity)
+    went = f"{error} {_went(repair.sensitivity)}"
+    falls = went if few else f"{error} falls by {tenths(change.fall)}"
     if rows < gate.support:
         yield "not judged", f"{error} rests on {_rows(rows)}; {gate.support} are needed"
     elif change.fall is None or change.interval is None:
         yield "not judged", "no rule flips the original model, so there is no error to reduce"
     elif change.fall < gate.fall - ROUNDING:
-        yield "failed", f"{falls}, less than the {tenths(gate.fall)} required"
+        required = f"{tenths(gate.fall)} required"
+        yield "failed", f"{falls}, less than the {'fall of ' if few else ''}{required}"
     elif change.interval[1] >= 0:
         yield "not judged", f"{falls}, but this may be chance: {_points(change)}"
 
@@ -118,7 +122,7 @@ def conclusion(repair: Repair, gate: RepairGate | None = None) -> str:
     if not before and not after:
         return f"There was nothing to repair: no rule flips the model on any of {_rows(rows)}."
     low, high = change.interval
-    went = f"the error on the sensitivity set went from {tenths(before)} to {tenths(after)}"
+    went = f"the error on the sensitivity set {_went(measured)}"
     if high < 0:
         return f"The repair helped: {went}{_beside(repair)}; {_validation(repair, margin)}."
     if low > 0:
@@ -133,7 +137,8 @@ def _beside(repair: Repair) -> str:
     control, after = repair.sensitivity.control, repair.sensitivity.augmented.error
     if control is None or control.error is None or after is None or control.error > after:
         return ""
-    return f", but random copies of rows did as much (to {tenths(control.error)})"
+    few = _few_were_wrong(repair.sensitivity)
+    return f", but random copies of rows did as much (to {_rate(control, counts=few)})"
 
 
 def _validation(repair: Repair, margin: float) -> str:
@@ -162,6 +167,31 @@ def _rows(count: float) -> str:
 
 def _point(share: float) -> str:
     return f"{100 * share:.1f}"
+
+
+def _few_were_wrong(measured: ErrorRow) -> bool:
+    """Whether so few rows were wrong that a share of them says little."""
+    before = measured.original
+    return (before.error or 0.0) * before.rows < FEW_ROWS - ROUNDING
+
+
+def _went(measured: ErrorRow) -> str:
+    """From where to where an error went."""
+    counts = _few_were_wrong(measured)
+    before, after = (_rate(each, counts=counts) for each in (measured.original, measured.augmented))
+    return f"went from {before} to {after}"
+
+
+def _rate(estimate: Estimate, *, counts: bool = False) -> str:
+    """An error as a rate, or as ``3 of 7`` if it rests on few rows or if counts are asked for."""
+    if estimate.rows < FEW_ROWS or counts:
+        return f"{_count(estimate.wrong)} of {_count(estimate.counted)}"
+    return tenths(estimate.error)
+
+
+def _count(mean: float) -> str:
+    """A number of items, which over seeds need not be whole."""
+    return f"{mean:,.1f}".removesuffix(".0")
 
 
 def _points(change: ErrorChange) -> str:
@@ -266,7 +296,7 @@ def measured_rows(repair: Repair) -> list[tuple[str, ...]]:
             error_cell(measured.original),
             error_cell(measured.augmented),
             _difference(measured.change),
-            _fall(measured.change),
+            _fall(measured),
             _NOT_GIVEN if measured.control is None else error_cell(measured.control),
         )
         for name, measured in _measured(repair)
@@ -354,15 +384,17 @@ def _markdown(
 
 
 def error_cell(estimate: Estimate) -> str:
-    """An error with its 95% interval for other rows."""
+    """An error with its 95% interval for other rows; as counts if it rests on few."""
     if estimate.error is None:
         return "no rows"
     low, high = estimate.interval
-    return f"{tenths(estimate.error)} ({tenths(low)}–{tenths(high)})"
+    return f"{_rate(estimate)} ({tenths(low)}–{tenths(high)})"
 
 
 def seeds_cell(estimate: Estimate) -> str:
-    """The error of each seed, and the 95% interval of their mean."""
+    """The error of each seed, and the 95% interval of their mean; nothing of few rows."""
+    if 0 < estimate.rows < FEW_ROWS:
+        return f"fewer than {FEW_ROWS} rows"
     each = ", ".join("no rows" if error is None else tenths(error) for error in estimate.of_seeds)
     if estimate.over_seeds is None:
         return each
@@ -377,10 +409,17 @@ def _difference(change: ErrorChange) -> str:
     return f"{_signed(change.difference)} ({low} to {high})"
 
 
-def _fall(change: ErrorChange) -> str:
-    """The relative change of an error in words: ``9% less (38% more to 42% less)``."""
+def _fall(measured: ErrorRow) -> str:
+    """The relative change of an error in words, such as ``9% less (38% more to 42% less)``.
+
+    If few rows were wrong before, their counts: ``3 of 40 → 1 of 40``.
+    """
+    change = measured.change
     if change.fall is None or change.fall_interval is None:
         return _NOT_GIVEN
+    if _few_were_wrong(measured):
+        before, after = measured.original, measured.augmented
+        return f"{_rate(before, counts=True)} → {_rate(after, counts=True)}"
     least, most = map(_less, change.fall_interval)
     # Name no direction beside a change in points that is shown as 0.0.
     unseen = _signed(change.difference or 0.0) == _NO_POINTS and not round(100 * change.fall)

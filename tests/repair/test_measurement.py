@@ -128,6 +128,19 @@ def test_a_change_that_no_sample_varies_is_no_certainty() -> None:
     assert change(half, half).fall_interval == pytest.approx((-0.402, 0.402), abs=0.002)
 
 
+@pytest.mark.parametrize(("before", "after"), [(5, 1), (4, 0)])
+def test_a_relative_change_of_few_rows_claims_no_more_than_the_change(
+    before: int, after: int
+) -> None:
+    """Four rows of forty got right: that may be chance, and so may be any part of the error."""
+    rows = np.arange(40)
+    found = change(*(outcomes(np.tile(rows < count, (2, 1))) for count in (before, after)))
+    assert found.interval is not None
+    assert found.fall_interval is not None
+    assert found.interval[1] > 0 > found.fall_interval[0]
+    assert found.fall_interval[1] == 1
+
+
 def test_only_counted_items_count() -> None:
     wrong = np.array([[True, True, False, False]])
     counted = np.array([[True, False, True, False]])

@@ -11,7 +11,13 @@ from numpy.typing import NDArray
 from sears_dsl.errors import UsageError
 from sears_dsl.repair.experiment import ErrorRow, Repair
 from sears_dsl.repair.measurement import Outcomes, change, estimate
-from sears_dsl.repair.report import RepairGate, conclusion, judge_repair, measured_rows
+from sears_dsl.repair.report import (
+    RepairGate,
+    conclusion,
+    judge_repair,
+    measured_rows,
+    seeds_cell,
+)
 
 HALF = RepairGate(fall=0.5)
 
@@ -114,7 +120,11 @@ def test_a_fall_has_a_support_and_an_interval() -> None:
     )  # fmt: skip
     by_chance = judge_repair(repaired(same(400), measured(wrong(1, 40), wrong(0, 40))), HALF)
     assert by_chance.outcome == "not judged"
-    assert "falls by 100.0%, but this may be chance" in by_chance.reasons[0]
+    assert "went from 1 of 40 to 0 of 40, but this may be chance" in by_chance.reasons[0]
+    less = judge_repair(repaired(same(400), measured(wrong(5, 40), wrong(4, 40))), HALF)
+    assert less.reasons[0].endswith(
+        "went from 5 of 40 to 4 of 40, less than the fall of 50.0% required"
+    )
     small = judge_repair(repaired(same(400), measured(wrong(100, 200), wrong(80, 200))), HALF)
     assert (small.outcome, small.reasons) == (
         "failed", ("the error on the sensitivity set falls by 20.0%, less than the 50.0% required",)
@@ -145,8 +155,8 @@ def test_a_validation_error_that_grows_by_the_margin_passes_in_at_most_one_of_fo
     [(measured(wrong(0, 30), wrong(0, 30)),
       "There was nothing to repair: no rule flips the model on any of 30 rows."),
      (measured(wrong(3, 30), wrong(2, 30)), "No evidence that the repair helped: the error on the "
-      "sensitivity set went from 10.0% to 6.7%, -3.3 points (95%: -13.7 to +7.4); 30 rows are too "
-      "few to tell."),
+      "sensitivity set went from 3 of 30 to 2 of 30, -3.3 points (95%: -13.7 to +7.4); 30 rows are "
+      "too few to tell."),
      (measured(wrong(100, 200), wrong(150, 200)), "The repair did harm: the error on the "
       "sensitivity set went from 50.0% to 75.0%; the validation error grows by at most "
       "0.7 points."),
@@ -156,6 +166,28 @@ def test_a_validation_error_that_grows_by_the_margin_passes_in_at_most_one_of_fo
 )  # fmt: skip
 def test_a_repair_is_reported_in_a_sentence(sensitivity: ErrorRow, wanted: str) -> None:
     assert conclusion(repaired(same(400), sensitivity)) == wanted
+
+
+def test_of_few_rows_there_are_counts_and_no_shares_of_them() -> None:
+    """One row of seven is 14%, and a change that mends it 100% less: too bold for one row."""
+    few = measured(wrong(1, 7), wrong(0, 7), wrong(2, 7))
+    _, (_, before, after, _, fall, control), *_ = measured_rows(repaired(same(400), few))
+    assert before.startswith("1 of 7 (")
+    assert after.startswith("0 of 7 (")
+    assert control.startswith("2 of 7 (")
+    assert fall == "1 of 7 → 0 of 7"
+    assert seeds_cell(few.original) == "fewer than 10 rows"
+    sentence = conclusion(repaired(same(400), few))
+    assert "went from 1 of 7 to 0 of 7, -14.3 points" in sentence
+
+
+def test_where_few_were_wrong_there_is_no_relative_change() -> None:
+    """The rows are many, so their rates are shown; nine wrong ones are no base of a share."""
+    nine, ten = (measured(wrong(count, 400), wrong(1, 400)) for count in (9, 10))
+    _, (_, before, _, _, fall, _), *_ = measured_rows(repaired(same(400), nine))
+    assert before.startswith("2.2% (")
+    assert fall == "9 of 400 → 1 of 400"
+    assert measured_rows(repaired(same(400), ten))[1][4].startswith("90% less (")
 
 
 def test_rows_that_were_trained_on_tell_nothing() -> None:
