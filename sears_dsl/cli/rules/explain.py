@@ -104,15 +104,14 @@ class ExplainedText(NamedTuple):
 
     text: str
     tokens: list[Token]
-    rules: list[Rule]
-    explanations: list[Explanation]
+    explanations: list[tuple[Rule, Explanation]]
 
     def as_json_object(self) -> dict[str, object]:
         """As commands print it under --json."""
         return {
             "text": self.text,
             "tokens": [token._asdict() for token in self.tokens],
-            "rules": [asdict(explanation) for explanation in self.explanations],
+            "rules": [asdict(explanation) for _, explanation in self.explanations],
         }
 
 
@@ -129,9 +128,7 @@ def explain_text(
     explained = [
         pair for ruleset in rulesets for pair in _of_ruleset(ruleset, row, tagger, rule_ids)
     ]
-    return ExplainedText(
-        text, tokens, [rule for rule, _ in explained], [each for _, each in explained]
-    )
+    return ExplainedText(text, tokens, explained)
 
 
 def _of_ruleset(
@@ -171,7 +168,7 @@ def print_explained(explained: ExplainedText) -> None:
     for position, token in enumerate(explained.tokens):
         grid.add_row(str(position), token.text, token.coarse, token.fine)
     out.print(grid)
-    pairs = list(zip(explained.rules, explained.explanations, strict=True))
+    pairs = explained.explanations
     silent = [(rule, each) for rule, each in pairs if not each.fired]
     near = [(rule, each) for rule, each in silent if _has_begun(rule, each)]
     told_of = silent if len(pairs) <= _FEW else near

@@ -84,7 +84,8 @@ def _lines(texts: Sequence[str]) -> Iterator[str]:
 
 def _print_line(explained: ExplainedText) -> None:
     """Print on one line what a text becomes, or the reason why the closest rule does not fire."""
-    fired = [each for each in explained.explanations if each.fired]
+    explanations = [each for _, each in explained.explanations]
+    fired = [each for each in explanations if each.fired]
     if fired:
         from sears_dsl.engine.rewrite.rewrites import with_code_points
 
@@ -92,5 +93,5 @@ def _print_line(explained: ExplainedText) -> None:
             became = with_code_points(explained.text, each.rewrite or "")
             click.echo(f"fires   {printable(became)}")
         return
-    nearest = max(explained.explanations, key=lambda each: each.progress)
+    nearest = max(explanations, key=lambda each: each.progress)
     click.echo(f"silent  {printable(explained.text)}\n        {nearest.reason}")
