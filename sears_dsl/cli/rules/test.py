@@ -14,7 +14,6 @@ from sears_dsl.defaults import DEFAULT_TAGGER
 from sears_dsl.errors import TaggerError, counted
 
 if TYPE_CHECKING:
-    from sears_dsl.engine.noise.sources import Sources
     from sears_dsl.language.ruleset import Ruleset
     from sears_dsl.tagging.tagger import Tagger
 
@@ -37,12 +36,15 @@ def test_command(rules: tuple[str, ...], *, tagger: str, **options: Any) -> None
     rulesets = load_rulesets(rules, allow_imports_outside=options["allow_imports_outside"])
 
     from sears_dsl.batch.provenance import tagger_in_language
+    from sears_dsl.engine.noise.sources import NO_SOURCES
     from sears_dsl.language.printer import template_ids
+    from sears_dsl.paraphrasing.for_rules import sources_of
     from sears_dsl.rule_tests import run_tests
+    from sears_dsl.runtime.extras import has_discovery
 
     tagger = tagger_in_language(tagger, rulesets)
     chosen = _tagger_for(tagger, rulesets)
-    sources = _sources_for(rulesets)
+    sources = sources_of(rulesets) if has_discovery() else NO_SOURCES
     results = [
         (ruleset, result)
         for ruleset in rulesets
@@ -108,15 +110,6 @@ def _record(rulesets: list[Ruleset], name: str) -> None:
         if any(rule.metadata.tests for rule in ruleset.rules):
             manifest = record_tagger(ruleset, load_tagger(name))
             click.echo(f"written: {manifest}", err=True)
-
-
-def _sources_for(rulesets: list[Ruleset]) -> Sources:
-    """Return a paraphraser, if a rule asks for one and its models are installed."""
-    from sears_dsl.engine.noise.sources import NO_SOURCES
-    from sears_dsl.paraphrasing.for_rules import sources_of
-    from sears_dsl.runtime.extras import has_discovery
-
-    return sources_of(rulesets) if has_discovery() else NO_SOURCES
 
 
 def _shown_text(text: str | None, original: str) -> str:
