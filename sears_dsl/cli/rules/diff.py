@@ -30,8 +30,7 @@ if TYPE_CHECKING:
 @click.argument("old")
 @click.argument("new")
 @click.option("--on", "data", help="A dataset; also show which rows are rewritten differently.")
-@click.option("--column", help="The text column of the dataset; by default text, sentence, "
-              "question or review, else the only text column.")  # fmt: skip
+@click.option("--column", help=f"The text column of the dataset; {shared.COLUMN_BY_DEFAULT}.")
 @click.option("--format", "file_format", help="Its format, if the name does not show it.")
 @shared.reading_options
 @click.option("--limit", type=click.IntRange(min=1), default=20, help="Show at most this many.")
@@ -215,21 +214,16 @@ def _shown(node: Compared) -> str:
     return written.get("rule") or f"{written['template']} → {written['label']}"
 
 
-def _title(name: str, node: Compared) -> str:
-    """Return the rule with its id in front, if it was given one."""
-    return "" if node.name is None else f"{name}: "
-
-
 def _print(difference: RulesetDiff) -> None:
     out = console()
     for name, was, now in difference.options:
         out.print(f"option {name}: {was} → {now}")
     for name in difference.sets:
         out.print(f"set {name} changed")
-    for name, node in difference.removed:
-        out.print(f"- {_title(name, node)}{_shown(node)}", style="red")
-    for name, node in difference.added:
-        out.print(f"+ {_title(name, node)}{_shown(node)}", style="green")
+    for sign, nodes, style in (("-", difference.removed, "red"), ("+", difference.added, "green")):
+        for name, node in nodes:
+            title = "" if node.name is None else f"{name}: "
+            out.print(f"{sign} {title}{_shown(node)}", style=style)
     for change in difference.changed:
         out.print(f"~ {change.new_id}: {', '.join(change.parts)} changed", style="yellow")
         if not {"rule", "template", "label"}.isdisjoint(change.parts):
