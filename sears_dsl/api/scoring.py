@@ -121,7 +121,7 @@ def score(
     from sears_dsl.data.sources import open_rows
     from sears_dsl.discovery.parts import load_chosen_scorer
     from sears_dsl.meaning.judgements import pair_columns, pairs_of
-    from sears_dsl.paraphrasing.plugins import OwnScorer
+    from sears_dsl.paraphrasing.plugins import known_tau
 
     with in_python():
         names_of_columns(original=original, rewrite=rewrite)
@@ -136,11 +136,10 @@ def score(
             for pair in pairs_of(batch, columns, where=source.path)
         ]
         chosen = load_chosen_scorer(scorer, pivots=names_of(pivots), tau=tau, device=device)
-        has_tau = not isinstance(chosen, OwnScorer) or chosen.has_tau
         return ScoreResult(
             text_pairs,
             np.asarray(chosen.scores(text_pairs), np.float64),
-            tau=chosen.tau if has_tau else None,
+            tau=known_tau(chosen),
             scorer=chosen.identity,
         )
 

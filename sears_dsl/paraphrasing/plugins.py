@@ -352,11 +352,6 @@ class OwnScorer:
         return number
 
     @property
-    def has_tau(self) -> bool:
-        """Whether it has a threshold."""
-        return self._tau is not None
-
-    @property
     def tau(self) -> float:
         """Its threshold."""
         if self._tau is None:
@@ -415,6 +410,11 @@ class OwnScorer:
             help="return one number from 0 to 1 for each pair (original, rewrite), in order: 1 "
             "if they surely mean the same",
         )
+
+
+def known_tau(scorer: Scorer) -> float | None:
+    """The threshold of a scorer; a user's own may have none."""
+    return scorer._tau if isinstance(scorer, OwnScorer) else scorer.tau
 
 
 def _own_text(part: object, attribute: str) -> str | None:

@@ -49,6 +49,7 @@ def calibrate_command(pairs: str, *, tau: float | None, **options: Any) -> None:
     from sears_dsl.discovery.parts import load_chosen_scorer
     from sears_dsl.meaning.calibration import calibrated
     from sears_dsl.meaning.judgements import read_judgements
+    from sears_dsl.paraphrasing.plugins import known_tau
 
     judged = chosen_as(
         read_judgements, options, path=pairs, format_name=options["file_format"],
@@ -56,8 +57,8 @@ def calibrate_command(pairs: str, *, tau: float | None, **options: Any) -> None:
     )  # fmt: skip
     contradicting = judged.contradicting
     scorer = load_chosen_scorer(options["scorer_name"], pivots=options["pivots"])
-    scores = scorer.scores(judged.pairs)
-    calibration = calibrated(scores, judged.equivalent, tau=tau)
+    calibration = calibrated(scorer.scores(judged.pairs), judged.equivalent, tau=tau)
+    shipped = known_tau(scorer)
     if options["as_json"]:
         echo_json(
             {
@@ -71,13 +72,13 @@ def calibrate_command(pairs: str, *, tau: float | None, **options: Any) -> None:
                         "judgements": sum(contradicting.values()),
                     },
                 },
-                "shipped_tau": _shipped_tau(scorer),
+                "shipped_tau": shipped,
                 "fitted": tau is None,
                 **calibration.as_dict(),
             }
         )
     else:
-        _print_calibration(calibration, scorer, fitted=tau is None)
+        _print_calibration(calibration, scorer, shipped, fitted=tau is None)
         if contradicting:
             example = next(iter(contradicting))
             console().print(
@@ -87,17 +88,11 @@ def calibrate_command(pairs: str, *, tau: float | None, **options: Any) -> None:
             )
 
 
-def _shipped_tau(scorer: Scorer) -> float | None:
-    """Return the threshold that a scorer comes with; the user's own scorer may have none."""
-    from sears_dsl.paraphrasing.plugins import OwnScorer
-
-    return scorer.tau if not isinstance(scorer, OwnScorer) or scorer.has_tau else None
-
-
-def _print_calibration(calibration: Calibration, scorer: Scorer, *, fitted: bool) -> None:
+def _print_calibration(
+    calibration: Calibration, scorer: Scorer, shipped: float | None, *, fitted: bool
+) -> None:
     out = console()
     how = "fitted by the least entropy of the split" if fitted else "as given"
-    shipped = _shipped_tau(scorer)
     how += "" if shipped is None else f"; the scorer's own is {shipped:.4g}"
     out.print(
         f"{scorer.name} on {counted(calibration.pairs, 'pair')}, {calibration.equivalent:,} of "
