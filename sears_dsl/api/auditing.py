@@ -440,17 +440,9 @@ def audit(
     """
     if scorer is not None:
         need_discovery(otherwise=", or leave the score out: scorer=None")
+    from sears_dsl.auditing import running
     from sears_dsl.auditing.audit import NOTHING_RIGHT, AuditChoices
     from sears_dsl.auditing.gates import Gates, JudgeBy, read_gate
-    from sears_dsl.auditing.running import (
-        as_found,
-        audit_rules,
-        compile_and_check,
-        read_rates,
-        recorded_otherwise,
-        scorer_of_audit,
-        sentences_of,
-    )
     from sears_dsl.auditing.slices import read_slicings
     from sears_dsl.data.batches import ReadOptions
     from sears_dsl.discovery.parts import PartsChoice
@@ -479,15 +471,17 @@ def audit(
         )  # fmt: skip
         rulesets = rulesets_together(rules, unit=unit)
         choice, recorded = (
-            as_found(choice, rulesets, note=remark) if scorer == AS_FOUND else (choice, None)
+            running.as_found(choice, rulesets, note=remark)
+            if scorer == AS_FOUND
+            else (choice, None)
         )
         own = choice.own()
         chosen = tagger_of(tagger, rulesets)
-        matcher = compile_and_check(rulesets, demanded, tagger=chosen, seed=seed)
+        matcher = running.compile_and_check(rulesets, demanded, tagger=chosen, seed=seed)
         slices, also = names_of(slices), names_of(also)
         names_of_columns(slices=slices, also=also)
         rejecting = None if oracle is None else open_oracle(oracle, rulesets)
-        sentences = sentences_of(
+        sentences = running.sentences_of(
             rulesets, rejecting, limit=limit, seed=seed, also=also, note=remark
         )
         if data is None:
@@ -512,18 +506,18 @@ def audit(
             name: predictor_of(each, batch_size=batch_size, comparison=comparison)
             for name, each in ({"": model} if several is None else several).items()
         }
-        with scorer_of_audit(
+        with running.scorer_of_audit(
             choice, own, folder=None, language=matcher.tagger.language, show=show, note=remark
         ) as measure:
             audit_choices = AuditChoices(
                 label=label_column(data, label), also=also, comparison=comparison,
                 scope=scope, unit=unit, tau=choice.tau, score_at_most=score_at_most, seed=seed,
                 sure_from=sure_from, examples=examples, tolerance=_rate("tolerance", tolerance),
-                draws=draws, rates=read_rates(rates) if rates else (),
+                draws=draws, rates=running.read_rates(rates) if rates else (),
             )  # fmt: skip
             audits = {
                 name: AuditResult(
-                    audit_rules(
+                    running.audit_rules(
                         rulesets, rows, predictor, matcher=matcher, scorer=measure,
                         oracle=rejecting, gates=demanded, choices=audit_choices, columns=columns,
                         sentences=sentences, on_stage=show,
@@ -533,7 +527,7 @@ def audit(
                 for name, predictor in models.items()
             }  # fmt: skip
         if measure is not None and recorded is not None and recorded.scorer != measure.identity:
-            remark(recorded_otherwise(recorded, measure))
+            remark(running.recorded_otherwise(recorded, measure))
         for sentence in (
             *(f"{name}: {each}" if name else each for name, audit in audits.items()
               for each in audit.document.notes if each.startswith(NOTHING_RIGHT)),

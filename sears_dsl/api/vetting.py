@@ -267,27 +267,21 @@ def vet(
         need_discovery(otherwise=", or leave the score out: scorer=None")
     from sears_dsl.discovery.parts import load_chosen_scorer
     from sears_dsl.paraphrasing.for_rules import compile_with_sources
+    from sears_dsl.vetting import running
     from sears_dsl.vetting.journal_oracle import open_oracle
     from sears_dsl.vetting.review.template_session import TemplateSession
-    from sears_dsl.vetting.running import (
-        VettingInputs,
-        judges_templates,
-        open_journals,
-        pages_of,
-        place_of,
-    )
     from sears_dsl.vetting.web.serving import listen, serve_in_background
 
     with in_python(reviewer="reviewers"):
         whole_numbers(1, most=most, port=port)
         shares(tau=tau)
         ruleset, folder = _in_a_file(rules)
-        place = place_of(
+        place = running.place_of(
             ruleset, folder=folder, reviewers=names_of(reviewers),
             output=None if output is None else Path(output),
             journal=None if journal is None else Path(journal),
         )  # fmt: skip
-        of_templates = judges_templates(ruleset, templates)
+        of_templates = running.judges_templates(ruleset, templates)
         if not of_templates and (model is None or data is None):
             raise UsageError("rules are judged on rows", help="pass a model and data")
         measure = None
@@ -307,7 +301,7 @@ def vet(
             )  # fmt: skip
             show("loading the model", 0, None)
             predictor = predictor_of(model, batch_size=batch_size, comparison=comparison)
-            sitting = VettingInputs(
+            sitting = running.VettingInputs(
                 data=rows, predictor=predictor, tagger=chosen, scorer=measure, tau=tau,
                 comparison=comparison, most=most,
                 adversaries=None if adversaries is None else str(adversaries),
@@ -318,13 +312,13 @@ def vet(
             opening.enter_context(listening)
             if changed:
                 remark(changed)
-            journals = opening.enter_context(open_journals(place, note=remark))
+            journals = opening.enter_context(running.open_journals(place, note=remark))
             sessions: Mapping[str, ReviewSession] = (
                 {name: TemplateSession(ruleset, journal) for name, journal in journals.items()}
                 if sitting is None
                 else sitting.sessions(ruleset, journals, show=show, note=remark)
             )
-            page, addresses = pages_of(place, sessions, tagger=chosen, listening=listening)
+            page, addresses = running.pages_of(place, sessions, tagger=chosen, listening=listening)
             opening.enter_context(serve_in_background(page, listening))
             # All went well: from now on the result closes what is open.
             return VettingResult(

@@ -11,22 +11,7 @@ import click
 
 from sears_dsl.cli.commands import ProjectArgument, ProjectCommand
 from sears_dsl.cli.options import shared
-from sears_dsl.cli.screen.console import (
-    NO_RULE_FIRES,
-    as_json_object,
-    console,
-    echo_json,
-    excerpt,
-    on_screen,
-    plain_table,
-    rule_label,
-    rule_labels,
-    rules_by_id,
-    tell_of_paraphrases,
-    tell_of_templates,
-    warn_of_chain,
-    warn_of_tagger,
-)
+from sears_dsl.cli.screen import console as screen
 from sears_dsl.errors import Diagnostic, counted, listed
 
 if TYPE_CHECKING:
@@ -147,11 +132,11 @@ def apply_command(rules_and_input: tuple[str, ...], **options: Any) -> None:
     )
     unit = unit_of(rulesets, options["unit"])
     tagger = tagger_in_language(options["tagger"], rulesets)
-    warnings = [*warn_of_tagger(rulesets, tagger, quiet=quiet)]
-    tell_of_templates(rulesets, quiet=quiet)
+    warnings = [*screen.warn_of_tagger(rulesets, tagger, quiet=quiet)]
+    screen.tell_of_templates(rulesets, quiet=quiet)
     if options["mode"] == "chain":
-        warnings += warn_of_chain(rulesets, quiet=quiet)
-    rewords = tell_of_paraphrases(rulesets, quiet=quiet)
+        warnings += screen.warn_of_chain(rulesets, quiet=quiet)
+    rewords = screen.tell_of_paraphrases(rulesets, quiet=quiet)
     request = shared.chosen_as(
         ApplyRequest,
         options,
@@ -175,7 +160,7 @@ def apply_command(rules_and_input: tuple[str, ...], **options: Any) -> None:
         watched = not quiet and sys.stderr.isatty()
         report = _watched(request, workers) if watched else _applied(request, workers)
     if options["as_json"] and not to_stdout:
-        echo_json({"unit": unit, **_as_dict(report, request, warnings)})
+        screen.echo_json({"unit": unit, **_as_dict(report, request, warnings)})
     elif not quiet:
         _print_report(report, request, rulesets, show=options["show"], unit=_unit(rulesets, unit))
 
@@ -199,9 +184,9 @@ def _watched(request: ApplyRequest, workers: Workers | None) -> ApplyReport:
     from rich.progress import Progress as Bar
     from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
 
-    out = console(stderr=True)
+    out = screen.console(stderr=True)
     layout = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    with on_screen(Bar(*layout, console=out, transient=True)) as bar:
+    with screen.on_screen(Bar(*layout, console=out, transient=True)) as bar:
         task = bar.add_task("compiling rules" if workers is None else "starting the workers")
 
         def show(progress: ApplyProgress) -> None:
@@ -222,7 +207,7 @@ def _as_dict(
     tally = report.tally
     return {
         "tagger": request.recipe.identity()["tagger"],
-        "warnings": list(map(as_json_object, warnings)),
+        "warnings": list(map(screen.as_json_object, warnings)),
         "rows": tally.rows,
         "draws": request.draws,
         **{
@@ -263,21 +248,21 @@ def _print_report(
     """Print a summary on standard error, so that standard output holds the data alone."""
     from sears_dsl.language.measure import causes_of_no_rewrite
 
-    out = console(stderr=True)
+    out = screen.console(stderr=True)
     if report.note:
         out.print(report.note)
     fired = {rule: of for rule, of in report.rules.items() if of.rows}
     most = sorted(fired.items(), key=lambda item: -item[1].rows)
     shown_rules = {"most": most[:_MOST], "all": most, "silent": []}[show]
-    labels = rule_labels(rulesets)
+    labels = screen.rule_labels(rulesets)
     if shown_rules:
-        table = plain_table("rows", "rule", "example", right=[0])
+        table = screen.plain_table("rows", "rule", "example", right=[0])
         names = [shorten(labels[rule], _LONGEST_NAME, placeholder="…") for rule, _ in shown_rules]
         other_width = 10 + max(map(len, names))
         width = min(100, max(30, out.width - other_width))
         for name, (_, of) in zip(names, shown_rules, strict=True):
             first = of.examples[0]
-            example = excerpt(first.original, first.edits, width=width)
+            example = screen.excerpt(first.original, first.edits, width=width)
             table.add_row(f"{of.rows:,}", name, example)
         out.print(table)
         if len(most) > len(shown_rules):
@@ -293,12 +278,12 @@ def _print_report(
         f"{counted(tally.records, 'row')} written to {target}"
     )
     if _none_matches(report, request):
-        out.print(NO_RULE_FIRES if report.rules else "there are no rules to apply")
+        out.print(screen.NO_RULE_FIRES if report.rules else "there are no rules to apply")
     if unit:
         out.print(unit)
     skipped = {rule: of.unrenderable for rule, of in report.rules.items() if of.unrenderable}
     if skipped:
-        rules = rules_by_id(rulesets)
+        rules = screen.rules_by_id(rulesets)
         causes = causes_of_no_rewrite(rules[rule_id][0] for rule_id in skipped)
         out.print(f"{counted(sum(skipped.values()), 'instance')} left alone: {causes}")
     _print_left_alone(out, report, request)
@@ -337,8 +322,8 @@ def _print_articles(out: Console, report: ApplyReport, rulesets: Sequence[Rulese
     from sears_dsl.language.measure import noise_in
 
     upset = [
-        rule_label(rule, rule_id)
-        for rule_id, (rule, ruleset) in rules_by_id(rulesets).items()
+        screen.rule_label(rule, rule_id)
+        for rule_id, (rule, ruleset) in screen.rules_by_id(rulesets).items()
         if ruleset.options.language == "en"
         and rule.metadata.rate is None
         and not noise_in(rule)

@@ -15,15 +15,7 @@ from sears_dsl.cli.commands import ProjectArgument, ProjectCommand
 from sears_dsl.cli.options import shared
 from sears_dsl.cli.options.model import AskingOptions, noter, open_run, parts_choice, scored_options
 from sears_dsl.cli.options.unfinished import require_place
-from sears_dsl.cli.screen.console import (
-    NO_RULE_FIRES,
-    console,
-    echo_document,
-    excerpt,
-    plain_table,
-    print_rule_table,
-    stages,
-)
+from sears_dsl.cli.screen import console as screen
 from sears_dsl.runtime.extras import need_discovery
 from sears_dsl.runtime.files import is_file, is_there
 
@@ -181,13 +173,7 @@ def audit_command(
     rulesets = tuple(load_rulesets(rules, allow_imports_outside=chosen.allow_imports_outside))
     require_together(rulesets, rules, unit=chosen.unit, advice=shared.with_other_rules)
 
-    from sears_dsl.auditing.running import (
-        audit_rules,
-        compile_and_check,
-        recorded_otherwise,
-        scorer_of_audit,
-        sentences_of,
-    )
+    from sears_dsl.auditing import running
     from sears_dsl.auditing.slices import read_slicings
     from sears_dsl.models.loading import kinds_of
     from sears_dsl.tagging.tagger import load_tagger
@@ -208,8 +194,10 @@ def audit_command(
         )
     tagger = shared.chosen_tagger(rulesets, chosen.tagger, quiet=chosen.quiet)
     chosen = replace(chosen, tagger=tagger)
-    matcher = compile_and_check(rulesets, gates, tagger=load_tagger(tagger), seed=chosen.seed)
-    sentences = sentences_of(
+    matcher = running.compile_and_check(
+        rulesets, gates, tagger=load_tagger(tagger), seed=chosen.seed
+    )
+    sentences = running.sentences_of(
         rulesets, oracle, limit=chosen.limit, seed=chosen.seed, also=chosen.also, note=note
     )
     if chosen.data is None and sentences is not None:
@@ -222,9 +210,9 @@ def audit_command(
         options=shared.chosen_reading(vars(chosen), limit=chosen.limit),
     )  # fmt: skip
     with (
-        stages(shown=not chosen.quiet) as show,
+        screen.stages(shown=not chosen.quiet) as show,
         open_run(output, chosen, models=list(models.values()), show=show) as inputs,
-        scorer_of_audit(
+        running.scorer_of_audit(
             choice,
             own,
             folder=inputs.run.folder,
@@ -247,7 +235,7 @@ def audit_command(
             if not number or "hf" not in kinds_of(spec)
         }
         for name, spec in models.items():
-            documents[name] = audit_rules(
+            documents[name] = running.audit_rules(
                 rulesets, inputs.data,
                 predictors[spec] if spec in predictors else inputs.load(spec), matcher=matcher,
                 scorer=scorer, oracle=oracle, gates=gates,
@@ -255,11 +243,11 @@ def audit_command(
                 on_stage=show if len(models) == 1 else _stage_of(name, show),
             )  # fmt: skip
         if scorer is not None and recorded is not None and recorded.scorer != scorer.identity:
-            note(recorded_otherwise(recorded, scorer))
+            note(running.recorded_otherwise(recorded, scorer))
         grid = _write(documents, output, summary)
         if chosen.as_json:
             document = next(iter(documents.values()))
-            echo_document((document if grid is None else grid).model_dump_json())
+            screen.echo_document((document if grid is None else grid).model_dump_json())
         elif not chosen.quiet:
             with show.pause():
                 _print(documents, grid, output)
@@ -363,7 +351,9 @@ def _accuracy_by_template(document: AuditDocument) -> Table | str:
          f"{percent(right.rate)} ({interval(right)})")
         for part, right in lowest_first(parts)
     ]  # fmt: skip
-    return plain_table("template", "right", "accuracy (95%)", rows=rows) if rows else "no rules"
+    return (
+        screen.plain_table("template", "right", "accuracy (95%)", rows=rows) if rows else "no rules"
+    )
 
 
 def _table_of(records: Sequence[RuleRecord], *, examples: bool) -> Table:
@@ -379,7 +369,7 @@ def _table_of(records: Sequence[RuleRecord], *, examples: bool) -> Table:
     heads = ("rule", *(("expects",) if changing else ()), "verdict", "failures", "rate (95%)", "q",
              *(("meaning kept",) if scored else ()),
              *(("example",) if examples else ()))  # fmt: skip
-    table = plain_table(*heads)
+    table = screen.plain_table(*heads)
     for record in records:
         judgement = record.judgement
         failures = judgement.failures
@@ -396,7 +386,7 @@ def _table_of(records: Sequence[RuleRecord], *, examples: bool) -> Table:
             cells.append("–" if meaning is None else percent(meaning.at_tau.rate))
         for shown in record.examples[:1] if examples else ():
             edits = [Edit(*each) for each in shown.edits]
-            cells.append(excerpt(shown.original, edits, width=_EXAMPLE))
+            cells.append(screen.excerpt(shown.original, edits, width=_EXAMPLE))
         table.add_row(*cells)
     return table
 
@@ -409,17 +399,17 @@ def _print_audit(document: AuditDocument, output: Path) -> None:
     from sears_dsl.auditing.reports.markdown import together_in_words, worst_first
     from sears_dsl.auditing.reports.robustness_parts import robustness_lines
 
-    out = console(stderr=True)
+    out = screen.console(stderr=True)
     records = worst_first(document.rules)
     if records:
         table = _table_of(records[:_RULES_SHOWN], examples=out.width >= _WIDE)
-        print_rule_table(out, table, left_out=len(records) - _RULES_SHOWN)
+        screen.print_rule_table(out, table, left_out=len(records) - _RULES_SHOWN)
     elif not document.rules:
         out.print(_accuracy_by_template(document))
     elif lost := why_lost(document.rules):
         out.print(f"no row is changed: {lost}")
     elif not (document.data.protect or document.data.spans):
-        out.print(NO_RULE_FIRES)
+        out.print(screen.NO_RULE_FIRES)
     else:
         out.print("no row is changed: no rule fires, or protected text keeps them from firing")
     if document.rules:

@@ -47,14 +47,8 @@ def vetted_command(
     """
     from sears_dsl.catalogue import load
     from sears_dsl.tagging.tagger import load_tagger
+    from sears_dsl.vetting import outputs
     from sears_dsl.vetting.merging import agreement, read_reviews, vetting_outcomes
-    from sears_dsl.vetting.outputs import (
-        judged_both_ways,
-        judged_pairs,
-        write_pairs,
-        write_vetted,
-        written_sentence,
-    )
 
     ruleset = load(rules, allow_imports_outside=options["allow_imports_outside"])
     reviews = read_reviews(journals, ruleset)
@@ -72,13 +66,13 @@ def vetted_command(
         _print_outcomes(ruleset, outcomes, agreements)
     if options["output"] is not None:
         chosen = load_tagger(chosen_tagger([ruleset], options["tagger"], quiet=False))
-        written = write_vetted(
+        written = outputs.write_vetted(
             ruleset, reviews, options["output"], tagger=chosen, policy=options["policy"]
         )
-        click.echo(written_sentence(written), err=True)
+        click.echo(outputs.written_sentence(written), err=True)
     if pairs is not None:
-        written_pairs = f"{counted(write_pairs(reviews, pairs), 'judged pair')} in {pairs}"
-        if contradictions := len(judged_both_ways(judged_pairs(reviews))):
+        written_pairs = f"{counted(outputs.write_pairs(reviews, pairs), 'judged pair')} in {pairs}"
+        if contradictions := len(outputs.judged_both_ways(outputs.judged_pairs(reviews))):
             about = counted(contradictions, "pair")
             written_pairs += f"; reviewers contradict each other on {about}"
         click.echo(written_pairs, err=True)
