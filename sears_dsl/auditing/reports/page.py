@@ -157,8 +157,7 @@ def _tiles_without_rules(document: documents.AuditDocument) -> Iterator[tuple[st
 
 
 def _with_interval(share: Share) -> str:
-    ends = f"{percent(share.low)}–{percent(share.high)}"
-    return f"{share.count:,} of {share.total:,} rows, 95% {ends}"
+    return f"{share.count:,} of {share.total:,} rows, 95% {markdown.interval(share)}"
 
 
 def _summary(document: documents.AuditDocument) -> str:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from sears_dsl.discovery.parts import Parts, PartsChoice
     from sears_dsl.effects.asked_model import OnStage
     from sears_dsl.judge.readings import Reading
-    from sears_dsl.models.cached import CachedPredictor, PredictionStore
+    from sears_dsl.models.cached import CachedPredictor
     from sears_dsl.tagging.tagger import Tagger
 
 _BEAM_WIDTH = 30
@@ -270,24 +270,14 @@ class AskingOptions(DataOptions, Resuming):
     inputs: Path | None
     tagger: str | None
 
-    def loading(
-        self, specs: Sequence[str], store: PredictionStore
-    ) -> Callable[[str], CachedPredictor]:
-        """Return a function that loads one of the models, whose answers are stored."""
+    def options_of(self, specs: Sequence[str]) -> dict[str, dict[str, Any]]:
+        """Return for each of the models those of these options that its kind takes."""
         from sears_dsl.models.loading import options_of_each
 
         names = ("batch_size", "request_map", "response_map", "timeout", "retries", "connections",
                  "on_error", "inputs")  # fmt: skip
         chosen = {name: value for name in names if (value := getattr(self, name)) is not None}
-        own = dict(zip(specs, options_of_each(chosen, specs), strict=True))
-        announce = noter(quiet=self.quiet)
-
-        def load(spec: str) -> CachedPredictor:
-            return load_quietly(
-                spec, store=store, comparison=self.compare, announce=announce, **own[spec]
-            )
-
-        return load
+        return dict(zip(specs, options_of_each(chosen, specs), strict=True))
 
 
 def load_quietly(spec: str, **options: Any) -> CachedPredictor:
@@ -382,19 +372,21 @@ def open_run(
         data = chosen.rows()
         show("loading the model", 0, None)
         with PredictionStore(run.folder / "predictions.sqlite3") as store:
-            one = chosen.loading(models, store)
+            options, note = chosen.options_of(models), noter(quiet=chosen.quiet)
             loaded: list[CachedPredictor] = []
 
             def load(spec: str) -> CachedPredictor:
-                loaded.append(one(spec))
-                return loaded[-1]
+                model = load_quietly(
+                    spec, store=store, comparison=chosen.compare, announce=note, **options[spec]
+                )
+                loaded.append(model)
+                return model
 
             predictor = load(models[0])
             try:
                 tagger = load_tagger(chosen.tagger or DEFAULT_TAGGER)
                 yield RunInputs(data=data, predictor=predictor, tagger=tagger, run=run, load=load)
             finally:
-                note = noter(quiet=chosen.quiet)
                 for remark in (remark for each in loaded for remark in each.remarks):
                     note(remark)
 
