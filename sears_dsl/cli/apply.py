@@ -81,7 +81,7 @@ class _Jobs(click.IntRange):
               help="The word vectors for .neighbor: glove-6b-50d, minilm, or a file of "
               "vectors.")  # fmt: skip
 @shared.id_option
-@click.option("--format", "input_format", help="The format of INPUT, if its name does not show it.")
+@click.option("--format", "format_name", help="The format of INPUT, if its name does not show it.")
 @shared.output_format_option
 @shared.reading_options
 @click.option("--errors", type=click.Choice(["strict", "replace", "ignore"]), default="strict",
@@ -149,7 +149,7 @@ def apply_command(rules_and_input: tuple[str, ...], **options: Any) -> None:
         ),
         input=data,
         spans=tuple(map(SpanColumn.parse, options["spans"])),
-        format=options["input_format"],
+        format=options["format_name"],
         reading=shared.chosen_reading(options, errors=options["errors"], limit=options["limit"]),
         share=TextShare.parse(options["share"], seed=options["seed"]),
     )

@@ -86,8 +86,8 @@ _FILE_CHOICES = f"{__name__}.file_choices"
 #: Sections of a command's help → the shared options in them; its own come under Options.
 _SECTIONS = {
     "Rows": (
-        "data", "training", "column", "label", "also", "image", "choices", "compare", "protect",
-        "spans", "input_format", "no_header", "encoding", "limit", "sample", "id_column",
+        "data", "training", "column", "label", "also", "image", "choices", "comparison", "protect",
+        "spans", "format_name", "no_header", "encoding", "limit", "sample", "id_column",
     ),
     "Model": (
         "model", "batch_size", "request_map", "response_map", "timeout", "retries", "connections",

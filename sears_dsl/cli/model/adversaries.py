@@ -73,7 +73,7 @@ def adversaries_command(output: Path, *, top: int, **options: Any) -> None:
 
     form = format_of(str(output), reading=False)
     settings = Settings(
-        tau=chosen.tau, comparison=chosen.compare, budget_seconds=chosen.budget_seconds
+        tau=chosen.tau, comparison=chosen.comparison, budget_seconds=chosen.budget_seconds
     )
     quiet = chosen.quiet
     with stages(shown=not quiet) as show, open_search(output, chosen, show=show) as work:
@@ -124,7 +124,7 @@ def _reword_strategically(output: Path, top: int, chosen: AdversariesOptions) ->
             work.data, work.predictor, paraphraser=parts.paraphraser, scorer=parts.scorer,
             tagger=work.tagger, journal=parts.journal,
             settings=StrategicSettings(
-                avoid=avoid, unit=chosen.unit, tau=tau, comparison=chosen.compare,
+                avoid=avoid, unit=chosen.unit, tau=tau, comparison=chosen.comparison,
                 wrong_rows=chosen.every,
             ),
             on_stage=show, note=noter(quiet=quiet),

@@ -87,13 +87,8 @@ class AuditOptions(AskingOptions, shared.EngineOptions):
         from sears_dsl.auditing.audit import AuditChoices
         from sears_dsl.auditing.running import read_rates
 
-        return shared.chosen_as(
-            AuditChoices,
-            vars(self),
-            comparison=self.compare,
-            tau=tau,
-            rates=read_rates(self.rates) if self.rates else (),
-        )
+        rates = read_rates(self.rates) if self.rates else ()
+        return shared.chosen_as(AuditChoices, vars(self), tau=tau, rates=rates)
 
 
 @click.command(
@@ -206,7 +201,7 @@ def audit_command(
     choice, recorded = chosen_scoring(rulesets, vars(chosen))
     own = choice.own()
     columns = read_slicings(
-        data, chosen.columns, format_name=chosen.input_format,
+        data, chosen.columns, format_name=chosen.format_name,
         options=shared.chosen_reading(vars(chosen), limit=chosen.limit),
     )  # fmt: skip
     with (

@@ -116,13 +116,13 @@ def _augment_folder(
     recipe, _ = chosen.recipe_and_tagger(rules)
     work = shared.chosen_as(
         AugmentPart, vars(chosen), recipe=recipe, choices=chosen.choices(), text=chosen.column,
-        format_name=chosen.input_format, reading=shared.chosen_reading(vars(chosen)),
+        reading=shared.chosen_reading(vars(chosen)),
     )  # fmt: skip
     counts: Counter[str] = Counter()
     files = 0
     for done, record in apply_to_parts(
         work, Folder(data), Folder(output), workers=workers,
-        format_name=chosen.input_format, output_format=chosen.output_format,
+        format_name=chosen.format_name, output_format=chosen.output_format,
         resume=chosen.resume,
     ):  # fmt: skip
         counts.update(record["rules"])

@@ -51,10 +51,7 @@ def calibrate_command(pairs: str, *, tau: float | None, **options: Any) -> None:
     from sears_dsl.meaning.judgements import read_judgements
     from sears_dsl.paraphrasing.plugins import known_tau
 
-    judged = chosen_as(
-        read_judgements, options, path=pairs, format_name=options["file_format"],
-        options=chosen_reading(options),
-    )  # fmt: skip
+    judged = chosen_as(read_judgements, options, path=pairs, options=chosen_reading(options))
     contradicting = judged.contradicting
     scorer = load_chosen_scorer(options["scorer_name"], pivots=options["pivots"])
     calibration = calibrated(scorer.scores(judged.pairs), judged.equivalent, tau=tau)

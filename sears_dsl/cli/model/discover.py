@@ -54,7 +54,7 @@ class DiscoverOptions(SearchingOptions):
         from sears_dsl.discovery.settings import Settings
 
         order = "paper" if self.paper else "meaning"
-        return chosen_as(Settings, vars(self), comparison=self.compare, order=order)
+        return chosen_as(Settings, vars(self), order=order)
 
 
 @click.command(

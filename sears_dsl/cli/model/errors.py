@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 @click.argument("audits", nargs=-1, required=True, type=shared.FilePath())
 @click.option("--data", metavar="FILE",
               help="The rows that were audited; without them, texts are unknown.")  # fmt: skip
-@click.option("--format", "file_format",
+@click.option("--format", "format_name",
               help="The format of --data, if its name does not show it.")  # fmt: skip
 @shared.reading_options
 @click.option("--feature", "features", multiple=True, metavar="COLUMN",
@@ -46,10 +46,10 @@ def errors_command(audits: tuple[Path, ...], *, output: Path | None, **options: 
     from sears_dsl.auditing.failures import predict_errors
     from sears_dsl.auditing.reports.files import write_files
 
+    reading = shared.chosen_reading(options)
     document = shared.chosen_as(
-        predict_errors, options, audits=read_audits(audits), format_name=options["file_format"],
-        reading=shared.chosen_reading(options),
-    )  # fmt: skip
+        predict_errors, options, audits=read_audits(audits), reading=reading
+    )
     if output is not None:
         write_files(document, output)
     if options["as_json"]:

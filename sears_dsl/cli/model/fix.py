@@ -70,18 +70,15 @@ class FixOptions(AugmentationOptions, DataOptions, Resuming):
         from sears_dsl.repair.experiment import RepairSettings
 
         return chosen_as(
-            RepairSettings, vars(self), protection=self.protection, comparison=self.compare,
-            amount=Amount.parse(self.amount),
-        )  # fmt: skip
+            RepairSettings, vars(self), protection=self.protection, amount=Amount.parse(self.amount)
+        )
 
     def amount_settings(self, amounts: str) -> AmountSettings:
         """The settings of the trainings, if several amounts of rewrites are compared."""
         from sears_dsl.repair.amounts import AmountSettings
 
-        return chosen_as(
-            AmountSettings, vars(self), protection=self.protection, comparison=self.compare,
-            amounts=tuple(map(str.strip, amounts.split(","))),
-        )  # fmt: skip
+        names = tuple(map(str.strip, amounts.split(",")))
+        return chosen_as(AmountSettings, vars(self), protection=self.protection, amounts=names)
 
     def gate(self) -> RepairGate | None:
         """What the repaired model has to reach; None if no option says it."""
@@ -267,7 +264,7 @@ def _trainer(
         chosen.command,
         chosen.model,
         load=partial(
-            load_quietly, store=store, batch_size=chosen.batch_size, comparison=chosen.compare
+            load_quietly, store=store, batch_size=chosen.batch_size, comparison=chosen.comparison
         ),
         format="jsonl" if training.format == "squad" else training.format,
     )

@@ -38,7 +38,7 @@ pairs_options = shared.with_options(
     pivot_option,
     click.option("--original", help="The column of the original texts."),
     click.option("--rewrite", help="The column of the rewrites."),
-    click.option("--format", "file_format", help="Format of PAIRS, if its name does not show it."),
+    click.option("--format", "format_name", help="Format of PAIRS, if its name does not show it."),
     shared.reading_options,
 )
 
@@ -74,7 +74,7 @@ def score_command(
     if tau is not None and default_tau:
         raise UsageError("--tau and --default-tau were both given", help="give one of them")
     reading = shared.chosen_reading(options, rows=_ROWS)
-    dataset = Dataset(pairs, format_name=options["file_format"], options=reading)
+    dataset = Dataset(pairs, format_name=options["format_name"], options=reading)
     columns = pair_columns(dataset, original=options["original"], rewrite=options["rewrite"])
     added = ["score"] if tau is None and not default_tau else ["score", "equivalent"]
     clashing = [name for name in added if name in dataset.names]

@@ -158,8 +158,7 @@ def vet_command(rules: str, **options: Any) -> None:
         _tell_of(inputs.data, place.ruleset, chosen.most, noter(quiet=quiet))
         sitting = shared.chosen_as(
             VettingInputs, vars(chosen), data=inputs.data, predictor=inputs.predictor,
-            tagger=inputs.tagger, scorer=scorer, comparison=chosen.compare, oracle=oracle,
-            cached=not chosen.no_cache,
+            tagger=inputs.tagger, scorer=scorer, oracle=oracle, cached=not chosen.no_cache,
         )  # fmt: skip
         sessions = sitting.sessions(place.ruleset, journals, show=show, note=say)
         telling.close()  # from now on the page is what shows something

@@ -40,7 +40,7 @@ augmentation_options = shared.with_options(
     shared.scope_option,
     shared.unit_option,
     shared.id_option,
-    click.option("--format", "input_format",
+    click.option("--format", "format_name",
                  help="The format of the rows, if a file name does not show it."),
     shared.reading_options,
     click.option("--limit", type=click.IntRange(min=1),
@@ -81,7 +81,7 @@ class AugmentationOptions(TextOptions):
         from sears_dsl.data.table import read_table
 
         reading = shared.chosen_reading(vars(self), limit=self.limit)
-        return read_table(path, format_name=self.input_format, options=reading)
+        return read_table(path, format_name=self.format_name, options=reading)
 
     def columns_of(self, table: Table) -> TableColumns:
         """Which columns hold text, label and id."""

@@ -116,7 +116,7 @@ _OF_RULES = (
     click.option("--model", metavar="SPEC", help=f"{_MODELS}. Templates need none."),
 )
 compare_option = click.option(
-    "--compare", callback=_comparison, default="exact", metavar="KIND",
+    "--compare", "comparison", callback=_comparison, default="exact", metavar="KIND",
     help="How an answer is compared with the label: exact, squad, vqa, set, entities, or "
     "within:AMOUNT for numbers.",
 )  # fmt: skip
@@ -140,7 +140,7 @@ _DATA = shared.with_options(
     choices_option,
     protection_options,
     compare_option,
-    click.option("--format", "input_format",
+    click.option("--format", "format_name",
                  help="The format of the data, if the file name does not show it."),
     shared.reading_options,
     click.option("--limit", type=click.IntRange(min=1), help="Read at most this many rows."),
@@ -209,7 +209,7 @@ class TextOptions:
     label: str | None
     protect: tuple[str, ...]
     spans: tuple[str, ...]
-    input_format: str | None
+    format_name: str | None
     encoding: str
     no_header: bool
     limit: int | None
@@ -229,7 +229,7 @@ class DataOptions(TextOptions):
 
     data: str | None
     also: tuple[str, ...]
-    compare: Comparison
+    comparison: Comparison
     image: str | None
     choices: str | None
     sample: int | None = None
@@ -250,7 +250,6 @@ class DataOptions(TextOptions):
             raise click.UsageError("Missing option '--data': name the labelled rows")
         rows = shared.chosen_as(
             read_labelled, vars(self), source=self.data, protection=self.protection,
-            comparison=self.compare, format_name=self.input_format,
             options=shared.chosen_reading(vars(self), limit=self.limit),
         )  # fmt: skip
         return rows if self.sample is None else rows.sampled(self.sample, seed=self.seed)
@@ -377,7 +376,7 @@ def open_run(
 
             def load(spec: str) -> CachedPredictor:
                 model = load_quietly(
-                    spec, store=store, comparison=chosen.compare, announce=note, **options[spec]
+                    spec, store=store, comparison=chosen.comparison, announce=note, **options[spec]
                 )
                 loaded.append(model)
                 return model
@@ -434,7 +433,7 @@ def open_search(
     with open_run(output, chosen, models=[chosen.model], show=show) as inputs:
         tell_of_protection(inputs.data, note)
         data = check_rows(
-            inputs.data, inputs.predictor, own, comparison=chosen.compare,
+            inputs.data, inputs.predictor, own, comparison=chosen.comparison,
             confidence=confidence, show=show, note=note,
         )  # fmt: skip
         with open_parts(

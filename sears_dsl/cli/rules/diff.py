@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 @click.argument("new")
 @click.option("--on", "data", help="A dataset; also show which rows are rewritten differently.")
 @click.option("--column", help=f"The text column of the dataset; {shared.COLUMN_BY_DEFAULT}.")
-@click.option("--format", "file_format", help="Its format, if the name does not show it.")
+@click.option("--format", "format_name", help="Its format, if the name does not show it.")
 @shared.reading_options
 @click.option("--limit", type=click.IntRange(min=1), default=20, help="Show at most this many.")
 @click.option(
@@ -148,7 +148,7 @@ def _row_differences(
         chosen = load_tagger(tagger, cache=cache)
         matchers = [compile_with_sources([each], tagger=chosen) for each in (old, new)]
         reading = shared.chosen_reading(options)
-        dataset = Dataset(data, format_name=options["file_format"], options=reading)
+        dataset = Dataset(data, format_name=options["format_name"], options=reading)
         name = options["column"] or default_column(dataset.first, where=data)
         require_column(dataset.names, name, where=data)
         old_ids = tuple(renamed.get(rule, rule) for rule in matchers[0].rule_ids)
