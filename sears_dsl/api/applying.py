@@ -250,8 +250,7 @@ def arrow_rewriter(
         unit: what a rule sees at once; None for what the rules ask for, else the ``text``.
         protect: columns whose content must stay intact.
         spans: columns of spans that follow their text, as `apply` takes them.
-        on_touched: where a rule would touch a span, ``keep`` the row without the rule, ``drop`` it,
-            or stop with an ``error``.
+        on_touched: what happens to a row if a rule would touch a span, as in `apply`.
         keep: in mode each, other columns that the records carry; ``all`` for all of them.
         id_column: the column of ids; None for ``id``. Mode each needs one.
         share: about which share of the texts to rewrite, as `apply` takes it.

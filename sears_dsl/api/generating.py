@@ -75,9 +75,7 @@ def generate(
         by: which sentences a limit leaves: equally many of each ``template``, or each ``sentence``
             with the same chance.
         seed: of that draw.
-        oracle: rejects sentences: a function that takes a list of them, dictionaries from column to
-            text, and says for each whether to keep it; ``module:function``; or the journal of a
-            reviewer.
+        oracle: what rejects sentences, as `audit` takes it.
 
     Raises:
         UsageError: there is no template.

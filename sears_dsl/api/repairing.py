@@ -224,16 +224,13 @@ def augment(
         text: the column that rules rewrite; None infers it.
         label: the column of labels; None where there is none.
         protect: columns whose content stays intact in the rewritten text.
-        spans: columns of spans that follow it, such as ``"context=answer_start+answer"``; they move
-            along, and rewrites that would touch one are left out.
+        spans: columns of spans that follow it, as `discover` takes them; they move along.
         amount: new rows: ``"20%"`` of the rows, ``"2x"`` their number, ``500``, or ``"all"``.
         balanced: whether the rules take turns if not all of their rewrites are added.
         only_new: whether the old rows are left out.
         id_column: the column of ids; None for ``id`` where there is one.
         seed: of the choice, and of what rules draw at random.
-        oracle: rejects rewrites before they become rows: a function that takes a list of them,
-            dictionaries from column to text, and says for each whether to keep it;
-            ``module:function``; or the journal of a reviewer.
+        oracle: what rejects rewrites before they become rows, as `audit` takes it.
         scope: rewrite the ``first`` instance of a rule in a unit, or ``all``.
         unit: what a rule sees at once; None for what the rules ask for, else the ``text``.
         tagger: a tagger or its name; None for the one that validated the rules, where known.
@@ -339,7 +336,7 @@ def fix(
         seeds: trainings of each kind.
         seed: of everything random.
         control: whether to train on as many random copies of rows, too.
-        oracle: what rejects rewrites before they become rows, as `augment` takes it.
+        oracle: what rejects rewrites before they become rows, as `audit` takes it.
         scope: rewrite the ``first`` instance of a rule in a unit, or ``all``.
         unit: what a rule sees at once; None for what the rules ask for, else the ``text``.
         comparison: how an answer is compared with the label.

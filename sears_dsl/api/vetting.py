@@ -233,8 +233,7 @@ def vet(
         journal: where the decisions of one reviewer are kept; None for a file beside the output.
         most: most rules to accept; as many are shown, selected by what each adds.
         adversaries: a file of sentences to pick adversaries from, as `adversaries` saves it.
-        oracle: rejects rewrites, which are then not shown: a function of a list of them,
-            ``module:function``, or the journal of a reviewer. For rules only.
+        oracle: what rejects rewrites, which are then not shown, as `audit` takes it; for rules.
         scorer: gives S, by which flips count in the selection; None counts all alike.
         pivots: languages that the scorer translates through.
         tau: the S from which a flip counts; None for the scorer's own.
