@@ -246,8 +246,6 @@ class DataOptions(TextOptions):
         """Read the rows that the options name."""
         from sears_dsl.data.labelled import read_labelled
 
-        if self.data is None:
-            raise click.UsageError("Missing option '--data': name the labelled rows")
         rows = shared.chosen_as(
             read_labelled, vars(self), source=self.data, protection=self.protection,
             options=shared.chosen_reading(vars(self), limit=self.limit),
