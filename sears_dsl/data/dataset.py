@@ -11,7 +11,7 @@ import difflib
 import os
 import stat
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from io import BytesIO
 from itertools import chain
 from operator import ne
@@ -313,9 +313,14 @@ def write_columns(
     The file's name says the format, unless ``form`` is given, and the compression.
     """
     form = form or format_of(str(path), reading=False)
+    write_parts([form.encode(columns, "utf-8")], tuple(columns), path, form)
+
+
+def write_parts(parts: Iterable[bytes], names: Sequence[str], path: Path, form: Format) -> None:
+    """Write encoded parts of new rows with these columns, as `write_columns` writes one part."""
     content = BytesIO()
     with streams.compressing_stream(content, str(path)) as stream:
-        form.assemble([form.encode(columns, "utf-8")], stream, Frame(tuple(columns)))
+        form.assemble(parts, stream, Frame(names))
     if str(path) == streams.STANDARD_STREAM:
         sys.stdout.buffer.write(content.getvalue())
         sys.stdout.buffer.flush()

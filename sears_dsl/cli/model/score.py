@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -64,12 +63,9 @@ def score_command(
     to 1, where 1 is the same text.
     """
     need_discovery()
-    from sears_dsl.data.batches import Frame
-    from sears_dsl.data.dataset import Dataset, format_named, format_of, with_delimiter
-    from sears_dsl.data.streams import compressing_stream
+    from sears_dsl.data.dataset import Dataset, format_named, format_of, with_delimiter, write_parts
     from sears_dsl.discovery.parts import load_chosen_scorer
     from sears_dsl.meaning.judgements import pair_columns
-    from sears_dsl.runtime.files import write_atomically
 
     if tau is not None and default_tau:
         raise UsageError("--tau and --default-tau were both given", help="give one of them")
@@ -92,13 +88,7 @@ def score_command(
     parts = (
         form.encode(scored, "utf-8") for scored in _scored(dataset, columns, scorer, threshold)
     )
-    content = BytesIO()
-    with compressing_stream(content, output) as stream:
-        form.assemble(parts, stream, Frame((*dataset.names, *added)))
-    if output == _STDOUT:
-        click.echo(content.getvalue(), nl=False)
-    else:
-        write_atomically(Path(output), content.getvalue())
+    write_parts(parts, (*dataset.names, *added), Path(output), form)
 
 
 def _scored(
