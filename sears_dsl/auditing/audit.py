@@ -105,8 +105,6 @@ def _judge_all(whole: totals.Together, gates: Gates) -> tuple[JudgementOutcome, 
     )
 
 
-#: From this confidence on a model counts as sure of an answer.
-SURE_FROM = 0.9
 _SHOWN = 3
 _NAMED = 5
 
@@ -126,7 +124,7 @@ class AuditChoices:
     tau: float | None = None
     score_at_most: int = 100
     seed: int = 0
-    sure_from: float = SURE_FROM
+    sure_from: float = 0.9
     examples: int = 10
     tolerance: float | None = None
     draws: int = 1
