@@ -41,7 +41,7 @@ from sears_dsl.judge.english import (
 )
 from sears_dsl.judge.faults import FAULTS, faults
 
-VERSION = "surface-7"
+VERSION = "surface-8"
 """The version of what lists and tables say; raise it when that changes: it keys stored scores."""
 
 SURFACE = (
@@ -489,10 +489,20 @@ def _misplaced(was: _Window, now: _Window, old: str, new: str) -> _Clitic | None
     if full == "is" and window is now:
         host = "it"  # `faults` checks whether the clitic can lean on its host
     following = tuple(line[at + 1 :])
-    if (full, host) == ("is", "it") and window is was and line[max(0, at - 2)] in _NO_CONJUNCTIONS:
+    if (full, host) == ("is", "it") and window is was and _is_its(line[: at - 1], following):
         return _Clitic(full, host, following, is_possessive=True)
     fits = is_written_out(full, host, following, expanded=window is was)
     return None if fits else _Clitic(full, host, following)
+
+
+def _is_its(before: Sequence[str], following: Sequence[str]) -> bool:
+    """Whether *it's* is a misspelled *its*: *into it's features*, *it's biggest flaw*."""
+    words = [word for word in before if word != '"']
+    if words and words[-1] in _NO_CONJUNCTIONS:
+        return True
+    adjective, noun = (*following, "", "")[:2]
+    superlative = "JJS" in tags_of(adjective) and adjective not in ("most", "least")
+    return superlative and not {"NN", "NNS"}.isdisjoint(tags_of(noun))
 
 
 def _casing(was: _Window, at: int, now: _Window, place: int) -> float:

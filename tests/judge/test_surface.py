@@ -250,6 +250,25 @@ def test_a_misspelled_possessive_is_not_written_in_full(before: str) -> None:
     assert "bad contraction" in _kinds(*pair)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        'If you do not "get into" it\'s finer features, look elsewhere.',
+        "I think this is it's biggest flaw.",
+        "it's best feature is the screen",
+    ],
+)
+def test_a_possessive_is_one_behind_quotes_and_before_superlatives(text: str) -> None:
+    assert "bad contraction" in _kinds(text, text.replace("it's", "it is"))
+
+
+@pytest.mark.parametrize(
+    "text", ["The good news is it's cheap.", "it's best to wait", "it's most people"]
+)
+def test_a_clause_about_it_is_no_possessive(text: str) -> None:
+    assert not _kinds(text, text.replace("it's", "it is"))
+
+
 @pytest.mark.parametrize("before", ["since", "after", "because", "that"])
 def test_a_clause_behind_a_conjunction_is_written_in_full(before: str) -> None:
     pair = (f"We go {before} it's late.", f"We go {before} it is late.")
