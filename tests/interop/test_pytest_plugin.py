@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import ModuleType
 
-import numpy as np  # noqa: F401 - a run in this process would load it anew, which it refuses
 import pytest
+
+from sears_dsl import audit
 
 pytest_plugins = ["pytester"]
 
@@ -19,6 +23,49 @@ rulesets.all = ["a.sear", "b.sear"]
 [gates]
 max_flip_rate = "5%"
 """
+
+
+Run = Callable[..., pytest.RunResult]
+
+
+class ImportedModules:
+    """A plug-in of runs in this process: what they imported, for what comes after them.
+
+    Pytester forgets all that a run and its test imported. Imported anew beside modules that were
+    there before, a class would exist twice, which pydantic refuses; numpy refuses a second time.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder  # of the files of all tests, whose modules are forgotten
+        self._modules: dict[str, ModuleType] = {}
+
+    def pytest_unconfigure(self) -> None:
+        """Note the modules at the end of a run."""
+        self._modules.update(sys.modules)
+
+    def put_back(self) -> None:
+        """Let what was imported stay imported."""
+        for name, module in self._modules.items():
+            if not str(getattr(module, "__file__", "")).startswith(str(self._folder)):
+                sys.modules.setdefault(name, module)
+
+
+@pytest.fixture(autouse=True)
+def imported(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ImportedModules]:
+    """Begins before pytester, which forgets modules also at its end, and ends after it."""
+    modules = ImportedModules(tmp_path_factory.getbasetemp())
+    yield modules
+    modules.put_back()
+
+
+@pytest.fixture
+def run_inside(imported: ImportedModules, pytester: pytest.Pytester) -> Run:
+    def run(*arguments: str) -> pytest.RunResult:
+        done = pytester.runpytest_inprocess(*arguments, plugins=[imported])
+        imported.put_back()
+        return done
+
+    return run
 
 
 @pytest.fixture
@@ -36,8 +83,19 @@ def project(pytester: pytest.Pytester) -> Path:
     return path
 
 
-def test_rules_and_gates_are_tests(pytester: pytest.Pytester, project: Path) -> None:
-    done = pytester.runpytest_inprocess("--sears", "-v")
+def test_a_run_inside_does_not_make_classes_exist_twice(run_inside: Run, project: Path) -> None:
+    """This process has a part of the modules of an audit before the run, and all after it."""
+    import sears_dsl.auditing.slices
+
+    run_inside("--sears", "sears.toml")
+    assert "critic" not in sys.modules
+    rows = [(f"A movie, {number}.", "good") for number in range(3)]
+    done = audit(lambda texts: ["good" for _ in texts], rows, str(project / "a.sear"), scorer=None)
+    assert {type(each) for each in done.document.slices} == {sears_dsl.auditing.slices.SliceResult}
+
+
+def test_rules_and_gates_are_tests(run_inside: Run, project: Path) -> None:
+    done = run_inside("--sears", "-v")
     done.assert_outcomes(passed=3, failed=3)
     done.stdout.fnmatch_lines_random(
         ["*a.sear::film[[]1[]] PASSED*", "*a.sear::film[[]2[]] FAILED*",
@@ -47,31 +105,31 @@ def test_rules_and_gates_are_tests(pytester: pytest.Pytester, project: Path) -> 
     )  # fmt: skip
 
 
-def test_the_rules_are_those_that_the_audit_takes(pytester: pytest.Pytester, project: Path) -> None:
+def test_the_rules_are_those_that_the_audit_takes(run_inside: Run, project: Path) -> None:
     (project / "c.sear").write_text("play -> game\n")
     own = 'rulesets = { a = "a.sear", b = ["b.sear", "c.sear"] }'
     (project / "sears.toml").write_text(PROJECT.replace('rulesets.all = ["a.sear", "b.sear"]', own))
     with (project / "sears.toml").open("a") as file:
         file.write('[use.audit]\nrules = ["b"]\n')
-    done = pytester.runpytest_inprocess("--sears", "sears.toml")
+    done = run_inside("--sears", "sears.toml")
     done.assert_outcomes(passed=3)
 
 
 def test_a_broken_file_is_an_error_and_nothing_is_collected_unasked(
-    pytester: pytest.Pytester, project: Path
+    run_inside: Run, project: Path
 ) -> None:
     (project / "b.sear").write_text("NUON -> it\n")
     (project / "sears.toml").unlink()
-    done = pytester.runpytest_inprocess("--sears")
+    done = run_inside("--sears")
     done.stdout.fnmatch_lines(["*E201*`NUON` is not a tag*"])
     done.assert_outcomes(errors=1)
-    done = pytester.runpytest_inprocess()
+    done = run_inside()
     done.assert_outcomes()
 
 
 def test_a_wrong_option_is_reported_as_the_command_tells_it(
-    pytester: pytest.Pytester, project: Path
+    run_inside: Run, pytester: pytest.Pytester, project: Path
 ) -> None:
     pytester.makeini("[pytest]\nsears_audit = --modle critic:predict\n")
-    done = pytester.runpytest_inprocess("--sears", "sears.toml")
+    done = run_inside("--sears", "sears.toml")
     done.stdout.fnmatch_lines(["Usage: sears audit*", "*No such option '--modle'*"])
