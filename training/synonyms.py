@@ -5,6 +5,7 @@
     python -m training.synonyms fold FOLDER                      what readers said, into `READ`
     python -m training.synonyms further FOLDER --books FILE      more places of those they accept
     python -m training.synonyms near FOLDER --books FILE         more places of what nearly passes
+    python -m training.synonyms group FOLDER --books FILE        more places in one group of kinds
     python -m training.synonyms fold FOLDER
     python -m training.synonyms write                            the changes that they still accept
 
@@ -21,8 +22,9 @@ two near each other. The judge's cheap evidence and its forecast order the pairs
 are read, `PLACES` rewrites each, but for those that were read as often before. Of a list, those are
 left out that shipped rules write, and those whose old words are in too few texts. Of changes that
 readers accept by then (`LEAST_SHARE`), `FURTHER_PLACES` more are read. A change is listed if
-readers accepted a share of `SHARE` of at least `ENOUGH_READ` rewrites, unless one who read the list
-by heart (`BY_HEART`) thinks that it is right in half of its places or fewer.
+readers accepted a share of `SHARE` of at least `ENOUGH_READ` rewrites, of all or of those in one of
+the `GROUPS` of kinds of text (the judge tells places apart), unless one who read the list by heart
+(`BY_HEART`) thinks that it is right in half of its places or fewer.
 """
 
 from __future__ import annotations
@@ -66,6 +68,17 @@ LEAST_SHARE, SHARE = 0.75, 0.85
 BY_HEART, BY_HEART_SHARE = Path("benchmarks/listed_by_heart.tsv"), 0.5
 FROM_DATA = ("imdb", "rt", "sst", "squad-q", "squad-p", "trec", "sms", "answers", "reviews")
 SYNONYMS = Path("sears_dsl/discovery/proposing/synonyms.sear")
+#: Kinds of text that are alike.
+GROUPS = {
+    "films": ("films", "rt", "imdb", "sst", "sst-dev"),
+    "products": ("products", "reviews"),
+    "questions": ("squad-q", "trec", "qqp", "squad", "wellformed", "vqa"),
+    "messages": ("sms", "posts", "answers"),
+    "prose": ("books", "news", "squad-p", "sample", "stsb"),
+}
+_GROUP_OF = {kind: group for group, kinds in GROUPS.items() for kind in kinds}
+#: Whose texts are read further, and the least share of all readings of a change to be accepted.
+_READ_FURTHER, _LEAST_ANYWHERE = ("films", "products", "questions", "messages"), 0.3
 
 _CLASSES = {"NN": "noun", "VB": "verb", "JJ": "adj", "RB": "adv"}
 _LEAST_PLACES, _SHORTEST_WORD = 10, 3
@@ -344,19 +357,49 @@ def write_near_sheets(folder: Path, books: Path) -> None:
     write_places(folder, books, near)
 
 
+def write_group_sheets(folder: Path, books: Path) -> None:
+    """Write sheets with further places, in one group, of changes that readers accept there."""
+    kind_of = sentences(books, from_books=0, from_data=FROM_DATA)
+    listed = {*accepted_changes()}
+    items: dict[tuple[str, str], list[Place]] = defaultdict(list)
+    for group in _READ_FURTHER:
+        of_group = {text: kind for text, kind in kind_of.items() if kind in GROUPS[group]}
+        promising = {}
+        for rule, rows in readings().items():
+            here = [row["verdict"] == "1" for row in rows if _GROUP_OF[row["kind"]] == group]
+            anywhere = np.mean([row["verdict"] == "1" for row in rows])
+            if (
+                LEAST_READ <= len(here) < ENOUGH_READ
+                and np.mean(here) >= LEAST_SHARE
+                and anywhere >= _LEAST_ANYWHERE
+                and rule not in listed
+            ):
+                promising[rule] = ENOUGH_READ - len(here)
+        add_places(items, of_group, promising)
+    write_items(folder, items, kind_of)
+
+
 def write_places(folder: Path, books: Path, changes: Sequence[str]) -> None:
     """Write sheets with places of changes that nobody read."""
     kind_of = sentences(books, from_books=_FROM_BOOKS_FURTHER, from_data=FROM_DATA)
-    read = readings()
-    pairs = [rule.split(" -> ") for rule in changes]
-    places = places_of_phrases((old for old, _ in pairs), kind_of)
-    items: dict[tuple[str, str], list[Place]] = {}
-    for old, new in pairs:
-        before = {row["original"] for row in read[f"{old} -> {new}"]}
-        some = [each for each in places[old] if not before & {each.text, digest_of(each.text)}]
-        some = [each for each in some if each.may_be_read(new)]
-        items[old, new] = some[:FURTHER_PLACES]
+    items: dict[tuple[str, str], list[Place]] = defaultdict(list)
+    add_places(items, kind_of, dict.fromkeys(changes, FURTHER_PLACES))
     write_items(folder, items, kind_of)
+
+
+def add_places(
+    items: dict[tuple[str, str], list[Place]],
+    kind_of: Mapping[str, str],
+    counts: Mapping[str, int],
+) -> None:
+    """Add so many places of each change that nobody read."""
+    read = readings()
+    pairs = {rule: rule.split(" -> ") for rule in counts}
+    places = places_of_phrases((old for old, _ in pairs.values()), kind_of)
+    for rule, (old, new) in pairs.items():
+        before = {row["original"] for row in read[rule]}
+        some = [each for each in places[old] if not before & {each.text, digest_of(each.text)}]
+        items[old, new] += [each for each in some if each.may_be_read(new)][: counts[rule]]
 
 
 def write_items(
@@ -417,7 +460,8 @@ def accepted_changes(*, least_read: int = ENOUGH_READ, share: float = SHARE) -> 
     """The changes of words that readers accept, as rules in their canonical text.
 
     One that is accepted less often by itself, but in most places, is listed if it is accepted often
-    enough together with its longer forms: the judge tells its places apart.
+    enough together with its longer forms, or in one group of kinds of text: the judge tells its
+    places apart.
     """
     effects = load_readings().effects
     accepted = []
@@ -426,7 +470,13 @@ def accepted_changes(*, least_read: int = ENOUGH_READ, share: float = SHARE) -> 
         effect = effects.get(rule.lower())
         in_all_forms = effect.accepted / effect.readings if effect is not None else 0.0
         likely = liked >= LEAST_SHARE and in_all_forms >= share
-        if len(rows) >= least_read and (liked >= share or likely):
+        of_group: dict[str, list[bool]] = defaultdict(list)
+        for row in rows:
+            of_group[_GROUP_OF[row["kind"]]].append(row["verdict"] == "1")
+        somewhere = any(
+            len(here) >= ENOUGH_READ and np.mean(here) >= SHARE for here in of_group.values()
+        )
+        if len(rows) >= least_read and (liked >= share or likely or somewhere):
             accepted.append(rule)
     return sorted(map(print_rule, parse("\n".join(accepted)).rules))
 
@@ -460,7 +510,7 @@ def _shorter_forms(rule: str) -> Iterator[str]:
 def main() -> None:
     """Run the step that the command line names."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("step", choices=("sheet", "further", "near", "fold", "write"))
+    parser.add_argument("step", choices=("sheet", "further", "near", "group", "fold", "write"))
     parser.add_argument("folder", type=Path, nargs="?", default=Path("readings"))
     parser.add_argument("--wordnet", type=Path, default=Path("/usr/share/wordnet"))
     parser.add_argument("--list", type=Path, help="rewordings, a line each, instead of WordNet's")
@@ -475,6 +525,8 @@ def main() -> None:
             write_further_sheets(options.folder, options.books)
         case "near":
             write_near_sheets(options.folder, options.books)
+        case "group":
+            write_group_sheets(options.folder, options.books)
         case "fold":
             fold(options.folder)
         case _:
