@@ -436,12 +436,13 @@ def test_no_rule_writes_is_for_has_nor_would_for_had() -> None:
     mined = parse("option case = exact\n[text='s & pos=AUX] -> is\n'd -> would\n's -> has")
     rules = [where_english(each) for each in mined.rules]
     assert [print_rule(each) for each in rules] == [
-        "[text='s & pos=AUX] -> is / (<s>|!ADP) _ __ !(VBN|VBD|NOUN) !(VBN|VBD)",
+        "[text='s & pos=AUX] -> is / (<s>|!ADP) _ __ !(VBN|VBD|VB|NOUN) !(VBN|VBD|VB)",
         "'d -> would / __ !(VBN|VBD|better) !(VBN|VBD)",
         "'s -> has",
     ]
     matcher = replace(mined, rules=tuple(rules[:2])).compile()
     has_or_had = ["It's been years.", "She's never got it.", "I'd hardly gone.", "I'd better go."]
+    has_or_had += ["Great service. It's never let me down.", "He's always come home late."]
     possessives = ["We saw it at it's best.", "I like it's size."]
     rewrites = matcher.apply([*has_or_had, *possessives, "It's a nice mug.", "I'd rather go."])
     assert [each.text for each in rewrites] == ["It is a nice mug.", "I would rather go."]

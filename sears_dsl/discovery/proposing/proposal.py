@@ -372,8 +372,9 @@ _WHOLE_WORD = Element(Negation(Regex("ai|ca|wo|sha", ignore_case=True)))
 _BEFORE = (_SUBJECT, _WHOLE_WORD)
 
 # *It's been late* is *has*, *I'd never gone* and *I'd better go* are *had*: no tag tells which, but
-# a past form within two words does. Some *is* is lost with them (*it's made of wood*). Before a
-# noun and behind a preposition, many write *it's* for *its* (*at it's best*).
+# a past form within two words does. Some *is* is lost with them (*it's made of wood*). A base form
+# behind *'s* is a participle that looks like one (*it's never let me down*). Before a noun and
+# behind a preposition, many write *it's* for *its* (*at it's best*).
 _PAST = (Tag("VBN"), Tag("VBD"))
 _NO_PREPOSITION = Element(Group(((Element(Anchor("start")),), (Element(Negation(Tag("ADP"))),))))
 # What a word is in full, and what stands before and behind it.
@@ -381,7 +382,7 @@ _IN_FULL: dict[str, tuple[str, tuple[Element, ...], tuple[Element, ...]]] = {
     "'s": (
         "is",
         (_NO_PREPOSITION, Element(Wildcard())),
-        (_none_of(*_PAST, Tag("NOUN")), _none_of(*_PAST)),
+        (_none_of(*_PAST, Tag("VB"), Tag("NOUN")), _none_of(*_PAST, Tag("VB"))),
     ),
     "'d": ("would", (), (_none_of(*_PAST, Literal("better")), _none_of(*_PAST))),
 }
