@@ -200,6 +200,9 @@ def forms_of(word: str) -> frozenset[tuple[str, str]]:
     if listed is not None:
         return listed
     known = analyses(word)
+    if word.endswith("ed"):
+        # Where a verb has another participle (*learnt*, *staid*), the tables may lack this one.
+        known |= {(base, "VBN") for base, tag in known if tag == "VBD"}
     plurals = {base for base, tag in known if tag == "NNS" and base != word}
     return frozenset(
         (base, tag) for base, tag in known if not (plurals and base == word and tag[:2] == "NN")
