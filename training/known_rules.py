@@ -7,7 +7,8 @@ that one reader judged (``benchmarks/read_changes.tsv``), the shipped rules. Out
 ``rulesets/readers.json``: for each rule that was read, how many rewrites were read, how many of
 them were accepted, and the chance that readers accept nine of ten everywhere; and that chance for
 rules that nobody read. Always holds: a rule is identified by its id and its text, so that readings
-of an earlier version do not count for the present one.
+of an earlier version do not count for the present one, unless the present one only says no to some
+of its places (`WIDER`).
 
     share of a rule ~ w Beta(a, b) + (1 - w) Beta(1, 1),   accepted ~ Binomial(read, share)
 
@@ -48,6 +49,19 @@ TONE = (
 )  # fmt: skip
 """Tags of rules that keep the label and change how it is said; see ``rulesets/README.md``."""
 SHARE = 0.9
+_OPINION = (
+    "(like|love|liked|loved|hate|hated|think|thought|enjoyed|found !(her|him|out)|do|did|believe"
+    "|feel|felt|wish|would|expected|(can|could) (not|n't))"
+)
+WIDER = {
+    "frame-ok": 'x:@WH -> "OK", $x.lower / <s> __',
+    "marker-add-i-honestly": f"I -> Honestly, I / <s> __ {_OPINION}",
+    "marker-add-i-to-be-honest": f"I -> To be honest, I / <s> __ {_OPINION}",
+}
+"""The texts of rules under which they were read before they were narrowed, by their ids.
+
+What a narrower rule writes was among what was read. Bias: what it no longer writes counts as well.
+"""
 
 
 class Count(NamedTuple):
@@ -126,11 +140,13 @@ def chance(count: Count, prior: Prior) -> float:
 def readers_file(rules: Mapping[str, Rule]) -> dict[str, Any]:
     """The content of ``readers.json`` for rules by their ids."""
     printed = {name: print_rule(rule) for name, rule in rules.items()}
-    counts = readings_of_rules(printed.values())
+    counts = readings_of_rules({*printed.values(), *WIDER.values()})
     read: dict[bool, dict[str, Count]] = defaultdict(dict)
     for name, rule in rules.items():
-        if printed[name] in counts:
-            read[not set(TONE).isdisjoint(rule.metadata.tags)][name] = counts[printed[name]]
+        versions = {printed[name], WIDER.get(name, printed[name])} & set(counts)
+        if versions:
+            count = Count(*map(sum, zip(*(counts[each] for each in versions), strict=True)))
+            read[not set(TONE).isdisjoint(rule.metadata.tags)][name] = count
     priors = {tone: fit(read[tone].values()) for tone in (True, False)}
     none = Count(0, 0)
     return {
