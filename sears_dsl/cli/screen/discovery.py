@@ -170,7 +170,7 @@ def print_known(out: Console, known_flips: KnownFlips, *, so_far: bool = False) 
         + (f" (the best {_SHOWN} are shown):" if len(best) > _SHOWN else ":")
     )
     out.print(*_known_table(known_flips, best[:_SHOWN], out.width), sep="\n")
-    out.print("readers have accepted these rules; the meaning in your rows is checked later")
+    out.print("readers accepted these rules in other texts; your rows are checked later")
     apart = [rule for rule in best if not known_flips.known.writable[rule]]
     if apart and not so_far:
         files = ", ".join(dict.fromkeys(known_flips.known.sources[rule] for rule in apart))
