@@ -36,6 +36,7 @@ from sears_dsl.effects.flips import RightRows
 from sears_dsl.errors import CompileError, DataError, UsageError
 from sears_dsl.language.loader import load, parse
 from sears_dsl.language.printer import print_rule
+from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.models.function import CallablePredictor
 from sears_dsl.paraphrasing.team import Recipe, Team
 from sears_dsl.tagging.pinned import PinnedTagger
@@ -430,6 +431,16 @@ def test_the_auxiliary_of_a_question_is_known_where_the_rule_names_it() -> None:
         "I do n't -> I do not / __ !(PRP|there)",
         "a -> b",
     ]
+
+
+def test_not_is_contracted_behind_words_that_it_can_lean_on() -> None:
+    [mined] = parse("option case = exact\nnot -> ~n't").rules
+    matcher = Ruleset.from_rules([where_english(mined)]).compile()
+    texts = ["It is not bad.", "Do not go.", "It may not be.", "I am not sure.", "I will not go."]
+    texts += ["We could not see.", "It has to be not bad.", "We went, not they."]
+    assert [each.text for each in matcher.apply(texts)] == [
+        "It isn't bad.", "Don't go.", "We couldn't see.",
+    ]  # fmt: skip
 
 
 def test_no_rule_writes_is_for_has_nor_would_for_had() -> None:

@@ -350,6 +350,7 @@ def _spaced(text: str) -> str:
 
 _NOT_CONTRACTED = ("n't", "n’t")
 _NOT_IN_FULL = ("not", "cannot")
+_CONTRACTING = tuple(("not", each) for each in _NOT_CONTRACTED)
 
 
 def _none_of(*tests: Tag | Literal | Regex) -> Element:
@@ -371,6 +372,13 @@ _WHOLE_WORD = Element(Negation(Regex("ai|ca|wo|sha", ignore_case=True)))
 # What stands before the span, the auxiliary last.
 _BEFORE = (_SUBJECT, _WHOLE_WORD)
 
+# What *n't* is written to: *mayn't* and *amn't* are not English, and *will*, *can*, *shall* change.
+_HOST = Element(
+    Regex(
+        "do|does|did|is|are|was|were|has|have|had|could|would|should|might|must", ignore_case=True
+    )
+)
+
 # *It's been late* is *has*, *I'd never gone* and *I'd better go* are *had*: no tag tells which, but
 # a past form within two words does. Some *is* is lost with them (*it's made of wood*). A base form
 # behind *'s* is a participle that looks like one (*it's never let me down*). Before a noun and
@@ -389,7 +397,9 @@ _IN_FULL: dict[str, tuple[str, tuple[Element, ...], tuple[Element, ...]]] = {
 
 
 def where_english(rule: Rule) -> Rule:
-    r"""Restrict an English rule that writes a contraction in full to where that is English.
+    r"""Restrict an English rule that contracts *not*, or writes a contraction in full.
+
+    It acts only where that is English.
 
     Any other rule stays as it is. The result acts at no place where the rule does not.
 
@@ -410,6 +420,8 @@ def where_english(rule: Rule) -> Rule:
         named = len(rule.left) + len(rule.antecedent) - 1
         before = _BEFORE[: max(0, len(_BEFORE) - named)]
         return replace(rule, left=(*before, *rule.left), right=(_NO_PRONOUN,))
+    if (contracted, in_full) in _CONTRACTING and len(rule.antecedent) == 1 and not rule.left:
+        return replace(rule, left=(_HOST,))
     full_form, ahead, behind = _IN_FULL.get(contracted.replace("’", "'"), ("", (), ()))
     if in_full != full_form:
         return rule
