@@ -27,7 +27,7 @@ import sys
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from scipy.optimize import minimize
@@ -72,24 +72,36 @@ class Count(NamedTuple):
 
 
 def readings_of_rules(texts: Iterable[str]) -> dict[str, Count]:
-    """Count the read and accepted rewrites of rules, given as they are printed."""
-    verdicts: dict[str, list[bool]] = {text: [] for text in texts}
-    for rule, accepted in [*_of_sheet(), *_of_changes()]:
+    """Count the read and accepted rewrites of rules, given as they are printed.
+
+    A rewrite that was read several times counts once; it is accepted if half of the readings are.
+    """
+    verdicts: dict[str, dict[Rewrite, list[bool]]] = {text: defaultdict(list) for text in texts}
+    for rule, rewrite, accepted in [*_of_sheet(), *_of_changes()]:
         if rule in verdicts:
-            verdicts[rule].append(accepted)
-    return {rule: Count(len(some), sum(some)) for rule, some in verdicts.items() if some}
+            verdicts[rule][rewrite].append(accepted)
+    return {
+        rule: Count(len(some), sum(2 * sum(each) >= len(each) for each in some.values()))
+        for rule, some in verdicts.items()
+        if some
+    }
 
 
-def _of_sheet() -> Iterator[tuple[str, bool]]:
+Rewrite: TypeAlias = tuple[str, str]
+"""What tells the rewrites of a rule apart: the original, or its hash, and what became of it."""
+
+
+def _of_sheet() -> Iterator[tuple[str, Rewrite, bool]]:
     with SHEET.open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file, delimiter="\t"):
-            yield row["rule"], row["first"] == row["second"] == "1"
+            rewrite = row["sentence"], row["rewrite"]
+            yield row["rule"], rewrite, row["first"] == row["second"] == "1"
 
 
-def _of_changes() -> Iterator[tuple[str, bool]]:
+def _of_changes() -> Iterator[tuple[str, Rewrite, bool]]:
     with READ.open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE):
-            yield row["rule"], row["verdict"] == "1"
+            yield row["rule"], (row["original"], row["rewrite"]), row["verdict"] == "1"
 
 
 class Prior(NamedTuple):

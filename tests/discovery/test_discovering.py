@@ -41,7 +41,16 @@ from sears_dsl.models.function import CallablePredictor
 from sears_dsl.paraphrasing.team import Recipe, Team
 from sears_dsl.tagging.pinned import PinnedTagger
 from sears_dsl.tagging.tagger import load_tagger
-from training.known_rules import FILE, Count, chance, fit, known_rules, readers_file
+from training import known_rules as known_rules_of_training
+from training.known_rules import (
+    FILE,
+    Count,
+    chance,
+    fit,
+    known_rules,
+    readers_file,
+    readings_of_rules,
+)
 
 PARTS = """\
 def brittle(texts):
@@ -371,6 +380,21 @@ def test_readers_of_shipped_rules_are_counted_from_what_they_read() -> None:
     assert chances == sorted(chances, reverse=True)
     assert chances[0] > 0.8
     assert chances[2] < 0.6
+
+
+def test_a_rewrite_that_was_read_several_times_counts_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read = [("one", "1", "1"), ("one", "1", "0"), ("one", "0", "1"), ("two", "1", "1")]
+    lines = [f"a -> b\t{text}\t[a → b]\t{first}\t{second}" for text, first, second in read]
+    sheet = tmp_path / "sheet.tsv"
+    sheet.write_text("\n".join(["rule\tsentence\trewrite\tfirst\tsecond", *lines, ""]), "utf-8")
+    changes = tmp_path / "changes.tsv"
+    changes.write_text("original\trewrite\trule\tverdict\nx a\tx b\ta -> b\t1\n", "utf-8")
+    monkeypatch.setattr(known_rules_of_training, "SHEET", sheet)
+    monkeypatch.setattr(known_rules_of_training, "READ", changes)
+    # Of three readings of the first, one accepts it.
+    assert readings_of_rules(["a -> b", "c -> d"]) == {"a -> b": Count(3, 2)}
 
 
 # ---------------------------------------------------------------- English
