@@ -14,9 +14,9 @@ of its places (`WIDER`).
 
 a, b and w maximize the likelihood, once for rules about tone (`TONE`) and once for all others. The
 uniform part stands for rules unlike the rest, so that many good rules do not speak for one that
-readers refuse. A rewrite that two have read is accepted if both accept it. Careless rules count,
-since such readings gave them their tag. Bias: rules were read because a search had proposed them,
-so those that flip models were read most.
+readers refuse. A rewrite that two have read together is accepted if both accept it. Careless rules
+count, since such readings gave them their tag. Bias: rules were read because a search had proposed
+them, so those that flip models were read most.
 """
 
 from __future__ import annotations
@@ -71,18 +71,23 @@ class Count(NamedTuple):
     accepted: int
 
 
-def readings_of_rules(texts: Iterable[str]) -> dict[str, Count]:
-    """Count the read and accepted rewrites of rules, given as they are printed.
+def readings_of_rules(texts: Mapping[str, Iterable[str]]) -> dict[str, Count]:
+    """Count the read and accepted rewrites of each rule under all of its texts, as printed.
 
-    A rewrite that was read several times counts once; it is accepted if half of the readings are.
+    A rewrite that was read several times counts once; it is accepted if at least half of the
+    readings are.
     """
-    verdicts: dict[str, dict[Rewrite, list[bool]]] = {text: defaultdict(list) for text in texts}
+    names: dict[str, list[str]] = defaultdict(list)
+    for name, printed in texts.items():
+        for text in set(printed):
+            names[text].append(name)
+    verdicts: dict[str, dict[Rewrite, list[bool]]] = {name: defaultdict(list) for name in texts}
     for rule, rewrite, accepted in [*_of_sheet(), *_of_changes()]:
-        if rule in verdicts:
-            verdicts[rule][rewrite].append(accepted)
+        for name in names.get(rule, ()):
+            verdicts[name][rewrite].append(accepted)
     return {
-        rule: Count(len(some), sum(2 * sum(each) >= len(each) for each in some.values()))
-        for rule, some in verdicts.items()
+        name: Count(len(some), sum(2 * sum(each) >= len(each) for each in some.values()))
+        for name, some in verdicts.items()
         if some
     }
 
@@ -152,13 +157,10 @@ def chance(count: Count, prior: Prior) -> float:
 def readers_file(rules: Mapping[str, Rule]) -> dict[str, Any]:
     """The content of ``readers.json`` for rules by their ids."""
     printed = {name: print_rule(rule) for name, rule in rules.items()}
-    counts = readings_of_rules({*printed.values(), *WIDER.values()})
+    texts = {name: (text, WIDER.get(name, text)) for name, text in printed.items()}
     read: dict[bool, dict[str, Count]] = defaultdict(dict)
-    for name, rule in rules.items():
-        versions = {printed[name], WIDER.get(name, printed[name])} & set(counts)
-        if versions:
-            count = Count(*map(sum, zip(*(counts[each] for each in versions), strict=True)))
-            read[not set(TONE).isdisjoint(rule.metadata.tags)][name] = count
+    for name, count in readings_of_rules(texts).items():
+        read[not set(TONE).isdisjoint(rules[name].metadata.tags)][name] = count
     priors = {tone: fit(read[tone].values()) for tone in (True, False)}
     none = Count(0, 0)
     return {

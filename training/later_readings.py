@@ -84,6 +84,9 @@ def main() -> None:
         ):
             more.add(name)
     some = [one for one in judgements if _single_change(one.original, one.rewrite) in more]
+    if not some:
+        show("nothing was read that the judge does not know")
+        return
     pairs = [(one.original, one.rewrite) for one in some]
     judge = cast("Judge", load_scorer(scorer)).without_forecast()
     evident: list[Floats] = []

@@ -122,7 +122,7 @@ class Placed(NamedTuple):
     """The effect of a change that depends on the sense of the replaced words."""
 
     mean: float  # of u
-    spread: float  # of u, if v were 0
+    spread: float  # of u, given v
     most: float  # the most that u + v·x is in a place that was read
     direction: Float32Array  # v
 
@@ -319,7 +319,7 @@ def readings_file(read: Read, shipped: Read) -> dict[str, Any]:
         "slope": round(model.slope, 4),
         "shift": round(model.shift, 4),
         "spread": round(model.spread, 4),
-        "senses": None,  # `training.later_readings` adds them
+        "senses": None,  # `training.later_readings --all` adds them
         "figures": {name: round(each, 4) for name, each in held_out_figures(read).items()},
         "effects": dict(sorted(effects_of(read, mean, spread).items())),
     }

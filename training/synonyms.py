@@ -22,8 +22,9 @@ two near each other. The judge's cheap evidence and its forecast order the pairs
 are read, `PLACES` rewrites each, but for those that were read as often before. Of a list, those are
 left out that shipped rules write, and those whose old words are in too few texts. Of changes that
 readers accept by then (`LEAST_SHARE`), `FURTHER_PLACES` more are read. A change is listed if
-readers accepted a share of `SHARE` of at least `ENOUGH_READ` rewrites, or of `SHARE_IN_GROUP` of
-those in one of the `GROUPS` of kinds of text (the judge tells places apart), unless one who read
+readers accepted a share of `SHARE` of at least `ENOUGH_READ` rewrites, by itself or with its longer
+forms, or of `SHARE_IN_GROUP` of those in one of the `GROUPS` of kinds of text (the judge tells
+places apart), unless one who read
 the list by heart (`BY_HEART`) thinks that it is right in half of its places or fewer.
 """
 
@@ -94,7 +95,7 @@ _NEAR, _PASSING, _NEAR_READ = 0.82, 0.9, 8
 _HEADING = (
     f"# Words that readers accept for each other: of each change, they read at least {ENOUGH_READ}",
     f"# rewrites (benchmarks/read_changes.tsv) and accepted at least {SHARE:.0%}, or at least",
-    f"# {SHARE_IN_GROUP:.0%} in one kind of text.",
+    f"# {SHARE_IN_GROUP:.0%} in one group of kinds of text, or together with longer forms.",
     "# `python -m training.synonyms write` makes this file.",
 )
 _ARTICLES = (["a"], ["an"], ["A"], ["An"])
@@ -460,9 +461,9 @@ def readings() -> dict[str, list[dict[str, str]]]:
 def accepted_changes(*, least_read: int = ENOUGH_READ, share: float = SHARE) -> list[str]:
     """The changes of words that readers accept, as rules in their canonical text.
 
-    One that is accepted less often by itself, but in most places, is listed if it is accepted often
-    enough together with its longer forms, or in one group of kinds of text: the judge tells its
-    places apart.
+    A change is also listed if it is accepted in three of four places by itself and often enough
+    together with its longer forms, or in three of four of at least `ENOUGH_READ` places in one
+    group of kinds of text: the judge tells its places apart.
     """
     effects = load_readings().effects
     accepted = []

@@ -201,7 +201,7 @@ class BatchTask:
         columns = with_changes(batch, values, dropped)
         if self.names:
             columns = _under_header(columns, self.names, batch, rows)
-        return form.encode(with_schema(columns, schema_of(batch.columns)), self.encoding)
+        return form.encode(columns, self.encoding)
 
     def run(self, matcher: Matcher, batch: Batch) -> Finished:
         """Make the part of one batch."""

@@ -188,7 +188,12 @@ class Columnar:
         """New rows; columns that were read in a schema stay of its types and features."""
         arrow = require_pyarrow()
         schema = schema_of(columns)
-        kinds = {} if schema is None else {each.name: each.type for each in schema}
+        # The parts of an Arrow file would need one dictionary for a column.
+        kinds = {
+            each.name: each.type
+            for each in schema or ()
+            if not arrow.types.is_dictionary(each.type)
+        }
         arrays = {
             name: self._array(arrow, name, column, kind=kinds.get(name))
             for name, column in columns.items()

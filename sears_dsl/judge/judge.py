@@ -15,7 +15,7 @@ networks would say (`sears_dsl.judge.forecast`). ``encoded`` also uses what the 
 ``estimated`` also the likelihood; they know that the evidence which is missing takes something from
 nearly every rewrite. All are generous by construction: they reject only what ``full`` hardly ever
 accepts. Those that foresee are at least .04, so that they do not rank what they reject, and do
-without a forecast where readers think better of a change than the evidence does.
+without a forecast where readers think better of a change than the evidence does, wherever it is.
 S is ``evident``, moved by what readers said of the same change in other texts, and where its words
 had which sense (`sears_dsl.judge.readings`). Of several changes in a text the worst counts, and
 their number. After the encoder comes how likely a rewrite is, as a network estimates it

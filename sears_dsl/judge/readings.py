@@ -43,10 +43,10 @@ from sears_dsl.runtime.array_types import Float32Array, Floats
 from sears_dsl.runtime.files import read_numbers_file
 
 VERSION = 2
-"""The version of readings.json and of senses.npz."""
+"""The version of readings.json, which names senses.npz by its hash."""
 
 SENSES = Path(__file__).with_name("senses.npz")
-"""The directions v of changes: each in whole numbers of seven bits, and the largest of each."""
+"""The directions v of changes: each in whole numbers of eight bits, and the largest of each."""
 
 # exp(700) still fits into a float64.
 _MOST = 700.0
@@ -95,7 +95,7 @@ class Readings:
     spread: float  # σ, the standard deviation of u among all changes, in log-odds
     effects: Mapping[str, Effect]  # of each change that was read, by `change_name`
     digest: str = ""  # SHA-256 of the file, or of it and of what was added
-    # The mean of all vectors that became senses
+    # The mean of the vectors from which senses were first made
     center: Float32Array | None = field(default=None, compare=False)
 
     def with_readings(
@@ -142,37 +142,36 @@ class Readings:
     ) -> tuple[Floats, Floats]:
         """The effects on rewrites, and the spread of u, each (N,).
 
-        Of several changes in a rewrite, the one that readers accept least counts. ``vectors`` are
-        those of the replaced words of each change, one rewrite's after the other's; without them
-        the effects are u.
+        Of several changes in a rewrite, the one that readers accept least there counts; the spread
+        is that of the change with the least u. ``vectors`` are those of the replaced words of each
+        change, one rewrite's after the other's; without them the effects are u.
         """
-        worst = self._worst(changes)
-        senses = self._senses(vectors, sum(count for _, _, count in worst))
-        starts = np.cumsum([0, *(count for _, _, count in worst)]).tolist()
+        effects = [*map(self._effects, changes)]
+        senses = iter(self._senses(vectors, sum(map(len, effects))))
         means = [
-            effect.at(senses[start + at] if count else None)
-            for (effect, at, count), start in zip(worst, starts, strict=False)
+            min((each.at(sense) for each, sense in zip(some, senses, strict=False)), default=0.0)
+            for some in effects
         ]
-        return np.array(means, np.float64), np.array([each.spread for each, _, _ in worst])
+        return np.array(means, np.float64), self._spreads(effects)
 
     def bounds_of(self, changes: Iterable[Sequence[Change]]) -> tuple[Floats, Floats]:
         """The most that `effects_of` gives wherever the words stand, and the spread, each (N,)."""
-        worst = [effect for effect, _, _ in self._worst(changes)]
-        return np.array([each.bound for each in worst]), np.array([each.spread for each in worst])
+        effects = [*map(self._effects, changes)]
+        bounds = [min((each.bound for each in some), default=0.0) for some in effects]
+        return np.array(bounds, np.float64), self._spreads(effects)
 
     def spreads(self, pairs: Sequence[tuple[str, str]]) -> Floats:
         """The spread of u for pairs of original and rewrite, (N,)."""
         return self.effects_of(changes_of(*pair) for pair in pairs)[1]
 
-    def _worst(self, changes: Iterable[Sequence[Change]]) -> list[tuple[Effect, int, int]]:
-        """Of each rewrite the effect with the least mean, which change it is, and of how many."""
+    def _effects(self, changes: Sequence[Change]) -> list[Effect]:
         unread = Effect(0, 0, 0.0, self.spread)
-        worst = []
-        for of_rewrite in changes:
-            effects = [self.effects.get(change_name(each), unread) for each in of_rewrite]
-            at = min(range(len(effects)), key=lambda at: effects[at].mean, default=0)
-            worst.append((effects[at] if effects else unread, at, len(effects)))
-        return worst
+        return [self.effects.get(change_name(each), unread) for each in changes]
+
+    def _spreads(self, effects: Iterable[Sequence[Effect]]) -> Floats:
+        # That of the least u, which no place moves: so bounds stay bounds.
+        least = (min(some, key=lambda each: each.mean, default=None) for some in effects)
+        return np.array([self.spread if each is None else each.spread for each in least])
 
     def _senses(self, vectors: Float32Array | None, count: int) -> Sequence[Float32Array | None]:
         """The senses that belong to vectors; None where nothing is known of them."""

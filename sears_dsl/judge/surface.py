@@ -497,12 +497,12 @@ def _misplaced(was: _Window, now: _Window, old: str, new: str) -> _Clitic | None
 
 def _is_its(before: Sequence[str], following: Sequence[str]) -> bool:
     """Whether *it's* is a misspelled *its*: *into it's features*, *it's biggest flaw*."""
-    words = [word for word in before if word != '"']
-    if words and words[-1] in _NO_CONJUNCTIONS:
+    if not _NO_CONJUNCTIONS.isdisjoint(before[-1:]):
         return True
     adjective, noun = (*following, "", "")[:2]
     superlative = "JJS" in tags_of(adjective) and adjective not in ("most", "least")
-    return superlative and not {"NN", "NNS"}.isdisjoint(tags_of(noun))
+    tags = tags_of(noun)  # *it's best left alone* is no possessive
+    return superlative and "VBN" not in tags and not {"NN", "NNS"}.isdisjoint(tags)
 
 
 def _casing(was: _Window, at: int, now: _Window, place: int) -> float:

@@ -5,9 +5,9 @@ In: a `Repair`, its participants and perhaps a `RepairGate`. Out: a one-sentence
 the paper's Table 6. If the rows cannot tell whether a demand is met, it is neither passed nor
 failed, so few rows never pass for want of evidence against them. The conclusion claims only what
 the 95% intervals allow. Below ten rows there are counts in place of rates; if fewer were wrong
-before, also in place of a relative change, since "100% less" may be one row. Every number of the
-Markdown is in the JSON. Neither contains a date or a path of a work folder, so the same run writes
-the same bytes.
+before, also in the conclusion and in place of a relative change, since "100% less" may be one row.
+Every number of the Markdown is in the JSON. Neither contains a date or a path of a work folder, so
+the same run writes the same bytes.
 
 That validation gets no worse is a test of non-inferiority: the upper end of the interval of its
 change lies at or below a margin. A change that is not significant would prove nothing, since few

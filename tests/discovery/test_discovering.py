@@ -387,14 +387,17 @@ def test_a_rewrite_that_was_read_several_times_counts_once(
 ) -> None:
     read = [("one", "1", "1"), ("one", "1", "0"), ("one", "0", "1"), ("two", "1", "1")]
     lines = [f"a -> b\t{text}\t[a → b]\t{first}\t{second}" for text, first, second in read]
+    lines += ["x -> b\ttwo\t[a → b]\t1\t1", "x -> b\tthree\t[x → b]\t0\t0"]
     sheet = tmp_path / "sheet.tsv"
     sheet.write_text("\n".join(["rule\tsentence\trewrite\tfirst\tsecond", *lines, ""]), "utf-8")
     changes = tmp_path / "changes.tsv"
     changes.write_text("original\trewrite\trule\tverdict\nx a\tx b\ta -> b\t1\n", "utf-8")
     monkeypatch.setattr(known_rules_of_training, "SHEET", sheet)
     monkeypatch.setattr(known_rules_of_training, "READ", changes)
-    # Of three readings of the first, one accepts it.
-    assert readings_of_rules(["a -> b", "c -> d"]) == {"a -> b": Count(3, 2)}
+    # Of three readings of the first, one accepts it. Before it was narrowed, the rule had a text
+    # of its own, under which the second was read again.
+    assert readings_of_rules({"one": ["a -> b"], "other": ["c -> d"]}) == {"one": Count(3, 2)}
+    assert readings_of_rules({"one": ["a -> b", "x -> b"]}) == {"one": Count(4, 2)}
 
 
 # ---------------------------------------------------------------- English

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from pathlib import Path
 
@@ -26,6 +27,7 @@ from sears_dsl.judge.readings import (
 )
 from sears_dsl.meaning.scorers import load_scorer
 from sears_dsl.runtime.array_types import Floats
+from training import weight_files
 from training.readings import Model, Read, fit, placed, posteriors
 
 NONE = Readings(1.0, 0.0, 1.5, {})
@@ -117,6 +119,42 @@ def test_no_place_has_a_greater_effect_than_the_best_that_was_read(
     assert here <= bound
     assert here <= most or here == mean
     assert spread == same == 0.5
+
+
+def test_of_several_changes_the_one_counts_that_readers_accept_least_in_its_place() -> None:
+    movie = Effect(9, 6, 0.5, 0.4, 2.0, np.array([3.0, -3.0], np.float32))
+    effects = {"movie -> film": movie, "play -> game": Effect(9, 5, 0.0, 0.6)}
+    readings = Readings(1.0, 0.0, 1.5, effects, center=np.zeros(2, np.float32))
+    both = changes_of("A movie or play.", "A film or game.")
+    film, camera = np.eye(2, dtype=np.float32)
+    vectors = np.stack([film, film, camera, film])
+    here, there = readings.effects_of([both, both], vectors)[0].tolist()
+    assert (here, there) == (0.0, -2.5)
+    bounds, spreads = readings.bounds_of([both, both])
+    assert bounds.tolist() == [0.0, 0.0]
+    assert spreads.tolist() == readings.effects_of([both, both], vectors)[1].tolist()
+
+
+def test_directions_are_read_as_they_were_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (weight_files, shipped):
+        monkeypatch.setattr(module, "SENSES", tmp_path / "senses.npz")
+    directions = {
+        "b -> c": np.array([0.5, -2.0, 1.0], np.float32), "a -> é": np.zeros(3, np.float32),
+    }  # fmt: skip
+    digest = weight_files.write_senses(np.array([1.0, 0.0, 2.0], np.float32), directions)
+    assert digest == weight_files.write_senses(np.array([1.0, 0.0, 2.0], np.float32), directions)
+    entry = {"version": shipped.VERSION, "slope": 1, "shift": 0, "spread": 2, "senses": digest,
+             "effects": {"b -> c": [5, 4, 0.3, 0.5, 1.5], "x -> y": [1, 1, 0.2, 1.9]}}  # fmt: skip
+    (tmp_path / "readings.json").write_text(json.dumps(entry), "utf-8")
+    monkeypatch.setattr(shipped, "__file__", str(tmp_path / "module.py"))
+    readings = load_readings.__wrapped__()
+    effect = readings.effects["b -> c"]
+    assert effect.direction == pytest.approx(directions["b -> c"], abs=2 / 254)
+    assert (effect.mean, effect.most) == (0.3, 1.5)
+    assert readings.effects["x -> y"].direction is None
+    assert readings.center == pytest.approx([1.0, 0.0, 2.0])
 
 
 def test_readings_of_ones_own_move_a_change_in_all_places_alike() -> None:

@@ -255,17 +255,24 @@ def test_a_misspelled_possessive_is_not_written_in_full(before: str) -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        'If you do not "get into" it\'s finer features, look elsewhere.',
+        "If you do not get into it's finer features, look elsewhere.",
         "I think this is it's biggest flaw.",
         "it's best feature is the screen",
     ],
 )
-def test_a_possessive_is_one_behind_quotes_and_before_superlatives(text: str) -> None:
+def test_a_possessive_is_one_behind_prepositions_and_before_superlatives(text: str) -> None:
     assert "bad contraction" in _kinds(text, text.replace("it's", "it is"))
 
 
 @pytest.mark.parametrize(
-    "text", ["The good news is it's cheap.", "it's best to wait", "it's most people"]
+    "text",
+    [
+        "The good news is it's cheap.",
+        "it's best to wait",
+        "it's most people",
+        "it's best left alone",
+        'He answered with "it\'s fine".',
+    ],
 )
 def test_a_clause_about_it_is_no_possessive(text: str) -> None:
     assert not _kinds(text, text.replace("it's", "it is"))

@@ -372,7 +372,7 @@ _WHOLE_WORD = Element(Negation(Regex("ai|ca|wo|sha", ignore_case=True)))
 # What stands before the span, the auxiliary last.
 _BEFORE = (_SUBJECT, _WHOLE_WORD)
 
-# What *n't* is written to: *mayn't* and *amn't* are not English, and *will*, *can*, *shall* change.
+# What *n't* can be written to: *mayn't* and *amn't* are not English; *will*, *can*, *shall* change.
 _HOST = Element(
     Regex(
         "do|does|did|is|are|was|were|has|have|had|could|would|should|might|must", ignore_case=True
@@ -414,16 +414,16 @@ def where_english(rule: Rule) -> Rule:
     written = rule.consequent[-1]
     if not isinstance(written, Text):
         return rule
-    contracted, in_full = _word(rule.antecedent[-1]), written.text.lower()
-    if contracted in _NOT_CONTRACTED and in_full in _NOT_IN_FULL:
+    old_word, new_word = _word(rule.antecedent[-1]), written.text.lower()
+    if old_word in _NOT_CONTRACTED and new_word in _NOT_IN_FULL:
         # The rule may itself name the auxiliary, and what is before it.
         named = len(rule.left) + len(rule.antecedent) - 1
         before = _BEFORE[: max(0, len(_BEFORE) - named)]
         return replace(rule, left=(*before, *rule.left), right=(_NO_PRONOUN,))
-    if (contracted, in_full) in _CONTRACTING and len(rule.antecedent) == 1 and not rule.left:
+    if (old_word, new_word) in _CONTRACTING and len(rule.antecedent) == 1 and not rule.left:
         return replace(rule, left=(_HOST,))
-    full_form, ahead, behind = _IN_FULL.get(contracted.replace("’", "'"), ("", (), ()))
-    if in_full != full_form:
+    full_form, ahead, behind = _IN_FULL.get(old_word.replace("’", "'"), ("", (), ()))
+    if new_word != full_form:
         return rule
     alone = len(rule.antecedent) == 1 and not rule.left
     return replace(rule, left=ahead if alone else rule.left, right=behind)
