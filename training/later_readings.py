@@ -17,6 +17,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import cast
 
@@ -30,6 +31,7 @@ from sears_dsl.meaning.scorers import load_scorer
 from sears_dsl.runtime.array_types import Float32Array, Floats
 from sears_dsl.runtime.files import write_atomically
 from training.judge import mined, show
+from training.judgements import Judgement
 from training.readings import (
     Model,
     effects_of,
@@ -68,21 +70,7 @@ def main() -> None:
     rewrites = [one for file in (FILE, READ) for one in read_judged_rewrites(file)]
     kind_of = {(one.original, one.rewrite): one.kind for one in rewrites}
     judgements = mined(rewrites)
-    blank = readings_of(judgements, np.full(len(judgements), 0.5))
-    read_now = np.bincount(blank.changes, minlength=len(blank.names))
-    accepted_now = np.bincount(blank.changes, blank.accepted, len(blank.names)).astype(int)
-    more = set()
-    for name, readings, accepted in zip(
-        blank.names, read_now.tolist(), accepted_now.tolist(), strict=True
-    ):
-        before, accepted_before, *_ = known.get(name, [0, 0])
-        # A rewrite that was read again may have lost.
-        if (
-            arguments.all
-            or accepted > accepted_before
-            or readings - accepted > before - accepted_before
-        ):
-            more.add(name)
+    more = _read_more(judgements, {} if arguments.all else known)
     some = [one for one in judgements if _single_change(one.original, one.rewrite) in more]
     if not some:
         show("nothing was read that the judge does not know")
@@ -129,6 +117,22 @@ def main() -> None:
         SHIPPED[scorer], f"{json.dumps(entry, ensure_ascii=False, indent=0)}\n".encode()
     )
     sys.stdout.write(f"{len(anew):,} changes have been read {len(some):,} times now\n")
+
+
+def _read_more(judgements: Sequence[Judgement], known: Mapping[str, Sequence[float]]) -> set[str]:
+    """The changes that were accepted or rejected more often than is known."""
+    blank = readings_of(judgements, np.full(len(judgements), 0.5))
+    read_now = np.bincount(blank.changes, minlength=len(blank.names))
+    accepted_now = np.bincount(blank.changes, blank.accepted, len(blank.names)).astype(int)
+    more = set()
+    for name, readings, accepted in zip(
+        blank.names, read_now.tolist(), accepted_now.tolist(), strict=True
+    ):
+        before, accepted_before, *_ = known.get(name, [0, 0])
+        # A rewrite that was read again may have lost.
+        if accepted > accepted_before or readings - accepted > before - accepted_before:
+            more.add(name)
+    return more
 
 
 def _single_change(original: str, rewrite: str) -> str:

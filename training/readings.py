@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from sears_dsl.judge.changes import changes_of
-from sears_dsl.judge.readings import VERSION, change_name, logistic
+from sears_dsl.judge.readings import VERSION, change_name, logistic, widening
 from sears_dsl.meaning.calibration import operating_curve
 from sears_dsl.runtime.array_types import Float32Array, Floats
 from training.judgements import Judgement
@@ -210,13 +210,13 @@ def figures_of_senses(
                 continue
             effect = placed(odds[there], read.accepted[there], senses[there], model.spread)
             shift = np.minimum(effect.mean + senses[here] @ effect.direction, effect.most)
-            sensed.append((odds[here] + shift) / np.sqrt(1 + np.pi * effect.spread**2 / 8))
+            sensed.append((odds[here] + shift) / widening(np.array(effect.spread)))
             of_change = Read(
                 read.odds[there], read.accepted[there], np.zeros(len(there), np.int64), [""],
                 np.ones(1),
             )  # fmt: skip
             (mean,), (spread,) = posteriors(of_change, model)
-            plain.append((odds[here] + mean) / np.sqrt(1 + np.pi * spread**2 / 8))
+            plain.append((odds[here] + mean) / widening(spread))
             accepted.append(read.accepted[here])
     good = np.concatenate(accepted)
     return {

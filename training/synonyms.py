@@ -362,12 +362,12 @@ def write_near_sheets(folder: Path, books: Path) -> None:
 def write_group_sheets(folder: Path, books: Path) -> None:
     """Write sheets with further places, in one group, of changes that readers accept there."""
     kind_of = sentences(books, from_books=0, from_data=FROM_DATA)
-    listed = {*accepted_changes()}
+    listed, read = {*accepted_changes()}, readings()
     items: dict[tuple[str, str], list[Place]] = defaultdict(list)
     for group in _READ_FURTHER:
         of_group = {text: kind for text, kind in kind_of.items() if kind in GROUPS[group]}
         promising = {}
-        for rule, rows in readings().items():
+        for rule, rows in read.items():
             here = [row["verdict"] == "1" for row in rows if _GROUP_OF[row["kind"]] == group]
             anywhere = np.mean([row["verdict"] == "1" for row in rows])
             if (
@@ -377,7 +377,7 @@ def write_group_sheets(folder: Path, books: Path) -> None:
                 and rule not in listed
             ):
                 promising[rule] = ENOUGH_READ - len(here)
-        add_places(items, of_group, promising)
+        add_places(items, of_group, promising, read)
     write_items(folder, items, kind_of)
 
 
@@ -385,7 +385,7 @@ def write_places(folder: Path, books: Path, changes: Sequence[str]) -> None:
     """Write sheets with places of changes that nobody read."""
     kind_of = sentences(books, from_books=_FROM_BOOKS_FURTHER, from_data=FROM_DATA)
     items: dict[tuple[str, str], list[Place]] = defaultdict(list)
-    add_places(items, kind_of, dict.fromkeys(changes, FURTHER_PLACES))
+    add_places(items, kind_of, dict.fromkeys(changes, FURTHER_PLACES), readings())
     write_items(folder, items, kind_of)
 
 
@@ -393,13 +393,13 @@ def add_places(
     items: dict[tuple[str, str], list[Place]],
     kind_of: Mapping[str, str],
     counts: Mapping[str, int],
+    read: Mapping[str, Sequence[Mapping[str, str]]],
 ) -> None:
     """Add so many places of each change that nobody read."""
-    read = readings()
     pairs = {rule: rule.split(" -> ") for rule in counts}
     places = places_of_phrases((old for old, _ in pairs.values()), kind_of)
     for rule, (old, new) in pairs.items():
-        before = {row["original"] for row in read[rule]}
+        before = {row["original"] for row in read.get(rule, ())}
         some = [each for each in places[old] if not before & {each.text, digest_of(each.text)}]
         items[old, new] += [each for each in some if each.may_be_read(new)][: counts[rule]]
 

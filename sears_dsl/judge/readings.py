@@ -130,12 +130,12 @@ class Readings:
 
     def chances(self, evident: Floats, mean: Floats, spread: Floats) -> Floats:
         """The chances, (N,), that readers accept rewrites, given the effects of their changes."""
-        return logistic((self.slope * _odds(evident) + self.shift + mean) / _widening(spread))
+        return logistic((self.slope * _odds(evident) + self.shift + mean) / widening(spread))
 
     def least(self, tau: float, mean: Floats, spread: Floats) -> Floats:
         """The least chances by the evidence, (N,), for which `chances` gives ``tau`` or more."""
         odds = float(_odds(np.array([tau]))[0])
-        return logistic((odds * _widening(spread) - self.shift - mean) / self.slope)
+        return logistic((odds * widening(spread) - self.shift - mean) / self.slope)
 
     def effects_of(
         self, changes: Iterable[Sequence[Change]], vectors: Float32Array | None = None
@@ -210,10 +210,14 @@ def conditional_odds(chances: Floats, spread: float) -> Floats:
     Source: MacKay, "The evidence framework applied to classification networks", Neural Computation
     4, 1992: the mean of a logistic function under a normal distribution.
     """
-    return _odds(chances) * _widening(np.array(spread))
+    return _odds(chances) * widening(np.array(spread))
 
 
-def _widening(spread: Floats) -> Floats:
+def widening(spread: Floats) -> Floats:
+    """What log-odds at the mean of u are divided by, (N,), to be those of chances averaged over u.
+
+    For the source see `conditional_odds`.
+    """
     return np.asarray(np.sqrt(1 + np.pi * spread**2 / 8))
 
 
