@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
@@ -114,6 +114,21 @@ def _core(rule: Rule) -> _Core:
     return tuple(old[front : len(old) - back]), tuple(new[front : len(new) - back])
 
 
+def _parts(rules: Sequence[Rule]) -> list[list[int]]:
+    """For each rule those that replace some of its words by some of those that it writes."""
+    cores = [_core(rule) for rule in rules]
+    words = [(set(old), set(new)) for old, new in cores]
+    return [
+        [
+            other
+            for other, (fewer_old, fewer_new) in enumerate(words)
+            if fewer_old and fewer_new and cores[other] != cores[rule]
+            and fewer_old <= old and fewer_new <= new
+        ]
+        for rule, (old, new) in enumerate(words)
+    ]  # fmt: skip
+
+
 def words_replaced(rule: Rule) -> tuple[str, ...]:
     """What a rule replaces, without the neighbours that it writes as they are.
 
@@ -150,6 +165,8 @@ class Coverage:
     # int64 (rules,): the place of each rule by simplicity; all are different
     ranks: NDArray[np.int64]
     twins: Twins
+    # For each rule those that make a part of its change: *movie → film* of *this movie → the film*
+    parts: Sequence[Sequence[int]] = ()
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -171,6 +188,15 @@ class Coverage:
         for rule in rules:
             flags[self.rows[self.offsets[rule] : self.offsets[rule + 1]]] = True
         return flags
+
+    def adds_nothing(self, rule: int, chosen: Collection[int]) -> bool:
+        """Whether a chosen rule makes a part of this one's change, and flips the rows that it does.
+
+        Then the model fails by that part, and this rule says nothing more about it.
+        """
+        parts = [each for each in self.parts[rule] if each in chosen] if self.parts else []
+        rows = self.rows[self.offsets[rule] : self.offsets[rule + 1]]
+        return any(bool(self.covered([each])[rows].all()) for each in parts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,7 +278,7 @@ def coverage_of(
         offsets=np.searchsorted(entries, applications.rule_offsets).astype(np.int64),
         rows=applications.rows[rewrites[entries]],
         weights=np.rint(scores[rewrites[entries]] * _ONE).astype(np.int64),
-        row_count=len(applications.originals), ranks=ranks, twins=twins,
+        row_count=len(applications.originals), ranks=ranks, twins=twins, parts=_parts(rules),
     )  # fmt: skip
 
 
@@ -281,7 +307,8 @@ def select(
     Rules in ``start`` are in anyway, such as those that a person accepted. ``excluded`` are out,
     such as those that a person rejected; rules that were collapsed into them have a chance again.
     Places that are left go to ``certain`` rules, bool (rules,), those with most weight first: they
-    say what else makes the model fail, although only in rows that others cover.
+    say what else makes the model fail, although only in rows that others cover. One that makes a
+    chosen rule's change and more, in rows that this one flips, says nothing else.
     """
     out = frozenset(excluded)
     _check(coverage, size, start, out)
@@ -313,8 +340,10 @@ def select(
     if certain is not None:
         order = np.lexsort((coverage.ranks, -coverage.weight))
         others = order[certain[order] & (coverage.weight[order] > 0)].tolist()
-        more = [rule for rule in others if rule not in gone and rule not in chosen]
-        chosen += more[: size - len(chosen)]
+        for rule in others:
+            new = rule not in gone and rule not in chosen
+            if len(chosen) < size and new and not coverage.adds_nothing(rule, chosen):
+                chosen.append(rule)
         gains += [0] * (len(chosen) - len(gains))
     return RuleSelection(tuple(chosen), tuple(gain / _ONE for gain in gains), tuple(collapsed))
 

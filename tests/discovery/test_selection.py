@@ -134,6 +134,26 @@ def test_places_that_are_left_go_to_certain_rules_that_flip_the_most() -> None:
     assert select(coverage, 4, certain=certain, excluded=(2,)).rules == (0, 1)
 
 
+def test_a_rule_that_a_part_of_it_explains_fills_no_place() -> None:
+    lines = ("movie -> film", "this movie -> the film", "this movie -> our film")
+    rules = parse("\n".join(lines)).rules
+    texts = ["this movie is fine", "this movie is bad", "a movie"]
+    applications = apply_candidates(rules, TAGGER.tag(texts), tagger=TAGGER)
+    flips = np.array(["our" in text or "film is" in text for text in applications.texts])
+    coverage = coverage_of(
+        rules, lines, applications, flips=flips, scores=np.ones(len(flips)), tau=0.5
+    )
+    # The film alone flips both rows, so the second rule says nothing more.
+    assert coverage.parts == [[], [0], [0]]
+    assert select(coverage, 3, certain=np.ones(3, np.bool_)).rules == (0,)
+    # Where it does not flip one of them, the other rule is another bug.
+    flips &= np.array(["this film is bad" not in text for text in applications.texts])
+    coverage = coverage_of(
+        rules, lines, applications, flips=flips, scores=np.ones(len(flips)), tau=0.5
+    )
+    assert len(select(coverage, 3, certain=np.ones(3, np.bool_)).rules) > 1
+
+
 def test_equal_gains_go_to_the_simpler_rule() -> None:
     coverage = coverage_from([{0: 0.5}, {1: 0.5}, {2: 0.5}], 3)
     assert select(coverage, 2).rules == (2, 1)  # the last is the simplest here
