@@ -218,6 +218,18 @@ def test_what_fails_in_some_places_is_narrowed_to_the_others() -> None:
     assert not unlike & set(written.replace("(", " ").replace(")", " ").replace("|", " ").split())
 
 
+def test_what_nearly_passes_is_narrowed_too() -> None:
+    """Nine in ten are accepted; the others have one neighbour, and without it all are."""
+    texts = [each.format(n=n) for n in range(90) for each in PLACES[:3]]
+    texts += [f"he will not {n}" for n in range(30)]
+    judge = RuleJudge(
+        corpus(texts), scorer=Reader(lambda _, new: "will" not in new), tau=0.5, delta=0.05
+    )
+    [narrowed] = judge.judge_rules(proposed(RULES[:1])).passed.rows
+    assert narrowed.narrowed
+    assert "will" not in print_rule(narrowed.rule)
+
+
 def test_what_chooses_a_condition_does_not_judge_it() -> None:
     """If a coin is the scorer, no context is better than another, and none is chosen."""
     texts = [each.format(n=n) for n in range(60) for each in PLACES]
@@ -269,13 +281,20 @@ def test_narrowed_rules_have_to_act_in_enough_rows() -> None:
 # ---------------------------------------------------------------- the text
 
 
-def test_neighbours_are_as_different_as_can_be_and_sources_take_turns() -> None:
-    rows = [*many("a movie", 1), *many("the movie {number}", 30)]
+def test_neighbours_are_as_different_as_can_be_and_own_texts_come_first() -> None:
+    rows = [*many("a movie", 1), *many("the movie {number}", 11)]
+    own = many("some movie {number}", 30)
     shipped = many("one movie {number}", 30)
-    text = Corpus.of(rows, tagger=TAGGER, sample=shipped)
-    places = text.places(RULES[1:2], 20)
-    sources = text.sources[places.rows]
-    assert abs(int((sources == 0).sum()) - int((sources == 2).sum())) <= 2
+    text = Corpus.of(rows, own, tagger=TAGGER, sample=shipped)
+
+    def sources(most: int) -> list[int]:
+        found = text.sources[text.places(RULES[1:2], most).rows]
+        return [int((found == source).sum()) for source in range(3)]
+
+    rows_first, own_first, from_sample = sources(20)
+    assert abs(rows_first - own_first) <= 2, "rows and other own texts take turns"
+    assert from_sample == 0
+    assert sources(60) == [12, 30, 18], "the sample has the places that own texts leave"
     alike = Corpus.of([*many("a movie !", 1), *(f"a movie !{' ' * n}x" for n in range(30)),
                        "my movie ?"], tagger=TAGGER, sample=[])  # fmt: skip
     first = alike.places(RULES[1:2], 2).rows.tolist()
