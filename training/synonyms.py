@@ -515,6 +515,12 @@ def listed_changes() -> list[str]:
     return [rule for rule in accepted if changes.isdisjoint(_shorter_forms(rule))]
 
 
+def listed_rules() -> list[str]:
+    """The listed changes as rules in their canonical text."""
+    quoted = (_CAPITALS.sub(r'"\g<0>"', change) for change in listed_changes())
+    return sorted(map(print_rule, parse("\n".join(quoted)).rules))
+
+
 def _shorter_forms(rule: str) -> Iterator[str]:
     """A change without words that both sides share at an end; *a* and *an* are mended."""
     old, new = (re.sub(r"^an ", "a ", side).split() for side in rule.split(" -> "))
@@ -550,12 +556,10 @@ def main() -> None:
         case "fold":
             fold(options.folder)
         case _:
-            changes = listed_changes()
-            quoted = (_CAPITALS.sub(r'"\g<0>"', change) for change in changes)
-            rules = sorted(map(print_rule, parse("\n".join(quoted)).rules))
+            rules = listed_rules()
             content = "\n".join([*_HEADING, *rules, ""])
             write_atomically(SYNONYMS, content.encode())
-            sys.stdout.write(f"{SYNONYMS}: {len(changes):,} changes\n")
+            sys.stdout.write(f"{SYNONYMS}: {len(rules):,} changes\n")
 
 
 if __name__ == "__main__":

@@ -498,10 +498,10 @@ def test_what_flips_but_means_another_thing_is_no_rule() -> None:
 
 
 class Doubting(Meaning):
-    """Takes no film for a movie in one of nine texts."""
+    """Takes no film for a movie in one of eight texts, which nothing tells from the others."""
 
     def _score(self, old: str, new: str) -> float:
-        return 0.1 if "film" in new and len(old) % 9 == 0 else super()._score(old, new)
+        return 0.1 if "film" in new and sum(map(ord, old)) % 8 == 0 else super()._score(old, new)
 
 
 def test_a_bug_that_readers_nearly_accept_is_reported_first_with_its_flips() -> None:

@@ -10,7 +10,7 @@ from sears_dsl.discovery.proposing.synonyms import propose_synonyms, synonyms, w
 from sears_dsl.language.loader import parse
 from sears_dsl.language.printer import print_rule
 from sears_dsl.tagging.tagger import load_tagger
-from training.synonyms import Place, listed_changes
+from training.synonyms import Place, listed_rules
 from training.wordnet import Neighbour, WordClass
 
 _ROWS = (
@@ -53,7 +53,7 @@ def test_a_listed_change_takes_the_place_of_what_paraphrases_propose() -> None:
 
 def test_the_list_is_what_readers_accept() -> None:
     listed = [print_rule(rule) for rule in synonyms()]
-    assert listed == listed_changes()
+    assert listed == listed_rules()
     assert {"film -> movie", "a film -> a movie"} & {*listed} == {"film -> movie"}
 
 
