@@ -101,6 +101,7 @@ def across_models(
         rows=places[mask],
         weights=np.rint(coverage.weights[entries] * worths[mask]).astype(np.int64),
         row_count=coverage.row_count * (models if shared else models * models),
+        pairs=[coverage.pairs[each] for each in entries.tolist()] if coverage.pairs else (),
     )
 
 

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import heapq
 import math
+import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -38,6 +39,8 @@ from sears_dsl.runtime.array_types import offsets_of
 
 if TYPE_CHECKING:
     from sears_dsl.meaning.scorers import Scorer
+
+_WORDS = re.compile(r"\w+|[^\w\s]")
 
 OVERLAP = 0.8
 """A rule that writes at least this share of another one's rewrites stands for that one: no two
@@ -114,21 +117,6 @@ def _core(rule: Rule) -> _Core:
     return tuple(old[front : len(old) - back]), tuple(new[front : len(new) - back])
 
 
-def _parts(rules: Sequence[Rule]) -> list[list[int]]:
-    """For each rule those that replace some of its words by some of those that it writes."""
-    cores = [_core(rule) for rule in rules]
-    words = [(set(old), set(new)) for old, new in cores]
-    return [
-        [
-            other
-            for other, (fewer_old, fewer_new) in enumerate(words)
-            if fewer_old and fewer_new and cores[other] != cores[rule]
-            and fewer_old <= old and fewer_new <= new
-        ]
-        for rule, (old, new) in enumerate(words)
-    ]  # fmt: skip
-
-
 def words_replaced(rule: Rule) -> tuple[str, ...]:
     """What a rule replaces, without the neighbours that it writes as they are.
 
@@ -165,8 +153,8 @@ class Coverage:
     # int64 (rules,): the place of each rule by simplicity; all are different
     ranks: NDArray[np.int64]
     twins: Twins
-    # For each rule those that make a part of its change: *movie → film* of *this movie → the film*
-    parts: Sequence[Sequence[int]] = ()
+    # For each entry the original and the rewrite; without them, no rule is a part of another one
+    pairs: Sequence[tuple[str, str]] = ()
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -190,13 +178,27 @@ class Coverage:
         return flags
 
     def adds_nothing(self, rule: int, chosen: Collection[int]) -> bool:
-        """Whether a chosen rule makes a part of this one's change, and flips the rows that it does.
+        """Whether a chosen rule flips all rows that this one flips by a part of its change.
 
-        Then the model fails by that part, and this rule says nothing more about it.
+        Beside *movie → film*, *this movie → the film* says nothing more of the model.
         """
-        parts = [each for each in self.parts[rule] if each in chosen] if self.parts else []
-        rows = self.rows[self.offsets[rule] : self.offsets[rule + 1]]
-        return any(bool(self.covered([each])[rows].all()) for each in parts)
+        if not self.pairs:
+            return False
+        own = self._changes(rule)
+        others = map(self._changes, chosen)
+        return any(
+            all(set() < other.get(row, set()) <= change for row, change in own.items())
+            for other in others
+        )
+
+    def _changes(self, rule: int) -> dict[int, set[tuple[bool, str]]]:
+        """For each row that a rule flips the words that it takes away (False) and puts in."""
+        span = slice(int(self.offsets[rule]), int(self.offsets[rule + 1]))
+        changes = {}
+        for row, pair in zip(self.rows[span].tolist(), self.pairs[span], strict=True):
+            old, new = ({*_WORDS.findall(text.lower())} for text in pair)
+            changes[row] = {(word in new, word) for word in old ^ new}
+        return changes
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,7 +280,8 @@ def coverage_of(
         offsets=np.searchsorted(entries, applications.rule_offsets).astype(np.int64),
         rows=applications.rows[rewrites[entries]],
         weights=np.rint(scores[rewrites[entries]] * _ONE).astype(np.int64),
-        row_count=len(applications.originals), ranks=ranks, twins=twins, parts=_parts(rules),
+        row_count=len(applications.originals), ranks=ranks, twins=twins,
+        pairs=applications.pairs(rewrites[entries]),
     )  # fmt: skip
 
 

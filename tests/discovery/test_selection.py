@@ -135,7 +135,7 @@ def test_places_that_are_left_go_to_certain_rules_that_flip_the_most() -> None:
 
 
 def test_a_rule_that_a_part_of_it_explains_fills_no_place() -> None:
-    lines = ("movie -> film", "this movie -> the film", "this movie -> our film")
+    lines = ("[lower=movie & tag=NN] -> film", "this movie -> the film", "this movie -> our film")
     rules = parse("\n".join(lines)).rules
     texts = ["this movie is fine", "this movie is bad", "a movie"]
     applications = apply_candidates(rules, TAGGER.tag(texts), tagger=TAGGER)
@@ -144,8 +144,9 @@ def test_a_rule_that_a_part_of_it_explains_fills_no_place() -> None:
         rules, lines, applications, flips=flips, scores=np.ones(len(flips)), tau=0.5
     )
     # The film alone flips both rows, so the second rule says nothing more.
-    assert coverage.parts == [[], [0], [0]]
+    assert [coverage.adds_nothing(rule, [0]) for rule in (1, 2)] == [True, True]
     assert select(coverage, 3, certain=np.ones(3, np.bool_)).rules == (0,)
+    assert not coverage.adds_nothing(0, [1, 2]), "a whole is no part"
     # Where it does not flip one of them, the other rule is another bug.
     flips &= np.array(["this film is bad" not in text for text in applications.texts])
     coverage = coverage_of(
