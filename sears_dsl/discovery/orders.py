@@ -181,7 +181,7 @@ class SearchOutcome:
 _OF_KNOWN, _OF_NARROWING, _OF_HELD_OUT = 0.25, 0.15, 0.3
 # So many rules that nearly enough readers accept are asked about, since a larger δ is worth it only
 # for those that flip; and so many that too little text has.
-_NEAR, _RARE = 150, 60
+_MOST_NEAR, _MOST_RARE = 150, 60
 
 
 def search_meaning_first(
@@ -205,7 +205,7 @@ def search_meaning_first(
     often = high >= _least_rates(tried, base_rate)
     tried = replace(tried, passed=np.flatnonzero(enough & often))
     # Where others were not asked about to the end, no time or question is left over for these.
-    failed = judgements.failed.keep(np.arange(0)) if tried.answers.cut else judgements.failed
+    failed = Candidates(()) if tried.answers.cut else judgements.failed
     near = _ask_though_refused(search, right, tokens, failed, base_rate=base_rate)
     return SearchOutcome(
         candidates=tried, base_rate=base_rate, base_rows=base_rows, known=known,
@@ -414,8 +414,8 @@ def _ask_though_refused(
     for rule in np.lexsort((-support, -lows)).tolist():
         of_change.setdefault(change_of(failed.texts[rule]), rule)
     best = np.array(list(of_change.values()), np.int64)
-    close = best[lows[best] > max(HALF, 1 - 4 * search.settings.delta)][:_NEAR]
-    rare = best[lacking(failed)[best] == "text"][:_RARE]
+    close = best[lows[best] > max(HALF, 1 - 4 * search.settings.delta)][:_MOST_NEAR]
+    rare = best[lacking(failed)[best] == "text"][:_MOST_RARE]
     near = failed.keep(np.concatenate([close, rare]))
     left, most = search.questions.left, search.questions.most
     spare = None if left is None or most is None else left - round(_OF_HELD_OUT * most)

@@ -10,6 +10,7 @@ the few rules on top of it (Minoux 1978).
 Before that, rules that say the same as another one are collapsed into it (`Twins`). Such a rule
 writes, on the same rows, nothing (redundant) or hardly anything (more specific) that the other does
 not write, or undoes it (inverse). The one that stays covers at least as many rows, or was given.
+Outside the paper's order, a rule goes, too, if it flips rows by the change of another one and more.
 
 Scores are kept as whole multiples of 2⁻⁴⁰: sums are exact, whatever the order of adding.
 
@@ -22,7 +23,7 @@ from __future__ import annotations
 import heapq
 import math
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
@@ -40,6 +41,7 @@ from sears_dsl.runtime.array_types import offsets_of
 if TYPE_CHECKING:
     from sears_dsl.meaning.scorers import Scorer
 
+# Words and marks: by these, rewrites tell what they take away and put in.
 _WORDS = re.compile(r"\w+|[^\w\s]")
 
 OVERLAP = 0.8
@@ -48,8 +50,8 @@ rules are to count the same mistakes of the model."""
 
 TwinReason: TypeAlias = OneOf["redundant", "inverse", "more specific"]
 """Why a rule goes: the other one changes the same rows to the same texts (``redundant``), does
-nearly all of that and more (``more specific``), or changes back what this one changes
-(``inverse``)."""
+nearly all of that and more, or flips the same rows by less (``more specific``), or changes back
+what this one changes (``inverse``)."""
 
 
 class CollapsedRule(NamedTuple):
@@ -92,6 +94,31 @@ def _contained(applications: Applications) -> Iterator[tuple[int, int, TwinReaso
                 same = shared == sizes[rule] == sizes[other]
                 yield rule, other, "redundant" if same else "more specific"
         inside[own] = False
+
+
+def _wider(applications: Applications, entries: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
+    """Pairs of rules of which the second flips all rows of the first by a part of its change.
+
+    Where *movie → film* flips the model, *this movie → the film* says nothing more of it.
+    """
+    rewrites = applications.rewrites[entries]
+    rules = np.searchsorted(applications.rule_offsets, entries, side="right") - 1
+    changes: list[dict[int, set[tuple[bool, str]]]] = [{} for _ in range(applications.rule_count)]
+    rules_of: dict[int, list[int]] = {}
+    for rule, row, pair in zip(
+        rules.tolist(), applications.rows[rewrites].tolist(), applications.pairs(rewrites),
+        strict=True,
+    ):  # fmt: skip
+        old, new = ({*_WORDS.findall(text.lower())} for text in pair)
+        changes[rule][row] = {(word in new, word) for word in old ^ new}
+        rules_of.setdefault(row, []).append(rule)
+    for rule, own in enumerate(changes):
+        for other in rules_of[next(iter(own))] if own else ():
+            parts = changes[other]
+            if other != rule and all(
+                set() < parts.get(row, set()) <= change for row, change in own.items()
+            ):
+                yield rule, other
 
 
 _Core: TypeAlias = tuple[tuple[str, ...], tuple[str, ...]]
@@ -153,8 +180,6 @@ class Coverage:
     # int64 (rules,): the place of each rule by simplicity; all are different
     ranks: NDArray[np.int64]
     twins: Twins
-    # For each entry the original and the rewrite; without them, no rule is a part of another one
-    pairs: Sequence[tuple[str, str]] = ()
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -176,29 +201,6 @@ class Coverage:
         for rule in rules:
             flags[self.rows[self.offsets[rule] : self.offsets[rule + 1]]] = True
         return flags
-
-    def adds_nothing(self, rule: int, chosen: Collection[int]) -> bool:
-        """Whether a chosen rule flips all rows that this one flips by a part of its change.
-
-        Beside *movie → film*, *this movie → the film* says nothing more of the model.
-        """
-        if not self.pairs:
-            return False
-        own = self._changes(rule)
-        others = map(self._changes, chosen)
-        return any(
-            all(set() < other.get(row, set()) <= change for row, change in own.items())
-            for other in others
-        )
-
-    def _changes(self, rule: int) -> dict[int, set[tuple[bool, str]]]:
-        """For each row that a rule flips the words that it takes away (False) and puts in."""
-        span = slice(int(self.offsets[rule]), int(self.offsets[rule + 1]))
-        changes = {}
-        for row, pair in zip(self.rows[span].tolist(), self.pairs[span], strict=True):
-            old, new = ({*_WORDS.findall(text.lower())} for text in pair)
-            changes[row] = {(word in new, word) for word in old ^ new}
-        return changes
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,10 +255,13 @@ def coverage_of(
     flips: NDArray[np.bool_],
     scores: NDArray[np.float64],
     tau: float,
+    without_wider: bool = False,
 ) -> Coverage:
     """What rules that passed the filter cover; ``applications`` has these rules and no others.
 
-    ``flips`` says which rewrites flip the model, and ``scores`` are read for these only.
+    ``flips`` says which rewrites flip the model, and ``scores`` are read for these only. With
+    ``without_wider``, a rule that flips its rows by another one's change and more is that one's
+    twin; the paper has no such twins.
     """
     if not len(rules) == len(texts) == applications.rule_count:
         raise UsageError(
@@ -276,12 +281,14 @@ def coverage_of(
     twins: list[list[tuple[int, TwinReason]]] = [[] for _ in rules]
     for rule, other, reason in (*_contained(applications), *_inverse(rules)):
         twins[rule].append((other, reason))
+    if without_wider:
+        for rule, other in _wider(applications, entries):
+            twins[rule].append((other, "more specific"))
     return Coverage(
         offsets=np.searchsorted(entries, applications.rule_offsets).astype(np.int64),
         rows=applications.rows[rewrites[entries]],
         weights=np.rint(scores[rewrites[entries]] * _ONE).astype(np.int64),
         row_count=len(applications.originals), ranks=ranks, twins=twins,
-        pairs=applications.pairs(rewrites[entries]),
     )  # fmt: skip
 
 
@@ -310,8 +317,7 @@ def select(
     Rules in ``start`` are in anyway, such as those that a person accepted. ``excluded`` are out,
     such as those that a person rejected; rules that were collapsed into them have a chance again.
     Places that are left go to ``certain`` rules, bool (rules,), those with most weight first: they
-    say what else makes the model fail, although only in rows that others cover. One that makes a
-    chosen rule's change and more, in rows that this one flips, says nothing else.
+    say what else makes the model fail, although only in rows that others cover.
     """
     out = frozenset(excluded)
     _check(coverage, size, start, out)
@@ -343,10 +349,8 @@ def select(
     if certain is not None:
         order = np.lexsort((coverage.ranks, -coverage.weight))
         others = order[certain[order] & (coverage.weight[order] > 0)].tolist()
-        for rule in others:
-            new = rule not in gone and rule not in chosen
-            if len(chosen) < size and new and not coverage.adds_nothing(rule, chosen):
-                chosen.append(rule)
+        more = [rule for rule in others if rule not in gone and rule not in chosen]
+        chosen += more[: size - len(chosen)]
         gains += [0] * (len(chosen) - len(gains))
     return RuleSelection(tuple(chosen), tuple(gain / _ONE for gain in gains), tuple(collapsed))
 
@@ -356,12 +360,12 @@ def _collapsed(
 ) -> list[CollapsedRule]:
     """Which rules go, given those that are in (``start``) or out (``excluded``) anyway.
 
-    Rules that cover more rows are looked at first, of as many rows those with more weight; each
-    goes if one that stays stands for it.
+    Rules that cover more rows are looked at first, of as many rows the simpler ones; each goes if
+    one that stays stands for it.
     """
     stays = set(start)
     collapsed = []
-    for rule in np.lexsort((coverage.ranks, -coverage.weight, -coverage.sizes)).tolist():
+    for rule in np.lexsort((coverage.ranks, -coverage.sizes)).tolist():
         if rule in stays or rule in excluded:
             continue
         for other, reason in coverage.twins[rule]:

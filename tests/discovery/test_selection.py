@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from sears_dsl.discovery.selection import CollapsedRule, Coverage, coverage_of, select
 from sears_dsl.effects.applications import apply_candidates
@@ -134,25 +135,27 @@ def test_places_that_are_left_go_to_certain_rules_that_flip_the_most() -> None:
     assert select(coverage, 4, certain=certain, excluded=(2,)).rules == (0, 1)
 
 
-def test_a_rule_that_a_part_of_it_explains_fills_no_place() -> None:
+def test_a_rule_goes_if_a_part_of_it_flips_its_rows() -> None:
     lines = ("[lower=movie & tag=NN] -> film", "this movie -> the film", "this movie -> our film")
     rules = parse("\n".join(lines)).rules
     texts = ["this movie is fine", "this movie is bad", "a movie"]
     applications = apply_candidates(rules, TAGGER.tag(texts), tagger=TAGGER)
-    flips = np.array(["our" in text or "film is" in text for text in applications.texts])
-    coverage = coverage_of(
-        rules, lines, applications, flips=flips, scores=np.ones(len(flips)), tau=0.5
-    )
-    # The film alone flips both rows, so the second rule says nothing more.
-    assert [coverage.adds_nothing(rule, [0]) for rule in (1, 2)] == [True, True]
-    assert select(coverage, 3, certain=np.ones(3, np.bool_)).rules == (0,)
-    assert not coverage.adds_nothing(0, [1, 2]), "a whole is no part"
-    # Where it does not flip one of them, the other rule is another bug.
-    flips &= np.array(["this film is bad" not in text for text in applications.texts])
-    coverage = coverage_of(
-        rules, lines, applications, flips=flips, scores=np.ones(len(flips)), tau=0.5
-    )
-    assert len(select(coverage, 3, certain=np.ones(3, np.bool_)).rules) > 1
+    # Readers like the wider rules better, which is no reason to count the same mistakes again.
+    scores = np.array([0.8 if "this" in text else 0.9 for text in applications.texts])
+
+    def selected(flips: NDArray[np.bool_], *, without_wider: bool = True) -> tuple[int, ...]:
+        coverage = coverage_of(
+            rules, lines, applications, flips=flips, scores=scores, tau=0.5,
+            without_wider=without_wider,
+        )  # fmt: skip
+        return select(coverage, 3, certain=np.ones(3, np.bool_)).rules
+
+    every = np.array(["film is" in text for text in applications.texts])
+    assert selected(every) == (0,)
+    assert set(selected(every, without_wider=False)) == {0, 1, 2}
+    # Where the part does not flip one of the rows, the other rules are other bugs.
+    other = every & np.array(["this film is bad" not in text for text in applications.texts])
+    assert set(selected(other)) == {0, 1, 2}
 
 
 def test_equal_gains_go_to_the_simpler_rule() -> None:

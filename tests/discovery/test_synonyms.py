@@ -10,7 +10,7 @@ from sears_dsl.discovery.proposing.synonyms import propose_synonyms, synonyms, w
 from sears_dsl.language.loader import parse
 from sears_dsl.language.printer import print_rule
 from sears_dsl.tagging.tagger import load_tagger
-from training.synonyms import Place, listed_rules
+from training.synonyms import _IN_PIECES, Place, listed_rules
 from training.wordnet import Neighbour, WordClass
 
 _ROWS = (
@@ -55,6 +55,16 @@ def test_the_list_is_what_readers_accept() -> None:
     listed = [print_rule(rule) for rule in synonyms()]
     assert listed == listed_rules()
     assert {"film -> movie", "a film -> a movie"} & {*listed} == {"film -> movie"}
+    # A change in small letters makes that of a capital, too; *TV* is quoted, since it may be a tag.
+    assert {"yes -> yeah", "Yes -> Yeah"} & {*listed} == {"yes -> yeah"}
+    assert 'television -> "TV"' in listed
+
+
+def test_only_words_cut_into_tokens_are_in_pieces() -> None:
+    for rule in ("built -> constructed", "text -> txt", "e.g. -> for example", "e-mail -> email"):
+        assert not _IN_PIECES.search(rule)
+    for rule in ("e - mail -> email", "i am -> i 'm", "do n't -> dont", "sept . -> september"):
+        assert _IN_PIECES.search(rule)
 
 
 def test_neighbours_are_of_the_first_meanings_of_a_word(tmp_path: Path) -> None:

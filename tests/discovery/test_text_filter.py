@@ -301,6 +301,18 @@ def test_neighbours_are_as_different_as_can_be_and_own_texts_come_first() -> Non
     assert {alike.tokens.texts[row].split()[0] for row in first} == {"a", "my"}
 
 
+def test_the_sample_changes_nothing_in_the_order_of_own_texts() -> None:
+    own = ["one movie here", *many("some movie here {number}", 30)]
+
+    def first(sample: Sequence[str]) -> list[str]:
+        text = Corpus.of(own, tagger=TAGGER, sample=sample)
+        return [text.tokens.texts[row] for row in text.places(RULES[1:2], 2).rows.tolist()]
+
+    alone = first([])
+    assert "one movie here" in alone, "new neighbours come first"
+    assert first(many("one movie here z{number}", 60)) == alone
+
+
 def test_order_and_halves_depend_on_nothing_but_the_texts() -> None:
     texts = many("a movie {number}", 50)
     one, other = corpus(texts), corpus(texts[::-1])

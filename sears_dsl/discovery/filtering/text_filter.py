@@ -58,6 +58,7 @@ from sears_dsl.tagging.tokens import Tokens, cut_contractions
 SAMPLE_HEADING = "# sears: a sample of English, version 1"
 """The first line of the shipped sample; a file with another one is not read."""
 
+# The number of the shipped sample among the sources of a corpus.
 _SAMPLED = 2
 
 # So many of the user's texts are taken, at random: the sample of a rule's rewrites is small.
@@ -201,7 +202,7 @@ class Corpus:
     def _order(
         self, rules: Int32Array, rows: Int32Array, starts: Int32Array, ends: Int32Array
     ) -> NDArray[np.int64]:
-        """The order of instances: by rule, own texts first, new neighbours first, by turns."""
+        """The order of instances: by rule, own texts before the sample, new neighbours first."""
         kinds = np.append(self.tokens.type_ids, -1)
         first, last = self.tokens.row_offsets[rows], self.tokens.row_offsets[rows + 1]
         nothing = len(kinds) - 1
@@ -210,10 +211,11 @@ class Corpus:
         types = len(self.tokens.types) + 1
         neighbours = (before + 1) * types + after + 1
         lots = self.lots[rows]
-        again = _rank_within((rules, neighbours), lots)
         sources = self.sources[rows]
+        is_sampled = (sources == _SAMPLED).astype(np.int8)
+        again = _rank_within((rules, is_sampled, neighbours), lots)
         turn = _rank_within((rules, again, sources), lots)
-        return np.lexsort((lots, sources, turn, again, sources == _SAMPLED, rules))
+        return np.lexsort((lots, sources, turn, again, is_sampled, rules))
 
 
 def _rank_within(
@@ -256,7 +258,7 @@ _FIRST_PORTION = 64
 _STEPS = (3, 6, 12, 24, SAMPLE)
 # A change that keeps the meaning in fewer of its first places than this is not worth narrowing.
 _PROMISE, _FIRST = 1 / 3, 12
-# One that passes and keeps it more often than this is as good as any narrowed form of it.
+# One that passes and keeps it at least this often is as good as any narrowed form of it.
 _CLEAR = 0.9
 # The fewest accepted rewrites beside a neighbour for which a condition may name it.
 _LEAST_BESIDE = 3
