@@ -5,6 +5,7 @@ They hold plain values alone, so that reading a manifest does not load the engin
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Annotated, get_type_hints
 from typing import Literal as OneOf
@@ -80,14 +81,20 @@ class NearMiss:
         return self.judged is not None and self.judged.low >= 1 - delta
 
 
+# A word with a tag that narrows it.
+_TAGGED = re.compile(r"\[(?:lower|text)=(\S+) & (?:pos|tag)=\w+\$?\]")
+
+
 def change_of(rule: str) -> str:
     """What a rule replaces by what, without its conditions and its signs of spacing.
 
     Example:
         >>> change_of("I -> And I / <s> __"), change_of(". -> ~!")
         ('I -> And I', '. -> !')
+        >>> change_of("[lower=movie & pos=NOUN] -> flick")
+        'movie -> flick'
     """
-    return rule.partition(" / ")[0].replace("~", "")
+    return _TAGGED.sub(r"\1", rule.partition(" / ")[0]).replace("~", "")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
