@@ -274,6 +274,7 @@ def _stages(discovery: Discovery) -> Iterator[str]:
     yield (
         f"{passing}, known or new, {'keeps' if one else 'keep'} the meaning and "
         f"{'flips' if one else 'flip'} enough rows"
+        + (f" ({counted(funnel.collapsed, 'repeat')})" if funnel.collapsed else "")
         + (f"; --rules {2 * funnel.selected} lists more of them" if more else "")
     )
 

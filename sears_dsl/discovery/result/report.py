@@ -328,7 +328,7 @@ def _one_flip(rules: Sequence[FoundRule]) -> list[str]:
 
 _TWINS = {
     "redundant": "writes on the same rows what is written by",
-    "more specific": "writes on fewer rows nearly what is written by",
+    "more specific": "changes, in fewer rows or with more words, what is changed by",
     "inverse": "undoes",
 }
 _ACROSS = {
