@@ -230,6 +230,33 @@ def test_what_nearly_passes_is_narrowed_too() -> None:
     assert "will" not in print_rule(narrowed.rule)
 
 
+@pytest.mark.parametrize(("good", "is_tried"), [(0.97, True), (0.8, False)])
+def test_what_no_condition_can_save_is_not_narrowed(good: float, is_tried: bool) -> None:
+    """Readers accept four in five of the good places, so nine in ten are out of reach."""
+
+    class Believed(Reader):
+        def scores(self, pairs: Sequence[tuple[str, str]]) -> NDArray[np.float64]:
+            return np.array([0.2 if "will" in new else good for _, new in pairs])
+
+    offered: list[str] = []
+
+    def never(candidates: Candidates) -> NDArray[np.bool_]:
+        offered.extend(candidates.texts)
+        return np.zeros(len(candidates), np.bool_)
+
+    texts = [each.format(n=n) for n in range(60) for each in PLACES]
+    judge = RuleJudge(
+        corpus(texts),
+        scorer=Believed(lambda *_: True),
+        tau=0.5,
+        delta=0.1,
+        spread=lambda pairs: np.full(len(pairs), 0.3),
+        worth_narrowing=never,
+    )
+    judge.judge_rules(proposed(RULES[:1]))
+    assert bool(offered) == is_tried
+
+
 def test_what_chooses_a_condition_does_not_judge_it() -> None:
     """If a coin is the scorer, no context is better than another, and none is chosen."""
     texts = [each.format(n=n) for n in range(60) for each in PLACES]

@@ -381,7 +381,14 @@ class _Trial:
         if self.is_too_small or self.is_open:
             return False
         clear = _CLEAR * len(self.scores) if self.verdict.passed else len(self.scores)
-        return _PROMISE * len(self.scores) <= self.accepted < clear
+        if not _PROMISE * len(self.scores) <= self.accepted < clear:
+            return False
+        if self.spread is None:
+            return True
+        # A narrower form is hardly better than the better half of the good places.
+        good = np.sort([score for score in self.scores if score >= self.tau])
+        best = np.resize(good[len(good) // 2 :], SAMPLE)
+        return believed_share(best, self.spread) >= 1 - self.delta
 
     @property
     def verdict(self) -> TextVerdict:
