@@ -483,7 +483,7 @@ def readings() -> dict[str, list[dict[str, str]]]:
 def accepted_changes(*, least_read: int = ENOUGH_READ, share: float = SHARE) -> list[str]:
     """The changes of words that readers accept.
 
-    A change is also accepted if it is so in three of four places by itself and often enough
+    A change is also accepted if it is in three of four places by itself, and often enough
     together with its longer forms, or in three of four of at least `ENOUGH_READ` places in one
     group of kinds of text: the judge tells its places apart.
     """
