@@ -313,7 +313,7 @@ def discover(
         propose_from: in the paper's order, what rules are generalized from.
         across: for several models, find rules that make ``any`` fail, that they share
             (``shared``), or that tell them ``apart``.
-        known: rules that people have read, which are tried first, as `audit` takes them.
+        known: rules that readers have accepted, which are tried first, as `audit` takes them.
         readings: journals of ``sears vet``, whose verdicts on rewrites count in the judge.
         with_shipped: whether the shipped rules are tried first, too.
         more_text: unlabelled rows of the same kind, on which rules are judged as well.

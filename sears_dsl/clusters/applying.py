@@ -1,4 +1,4 @@
-"""Rules that workers apply: ``sears apply`` and ``augment`` over a folder, an audit's in portions.
+"""Rules that workers apply: ``sears apply`` and ``augment`` over a folder, and audits.
 
 In: a request for `apply_file` with folders for files, or rules and choices to augment with; for an
 audit a matcher, and the recipe that makes it again elsewhere. Out: a folder and a report; or a

@@ -1,4 +1,4 @@
-"""Adversaries: paraphrases that a model has wrong, though they keep the meaning of a right row.
+"""Adversaries: paraphrases that a model gets wrong, though they keep the meaning of a right row.
 
 The score of an adversary is at least τ, and the model's answer to it is a flip. Finding adversaries
 costs one prediction for each paraphrase, one question to the scorer for each that flips, and one

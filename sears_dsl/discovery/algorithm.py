@@ -154,7 +154,7 @@ def discover(
     """Find the rules that make a model fail most without changing the meaning.
 
     Rules use the tags of ``tagger``. Where meaning comes first, they are judged on ``text`` as
-    well, and ``known`` rules, which people have accepted, are tried first: ``on_known`` is called
+    well, and ``known`` rules, which readers have accepted, are tried first: ``on_known`` is called
     several times with what they do. ``before_search`` is called with the searched rows before the
     costly stages begin, and what it raises ends the search. The budget counts seconds of ``clock``
     from ``began``, or from now.

@@ -90,7 +90,7 @@ class Candidates:
 
     @property
     def trusted(self) -> NDArray[np.bool_]:
-        """Bool (rewrites,): those of known rules, which people accepted, whatever S says."""
+        """Bool (rewrites,): those of known rules, which readers accepted, whatever S says."""
         written = np.zeros(len(self.applications.texts), np.bool_)
         written[self.applications.select(np.flatnonzero(self.known)).rewrites] = True
         return written

@@ -1,4 +1,4 @@
-"""Rules that people have read and accepted: tried before any new one is looked for.
+"""Rules that readers have accepted: tried before any new one is looked for.
 
 Each rule keeps the name of the ruleset that it comes from, and is read under the options and sets
 of its own file. The same seed asks about the same rows. All shipped rules on a few hundred rows

@@ -1,4 +1,4 @@
-"""Flips: rows that a model has right and, rewritten, wrong; and what they prove of a rule.
+"""Flips: rows that a model gets right and, rewritten, wrong; and what they prove of a rule.
 
 `RightRows` are the rows that a model has right: its answer is one of the row's labels, under the
 comparison of its field (labels exactly, answers normalized as SQuAD does). Where the data has no

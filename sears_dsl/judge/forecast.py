@@ -1,4 +1,4 @@
-"""What reading the texts will take from the chance of a rewrite, forecast from a few words.
+"""How far reading the texts will lower the chance of a rewrite, forecast from a few words.
 
 Always holds: a pair has the same forecast alone and in any batch. A forecast costs some 60
 microseconds, where reading both texts takes milliseconds.

@@ -1,4 +1,4 @@
-"""A reviewer judges rules on a local page, and her decisions become a vetted ruleset.
+"""A reviewer judges rules on a local page, and these decisions become a vetted ruleset.
 
     ruleset, data, model ──Workbench──▶ what each rule does ──Session──▶ page (web)
     clicks ──▶ journal (append-only) ──replay──▶ State ──outcomes──▶ vetted ruleset, pairs

@@ -88,8 +88,8 @@ class DiscoverOptions(SearchingOptions):
               help="With several models, --model every:SPEC,SPEC: find rules that flip any of "
               "them, that they share, or that tell them apart.")  # fmt: skip
 @click.option("--known", multiple=True, metavar="FILE",
-              help="Rules that people have read, to try first, as the shipped ones are: a file, a "
-              "folder or a shipped ruleset; repeatable.")  # fmt: skip
+              help="Rules that readers have accepted, to try first, as the shipped ones are: a "
+              "file, a folder or a shipped ruleset; repeatable.")  # fmt: skip
 @click.option("--readings", multiple=True, metavar="JOURNAL", type=FilePath(),
               help="A journal of `sears vet`: what people said of rewrites counts in the judge; "
               "repeatable.")  # fmt: skip
@@ -114,7 +114,7 @@ class DiscoverOptions(SearchingOptions):
 def discover_command(output: Path, **options: Any) -> None:
     """Find the few rules that flip a model most without changing the meaning.
 
-    Known rules, which people have read before, are tried first. Then translation models reword the
+    Known rules, which readers have accepted, are tried first. Then translation models reword the
     rows that the model gets right, and each change of words becomes a candidate. The model is
     asked only about candidates that keep the meaning on many texts. The rules that together flip
     the most rows are written as a ruleset, with a manifest and a report.

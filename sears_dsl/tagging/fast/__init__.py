@@ -1,4 +1,4 @@
-"""English tokens and tags without spaCy: the same tokens, and tags by a compiled perceptron.
+"""Tokens and tags without spaCy: the same tokens, and tags by a compiled perceptron.
 
 In: rows of text. `tokenizer` finds chunks between white space and cuts each distinct one once, by
 tables of spaCy's rules: in kernels (`chunk_kernels`) or, where these are not certain, in plain

@@ -1,4 +1,4 @@
-"""One reviewer of rules at work: what she sees, and how her decisions are recorded.
+"""One reviewer of rules at work: what the page shows, and how decisions are recorded.
 
 In: questions and decisions, as the page sends them. Out: JSON-able views. The guarantees of
 `sessions` hold. In the journal, texts of rules are canonical, and texts of rows come from the data,

@@ -1,4 +1,4 @@
-"""Trying rules that a reviewer types, and proposing narrower rules that fit her marks on pairs.
+"""Trying rules that a reviewer types, and proposing narrower rules that fit marks on pairs.
 
 In: texts of rules, one a line; pairs that were judged. Out: what is wrong with a rule and where, or
 the rule and its `RuleTable`; `Proposal`s, shortest condition first. A line is read under the
