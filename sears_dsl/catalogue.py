@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 LEFT_OUT = ".left-out.sear"
 """The ending of files with the rules that reviewers rejected."""
+CLOSEST = ".closest.sear"
+"""The ending of files with rules that nearly passed a search, and that nobody has accepted."""
+_NOT_ACCEPTED = (LEFT_OUT, CLOSEST)
 
 
 def shipped_rulesets() -> dict[str, Path]:
@@ -119,15 +122,15 @@ def loaded_files(names: Sequence[str]) -> list[Path]:
     """Return the rule files that `load_rulesets` loads for these names."""
     own = set(map(Path, names))
     files = find_rule_files(names)
-    return [file for file in files if file in own or not file.name.endswith(LEFT_OUT)]
+    return [file for file in files if file in own or not file.name.endswith(_NOT_ACCEPTED)]
 
 
 def load_rulesets(names: Iterable[str], *, allow_imports_outside: bool = False) -> list[Ruleset]:
     """Load what the names stand for; see `find_rule_files`.
 
-    In a folder, files of rules that reviewers rejected are skipped; by their own name they are
-    loaded like any other. Imports stay below the folder of their file, unless they are allowed
-    outside.
+    In a folder, files of rules that reviewers rejected or that nearly passed a search are skipped;
+    by their own name they are loaded like any other. Imports stay below the folder of their file,
+    unless they are allowed outside.
     """
     files = loaded_files(list(names))
     return [load_file(file, allow_imports_outside=allow_imports_outside) for file in files]
@@ -154,7 +157,7 @@ def _parts_without(name: str, left_out: Set[Path]) -> list[str]:
     if Path(name).is_dir():
         parts = sorted(Path(name).iterdir())
         inside = [each for each in parts if each.suffix == ".sear" or any(each.rglob("*.sear"))]
-        names = [str(each) for each in inside if not each.name.endswith(LEFT_OUT)]
+        names = [str(each) for each in inside if not each.name.endswith(_NOT_ACCEPTED)]
     else:
         names = [key for key in shipped_rulesets() if key.startswith(f"{name}/")]
     return [part for each in names for part in _parts_without(each, left_out)]
@@ -195,6 +198,16 @@ def manifest_path(rules: Path) -> Path:
         'wh.manifest.json'
     """
     return rules.with_suffix(".manifest.json")
+
+
+def closest_path(rules: Path) -> Path:
+    """Where a search that writes a rule file writes the rules that nearly passed.
+
+    Example:
+        >>> closest_path(Path("found.sear")).name
+        'found.closest.sear'
+    """
+    return rules.with_suffix(CLOSEST)
 
 
 def ruleset_page(name: str, ruleset: Ruleset) -> str:

@@ -10,7 +10,7 @@ import pytest
 from command_line import call
 from without_rights import open_folder, without_rights
 
-from sears_dsl.catalogue import find_rule_files, load_rulesets
+from sears_dsl.catalogue import closest_path, find_rule_files, load_rulesets
 from sears_dsl.errors import UsageError
 
 
@@ -22,6 +22,17 @@ def test_rejected_rules_are_checked_with_their_folder_but_not_applied(tmp_path: 
     assert [ruleset.path for ruleset in load_rulesets([str(tmp_path)])] == [str(kept)]
     assert len(load_rulesets([str(tmp_path), str(rejected)])) == 2
     assert [ruleset.path for ruleset in load_rulesets([str(rejected)])] == [str(rejected)]
+
+
+def test_rules_that_nearly_passed_a_search_are_not_applied_with_their_folder(
+    tmp_path: Path,
+) -> None:
+    found, near = tmp_path / "a.sear", closest_path(tmp_path / "a.sear")
+    found.write_text("movie -> film\n", "utf-8")
+    near.write_text("good -> bad\n", "utf-8")
+    assert find_rule_files([str(tmp_path)]) == [near, found]
+    assert [ruleset.path for ruleset in load_rulesets([str(tmp_path)])] == [str(found)]
+    assert [ruleset.path for ruleset in load_rulesets([str(near)])] == [str(near)]
 
 
 def test_rules_are_shown_with_what_decides_what_they_do(tmp_path: Path) -> None:

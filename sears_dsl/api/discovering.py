@@ -79,6 +79,15 @@ class DiscoveryResult(Result):
 
         return parse(ruleset_text(self.discovery, "found", tagger=self.tagger), path="<found>")
 
+    @cached_property
+    def closest(self) -> Ruleset:
+        """Rules that flip enough rows, but that readers may reject too often: for people to vet."""
+        from sears_dsl.discovery.result.report import closest_text
+        from sears_dsl.language.loader import parse
+
+        text = closest_text(self.discovery, "found.closest", tagger=self.tagger)
+        return parse(text, path="<found.closest>")
+
     @property
     def columns(self) -> Mapping[str, Sequence[Any]]:
         """One row per rule; columns about held-out rows are None if there are none."""
@@ -161,7 +170,7 @@ class DiscoveryResult(Result):
         )
 
     def save(self, path: str | Path) -> Manifest:
-        """Write what `sears discover -o` writes: the ruleset, its manifest, a report.
+        """Write what `sears discover -o` writes: the rules, `closest`, manifests, a report.
 
         Args:
             path: of the ruleset, ``NAME.sear``; the others go beside it.

@@ -46,7 +46,7 @@ from sears_dsl.discovery.orders import (
     search_in_paper_order,
     search_meaning_first,
 )
-from sears_dsl.discovery.result.found_rules import Discovery, found_rules
+from sears_dsl.discovery.result.found_rules import Discovery, found_rules, near_rules
 from sears_dsl.discovery.selection import (
     Coverage,
     RuleSelection,
@@ -205,6 +205,10 @@ def discover(
             (texts[each.rule], texts[each.into], each.reason) for each in selection.collapsed
         ),
         passing=texts, closest=outcome.closest, known=outcome.known,
+        near_rules=near_rules(
+            searched.texts, outcome.near, outcome.closest, least=settings.flips(len(searched)),
+            beside=[each.rule for each in rules],
+        ),
         budget_reached=bool(search.budget.reached), cut_short=tuple(search.budget.reached),
         question_limit_reached=search.questions.left == 0
         or (candidates.answers.cut and not search.budget.reached),

@@ -173,6 +173,8 @@ class SearchOutcome:
     base_rows: int  # how many rows that was counted on
     counts: dict[str, Any]  # the counts of the `Funnel` that only the order knows
     closest: tuple[NearMiss, ...] = ()
+    # Rules that text did not let pass and that the model was asked about though
+    near: Candidates = field(default_factory=lambda: Candidates(()))
     known: KnownFlips | None = None
 
 
@@ -212,6 +214,7 @@ def search_meaning_first(
         closest=closest_rules(
             tried, often, judgements.failed, near, search.settings.flips(len(right))
         ),
+        near=near,
         counts={
             "known": 0 if known is None else known.acting, "skipped": skipped,
             "paraphrases": sum(map(len, paraphrases)), "candidates": len(changes),

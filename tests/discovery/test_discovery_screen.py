@@ -33,7 +33,7 @@ from sears_dsl.discovery.counts import (
     TextVerdict,
 )
 from sears_dsl.discovery.known_rules import KnownFlips, KnownRules
-from sears_dsl.discovery.result.found_rules import Discovery, FoundRule
+from sears_dsl.discovery.result.found_rules import Discovery, FoundRule, NearRule
 from sears_dsl.discovery.result.report import _closest, _one_flip, _why
 from sears_dsl.discovery.settings import Settings
 from sears_dsl.effects.applications import applications_of
@@ -108,6 +108,10 @@ def found(text: str, *, source: str = "") -> FoundRule:
     )  # fmt: skip
 
 
+def near(numbers: NearMiss) -> NearRule:
+    return NearRule(rule=RULE, id="near", scope=None, numbers=numbers, firing=(), silent=())
+
+
 def discovery(**changed: Any) -> Discovery:
     given: dict[str, Any] = {
         "data": DATA, "settings": Settings(minimum_flips=3), "models": (), "tau": 0.5,
@@ -117,7 +121,10 @@ def discovery(**changed: Any) -> Discovery:
         "budget_reached": False, "cut_short": (), "question_limit_reached": False,
         "funnel": FUNNEL,
     }  # fmt: skip
-    return Discovery(**(given | changed))
+    chosen = given | changed
+    nearly = [each for each in chosen["closest"]
+              if each.lacks in ("meaning", "text") and each.flips >= 3]  # fmt: skip
+    return Discovery(near_rules=tuple(map(near, nearly)), **chosen)
 
 
 NOTHING = replace(FUNNEL, passing=0, selected=0, rows_flipped=0, held_out_flipped=0,

@@ -65,7 +65,8 @@ class DiscoverOptions(SearchingOptions):
 )
 @model_options
 @click.option("-o", "--output", required=True, type=FilePath(),
-              help="The ruleset to write, with a manifest and a report beside it.")  # fmt: skip
+              help="The ruleset to write, with a manifest, a report and rules that nearly passed "
+              "beside it.")  # fmt: skip
 @click.option("--paper", is_flag=True,
               help="Use the order and the settings of the paper (ACL 2018): its score and "
               "thresholds, with the model asked first and without a limit. Other options still "
@@ -117,7 +118,8 @@ def discover_command(output: Path, **options: Any) -> None:
     Known rules, which readers have accepted, are tried first. Then translation models reword the
     rows that the model gets right, and each change of words becomes a candidate. The model is
     asked only about candidates that keep the meaning on many texts. The rules that together flip
-    the most rows are written as a ruleset, with a manifest and a report.
+    the most rows are written as a ruleset, with a manifest and a report. Rules that nearly passed
+    go to NAME.closest.sear, for people to vet.
     """
     began = time.monotonic()
     need_discovery()

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Sequence
-from math import ceil, floor
+from math import ceil
+from shlex import quote
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from sears_dsl.catalogue import closest_path
 from sears_dsl.cli.screen.console import excerpt
 from sears_dsl.discovery.counts import HALF
-from sears_dsl.discovery.result.report import rate_cells, rounded
+from sears_dsl.discovery.result.report import came_close, rate_cells, rounded
 from sears_dsl.discovery.settings import CERTAIN, HOLDOUT_FROM, STAGE_NAMES
 from sears_dsl.engine.matches import Edit
 from sears_dsl.errors import counted, listed
@@ -228,6 +230,13 @@ def print_discovery(out: Console, discovery: Discovery, output: Path) -> None:
         stages = ", ".join(STAGE_NAMES[each] for each in discovery.cut_short)
         out.print(f"the time budget cut these stages short: {stages}")
     out.print(f"written: {output}, {output.stem}.manifest.json, {output.stem}.md")
+    if near := len(discovery.near_rules):
+        file, one = closest_path(output), near == 1
+        out.print(
+            f"{counted(near, 'rule')} that nearly passed {'is' if one else 'are'} in {file}; "
+            f"`sears vet {quote(str(file))}`, with the same model and rows, asks you about "
+            f"{'it' if one else 'them'}"
+        )
 
 
 def _stages(discovery: Discovery) -> Iterator[str]:
@@ -406,9 +415,7 @@ def _nothing_new(discovery: Discovery) -> Iterator[str]:
 
 def _flipping(discovery: Discovery) -> Sequence[NearMiss]:
     """The rules that flip enough rows and that text did not let pass."""
-    least = discovery.least_flips(known=False)
-    close = (each for each in discovery.closest if each.lacks in ("meaning", "text"))
-    return [each for each in close if each.flips >= least]
+    return [each.numbers for each in discovery.near_rules]
 
 
 def _nearest(discovery: Discovery) -> Sequence[NearMiss]:
@@ -452,7 +459,7 @@ def _closest(misses: Sequence[NearMiss], discovery: Discovery) -> Iterator[str]:
     if misses:
         yield "closest to passing:"
     for each in misses:
-        yield from (f"  {_label(each, discovery)}", f"    {_came_close(each, discovery)}")
+        yield from (f"  {_label(each, discovery)}", f"    {came_close(each, discovery)}")
 
 
 def _label(miss: NearMiss, discovery: Discovery) -> str:
@@ -469,41 +476,6 @@ def _withstands(discovery: Discovery) -> bool:
     tried = funnel.keep_meaning + funnel.known
     flipped = any(each.flips for each in discovery.closest) or (known and known.rows_flipped)
     return not flipped and bool(tried and funnel.distinct_rewrites) and not funnel.not_asked
-
-
-def _came_close(each: NearMiss, discovery: Discovery) -> str:
-    """What a rule that was not found lacked."""
-    rows = counted(each.asked, "row")
-    if each.asked < each.changed:
-        rows += f" tried (it changes {each.changed:,})"
-    if each.judged is None:
-        proof = "readers accepted it before"
-    else:
-        proof = (
-            f"{each.judged.accepted:,} of {each.judged.sampled:,} rewrites on text keep the meaning"
-        )
-    match each.lacks:
-        case "flips":
-            least = discovery.least_flips(known=each.judged is None)
-            needed = f"{counted(least, 'flip')} {'is' if least == 1 else 'are'} required"
-            return f"{proof}, but it flips only {each.flips:,} of {rows}; {needed}"
-        case "rate":
-            return (
-                f"{proof}, but it flips only {each.flips:,} of {rows}, "
-                f"{rounded(each.flips / each.asked)}; rewordings in general flip "
-                f"{rounded(discovery.base_rate)} of these rows, clearly more"
-            )
-    flips = f"flips {each.flips:,} of {rows}; " if each.asked else ""
-    if each.lacks == "text":
-        places = counted(each.judged.places if each.judged else each.changed, "text")
-        return f"{flips}changes only {places}, too few to judge it"
-    flips = flips or f"changes {counted(each.changed, 'row')}; "
-    if each.is_cut_short(discovery.settings.delta):
-        return f"{flips}{proof}, but time ran out before the others were judged"
-    # Rounded down, so that a rule that fails by a hair does not seem to reach what is wanted.
-    low = rounded(floor(100 * each.judged.low + 1e-9) / 100 if each.judged else 0)
-    wanted = rounded(1 - discovery.settings.delta)
-    return f"{flips}{proof} (lower bound {low}; {wanted} is required)"
 
 
 def _what_helps(discovery: Discovery) -> Iterator[str]:

@@ -158,6 +158,19 @@ class FoundRule:
         return self.flips == 1 and (self.held_out is None or not self.held_out.flips)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NearRule:
+    """A rule that flips enough rows, but of which text does not prove that it keeps the meaning."""
+
+    rule: Rule
+    id: str  # made of its words; no selected rule has it
+    scope: Ruleset | None  # the ruleset that it is read under; None for a mined rule
+    numbers: NearMiss
+    # (original, rewritten) of rows that it changes, flips first, then shorter ones
+    firing: tuple[tuple[str, str], ...]
+    silent: tuple[str, ...]  # rows that it leaves alone, those that share a word with it first
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Discovery:
     """The result of a run."""
@@ -171,6 +184,7 @@ class Discovery:
     collapsed: tuple[tuple[str, str, str], ...]
     passing: tuple[str, ...]  # the texts of all rules that flip and keep the meaning
     closest: tuple[NearMiss, ...]  # rules that came closest of those that do not
+    near_rules: tuple[NearRule, ...]  # the first of these: all that flip enough rows
     known: KnownFlips | None  # what known rules do to the searched rows; None where there are none
     # The share of rows that a random paraphrase that keeps the meaning flips
     base_rate: float
@@ -288,6 +302,37 @@ def found_rules(
             silent=_silent(right.texts, set(rows.tolist()), text), held_out=held,
         ))  # fmt: skip
     return tuple(results), flipped
+
+
+def near_rules(
+    texts: Sequence[str],
+    near: Candidates,
+    closest: Sequence[NearMiss],
+    *,
+    least: int,
+    beside: Sequence[Rule],
+) -> tuple[NearRule, ...]:
+    """Those of the closest rules that flip ``least`` of the rows, in the same order.
+
+    ``near`` are the rules that were asked about although text did not let them pass. No id is that
+    of a rule in ``beside``.
+    """
+    places = {text: place for place, text in enumerate(near.texts)}
+    misses = [each for each in closest if each.lacks in ("meaning", "text") and each.flips >= least]
+    rows = [near.rows[places[each.rule]] for each in misses]
+    names = names_of([*beside, *(each.rule for each in rows)])[len(beside) :]
+    results = []
+    for each, row, name in zip(misses, rows, names, strict=True):
+        rewrites = near.applications.of_rule(places[each.rule])
+        lengths = np.array([len(near.applications.texts[at]) for at in rewrites.tolist()])
+        order = np.lexsort((lengths, ~near.answers.flips[rewrites]))
+        changed = set(near.applications.rows[rewrites].tolist())
+        results.append(NearRule(
+            rule=row.rule, id=name, scope=row.scope, numbers=each,
+            firing=tuple(dict.fromkeys(near.applications.pairs(rewrites[order])))[:_KEPT],
+            silent=_silent(texts, changed, each.rule),
+        ))  # fmt: skip
+    return tuple(results)
 
 
 def _shown(

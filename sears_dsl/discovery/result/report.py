@@ -1,7 +1,8 @@
-"""A discovery → the three files that are written: the ruleset, its manifest, a report to read.
+"""A discovery → the files that are written: the rules, those that nearly passed, numbers, a report.
 
-The same discovery gives the same bytes, and every number in the ruleset and the report is in the
-manifest. Writing runs the tests that the ruleset carries.
+The same discovery gives the same bytes, and every number in the rule files and the report is in the
+manifest. Each rule file has one beside it: they differ in the hash of the file. Writing runs the
+tests that the rules carry.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from importlib.metadata import PackageNotFoundError, version
 from math import floor
 from pathlib import Path
 
-from sears_dsl.catalogue import manifest_path
+from sears_dsl.catalogue import closest_path, manifest_path
 from sears_dsl.discovery.counts import COUNT_NAMES, NearMiss
 from sears_dsl.discovery.result.found_rules import Discovery, FoundRule
 from sears_dsl.discovery.result.manifest import (
@@ -22,13 +23,14 @@ from sears_dsl.discovery.result.manifest import (
     Manifest,
     SearchRecord,
     SettingsRecord,
+    read_manifest,
     write_manifest,
 )
 from sears_dsl.discovery.ruleset_text import EmittedRule, emit
 from sears_dsl.discovery.settings import STAGE_NAMES
 from sears_dsl.engine.rewrite.rewrites import with_code_points
-from sears_dsl.errors import UsageError, counted
-from sears_dsl.runtime.files import write_atomically
+from sears_dsl.errors import DataError, UsageError, counted
+from sears_dsl.runtime.files import is_file, write_atomically
 from sears_dsl.statistics import wilson_interval
 from sears_dsl.tagging.tagger import Tagger, identity_of
 
@@ -73,24 +75,83 @@ def ruleset_text(discovery: Discovery, name: str, *, tagger: Tagger) -> str:
     ]
     manifest = manifest_path(Path(f"{name}.sear")).name
     comment = [f"Found by sears discover; the numbers are in {manifest}."]
-    # The name of the file, in characters that the name of a ruleset may have.
+    return emit(rules, name=_plain(name), comment=comment, tagger=tagger)
+
+
+def closest_text(discovery: Discovery, name: str, *, tagger: Tagger) -> str:
+    """The text of the file with the rules that nearly passed, for people to vet."""
+    rules = [
+        EmittedRule(
+            each.rule,
+            each.id,
+            came_close(each.numbers, discovery),
+            each.firing,
+            each.silent,
+            scope=each.scope,
+        )
+        for each in discovery.near_rules
+    ]
+    allowed = f"{100 * discovery.settings.delta:g}%"
+    comment = [
+        f"Rules that nearly passed in sears discover: readers may reject more than {allowed} of "
+        "their rewrites (δ), so vet them before you use them."
+    ]
+    return emit(rules, name=_plain(name), comment=comment, tagger=tagger)
+
+
+def _plain(name: str) -> str:
+    """The name of a file, in characters that the name of a ruleset may have."""
     plain = "".join(each if each.isalnum() else "-" for each in name.lower())
-    own_name = "-".join(filter(None, plain.split("-"))) or "found"
-    return emit(rules, name=own_name, comment=comment, tagger=tagger)
+    return "-".join(filter(None, plain.split("-"))) or "found"
 
 
 def write_discovery(
     discovery: Discovery, path: Path, *, participants: Participants, tagger: Tagger
 ) -> Manifest:
-    """Write the ruleset, its manifest and a report beside it."""
+    """Write the ruleset, its manifest and a report beside it, and the rules that nearly passed.
+
+    If no rule did, those that an earlier search wrote are removed.
+    """
     if path.suffix != ".sear":
         raise UsageError(f"{path} is not a name for a ruleset", help=f"write {path.stem}.sear")
     text = ruleset_text(discovery, path.stem, tagger=tagger).encode("utf-8")
     manifest = _manifest(discovery, participants, tagger, hashlib.sha256(text).hexdigest())
     write_atomically(path.with_suffix(".md"), _report(discovery, manifest).encode("utf-8"))
+    _write_closest(discovery, closest_path(path), manifest, tagger=tagger)
     write_manifest(manifest, manifest_path(path))
     write_atomically(path, text)
     return manifest
+
+
+def _write_closest(discovery: Discovery, path: Path, manifest: Manifest, *, tagger: Tagger) -> None:
+    if not discovery.near_rules:
+        _remove_closest(path)
+        return
+    text = closest_text(discovery, path.stem, tagger=tagger).encode("utf-8")
+    own = manifest.model_copy(update={"ruleset_sha256": hashlib.sha256(text).hexdigest()})
+    write_manifest(own, manifest_path(path))
+    write_atomically(path, text)
+
+
+def _remove_closest(path: Path) -> None:
+    """Remove a file of an earlier search, which would mislead, but not what a person changed."""
+    manifest = manifest_path(path)
+    if not (is_file(path) and is_file(manifest)):
+        return
+    try:
+        digest = read_manifest(manifest).ruleset_sha256
+    except DataError:
+        return  # no search wrote it
+    try:
+        if hashlib.sha256(path.read_bytes()).hexdigest() == digest:
+            path.unlink()
+            manifest.unlink()
+    except OSError as error:
+        raise DataError(
+            f"{error.filename} could not be removed: {error.strerror}",
+            help="it has rules of an earlier search; remove it, or fix the permissions of its "
+            "folder",
+        ) from error
 
 
 def _why(rule: FoundRule, tau: float) -> str:
@@ -371,6 +432,41 @@ def _closest(discovery: Discovery) -> list[str]:
         rule, lack = _escaped(each.rule), what_is_lacking(each, discovery)
         lines.append(f"| `{rule}` | {lack} | {text} | {least} | {flips} |")
     return lines
+
+
+def came_close(each: NearMiss, discovery: Discovery) -> str:
+    """What a rule that was not found does, and what it lacked, in a sentence."""
+    rows = counted(each.asked, "row")
+    if each.asked < each.changed:
+        rows += f" tried (it changes {each.changed:,})"
+    if each.judged is None:
+        proof = "readers accepted it before"
+    else:
+        proof = (
+            f"{each.judged.accepted:,} of {each.judged.sampled:,} rewrites on text keep the meaning"
+        )
+    match each.lacks:
+        case "flips":
+            least = discovery.least_flips(known=each.judged is None)
+            needed = f"{counted(least, 'flip')} {'is' if least == 1 else 'are'} required"
+            return f"{proof}, but it flips only {each.flips:,} of {rows}; {needed}"
+        case "rate":
+            return (
+                f"{proof}, but it flips only {each.flips:,} of {rows}, "
+                f"{rounded(each.flips / each.asked)}; rewordings in general flip "
+                f"{rounded(discovery.base_rate)} of these rows, clearly more"
+            )
+    flips = f"flips {each.flips:,} of {rows}; " if each.asked else ""
+    if each.lacks == "text":
+        places = counted(each.judged.places if each.judged else each.changed, "text")
+        return f"{flips}changes only {places}, too few to judge it"
+    flips = flips or f"changes {counted(each.changed, 'row')}; "
+    if each.is_cut_short(discovery.settings.delta):
+        return f"{flips}{proof}, but time ran out before the others were judged"
+    # Rounded down, so that a rule that fails by a hair does not seem to reach what is wanted.
+    low = rounded(floor(100 * each.judged.low + 1e-9) / 100 if each.judged else 0)
+    wanted = rounded(1 - discovery.settings.delta)
+    return f"{flips}{proof} (lower bound {low}; {wanted} is required)"
 
 
 def what_is_lacking(each: NearMiss, discovery: Discovery) -> str:
