@@ -10,7 +10,7 @@ references. `from_rules` costs nothing per rule.
 from __future__ import annotations
 
 import html
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from functools import cached_property
@@ -25,9 +25,9 @@ from sears_dsl.language.printer import (
     rule_ids,
     template_ids,
 )
+from sears_dsl.language.references import references_in, sets_in_order
 from sears_dsl.language.rule import (
     OPTION_NAMES,
-    Drawn,
     Element,
     Entry,
     Group,
@@ -520,56 +520,3 @@ def _qualified(test: Test, module: str | None) -> Test:
 
     alternatives = (tuple(map(through, each)) for each in test.operand.alternatives)
     return Negation(Group(tuple(alternatives)))
-
-
-def sets_of(rule: Rule) -> Iterator[SetReference]:
-    """The sets that a rule names, including those under negations and in the consequent."""
-    yield from references_in(element.body for element in rule.elements)
-    yield from (piece.reference for piece in rule.consequent if isinstance(piece, Drawn))
-
-
-def references_in(tests: Iterable[object]) -> Iterator[SetReference]:
-    """The sets that tests, groups or anchors refer to, including those under negations."""
-    return (test for test in leaves_in(tests) if isinstance(test, SetReference))
-
-
-def leaves_in(bodies: Iterable[object]) -> Iterator[object]:
-    """The tests, anchors and the like in these bodies, inside groups and negations too."""
-    for body in bodies:
-        if isinstance(body, Negation):
-            yield from leaves_in((body.operand,))
-        elif isinstance(body, Group):
-            for alternative in body.alternatives:
-                yield from leaves_in(element.body for element in alternative)
-        else:
-            yield body
-
-
-def sets_in_order(sets: Mapping[str, SetDefinition]) -> tuple[list[str], list[list[str]]]:
-    """The names, each after those that its set contains, and the circles that are met on the way.
-
-    A circle is a path from a set of this file back to itself.
-    """
-    order: dict[str, None] = {}
-    circles: list[list[str]] = []
-    for first in sets:
-        if first in order:
-            continue
-        way = {first: _own_references(sets, first)}
-        while way:
-            name, following = next(reversed(way.items()))
-            inner = next(following, None)
-            if inner is None:
-                del way[name]
-                order.setdefault(name)
-            elif inner in way:
-                names = list(way)
-                circles.append([*names[names.index(inner) :], inner])
-            elif inner not in order:
-                way[inner] = _own_references(sets, inner)
-    return list(order), circles
-
-
-def _own_references(sets: Mapping[str, SetDefinition], name: str) -> Iterator[str]:
-    references = references_in(sets[name].members)
-    return (each.name for each in references if each.module is None and each.name in sets)
