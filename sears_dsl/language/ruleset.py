@@ -58,12 +58,24 @@ _LONGEST_NAMED = 48
 
 @dataclass(frozen=True, slots=True)
 class Import:
-    """``import "common.sear" as c``: the sets of another file under a name."""
+    """``import "common.sear" as c``: the sets of another file under a name.
+
+    Two are equal if both files have the same sets, and so have those that they import.
+    """
 
     path: str
     name: str
     ruleset: Ruleset = field(compare=False, repr=False)
     span: Span | None = field(default=None, compare=False)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Import):
+            return NotImplemented
+        same_line = (self.path, self.name) == (other.path, other.name)
+        return same_line and _same_sets(self.ruleset, other.ruleset)
+
+    def __hash__(self) -> int:
+        return hash((self.path, self.name))
 
 
 @dataclass(frozen=True, repr=False)
@@ -208,13 +220,12 @@ class Ruleset:
             return NotImplemented
         if self.options != other.options:
             raise _cannot_join(self, other, "their options differ")
-        for kind, one, two in (
-            ("set", self.written_sets, other.written_sets),
-            ("import", self._imported, other._imported),
-        ):
-            for name in one.keys() & two.keys():
-                if one[name] != two[name]:
-                    raise _cannot_join(self, other, f"both define the {kind} {name}, differently")
+        for name, members in other.written_sets.items():
+            if self.written_sets.get(name, members) != members:
+                raise _cannot_join(self, other, f"both define the set {name}, differently")
+        for name, file in other._imported.items():
+            if not _same_sets(self._imported.get(name, file), file):
+                raise _cannot_join(self, other, f"both define the import {name}, differently")
         own_rules = set(self.rules)
         added = tuple(rule for rule in other.rules if rule not in own_rules)
         names = {rule.name for rule in self.rules} - {None}
@@ -478,6 +489,22 @@ def _cannot_join(one: Ruleset, other: Ruleset, why: str) -> UsageError:
         f"{names[0]} and {names[1]} cannot be merged into one ruleset: {why}",
         help="pass both in a list: sears.apply(data, [one, other])",
     )
+
+
+def _same_sets(one: Ruleset, other: Ruleset) -> bool:
+    """Whether two files define the same sets, and so do the files that they import by each name."""
+    pending, compared = [(one, other)], set[tuple[int, int]]()
+    while pending:
+        one, other = pending.pop()
+        key = (id(one), id(other))
+        if one is other or key in compared:
+            continue
+        compared.add(key)
+        names = one._imported.keys()
+        if (one.written_sets, names) != (other.written_sets, other._imported.keys()):
+            return False
+        pending += [(one._imported[name], other._imported[name]) for name in names]
+    return True
 
 
 def _kind(node: Statement) -> tuple[type[Statement], str]:
