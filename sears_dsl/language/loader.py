@@ -273,7 +273,8 @@ class _Assembly:
         ruleset = self._imported(node, here.parent / node.path, (*self._importing, here.resolve()))
         if ruleset is not None:
             self._broken.discard(f"{node.name}.")
-            self._imports.append(Import(node.path, node.name, ruleset, node.span))
+            folder = here.parent.absolute()
+            self._imports.append(Import(node.path, node.name, ruleset, folder, node.span))
 
     def _imported(
         self, node: syntax.ImportLine, path: Path, chain: tuple[Path, ...]

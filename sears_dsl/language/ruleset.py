@@ -60,12 +60,14 @@ _LONGEST_NAMED = 48
 class Import:
     """``import "common.sear" as c``: the sets of another file under a name.
 
-    Two are equal if both files have the same sets, and so have those that they import.
+    Two are equal if both files have the same sets, and so have those that they import. ``folder``
+    is that of the importing file, which ``path`` starts from, wherever the program moves later.
     """
 
     path: str
     name: str
     ruleset: Ruleset = field(compare=False, repr=False)
+    folder: Path = field(compare=False, repr=False)
     span: Span | None = field(default=None, compare=False)
 
     def __eq__(self, other: object) -> bool:
@@ -266,7 +268,8 @@ class Ruleset:
             path: the file; it ends in ``.sear``.
 
         Raises:
-            UsageError: another ending, or imports that would lead nowhere from that folder.
+            UsageError: another ending, imports that are not those of that folder, or the file is
+                one of them.
             DataError: the file cannot be written.
 
         Example:
@@ -286,12 +289,7 @@ class Ruleset:
                 f"{file} is not a valid name for a ruleset",
                 help=f"write {file.stem or 'rules'}.sear",
             )
-        beside = Path(self.path).absolute().parent
-        if self.imports and file.absolute().parent != beside:
-            raise UsageError(
-                f"the ruleset imports {self.imports[0].path}, which is not in the folder of {file}",
-                help=f"write it to {beside}",
-            )
+        _check_imports(self, file)
         write_atomically(file, self.format().encode("utf-8"))
 
     def __repr__(self) -> str:
@@ -489,6 +487,33 @@ def _cannot_join(one: Ruleset, other: Ruleset, why: str) -> UsageError:
         f"{names[0]} and {names[1]} cannot be merged into one ruleset: {why}",
         help="pass both in a list: sears.apply(data, [one, other])",
     )
+
+
+def _check_imports(ruleset: Ruleset, file: Path) -> None:
+    """UsageError: what the ruleset imports is not what it would import if it lay in this file."""
+    for each in ruleset.imports:
+        if each.folder.resolve() != file.parent.resolve():
+            folders = list(dict.fromkeys(str(one.folder) for one in ruleset.imports))
+            advice = f"write it to {folders[0]}"
+            if len(folders) > 1:
+                advice = f"its imports lie in {' and '.join(folders)}: copy them to one folder and "
+                advice += "load the rules from there, or pass the rulesets in a list instead: "
+                advice += "sears.apply(data, [one, other])"
+            raise UsageError(
+                f"the ruleset imports {each.path} of {each.folder}, which is not the folder of "
+                f"{file}",
+                help=advice,
+            )
+    pending, visited = list(ruleset.imports), set[int]()
+    while pending:
+        each = pending.pop()
+        if (each.folder / each.path).resolve() == file.resolve():
+            raise UsageError(
+                f"{file} is imported by the ruleset", help="write the ruleset to another file"
+            )
+        if id(each.ruleset) not in visited:
+            visited.add(id(each.ruleset))
+            pending += each.ruleset.imports
 
 
 def _same_sets(one: Ruleset, other: Ruleset) -> bool:
