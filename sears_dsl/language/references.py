@@ -1,4 +1,4 @@
-"""Which sets rules and sets refer to, and in which order sets contain each other.
+"""Which sets rules and sets refer to, how another file names them, which set contains which.
 
 These look at one file; `ruleset` resolves names, through imports too.
 """
@@ -6,8 +6,19 @@ These look at one file; `ruleset` resolves names, through imports too.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import cast
 
-from sears_dsl.language.rule import Drawn, Group, Negation, Rule, SetDefinition, SetReference
+from sears_dsl.language.rule import (
+    Drawn,
+    Element,
+    Group,
+    Negation,
+    Rule,
+    SetDefinition,
+    SetReference,
+    Test,
+)
 
 
 def sets_of(rule: Rule) -> Iterator[SetReference]:
@@ -61,3 +72,22 @@ def sets_in_order(sets: Mapping[str, SetDefinition]) -> tuple[list[str], list[li
 def _own_references(sets: Mapping[str, SetDefinition], name: str) -> Iterator[str]:
     references = references_in(sets[name].members)
     return (each.name for each in references if each.module is None and each.name in sets)
+
+
+def qualified(test: Test, module: str | None) -> Test:
+    """A test of the file that is imported as ``module``, with names as the importer sees them."""
+    if module is None:
+        return test
+    if isinstance(test, SetReference):
+        return SetReference(test.name, f"{module}.{test.module}" if test.module else module)
+    if not isinstance(test, Negation):
+        return test
+    if not isinstance(test.operand, Group):
+        return Negation(qualified(test.operand, module))
+
+    def through(element: Element) -> Element:
+        # What is negated is a group of single tests; the checker refuses anything else.
+        return replace(element, body=qualified(cast(Test, element.body), module))
+
+    alternatives = (tuple(map(through, each)) for each in test.operand.alternatives)
+    return Negation(Group(tuple(alternatives)))

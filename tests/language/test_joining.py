@@ -2,18 +2,95 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from strategies import METADATA, rulesets
 
 from sears_dsl.errors import UsageError
-from sears_dsl.language.loader import load
+from sears_dsl.language.loader import load, parse
+from sears_dsl.language.printer import print_entries, print_rule
+from sears_dsl.language.rule import Entry, Rule
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.tagging.pinned import PinnedTagger
 
 TAGGER = PinnedTagger()
 TEXTS = ["bad x", "good x", "fine x", "movie"]
+
+
+@st.composite
+def commented(draw: st.DrawFn) -> Ruleset:
+    """A ruleset in whose file some lines have comments, each its own."""
+    plain = parse(draw(rulesets()).format())
+    numbers = iter(range(1_000))
+
+    def remarks(indented: bool = False) -> tuple[str, ...]:
+        remark = f"{'  ' * indented}# {next(numbers)}"
+        return draw(st.sampled_from(((), ("",), (remark,), ("", remark))))
+
+    def with_comments(entry: Entry) -> Entry:
+        metadata = tuple(
+            replace(line, leading=remarks(indented=True), comment="".join(remarks()[-1:]))
+            for line in entry.metadata
+        )
+        above, behind = remarks(), "".join(remarks()[-1:])
+        return replace(entry, leading=above, comment=behind, metadata=metadata)
+
+    return parse(print_entries([*map(with_comments, plain.layout)], remarks()))
+
+
+def comments(ruleset: Ruleset) -> dict[Rule, str]:
+    """Each rule as the file writes it, with its comments and without blank lines around it."""
+    entries = [each for each in parse(ruleset.format()).layout if isinstance(each.node, Rule)]
+    return {each.node: print_entries([each]).lstrip("\n") for each in entries}
+
+
+def assert_canonical(ruleset: Ruleset) -> None:
+    again = parse(ruleset.format())
+    assert again == ruleset
+    assert again.format() == ruleset.format()
+
+
+@settings(deadline=None)
+@given(commented(), st.data())
+def test_each_rule_keeps_its_comments_wherever_it_goes(rules: Ruleset, data: st.DataObject) -> None:
+    places = st.lists(st.sampled_from(range(len(rules))), unique=True) if rules else st.just([])
+    one, other = rules[data.draw(places)], rules[data.draw(places)]
+    joined = one + other
+    assert joined.rules == tuple(dict.fromkeys((*one, *other)))
+    for part in (one, other, joined, rules[::-1], rules[:1] + rules[1:]):
+        assert_canonical(part)
+        assert comments(part) == {rule: comments(rules)[rule] for rule in part}
+    assert rules[:].format() == rules.format()
+    assert rules[:1] + rules[1:] == rules
+
+
+@settings(deadline=None)
+@given(commented(), commented(), st.data())
+def test_what_is_joined_is_read_again(one: Ruleset, other: Ruleset, data: st.DataObject) -> None:
+    """Also if one of them is made of objects, and if both have a rule with its own metadata."""
+    shared = [
+        replace(rule, metadata=data.draw(st.just(rule.metadata) | METADATA), name=name)
+        for rule in one
+        for name in (rule.name,)
+        if data.draw(st.booleans())
+    ]
+    added = [rule for rule in other if rule.name is None]
+    built = Ruleset.from_rules([*shared, *added], options=one.options)
+    try:
+        joined = one + built
+    except UsageError:
+        texts = {rule.name or print_rule(rule): rule for rule in one}
+        same = [texts.get(rule.name or print_rule(rule), rule) for rule in built]
+        assert same != list(built)
+        return
+    assert_canonical(joined)
+    assert joined[: len(one)] == one or joined.name != one.name
+    assert {**comments(joined), **comments(one)} == comments(joined)
 
 
 def rewrites(ruleset: Ruleset) -> list[tuple[int, str]]:
@@ -91,3 +168,28 @@ def test_a_ruleset_is_saved_beside_its_imports_wherever_the_program_moves(
         rules.save("new.sear")
     rules.save(one / "new.sear")
     assert rewrites(load(one / "new.sear")) == rewrites(rules)
+
+
+@pytest.mark.parametrize("name", ["", "rule film: "])
+def test_a_rule_with_other_metadata_is_not_joined(name: str) -> None:
+    one, other, same = (parse(f"{name}movie -> film\n  tags: {tag}") for tag in ("a", "b", "a"))
+    assert (one + same).rules == one.rules
+    with pytest.raises(UsageError, match=r"define the rule .*film.*, with different metadata"):
+        one + other
+    noisy = parse("rule again: movie -> film\n  tags: b")
+    assert_canonical(parse("movie -> film") + noisy)
+
+
+def test_templates_of_one_id_are_not_joined() -> None:
+    def template(text: str, label: str) -> Ruleset:
+        return parse(f"set A = a\n# why\ntemplate {text}\n  label: {label}")
+
+    one = template('t: "one {A}"', "x")
+    both = one + template('"two {A}"', "x") + one
+    assert_canonical(both)
+    assert both.format().count("# why") == 2
+    with pytest.raises(UsageError, match="template t, differently") as caught:
+        both + template('t: "three {A}"', "x")
+    assert "another id" in str(caught.value)
+    with pytest.raises(UsageError, match=r"template t-\w+, with different metadata"):
+        both + template('"two {A}"', "y")
