@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from strategies import METADATA, rulesets
+from strategies import METADATA, errors_of, rulesets
 
 from sears_dsl.errors import UsageError
 from sears_dsl.language.loader import load, parse
@@ -74,12 +74,13 @@ def test_each_rule_keeps_its_comments_wherever_it_goes(rules: Ruleset, data: st.
 def test_what_is_joined_is_read_again(one: Ruleset, other: Ruleset, data: st.DataObject) -> None:
     """Also if one of them is made of objects, and if both have a rule with its own metadata."""
     shared = [
-        replace(rule, metadata=data.draw(st.just(rule.metadata) | METADATA), name=name)
+        replace(rule, metadata=data.draw(st.just(rule.metadata) | METADATA))
         for rule in one
-        for name in (rule.name,)
         if data.draw(st.booleans())
     ]
-    added = [rule for rule in other if rule.name is None]
+    sets = [each.name for each in other.sets]
+    unnamed = [rule for rule in other if rule.name is None]
+    added = [rule for rule in unnamed if not errors_of(rule, options=one.options, sets=sets)]
     built = Ruleset.from_rules([*shared, *added], options=one.options)
     try:
         joined = one + built
