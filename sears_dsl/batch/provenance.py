@@ -27,7 +27,8 @@ from sears_dsl.defaults import DEFAULT_TAGGER
 from sears_dsl.engine.compile.requirements import inflects
 from sears_dsl.errors import DataError, Diagnostic, TaggerError, UsageError
 from sears_dsl.language import rule as syntax
-from sears_dsl.language.ruleset import Ruleset, leaves_in
+from sears_dsl.language.references import leaves_in
+from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.runtime.files import parse_json, read_document, resource_folder, write_atomically
 from sears_dsl.tagging.tagger import Tagger, identity_of, in_language, load_named, may_be_named
 

@@ -12,8 +12,9 @@ from hashlib import blake2b
 from typing import TypeAlias
 
 from sears_dsl.language.printer import print_rule, print_template, print_test
+from sears_dsl.language.references import references_in, sets_of
 from sears_dsl.language.rule import Metadata, Options, Rule, SetReference, Template
-from sears_dsl.language.ruleset import Ruleset, references_in, sets_of
+from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.language.words import print_share
 
 Compared: TypeAlias = Rule | Template

@@ -25,15 +25,8 @@ from sears_dsl.language.measure import draws
 from sears_dsl.language.notations import notation_warnings, set_notation_warnings
 from sears_dsl.language.parsing.parser import ORDER, no_rules, parse_lines
 from sears_dsl.language.printer import print_rule, template_ids
-from sears_dsl.language.ruleset import (
-    DEEPEST,
-    LARGEST,
-    Import,
-    Ruleset,
-    references_in,
-    sets_in_order,
-    sets_of,
-)
+from sears_dsl.language.references import references_in, sets_in_order, sets_of
+from sears_dsl.language.ruleset import DEEPEST, LARGEST, Import, Ruleset
 from sears_dsl.language.words import code, nearest
 
 _DEEPEST_IMPORT = 50
@@ -280,7 +273,8 @@ class _Assembly:
         ruleset = self._imported(node, here.parent / node.path, (*self._importing, here.resolve()))
         if ruleset is not None:
             self._broken.discard(f"{node.name}.")
-            self._imports.append(Import(node.path, node.name, ruleset, node.span))
+            folder = here.parent.absolute()
+            self._imports.append(Import(node.path, node.name, ruleset, folder, node.span))
 
     def _imported(
         self, node: syntax.ImportLine, path: Path, chain: tuple[Path, ...]

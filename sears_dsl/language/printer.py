@@ -11,6 +11,7 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -373,20 +374,23 @@ def _statement(node: syntax.Statement) -> str:
 
 def print_statements(statements: Iterable[syntax.Statement]) -> str:
     """A file of these statements, one a line, rules with metadata set off by blank lines."""
-    entries: list[syntax.Entry] = []
-    previous: syntax.Statement | None = None
-    for node in statements:
-        apart = previous is not None and (
-            isinstance(node, syntax.Rule | syntax.Template)
-            != isinstance(previous, syntax.Rule | syntax.Template)
-            or any(
-                isinstance(n, syntax.Rule | syntax.Template) and n.metadata != syntax.Metadata()
-                for n in (node, previous)
-            )
-        )
-        entries.append(syntax.Entry(node, ("",) if apart else ()))
-        previous = node
-    return print_entries(entries)
+    return print_entries(set_apart(map(syntax.Entry, statements)))
+
+
+def set_apart(entries: Iterable[syntax.Entry]) -> tuple[syntax.Entry, ...]:
+    """The entries, with a blank line around rules with metadata and around all rules together."""
+    apart: list[syntax.Entry] = []
+    for entry in entries:
+        nodes = [each.node for each in (*apart[-1:], entry)]
+        described = [
+            node.metadata != syntax.Metadata()
+            for node in nodes
+            if isinstance(node, syntax.Rule | syntax.Template)
+        ]
+        blank = any(described) or 0 < len(described) < len(nodes)
+        missing = apart and blank and entry.leading[:1] != ("",)
+        apart.append(replace(entry, leading=("", *entry.leading)) if missing else entry)
+    return tuple(apart)
 
 
 def print_entries(entries: Sequence[syntax.Entry], trailing: Sequence[str] = ()) -> str:
@@ -398,6 +402,8 @@ def print_entries(entries: Sequence[syntax.Entry], trailing: Sequence[str] = ())
         if isinstance(entry.node, syntax.Rule | syntax.Template):
             lines.extend(_metadata_lines(entry.node.metadata, entry.metadata))
     lines.extend(trailing)
+    if lines[:1] == [""]:
+        del lines[0]  # what was above it is gone
     return "".join(f"{line}\n" for line in lines)
 
 

@@ -10,12 +10,12 @@ references. `from_rules` costs nothing per rule.
 from __future__ import annotations
 
 import html
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, cast, overload
+from typing import TYPE_CHECKING, TypeVar, overload
 
 from sears_dsl.errors import Diagnostic, Span, UsageError, counted, shortened
 from sears_dsl.language.printer import (
@@ -23,17 +23,15 @@ from sears_dsl.language.printer import (
     print_rule,
     print_statements,
     rule_ids,
+    set_apart,
     template_ids,
 )
+from sears_dsl.language.references import qualified, references_in, sets_in_order
 from sears_dsl.language.rule import (
     OPTION_NAMES,
-    Drawn,
-    Element,
     Entry,
-    Group,
     HeaderLine,
     ImportLine,
-    Negation,
     OptionLine,
     Options,
     Rule,
@@ -50,20 +48,37 @@ if TYPE_CHECKING:
     from sears_dsl.engine.matcher import Matcher
     from sears_dsl.tagging.tagger import Tagger
 
+_Named = TypeVar("_Named", SetDefinition, Rule, Template)
+
 _MOST_SHOWN = 200
 # The repr of a ruleset shows this many rules, each cut to this many characters.
 _MOST_NAMED = 3
 _LONGEST_NAMED = 48
+_IN_A_LIST = "pass both in a list: sears.apply(data, [one, other])"
 
 
 @dataclass(frozen=True, slots=True)
 class Import:
-    """``import "common.sear" as c``: the sets of another file under a name."""
+    """``import "common.sear" as c``: the sets of another file under a name.
+
+    Two are equal if both files have the same sets, and so have those that they import. ``folder``
+    is that of the importing file, which ``path`` starts from, wherever the program moves later.
+    """
 
     path: str
     name: str
     ruleset: Ruleset = field(compare=False, repr=False)
+    folder: Path = field(compare=False, repr=False)
     span: Span | None = field(default=None, compare=False)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Import):
+            return NotImplemented
+        same_line = (self.path, self.name) == (other.path, other.name)
+        return same_line and _same_sets(self.ruleset, other.ruleset)
+
+    def __hash__(self) -> int:
+        return hash((self.path, self.name))
 
 
 @dataclass(frozen=True, repr=False)
@@ -196,8 +211,9 @@ class Ruleset:
         r"""The rules of both in one ruleset; a rule that both have stands in it once.
 
         Raises:
-            UsageError: their options differ, or a name means different things in
-                them. Functions that take rules accept both in a list.
+            UsageError: their options differ, a name means different things in them,
+                or the same rule has different metadata. Functions that take rules
+                accept both in a list.
 
         Example:
             >>> from sears_dsl.language.loader import parse
@@ -208,30 +224,37 @@ class Ruleset:
             return NotImplemented
         if self.options != other.options:
             raise _cannot_join(self, other, "their options differ")
-        for kind, one, two in (
-            ("set", self.written_sets, other.written_sets),
-            ("import", self._imported, other._imported),
-        ):
-            for name in one.keys() & two.keys():
-                if one[name] != two[name]:
-                    raise _cannot_join(self, other, f"both define the {kind} {name}, differently")
-        own_rules = set(self.rules)
-        added = tuple(rule for rule in other.rules if rule not in own_rules)
-        names = {rule.name for rule in self.rules} - {None}
-        for rule in added:
-            if rule.name in names:
-                raise _cannot_join(self, other, f"both define the rule {rule.name}, differently")
+        for name, file in other._imported.items():
+            if not _same_sets(self._imported.get(name, file), file):
+                raise _cannot_join(self, other, f"both define the import {name}, differently")
+        imports = tuple(each for each in other.imports if each.name not in self._imported)
+        sets = _new_in(self, other, "set", lambda file: ((each.name, each) for each in file.sets))
+        rules = _new_in(self, other, "rule", _rules_by_name)
+        templates = _new_in(self, other, "template", lambda file: file.named_templates)
         same = (self.name, self.version) == (other.name, other.version)
+        new = {*sets, *rules, *templates, *(each.name for each in imports)}
         return Ruleset(
-            (*self.rules, *added),
+            (*self.rules, *rules),
             options=self.options,
-            sets=(*self.sets, *(e for e in other.sets if e.name not in self.written_sets)),
-            imports=(*self.imports, *(e for e in other.imports if e.name not in self._imported)),
-            templates=(*self.templates, *(e for e in other.templates if e not in self.templates)),
+            sets=(*self.sets, *sets),
+            imports=(*self.imports, *imports),
+            templates=(*self.templates, *templates),
             name=self.name if same else None,
             version=self.version if same else None,
             path=self.path,
+            layout=self._joined_layout(other, new) if self.layout or other.layout else (),
+            trailing=(*self.trailing, *other.trailing),
         )
+
+    def _joined_layout(self, other: Ruleset, new: Container[object]) -> tuple[Entry, ...]:
+        """The layout, with what is new in another ruleset: statements, and the names of imports."""
+        entries = list(self._laid_out())
+        for entry in other._laid_out():
+            node = entry.node
+            if (node.name if isinstance(node, ImportLine) else node) in new:
+                entries.append(entry)
+        header = (VersionLine, HeaderLine, ImportLine, OptionLine)
+        return set_apart(sorted(entries, key=lambda each: not isinstance(each.node, header)))
 
     @property
     def _imported(self) -> dict[str, Ruleset]:
@@ -246,6 +269,12 @@ class Ruleset:
             for entry in self.layout
             if not isinstance(entry.node, Rule) or entry.node in chosen
         )
+        entries = {entry.node: entry for entry in layout if isinstance(entry.node, Rule)}
+        if tuple(entries) != others:
+            moved = iter([entries[rule] for rule in others if rule in entries])
+            layout = set_apart(
+                next(moved) if isinstance(entry.node, Rule) else entry for entry in layout
+            )
         return replace(self, rules=others, layout=layout, advise=None)
 
     def save(self, path: str | Path) -> None:
@@ -255,7 +284,8 @@ class Ruleset:
             path: the file; it ends in ``.sear``.
 
         Raises:
-            UsageError: another ending, or imports that would lead nowhere from that folder.
+            UsageError: another ending, imports that are not those of that folder, or the file is
+                one of them.
             DataError: the file cannot be written.
 
         Example:
@@ -275,12 +305,7 @@ class Ruleset:
                 f"{file} is not a valid name for a ruleset",
                 help=f"write {file.stem or 'rules'}.sear",
             )
-        beside = Path(self.path).absolute().parent
-        if self.imports and file.absolute().parent != beside:
-            raise UsageError(
-                f"the ruleset imports {self.imports[0].path}, which is not in the folder of {file}",
-                help=f"write it to {beside}",
-            )
+        _check_imports(self, file)
         write_atomically(file, self.format().encode("utf-8"))
 
     def __repr__(self) -> str:
@@ -382,7 +407,7 @@ class Ruleset:
             if (id(owner), test.name) not in visited:
                 visited.add((id(owner), test.name))
                 written = owner.written_sets[test.name]
-                pending.extend(_qualified(member, test.module) for member in reversed(written))
+                pending.extend(qualified(member, test.module) for member in reversed(written))
         return self._members.setdefault(reference, tuple(tests))
 
     def set_names(self) -> tuple[str, ...]:
@@ -409,20 +434,20 @@ class Ruleset:
             >>> parse("What   NOUN ->  Which NOUN").format()
             'What NOUN -> Which NOUN\n'
         """
-        nodes = [entry.node for entry in self.layout]
-        rules = tuple(node for node in nodes if isinstance(node, Rule))
-        templates = tuple(node for node in nodes if isinstance(node, Template))
-        if self.layout and (rules, templates) == (self.rules, self.templates):
-            return print_entries(self._laid_out(), self.trailing)
-        return print_statements(self._statements()) or print_entries((), self.trailing)
+        return print_entries(self._laid_out(), self.trailing)
 
     def _laid_out(self) -> Sequence[Entry]:
         """The layout, with the header, options and sets that this ruleset has.
 
         They differ from the layout only if the ruleset was made from another one. Lines that stay
-        keep their comments.
+        keep their comments, unless there are other rules.
         """
-        nodes = [entry.node for entry in self.layout if not isinstance(entry.node, Rule | Template)]
+        nodes = [entry.node for entry in self.layout]
+        rules = tuple(node for node in nodes if isinstance(node, Rule))
+        templates = tuple(node for node in nodes if isinstance(node, Template))
+        if not self.layout or (rules, templates) != (self.rules, self.templates):
+            return set_apart(map(Entry, self._statements()))
+        nodes = [node for node in nodes if not isinstance(node, Rule | Template)]
         stated = {node.name for node in nodes if isinstance(node, OptionLine)}
         header: list[Statement] = [node for node in nodes if isinstance(node, VersionLine)]
         stating = self._statements(stated=stated)
@@ -431,11 +456,11 @@ class Ruleset:
         if before == after:
             return self.layout
         laid_out = {_kind(entry.node): entry for entry in self.layout}
-        rules = [entry for entry in self.layout if isinstance(entry.node, Rule | Template)]
+        body = [entry for entry in self.layout if isinstance(entry.node, Rule | Template)]
         entries = [replace(laid_out.get(_kind(node), Entry(node)), node=node) for node in header]
-        if entries and rules and not rules[0].leading:
-            rules[0] = replace(rules[0], leading=("",))
-        return [*entries, *rules]
+        if entries and body and not body[0].leading:
+            body[0] = replace(body[0], leading=("",))
+        return [*entries, *body]
 
     def _statements(self, *, stated: Container[str] = ()) -> Iterable[Statement]:
         """The statements of this ruleset in order; default options only if they are ``stated``."""
@@ -472,12 +497,79 @@ class Ruleset:
         return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{tail}"
 
 
-def _cannot_join(one: Ruleset, other: Ruleset, why: str) -> UsageError:
+def _rules_by_name(file: Ruleset) -> Iterator[tuple[str, Rule]]:
+    return ((print_rule(rule) if rule.name is None else rule.name, rule) for rule in file.rules)
+
+
+def _new_in(
+    one: Ruleset,
+    other: Ruleset,
+    kind: str,
+    named: Callable[[Ruleset], Iterable[tuple[str, _Named]]],
+) -> tuple[_Named, ...]:
+    """What the second ruleset adds; UsageError: both use a name, for what is not the same."""
+    by_name, new = dict(named(one)), []
+    for name, node in named(other):
+        if name not in by_name:
+            by_name[name] = node
+            new.append(node)
+        elif (texts := [print_statements([each]) for each in (by_name[name], node)])[0] != texts[1]:
+            same_line = len({text.partition("\n")[0] for text in texts}) == 1
+            how = "with different metadata" if same_line else "differently"
+            # Several files may have rules of one id, but not templates.
+            advice = "give one of them another id" if kind == "template" else _IN_A_LIST
+            raise _cannot_join(one, other, f"both define the {kind} {name}, {how}", advice)
+    return tuple(new)
+
+
+def _cannot_join(one: Ruleset, other: Ruleset, why: str, advice: str = _IN_A_LIST) -> UsageError:
     names = [each.name or each.path for each in (one, other)]
     return UsageError(
         f"{names[0]} and {names[1]} cannot be merged into one ruleset: {why}",
-        help="pass both in a list: sears.apply(data, [one, other])",
+        help=advice,
     )
+
+
+def _check_imports(ruleset: Ruleset, file: Path) -> None:
+    """UsageError: what the ruleset imports is not what it would import if it lay in this file."""
+    for each in ruleset.imports:
+        if each.folder.resolve() != file.parent.resolve():
+            folders = list(dict.fromkeys(str(one.folder) for one in ruleset.imports))
+            advice = f"write it to {folders[0]}"
+            if len(folders) > 1:
+                advice = f"its imports lie in {' and '.join(folders)}: copy them to one folder and "
+                advice += "load the rules from there, or " + _IN_A_LIST
+            raise UsageError(
+                f"the ruleset imports {each.path} of {each.folder}, which is not the folder of "
+                f"{file}",
+                help=advice,
+            )
+    pending, visited = list(ruleset.imports), set[int]()
+    while pending:
+        each = pending.pop()
+        if (each.folder / each.path).resolve() == file.resolve():
+            raise UsageError(
+                f"{file} is imported by the ruleset", help="write the ruleset to another file"
+            )
+        if id(each.ruleset) not in visited:
+            visited.add(id(each.ruleset))
+            pending += each.ruleset.imports
+
+
+def _same_sets(one: Ruleset, other: Ruleset) -> bool:
+    """Whether two files define the same sets, and so do the files that they import by each name."""
+    pending, compared = [(one, other)], set[tuple[int, int]]()
+    while pending:
+        one, other = pending.pop()
+        key = (id(one), id(other))
+        if one is other or key in compared:
+            continue
+        compared.add(key)
+        names = one._imported.keys()
+        if (one.written_sets, names) != (other.written_sets, other._imported.keys()):
+            return False
+        pending += [(one._imported[name], other._imported[name]) for name in names]
+    return True
 
 
 def _kind(node: Statement) -> tuple[type[Statement], str]:
@@ -501,75 +593,3 @@ def file_of_module(file: Ruleset, module: str | None) -> Ruleset:
             raise KeyError(name)
         file = imported
     return file
-
-
-def _qualified(test: Test, module: str | None) -> Test:
-    """A test of the file that is imported as ``module``, with names as the importer sees them."""
-    if module is None:
-        return test
-    if isinstance(test, SetReference):
-        return SetReference(test.name, f"{module}.{test.module}" if test.module else module)
-    if not isinstance(test, Negation):
-        return test
-    if not isinstance(test.operand, Group):
-        return Negation(_qualified(test.operand, module))
-
-    def through(element: Element) -> Element:
-        # What is negated is a group of single tests; the checker refuses anything else.
-        return replace(element, body=_qualified(cast(Test, element.body), module))
-
-    alternatives = (tuple(map(through, each)) for each in test.operand.alternatives)
-    return Negation(Group(tuple(alternatives)))
-
-
-def sets_of(rule: Rule) -> Iterator[SetReference]:
-    """The sets that a rule names, including those under negations and in the consequent."""
-    yield from references_in(element.body for element in rule.elements)
-    yield from (piece.reference for piece in rule.consequent if isinstance(piece, Drawn))
-
-
-def references_in(tests: Iterable[object]) -> Iterator[SetReference]:
-    """The sets that tests, groups or anchors refer to, including those under negations."""
-    return (test for test in leaves_in(tests) if isinstance(test, SetReference))
-
-
-def leaves_in(bodies: Iterable[object]) -> Iterator[object]:
-    """The tests, anchors and the like in these bodies, inside groups and negations too."""
-    for body in bodies:
-        if isinstance(body, Negation):
-            yield from leaves_in((body.operand,))
-        elif isinstance(body, Group):
-            for alternative in body.alternatives:
-                yield from leaves_in(element.body for element in alternative)
-        else:
-            yield body
-
-
-def sets_in_order(sets: Mapping[str, SetDefinition]) -> tuple[list[str], list[list[str]]]:
-    """The names, each after those that its set contains, and the circles that are met on the way.
-
-    A circle is a path from a set of this file back to itself.
-    """
-    order: dict[str, None] = {}
-    circles: list[list[str]] = []
-    for first in sets:
-        if first in order:
-            continue
-        way = {first: _own_references(sets, first)}
-        while way:
-            name, following = next(reversed(way.items()))
-            inner = next(following, None)
-            if inner is None:
-                del way[name]
-                order.setdefault(name)
-            elif inner in way:
-                names = list(way)
-                circles.append([*names[names.index(inner) :], inner])
-            elif inner not in order:
-                way[inner] = _own_references(sets, inner)
-    return list(order), circles
-
-
-def _own_references(sets: Mapping[str, SetDefinition], name: str) -> Iterator[str]:
-    references = references_in(sets[name].members)
-    return (each.name for each in references if each.module is None and each.name in sets)

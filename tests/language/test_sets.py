@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from sears_dsl.engine.matcher import compile_rules
 from sears_dsl.engine.reference import find
-from sears_dsl.errors import RuleSyntaxError
+from sears_dsl.errors import RuleSyntaxError, UsageError
 from sears_dsl.language.loader import load
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.tagging.pinned import PinnedTagger
@@ -114,6 +114,40 @@ def test_a_name_is_looked_up_where_it_was_written(files: list[Sets]) -> None:
             for number, expected in enumerate(RULES.values(), start=place * len(RULES)):
                 if expected is not None:
                     assert ((number, row) in fired) == expected(wanted), (reference, word)
+
+
+@settings(deadline=None, max_examples=40)
+@given(libraries(), st.integers(0, 2), st.sampled_from(NAMES), st.sampled_from(WORDS))
+def test_rulesets_are_equal_and_are_joined_if_all_sets_are_the_same(
+    files: list[Sets], number: int, name: str, word: str
+) -> None:
+    changed = [
+        {**sets, name: [word]} if place == number else sets for place, sets in enumerate(files)
+    ]
+    with tempfile.TemporaryDirectory() as one, tempfile.TemporaryDirectory() as other:
+        rules, others = save(files, Path(one), ["@OUT"]), save(changed, Path(other), ["@OUT"])
+    if changed == files:
+        assert rules == others
+        assert hash(rules) == hash(others)
+        assert rules + others == rules
+    else:
+        assert rules != others
+        with pytest.raises(UsageError, match="differently"):
+            rules + others
+
+
+def test_many_ways_to_a_file_cost_nothing_when_rulesets_are_compared(tmp_path: Path) -> None:
+    both = []
+    for folder in (tmp_path / "one", tmp_path / "other"):
+        folder.mkdir()
+        for number in range(40):
+            imports = "".join(f'import "{number + 1}.sear" as {module}\n' for module in MODULES)
+            (folder / f"{number}.sear").write_text(f"{imports}set A = a\n")
+        (folder / "40.sear").write_text("set A = a\n")
+        both.append(load(folder / "0.sear"))
+    started = time.process_time()
+    assert both[0] == both[1]
+    assert time.process_time() - started < 1
 
 
 def rulesets(folder: Path, **files: str) -> Ruleset:
