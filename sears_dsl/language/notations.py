@@ -407,9 +407,13 @@ def _text(
     elif text == "(" and behind and behind.functions:
         message = "`(` is written into the text: an amount has no spaces"
         advice = "write it as in `$1.swap(2)`"
-    elif text[0] == "." and text[1:] in syntax.FUNCTIONS and previous is not None:
-        message = f"`{text}` after a space is written literally"
+    elif text[0] == "." and text[1:].partition(".")[0] in syntax.FUNCTIONS and previous is not None:
         advice = f"put a function right after its reference: {code('$1' + text)}"
+        if piece.glued:
+            message += ": only references have functions"
+            advice += "; none follows a text or `word.as($1)`"
+        else:
+            message = f"`{text}` after a space is written literally"
     elif (
         text[0] == "?"
         and piece.glued
