@@ -401,8 +401,8 @@ def _options_of_imports(ruleset: Ruleset) -> Iterator[Diagnostic]:
             own, other = getattr(ruleset.options, name), getattr(each.ruleset.options, name)
             if name in stated and own != other:
                 message = (
-                    f"`{each.path}` states `option {name} = {other}`; but is read here under "
-                    f"{name} = {own}"
+                    f"`{each.path}` states `option {name} = {other}`, but is read here under "
+                    f"`{name} = {own}`"
                 )
                 hint = f"the options beside the rules apply; add there: `option {name} = {other}`"
                 yield Diagnostic("W617", message, each.span, hint)
