@@ -111,9 +111,11 @@ def load(name: str | Path, *, allow_imports_outside: bool = False) -> Ruleset:
     """
     rulesets = load_rulesets([str(name)], allow_imports_outside=allow_imports_outside)
     if len(rulesets) != 1:
+        shipped = {str(file): key for key, file in shipped_rulesets().items()}
+        paths = [shipped.get(each.path, each.path) for each in rulesets]
         raise UsageError(
             f"{name} is {len(rulesets)} rule files, but one is needed here",
-            help=f"name one of them, such as {rulesets[0].path}" if rulesets else "name a file",
+            help=f"name one of them, such as {paths[0]}" if paths else "name a file",
         )
     return rulesets[0]
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from operator import index
 from typing import Literal
 
 Severity = Literal["error", "warning"]
@@ -267,3 +268,23 @@ def check_text(value: object, *, meant: str, help: str) -> None:  # noqa: A002 -
     """
     if not isinstance(value, str):
         raise UsageError(f"an object of type {type(value).__name__} is not {meant}", help=help)
+
+
+def check_whole_number(value: object, *, name: str, least: int | None = None) -> None:
+    """Raise `UsageError`, which names the argument, for all but whole numbers from ``least`` up.
+
+    Example:
+        >>> check_whole_number(1.5, name="draw", least=0)
+        Traceback (most recent call last):
+        sears_dsl.errors.UsageError: draw=1.5 is not valid
+          = help: pass a whole number, 0 or more
+    """
+    try:
+        number = index(value)  # type: ignore[arg-type]
+    except TypeError:
+        number = None
+    if number is None or (least is not None and number < least):
+        raise UsageError(
+            f"{name}={value!r:.60} is not valid",
+            help="pass a whole number" + ("" if least is None else f", {least} or more"),
+        )

@@ -10,7 +10,7 @@ import pytest
 from command_line import call
 from without_rights import open_folder, without_rights
 
-from sears_dsl.catalogue import closest_path, find_rule_files, load_rulesets
+from sears_dsl.catalogue import closest_path, find_rule_files, load, load_rulesets
 from sears_dsl.errors import UsageError
 
 
@@ -59,6 +59,20 @@ def test_an_empty_name_stands_for_nothing(tmp_path: Path, monkeypatch: pytest.Mo
         with pytest.raises(UsageError, match="the name of the rules is empty"):
             find_rule_files(names)
     assert find_rule_files(["."]) == [Path("a.sear")]
+
+
+def test_several_files_are_named_as_they_can_be_loaded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("mine").mkdir()
+    for name in ("a", "b"):
+        Path("mine", f"{name}.sear").write_text("movie -> film\n", "utf-8")
+    for name, first in (("synonyms", "synonyms/everyday-verbs"), ("mine", "mine/a.sear")):
+        with pytest.raises(UsageError, match="rule files, but one is needed") as caught:
+            load(name)
+        assert caught.value.help == f"name one of them, such as {first}"
+        assert len(load(first)) > 0
 
 
 @pytest.mark.skipif(os.name == "nt", reason="needs rights of POSIX")

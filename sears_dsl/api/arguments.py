@@ -13,11 +13,17 @@ import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from operator import index
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, SupportsFloat, SupportsIndex, TypeAlias
+from typing import TYPE_CHECKING, Any, SupportsFloat, TypeAlias
 
-from sears_dsl.errors import DataError, ModelError, SearsError, TaggerError, UsageError
+from sears_dsl.errors import (
+    DataError,
+    ModelError,
+    SearsError,
+    TaggerError,
+    UsageError,
+    check_whole_number,
+)
 from sears_dsl.runtime.files import is_there
 
 if TYPE_CHECKING:
@@ -154,13 +160,8 @@ def names_of(names: Any) -> tuple[str, ...]:
 def whole_numbers(least: int | None, **arguments: object) -> None:
     """Refuse all but whole numbers from ``least`` up, and None that leaves something open."""
     for argument, value in arguments.items():
-        if value is None and argument in _OPEN:
-            continue
-        if not isinstance(value, SupportsIndex) or (least is not None and index(value) < least):
-            raise UsageError(
-                f"{argument}={value!r:.60} is not valid",
-                help="pass a whole number" + ("" if least is None else f", {least} or more"),
-            )
+        if value is not None or argument not in _OPEN:
+            check_whole_number(value, name=argument, least=least)
 
 
 def shares(**arguments: object) -> None:

@@ -33,7 +33,16 @@ from sears_dsl.engine.compile.requirements import (
 from sears_dsl.engine.compile.rule_parts import ScopedRules
 from sears_dsl.engine.few_matches import FewMatches, FewRows
 from sears_dsl.engine.match.search import Extent, Protected, search
-from sears_dsl.engine.matches import Binding, Matches, Rewrite, Scope, Unit, checked_texts
+from sears_dsl.engine.matches import (
+    Binding,
+    Matches,
+    Rewrite,
+    Scope,
+    Unit,
+    check_positions,
+    check_spans,
+    checked_texts,
+)
 from sears_dsl.engine.noise.draws import Draw
 from sears_dsl.engine.noise.sources import NO_SOURCES, Sources
 from sears_dsl.engine.rewrite.batch_rendering import Rendering
@@ -41,7 +50,13 @@ from sears_dsl.engine.rewrite.pieces import Drawing
 from sears_dsl.engine.rewrite.renderer import CompiledRules
 from sears_dsl.engine.rewrite.rewrites import RewriteColumns, Rewrites, merge_rewrites
 from sears_dsl.engine.sentence_units import SentenceUnits
-from sears_dsl.errors import CompileError, RuleSyntaxError, UsageError, check_text
+from sears_dsl.errors import (
+    CompileError,
+    RuleSyntaxError,
+    UsageError,
+    check_text,
+    check_whole_number,
+)
 from sears_dsl.language.printer import distinct_ids
 from sears_dsl.language.rule import Rule, RuleSource
 from sears_dsl.tagging.tagger import (
@@ -408,7 +423,7 @@ class Matcher:
                 A rule passes over what it matches there and takes its next instance.
             intact: for each row spans that no edit may touch; they move along. A rule that would
                 touch one is left out of that row (of that sentence, where these are the unit).
-            without: for each row the positions of rules to leave out of it.
+            without: for each row the positions of rules to leave out of it, from 0.
             unit: what a rule sees at once; see `apply`.
             jobs: threads for matching.
             seed: see `apply`.
@@ -426,6 +441,8 @@ class Matcher:
             ('the film', [0, 1])
         """
         texts = checked_texts(texts, scope, protected)
+        check_spans(intact, len(texts), name="intact")
+        check_positions(without, len(texts), rules=len(self.rules), name="without")
         chained = partial(
             chain_rows,
             prepare=partial(self.prepare, again=True),
@@ -512,6 +529,8 @@ class Matcher:
         return (unit or self.unit) == "sentence"
 
     def _drawing(self, seed: int, draw: int) -> Drawing:
+        check_whole_number(seed, name="seed", least=0)
+        check_whole_number(draw, name="draw", least=0)
         if not (seed or draw):
             return self._first_drawing
         return Drawing(Draw(self._seed + seed, draw), self._sources)

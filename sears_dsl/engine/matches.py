@@ -10,15 +10,16 @@ character with an edit, and into which nothing is inserted, maps to the same cha
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Mapping, Sequence, Sized
+from collections.abc import Collection, Iterable, Mapping, Sequence, Sized
 from dataclasses import dataclass, field
 from itertools import accumulate
+from operator import index
 from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sears_dsl.errors import UsageError
+from sears_dsl.errors import UsageError, counted
 from sears_dsl.runtime.array_types import Int32Array
 
 
@@ -247,7 +248,9 @@ class SpanMapChain:
         return None
 
 
-def checked_texts(texts: Sequence[str], scope: str, protected: Sized | None) -> Sequence[str]:
+def checked_texts(
+    texts: Sequence[str], scope: str, protected: Sequence[Sequence[tuple[int, int]]] | None
+) -> Sequence[str]:
     """The texts as a sequence; raises `UsageError` for texts, scopes or spans of the wrong kind.
 
     Example:
@@ -278,14 +281,59 @@ def checked_texts(texts: Sequence[str], scope: str, protected: Sized | None) -> 
             )
     if scope not in ("first", "all"):
         raise UsageError(f"there is no scope {scope!r}", help="choose first or all")
-    check_protected(protected, len(texts))
+    check_spans(protected, len(texts), name="protected")
     return texts
 
 
-def check_protected(protected: Sized | None, rows: int) -> None:
-    """Raise a `UsageError` unless there are as many sequences of protected spans as rows."""
-    if protected is not None and len(protected) != rows:
-        raise UsageError(
-            f"there are protected spans for {len(protected)} rows, but {rows} rows",
-            help="give a sequence of spans for every row; it may be empty",
+def check_rows(values: object, rows: int, *, name: str) -> None:
+    """Raise `UsageError`, which names the argument, unless it is None or has one entry a row."""
+    if values is None or (isinstance(values, Sized) and len(values) == rows):
+        return
+    about = f"{name}={values!r:.60} is not valid"
+    if isinstance(values, Sized):
+        about = (
+            f"{name} is about {counted(len(values), 'row')}, but there are {counted(rows, 'row')}"
         )
+    raise UsageError(about, help="give a sequence for every row; it may be empty")
+
+
+def check_spans(spans: Sequence[Sequence[tuple[int, int]]] | None, rows: int, *, name: str) -> None:
+    """Raise `UsageError`, which names the argument, unless every row has a sequence of spans.
+
+    Example:
+        >>> check_spans([[(0, 4)], [(3, 1)]], 2, name="protected")
+        Traceback (most recent call last):
+        sears_dsl.errors.UsageError: protected[1]=[(3, 1)] is not valid
+          = help: give spans (start, end) in characters of the text, with 0 <= start <= end
+    """
+    check_rows(spans, rows, name=name)
+    for row, of_row in enumerate(() if spans is None else spans):
+        if not _are_spans(of_row):
+            raise UsageError(
+                f"{name}[{row}]={of_row!r:.60} is not valid",
+                help="give spans (start, end) in characters of the text, with 0 <= start <= end",
+            )
+
+
+def _are_spans(values: Iterable[tuple[int, int]]) -> bool:
+    try:
+        for start, end in values:
+            if not 0 <= index(start) <= index(end):
+                return False
+    except (TypeError, ValueError):  # no pairs, or not of whole numbers
+        return False
+    return True
+
+
+def check_positions(
+    positions: Sequence[Collection[int]] | None, rows: int, *, rules: int, name: str
+) -> None:
+    """Raise `UsageError`, which names the argument, unless every row has positions of rules."""
+    check_rows(positions, rows, name=name)
+    known = range(rules)
+    for row, of_row in enumerate(() if positions is None else positions):
+        if not (isinstance(of_row, Collection) and all(each in known for each in of_row)):
+            raise UsageError(
+                f"{name}[{row}]={of_row!r:.60} is not valid",
+                help=f"give positions of rules, numbers from 0 to {rules - 1}",
+            )

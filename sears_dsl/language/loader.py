@@ -266,7 +266,7 @@ class _Assembly:
             return
         here = Path(self._path)
         self._broken.add(f"{node.name}.")
-        if not here.is_file():
+        if not (here.is_absolute() or here.is_file()):  # editors name files not yet saved
             message = f"`{node.path}` is relative to a file, but these rules are not in one"
             self._add("E401", message, node.span, "save the rules to a file and load it")
             return
@@ -395,8 +395,8 @@ def _options_of_imports(ruleset: Ruleset) -> Iterator[Diagnostic]:
             own, other = getattr(ruleset.options, name), getattr(each.ruleset.options, name)
             if name in stated and own != other:
                 message = (
-                    f"`{each.path}` states `option {name} = {other}`; but is read here under "
-                    f"{name} = {own}"
+                    f"`{each.path}` states `option {name} = {other}`, but is read here under "
+                    f"`{name} = {own}`"
                 )
                 hint = f"the options beside the rules apply; add there: `option {name} = {other}`"
                 yield Diagnostic("W617", message, each.span, hint)
@@ -515,7 +515,8 @@ def parse(text: str, *, path: str = "<rules>", allow_imports_outside: bool = Fal
 
     Args:
         text: the lines of the file.
-        path: where they come from; imports are looked for beside it if that is a file.
+        path: where they come from; imports are looked for beside it if that is a file, or an
+            absolute path where one may be saved later.
         allow_imports_outside: whether imports may lead out of the folder of that file.
 
     Raises:

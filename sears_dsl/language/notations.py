@@ -407,9 +407,12 @@ def _text(
     elif text == "(" and behind and behind.functions:
         message = "`(` is written into the text: an amount has no spaces"
         advice = "write it as in `$1.swap(2)`"
-    elif text[0] == "." and text[1:] in syntax.FUNCTIONS and previous is not None:
-        message = f"`{text}` after a space is written literally"
-        advice = f"put a function right after its reference: {code('$1' + text)}"
+    elif text[0] == "." and text[1:].partition(".")[0] in syntax.FUNCTIONS and previous is not None:
+        message += ": only references have functions" if piece.glued else ", since it stands apart"
+        advice = (
+            f"put a function right after its reference: {code('$1' + text)}; a text and "
+            "`word.as($1)` take none"
+        )
     elif (
         text[0] == "?"
         and piece.glued

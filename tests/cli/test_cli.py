@@ -133,6 +133,33 @@ def test_fmt_rewrites_once_and_keeps_comments(run: Run, tmp_path: Path) -> None:
     assert run("fmt", "-", stdin="a   -> b\n").stdout == "a -> b\n"
 
 
+@pytest.mark.parametrize(
+    "content", ["caf\u00e9 -> bar\n".encode("latin-1"), "a -> b".encode("utf-16")]
+)
+@pytest.mark.parametrize("options", [(), ("--check",), ("--diff",)])
+def test_fmt_reports_a_file_that_cannot_be_read_as_check_does(
+    run: Run, tmp_path: Path, content: bytes, options: tuple[str, ...]
+) -> None:
+    file = tmp_path / "odd.sear"
+    file.write_bytes(content)
+    done = run("fmt", *options, "odd.sear")
+    assert done.returncode == 2
+    assert done.stderr.partition("\n")[0].removeprefix("sears: ") in run("check", "odd.sear").stdout
+    assert file.read_bytes() == content
+
+
+def test_fmt_of_standard_input_can_be_a_gate(run: Run) -> None:
+    odd, canonical = "movie   -> film\n", "movie -> film\n"
+    for words in (("-", "--check"), ("--check", "-")):
+        done = run("fmt", *words, stdin=odd)
+        assert (done.returncode, done.stdout.partition("\n")[0]) == (1, "would change: <stdin>")
+        assert run("fmt", *words, stdin=canonical).returncode == 0
+        assert run("fmt", *words, stdin=canonical.replace("\n", "\r\n")).returncode == 0
+    done = run("fmt", "-", "--diff", stdin=odd)
+    assert done.returncode == 1
+    assert "-movie   -> film\n+movie -> film\n" in done.stdout
+
+
 def test_fmt_leaves_a_file_alone_whose_canonical_form_nobody_could_read(
     run: Run, tmp_path: Path
 ) -> None:

@@ -7,7 +7,9 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from functools import cache
+from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -250,12 +252,49 @@ def test_a_ruleset_of_another_language_is_refused() -> None:
         ({"scope": "every"}, "no scope"),
         ({"unit": "word"}, "no unit"),
         ({"jobs": 0}, "jobs is 0"),
-        ({"protected": [[], []]}, "2 rows, but 1 rows"),
+        ({"protected": [[], []]}, "protected is about 2 rows, but there are 1 row"),
+        ({"protected": 5}, "protected=5 is not valid"),
+        ({"protected": [5]}, r"protected\[0\]=5 is not valid"),
+        ({"protected": [[(0, 1, 2)]]}, r"protected\[0\]=\[\(0, 1, 2\)\] is not valid"),
+        ({"protected": [[(0, 1), (0.5, 2)]]}, r"protected\[0\]=.*0\.5, 2\)\] is not valid"),
+        ({"protected": [[(3, 1)]]}, r"protected\[0\]=\[\(3, 1\)\] is not valid"),
+        ({"protected": [[(-1, 2)]]}, r"protected\[0\]=\[\(-1, 2\)\] is not valid"),
+        ({"seed": "a"}, "seed='a' is not valid"),
+        ({"seed": -1}, "seed=-1 is not valid"),
+        ({"draw": 1.5}, r"draw=1\.5 is not valid"),
+        ({"draw": -1}, "draw=-1 is not valid"),
     ],
 )
-def test_options_that_do_not_exist_are_refused(options: dict[str, object], message: str) -> None:
+def test_options_that_do_not_exist_are_refused(options: dict[str, Any], message: str) -> None:
+    matcher = compiled("movie -> film")
+    for run in (matcher.apply, matcher.chain):
+        with pytest.raises(UsageError, match=message):
+            run(["movie"], **options)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"intact": []}, "intact is about 0 rows, but there are 1 row"),
+        ({"intact": [[(0, 1, 2)]]}, r"intact\[0\]=\[\(0, 1, 2\)\] is not valid"),
+        ({"without": []}, "without is about 0 rows, but there are 1 row"),
+        ({"without": [["one"]]}, r"without\[0\]=\['one'\] is not valid"),
+        ({"without": [[0, 2]]}, r"without\[0\]=\[0, 2\] is not valid"),
+        ({"without": [0]}, r"without\[0\]=0 is not valid"),
+    ],
+)
+def test_options_of_a_chain_that_make_no_sense_are_refused(
+    options: dict[str, Any], message: str
+) -> None:
     with pytest.raises(UsageError, match=message):
-        compiled("movie -> film").apply(["movie"], **options)  # type: ignore[arg-type]
+        compiled("rule one: movie -> film\nrule two: film -> play").chain(["movie"], **options)
+
+
+def test_whole_numbers_of_numpy_are_whole_numbers() -> None:
+    rules = compiled("movie -> film")
+    zero, five = np.array([0, 5])
+    assert len(rules.apply(["movie"], protected=[[(zero, five)]], seed=five, draw=five)) == 0
+    assert rules.chain(["movie"], without=[[zero]])[0].text == "movie"
 
 
 def test_one_string_is_not_taken_for_a_list_of_letters() -> None:

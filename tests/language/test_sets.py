@@ -262,3 +262,7 @@ def test_options_of_imported_files_are_reported_and_do_not_count(
             assert len(matcher.apply(["WHAT is"])) == 1
     found = sorted(each.code for each in findings)
     assert [code for code in found if code in ("E202", "W617")] == expected
+    name, value = option.split(" = ")
+    own = {"case": "smart", "tagset": "ud2"}[name]
+    told = f"`n.sear` states `option {name} = {value}`, but is read here under `{name} = {own}`"
+    assert ("W617" in expected) == (told in [each.message for each in findings])

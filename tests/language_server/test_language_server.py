@@ -69,6 +69,9 @@ def test_imports_are_looked_for_beside_the_file(tmp_path: Path) -> None:
     saved = tmp_path / "some rules.sear"
     saved.write_text("", "utf-8")
     assert _shown(_started().open(text, saved.as_uri())) == []
+    assert _shown(_started().open(text, (tmp_path / "not yet saved.sear").as_uri())) == []
+    elsewhere = (tmp_path / "no folder" / "new.sear").as_uri()
+    assert _shown(_started().open(text, elsewhere))[0]["code"] == "E401"
     assert _shown(_started().open(text, "untitled:1"))[0]["code"] == "E401"
 
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from io import StringIO
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -12,6 +15,8 @@ from sears_dsl.errors import UsageError, counted
 
 if TYPE_CHECKING:
     from sears_dsl.language.ruleset import Ruleset
+
+_STANDARD_INPUT = "<stdin>"
 
 
 @click.command("fmt", epilog="Example: sears fmt rules/*.sear")
@@ -28,46 +33,58 @@ def fmt_command(
     """
     from difflib import unified_diff
 
-    from sears_dsl.catalogue import find_rule_files
-    from sears_dsl.language.loader import load, parse
     from sears_dsl.runtime.files import write_atomically
 
-    if "-" in rules:
-        if rules != ("-",):
-            raise UsageError("`-` takes no other files", help="sears fmt - < a.sear")
-        try:
-            source = sys.stdin.buffer.read().decode("utf-8-sig")
-        except UnicodeDecodeError as error:
-            raise UsageError(
-                f"standard input is not UTF-8: {error.reason} at byte {error.start}",
-                help="rule files are UTF-8; convert it first",
-            ) from error
-        click.echo(_canonical(parse(source, path="<stdin>")), nl=False)
-        return
-    changed = 0
-    files = find_rule_files(rules)
-    for file in files:
-        source = file.read_bytes()
-        before = file.read_text("utf-8")
-        after = _canonical(load(file, allow_imports_outside=allow_imports_outside))
+    only_looked = check or show_diff
+    count = changed = 0
+    for name, source, after in _formatted(rules, allow_imports_outside=allow_imports_outside):
+        if name == _STANDARD_INPUT and not only_looked:
+            click.echo(after, nl=False)
+            return
+        count += 1
+        before = StringIO(source.decode("utf-8"), newline=None).read()  # any line ends will do
         if before == after:
             continue
         changed += 1
         if show_diff:
             old, new = before.splitlines(keepends=True), after.splitlines(keepends=True)
-            lines = unified_diff(old, new, str(file), f"{file} (canonical)")
-            click.echo("".join(lines), nl=False)
+            click.echo("".join(unified_diff(old, new, name, f"{name} (canonical)")), nl=False)
         elif check:
-            click.echo(f"would change: {file}")
+            click.echo(f"would change: {name}")
         else:
-            write_atomically(file, after.encode("utf-8"), replacing=source)
-            click.echo(f"changed: {file}")
-    unchanged = f"{counted(len(files) - changed, 'file')} already in canonical form"
-    only_looked = check or show_diff
+            write_atomically(Path(name), after.encode("utf-8"), replacing=source)
+            click.echo(f"changed: {name}")
+    unchanged = f"{counted(count - changed, 'file')} already in canonical form"
     done = "not in canonical form" if only_looked else "reformatted"
     click.echo(f"{counted(changed, 'file')} {done}, {unchanged}" if changed else unchanged)
     if changed and only_looked:
         sys.exit(1)
+
+
+def _formatted(
+    rules: tuple[str, ...], *, allow_imports_outside: bool
+) -> Iterator[tuple[str, bytes, str]]:
+    """The name, the content and the canonical form of each file, or of standard input."""
+    from sears_dsl.catalogue import find_rule_files
+    from sears_dsl.language.loader import load, parse
+
+    if "-" not in rules:
+        for file in find_rule_files(rules):
+            source = file.read_bytes()
+            ruleset = load(file, allow_imports_outside=allow_imports_outside)
+            yield str(file), source, _canonical(ruleset)
+        return
+    if rules != ("-",):
+        raise UsageError("`-` takes no other files", help="sears fmt - < a.sear")
+    source = sys.stdin.buffer.read()
+    try:
+        text = source.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise UsageError(
+            f"standard input is not UTF-8: {error.reason} at byte {error.start}",
+            help="rule files are UTF-8; convert it first",
+        ) from error
+    yield _STANDARD_INPUT, source, _canonical(parse(text, path=_STANDARD_INPUT))
 
 
 def _canonical(ruleset: Ruleset) -> str:

@@ -38,7 +38,7 @@ from sears_dsl.engine.arrays import (
 )
 from sears_dsl.engine.compile.program import Program
 from sears_dsl.engine.match.scans import collect, collect_by_bits
-from sears_dsl.engine.matches import Instance, Matches, check_protected
+from sears_dsl.engine.matches import Instance, Matches, check_rows
 from sears_dsl.errors import UsageError
 from sears_dsl.runtime.array_types import Int32Array, Int64Array, Integer, for_kernels, offsets_of
 from sears_dsl.runtime.kernels import compiles, expect, kernel, kernel_of_alike
@@ -275,7 +275,7 @@ def search(
         )
     if jobs < 1:
         raise UsageError(f"jobs is {jobs}", help="give the number of threads, 1 or more")
-    check_protected(protected, len(tokens))
+    check_rows(protected, len(tokens), name="protected")
     matches = _searched(
         program,
         tokens,
