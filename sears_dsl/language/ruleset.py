@@ -157,7 +157,10 @@ class Ruleset:
         if isinstance(place, slice):
             return self._with_rules(self.rules[place])
         if isinstance(place, list):
-            return self._with_rules(dict.fromkeys(self[each] for each in place))
+            return self._with_rules(dict.fromkeys(map(self._rule, place)))
+        return self._rule(place)
+
+    def _rule(self, place: int | str) -> Rule:
         if isinstance(place, bool) or not isinstance(place, int | str):
             raise TypeError(
                 f"rules are found by number or id, not by a {type(place).__name__}: rules[0], "
@@ -269,6 +272,9 @@ class Ruleset:
         """
         from sears_dsl.runtime.files import write_atomically  # noqa: PLC0415 - as asked for
 
+        if not isinstance(path, str | Path):
+            kind = type(path).__name__
+            raise UsageError(f"an object of type {kind} is not a file", help="pass its path")
         file = Path(path)
         if file.suffix != ".sear":
             raise UsageError(

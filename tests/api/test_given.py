@@ -239,6 +239,7 @@ def test_models_and_data_of_no_kind_are_reported(
     [
         ({"label": "lable"}, "did you mean 'label'"),
         ({"text": 3}, "text=3 does not name a column"),
+        ({"text": ["text"]}, "text=['text'] does not name a column"),
         ({"label": 1}, "pass the name of a column, a string: label='1'"),
         ({"label": "label", "also": [0]}, "also=(0,) does not name a column"),
         ({"label": "label", "slices": 7}, "slices=(7,) does not name a column"),
