@@ -272,10 +272,12 @@ class Ruleset:
         """
         from sears_dsl.runtime.files import write_atomically  # noqa: PLC0415 - as asked for
 
-        if not isinstance(path, str | Path):
+        try:
+            file = Path(path)
+        except TypeError as error:
             kind = type(path).__name__
-            raise UsageError(f"an object of type {kind} is not a file", help="pass its path")
-        file = Path(path)
+            advice = "pass its path"
+            raise UsageError(f"an object of type {kind} is not a file", help=advice) from error
         if file.suffix != ".sear":
             raise UsageError(
                 f"{file} is not a valid name for a ruleset",

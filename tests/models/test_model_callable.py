@@ -232,7 +232,7 @@ def test_an_estimator_is_taken_with_its_probabilities() -> None:
 
 
 def test_a_text_is_no_row() -> None:
-    with pytest.raises(UsageError, match="'Good.' is not a row") as caught:
+    with pytest.raises(UsageError, match=r"'Good\.' is not a row") as caught:
         load_predictor(Fixed("b")).predict(["Good."])
     assert "predict([{'text': 'A film.'}])" in caught.value.help
 
