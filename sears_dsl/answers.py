@@ -94,6 +94,18 @@ def answer_text(value: Any, comparison: Comparison = "exact") -> str | None:
         return _written_entities(value)
     if comparison.startswith("within:"):
         return None if _number(value) is None else str(value)
+    return label_text(value)
+
+
+def label_text(value: Any) -> str | None:
+    """The text of a single label; None if it is none. 1.0 is the label 1: tables make floats of it.
+
+    Example:
+        >>> label_text(True), label_text(1.0), label_text(0.5)
+        ('True', '1', None)
+    """
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
     return str(value) if isinstance(value, str | bool | int) else None
 
 

@@ -20,7 +20,7 @@ from sears_dsl.api.arguments import (
 )
 from sears_dsl.defaults import DEFAULT_TAGGER
 from sears_dsl.errors import UsageError
-from sears_dsl.runtime.files import is_there
+from sears_dsl.runtime.files import is_there, names_folder
 
 if TYPE_CHECKING:
     from sears_dsl.batch.files import ApplyProgress, ApplyReport
@@ -107,6 +107,11 @@ def apply(
             raise UsageError(
                 f"there is no file {dataset!r}; a string names a file of rows",
                 help="pass texts as a list: sears.apply([text], rules)",
+            )
+        if isinstance(dataset, str | Path) and names_folder(str(dataset)):
+            raise UsageError(
+                f"{dataset} is a folder, not a file of rows",
+                help="sears.apply_folder(folder, rules, new_folder) rewrites all of its files",
             )
         whole_numbers(1, draws=draws)
         rulesets = rulesets_together(ruleset, unit=unit, vectors=vectors is not None)

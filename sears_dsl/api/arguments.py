@@ -51,7 +51,7 @@ _OPEN = frozenset(
     ("batch_size", "beam", "holdout", "jobs", "limit", "max_questions", "min_fall", "minimum_flips",
      "port", "sample", "tau", "workers")
 )  # fmt: skip
-_SINGLE = ("choices", "id_column", "image", "label", "original", "rewrite")
+_SINGLE = ("choices", "id_column", "image", "label", "original", "rewrite", "text")
 # Options that take no value.
 _FLAGS = ("all", "paper", "require-support", "same-rows", "with-originals")
 # Options whose arguments have another name.
@@ -143,6 +143,8 @@ def names_of_columns(**arguments: object) -> None:
             if name is not None and not isinstance(name, str):
                 # A data frame without column names numbers its columns.
                 right = repr(str(name)) if type(name) is int else "'name'"
+                if argument == "text" and isinstance(name, list | tuple):
+                    right = repr(",".join(map(str, name)))
                 raise UsageError(
                     f"{argument}={value!r:.60} does not name a column",
                     help=f"pass the name of a column, a string: {argument}="

@@ -29,6 +29,7 @@ from sears_dsl.api.arguments import (
 )
 from sears_dsl.api.results import RulesetsResult, draw_bars, file_to_write
 from sears_dsl.errors import UsageError
+from sears_dsl.runtime.files import make_folder
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -191,6 +192,7 @@ def _report_file(path: str | Path) -> Path:
     file = file_to_write(path)
     if file.suffix != ".json":
         raise UsageError(f"{file} is not a name for a report", help=f"name it {file.stem}.json")
+    make_folder(file.parent)
     return file
 
 
@@ -238,12 +240,13 @@ def augment(
     Returns:
         A dataset of the same kind; for texts, pairs and files a list of dictionaries. A data frame
         keeps its index and its types; a new row gets the index of its source, unless the index
-        only counts rows.
+        has no name and only counts rows.
 
     Raises:
         UsageError: invalid arguments.
         RuleSyntaxError: rules with errors.
-        DataError: rows that cannot be read, or no rule changes one.
+        DataError: rows that cannot be read, no rule changes one, or the type of a column cannot
+            hold a new value.
 
     Example:
         >>> import sears_dsl as sears

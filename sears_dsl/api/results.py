@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from sears_dsl.errors import UsageError, counted, listed, shortened
 from sears_dsl.language.printer import rule_called
 from sears_dsl.runtime.extras import need_frames, need_plots
+from sears_dsl.runtime.files import make_folder
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -166,9 +167,12 @@ class TableResult(Result):
             UsageError: the name tells no format.
             DataError: the file cannot be written.
         """
-        from sears_dsl.data.dataset import write_columns
+        from sears_dsl.data.dataset import format_of, write_columns
 
-        write_columns(self.columns, file_to_write(path))
+        file = file_to_write(path)
+        form = format_of(str(file), reading=False)
+        make_folder(file.parent)
+        write_columns(self.columns, file, form)
 
 
 def html_table(columns: Mapping[str, Sequence[Any]], *, caption: str) -> str:

@@ -307,11 +307,11 @@ def vet(
                 oracle=None if oracle is None else open_oracle(oracle, [ruleset]),
             )  # fmt: skip
         with ExitStack() as opening:
+            journals = opening.enter_context(running.open_journals(place, note=remark))
             listening, changed = listen(port)
             opening.enter_context(listening)
             if changed:
                 remark(changed)
-            journals = opening.enter_context(running.open_journals(place, note=remark))
             sessions: Mapping[str, ReviewSession] = (
                 {name: TemplateSession(ruleset, journal) for name, journal in journals.items()}
                 if sitting is None

@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from sears_dsl.auditing.audit import AuditChoices, Circumstances, audit
@@ -35,6 +36,7 @@ from sears_dsl.language.measure import draws
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.language.words import WHOLE, read_share
 from sears_dsl.models.cached import CachedPredictor
+from sears_dsl.models.objects import is_object_name
 from sears_dsl.paraphrasing.for_rules import compile_with_sources
 from sears_dsl.tagging.tagger import Tagger, identity_of
 
@@ -94,7 +96,8 @@ def as_found(
         own = first.scorer.partition(" ")[0]
         note(
             f"note: the rules were scored by {own} ({first.manifest}), but sears imports no code "
-            f"that a file names; this audit uses {choice.scorer}. If it is yours: --scorer {own}"
+            f"that a file names; this audit uses {choice.scorer}. If it is yours, "
+            + (f"name it: --scorer {own}" if is_object_name(own) else "give it to the audit too")
         )
     else:
         tau = first.tau if choice.tau is None else choice.tau
@@ -144,10 +147,13 @@ def audit_rules(
     columns: Mapping[str, Sequence[Any] | Computed],
     sentences: GeneratedTable | None,
     on_stage: OnStage,
+    digests: Mapping[str, str] = MappingProxyType({}),
 ) -> AuditDocument:
     """Measure what rules do to a model, and judge it.
 
     The model is asked about the sentences of templates too; they may be the rows themselves.
+    `digests` maps the names of rules that lie in no file to the SHA-256 of the rows that they were
+    found on; manifests tell it of the others.
     """
     if choices.rates and not any(map(draws, matcher.rules)):
         raise UsageError(
@@ -158,6 +164,7 @@ def audit_rules(
     # A search without labels counts the model's own answers as right.
     rows = {data.digest, replace(data, labels=None).digest}
     same = [Path(each.path).name for each in rulesets if found_on(Path(each.path)) in rows]
+    same += [name for name, digest in digests.items() if digest in rows]
     if same:
         origin = f"The rules of {', '.join(same)} were found on these same rows"
         note = f"{origin}, so the model looks worse here than it would on other rows"

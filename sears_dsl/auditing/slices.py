@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 
 from sears_dsl.answers import REFUSED, normalized_answer
 from sears_dsl.auditing.totals import label_keeping
-from sears_dsl.data.batches import ReadOptions
+from sears_dsl.data.batches import ReadOptions, is_missing
 from sears_dsl.data.columnar import class_names
 from sears_dsl.data.dataset import require_column
 from sears_dsl.data.labelled import LabelledRows
@@ -177,10 +177,10 @@ _FEW_VALUES = 8
 
 def parts_of(values: Sequence[Any]) -> list[str]:
     """The part of each value: many numbers become ranges, other values stay as they are."""
-    numbers = [value for value in values if value is not None and value != ""]
+    numbers = [value for value in values if not _is_empty(value)]
     if len(set(map(str, numbers))) > _FEW_VALUES:
         try:
-            as_numbers = [None if value in (None, "") else float(value) for value in values]
+            as_numbers = [None if _is_empty(value) else float(value) for value in values]
         except (TypeError, ValueError):
             as_numbers = []
         if as_numbers and all(each is None or np.isfinite(each) for each in as_numbers):
@@ -190,7 +190,11 @@ def parts_of(values: Sequence[Any]) -> list[str]:
 
 def cell_words(values: Sequence[Any]) -> list[str]:
     """The values as text."""
-    return [EMPTY if value is None or value == "" else str(value) for value in values]
+    return [EMPTY if _is_empty(value) else str(value) for value in values]
+
+
+def _is_empty(value: object) -> bool:
+    return value == "" or is_missing(value)
 
 
 def largest(values: Sequence[str], most: int = MOST_PARTS) -> list[str]:

@@ -70,7 +70,12 @@ class ArrowRewriter:
     def __call__(self, table: Any) -> Any:
         """What becomes of a table or a record batch, as a table."""
         arrow = require_pyarrow()
-        batches = table.to_batches() if hasattr(table, "to_batches") else [table]
+        if not isinstance(table, arrow.Table | arrow.RecordBatch):
+            raise UsageError(
+                f"an object of type {type(table).__name__} is not a table of Arrow",
+                help="make it one: pyarrow.table(data); or sears.apply takes it as it is",
+            )
+        batches = table.to_batches() if isinstance(table, arrow.Table) else [table]
         return arrow.Table.from_batches(self.batches(batches), schema=self.schema(table.schema))
 
     def batches(self, batches: Iterable[Any]) -> Iterator[Any]:

@@ -21,9 +21,11 @@ import numpy as np
 from sears_dsl.data import batches
 from sears_dsl.data.batches import Batch, Changes
 from sears_dsl.data.streams import STANDARD_STREAM
-from sears_dsl.errors import DataError, UsageError
+from sears_dsl.errors import DataError, UsageError, shortened
 
 _MIXED = "write jsonl, or convert the values of the column to one type"
+# Of a type, so much is shown: an Enum has all of its values in its name.
+_SHOWN = 60
 
 
 def require_pyarrow() -> Any:
@@ -65,6 +67,46 @@ def take_rows(values: Any, places: Sequence[int]) -> Any:
         if isinstance(values, arrow.Table):
             return arrow.concat_tables(slices).combine_chunks()
         return arrow.concat_arrays(slices)
+
+
+def type_error(column: str, kind: object, error: Exception) -> DataError:
+    """The error for new values that the type of their column cannot hold."""
+    return DataError(
+        f"column {column} is of type {shortened(str(kind), _SHOWN)}, which cannot hold the new "
+        f"values: {error}",
+        help="give the column another type first, such as text",
+    )
+
+
+def array_of_type(values: Sequence[Any], kind: Any, column: str) -> Any:
+    """New values of a column as an array of its type; a DataError if that cannot hold them."""
+    arrow = require_pyarrow()
+    try:
+        return arrow.array(values, kind)
+    except (arrow.ArrowException, TypeError, ValueError, OverflowError) as error:
+        raise type_error(column, kind, error) from error
+
+
+def is_coded(kind: Any) -> bool:
+    """Whether a type of Arrow is a dictionary: codes, and the values that these stand for."""
+    return bool(require_pyarrow().types.is_dictionary(kind))
+
+
+def without_coded_views(table: Any) -> Any:
+    """A table in which dictionaries hold plain texts, not views, which Arrow can hardly work on."""
+    arrow = require_pyarrow()
+    for place, field in enumerate(table.schema):
+        if is_coded(field.type) and field.type.value_type == arrow.string_view():
+            kind = arrow.dictionary(field.type.index_type, arrow.large_string())
+            chunks = [
+                arrow.DictionaryArray.from_arrays(
+                    chunk.indices, chunk.dictionary.cast(kind.value_type)
+                )
+                for chunk in table.column(place).chunks
+            ]
+            column = arrow.chunked_array(chunks, kind)
+            table = table.set_column(place, arrow.field(field.name, kind), column)
+    return table
 
 
 def parts_of_table(table: Any, *, most: int | None = None) -> list[Any]:
@@ -161,10 +203,7 @@ def changed_record_batch(record_batch: Any, changes: Changes, dropped: AbstractS
         for row, new in changes.items():
             if name in new:
                 values[row] = new[name]
-        try:
-            columns[at] = arrow.array(values, type=record_batch.schema.field(at).type)
-        except (arrow.ArrowInvalid, arrow.ArrowTypeError) as error:
-            raise DataError(f"column {name}: {error}") from error
+        columns[at] = array_of_type(values, record_batch.schema.field(at).type, name)
     changed = arrow.RecordBatch.from_arrays(columns, schema=record_batch.schema)
     if dropped:
         rows = [row for row in range(changed.num_rows) if row not in dropped]

@@ -93,8 +93,8 @@ def format_of(path: str, explicit: str | None = None, *, reading: bool = True) -
         if suffix not in _FORMATS:
             raise UsageError(
                 f"the name of {path} does not show its format",
-                help=f"let it end in one of these formats, or name one, `sears … "
-                f"{'--format' if reading else '--output-format'} csv`: {', '.join(FORMAT_NAMES)}",
+                help=f"let it end in one of these formats: {', '.join(FORMAT_NAMES)}; or, in a "
+                f"command, name one: `sears … {'--format' if reading else '--output-format'} csv`",
             )
         form = _FORMATS[suffix]
         if form.name == "json" and reading and is_file(path):

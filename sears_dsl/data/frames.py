@@ -1,16 +1,18 @@
 """Datasets in memory: lists, pandas, Hugging Face datasets, Arrow tables.
 
 In: the user's data. Out: a `MemoryFrame`, which gives batches and makes results of the same kind.
-Always holds: the user's data is not changed; row order, index, types and other columns stay. Types
-of pandas, pyarrow and datasets are recognized without importing these packages, other tables by the
-Arrow stream of columns that they offer. Costs the columns that are looked at, as Python values, a
-batch at a time.
+Always holds: the user's data is not changed; row order, index, types and other columns stay. Cells
+of batches are plain Python, with None for a missing one, whatever holds them. Types of pandas,
+pyarrow and datasets are recognized without importing these packages, other tables by the Arrow
+stream of columns that they offer. Costs the columns that are looked at, as Python values, a batch
+at a time.
 """
 
 from __future__ import annotations
 
 import sys
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Any, NamedTuple
@@ -23,6 +25,8 @@ from sears_dsl.data.columnar import require_pyarrow
 from sears_dsl.errors import DataError
 
 _ROWS = 10_000
+# Cells of these types are plain as they are.
+_PLAIN = frozenset((str, int, bool, type(None)))
 
 
 class NewRows(NamedTuple):
@@ -140,7 +144,7 @@ class _Rows(MemoryFrame):
             if self._texts:
                 yield Batch(first, len(rows), {"text": rows})
             else:
-                columns = {name: [row.get(name) for row in rows] for name in self.names}
+                columns = {name: _cells([row.get(name) for row in rows]) for name in self.names}
                 yield Batch(first, len(rows), columns)
 
     def records(self, records: NewRows) -> list[dict[str, Any]]:
@@ -167,10 +171,14 @@ class _Rows(MemoryFrame):
 
 class _PandasFrame(MemoryFrame):
     def __init__(self, frame: Any) -> None:
-        if not frame.columns.is_unique:
-            raise DataError("two columns of the data frame have the same name")
         self._frame = frame
         self.names = tuple(map(str, frame.columns))
+        twice = next((name for name, count in Counter(self.names).items() if count > 1), None)
+        if twice is not None:
+            raise DataError(
+                f"two columns of the data frame have the same name, {twice}",
+                help="rename one of them; a number as a name is the same as its digits",
+            )
         self._labels = dict(zip(self.names, frame.columns, strict=True))
 
     def batches(self) -> Iterator[Batch]:
@@ -190,8 +198,9 @@ class _PandasFrame(MemoryFrame):
         for name, source in records.sources.items():
             old = self._frame[self._labels[source]].take(records.rows)
             new = zip(records.columns[name], old, strict=True)
-            values = [missing if is_missing(value) else value for value, missing in new]
-            frame[name] = pandas.Series(values, frame.index, dtype=old.dtype)
+            # A cell that no rule moved stays as it is: an array, a missing value of its kind.
+            values = [cell if _cell(cell) == value else value for value, cell in new]
+            frame[name] = _typed(values, frame.index, old.dtype, name)
         return frame
 
     def rewritten(self, changes: Changes, dropped: AbstractSet[int]) -> Any:
@@ -209,11 +218,13 @@ class _PandasFrame(MemoryFrame):
         pandas = sys.modules["pandas"]
         frame = self._frame
         whole = pandas.concat([frame, frame.iloc[list(copies.rows)]])
-        # Draws of a row are that row again, not rows after the others.
-        if type(frame.index) is pandas.RangeIndex and DRAW not in copies.added:
+        # An index with a name holds more than numbers of rows: pandas also makes consecutive ids a
+        # RangeIndex. Draws of a row are that row again, not rows after the others.
+        counts = type(frame.index) is pandas.RangeIndex and frame.index.name is None
+        if counts and DRAW not in copies.added:
             step = frame.index.step
             stop = frame.index.start + step * len(whole)
-            whole.index = pandas.RangeIndex(frame.index.start, stop, step, name=frame.index.name)
+            whole.index = pandas.RangeIndex(frame.index.start, stop, step)
         for name, values in copies.changed.items():
             label = self._labels[name]
             whole[label] = _series(whole[label], dict(enumerate(values, start=len(frame))))
@@ -232,11 +243,28 @@ class _PandasSeries(_PandasFrame):
 
 
 def _values_of(series: Any) -> list[Any]:
-    """The values of a series, with NaN for missing ones, whatever its type."""
+    """The values of a series, with None for missing ones, whatever its type."""
     values: list[Any] = series.tolist()
     for place in np.flatnonzero(series.isna()).tolist():
-        values[place] = np.nan
-    return values
+        values[place] = None
+    return _cells(values)
+
+
+def _cells(values: list[Any]) -> list[Any]:
+    """Values as plain Python, with None for missing ones."""
+    return values if set(map(type, values)) <= _PLAIN else list(map(_cell, values))
+
+
+def _cell(value: Any) -> Any:
+    """A value of numpy as plain Python, its members too; None for a missing value of any kind."""
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if isinstance(value, list):
+        return list(map(_cell, value))
+    if isinstance(value, Mapping):
+        return {key: _cell(member) for key, member in value.items()}
+    # The missing values of pandas are equal to nothing, and NA is neither true nor false.
+    return None if is_missing(value) or type(value).__name__ in ("NAType", "NaTType") else value
 
 
 def _series(series: Any, new: Mapping[int, Any]) -> Any:
@@ -252,7 +280,15 @@ def _series(series: Any, new: Mapping[int, Any]) -> Any:
         dtype: Any = pandas.CategoricalDtype(categories, ordered=series.cat.ordered)
     else:
         dtype = series.dtype
-    return pandas.Series(values, index=series.index, dtype=dtype, name=series.name)
+    return _typed(values, series.index, dtype, series.name)
+
+
+def _typed(values: list[Any], index: Any, dtype: Any, name: Any) -> Any:
+    """A series of a type; a DataError if that type cannot hold the values."""
+    try:
+        return sys.modules["pandas"].Series(values, index=index, dtype=dtype, name=name)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise columnar.type_error(name, dtype, error) from error
 
 
 class _ArrowTable(MemoryFrame):
@@ -314,7 +350,7 @@ class _ArrowTable(MemoryFrame):
         for name, values in copies.changed.items():
             place = new.schema.get_field_index(name)
             field = new.schema.field(place)
-            new = new.set_column(place, field, arrow.array(values, field.type))
+            new = new.set_column(place, field, columnar.array_of_type(values, field.type, name))
         whole = arrow.concat_tables([self._table, new])
         for name, values in copies.added.items():
             kind = arrow.int64() if name == DRAW else arrow.string()
@@ -336,7 +372,7 @@ class _Streamed(_ArrowTable):
     def __init__(self, data: Any) -> None:
         arrow = require_pyarrow()
         try:
-            super().__init__(arrow.table(data))
+            super().__init__(columnar.without_coded_views(arrow.table(data)))
         except (TypeError, arrow.ArrowException) as error:  # a stream of other things than rows
             raise DataError(
                 f"an object of type {type(data).__name__} has no columns",
@@ -344,9 +380,25 @@ class _Streamed(_ArrowTable):
             ) from error
         name = type(data).__module__.partition(".")[0]
         self._back = getattr(sys.modules[name], "from_arrow", None)
+        self._types = getattr(data, "schema", {})
 
     def result(self, table: Any) -> Any:
-        return self._back(table) if self._back else table
+        if not self._back:
+            return table
+        frame = self._back(table)
+        for field in table.schema:
+            # Arrow knows categories, but not which ones an Enum of polars allows.
+            if columnar.is_coded(field.type) and field.name in self._types:
+                frame = frame.with_columns(self._categories(frame[field.name]))
+        return frame
+
+    def _categories(self, values: Any) -> Any:
+        """A column of categories in the type that it came in."""
+        dtype = self._types[values.name]
+        try:
+            return values.cast(dtype)
+        except sys.modules["polars"].exceptions.PolarsError as error:
+            raise columnar.type_error(values.name, dtype, error) from error
 
 
 class _HuggingFace(_ArrowTable):

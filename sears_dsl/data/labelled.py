@@ -24,7 +24,13 @@ from typing import Any
 
 import numpy as np
 
-from sears_dsl.answers import COMPARISON_FORMS, Comparison, answer_text, frequent_answers
+from sears_dsl.answers import (
+    COMPARISON_FORMS,
+    Comparison,
+    answer_text,
+    frequent_answers,
+    label_text,
+)
 from sears_dsl.data.batches import Batch, ReadOptions, is_missing
 from sears_dsl.data.columnar import class_names
 from sears_dsl.data.dataset import default_column, require_column
@@ -459,7 +465,9 @@ def _text(batch: Batch, column: str, index: int, where: str) -> str:
     value = _value(batch, column, index)
     if isinstance(value, str):
         return value
-    if value is not None and is_missing(value):  # what pandas makes of an empty field of a csv file
+    if is_missing(
+        value
+    ):  # as an empty field of a csv file, which nobody can tell from an empty text
         return ""
     raise DataError(
         f"{where}: {column} is {value!r}, which is not text",
@@ -509,10 +517,8 @@ def label_alternatives(
         answers = [answer for each in value for answer in label_alternatives(each, where)]
         if answers:
             return tuple(dict.fromkeys(answers))
-    elif isinstance(value, (str, bool, int)) and value != "":
-        return (str(value),)
-    elif isinstance(value, float) and value.is_integer():
-        return (str(int(value)),)
+    elif written := label_text(value):
+        return (written,)
     shown = "empty" if isinstance(value, str) or is_missing(value) else repr(value)
     raise DataError(
         f"{where} is {shown}, which is not a label",

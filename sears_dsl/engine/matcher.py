@@ -125,6 +125,8 @@ class Matcher:
         seed: int = 0,
     ) -> None:
         self._rulesets = as_rulesets(rulesets)
+        # What a copy is compiled from: tables under locks are for one process.
+        self._compiled_again = partial(type(self), self._rulesets, sources=sources, seed=seed)
         self._seed = seed
         self._tagger = None if tagger is None else as_tagger(tagger)
         # Guards the tagger, what is remembered of it, and the prefilter.
@@ -217,6 +219,10 @@ class Matcher:
         for rule in self._calling:
             flags[rule] = inflects(self.rules[rule])
         return flags
+
+    def __reduce__(self) -> tuple[partial[Matcher], tuple[()]]:
+        """A copy, here or in another process, compiles the rules anew."""
+        return partial(self._compiled_again, tagger=self._tagger), ()
 
     def __repr__(self) -> str:
         return f"<Matcher of {len(self.rules)} rule{'s' * (len(self.rules) != 1)}>"

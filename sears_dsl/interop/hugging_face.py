@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from sears_dsl.answers import label_text
 from sears_dsl.catalogue import load_rulesets
 from sears_dsl.engine.matcher import Matcher
 from sears_dsl.errors import DataError, UsageError
@@ -81,6 +82,16 @@ class RowRewriter:
         return {self._column: rewritten, CHANGED: changed}
 
 
+def _label(value: Any) -> str:
+    item = getattr(value, "item", None)  # of a number of NumPy or torch
+    label = label_text(item() if callable(item) else value)
+    if label is None:
+        raise DataError(
+            f"{value!r:.80} is not a label", help="labels are text, whole numbers or booleans"
+        )
+    return label
+
+
 class FlipRate:
     """How often right answers are wrong after a rewrite; it has the methods of evaluate's metrics.
 
@@ -95,7 +106,7 @@ class FlipRate:
     name = "flip_rate"
 
     def __init__(self) -> None:
-        self._rows: list[tuple[Any, Any, Any]] = []
+        self._rows: list[tuple[str, str, str]] = []
 
     def add(self, *, reference: Any, prediction: Any, rewritten: Any) -> None:
         """Add one row: its label, the answer to it, and the answer to its rewrite."""
@@ -106,8 +117,11 @@ class FlipRate:
     ) -> None:
         """Add several rows.
 
+        Labels are compared as in an audit: 1 and "1" are the same.
+
         Raises:
             UsageError: lists of different lengths.
+            DataError: a value that is not a label.
         """
         if not len(references) == len(predictions) == len(rewritten):
             raise UsageError(
@@ -115,7 +129,8 @@ class FlipRate:
                 f"{len(rewritten)} predictions on rewrites",
                 help="give one of each for every row",
             )
-        self._rows += zip(references, predictions, rewritten, strict=True)
+        columns = (references, predictions, rewritten)
+        self._rows += zip(*(map(_label, each) for each in columns), strict=True)
 
     def compute(self, **batch: Sequence[Any]) -> dict[str, float | int | None]:
         """Return the rate over the rows added before and those given here, and forget them all.

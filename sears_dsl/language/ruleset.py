@@ -172,7 +172,10 @@ class Ruleset:
         if isinstance(place, slice):
             return self._with_rules(self.rules[place])
         if isinstance(place, list):
-            return self._with_rules(dict.fromkeys(self[each] for each in place))
+            return self._with_rules(dict.fromkeys(map(self._rule, place)))
+        return self._rule(place)
+
+    def _rule(self, place: int | str) -> Rule:
         if isinstance(place, bool) or not isinstance(place, int | str):
             raise TypeError(
                 f"rules are found by number or id, not by a {type(place).__name__}: rules[0], "
@@ -299,7 +302,12 @@ class Ruleset:
         """
         from sears_dsl.runtime.files import write_atomically  # noqa: PLC0415 - as asked for
 
-        file = Path(path)
+        try:
+            file = Path(path)
+        except TypeError as error:
+            kind = type(path).__name__
+            advice = "pass its path"
+            raise UsageError(f"an object of type {kind} is not a file", help=advice) from error
         if file.suffix != ".sear":
             raise UsageError(
                 f"{file} is not a valid name for a ruleset",

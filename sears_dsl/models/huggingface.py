@@ -173,12 +173,12 @@ class PipelinePredictor(predictor.AnsweringPredictor):
 
     @property
     def remarks(self) -> list[str]:
-        """How many rows are longer than the model reads, if any are."""
+        """How many texts are longer than the model reads, if any are."""
         if not self._cut:
             return []
-        rows = counted(len(self._cut), "row is", "rows are")
+        texts = counted(len(self._cut), "text (row or rewrite) is", "texts (rows and rewrites) are")
         return [
-            f"{rows} longer than the {self._longest:,} tokens that the model reads; it does not "
+            f"{texts} longer than the {self._longest:,} tokens that the model reads; it does not "
             "see the rest, so a change there flips nothing"
         ]
 

@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from sears_dsl.answers import label_text
 from sears_dsl.data.dataset import Dataset, format_of
 from sears_dsl.errors import HALF_CHARACTER, DataError, ModelError, UsageError, counted
 from sears_dsl.models.predictor import Answer, AnsweringPredictor, Row, row_key
@@ -137,8 +138,8 @@ class FilePredictor(AnsweringPredictor):
 
 
 def _label(value: Any, where: str) -> str:
-    if isinstance(value, str | bool | int) and value != "":
-        return str(value)
+    if written := label_text(value):
+        return written
     raise DataError(
         f"{where}: {value!r} is not a prediction",
         help="give every row a label: a text, a whole number, true or false",

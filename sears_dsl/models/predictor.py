@@ -3,9 +3,9 @@
 Rows are mappings from column to text. Always holds: nothing here knows what kind of model it is. A
 row's key depends on its columns and their texts, never on their order. A confidence is what the
 model itself gave, never a guess; "not given" is None, never 0. A label is a string, a whole number
-or a truth value of Python, NumPy or torch, written with ``str``. A pair of a label and a fraction
-from 0.0 to 1.0 is a label with its confidence. Anything else is an error that says where, never a
-guess. A row takes a microsecond.
+(1.0 is the same as 1) or a truth value of Python, NumPy or torch, written with ``str``. A pair of a
+label and a fraction from 0.0 to 1.0 is a label with its confidence. Anything else is an error that
+says where, never a guess. A row takes a microsecond.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from hashlib import blake2b
 from typing import Any, Literal, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 from sears_dsl.answers import COMPARISON_FORMS, Comparison, answer_text
-from sears_dsl.errors import ModelError, counted, shortened
+from sears_dsl.errors import ModelError, UsageError, counted, shortened
 from sears_dsl.models.objects import foreign_code, python_values
 
 #: Column → text, what a model is asked about.
@@ -84,6 +84,11 @@ class AnsweringPredictor(ABC):
 
 def row_key(row: Row) -> str:
     """A name for the content of a row: 32 hex digits, the same on every machine."""
+    if not isinstance(row, Mapping):
+        raise UsageError(
+            f"{row!r:.60} is not a row, which has a text for each column",
+            help="ask about rows: predict([{'text': 'A film.'}])",
+        )
     content = _CONTENT.encode(dict(row))
     return blake2b(content.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
@@ -151,7 +156,8 @@ def _answer(model: str, row: Row, value: Any, comparison: Comparison) -> Answer:
     if isinstance(value, list | tuple) and len(value) == 2:
         raw_label, confidence = map(_plain, value)
         label = answer_text(raw_label, comparison)
-        if label is not None and isinstance(confidence, float):
+        probabilities = isinstance(raw_label, float) and not comparison.startswith("within:")
+        if label is not None and isinstance(confidence, float) and not probabilities:
             if not 0 <= confidence <= 1:
                 raise ModelError(
                     f"{model} returned {confidence!r} as its confidence for {excerpt(row)}",

@@ -12,7 +12,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from sears_dsl.answers import Comparison
+from sears_dsl.answers import Comparison, label_text
 from sears_dsl.errors import ModelError, UsageError
 from sears_dsl.models.function import inputs_of
 from sears_dsl.models.predictor import Answer, AnsweringPredictor, Row, ask_answers
@@ -60,7 +60,8 @@ class EstimatorPredictor(AnsweringPredictor):
     ) -> list[tuple[str, float]]:
         """Each predicted label, which need not be the most probable one, with its probability."""
         probabilities = self._estimator.predict_proba(self._inputs(rows))
-        place = {str(each): at for at, each in enumerate(self._estimator.classes_.tolist())}
+        classes = self._estimator.classes_.tolist()
+        place = {label_text(each): at for at, each in enumerate(classes)}
         return [
             (label, min(1.0, max(0.0, float(of_row[place[label]]))))
             for label, of_row in zip(labels, probabilities, strict=True)

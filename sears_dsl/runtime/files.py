@@ -282,10 +282,10 @@ def write_atomically(path: Path, content: bytes, *, replacing: bytes | None = No
     except IsADirectoryError as error:
         raise DataError(f"{path} is a folder", help="name a file") from error
     except OSError as error:
-        raise DataError(
-            f"cannot write {path}: {error.strerror}",
-            help="make room or choose another place; an earlier file there is unchanged",
-        ) from error
+        advice = "make room or choose another place; an earlier file there is unchanged"
+        if isinstance(error, FileNotFoundError):
+            advice = f"make the folder first: mkdir -p {path.parent}"
+        raise DataError(f"cannot write {path}: {error.strerror}", help=advice) from error
     finally:
         if temporary is not None:
             with suppress(OSError):  # most often it was renamed, or could not be made

@@ -131,6 +131,8 @@ class Folder:
             if not any(piece[0] in "._" for piece in PurePosixPath(file.name).parts)
             and PurePosixPath(file.name).name not in _NOTES
         ]
+        if not parts and self.in_place and not os.path.isdir(self.root):
+            raise DataError(f"there is no folder {self}", help="check its name")
         if not parts:
             raise DataError(
                 f"{self} has no files", help="name a folder with parquet or JSON lines files"

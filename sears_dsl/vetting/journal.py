@@ -117,7 +117,8 @@ class Journal(Closing):
             if not lock(self._descriptor):
                 raise UsageError(
                     f"another `sears vet` is writing the journal {path}",
-                    help="use its page, stop it, or decide under another name: --reviewer NAME",
+                    help="use its page, stop it (in Python, page.close() does), or decide under "
+                    "another name: --reviewer NAME",
                 )
             self.torn = ""
             self.new = self._is_new()

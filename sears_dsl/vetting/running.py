@@ -115,13 +115,14 @@ def place_of(
     stem = Path(ruleset.path).stem
     names = tuple(reviewers) or (_user(),)
     for name in names:
-        if not REVIEWER.fullmatch(name):
+        if not isinstance(name, str) or not REVIEWER.fullmatch(name):
             raise UsageError(
                 f"--reviewer {name!r} is not a name",
                 help="a name consists of letters, digits, dots, - and _",
             )
-    if len(set(names)) < len(names):
-        raise UsageError("--reviewer: one name was given twice", help="give each name once")
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise UsageError(f"the reviewer {twice} was named twice", help="give each name once")
     if journal is not None and len(names) > 1:
         raise UsageError("--journal is for a single reviewer", help="leave out --journal")
     if not ruleset.rules and not ruleset.templates:

@@ -84,6 +84,150 @@ def test_a_frame_is_what_the_file_is_that_it_was_read_from(
     assert results == results[:1] * 4
 
 
+@pytest.mark.parametrize("kind", ["pandas", "polars", "pyarrow", "list", "jsonl", "parquet", "csv"])
+def test_a_row_without_a_text_is_the_same_everywhere(
+    kind: str, folder: Path, rules: sears.Ruleset
+) -> None:
+    pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    columns = {"text": [None, "A movie."], "label": ["good", "good"]}
+    frame = polars.DataFrame(columns)
+    data: Any = folder / f"gaps.{kind}"
+    if kind == "csv":
+        frame.write_csv(data)
+    elif kind == "parquet":
+        frame.write_parquet(data)
+    elif kind == "jsonl":
+        frame.write_ndjson(data)
+    else:
+        data = {"pandas": pandas.DataFrame(columns), "polars": frame, "pyarrow": frame.to_arrow(),
+                "list": frame.to_dicts()}[kind]  # fmt: skip
+    with pytest.warns(UserWarning, match="1 row has an empty text; the first is row 1"):
+        found = sears.audit(predict, data, rules, text="text", label="label", scorer=None)
+    assert found.rules[0].flips.count == 1
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "list", "numbers that lack", "missing"])
+def test_a_missing_value_is_no_text_nan(kind: str, rules: sears.Ruleset) -> None:
+    pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    frame = pandas.DataFrame(
+        {"text": ["A movie.", "One movie.", "My movie."], "g": ["nan", None, None]}
+    )
+    data: Any = {
+        "pandas": frame,
+        "polars": polars.from_pandas(frame),
+        "list": frame.to_dict("records"),
+        "numbers that lack": frame.assign(g=["nan", float("nan"), None]).astype(object),
+        "missing": frame.astype("string").to_dict("records"),  # pandas.NA
+    }[kind]
+    found = sears.audit(predict, data, rules, text="text", slices="g", scorer=None)
+    parts = {each.value: each.rows for each in found.document.slices if each.slicing == "g"}
+    assert parts == {"nan": 1, "(empty)": 2}
+
+
+def test_columns_whose_names_are_written_alike_are_refused(rules: sears.Ruleset) -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({1: ["A movie."], "1": ["A play."]})
+    for call in (sears.apply, sears.augment):
+        with pytest.raises(DataError, match="two columns of the data frame have the same name, 1"):
+            call(frame, rules)
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow", "datasets"])
+@pytest.mark.parametrize("kind", ["int", "float", "date", "uint8"])
+def test_ids_whose_type_holds_no_new_ones_are_reported(
+    kind: str, library: str, rules: sears.Ruleset
+) -> None:
+    pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    days = pandas.to_datetime(["2020-01-01", "2020-01-02"])
+    ids: Any = {"int": [1, 2], "float": [1.0, 2.0], "date": days, "uint8": [254, 255]}[kind]
+    frame = pandas.DataFrame({"id": ids, "text": ["A movie.", "A play."]})
+    frame = frame.astype({"id": "uint8"}) if kind == "uint8" else frame
+    data = {
+        "pandas": lambda: frame,
+        "polars": lambda: polars.from_pandas(frame),
+        "pyarrow": lambda: pytest.importorskip("pyarrow").Table.from_pandas(frame),
+        "datasets": lambda: pytest.importorskip("datasets").Dataset.from_pandas(frame),
+    }[library]()
+    message = "column id is of type .*, which cannot hold the new values"
+    with pytest.raises(DataError, match=message) as caught:
+        sears.apply(data, rules, column="text", mode="chain", with_originals=True)
+    assert "another type first, such as text" in caught.value.help
+    if kind != "int":
+        with pytest.raises(DataError, match=message):
+            sears.augment(data, rules, text="text")
+
+
+def test_lists_in_cells_are_read_wherever_they_come_from(
+    folder: Path, rules: sears.Ruleset
+) -> None:
+    pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    whole = {"text": "Bob saw a movie.", "label": ["good", "fine"], "spans": [[0, 3]],
+             "start": 0, "end": 3, "answer": "Bob"}  # fmt: skip
+    bare = {"text": "A movie.", "label": ["bad"]}
+    pandas.DataFrame([whole, bare]).to_parquet(folder / "cells.parquet", index=False)
+    frame = pandas.read_parquet(folder / "cells.parquet")
+    assert type(frame["label"][0]).__name__ == "ndarray"
+    for spans in ("text=spans", "text=start:end", "text=start+answer"):
+        for data in (
+            "cells.parquet",
+            frame,
+            frame.to_dict("records"),
+            polars.read_parquet(folder / "cells.parquet"),
+        ):
+            found = sears.audit(
+                predict, data, rules, text="text", label="label", spans=spans, scorer=None
+            )
+            assert found.rules[0].right == 1
+            assert len(sears.apply(data, rules, column="text", spans=spans)) == 2
+            assert len(sears.augment(data, rules, text="text", spans=spans)) == 4
+    kept = sears.apply(frame, rules, column="text", keep="label")["label"]
+    assert kept[0] is frame["label"][0]
+
+
+@pytest.mark.parametrize("allowed", [None, ["A movie.", "A film.", "x"]])
+def test_categories_of_polars_stay(allowed: list[str] | None, rules: sears.Ruleset) -> None:
+    polars = pytest.importorskip("polars")
+    kind = polars.Categorical if allowed is None else polars.Enum(allowed)
+    frame = polars.DataFrame({"text": ["A movie.", None, "x"]}, schema={"text": kind})
+    chained = sears.apply(frame, rules, mode="chain")
+    assert (chained["text"].to_list(), chained.schema) == (["A film.", None, "x"], frame.schema)
+    more = sears.augment(frame, rules)
+    assert (more["text"].to_list()[-1], more.schema["text"]) == ("A film.", frame.schema["text"])
+    kept = sears.apply(frame.with_columns(rule="text", t=polars.lit("A movie.")), rules,
+                       column="t", keep="text")  # fmt: skip
+    assert (kept["text"].to_list(), kept.schema["text"]) == (frame["text"].to_list(), kind)
+    assert kept["rule"].to_list() == ["film"] * 3
+
+
+def test_an_enum_of_polars_that_does_not_allow_a_new_text_is_reported(
+    rules: sears.Ruleset,
+) -> None:
+    polars = pytest.importorskip("polars")
+    frame = polars.DataFrame({"text": ["A movie."]}, schema={"text": polars.Enum(["A movie."])})
+    for call in (sears.augment, lambda data, rules: sears.apply(data, rules, mode="chain")):
+        with pytest.raises(DataError, match=r"column text is of type Enum.*A film"):
+            call(frame, rules)
+
+
+@pytest.mark.parametrize("kind", ["int64", "float64", "bool_"])
+def test_labels_of_numpy_are_labels_in_pairs_too(kind: str, rules: sears.Ruleset) -> None:
+    numpy = pytest.importorskip("numpy")
+    labels = numpy.ones(3, getattr(numpy, kind))
+    pairs = list(zip(["A movie.", "My movie.", "One movie."], labels, strict=True))
+    found = sears.audit(lambda texts: labels[[0] * len(texts)], pairs, rules, scorer=None)
+    assert found.rules[0].right == 3
+
+
+def test_an_index_with_a_name_does_not_count_rows(rules: sears.Ruleset) -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"text": ["A movie.", "A play."]}, index=pandas.RangeIndex(10, 12))
+    named = frame.rename_axis("id")
+    assert list(sears.augment(named, rules).index) == [10, 11, 10, 11]
+    both = sears.apply(named, rules, mode="chain", with_originals=True)
+    assert list(both.index) == [10, 11, 10, 11]
+    assert list(sears.augment(frame, rules).index) == [10, 11, 12, 13]
+
+
 def test_labels_that_lack_are_reported_alike_and_counted_by_augment(
     folder: Path, rules: sears.Ruleset
 ) -> None:

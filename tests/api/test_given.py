@@ -239,6 +239,7 @@ def test_models_and_data_of_no_kind_are_reported(
     [
         ({"label": "lable"}, "did you mean 'label'"),
         ({"text": 3}, "text=3 does not name a column"),
+        ({"text": ["text"]}, "text=['text'] does not name a column"),
         ({"label": 1}, "pass the name of a column, a string: label='1'"),
         ({"label": "label", "also": [0]}, "also=(0,) does not name a column"),
         ({"label": "label", "slices": 7}, "slices=(7,) does not name a column"),
@@ -369,6 +370,22 @@ def test_one_name_or_number_is_as_good_as_a_list_or_a_text(tmp_path: Path) -> No
     assert sears.apply(texts, rules, share=0.25) == sears.apply(texts, rules, share="25%")
     with pytest.raises(UsageError, match="share=2"):
         sears.apply(texts, rules, share=2)
+
+
+def test_folders_are_for_the_function_of_folders(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("rows").mkdir()
+    rules = sears.parse("movie -> film")
+    for folder in ("rows", Path("rows")):
+        with pytest.raises(UsageError, match="rows is a folder") as caught:
+            sears.apply(folder, rules)
+        assert "sears.apply_folder" in caught.value.help
+    with pytest.raises(DataError, match="there is no folder nofold"):
+        sears.apply_folder("nofold", rules, "new")
+    with pytest.raises(DataError, match="rows has no files"):
+        sears.apply_folder("rows", rules, "new")
 
 
 def test_a_rule_in_place_of_rules_is_an_error_that_says_how_to_give_it() -> None:

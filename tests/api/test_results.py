@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import warnings
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -13,7 +15,7 @@ from conftest import NOUNS, ROWS, close, predict, reword
 
 import sears_dsl as sears
 from sears_dsl.api.results import bar_label, omission_note
-from sears_dsl.errors import ModelError, UsageError
+from sears_dsl.errors import DataError, ModelError, UsageError
 from sears_dsl.language.printer import rule_called
 from sears_dsl.language.rule import Reference, TagCopy
 from sears_dsl.vetting.journal import Journal
@@ -389,6 +391,54 @@ def test_a_page_is_open_beside_the_notebook(tmp_path: Path) -> None:
     with pytest.raises(OSError, match=r"refused|403"):
         urlopen(page.address)  # noqa: S310 - likewise
     assert not list(tmp_path.glob("*.jsonl"))
+
+
+def test_an_open_page_is_closed_before_the_call_is_made_again(tmp_path: Path) -> None:
+    pytest.importorskip("starlette")
+    file = tmp_path / "mine.sear"
+    sears.parse("movie -> film").save(file)
+    with sears.vet(predict, ROWS, file, reviewers=["ana"]), warnings.catch_warnings():
+        warnings.simplefilter("error")  # nothing about a port that is not served in the end
+        with pytest.raises(UsageError, match="is writing the journal") as caught:
+            sears.vet(predict, ROWS, file, reviewers=["ana"])
+        assert "page.close()" in caught.value.help
+    sears.vet(predict, ROWS, file, reviewers=["ana"]).close()
+    for reviewers, message in (([1], "reviewers=1 is not a name"), (["a", "a"], "a was named twi")):
+        with pytest.raises(UsageError, match=message):
+            sears.vet(predict, ROWS, file, reviewers=reviewers)  # type: ignore[arg-type]
+
+
+def test_results_are_saved_in_folders_that_are_made(
+    found: sears.DiscoveryResult, tmp_path: Path
+) -> None:
+    found.save(tmp_path / "a" / "b" / "found.sear")
+    assert sears.load(tmp_path / "a" / "b" / "found.sear").rules == found.ruleset.rules
+    sears.score([("A movie.", "A film.")], scorer=close).save(tmp_path / "c" / "scores.csv")
+    assert (tmp_path / "c" / "scores.csv").is_file()
+    rules = sears.parse("movie -> film")
+    sears.fix(ROWS, ROWS[:4], rules, train=lambda *_: predict, seeds=1).save(tmp_path / "d/f.json")
+    assert (tmp_path / "d" / "f.json").is_file()
+    for result, name in ((found, "found.txt"), (sears.score([("A", "B")], scorer=close), "a.xlsx")):
+        with pytest.raises(UsageError):
+            result.save(tmp_path / "e" / name)
+    assert not (tmp_path / "e").exists()
+    with pytest.raises(DataError, match="No such file") as caught:
+        rules.save(tmp_path / "f" / "rules.sear")
+    assert "mkdir -p" in caught.value.help
+
+
+def test_an_audit_on_the_rows_of_the_search_says_so(
+    found: sears.DiscoveryResult, tmp_path: Path
+) -> None:
+    found.save(tmp_path / "found.sear")
+    for rules, name in ((found, "search 1"), (tmp_path / "found.sear", r"found\.sear")):
+        notes = "\n".join(sears.audit(predict, ROWS, rules, scorer=None).document.notes)
+        assert re.search(f"The rules of {name} were found on these same rows", notes)
+        assert "--" not in notes
+    other = [(text.replace("This", "That"), label) for text, label in ROWS]
+    for rows, rules in ((other, found), (ROWS, sears.parse("movie -> film"))):
+        notes = "\n".join(sears.audit(predict, rows, rules, scorer=None).document.notes)
+        assert "found on these same rows" not in notes
 
 
 def test_an_audit_is_saved_in_a_folder_and_says_so(tmp_path: Path) -> None:

@@ -85,6 +85,13 @@ def test_a_saved_ruleset_is_the_same(tmp_path: Path, rules: sears.Ruleset) -> No
     assert sears.load(tmp_path / "mine.sear") == rules
     with pytest.raises(UsageError, match=r"mine\.sear"):
         rules.save(tmp_path / "mine.txt")
+    with pytest.raises(UsageError, match="an object of type int is not a file"):
+        rules.save(5)  # type: ignore[arg-type]
+
+
+def test_a_list_of_places_holds_no_lists(rules: sears.Ruleset) -> None:
+    with pytest.raises(TypeError, match="by number or id, not by a list"):
+        rules[[[0]]]  # type: ignore[list-item]
 
 
 def test_imports_are_not_torn_from_their_files(tmp_path: Path) -> None:

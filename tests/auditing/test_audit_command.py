@@ -424,6 +424,8 @@ def test_a_scorer_of_ones_own_is_the_users_to_name(folder: Path) -> None:
     choice, told = scored_as(scorer="mine:score (0123)", settings={"tau": 0.25})
     assert (choice.scorer, choice.tau) == ("judge", None)
     assert "--scorer mine:score" in told
+    _, told = scored_as(scorer="__main__:<lambda> (0123)", settings={"tau": 0.25})
+    assert told.rstrip().endswith("If it is yours, give it to the audit too")
 
 
 @pytest.mark.parametrize("settings", [None, 5, {}, {"tau": "high"}, {"tau": 7}])

@@ -101,3 +101,12 @@ def test_spark_gets_the_rows_of_one_machine(tmp_path: Path) -> None:
     ]
     assert len(rows[0]) == 60
     assert rows[0] == rows[1]
+
+
+def test_what_is_no_table_of_arrow_is_reported() -> None:
+    pandas = pytest.importorskip("pandas")
+    rewriter = sears.arrow_rewriter(sears.parse(RULES), column="text", mode="chain")
+    for data in (pandas.DataFrame({"text": ["A movie."]}), ["A movie."]):
+        with pytest.raises(UsageError, match="is not a table of Arrow") as caught:
+            rewriter(data)
+        assert "pyarrow.table(data)" in caught.value.help

@@ -24,15 +24,15 @@ def written(folder: Path, rows: list[dict[str, str]]) -> str:
     return str(path)
 
 
-@pytest.mark.parametrize("kept", ["text", "label"])
-def test_a_column_that_ends_late_in_the_file_is_reported_with_its_row(
-    kept: str, tmp_path: Path
-) -> None:
+def test_a_column_that_ends_late_in_the_file_is_reported_with_its_row(tmp_path: Path) -> None:
     row = {"text": "A fun film.", "label": "positive"}
     # More rows than are read at once, so that whole parts of the file have no such column.
-    path = written(tmp_path, [row] * 11_000 + [{kept: row[kept]}] * 11_000)
+    path = written(tmp_path, [row] * 11_000 + [{"text": row["text"]}] * 11_000)
     with pytest.raises(DataError, match="row 11001"):
         read_labelled(path, column="text", label="label")
+    path = written(tmp_path, [row] * 11_000 + [{"label": row["label"]}] * 11_000)
+    notes = read_labelled(path, column="text", label="label").notes
+    assert notes == ("11,000 rows have an empty text; the first is row 11,001",)
 
 
 @given(st.lists(st.sampled_from("aaab"), min_size=1, max_size=60), st.integers(1, 70))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import os
+import pickle
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
@@ -60,6 +62,23 @@ def test_every_rule_is_applied_by_itself() -> None:
         (0, 2, "the movie was"),
         (2, 2, "it was"),
     ]
+
+
+def sent(matcher: Matcher) -> Matcher:
+    """What arrives in another process."""
+    arrived: Matcher = pickle.loads(pickle.dumps(matcher))  # noqa: S301 - our own
+    return arrived
+
+
+@pytest.mark.parametrize("again", [copy.deepcopy, sent])
+def test_a_copy_of_a_matcher_does_the_same(again: Callable[[Matcher], Matcher]) -> None:
+    rules = parse("What NOUN -> Which NOUN\nmovie -> movie.typo\n  rate: 50%")
+    matcher = compile_rules([rules], tagger=FastTagger(), seed=7)
+    rows = ["What color is it?", *(f"A movie of {number}." for number in range(20))]
+    before = texts(matcher, rows)
+    assert texts(again(matcher), rows) == before == texts(again(again(matcher)), rows)
+    late = compile_rules([rules], seed=7)  # its tagger is loaded when it is first needed
+    assert texts(again(late), rows) == before
 
 
 def test_first_is_the_leftmost_by_the_replaced_span() -> None:

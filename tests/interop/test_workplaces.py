@@ -6,7 +6,9 @@ import json
 import pickle
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 import spacy
 from datasets import Dataset
@@ -130,6 +132,25 @@ def test_flips_are_counted_among_right_rows_alone() -> None:
     assert 0 < found["low"] < 0.25 < found["high"] < 1  # type: ignore[operator]
     with pytest.raises(UsageError, match="1 references, 2 predictions"):
         metric.add_batch(references=[1], predictions=[1, 1], rewritten=[1])
+
+
+@pytest.mark.parametrize(
+    ("references", "predictions"),
+    [
+        (["1", "0"], [1, 0]),
+        (np.array([1, 0]), np.array([1.0, 0.0])),
+        (["1", "0"], np.array([1, 0])),
+    ],
+)
+def test_flips_compare_labels_as_an_audit_does_and_are_numbers_of_python(
+    references: Any, predictions: Any
+) -> None:
+    metric = FlipRate()
+    metric.add_batch(references=references, predictions=predictions, rewritten=np.array([0, 0]))
+    counts = json.loads(json.dumps(metric.compute()))
+    assert (counts["right"], counts["flips"], counts["flip_rate"]) == (2, 1, 0.5)
+    with pytest.raises(DataError, match=r"0\.5 is not a label"):
+        metric.add(reference=1, prediction=0.5, rewritten=1)
 
 
 # ---------------------------------------------------------------- MLflow

@@ -75,6 +75,7 @@ def test_a_lone_surrogate_is_a_text_like_any_other() -> None:
         (np.array(["pos", "neg"]), ["pos", "neg"]),
         (np.array([True, False]), ["True", "False"]),
         ([np.int64(1), np.str_("neg")], ["1", "neg"]),
+        (np.array([1.0, 0.0]), ["1", "0"]),
         ((label for label in ["pos", ""]), ["pos", ""]),
     ],
 )
@@ -90,7 +91,8 @@ def test_what_counts_as_labels(given: object, labels: list[str]) -> None:
         (["pos"] * 3, "asked for 2 predictions and returned 3"),
         (np.array([[0.1, 0.9], [0.8, 0.2]]), "return the label itself: of probabilities"),
         ([0.9, 0.1], "0.9 (float) as the label of 'Good.'"),
-        (np.array([1.0, 0.0]), "numbers with a fraction are not labels"),
+        (np.array([0.5, 0.0]), "numbers with a fraction are not labels"),
+        (np.array([[0.0, 1.0], [1.0, 0.0]]), "return the label itself: of probabilities"),
         ([[1], [0]], "for several labels per text, use --compare set"),
         (["pos", None], "None (NoneType) as the label of 'Bad.'"),
         ([{"label": "pos"}, {"label": "neg"}], "say where it is with --response-map"),

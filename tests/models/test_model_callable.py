@@ -227,6 +227,14 @@ def test_an_estimator_is_taken_with_its_probabilities() -> None:
     model = load_predictor(pipeline.fit(["good", "bad"], ["yes", "no"]))
     assert model.predict(GOOD) == ["yes", "no"]
     assert model.predict_with_confidence(GOOD)[0].confidence > 0.5
+    numbered = load_predictor(pipeline.fit(["good", "bad"], [1.0, 0.0]))
+    assert [answer.label for answer in numbered.predict_with_confidence(GOOD)] == ["1", "0"]
+
+
+def test_a_text_is_no_row() -> None:
+    with pytest.raises(UsageError, match=r"'Good\.' is not a row") as caught:
+        load_predictor(Fixed("b")).predict(["Good."])
+    assert "predict([{'text': 'A film.'}])" in caught.value.help
 
 
 @pytest.mark.parametrize(

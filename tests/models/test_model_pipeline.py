@@ -88,9 +88,11 @@ def test_rows_that_are_longer_than_the_model_reads_are_reported(tmp_path: Path) 
     assert model.remarks == []
     model.predict([{"text": "film " * 63}])
     [told] = model.remarks
-    assert told.startswith("1 row is longer than the 64 tokens that the model reads")
+    assert told.startswith(
+        "1 text (row or rewrite) is longer than the 64 tokens that the model reads"
+    )
     model.predict([{"text": "film " * 63}, {"a": "film " * 31, "b": "film " * 31}])
-    assert model.remarks[0].startswith("2 rows are longer")
+    assert model.remarks[0].startswith("2 texts (rows and rewrites) are longer")
 
 
 def test_answers_are_spans_of_the_context_also_of_a_long_one(tmp_path: Path) -> None:

@@ -30,7 +30,7 @@ from sears_dsl.discovery.ruleset_text import EmittedRule, emit
 from sears_dsl.discovery.settings import STAGE_NAMES
 from sears_dsl.engine.rewrite.rewrites import with_code_points
 from sears_dsl.errors import DataError, UsageError, counted
-from sears_dsl.runtime.files import is_file, write_atomically
+from sears_dsl.runtime.files import is_file, make_folder, write_atomically
 from sears_dsl.statistics import wilson_interval
 from sears_dsl.tagging.tagger import Tagger, identity_of
 
@@ -110,10 +110,12 @@ def write_discovery(
 ) -> Manifest:
     """Write the ruleset, its manifest and a report beside it, and the rules that nearly passed.
 
-    If no rule did, those that an earlier search wrote are removed.
+    Makes the folder if it is missing. If no rule nearly passed, those of an earlier search are
+    removed.
     """
     if path.suffix != ".sear":
         raise UsageError(f"{path} is not a name for a ruleset", help=f"write {path.stem}.sear")
+    make_folder(path.parent)
     text = ruleset_text(discovery, path.stem, tagger=tagger).encode("utf-8")
     manifest = _manifest(discovery, participants, tagger, hashlib.sha256(text).hexdigest())
     write_atomically(path.with_suffix(".md"), _report(discovery, manifest).encode("utf-8"))

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from functools import cached_property
+from functools import cached_property, partial
 from threading import Lock, RLock
 from typing import NamedTuple, TypeAlias
 
@@ -433,6 +433,11 @@ class FastTagger:
         self._tokenizer = FastTokenizer(shipped_tables(language))
         self._types = TypeTable(self._tokenizer.words, [("", "")], self._lock)
         self._tagged_types: TypeTable | None = None
+
+    def __reduce__(self) -> tuple[partial[FastTagger], tuple[()]]:
+        """A copy, here or in another process, reads its tables anew."""
+        own, language = self._custom_perceptron, self.language
+        return partial(type(self), perceptron=own, language=language), ()
 
     @property
     def name(self) -> str:
