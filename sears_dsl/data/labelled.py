@@ -465,9 +465,8 @@ def _text(batch: Batch, column: str, index: int, where: str) -> str:
     value = _value(batch, column, index)
     if isinstance(value, str):
         return value
-    if is_missing(
-        value
-    ):  # as an empty field of a csv file, which nobody can tell from an empty text
+    # As an empty field of a csv file, which nobody can tell from an empty text.
+    if is_missing(value):
         return ""
     raise DataError(
         f"{where}: {column} is {value!r}, which is not text",
