@@ -25,6 +25,7 @@ from pathlib import Path
 import numpy as np
 
 from sears_dsl.runtime.array_types import Int32Array
+from sears_dsl.tagging.accepted_forms import accepted_forms
 
 BASE_TAGS = frozenset({"NN", "NNP", "VB", "VBP", "JJ", "RB", "MD"})
 """Fine tags whose words stand in their base form, but for forms of *be* and contractions."""
@@ -75,6 +76,8 @@ _IRREGULAR = {
     ("ca", "MD"): "can",
     ("sha", "MD"): "shall",
     ("n't", "RB"): "not",
+    **dict.fromkeys((("mimicked", "VB"), ("mimicking", "VB")), "mimic"),
+    **dict.fromkeys((("programmed", "VB"), ("programming", "VB")), "program"),
 }
 _IRREGULAR_WORDS = frozenset(word for word, _ in _IRREGULAR)
 _IRREGULAR_SPELLINGS = _IRREGULAR_WORDS.union(word.replace("'", "’") for word in _IRREGULAR_WORDS)
@@ -365,10 +368,10 @@ def inflect(word: str, fine: str | None, target: str) -> Inflection:
     """The lower-cased forms of a word under another tag.
 
     A form of *be* agrees with the form that was matched (``is`` → ``was``, ``are`` → ``were``);
-    a further form that only repeats the base form (films, film) does not count; base-like
-    targets (``NN``, ``VB``, ``VBP``, ``JJ``, ``RB``) give the base form. A degree of comparison
-    that is not in the tables does not exist (*beautifuler*), and a word of a class without
-    inflection (*the*, *?*) has no form.
+    of the forms in the tables, those that are usual count (`accepted_forms`); a word that already
+    stands under the target stays as it is. Base-like targets (``NN``, ``VB``, ``VBP``, ``JJ``,
+    ``RB``) give the base form. A degree of comparison that is not in the tables does not exist
+    (*beautifuler*), and a word of a class without inflection (*the*, *?*) has no form.
     """
     plain = _plain(word)
     base = lemma(word, fine) if fine is not None else _base_without_tag(plain, target)
@@ -385,7 +388,9 @@ def inflect(word: str, fine: str | None, target: str) -> Inflection:
     guess = target not in _DEGREES and (fine is None or _WORD_CLASS.get(fine) == word_class)
     guess = guess and base.isalpha()
     forms = _tables().forms(base, table_tag, guess=guess)
-    return Inflection(_distinct(forms, base))
+    if plain in forms and fine is not None and fine.replace("NNPS", "NNS") == table_tag:
+        return Inflection((plain,))
+    return Inflection(accepted_forms(base, table_tag, forms, like=plain))
 
 
 def inflect_like(word: str, model: str, fine: str) -> Inflection:

@@ -25,7 +25,7 @@ TAGGER = PinnedTagger(
         "the": ("DET", "DT"),
         "dog": ("NOUN", "NN"),
         "dogs": ("NOUN", "NNS"),
-        "deer": ("NOUN", "NN"),
+        "motto": ("NOUN", "NN"),
         "is": ("AUX", "VBZ"),
         "red": ("ADJ", "JJ"),
     }
@@ -57,7 +57,7 @@ def rewritten(rule: str, text: str) -> tuple[str, list[Edit], list[Unrendered]]:
     return apply_edits(text, edits), edits, missing
 
 
-WORDS = ("dog", "Dog", "DOG", "the", "The", "red", "is", "dogs", "deer", "?", "(", ")", ",", '"')
+WORDS = ("dog", "Dog", "DOG", "the", "The", "red", "is", "dogs", "motto", "?", "(", ")", ",", '"')
 TEXTS = st.lists(
     st.tuples(st.sampled_from(WORDS), st.sampled_from((" ", " ", "", "  ", "\r\n", "\u00a0"))),
     max_size=9,
@@ -166,7 +166,7 @@ def test_what_cannot_be_inflected_is_distinguished_from_what_does_not_change() -
     _, _, missing = rewritten("_ dog -> dog dog", "dog dog")
     assert missing == [Unrendered.UNCHANGED]
     assert not missing[0].is_counted
-    _, edits, missing = rewritten("NOUN -> $1.NNS", "deer dogs dog")
+    _, edits, missing = rewritten("NOUN -> $1.NNS", "motto dogs dog")
     assert missing == [Unrendered.AMBIGUOUS, Unrendered.UNCHANGED]
     assert [edit.new for edit in edits] == ["dogs"]
     _, _, missing = rewritten("the -> $1.NNS", "the")
@@ -202,10 +202,10 @@ def test_a_reference_to_an_element_that_is_not_there_is_an_error() -> None:
         ("be -> $1.VBD", "E350", "was, were"),
         ("learn -> $1.VBD", "E350", "learned, learnt"),
         ("lemma=learn -> $1.VBD", "E350", "learned, learnt"),
-        ("x:deer -> $x.NNS", "E350", "deer, deers"),
+        ("x:motto -> $x.NNS", "E350", "mottoes, mottos"),
         ("[text=learn & tag=VB] -> $1.VBD", "E350", "learned, learnt"),
-        ("dog -> $x of / x:deer __", None, ""),
-        ("dog -> $x.NNS of / x:deer __", "E350", "deer, deers"),
+        ("dog -> $x of / x:motto __", None, ""),
+        ("dog -> $x.NNS of / x:motto __", "E350", "mottoes, mottos"),
         ("VBD -> learn.as($1)", "E350", "learned, learnt"),
         ("[lemma=go & tag=VBD] -> be.as($1)", "E350", "was, were"),
         ("DT -> film.as($1)", "E351", ""),
@@ -286,7 +286,7 @@ def explained(rule: str, text: str, protected: tuple[tuple[int, int], ...] = ())
             "matched `the` of `the{2}`, then found the end of the text",
         ),
         ("(dog|cat) is -> x", "red", "no token matches the first element, `(dog|cat)`"),
-        ("NOUN -> $1.NNS", "deer", "it matched `deer`, but an inflection has more than one form"),
+        ("NOUN -> $1.NNS", "motto", "it matched `motto`, but an inflection has more than one form"),
         ("_ dog -> dog dog", "dog dog", "it matched `dog dog`, but the new text is the old one"),
         ("is -> so", "it isn't", "it matched `is`, but what it would leave is not a word"),
     ],

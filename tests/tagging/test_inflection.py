@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 
@@ -33,6 +34,9 @@ from sears_dsl.tagging.inflection import (
         ("'ve", "VBP", "have"),
         ("'d", "MD", "would"),
         ("'d", "VBD", "have"),
+        ("mimicked", "VBD", "mimic"),
+        ("programming", "VBG", "program"),
+        ("occured", "VBD", "occur"),  # read, though not written
         ("wo", "MD", "will"),
         ("ca", "MD", "can"),
         ("n't", "RB", "not"),
@@ -111,7 +115,7 @@ def test_numbers_of_lemmas_are_those_of_each_lemma() -> None:
         ("color", "NN", "NNS", ("colors",)),
         ("child", "NN", "NNS", ("children",)),
         ("sheep", "NN", "NNS", ("sheep",)),
-        ("deer", "NN", "NNS", ("deer", "deers")),
+        ("deer", "NN", "NNS", ("deer",)),
         ("learns", "VBZ", "VBD", ("learned", "learnt")),
         ("put", "VB", "VBD", ("put",)),
         ("good", "JJ", "JJR", ("better",)),
@@ -147,6 +151,86 @@ def test_numbers_of_lemmas_are_those_of_each_lemma() -> None:
         ("stuntman", "NN", "NNS", ("stuntmen",)),
         ("shaman", "NN", "NNS", ("shamans",)),
         ("German", "NN", "NNS", ("germans",)),
+        # Verbs whose *c* becomes *ck*, and wrong pasts.
+        ("mimic", "VB", "VBD", ("mimicked",)),
+        ("mimic", "VB", "VBG", ("mimicking",)),
+        ("mimicked", "VBD", "VBG", ("mimicking",)),
+        ("arc", "VB", "VBD", ("arced",)),
+        ("ski", "VB", "VBN", ("skied",)),
+        ("quit", "VB", "VBN", ("quit",)),
+        ("light", "VB", "VBN", ("lit",)),
+        ("bus", "VB", "VBN", ("bused",)),
+        ("enrol", "VB", "VBD", ("enrolled",)),
+        ("sting", "VB", "VBG", ("stinging",)),
+        ("pay", "VB", "VBD", ("paid",)),
+        ("beware", "VB", "VBD", ()),
+        # Misspellings with one consonant, and weak syllables, which are written with one.
+        ("occur", "VB", "VBD", ("occurred",)),
+        ("occurs", "VBZ", "VBG", ("occurring",)),
+        ("refer", "VB", "VBD", ("referred",)),
+        ("control", "VB", "VBG", ("controlling",)),
+        ("kidnap", "VB", "VBD", ("kidnapped",)),
+        ("worship", "VB", "VBG", ("worshipping",)),
+        ("benefit", "VB", "VBD", ("benefited",)),
+        ("focus", "VB", "VBZ", ("focuses",)),
+        ("travel", "VB", "VBD", ("traveled",)),
+        ("travelling", "VBG", "VBD", ("travelled",)),
+        ("travelled", "VBD", "VBZ", ("travels",)),
+        ("cruel", "JJ", "JJR", ("crueler",)),
+        # Other spellings of the base form, and forms in two parts.
+        ("install", "VB", "VBZ", ("installs",)),
+        ("fulfil", "VB", "VBZ", ("fulfils",)),
+        ("gel", "VB", "VBD", ("gelled",)),
+        ("undergo", "VB", "VBZ", ("undergoes",)),
+        ("overcome", "VB", "VBZ", ("overcomes",)),
+        ("overcome", "VB", "VBN", ("overcome",)),
+        ("proofread", "VB", "VBD", ("proofread",)),
+        ("okay", "VB", "VBD", ("okayed",)),
+        # Two pasts or plurals that are both usual.
+        ("dive", "VB", "VBD", ("dived", "dove")),
+        ("hang", "VB", "VBD", ("hung", "hanged")),
+        ("lie", "VB", "VBN", ("lain", "lied")),
+        ("learned", "VBD", "VBD", ("learned",)),  # as it is
+        ("occured", "VBD", "VBD", ("occured",)),
+        ("cactus", "NN", "NNS", ("cactuses", "cacti")),
+        ("formula", "NN", "NNS", ("formulas", "formulae")),
+        # One usual plural.
+        ("zero", "NN", "NNS", ("zeros",)),
+        ("volcano", "NN", "NNS", ("volcanoes",)),
+        ("penny", "NN", "NNS", ("pennies",)),
+        ("campus", "NN", "NNS", ("campuses",)),
+        ("stadium", "NN", "NNS", ("stadiums",)),
+        ("criterion", "NN", "NNS", ("criteria",)),
+        ("bus", "NN", "NNS", ("buses",)),
+        ("gas", "NN", "NNS", ("gases",)),
+        ("technology", "NN", "NNS", ("technologies",)),
+        ("kindness", "NN", "NNS", ("kindnesses",)),
+        ("snob", "NN", "NNS", ("snobs",)),
+        # The same in the plural, or none.
+        ("aircraft", "NN", "NNS", ("aircraft",)),
+        ("spacecraft", "NN", "NNS", ("spacecraft",)),
+        ("offspring", "NN", "NNS", ("offspring",)),
+        ("goldfish", "NN", "NNS", ("goldfish",)),
+        ("Portuguese", "NN", "NNS", ("portuguese",)),
+        ("headquarters", "NN", "NNS", ("headquarters",)),
+        ("information", "NN", "NNS", ()),
+        ("advice", "NN", "NNS", ()),
+        ("music", "NN", "NNS", ()),
+        ("mathematics", "NN", "NNS", ()),
+        ("progress", "NN", "NNS", ()),
+        ("awareness", "NN", "NNS", ()),
+        ("arthritis", "NN", "NNS", ()),
+        ("clothes", "NNS", "NNS", ("clothes",)),
+        # Comparatives that are other words, or that nobody writes.
+        ("wrong", "JJ", "JJR", ()),
+        ("wrong", "JJ", "JJS", ()),
+        ("modern", "JJ", "JJR", ()),
+        ("wicked", "JJ", "JJR", ()),
+        ("little", "JJ", "JJS", ()),
+        ("clever", "JJ", "JJR", ("cleverer",)),
+        ("narrow", "JJ", "JJR", ("narrower",)),
+        ("simple", "JJ", "JJS", ("simplest",)),
+        ("old", "JJ", "JJR", ("older",)),
         ("selfies", "NNS", "NN", ("selfie",)),
         ("Hoodies", "NNS", "NN", ("hoodie",)),
         ("learn", None, "VBD", ("learned", "learnt")),
@@ -216,6 +300,17 @@ def test_any_word_under_any_tag_has_an_answer(word: str, fine: str, target: str)
     forms = inflect(word, fine, target).forms
     assert len(set(forms)) == len(forms)
     assert all(form and form == form.lower() for form in forms)
+
+
+def test_written_forms_are_plain_words_that_differ_by_more_than_a_doubled_letter() -> None:
+    listed = _tables()._forms.infl_dict._lines
+    words = [word for word in listed if word.isascii() and word.isalpha() and word.islower()]
+    for word in words:
+        for target in INFLECTION_TAGS:
+            forms = inflect(word, None, target).forms
+            assert all(re.fullmatch("[a-z]+(-[a-z]+)*", form) for form in forms), (word, forms)
+            single = {re.sub(r"(.)\1", r"\1", form) for form in forms}
+            assert len(single) == len(forms), (word, forms)
 
 
 def test_nothing_is_printed_or_loaded_for_words_in_their_base_form() -> None:
