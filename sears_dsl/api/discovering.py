@@ -429,7 +429,7 @@ def discover(
                 rows, predictor, paraphraser=parts.paraphraser, scorer=parts.scorer,
                 tagger=searching, settings=settings, text=others,
                 known=load_known(named, rulesets=rulesets, tagger=searching,
-                                 with_shipped=with_shipped and not paper),
+                                 with_shipped=with_shipped and not paper, note=remark),
                 journal=parts.journal, on_progress=show, began=began,
                 before_search=lambda right: show(
                     str(estimate_search(right, predictor, parts.team)), 0, None),

@@ -161,6 +161,70 @@ def test_a_limit_of_questions_holds(place: Path) -> None:
     assert "the limit of 40 questions was reached" in done.output
 
 
+EXPECTING = """\
+rule not: is -> is not
+  expect: flip
+rule awful: great -> awful
+  expect: label bad
+"""
+
+
+def test_rules_that_must_change_the_answer_are_left_out_and_enter_no_rate(place: Path) -> None:
+    """Each such flip is a right answer of the model, so none of them counts."""
+    folder = place / "known"
+    folder.mkdir()
+    (folder / "mine.sear").write_text("movie -> film\n" + EXPECTING, "utf-8")
+    (place / "plain.sear").write_text("movie -> film\n", "utf-8")
+    mixed = call(known=["--no-known", "--known", "known/mine.sear"])
+    assert mixed.exit_code == 0, mixed.output
+    note = (
+        "not, awful of known/mine.sear are not tried, because they have `expect`: a search looks "
+        "for rules that must not change the answer; `sears audit known/mine.sear` tests such rules"
+    )
+    assert f"note: {note}\n" in mixed.output
+    assert f"Left out of the search: {note}.\n" in (place / "found.md").read_text("utf-8")
+    counts = json.loads((place / "found.manifest.json").read_text("utf-8"))
+    plain = call("--json", known=["--no-known", "--known", "plain.sear"])
+    assert "not tried" not in plain.output
+    for name in ("base_rate", "base_rows", "counts"):
+        assert counts[name] == json.loads(plain.stdout)[name], name
+    (folder / "mine.sear").write_text(EXPECTING, "utf-8")
+    alone = call(known=["--no-known", "--known", "known/mine.sear"])
+    assert alone.exit_code == 0, alone.output
+    assert f"note: {note}\n" in alone.output
+    assert load(place / "found.sear").rule_ids == ("great-to-terrific",)
+
+
+def test_in_python_rules_that_must_change_the_answer_are_left_out_with_a_warning() -> None:
+    with pytest.warns(UserWarning, match="not, awful of .* are not tried"):
+        found = sears_dsl.discover(
+            lambda texts: ["bad" if "awful" in text else "good" for text in texts],
+            [(text, "good") for text in ROWS],
+            known=parse(EXPECTING),
+            with_shipped=False,
+            paraphraser=lambda texts: [[] for _ in texts],
+            scorer=lambda pairs: [1.0 for _ in pairs],
+            tau=0.5,
+        )
+    assert not found.rules
+
+
+def test_only_rules_that_readers_accepted_are_called_so(place: Path) -> None:
+    (place / "mine.sear").write_text("great -> terrific", "utf-8")
+    accepted = "readers accepted these rules in other texts; your rows are checked later\n"
+    own = "rules of mine.sear count as accepted (--known)"
+    assert accepted in call().output
+    report = (place / "found.md").read_text("utf-8")
+    assert "are not judged, since readers have accepted them." in report
+    alone = call(known=["--no-known", "--known", "mine.sear"])
+    assert f"\n{own}; your rows are checked later\n" in alone.output
+    assert "readers accepted" not in alone.output
+    report = (place / "found.md").read_text("utf-8")
+    assert "are not judged, since those of --known count as accepted." in report
+    both = call(known=[*FEW, "--known", "mine.sear"])
+    assert f"\nreaders accepted the others in other texts; {own}; " in both.output
+
+
 def test_files_that_hold_no_rules_are_reported(place: Path) -> None:
     (place / "empty.sear").write_text("# nothing\n", "utf-8")
     done = call(known=["--no-known", "--known", "empty.sear"])

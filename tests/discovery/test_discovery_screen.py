@@ -34,7 +34,7 @@ from sears_dsl.discovery.counts import (
 )
 from sears_dsl.discovery.known_rules import KnownFlips, KnownRules
 from sears_dsl.discovery.result.found_rules import Discovery, FoundRule, NearRule
-from sears_dsl.discovery.result.report import _closest, _one_flip, _why
+from sears_dsl.discovery.result.report import _closest, _one_flip, _why, came_close
 from sears_dsl.discovery.settings import Settings
 from sears_dsl.effects.applications import applications_of
 from sears_dsl.effects.flips import RightRows
@@ -239,6 +239,16 @@ def test_known_rules_that_nobody_asked_about_are_not_called_harmless() -> None:
     print_known(out, replace(known(text=KNOWN), not_asked=2))
     assert "the model could not be asked about all rewrites of 2 known rules" in printed(out)
     assert "withstands all" not in printed(out)
+
+
+def test_a_rule_that_only_counts_as_accepted_is_not_said_to_be_read() -> None:
+    own = known(text="movie -> film")
+    tagger = PinnedTagger()
+    shipped = KnownRules.of({"synonyms/reviews": parse("movie -> film")}, tagger=tagger)
+    miss = replace(close("movie -> film", "flips", 4, 0, verdict(0, 0, 0.0)), judged=None)
+    for rules, proof in ((own.known, "it counts as accepted,"), (shipped, "readers accepted it")):
+        found = discovery(known=replace(own, known=rules), closest=(miss,))
+        assert came_close(miss, found).startswith(proof)
 
 
 LONG = replace(

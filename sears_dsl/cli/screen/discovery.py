@@ -172,7 +172,7 @@ def print_known(out: Console, known_flips: KnownFlips, *, so_far: bool = False) 
         + (f" (the best {_SHOWN} are shown):" if len(best) > _SHOWN else ":")
     )
     out.print(*_known_table(known_flips, best[:_SHOWN], out.width), sep="\n")
-    out.print("readers accepted these rules in other texts; your rows are checked later")
+    out.print(f"{_who_accepted(known_flips.known, best)}; your rows are checked later")
     apart = [rule for rule in best if not known_flips.known.writable[rule]]
     if apart and not so_far:
         files = ", ".join(dict.fromkeys(known_flips.known.sources[rule] for rule in apart))
@@ -180,6 +180,17 @@ def print_known(out: Console, known_flips: KnownFlips, *, so_far: bool = False) 
             f"{len(apart):,} of them cannot be written to the output because they need options of "
             f"their own files, such as a unit; audit {files} as well"
         )
+
+
+def _who_accepted(known: KnownRules, rules: Sequence[int]) -> str:
+    """Say which of the known rules readers accepted, and which only count as accepted."""
+    own = dict.fromkeys(known.sources[each] for each in rules if not known.accepted[each])
+    if not own:
+        return "readers accepted these rules in other texts"
+    counts = f"rules of {listed(list(own), _NAMED)} count as accepted (--known)"
+    if known.accepted[rules].any():
+        return f"readers accepted the others in other texts; {counts}"
+    return counts
 
 
 def _no_known_flips(known_flips: KnownFlips, acting: int) -> str:

@@ -194,6 +194,14 @@ class Discovery:
     question_limit_reached: bool  # whether the limit of questions did
     funnel: Funnel
 
+    def is_accepted(self, text: str) -> bool:
+        """Whether readers accepted the known rule of this text; else it only counts as such."""
+        if self.known is None:
+            return False
+        known = self.known.known
+        pairs = zip(known.rules, known.accepted.tolist(), strict=True)
+        return any(accepted and print_rule(rule) == text for rule, accepted in pairs)
+
     def least_flips(self, *, known: bool) -> int:
         """How many rows a rule had to flip, a known one or a new one."""
         searched = self.funnel.searched

@@ -267,7 +267,7 @@ def _report(discovery: Discovery, manifest: Manifest) -> str:
         "Intervals are 95% (Wilson). q is the smallest false-discovery rate at which the rule "
         "counts as flipping more rows than a paraphrase that keeps the meaning does (such a "
         f"paraphrase flips {rounded(manifest.base_rate)} of {manifest.base_rows:,} rows).",
-        *_cautions(manifest),
+        *_cautions(discovery, manifest),
         *_one_flip(discovery.rules),
         *_closest(discovery),
         "",
@@ -353,7 +353,7 @@ def _cells(record: FoundRecord, *, held_out: bool) -> list[str]:
     return [*cells, *map(_escaped, shown or [""])]
 
 
-def _cautions(manifest: Manifest) -> list[str]:
+def _cautions(discovery: Discovery, manifest: Manifest) -> list[str]:
     """What the numbers are counted on, and what that means."""
     lines = [
         "",
@@ -370,9 +370,21 @@ def _cautions(manifest: Manifest) -> list[str]:
             "*Accepted on text*: how many of the rule's rewrites of a lot of text have S ≥ τ. "
             "*Lower bound*: readers accept at least this share, with a chance of four in five; it "
             "is lower if nobody has read this change of words before. Known rules are not judged, "
-            "since readers have accepted them. Only after that was the model asked.",
+            f"since {_why_trusted(discovery)}. Only after that was the model asked.",
         ]
+    for sentence in () if discovery.known is None else discovery.known.known.omissions:
+        lines += ["", f"Left out of the search: {sentence}."]
     return lines
+
+
+def _why_trusted(discovery: Discovery) -> str:
+    """Why known rules are not judged: readers accepted them, or the user named them as such."""
+    known = None if discovery.known is None else discovery.known.known
+    if known is None or known.accepted.all():
+        return "readers have accepted them"
+    if known.accepted.any():
+        return "readers have accepted the shipped ones, and those of --known count as accepted"
+    return "those of --known count as accepted"
 
 
 def _one_flip(rules: Sequence[FoundRule]) -> list[str]:
@@ -440,7 +452,11 @@ def came_close(each: NearMiss, discovery: Discovery) -> str:
     if each.asked < each.changed:
         rows += f" tried (it changes {each.changed:,})"
     if each.judged is None:
-        proof = "readers accepted it before"
+        proof = (
+            "readers accepted it before"
+            if discovery.is_accepted(each.rule)
+            else "it counts as accepted"
+        )
     else:
         proof = (
             f"{each.judged.accepted:,} of {each.judged.sampled:,} rewrites on text keep the meaning"
