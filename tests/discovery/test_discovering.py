@@ -326,6 +326,53 @@ def test_a_costly_search_is_asked_about_at_a_terminal(place: Path) -> None:
     assert "go on?" not in seen
 
 
+@pytest.mark.parametrize("most", [1, 2, 5, 15, 40])
+@pytest.mark.parametrize("kind", ["batches", "all at once", "classes"])
+def test_a_limit_of_questions_holds_and_all_of_them_are_counted(most: int, kind: str) -> None:
+    """Also those by which the model is tried before the search begins."""
+    datasets = pytest.importorskip("datasets")
+    asked: set[str] = set()
+
+    def model(texts: Sequence[str]) -> list[str]:
+        asked.update(texts)
+        return ["bad" if "film" in text else "good" for text in texts]
+
+    rows: Any = [{"text": text, "label": "good"} for text in ROWS]
+    rows[-1]["label"] = "bad"
+    if kind == "classes":
+        kinds = {"text": datasets.Value("string"),
+                 "label": datasets.ClassLabel(names=["bad", "good"])}  # fmt: skip
+        rows = datasets.Dataset.from_list(rows, features=datasets.Features(kinds))
+    predictor = CallablePredictor(model)
+    if kind == "all at once":
+        vars(predictor)["batch_size"] = None
+    found = sears_dsl.discover(
+        predictor,
+        rows,
+        label="label",
+        max_questions=most,
+        paraphraser=lambda texts: [[text.replace("movie", "film")] for text in texts],
+        scorer=lambda pairs: [1.0 for _ in pairs],
+        tau=0.5,
+        with_shipped=False,
+    )
+    assert len(asked) <= most
+    assert found.discovery.funnel.questions == len(asked)
+
+
+@pytest.mark.parametrize("most", ["1", "5"])
+def test_a_limit_of_questions_that_leaves_hardly_a_row_is_blamed_for_it(
+    place: Path, most: str
+) -> None:
+    write(place / "dev.csv", ["It is a film.", "I like films.", *ROWS])
+    done = call("--max-questions", most, known=["--no-known"])
+    assert isinstance(done.exception, DataError)
+    rows = "1 row" if most == "1" else "2 rows"
+    assert f"the limit of questions leaves {rows} (of 32 rows of dev.csv)" in str(done.exception)
+    assert "allow more with --max-questions" in str(done.exception)
+    assert "labels" not in str(done.exception)
+
+
 def test_nobody_is_asked_where_nobody_answers(place: Path) -> None:
     done = call("--max-questions", "60000")
     assert done.exit_code == 0, done.output

@@ -129,7 +129,10 @@ def discover_command(output: Path, **options: Any) -> None:
     if chosen.paper:
         chosen = _as_in_paper(chosen)
     settings, quiet = chosen.settings(), chosen.quiet
-    with stages(shown=not quiet) as show, open_search(output, chosen, show=show) as work:
+    with (
+        stages(shown=not quiet) as show,
+        open_search(output, chosen, show=show, most=settings.questions_for_rows) as work,
+    ):
         from sears_dsl.data.labelled import read_texts
         from sears_dsl.discovery.algorithm import discover
         from sears_dsl.discovery.known_rules import load_known
