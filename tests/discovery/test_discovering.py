@@ -39,6 +39,7 @@ from sears_dsl.language.printer import print_rule
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.models.function import CallablePredictor
 from sears_dsl.paraphrasing.team import Recipe, Team
+from sears_dsl.statistics import wilson_interval
 from sears_dsl.tagging.pinned import PinnedTagger
 from sears_dsl.tagging.tagger import load_tagger
 from training import known_rules as known_rules_of_training
@@ -223,6 +224,26 @@ def test_only_rules_that_readers_accepted_are_called_so(place: Path) -> None:
     assert "are not judged, since those of --known count as accepted." in report
     both = call(known=[*FEW, "--known", "mine.sear"])
     assert f"\nreaders accepted the others in other texts; {own}; " in both.output
+
+
+def test_the_report_explains_the_bound_that_was_computed(place: Path) -> None:
+    """A judge forecasts readers; of any other scorer only a share of rewrites is known."""
+    taken = "the lower end of the one-sided 90% interval (Wilson) of this share"
+    forecast = "readers accept at least this share, with a chance of four in five"
+    assert call(known=["--no-known"]).exit_code == 0
+    report = (place / "found.md").read_text("utf-8")
+    assert taken in report
+    assert forecast not in report
+    [rule] = json.loads((place / "found.manifest.json").read_text("utf-8"))["rules"]
+    judged = rule["judged"]
+    low, _ = wilson_interval(judged["accepted"], judged["sampled"], confidence=0.8)
+    assert judged["low"] == pytest.approx(float(low))
+    write(place / "dev.csv", ["Nothing."])  # so that the judge has nothing to do
+    done = call("--scorer", "judge", known=["--no-known"])
+    assert done.exit_code == 0, done.output
+    report = (place / "found.md").read_text("utf-8")
+    assert forecast in report
+    assert taken not in report
 
 
 def test_files_that_hold_no_rules_are_reported(place: Path) -> None:

@@ -115,8 +115,7 @@ def near(numbers: NearMiss) -> NearRule:
 def discovery(**changed: Any) -> Discovery:
     given: dict[str, Any] = {
         "data": DATA, "settings": Settings(minimum_flips=3), "models": (), "tau": 0.5,
-        "rules": (),
-        "collapsed": (),
+        "readers_forecast": True, "rules": (), "collapsed": (),
         "passing": (), "closest": (), "known": known(), "base_rate": 0.02, "base_rows": 80,
         "budget_reached": False, "cut_short": (), "question_limit_reached": False,
         "funnel": FUNNEL,

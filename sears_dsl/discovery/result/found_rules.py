@@ -179,6 +179,8 @@ class Discovery:
     settings: Settings
     models: tuple[str, ...]  # the names, if several models answered together; else empty
     tau: float
+    # Whether S is the chance that readers accept, with a known error, as that of the shipped judges
+    readers_forecast: bool
     rules: tuple[FoundRule, ...]  # the selected rules, in the order of selection
     # (rule, rule that stands for it, reason) of those left out as twins
     collapsed: tuple[tuple[str, str, str], ...]

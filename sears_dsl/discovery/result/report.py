@@ -368,8 +368,7 @@ def _cautions(discovery: Discovery, manifest: Manifest) -> list[str]:
         lines += [
             "",
             "*Accepted on text*: how many of the rule's rewrites of a lot of text have S ≥ τ. "
-            "*Lower bound*: readers accept at least this share, with a chance of four in five; it "
-            "is lower if nobody has read this change of words before. Known rules are not judged, "
+            f"*Lower bound*: {_BOUNDS[discovery.readers_forecast]}. Known rules are not judged, "
             f"since {_why_trusted(discovery)}. Only after that was the model asked.",
         ]
     for sentence in () if discovery.known is None else discovery.known.known.omissions:
@@ -399,6 +398,13 @@ def _one_flip(rules: Sequence[FoundRule]) -> list[str]:
     ]
 
 
+# What a lower bound is: with a judge, whose S is the chance that readers accept, and without.
+_BOUNDS = {
+    True: "readers accept at least this share, with a chance of four in five; it is lower if "
+    "nobody has read this change of words before",
+    False: "the lower end of the one-sided 90% interval (Wilson) of this share; the scorer is "
+    "taken at its word",
+}
 _TWINS = {
     "redundant": "writes on the same rows what is written by",
     "more specific": "changes, in fewer rows or with more words, what is changed by",
