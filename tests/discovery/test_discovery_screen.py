@@ -180,6 +180,12 @@ CASES: dict[str, Discovery] = {
     "question-limit": discovery(
         rules=(found("film -> movie"),), question_limit_reached=True,
         funnel=replace(FUNNEL, questions=400, question_limit=400, not_asked=17)),
+    "question-limit-and-nothing-found": discovery(
+        question_limit_reached=True, settings=Settings(minimum_flips=2),
+        funnel=replace(NOTHING, questions=400, question_limit=400, not_asked=17),
+        closest=(
+            replace(close("great -> terrific", "flips", 12, 1, verdict(60, 60, 0.97)), asked=6),
+            replace(close("good -> fine", "flips", 12, 1, verdict(60, 60, 0.97)), asked=8))),
     "the-papers-order": discovery(
         settings=Settings(order="paper"), rules=(replace(found("film -> movie"), judged=None),),
         known=None, funnel=replace(FUNNEL, rows_with_adversary=51, question_limit=None)),

@@ -539,10 +539,16 @@ def _helps(each: NearMiss, discovery: Discovery) -> Iterator[str]:
     funnel, least = discovery.funnel, discovery.least_flips(known=each.judged is None)
     rule = _label(each, discovery)
     if each.lacks == "flips" and each.flips:
-        rows = ceil((funnel.rows - funnel.unasked) * least / each.flips)
+        # What it flips of these rows, at this rate, once all that it changes are tried.
+        expected = each.flips * each.changed / each.asked
+        if expected >= least:
+            lacking = f"questions or time for all {each.changed:,} rows that `{rule}` changes"
+            flips = f"it would flip {int(expected)} of them"
+        else:
+            rows = ceil((funnel.rows - funnel.unasked) * least / expected)
+            lacking, flips = f"about {rows:,} rows", f"`{rule}` would flip {least} of them"
         yield (
-            f"about {rows:,} rows: at this rate, `{rule}` would flip {least} of them; or "
-            f"--minimum-flips {each.flips}, which lets it pass"
+            f"{lacking}: at this rate, {flips}; or --minimum-flips {each.flips}, which lets it pass"
         )
     elif each.lacks == "text":
         yield f"--text FILE with unlabelled text like yours that `{rule}` changes"
