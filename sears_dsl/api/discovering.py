@@ -232,6 +232,7 @@ def _open_search(
     tagger: Tagger | str | None,
     on_progress: OnProgress | None,
     confidence: bool = False,
+    most: int | None = None,
 ) -> Iterator[tuple[LabelledRows, CachedPredictor, Tagger, Parts]]:
     """Open what a search works with, and check the rows."""
     from sears_dsl.discovery.parts import check_rows, open_parts
@@ -242,9 +243,8 @@ def _open_search(
     show("loading the model", 0, None)
     predictor = predictor_of(model, batch_size=batch_size, comparison=comparison)
     chosen = tagger_of(tagger)
-    data = check_rows(
-        data, predictor, own, comparison=comparison, confidence=confidence, show=show, note=remark
-    )
+    data = check_rows(data, predictor, own, comparison=comparison, confidence=confidence, most=most,
+                      show=show, note=remark)  # fmt: skip
     with open_parts(
         choice, own, folder=None, language=chosen.language, show=show, note=remark
     ) as parts:
@@ -422,14 +422,14 @@ def discover(
         others = [] if more_text is None else read_texts(read_once(more_text), like=text)
         with _open_search(
             model, rows, choice, comparison=comparison, batch_size=batch_size, tagger=tagger,
-            on_progress=on_progress,
+            on_progress=on_progress, most=settings.questions_for_rows,
         ) as (rows, predictor, searching, parts):  # fmt: skip
             show = progress_reporter(on_progress)
             discovery = search(
                 rows, predictor, paraphraser=parts.paraphraser, scorer=parts.scorer,
                 tagger=searching, settings=settings, text=others,
                 known=load_known(named, rulesets=rulesets, tagger=searching,
-                                 with_shipped=with_shipped and not paper),
+                                 with_shipped=with_shipped and not paper, note=remark),
                 journal=parts.journal, on_progress=show, began=began,
                 before_search=lambda right: show(
                     str(estimate_search(right, predictor, parts.team)), 0, None),

@@ -60,6 +60,7 @@ from sears_dsl.effects.asked_model import OnStage
 from sears_dsl.effects.flips import RightRows, fails_of_models, flip_evidence
 from sears_dsl.effects.lots import hold_out
 from sears_dsl.errors import DataError, UsageError
+from sears_dsl.meaning.scorers import spread_of
 from sears_dsl.models.predictor import Predictor
 from sears_dsl.paraphrasing.plugins import AnyParaphraser, AnyScorer, as_paraphraser, as_scorer
 from sears_dsl.runtime.database import RunJournal
@@ -201,6 +202,7 @@ def discover(
     texts = candidates.keep(candidates.passed).texts
     return Discovery(
         data=data, settings=settings, models=right.models, tau=search.tau, rules=rules,
+        readers_forecast=settings.order == "meaning" and spread_of(search.scorer) is not None,
         collapsed=tuple(
             (texts[each.rule], texts[each.into], each.reason) for each in selection.collapsed
         ),

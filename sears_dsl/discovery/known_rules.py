@@ -1,13 +1,14 @@
 """Rules that readers have accepted: tried before any new one is looked for.
 
 Each rule keeps the name of the ruleset that it comes from, and is read under the options and sets
-of its own file. The same seed asks about the same rows. All shipped rules on a few hundred rows
-take some two seconds, and need no translation model and no score.
+of its own file. Rules that must change the answer, or lead to a label (``expect``), are left out: a
+flip is no mistake there. The same seed asks about the same rows. All shipped rules on a few hundred
+rows take some two seconds, and need no translation model and no score.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 
@@ -20,7 +21,7 @@ from sears_dsl.discovery.ruleset_text import is_writable
 from sears_dsl.effects.applications import Applications, applications_of, apply_candidates
 from sears_dsl.effects.flips import RightRows
 from sears_dsl.engine.matcher import Matcher
-from sears_dsl.errors import UsageError
+from sears_dsl.errors import UsageError, listed
 from sears_dsl.language.loader import load
 from sears_dsl.language.printer import print_rule
 from sears_dsl.language.rule import Rule
@@ -41,6 +42,8 @@ _BELIEF = 0.8
 # for one that nobody has read, but not against what readers said.
 _MET = 20
 _SHARE = 0.9
+# How many rules a sentence names.
+_NAMED = 3
 READERS_VERSION = 1
 """The version of rulesets/readers.json."""
 
@@ -54,6 +57,8 @@ class KnownRules:
     sources: tuple[str, ...]
     # For each rule its ruleset, whose options and sets it is read under
     scopes: tuple[Ruleset, ...]
+    # What the rulesets have besides: the names of rules that do not keep the answer, by ruleset
+    left_out: Mapping[str, Sequence[str]]
 
     @property
     def rules(self) -> tuple[Rule, ...]:
@@ -71,6 +76,24 @@ class KnownRules:
         pairs = zip(self.rules, self.scopes, strict=True)
         return np.array([is_writable(rule, scope) for rule, scope in pairs], np.bool_)
 
+    @cached_property
+    def accepted(self) -> NDArray[np.bool_]:
+        """Whether readers accepted each rule; that of a user's own ruleset only counts as such."""
+        shipped = [each for each in shipped_rulesets() if not each.startswith(NOT_ACCEPTED)]
+        pairs = zip(self.rules, self.sources, strict=True)
+        return np.array([each in shipped and _is_accepted(rule) for rule, each in pairs], np.bool_)
+
+    @property
+    def omissions(self) -> Iterator[str]:
+        """A sentence for each ruleset with rules that are left out."""
+        for source, names in self.left_out.items():
+            one = len(names) == 1
+            yield (
+                f"{listed(names, _NAMED)} of {source} {'is' if one else 'are'} not tried, because "
+                f"{'it has' if one else 'they have'} `expect`: a search looks for rules that must "
+                f"not change the answer; `sears audit {source}` tests such rules"
+            )
+
     def apply(self, tokens: Tokens, *, guards: Guards | None = None) -> Applications:
         """Apply the rules to rows; those that are about sentences see each by itself."""
         if any(each.options.unit == "sentence" for each in self.scopes):
@@ -81,14 +104,21 @@ class KnownRules:
 
     @classmethod
     def of(cls, rulesets: Mapping[str, Ruleset], *, tagger: Tagger) -> KnownRules:
-        """Compile rulesets by name."""
-        of_rules = [
-            (name, ruleset) for name, ruleset in rulesets.items() for _ in range(len(ruleset.rules))
-        ]
+        """Compile rulesets by name, without the rules that do not keep the answer."""
+        tried = {
+            name: replace(each, rules=tuple(rule for rule in each.rules if rule.keeps_label))
+            for name, each in rulesets.items()
+        }
+        of_rules = [(name, ruleset) for name, ruleset in tried.items() for _ in ruleset.rules]
+        others = {
+            name: [each.name or print_rule(each) for each in ruleset.rules if not each.keeps_label]
+            for name, ruleset in rulesets.items()
+        }
         return cls(
-            matcher=compile_with_sources(list(rulesets.values()), tagger=tagger),
+            matcher=compile_with_sources(list(tried.values()), tagger=tagger),
             sources=tuple(name for name, _ in of_rules),
             scopes=tuple(ruleset for _, ruleset in of_rules),
+            left_out={name: names for name, names in others.items() if names},
         )
 
 
@@ -98,13 +128,15 @@ def load_known(
     rulesets: Sequence[Ruleset] = (),
     with_shipped: bool = True,
     tagger: Tagger,
+    note: Callable[[str], None] = lambda _: None,
 ) -> KnownRules | None:
     """The shipped rules that keep the meaning, those of files and those given; None for none.
 
     These shipped rules are left out: noise, the paper's rules as printed, those that are there to
     be rejected, those with the tag ``careless``, and those for which the chance that readers accept
     nine of ten rewrites is below four in five (`acceptance_test`). Named by their ruleset, they are
-    loaded like any file. In a folder, files of rules that reviewers rejected are left out.
+    loaded like any file. In a folder, files of rules that reviewers rejected are left out. ``note``
+    is called with what is not tried of the rulesets that were named.
     """
     names = {path.resolve(): name for name, path in shipped_rulesets().items()}
     named = {path.resolve(): names.get(path.resolve(), str(path)) for path in loaded_files(files)}
@@ -122,7 +154,10 @@ def load_known(
             own_name += " (once more)"
         by_name[own_name] = each
     if any(ruleset.rules for ruleset in by_name.values()):
-        return KnownRules.of(by_name, tagger=tagger)
+        known = KnownRules.of(by_name, tagger=tagger)
+        for sentence in known.omissions:
+            note(f"note: {sentence}")
+        return known
     if files or rulesets:
         where = ", ".join([*files, *(each.path for each in rulesets)])
         raise UsageError(f"no rule in {where}", help="name files that have rules after --known")
@@ -131,9 +166,12 @@ def load_known(
 
 def _with_care(ruleset: Ruleset) -> Ruleset:
     """A ruleset without its careless rules, and without those that readers refuse too often."""
-    surely = acceptance_test()
-    rules = (rule for rule in ruleset.rules if _CARELESS not in rule.metadata.tags and surely(rule))
-    return replace(ruleset, rules=tuple(rules))
+    return replace(ruleset, rules=tuple(rule for rule in ruleset.rules if _is_accepted(rule)))
+
+
+def _is_accepted(rule: Rule) -> bool:
+    """Whether a careful person would write what a shipped rule writes, as far as readers tell."""
+    return _CARELESS not in rule.metadata.tags and acceptance_test()(rule)
 
 
 @cache

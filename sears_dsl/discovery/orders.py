@@ -55,8 +55,6 @@ BeforeSearch = Callable[[RightRows], None]
 
 # Pairs that a scorer gets at once: a second of work if time is limited, else half a minute.
 _TIMED, _UNTIMED = 64, 1024
-# The share of the limit of questions that the rows themselves may take.
-_OF_ROWS = 0.5
 
 
 @dataclass(kw_only=True)
@@ -102,8 +100,7 @@ class Search:
 
     def right(self) -> RightRows:
         """The rows that the model has right; also sets the limit of questions from then on."""
-        most = self.settings.max_questions
-        self.questions.most = None if most is None else max(1, round(_OF_ROWS * most))
+        self.questions.most = self.settings.questions_for_rows
         right = RightRows(
             self.data, self.predictor, comparison=self.settings.comparison,
             in_time=self.in_time("rows"), questions=self.questions,

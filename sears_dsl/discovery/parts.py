@@ -174,18 +174,23 @@ def check_rows(
     *,
     comparison: Comparison,
     confidence: bool = False,
+    most: int | None = None,
     show: OnStage = lambda stage, done, total: None,
     note: Callable[[str], None] = lambda _: None,
 ) -> LabelledRows:
-    """Find what cannot work before an hour of work; return the rows with labels as answered."""
+    """Find what cannot work before an hour of work; return the rows with labels as answered.
+
+    The model is asked about no more than the first ``most`` distinct rows, the first that a search
+    asks about, so that its limit of questions holds.
+    """
     data.require_characters()
     if isinstance(own.paraphraser, GivenParaphrases):
         _check_paraphrases(own.paraphraser, data.texts, note)
     show("trying the model", 0, None)
     if confidence:
         require_confidence(data, predictor)
-    data = with_labels_of(data, predictor)
-    strange = try_model(data, predictor, comparison=comparison)
+    data = with_labels_of(data, predictor, most=most)
+    strange = try_model(data, predictor, comparison=comparison, most=most)
     if strange:
         note(strange)
     return data

@@ -125,7 +125,12 @@ _Core: TypeAlias = tuple[tuple[str, ...], tuple[str, ...]]
 
 
 def _inverse(rules: Sequence[Rule]) -> Iterator[tuple[int, int, TwinReason]]:
-    """Pairs of rules of which each changes back the words that the other one changes."""
+    """Pairs of rules of which each changes back the words that the other one changes.
+
+    The words have to be written alike. What stands around them does not count, but a condition on
+    the replaced word itself does: ``[lower=movie & tag=NN] -> film`` is no inverse of ``film ->
+    movie``, and both may be selected.
+    """
     cores = [_core(rule) for rule in rules]
     by_core: dict[_Core, list[int]] = {}
     for rule, core in enumerate(cores):

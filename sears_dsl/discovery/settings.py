@@ -34,6 +34,9 @@ CERTAIN = 0.05
 QUESTIONS_A_ROW = 20
 """The default limit of questions to the model, for each right row; all questions count."""
 
+# The share of a limit of questions that the rows themselves may take.
+_OF_ROWS = 0.5
+
 Order: TypeAlias = Literal["meaning", "paper"]
 """What comes first: rules are judged on text and the model is asked only about those that keep the
 meaning, or, as in the paper, it is asked about all paraphrases and rules, which are then judged."""
@@ -154,6 +157,12 @@ class Settings:
         if self.max_questions is not None or self.order == "paper":
             return self.max_questions
         return QUESTIONS_A_ROW * right
+
+    @property
+    def questions_for_rows(self) -> int | None:
+        """How many of the questions may go to the rows themselves; None if unlimited."""
+        most = self.max_questions
+        return None if most is None else max(1, round(_OF_ROWS * most))
 
 
 Stage: TypeAlias = Literal[

@@ -3,7 +3,7 @@
 Discovery, audits and vetting ask the model through this module alone. A distinct row counts as one
 question, whether or not its answer is remembered from elsewhere; `labels_in_time` asks no more than
 the limit. What was answered before a failure is kept. Before a long run `try_model` asks about a
-few rows, so that what cannot work fails at once.
+few of the rows that the run will ask about, so that what cannot work fails at once.
 """
 
 from __future__ import annotations
@@ -122,15 +122,21 @@ class AskedModel:
 
 
 def try_model(
-    data: LabelledRows, predictor: CachedPredictor, *, comparison: Comparison = "exact"
+    data: LabelledRows,
+    predictor: CachedPredictor,
+    *,
+    comparison: Comparison = "exact",
+    most: int | None = None,
 ) -> str:
     """Ask a model about a few rows, or all at once, so that what cannot work fails at once.
 
-    It is an error if the labels are classes and no answer is one of them. Returns a warning if the
-    model answers differently when it is asked again, else an empty text.
+    Only the first `most` distinct rows may be asked about. It is an error if the labels are classes
+    and no answer is one of them. Returns a warning if the model answers differently when it is
+    asked again, else an empty text.
     """
     all_at_once = predictor.batch_size is None
-    places = range(len(data.rows)) if all_at_once else _of_each_label(data)
+    admitted = _admitted(data, most)
+    places = admitted if all_at_once else _of_each_label(data, admitted)
     rows = [data.rows[place] for place in places]
     end = monotonic() + _PATIENCE
     first_answers = AskedModel(predictor).labels_in_time(rows, in_time=lambda: monotonic() < end)
@@ -139,7 +145,8 @@ def try_model(
     # Answers to questions are free text; labels of classes repeat.
     classes = data.labels is not None and 2 * len(labels) <= len(data.rows)
     if classes and not any(is_right(answer, labels, comparison=comparison) for answer in answers):
-        raise nothing_right(data, answers, labels)
+        limited = len(answers) == len(rows) and len(admitted) < len(data.rows)
+        raise nothing_right(data, answers, labels, limited=limited)
     # A slow model is not asked again for this, and what is read from a file does not change.
     if all_at_once or monotonic() > end or REFUSED in answers[:_ASKED_AGAIN]:
         return ""
@@ -154,11 +161,17 @@ def try_model(
     )
 
 
-def with_labels_of(data: LabelledRows, predictor: CachedPredictor) -> LabelledRows:
-    """The rows with names of classes as labels, if they number classes and the model names them."""
+def with_labels_of(
+    data: LabelledRows, predictor: CachedPredictor, *, most: int | None = None
+) -> LabelledRows:
+    """The rows with names of classes as labels, if they number classes and the model names them.
+
+    Only the first `most` distinct rows may be asked about.
+    """
     if not data.class_names:
         return data
-    return data.as_answered(AskedModel(predictor).labels(_first_rows(data, predictor)))
+    rows = _first_rows(data, predictor, most)
+    return data.as_answered(AskedModel(predictor).labels(rows))
 
 
 def require_confidence(data: LabelledRows, predictor: CachedPredictor) -> None:
@@ -173,25 +186,42 @@ def require_confidence(data: LabelledRows, predictor: CachedPredictor) -> None:
     )
 
 
-def _first_rows(data: LabelledRows, predictor: CachedPredictor) -> Sequence[Row]:
+def _first_rows(
+    data: LabelledRows, predictor: CachedPredictor, most: int | None = None
+) -> Sequence[Row]:
     """A few rows, or all of them where they are asked about at once."""
-    return data.rows if predictor.batch_size is None else data.rows[:_TRIED]
+    rows = [data.rows[place] for place in _admitted(data, most)]
+    return rows if predictor.batch_size is None else rows[:_TRIED]
 
 
-def _of_each_label(data: LabelledRows) -> list[int]:
-    """The places of a few rows, with as many labels as there are, in the order of the data."""
+def _admitted(data: LabelledRows, most: int | None) -> list[int]:
+    """The places of the rows that a limit of so many questions admits."""
+    admitted = Questions(most).admitted(list(map(row_key, data.rows)))
+    return [place for place, may in enumerate(admitted) if may]
+
+
+def _of_each_label(data: LabelledRows, places: Sequence[int]) -> list[int]:
+    """A few of the places, with as many labels as there are, in the order of the data."""
+    among = frozenset(places)
     turns = chain.from_iterable(zip_longest(*data.places_by_label().values()))
-    return sorted(islice((place for place in turns if place is not None), _TRIED))
+    return sorted(islice((place for place in turns if place in among), _TRIED))
 
 
-def nothing_right(data: LabelledRows, answers: Sequence[str], labels: Sequence[str]) -> DataError:
-    """The error where a model has none of these rows right."""
+def nothing_right(
+    data: LabelledRows, answers: Sequence[str], labels: Sequence[str], *, limited: bool = False
+) -> DataError:
+    """The error where a model has none of these rows right; ``limited``: questions for no other."""
     rows = f"{len(data.rows):,} rows of {data.path}"
     refuses, wrong = f"the model refuses the {rows}", f"the model gets none of the {rows} right"
     if len(answers) < len(data.rows):
         some = f"of {counted(len(answers), 'row')} tried (of {rows}) the model"
         refuses, wrong = f"{some} refuses all", f"{some} gets none right"
     labels_given = sorted(set(answers) - {REFUSED})
+    if limited and len(answers) < _TRIED:
+        leaves = f"the limit of questions leaves {counted(len(answers), 'row')} (of {rows}) to try"
+        does = "gets none right" if labels_given else "refuses all"
+        advice = "allow more with --max-questions: half of them go to the rows themselves"
+        return NothingRightError(f"{leaves}, and the model {does}", help=advice)
     if answers and not labels_given:
         advice = "leave out --on-error skip to see what it says to the first one"
         return NothingRightError(refuses, help=advice)

@@ -97,7 +97,9 @@ class RightRows:
                     help="give it more time; --resume continues with its answers so far",
                 )
             all_labels = sorted({label for of_row in labels for label in of_row})
-            raise nothing_right(data, list(answered.values()), all_labels)
+            raise nothing_right(
+                data, list(answered.values()), all_labels, limited=self.questions.left == 0
+            )
         self.texts = [data.texts[position] for position in self.positions]
         self.predictions = [answered[position] for position in self.positions]
         self._labels = [labels[position] for position in self.positions]

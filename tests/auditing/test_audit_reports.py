@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
@@ -108,16 +109,38 @@ def test_rules_without_a_limit_are_skipped_in_junit_and_never_passed() -> None:
     assert len(root.findall(".//skipped")) == len(root.findall(".//testcase")) == 4
 
 
-@pytest.mark.parametrize(("required", "kind"), [(False, "skipped"), (True, "failure")])
-def test_all_rules_on_too_few_rows_are_never_passed_in_junit(required: bool, kind: str) -> None:
+@pytest.mark.parametrize(("required", "failures"), [(False, 1), (True, 3)])
+def test_all_rules_on_too_few_rows_are_never_passed_in_junit(required: bool, failures: int) -> None:
     gates = Gates(rows_flipped=0.5, require_support=required)
     root = ElementTree.fromstring(  # noqa: S314 - our own
         junit_xml(audited(rows_of("kkk"), gates=gates))
     )
-    told = root.find(f".//testcase[@name='all rules']/{kind}")
+    told = root.find(".//testcase[@name='all rules']/failure")
     assert told is not None
     assert "too little support: 3 rows tested" in told.attrib["message"]
-    assert root.attrib["skipped" if kind == "skipped" else "failures"] == "3"
+    assert root.attrib["failures"] == str(failures)
+
+
+@pytest.mark.parametrize("required", [False, True])
+@pytest.mark.parametrize(
+    "limits",
+    [{}, {"flip_rate": 0.05}, {"rows_flipped": 0.05}, {"own": (Gate("show", 0.1),)},
+     {"flip_rate": 0.05, "own": (Gate("show", 0.1),)}, {"own": (Gate("all", 0.1, "robust"),)}],
+)  # fmt: skip
+@pytest.mark.parametrize("rows", ["k", "w" * 9, "k" * 30, "f" * 30, "k" * 30 + "w" * 30])
+def test_junit_has_a_failure_wherever_the_verdict_is_no_pass(
+    required: bool, limits: dict[str, Any], rows: str
+) -> None:
+    """So that the test report of a server is red whenever the build is."""
+    if required and not limits:
+        return
+    document = audited(rows_of(rows), gates=Gates(require_support=required, **limits))
+    root = ElementTree.fromstring(junit_xml(document))  # noqa: S314 - our own
+    fails = document.verdict.outcome in ("failed", "not judged")
+    assert (int(root.attrib["failures"]) > 0) == fails, document.verdict
+    verdict = root.find(".//testcase[@name='verdict']/failure")
+    if verdict is not None:
+        assert verdict.text == "\n".join(document.verdict.reasons)
 
 
 def test_a_model_that_is_never_right_is_an_error_that_says_why_that_may_be() -> None:

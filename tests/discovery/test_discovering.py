@@ -39,6 +39,7 @@ from sears_dsl.language.printer import print_rule
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.models.function import CallablePredictor
 from sears_dsl.paraphrasing.team import Recipe, Team
+from sears_dsl.statistics import wilson_interval
 from sears_dsl.tagging.pinned import PinnedTagger
 from sears_dsl.tagging.tagger import load_tagger
 from training import known_rules as known_rules_of_training
@@ -161,6 +162,90 @@ def test_a_limit_of_questions_holds(place: Path) -> None:
     assert "the limit of 40 questions was reached" in done.output
 
 
+EXPECTING = """\
+rule not: is -> is not
+  expect: flip
+rule awful: great -> awful
+  expect: label bad
+"""
+
+
+def test_rules_that_must_change_the_answer_are_left_out_and_enter_no_rate(place: Path) -> None:
+    """Each such flip is a right answer of the model, so none of them counts."""
+    folder = place / "known"
+    folder.mkdir()
+    (folder / "mine.sear").write_text("movie -> film\n" + EXPECTING, "utf-8")
+    (place / "plain.sear").write_text("movie -> film\n", "utf-8")
+    mixed = call(known=["--no-known", "--known", "known/mine.sear"])
+    assert mixed.exit_code == 0, mixed.output
+    note = (
+        "not, awful of known/mine.sear are not tried, because they have `expect`: a search looks "
+        "for rules that must not change the answer; `sears audit known/mine.sear` tests such rules"
+    )
+    assert f"note: {note}\n" in mixed.output
+    assert f"Left out of the search: {note}.\n" in (place / "found.md").read_text("utf-8")
+    counts = json.loads((place / "found.manifest.json").read_text("utf-8"))
+    plain = call("--json", known=["--no-known", "--known", "plain.sear"])
+    assert "not tried" not in plain.output
+    for name in ("base_rate", "base_rows", "counts"):
+        assert counts[name] == json.loads(plain.stdout)[name], name
+    (folder / "mine.sear").write_text(EXPECTING, "utf-8")
+    alone = call(known=["--no-known", "--known", "known/mine.sear"])
+    assert alone.exit_code == 0, alone.output
+    assert f"note: {note}\n" in alone.output
+    assert load(place / "found.sear").rule_ids == ("great-to-terrific",)
+
+
+def test_in_python_rules_that_must_change_the_answer_are_left_out_with_a_warning() -> None:
+    with pytest.warns(UserWarning, match="not, awful of .* are not tried"):
+        found = sears_dsl.discover(
+            lambda texts: ["bad" if "awful" in text else "good" for text in texts],
+            [(text, "good") for text in ROWS],
+            known=parse(EXPECTING),
+            with_shipped=False,
+            paraphraser=lambda texts: [[] for _ in texts],
+            scorer=lambda pairs: [1.0 for _ in pairs],
+            tau=0.5,
+        )
+    assert not found.rules
+
+
+def test_only_rules_that_readers_accepted_are_called_so(place: Path) -> None:
+    (place / "mine.sear").write_text("great -> terrific", "utf-8")
+    accepted = "readers accepted these rules in other texts; your rows are checked later\n"
+    own = "rules of mine.sear count as accepted (--known)"
+    assert accepted in call().output
+    report = (place / "found.md").read_text("utf-8")
+    assert "are not judged, since readers have accepted them." in report
+    alone = call(known=["--no-known", "--known", "mine.sear"])
+    assert f"\n{own}; your rows are checked later\n" in alone.output
+    assert "readers accepted" not in alone.output
+    report = (place / "found.md").read_text("utf-8")
+    assert "are not judged, since those of --known count as accepted." in report
+    both = call(known=[*FEW, "--known", "mine.sear"])
+    assert f"\nreaders accepted the others in other texts; {own}; " in both.output
+
+
+def test_the_report_explains_the_bound_that_was_computed(place: Path) -> None:
+    """A judge forecasts readers; of any other scorer only a share of rewrites is known."""
+    taken = "the lower end of the one-sided 90% interval (Wilson) of this share"
+    forecast = "readers accept at least this share, with a chance of four in five"
+    assert call(known=["--no-known"]).exit_code == 0
+    report = (place / "found.md").read_text("utf-8")
+    assert taken in report
+    assert forecast not in report
+    [rule] = json.loads((place / "found.manifest.json").read_text("utf-8"))["rules"]
+    judged = rule["judged"]
+    low, _ = wilson_interval(judged["accepted"], judged["sampled"], confidence=0.8)
+    assert judged["low"] == pytest.approx(float(low))
+    write(place / "dev.csv", ["Nothing."])  # so that the judge has nothing to do
+    done = call("--scorer", "judge", known=["--no-known"])
+    assert done.exit_code == 0, done.output
+    report = (place / "found.md").read_text("utf-8")
+    assert forecast in report
+    assert taken not in report
+
+
 def test_files_that_hold_no_rules_are_reported(place: Path) -> None:
     (place / "empty.sear").write_text("# nothing\n", "utf-8")
     done = call(known=["--no-known", "--known", "empty.sear"])
@@ -260,6 +345,53 @@ def test_a_costly_search_is_asked_about_at_a_terminal(place: Path) -> None:
     _, seen = at_a_terminal(place, "", *many, "--restart", "--yes", until="paraphrasing")
     assert "paraphrasing" in seen
     assert "go on?" not in seen
+
+
+@pytest.mark.parametrize("most", [1, 2, 5, 15, 40])
+@pytest.mark.parametrize("kind", ["batches", "all at once", "classes"])
+def test_a_limit_of_questions_holds_and_all_of_them_are_counted(most: int, kind: str) -> None:
+    """Also those by which the model is tried before the search begins."""
+    datasets = pytest.importorskip("datasets")
+    asked: set[str] = set()
+
+    def model(texts: Sequence[str]) -> list[str]:
+        asked.update(texts)
+        return ["bad" if "film" in text else "good" for text in texts]
+
+    rows: Any = [{"text": text, "label": "good"} for text in ROWS]
+    rows[-1]["label"] = "bad"
+    if kind == "classes":
+        kinds = {"text": datasets.Value("string"),
+                 "label": datasets.ClassLabel(names=["bad", "good"])}  # fmt: skip
+        rows = datasets.Dataset.from_list(rows, features=datasets.Features(kinds))
+    predictor = CallablePredictor(model)
+    if kind == "all at once":
+        vars(predictor)["batch_size"] = None
+    found = sears_dsl.discover(
+        predictor,
+        rows,
+        label="label",
+        max_questions=most,
+        paraphraser=lambda texts: [[text.replace("movie", "film")] for text in texts],
+        scorer=lambda pairs: [1.0 for _ in pairs],
+        tau=0.5,
+        with_shipped=False,
+    )
+    assert len(asked) <= most
+    assert found.discovery.funnel.questions == len(asked)
+
+
+@pytest.mark.parametrize("most", ["1", "5"])
+def test_a_limit_of_questions_that_leaves_hardly_a_row_is_blamed_for_it(
+    place: Path, most: str
+) -> None:
+    write(place / "dev.csv", ["It is a film.", "I like films.", *ROWS])
+    done = call("--max-questions", most, known=["--no-known"])
+    assert isinstance(done.exception, DataError)
+    rows = "1 row" if most == "1" else "2 rows"
+    assert f"the limit of questions leaves {rows} (of 32 rows of dev.csv)" in str(done.exception)
+    assert "allow more with --max-questions" in str(done.exception)
+    assert "labels" not in str(done.exception)
 
 
 def test_nobody_is_asked_where_nobody_answers(place: Path) -> None:

@@ -34,7 +34,7 @@ from sears_dsl.discovery.counts import (
 )
 from sears_dsl.discovery.known_rules import KnownFlips, KnownRules
 from sears_dsl.discovery.result.found_rules import Discovery, FoundRule, NearRule
-from sears_dsl.discovery.result.report import _closest, _one_flip, _why
+from sears_dsl.discovery.result.report import _closest, _one_flip, _why, came_close
 from sears_dsl.discovery.settings import Settings
 from sears_dsl.effects.applications import applications_of
 from sears_dsl.effects.flips import RightRows
@@ -115,8 +115,7 @@ def near(numbers: NearMiss) -> NearRule:
 def discovery(**changed: Any) -> Discovery:
     given: dict[str, Any] = {
         "data": DATA, "settings": Settings(minimum_flips=3), "models": (), "tau": 0.5,
-        "rules": (),
-        "collapsed": (),
+        "readers_forecast": True, "rules": (), "collapsed": (),
         "passing": (), "closest": (), "known": known(), "base_rate": 0.02, "base_rows": 80,
         "budget_reached": False, "cut_short": (), "question_limit_reached": False,
         "funnel": FUNNEL,
@@ -181,6 +180,12 @@ CASES: dict[str, Discovery] = {
     "question-limit": discovery(
         rules=(found("film -> movie"),), question_limit_reached=True,
         funnel=replace(FUNNEL, questions=400, question_limit=400, not_asked=17)),
+    "question-limit-and-nothing-found": discovery(
+        question_limit_reached=True, settings=Settings(minimum_flips=2),
+        funnel=replace(NOTHING, questions=400, question_limit=400, not_asked=17),
+        closest=(
+            replace(close("great -> terrific", "flips", 12, 1, verdict(60, 60, 0.97)), asked=6),
+            replace(close("good -> fine", "flips", 12, 1, verdict(60, 60, 0.97)), asked=8))),
     "the-papers-order": discovery(
         settings=Settings(order="paper"), rules=(replace(found("film -> movie"), judged=None),),
         known=None, funnel=replace(FUNNEL, rows_with_adversary=51, question_limit=None)),
@@ -239,6 +244,16 @@ def test_known_rules_that_nobody_asked_about_are_not_called_harmless() -> None:
     print_known(out, replace(known(text=KNOWN), not_asked=2))
     assert "the model could not be asked about all rewrites of 2 known rules" in printed(out)
     assert "withstands all" not in printed(out)
+
+
+def test_a_rule_that_only_counts_as_accepted_is_not_said_to_be_read() -> None:
+    own = known(text="movie -> film")
+    tagger = PinnedTagger()
+    shipped = KnownRules.of({"synonyms/reviews": parse("movie -> film")}, tagger=tagger)
+    miss = replace(close("movie -> film", "flips", 4, 0, verdict(0, 0, 0.0)), judged=None)
+    for rules, proof in ((own.known, "it counts as accepted,"), (shipped, "readers accepted it")):
+        found = discovery(known=replace(own, known=rules), closest=(miss,))
+        assert came_close(miss, found).startswith(proof)
 
 
 LONG = replace(

@@ -210,6 +210,24 @@ def test_inverse_in_other_words_around_it() -> None:
     assert collapsed == [("film ! -> movie !", "NOUN movie -> NOUN film", "inverse")]
 
 
+@pytest.mark.parametrize(
+    ("rule", "is_inverse"),
+    [
+        ("film -> movie / DET __", True),  # a condition on what stands around it
+        ('"film" -> movie', True),
+        ("[lower=film & tag=NN] -> movie", False),  # a condition on the word that it replaces
+        ("Film -> Movie", False),
+    ],
+)
+def test_rules_undo_each_other_where_they_exchange_the_same_words(
+    rule: str, is_inverse: bool
+) -> None:
+    rows = ["a movie", "the movie", "my movie", "a film", "a Film"]
+    found, collapsed = selected(f"movie -> film\n{rule}", rows)
+    assert found == ["movie -> film"] + ([] if is_inverse else [rule])
+    assert [reason for _, _, reason in collapsed] == (["inverse"] if is_inverse else [])
+
+
 def test_a_word_is_not_the_tag_that_it_is_spelled_like() -> None:
     found, collapsed = selected('movie -> "NOUN"\nNOUN -> movie', ["movie", "play"])
     assert len(found) == 2

@@ -213,6 +213,15 @@ def test_what_is_no_decision_is_refused(place: Place, body: bytes, kind: str) ->
     assert place.sessions["ana"].state.revision == 0
 
 
+def test_a_note_that_no_ruleset_could_hold_is_refused_as_it_comes(place: Place) -> None:
+    rule = place.get("api/overview").json["judge"]["next"]
+    content = {"kind": "reject", "rule": rule, "revision": 0, "note": "a" * 60_000}
+    reply = place.post("api/decide", content)
+    assert reply.status == 400
+    assert "the note has 60,000 characters" in reply.body.decode()
+    assert place.sessions["ana"].state.revision == 0
+
+
 def test_two_tabs_decide_each_thing_once(place: Place) -> None:
     """Sixteen windows accept and reject the same rule at the same moment; one succeeds."""
     rule = place.get("api/overview").json["judge"]["next"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib import resources
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -13,9 +14,12 @@ from sears_dsl.errors import UsageError
 from sears_dsl.language.loader import load
 from sears_dsl.language.rule import LABEL_STAYS, Rule
 from sears_dsl.language.ruleset import Ruleset
+from sears_dsl.tagging.pinned import PinnedTagger
 from sears_dsl.vetting.journal import Journal, read_journal
+from sears_dsl.vetting.merging import read_reviews
+from sears_dsl.vetting.outputs import write_vetted
 from sears_dsl.vetting.review.rule_session import RuleSession
-from sears_dsl.vetting.review.sessions import Outdated
+from sears_dsl.vetting.review.sessions import LONGEST_NOTE, Outdated
 from sears_dsl.vetting.review.workbench import RuleTable, Workbench, choices_of_rules
 
 
@@ -228,6 +232,26 @@ def test_nothing_unread_gets_into_the_journal(
     with pytest.raises(UsageError):
         decide(session, kind, **content)
     assert read_journal(session.journal.path)[1] == []
+
+
+def test_a_note_is_as_long_as_the_page_lets_it_be_and_then_a_ruleset_holds_it(
+    session: RuleSession, tmp_path: Path
+) -> None:
+    name = next(iter(ids(session).values()))
+    with pytest.raises(UsageError, match="the note has 2,001 characters"):
+        decide(session, "reject", rule=name, reason="other", note="a" * (LONGEST_NOTE + 1))
+    assert read_journal(session.journal.path)[1] == []
+    decide(session, "reject", rule=name, reason="other", note=f" {'a' * LONGEST_NOTE} ")
+    reviews = read_reviews([session.journal.path], session.bench.ruleset)
+    written = write_vetted(
+        session.bench.ruleset, reviews, tmp_path / "vetted.sear", tagger=PinnedTagger()
+    )
+    assert written.left_out is not None
+    assert "a" * LONGEST_NOTE in written.left_out.read_text("utf-8")
+    load(written.left_out)
+    assert f'id="note" rows="2" maxlength="{LONGEST_NOTE}"' in (
+        resources.files("sears_dsl") / "vetting/web/pages/index.html"
+    ).read_text("utf-8")
 
 
 def test_rules_of_sets_and_options_are_typed_as_they_will_be_read(

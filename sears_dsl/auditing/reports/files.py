@@ -3,8 +3,9 @@
 In: a document and a folder. Out: the files in it, each written whole or not at all. An audit also
 gets JUnit XML, with one test case for each rule, named by id and text: ``film: movie -> film``. A
 rule that fails its gate is a ``failure``. A rule that could not be judged, or of which nothing is
-demanded, is ``skipped`` with the reason, never passed. The counts of the suite are those of its
-cases. Characters that XML cannot hold are written as escapes.
+demanded, is ``skipped`` with the reason, never passed. The suite has a failure wherever the command
+exits with 1. The counts of the suite are those of its cases. Characters that XML cannot hold are
+written as escapes.
 """
 
 from __future__ import annotations
@@ -80,17 +81,20 @@ def junit_xml(document: AuditDocument) -> bytes:
     """The audit as JUnit XML, in UTF-8.
 
     The suite is named after the rulesets. Its cases are the rules, all rules together if something
-    is demanded of them, and the gates about robustness.
+    is demanded of them, the gates about robustness, and the verdict where nothing else says that it
+    is none: a gate that could not be judged is not passed.
     """
-    required = document.gates.require_support
+    verdict, required = document.verdict, document.gates.require_support
     cases = [
         (f"{e.id}: {e.rule}", _kind(e.judgement.outcome, required), e.judgement.reason, _details(e))
         for e in document.rules
     ]
     if document.gates.rows_flipped is not None:
-        reason = document.verdict.all_rules_reason
-        cases.append(("all rules", _kind(document.verdict.all_rules, required), reason, reason))
-    cases += _of_robustness(document, required=required)
+        reason = verdict.all_rules_reason
+        cases.append(("all rules", _kind(verdict.all_rules, required=True), reason, reason))
+    cases += _of_robustness(document)
+    if verdict.outcome == "not judged" and not any(kind == "failure" for _, kind, _, _ in cases):
+        cases.append(("verdict", "failure", verdict.reasons[0], "\n".join(verdict.reasons)))
     kinds = [kind for _, kind, _, _ in cases]
     counts = {
         "tests": str(len(cases)), "failures": str(kinds.count("failure")), "errors": "0",
@@ -116,15 +120,13 @@ def junit_xml(document: AuditDocument) -> bytes:
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{content}\n'.encode()
 
 
-def _of_robustness(
-    document: AuditDocument, *, required: bool
-) -> Iterator[tuple[str, str, str, str]]:
+def _of_robustness(document: AuditDocument) -> Iterator[tuple[str, str, str, str]]:
     """A case for each gate; without gates, skipped cases for all rules and for each tag."""
     robustness = document.robustness
     if robustness is None:
         return
     for gate in robustness.gates:
-        kind = _kind(gate.outcome, required)
+        kind = _kind(gate.outcome, required=True)
         name = f"{gate.gate} at {100 * gate.tolerance:g}%"
         yield name, kind, gate.reason, gate.reason
     if not robustness.gates:
@@ -135,6 +137,7 @@ def _of_robustness(
 
 
 def _kind(outcome: JudgementOutcome, required: bool) -> str:
+    """What a case is; ``required``: that it could be judged."""
     if outcome == "passed":
         return "passed"
     if outcome == "failed" or (required and outcome == "not judged"):

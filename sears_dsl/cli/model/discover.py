@@ -129,7 +129,10 @@ def discover_command(output: Path, **options: Any) -> None:
     if chosen.paper:
         chosen = _as_in_paper(chosen)
     settings, quiet = chosen.settings(), chosen.quiet
-    with stages(shown=not quiet) as show, open_search(output, chosen, show=show) as work:
+    with (
+        stages(shown=not quiet) as show,
+        open_search(output, chosen, show=show, most=settings.questions_for_rows) as work,
+    ):
         from sears_dsl.data.labelled import read_texts
         from sears_dsl.discovery.algorithm import discover
         from sears_dsl.discovery.known_rules import load_known
@@ -147,7 +150,8 @@ def discover_command(output: Path, **options: Any) -> None:
             work.data, work.predictor, paraphraser=work.parts.paraphraser,
             scorer=work.parts.scorer, tagger=work.tagger, settings=settings, text=text,
             known=load_known(chosen.known, tagger=work.tagger,
-                             with_shipped=not (chosen.no_known or chosen.paper)),
+                             with_shipped=not (chosen.no_known or chosen.paper),
+                             note=shown.note),
             journal=work.parts.journal, on_progress=show, on_known=shown.known,
             before_search=shown.estimate, began=began,
         )  # fmt: skip
@@ -193,9 +197,14 @@ class SearchScreen:
         looks_english = load_grammar(deep=False).looks_english if english else lambda _: True
         data = self._work.data
         for path, texts in ((data.path, data.texts), (" ".join(self._chosen.texts), text)):
-            for note in notes_on(texts, looks_english=looks_english):
-                with self._show.pause():
-                    click.echo(f"note: {path}: {note}", err=True)
+            for strange in notes_on(texts, looks_english=looks_english):
+                self.note(f"note: {path}: {strange}")
+
+    def note(self, sentence: str) -> None:
+        """Say something beside the progress."""
+        if not self._chosen.quiet:
+            with self._show.pause():
+                click.echo(sentence, err=True)
 
     def known(self, known_flips: KnownFlips) -> None:
         """Show known flips as they come: some of them soon, and all before the search begins."""

@@ -406,9 +406,16 @@ def tell_of_protection(data: LabelledRows, note: Callable[[str], None]) -> None:
 
 @contextmanager
 def open_search(
-    output: Path, chosen: SearchingOptions, *, show: OnStage, confidence: bool = False
+    output: Path,
+    chosen: SearchingOptions,
+    *,
+    show: OnStage,
+    confidence: bool = False,
+    most: int | None = None,
 ) -> Iterator[SearchInputs]:
     """Open what `open_run` opens, and the parts; ``confidence``: the model has to give confidences.
+
+    The model is tried on the first ``most`` distinct rows alone.
 
     Raises:
         DataError: the output, a file, would lie in a folder that is not there.
@@ -432,7 +439,7 @@ def open_search(
         tell_of_protection(inputs.data, note)
         data = check_rows(
             inputs.data, inputs.predictor, own, comparison=chosen.comparison,
-            confidence=confidence, show=show, note=note,
+            confidence=confidence, most=most, show=show, note=note,
         )  # fmt: skip
         with open_parts(
             choice, own, folder=inputs.run.folder, language=inputs.tagger.language, show=show,

@@ -172,7 +172,7 @@ def print_known(out: Console, known_flips: KnownFlips, *, so_far: bool = False) 
         + (f" (the best {_SHOWN} are shown):" if len(best) > _SHOWN else ":")
     )
     out.print(*_known_table(known_flips, best[:_SHOWN], out.width), sep="\n")
-    out.print("readers accepted these rules in other texts; your rows are checked later")
+    out.print(f"{_who_accepted(known_flips.known, best)}; your rows are checked later")
     apart = [rule for rule in best if not known_flips.known.writable[rule]]
     if apart and not so_far:
         files = ", ".join(dict.fromkeys(known_flips.known.sources[rule] for rule in apart))
@@ -180,6 +180,17 @@ def print_known(out: Console, known_flips: KnownFlips, *, so_far: bool = False) 
             f"{len(apart):,} of them cannot be written to the output because they need options of "
             f"their own files, such as a unit; audit {files} as well"
         )
+
+
+def _who_accepted(known: KnownRules, rules: Sequence[int]) -> str:
+    """Say which of the known rules readers accepted, and which only count as accepted."""
+    own = dict.fromkeys(known.sources[each] for each in rules if not known.accepted[each])
+    if not own:
+        return "readers accepted these rules in other texts"
+    counts = f"rules of {listed(list(own), _NAMED)} count as accepted (--known)"
+    if known.accepted[rules].any():
+        return f"readers accepted the others in other texts; {counts}"
+    return counts
 
 
 def _no_known_flips(known_flips: KnownFlips, acting: int) -> str:
@@ -528,10 +539,16 @@ def _helps(each: NearMiss, discovery: Discovery) -> Iterator[str]:
     funnel, least = discovery.funnel, discovery.least_flips(known=each.judged is None)
     rule = _label(each, discovery)
     if each.lacks == "flips" and each.flips:
-        rows = ceil((funnel.rows - funnel.unasked) * least / each.flips)
+        # What it flips of these rows, at this rate, once all that it changes are tried.
+        expected = each.flips * each.changed / each.asked
+        if expected >= least:
+            lacking = f"questions or time for all {each.changed:,} rows that `{rule}` changes"
+            flips = f"it would flip {int(expected)} of them"
+        else:
+            rows = ceil((funnel.rows - funnel.unasked) * least / expected)
+            lacking, flips = f"about {rows:,} rows", f"`{rule}` would flip {least} of them"
         yield (
-            f"about {rows:,} rows: at this rate, `{rule}` would flip {least} of them; or "
-            f"--minimum-flips {each.flips}, which lets it pass"
+            f"{lacking}: at this rate, {flips}; or --minimum-flips {each.flips}, which lets it pass"
         )
     elif each.lacks == "text":
         yield f"--text FILE with unlabelled text like yours that `{rule}` changes"

@@ -179,6 +179,8 @@ class Discovery:
     settings: Settings
     models: tuple[str, ...]  # the names, if several models answered together; else empty
     tau: float
+    # Whether S is the chance that readers accept, with a known error, as that of the shipped judges
+    readers_forecast: bool
     rules: tuple[FoundRule, ...]  # the selected rules, in the order of selection
     # (rule, rule that stands for it, reason) of those left out as twins
     collapsed: tuple[tuple[str, str, str], ...]
@@ -193,6 +195,14 @@ class Discovery:
     cut_short: tuple[Stage, ...]
     question_limit_reached: bool  # whether the limit of questions did
     funnel: Funnel
+
+    def is_accepted(self, text: str) -> bool:
+        """Whether readers accepted the known rule of this text; else it only counts as such."""
+        if self.known is None:
+            return False
+        known = self.known.known
+        pairs = zip(known.rules, known.accepted.tolist(), strict=True)
+        return any(accepted and print_rule(rule) == text for rule, accepted in pairs)
 
     def least_flips(self, *, known: bool) -> int:
         """How many rows a rule had to flip, a known one or a new one."""

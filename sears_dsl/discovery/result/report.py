@@ -269,7 +269,7 @@ def _report(discovery: Discovery, manifest: Manifest) -> str:
         "Intervals are 95% (Wilson). q is the smallest false-discovery rate at which the rule "
         "counts as flipping more rows than a paraphrase that keeps the meaning does (such a "
         f"paraphrase flips {rounded(manifest.base_rate)} of {manifest.base_rows:,} rows).",
-        *_cautions(manifest),
+        *_cautions(discovery, manifest),
         *_one_flip(discovery.rules),
         *_closest(discovery),
         "",
@@ -355,7 +355,7 @@ def _cells(record: FoundRecord, *, held_out: bool) -> list[str]:
     return [*cells, *map(_escaped, shown or [""])]
 
 
-def _cautions(manifest: Manifest) -> list[str]:
+def _cautions(discovery: Discovery, manifest: Manifest) -> list[str]:
     """What the numbers are counted on, and what that means."""
     lines = [
         "",
@@ -370,11 +370,22 @@ def _cautions(manifest: Manifest) -> list[str]:
         lines += [
             "",
             "*Accepted on text*: how many of the rule's rewrites of a lot of text have S ≥ τ. "
-            "*Lower bound*: readers accept at least this share, with a chance of four in five; it "
-            "is lower if nobody has read this change of words before. Known rules are not judged, "
-            "since readers have accepted them. Only after that was the model asked.",
+            f"*Lower bound*: {_BOUNDS[discovery.readers_forecast]}. Known rules are not judged, "
+            f"since {_why_trusted(discovery)}. Only after that was the model asked.",
         ]
+    for sentence in () if discovery.known is None else discovery.known.known.omissions:
+        lines += ["", f"Left out of the search: {sentence}."]
     return lines
+
+
+def _why_trusted(discovery: Discovery) -> str:
+    """Why known rules are not judged: readers accepted them, or the user named them as such."""
+    known = None if discovery.known is None else discovery.known.known
+    if known is None or known.accepted.all():
+        return "readers have accepted them"
+    if known.accepted.any():
+        return "readers have accepted the shipped ones, and those of --known count as accepted"
+    return "those of --known count as accepted"
 
 
 def _one_flip(rules: Sequence[FoundRule]) -> list[str]:
@@ -389,6 +400,13 @@ def _one_flip(rules: Sequence[FoundRule]) -> list[str]:
     ]
 
 
+# What a lower bound is: with a judge, whose S is the chance that readers accept, and without.
+_BOUNDS = {
+    True: "readers accept at least this share, with a chance of four in five; it is lower if "
+    "nobody has read this change of words before",
+    False: "the lower end of the one-sided 90% interval (Wilson) of this share; the scorer is "
+    "taken at its word",
+}
 _TWINS = {
     "redundant": "writes on the same rows what is written by",
     "more specific": "changes, in fewer rows or with more words, what is changed by",
@@ -442,7 +460,11 @@ def came_close(each: NearMiss, discovery: Discovery) -> str:
     if each.asked < each.changed:
         rows += f" tried (it changes {each.changed:,})"
     if each.judged is None:
-        proof = "readers accepted it before"
+        proof = (
+            "readers accepted it before"
+            if discovery.is_accepted(each.rule)
+            else "it counts as accepted"
+        )
     else:
         proof = (
             f"{each.judged.accepted:,} of {each.judged.sampled:,} rewrites on text keep the meaning"

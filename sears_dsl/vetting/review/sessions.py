@@ -20,6 +20,9 @@ from sears_dsl.vetting.journal import Journal
 
 View: TypeAlias = dict[str, Any]
 
+LONGEST_NOTE = 2_000
+"""The most characters of a note, as the page has it: it has to fit on a line of a ruleset."""
+
 
 class Outdated(SearsError):  # noqa: N818 - nothing went wrong: somebody was faster
     """A decision about a state that is not the present one."""
@@ -87,6 +90,11 @@ class ReviewSession(ABC):
 def rejection(content: Mapping[str, Any], reasons: Mapping[str, str]) -> dict[str, Any]:
     """The reason and the note of a rejection."""
     note = text_of(content, "note", default="").strip()
+    if len(note) > LONGEST_NOTE:
+        raise UsageError(
+            f"the note has {len(note):,} characters",
+            help=f"say in {LONGEST_NOTE:,} characters at most why you reject it",
+        )
     # No reason is required, and none is invented.
     reason = text_of(content, "reason", default="other" if note else "none")
     if reason not in reasons:
