@@ -320,6 +320,25 @@ def _part(record_batch: Any) -> bytes:
     return content.getvalue()
 
 
+def open_columnar(file: Any, form: str, *, rows: int) -> tuple[Any, Iterator[Any]]:
+    """The schema of an open file, and its record batches, of at most ``rows`` rows in parquet.
+
+    A file in neither of the two forms of Arrow, or in another format, raises Arrow's errors.
+    """
+    arrow = require_pyarrow()
+    if form == "parquet":
+        parquet = arrow.parquet.ParquetFile(file)
+        return parquet.schema_arrow, parquet.iter_batches(batch_size=rows)
+    try:
+        reader = arrow.ipc.open_file(file)
+    except arrow.ArrowInvalid:
+        file.seek(0)
+        stream = arrow.ipc.open_stream(file)
+        return stream.schema, iter(stream)
+    numbers = range(reader.num_record_batches)
+    return reader.schema, (reader.get_batch(number) for number in numbers)
+
+
 class _ColumnarReader(batches.Reader):
     def __init__(self, path: str, options: batches.ReadOptions, form: str) -> None:
         if path == STANDARD_STREAM:
@@ -337,7 +356,7 @@ class _ColumnarReader(batches.Reader):
         first = number = 0
         try:
             with open(self._path, "rb") as file:
-                schema, record_batches = self._opened(arrow, file)
+                schema, record_batches = open_columnar(file, self._form, rows=options.rows)
                 names = schema.names
                 for name in names:
                     if names.count(name) > 1:
@@ -357,19 +376,6 @@ class _ColumnarReader(batches.Reader):
         if not first:
             columns = RecordBatchColumns(parts_of_table(schema.empty_table())[0])
             yield Batch(0, 0, columns, columns)
-
-    def _opened(self, arrow: Any, file: BinaryIO) -> tuple[Any, Iterator[Any]]:
-        if self._form == "parquet":
-            parquet = arrow.parquet.ParquetFile(file)
-            return parquet.schema_arrow, parquet.iter_batches(batch_size=self._options.rows)
-        try:
-            reader = arrow.ipc.open_file(file)
-        except arrow.ArrowInvalid:
-            file.seek(0)
-            stream = arrow.ipc.open_stream(file)
-            return stream.schema, iter(stream)
-        numbers = range(reader.num_record_batches)
-        return reader.schema, (reader.get_batch(number) for number in numbers)
 
     def _bounded(self, record_batch: Any, number: int) -> Iterator[Any]:
         """The pieces of a record batch within the bounds; the first makes batch ``number``."""

@@ -169,3 +169,21 @@ def test_the_parts_of_a_folder_are_one_dataset_for_an_audit(place: Path) -> None
         found.append(json.loads(done.stdout))
     assert found[0]["rules"] == found[1]["rules"]
     assert found[0]["data"]["rows"] == 60
+
+
+def test_a_folder_of_arrow_streams_as_datasets_saves_it_is_read(place: Path) -> None:
+    table = pyarrow.table({"text": ["A movie.", "A play."], "label": [0, 1]})
+    (place / "hf" / "train").mkdir(parents=True)
+    (place / "hf" / "dataset_dict.json").write_text('{"splits": ["train"]}')
+    for part in range(2):
+        name = f"data-0000{part}-of-00002.arrow"
+        with pyarrow.ipc.new_stream(place / "hf" / "train" / name, table.schema) as stream:
+            stream.write_table(table)
+    for command in ("apply --mode chain --column text", "augment --column text --label label"):
+        verb, *options = command.split()
+        done = call(verb, "r.sear", "hf", "-o", verb, *options, folder=place)
+        assert done.returncode == 0, done.stderr
+        for part in range(2):
+            name = f"{verb}/train/data-0000{part}-of-00002.arrow"
+            written = pyarrow.ipc.open_file(place / name).read_all()
+            assert "A film." in written["text"].to_pylist()
