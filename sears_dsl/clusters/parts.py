@@ -99,6 +99,11 @@ def apply_to_parts(
 
     If some cannot be done, others still are, and at the end there is a `DataError`.
     """
+    if source.holds(output):
+        raise UsageError(
+            f"{output} lies in the input {source}, so its files would be read as well",
+            help="name a folder beside the input",
+        )
     parts = _parts_of(source, format_name)
     named = {_output_name(part.name, output_format): part for part in parts}
     if len(named) < len(parts):

@@ -187,3 +187,16 @@ def test_a_folder_of_arrow_streams_as_datasets_saves_it_is_read(place: Path) -> 
             name = f"{verb}/train/data-0000{part}-of-00002.arrow"
             written = pyarrow.ipc.open_file(place / name).read_all()
             assert "A film." in written["text"].to_pylist()
+
+
+@pytest.mark.parametrize("output", ["in/out", "in", "link/out", "file://{place}/in/out"])
+def test_an_output_within_the_input_is_refused(place: Path, output: str) -> None:
+    (place / "link").symlink_to("in")
+    output = output.format(place=place)
+    for verb in ("apply", "augment"):
+        done = call(verb, "r.sear", "in", "-o", output, "--column", "text", folder=place)
+        assert done.returncode == 2
+        assert f"{output} lies in the input in" in done.stderr
+    assert sorted(os.listdir(place / "in")) == [f"part-{part}.parquet" for part in range(3)]
+    beside = call("apply", "r.sear", "in", "-o", "in-out", "--column", "text", folder=place)
+    assert beside.returncode == 0, beside.stderr
