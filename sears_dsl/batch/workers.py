@@ -207,13 +207,16 @@ class BatchTask:
         """Make the part of one batch."""
         form = format_named(self.output_format)
         if self.mode == "each":
+            plan = self.plan.of_batch(batch)
+            if isinstance(form, Delimited):
+                _require_among(self.plan.keep, plan.keep, batch)
             if isinstance(form, Columnar):
-                names = [*self.plan.keep, self.plan.id_column or ""]
+                names = [*plan.keep, plan.id_column or ""]
                 batch = replace(batch, columns=form.typed(batch.columns, names))
             # Other columns of the same name, such as "rule", mean something else in records.
-            schema = schema_of(columns_named(batch.columns, self.plan.keep))
-            batch = repeat_rows(batch, self.plan.draws, numbered=False)
-            records = rewrite_each(matcher, batch, self.plan)
+            schema = schema_of(columns_named(batch.columns, plan.keep))
+            batch = repeat_rows(batch, plan.draws, numbered=False)
+            records = rewrite_each(matcher, batch, plan)
             # A part without rows still tells the types of its columns.
             written = records.tally.records or form.binary
             columns = with_schema(records.columns, schema)
@@ -241,7 +244,7 @@ class BatchTask:
             return batch
         columns = batch.columns
         if self.mode == "each":
-            columns = columns_named(columns, self.plan.needed)
+            columns = columns_named(columns, self.plan.of_batch(batch).needed)
         return replace(batch, columns=columns, source=None)
 
 
@@ -291,7 +294,13 @@ def _under_header(
     columns: dict[str, list[Any]], names: Sequence[str], batch: Batch, rows: int
 ) -> dict[str, list[Any]]:
     """The columns that the header has: objects of JSON may lack a key; one more is an error."""
-    for name in columns:
+    _require_among(names, columns, batch)
+    return {name: columns.get(name, [None] * rows) for name in names}
+
+
+def _require_among(names: Sequence[str], present: Iterable[str], batch: Batch) -> None:
+    """Refuse a column of a batch that the header, which is written already, does not name."""
+    for name in present:
         if name not in names:
             values = batch.columns[name]
             row = next((row for row, value in enumerate(values) if value is not None), 0)
@@ -299,7 +308,6 @@ def _under_header(
                 f"row {batch.row_number(row)} has a column {name!r} that the first rows lack",
                 help="write jsonl, or give every row the same keys",
             )
-    return {name: columns.get(name, [None] * rows) for name in names}
 
 
 def _ready(recipe: MatcherRecipe, task: BatchTask) -> Callable[[Batch], Finished]:

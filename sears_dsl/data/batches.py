@@ -55,6 +55,11 @@ class Batch:
         """The number of a row in the dataset, from 1, as messages tell it."""
         return self.first + index // self.copies + 1
 
+    def value(self, name: str, row: int) -> Any:
+        """What a row has in a column; None where all objects of the batch lack the key."""
+        column = self.columns.get(name)
+        return None if column is None else column[row]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadOptions:

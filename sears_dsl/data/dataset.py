@@ -165,6 +165,15 @@ class Dataset:
         return self._reader.encoding
 
     @property
+    def where(self) -> str:
+        """What messages about columns call it: objects of JSON may have more of them later."""
+        rows = self.first.rows
+        whole = rows in (self.expected_rows, self._limit)
+        if whole or self.format.name not in ("jsonl", "json"):
+            return self.path
+        return f"{self.path}, in its first {rows} rows,"
+
+    @property
     def around(self) -> tuple[str, str]:
         """The text before and after the rows; complete when all batches have been read."""
         return self._reader.prologue, self._reader.epilogue
