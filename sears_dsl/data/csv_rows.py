@@ -246,12 +246,19 @@ class _DelimitedReader(batches.LineReader):
         return text.encode()
 
     def _check_names(self, names: Sequence[str]) -> None:
-        without = f"perhaps the file has no header: {_NO_HEADER}"
         for number, name in enumerate(names):
             if "\r" in name and not self.form.quoting:
                 raise batches.lone_return_error(f"{self.name}, line 1")
             if not name:
-                raise DataError(f"{self.name}: column {number + 1} has no name", help=without)
+                # The index of a data frame is a first column without a name.
+                index = not number and all(names[1:]) and len(names) > 1
+                raise DataError(
+                    f"{self.name}: column {number + 1} has no name",
+                    help="name it in the first line; if it is the index of a data frame, leave it "
+                    "out with to_csv(…, index=False)"
+                    if index
+                    else f"perhaps the file has no header: {_NO_HEADER}",
+                )
             if name in names[:number]:
                 raise DataError(
                     f"{self.name}: columns {names.index(name) + 1} and {number + 1} are both "

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 import stat
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -248,8 +249,11 @@ def require_column(names: Sequence[str], column: str, *, where: str) -> str:
     if column in names:
         return column
     near = difflib.get_close_matches(column, names, n=1)
+    several = [name.strip() for name in re.split("[,+]", column)]
     advice = ""
-    if near:
+    if len(several) > 1 and set(several) <= set(names):
+        advice = "name each by itself: " + " ".join(f"--column {name}" for name in several)
+    elif near:
         advice = f"did you mean {near[0]!r}?"
     elif where == "-" and list(names) == ["text"]:
         advice = "standard input is plain text unless you name its format: --format csv"
