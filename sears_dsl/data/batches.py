@@ -14,10 +14,12 @@ from __future__ import annotations
 import datetime
 import decimal
 import json
+import uuid
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
+from pathlib import PurePath
 from typing import Any, BinaryIO, Protocol, TypeAlias
 
 import numpy as np
@@ -442,20 +444,24 @@ class _PlainReader(LineReader):
             yield Batch(0, 0, {"text": []}, SourceRows(b""))
 
 
+#: Types whose values have one usual form as text.
+PLAIN_TEXTS = (decimal.Decimal, datetime.timedelta, uuid.UUID, PurePath)
+
+
 def plain_value(value: Any) -> Any:
     """The JSON form of a value that the json module cannot write itself."""
     if isinstance(value, (datetime.date, datetime.time)):
         return value.isoformat()
-    if isinstance(value, decimal.Decimal):
+    if isinstance(value, PLAIN_TEXTS):
         return str(value)
     if hasattr(value, "tolist"):  # an array or a number of NumPy
         return value.tolist()
     raise DataError(
-        f"a value of type {type(value).__name__} cannot be written as JSON",
+        f"a value of type {type(value).__name__} cannot be written as text",
         help="leave that column out, or write parquet",
     )
 
 
-#: A value as JSON; dates and decimals as text, arrays as lists. Raises DataError where there is no
-#: such form.
+#: A value as JSON; dates, durations, decimals, UUIDs and paths as text, arrays as lists. Raises
+#: DataError where there is no such form.
 json_text: Callable[[Any], str] = json.JSONEncoder(ensure_ascii=False, default=plain_value).encode

@@ -12,6 +12,7 @@ reads rows one by one, at a microsecond a row and column, and reports invalid on
 from __future__ import annotations
 
 import csv
+import datetime
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from io import StringIO
@@ -45,6 +46,7 @@ _NO_HEADER = (
     "add a first line with the column names, or let the option `--no-header` call them 1, 2, …"
 )
 _LONE_RETURN = re.compile(r"\r(?!\n|$)")
+_PLAIN = (int, float, datetime.date, datetime.time, *batches.PLAIN_TEXTS)
 _OPEN_FIELD = "unexpected end of data"  # as the csv module says it
 _FIELD = {each: re.compile(rf"{_QUOTED}|[^{re.escape(each)}\r\n]*") for each in ",;|\t"}
 # Bytes that the csv module reads in the time of one step of a kernel in plain Python.
@@ -370,6 +372,6 @@ def _cell(value: Any) -> str:
         return str.__str__(value)  # a plain text, even of a subclass
     if value is None:
         return ""
-    if isinstance(value, (list, dict, tuple, bool)):
-        return batches.json_text(value)
-    return str(value)
+    if isinstance(value, _PLAIN) and not isinstance(value, bool):
+        return str(value)
+    return batches.json_text(value)  # which refuses bytes, for one
