@@ -25,7 +25,7 @@ from sears_dsl.batch.mode_chain import rewrite_chain
 from sears_dsl.batch.mode_each import rewrite_each
 from sears_dsl.batch.plan import Mode, Plan, Tally, repeat_rows
 from sears_dsl.data.batches import Batch, Format, Frame, columns_named, encoded
-from sears_dsl.data.columnar import Columnar, schema_of, with_schema
+from sears_dsl.data.columnar import Columnar, schema_of, untyped_columns, with_schema
 from sears_dsl.data.csv_rows import Delimited
 from sears_dsl.data.dataset import Dataset, format_named
 from sears_dsl.defaults import DEFAULT_TAGGER
@@ -178,7 +178,9 @@ class BatchTask:
     def frame(self, dataset: Dataset) -> Frame:
         """What stands around the parts of all batches."""
         names = self.plan.written(dataset.names, mode=self.mode)
-        return Frame(names, self.encoding, (lambda: dataset.around) if self.patched else None)
+        around = (lambda: dataset.around) if self.patched else None
+        untyped = untyped_columns(dataset.first.columns) & set(self.plan.keep)
+        return Frame(names, self.encoding, around, untyped)
 
     def original(self, batch: Batch) -> bytes:
         """The part of one batch as it was."""

@@ -105,6 +105,8 @@ class Frame:
     # Prologue and epilogue of the file that was read; None for a file of new rows. A function,
     # since the epilogue is known only when all rows have been read.
     around: Callable[[], tuple[str, str]] | None = None
+    # Columns that had no type where they were read, only nulls, and so get none.
+    untyped: AbstractSet[str] = frozenset()
 
 
 class Reader:

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from sears_dsl.data import batches, streams
 from sears_dsl.data.batches import DRAW, Batch, Format, Frame, PlainText, ReadOptions, SourceRows
-from sears_dsl.data.columnar import Columnar
+from sears_dsl.data.columnar import ArrowValues, Columnar, untyped_columns
 from sears_dsl.data.csv_rows import CSV, Delimited
 from sears_dsl.data.json_rows import JsonArray, JsonLines
 from sears_dsl.data.squad import Squad
@@ -290,6 +290,8 @@ def default_column(batch: Batch, *, where: str, label: str | None = None) -> str
 
 
 def _is_text(values: Sequence[Any]) -> bool:
+    if isinstance(values, ArrowValues) and not values.are_texts:
+        return False
     present = [value for value in values if not batches.is_missing(value)]
     if not all(isinstance(value, str) for value in present):
         return False
@@ -326,14 +328,15 @@ def write_columns(
     The file's name says the format, unless ``form`` is given, and the compression.
     """
     form = form or format_of(str(path), reading=False)
-    write_parts([form.encode(columns, "utf-8")], tuple(columns), path, form)
+    frame = Frame(tuple(columns), untyped=untyped_columns(columns))
+    write_parts([form.encode(columns, "utf-8")], frame, path, form)
 
 
-def write_parts(parts: Iterable[bytes], names: Sequence[str], path: Path, form: Format) -> None:
-    """Write encoded parts of new rows with these columns, as `write_columns` writes one part."""
+def write_parts(parts: Iterable[bytes], frame: Frame, path: Path, form: Format) -> None:
+    """Write encoded parts of new rows, as `write_columns` writes one part."""
     content = BytesIO()
     with streams.compressing_stream(content, str(path)) as stream:
-        form.assemble(parts, stream, Frame(names))
+        form.assemble(parts, stream, frame)
     if str(path) == streams.STANDARD_STREAM:
         sys.stdout.buffer.write(content.getvalue())
         sys.stdout.buffer.flush()
