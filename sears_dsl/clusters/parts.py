@@ -100,8 +100,9 @@ def apply_to_parts(
     If some cannot be done, others still are, and at the end there is a `DataError`.
     """
     if source.holds(output):
+        what = "is the input itself" if output.holds(source) else f"lies in the input {source}"
         raise UsageError(
-            f"{output} lies in the input {source}, so its files would be read as well",
+            f"{output} {what}, so its files would be read as well",
             help="name a folder beside the input",
         )
     parts = _parts_of(source, format_name)
