@@ -272,7 +272,7 @@ def changed_record_batch(record_batch: Any, changes: Changes, dropped: AbstractS
         try:
             # Of more categories than their type can number, it is a wider type.
             columns[at] = arrow.array(values, type=schema.field(at).type)
-        except (arrow.ArrowInvalid, arrow.ArrowTypeError) as error:
+        except arrow.ArrowException as error:
             raise DataError(f"column {name}: {error}") from error
         schema = schema.set(at, schema.field(at).with_type(columns[at].type))
     changed = arrow.RecordBatch.from_arrays(columns, schema=schema)
@@ -384,7 +384,10 @@ class Columnar:
                     ],
                     metadata=schema.metadata,
                 )
-            categories = {} if self.name == "parquet" else _categories(parts, schema)
+            if self.name == "parquet":
+                schema, categories = _without_views(schema.empty_table()).schema, {}
+            else:
+                categories = _categories(parts, schema)
             for name, array in categories.items():
                 at = schema.get_field_index(name)
                 schema = schema.set(at, schema.field(at).with_type(array.type))
@@ -398,6 +401,8 @@ class Columnar:
                     if part:
                         # Objects of JSON may lack a key, or have their keys in another order.
                         table = arrow.ipc.open_stream(part).read_all()
+                        if self.name == "parquet":
+                            table = _without_views(table)
                         if table.schema.names != schema.names:
                             both = (schema.empty_table(), table)
                             table = arrow.concat_tables(both, promote_options="permissive")
@@ -440,6 +445,23 @@ def _with_categories(table: Any, categories: Mapping[str, Any]) -> Any:
         chunks = arrow.chunked_array([array, *table[name].chunks], array.type)
         column = arrow.chunked_array(chunks.unify_dictionaries().chunks[1:], array.type)
         table = table.set_column(at, table.schema.field(at), column)
+    return table
+
+
+def _without_views(table: Any) -> Any:
+    """A table whose categories are texts where they were views of texts, which parquet lacks."""
+    arrow = require_pyarrow()
+    for at, field in enumerate(table.schema):
+        if arrow.types.is_dictionary(field.type) and str(field.type.value_type) == "string_view":
+            kind = arrow.dictionary(field.type.index_type, arrow.string(), field.type.ordered)
+            chunks = [
+                arrow.DictionaryArray.from_arrays(
+                    each.indices, each.dictionary.cast(arrow.string()), ordered=kind.ordered
+                )
+                for each in table.column(at).chunks
+            ]
+            column = arrow.chunked_array(chunks, kind)
+            table = table.set_column(at, field.with_type(kind), column)
     return table
 
 

@@ -292,7 +292,7 @@ class _ArrowTable(MemoryFrame):
                 if name in records.sources:
                     source = self._table.column(records.sources[name])
                     kind = source.type
-                    old = columnar.ArrowValues(columnar.take_rows(source, records.rows))
+                    old = columnar.ArrowValues(source).at(records.rows)
                     if list(old) == values:  # not moved, as spans are
                         arrays[name] = old.array
                         continue

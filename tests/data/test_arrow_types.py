@@ -178,3 +178,18 @@ def test_a_text_of_categories_stays_one(
     assert more["text"].to_pylist()[:600] == texts
     assert set(more["text"].to_pylist()[600:]) <= {text.replace("movie", "film") for text in texts}
     assert pa.types.is_dictionary(more.schema.field("text").type)
+
+
+@pytest.mark.parametrize("output", ["arrow", "parquet"])
+def test_categories_that_are_views_of_texts_are_written(tmp_path: Path, output: str) -> None:
+    """As polars writes them."""
+    views = pa.array(["x", "y"], pa.string_view())
+    kind = pa.DictionaryArray.from_arrays(pa.array([0, 1, 0], pa.uint32()), views)
+    rows = pa.table({"text": ["A movie", "It", "movie"], "kind": kind})
+    source = write(tmp_path / "in.arrow", rows)
+    chained = read(apply(source, tmp_path / f"out.{output}", mode="chain"))
+    assert chained["kind"].to_pylist() == ["x", "y", "x"]
+    augment(source, tmp_path / f"more.{output}")
+    more = read(tmp_path / f"more.{output}")
+    assert more["kind"].to_pylist() == ["x", "y", "x", "x", "x"]
+    assert pa.types.is_dictionary(more.schema.field("kind").type)
