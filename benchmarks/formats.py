@@ -54,7 +54,11 @@ def _seconds(
 
 
 def _read_by_us(path: Path) -> list[dict[str, Any]]:
-    return [dict(batch.columns) for batch in Dataset(str(path)).batches()]
+    batches = [dict(batch.columns) for batch in Dataset(str(path)).batches()]
+    for columns in batches:
+        for values in columns.values():
+            iter(values)  # makes Python values of those that are not made yet
+    return batches
 
 
 def _read_by_arrow(name: str, path: Path) -> pa.Table:

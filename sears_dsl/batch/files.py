@@ -36,7 +36,7 @@ from sears_dsl.batch.plan import (
 )
 from sears_dsl.batch.workers import ADDED, BatchTask, Crew, Finished, MatcherRecipe
 from sears_dsl.data.batches import Batch, Format, ReadOptions
-from sears_dsl.data.dataset import Dataset, IdLedger, is_stream, row_ids
+from sears_dsl.data.dataset import Dataset, IdLedger, default_column, is_stream, row_ids
 from sears_dsl.data.squad import SQUAD_SPANS
 from sears_dsl.data.streams import STANDARD_STREAM, compressing_stream
 from sears_dsl.engine.matcher import Matcher
@@ -124,7 +124,7 @@ def apply_file(
     dataset = Dataset(request.input, format_name=request.format, options=request.reading)
     squad_spans = SQUAD_SPANS if dataset.format.name == "squad" else ()
     chosen = replace(request, spans=(*request.spans, *squad_spans))
-    plan = make_plan(dataset.names, dataset.first, chosen, where=dataset.path)
+    plan = make_plan(dataset.names, dataset.first, chosen, where=dataset.where)
     chained = request.mode == "chain"
     if request.draws > 1 and chained:
         require_no_draw(dataset.names)
@@ -294,6 +294,7 @@ class _FilePass:
         )
         ledger = IdLedger(self.dataset.path)
         for number, batch in enumerate(self.dataset.batches()):
+            self._check_text_column(batch)
             if checked:
                 names = row_ids(batch, plan.id_column, where=self.dataset.path)
                 ledger.add(names, first=batch.first)
@@ -301,6 +302,19 @@ class _FilePass:
                     ledger.add([name + ADDED for name in names], first=batch.first)
             if number >= finished:
                 yield batch
+
+    def _check_text_column(self, batch: Batch) -> None:
+        """Refuse rows whose text may be in a column that the first rows lack, if none is chosen."""
+        if self.request.columns or batch.columns.keys() <= set(self.dataset.names):
+            return
+        where = f"{self.dataset.path}, row {batch.row_number(0)} and those after it"
+        now, [before] = default_column(batch, where=where), self.task.plan.columns
+        if now != before:
+            raise DataError(
+                f"{where}: the text may be in column {now}, which the first rows lack, but "
+                f"{before} was rewritten so far",
+                help="name the text column with --column",
+            )
 
     def _report(self, *, note: str = "", stopped: bool = False) -> ApplyReport:
         """What was done, with every rule of the matcher."""

@@ -194,7 +194,7 @@ class _Spans:
         return part.select(np.array(untouching, np.int32))
 
     def _values(self, row: int) -> dict[str, Any]:
-        return {name: self._batch.columns[name][row] for name in self.columns}
+        return {name: self._batch.value(name, row) for name in self.columns}
 
     def count(self, tally: Tally) -> None:
         """Count what was left out, and why."""

@@ -120,6 +120,9 @@ class Plan(RowChoices):
     UsageError: every column is protected.
     """
 
+    # Whether records also carry the columns that only later rows have.
+    keeps_all: bool = False
+
     def __post_init__(self) -> None:
         for name in ("columns", "protect", "spans", "keep"):
             object.__setattr__(self, name, tuple(dict.fromkeys(getattr(self, name))))
@@ -152,6 +155,15 @@ class Plan(RowChoices):
         record_columns = ("id", *drawn, *(name for name in _RECORD_COLUMNS if name != "id"))
         return (*(name for name in record_columns if several or name != "column"), *self.keep)
 
+    def of_batch(self, batch: Batch) -> Plan:
+        """The plan with the columns that only this batch has, if all are to be kept."""
+        if not self.keeps_all:
+            return self
+        names = carried_columns(
+            (ALL,), tuple(batch.columns), self.columns, self.id_column, draws=self.draws
+        )
+        return replace(self, keep=(*self.keep, *names))
+
     @property
     def needed(self) -> tuple[str, ...]:
         """Every column that is looked at."""
@@ -172,7 +184,9 @@ def make_plan(names: Sequence[str], first: Batch, chosen: RowChoices, *, where: 
     if not nothing:
         carried = carried_columns(chosen.keep, names, columns, id_column, draws=chosen.draws)
     choices = {each.name: getattr(chosen, each.name) for each in fields(RowChoices)}
-    plan = Plan(**{**choices, "columns": columns, "id_column": id_column, "keep": carried})
+    keeps_all = ALL in chosen.keep and ALL not in names
+    choices |= {"columns": columns, "id_column": id_column, "keep": carried}
+    plan = Plan(**choices, keeps_all=keeps_all)
     if not nothing:
         pointed = (spec.text_column for spec in plan.spans)
         for name in dict.fromkeys([*columns, *plan.needed, *pointed]):
@@ -191,23 +205,26 @@ def carried_columns(
     """The columns that records are to carry.
 
     ``all`` is every column but the ids and the rewritten column, if it is one alone: records have
-    both already. A name with commas that is not a column stands for several.
+    both already. A name with commas that is not a column stands for several. UsageError: another
+    column has a name that records have already.
 
     Example:
         >>> carried_columns(["all"], ["id", "text", "label"], ["text"], "id")
         ('label',)
     """
+    drawn = (DRAW,) if draws > 1 else ()
+    several = len(rewritten) > 1
+    reserved = {*drawn, *(each for each in _RECORD_COLUMNS if several or each != "column")}
     columns: list[str] = []
     for name in keep:
         if name == ALL and name not in names:
-            present = {id_column, *(rewritten if len(rewritten) == 1 else ())}
+            present = {id_column, *(() if several else rewritten)}
             columns += [other for other in names if other not in present]
         elif name in names or "," not in name:
             columns.append(name)
         else:
             columns += [part.strip() for part in name.split(",")]
     columns = [name for name in columns if name != id_column or name != "id"]
-    reserved = (*_RECORD_COLUMNS, DRAW) if draws > 1 else _RECORD_COLUMNS
     clashing = [name for name in columns if name in reserved]
     if clashing:
         others = " ".join(f"--keep {name}" for name in columns if name not in reserved)
@@ -350,7 +367,7 @@ def _of_each_column(
     """What ``read`` gives for each span column of a row; an error says where it is."""
     for spec in specs:
         try:
-            yield read(spec, {name: batch.columns[name][row] for name in spec.columns})
+            yield read(spec, {name: batch.value(name, row) for name in spec.columns})
         except DataError as error:
             place = f"row {batch.row_number(row)}, column {'/'.join(spec.columns)}: "
             raise error.at(place) from error
@@ -359,7 +376,7 @@ def _of_each_column(
 def row_name(batch: Batch, row: int, id_column: str | None) -> str:
     """How errors name a row: by its number and, if it has one, by its id, as in the summary."""
     number = f"row {batch.row_number(row)}"
-    return number if id_column is None else f"{number} (id {batch.columns[id_column][row]})"
+    return number if id_column is None else f"{number} (id {batch.value(id_column, row)})"
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ from sears_dsl.batch.mode_chain import rewrite_chain
 from sears_dsl.batch.mode_each import rewrite_each
 from sears_dsl.batch.plan import Mode, Plan, Tally, repeat_rows
 from sears_dsl.data.batches import Batch, Format, Frame, columns_named, encoded
-from sears_dsl.data.columnar import Columnar, schema_of, with_schema
+from sears_dsl.data.columnar import Columnar, schema_of, untyped_columns, with_schema
 from sears_dsl.data.csv_rows import Delimited
 from sears_dsl.data.dataset import Dataset, format_named
 from sears_dsl.defaults import DEFAULT_TAGGER
@@ -178,7 +178,9 @@ class BatchTask:
     def frame(self, dataset: Dataset) -> Frame:
         """What stands around the parts of all batches."""
         names = self.plan.written(dataset.names, mode=self.mode)
-        return Frame(names, self.encoding, (lambda: dataset.around) if self.patched else None)
+        around = (lambda: dataset.around) if self.patched else None
+        untyped = untyped_columns(dataset.first.columns) & set(self.plan.keep)
+        return Frame(names, self.encoding, around, untyped)
 
     def original(self, batch: Batch) -> bytes:
         """The part of one batch as it was."""
@@ -207,13 +209,16 @@ class BatchTask:
         """Make the part of one batch."""
         form = format_named(self.output_format)
         if self.mode == "each":
+            plan = self.plan.of_batch(batch)
+            if isinstance(form, Delimited):
+                _require_among(self.plan.keep, plan.keep, batch)
             if isinstance(form, Columnar):
-                names = [*self.plan.keep, self.plan.id_column or ""]
+                names = [*plan.keep, plan.id_column or ""]
                 batch = replace(batch, columns=form.typed(batch.columns, names))
             # Other columns of the same name, such as "rule", mean something else in records.
-            schema = schema_of(columns_named(batch.columns, self.plan.keep))
-            batch = repeat_rows(batch, self.plan.draws, numbered=False)
-            records = rewrite_each(matcher, batch, self.plan)
+            schema = schema_of(columns_named(batch.columns, plan.keep))
+            batch = repeat_rows(batch, plan.draws, numbered=False)
+            records = rewrite_each(matcher, batch, plan)
             # A part without rows still tells the types of its columns.
             written = records.tally.records or form.binary
             columns = with_schema(records.columns, schema)
@@ -241,7 +246,7 @@ class BatchTask:
             return batch
         columns = batch.columns
         if self.mode == "each":
-            columns = columns_named(columns, self.plan.needed)
+            columns = columns_named(columns, self.plan.of_batch(batch).needed)
         return replace(batch, columns=columns, source=None)
 
 
@@ -291,7 +296,13 @@ def _under_header(
     columns: dict[str, list[Any]], names: Sequence[str], batch: Batch, rows: int
 ) -> dict[str, list[Any]]:
     """The columns that the header has: objects of JSON may lack a key; one more is an error."""
-    for name in columns:
+    _require_among(names, columns, batch)
+    return {name: columns.get(name, [None] * rows) for name in names}
+
+
+def _require_among(names: Sequence[str], present: Iterable[str], batch: Batch) -> None:
+    """Refuse a column of a batch that the header, which is written already, does not name."""
+    for name in present:
         if name not in names:
             values = batch.columns[name]
             row = next((row for row, value in enumerate(values) if value is not None), 0)
@@ -299,7 +310,6 @@ def _under_header(
                 f"row {batch.row_number(row)} has a column {name!r} that the first rows lack",
                 help="write jsonl, or give every row the same keys",
             )
-    return {name: columns.get(name, [None] * rows) for name in names}
 
 
 def _ready(recipe: MatcherRecipe, task: BatchTask) -> Callable[[Batch], Finished]:

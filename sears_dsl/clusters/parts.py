@@ -22,7 +22,7 @@ from pathlib import PurePosixPath
 from typing import Any, Protocol, TypeAlias, TypeVar
 
 from sears_dsl.batch.partial import check_same_run
-from sears_dsl.data.columnar import Columnar, require_pyarrow
+from sears_dsl.data.columnar import Columnar, open_columnar, require_pyarrow
 from sears_dsl.data.dataset import format_of
 from sears_dsl.data.streams import compression_of
 from sears_dsl.errors import DataError, SearsError, UsageError
@@ -99,6 +99,12 @@ def apply_to_parts(
 
     If some cannot be done, others still are, and at the end there is a `DataError`.
     """
+    if source.holds(output):
+        what = "is the input itself" if output.holds(source) else f"lies in the input {source}"
+        raise UsageError(
+            f"{output} {what}, so its files would be read as well",
+            help="name a folder beside the input",
+        )
     parts = _parts_of(source, format_name)
     named = {_output_name(part.name, output_format): part for part in parts}
     if len(named) < len(parts):
@@ -219,10 +225,7 @@ def _schema_of(source: Folder, part: FolderFile, format_name: str | None) -> Map
     arrow = require_pyarrow()
     with source.open(part.name) as file:
         try:
-            if form.name == "parquet":
-                schema = arrow.parquet.read_schema(file)
-            else:
-                schema = arrow.ipc.open_file(file).schema
+            schema, _ = open_columnar(file, form.name, rows=1)
         except (arrow.ArrowException, OSError) as error:
             where = source.name_of(part.name)
             raise DataError(f"{where} cannot be read as {form.name}: {error}") from error

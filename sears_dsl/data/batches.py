@@ -14,10 +14,12 @@ from __future__ import annotations
 import datetime
 import decimal
 import json
+import uuid
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
+from pathlib import PurePath
 from typing import Any, BinaryIO, Protocol, TypeAlias
 
 import numpy as np
@@ -54,6 +56,11 @@ class Batch:
     def row_number(self, index: int) -> int:
         """The number of a row in the dataset, from 1, as messages tell it."""
         return self.first + index // self.copies + 1
+
+    def value(self, name: str, row: int) -> Any:
+        """What a row has in a column; None where all objects of the batch lack the key."""
+        column = self.columns.get(name)
+        return None if column is None else column[row]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,6 +105,8 @@ class Frame:
     # Prologue and epilogue of the file that was read; None for a file of new rows. A function,
     # since the epilogue is known only when all rows have been read.
     around: Callable[[], tuple[str, str]] | None = None
+    # Columns that had no type where they were read, only nulls, and so get none.
+    untyped: AbstractSet[str] = frozenset()
 
 
 class Reader:
@@ -437,20 +446,24 @@ class _PlainReader(LineReader):
             yield Batch(0, 0, {"text": []}, SourceRows(b""))
 
 
+#: Types whose values have one usual form as text.
+PLAIN_TEXTS = (decimal.Decimal, datetime.timedelta, uuid.UUID, PurePath)
+
+
 def plain_value(value: Any) -> Any:
     """The JSON form of a value that the json module cannot write itself."""
     if isinstance(value, (datetime.date, datetime.time)):
         return value.isoformat()
-    if isinstance(value, decimal.Decimal):
+    if isinstance(value, PLAIN_TEXTS):
         return str(value)
     if hasattr(value, "tolist"):  # an array or a number of NumPy
         return value.tolist()
     raise DataError(
-        f"a value of type {type(value).__name__} cannot be written as JSON",
+        f"a value of type {type(value).__name__} cannot be written as text",
         help="leave that column out, or write parquet",
     )
 
 
-#: A value as JSON; dates and decimals as text, arrays as lists. Raises DataError where there is no
-#: such form.
+#: A value as JSON; dates, durations, decimals, UUIDs and paths as text, arrays as lists. Raises
+#: DataError where there is no such form.
 json_text: Callable[[Any], str] = json.JSONEncoder(ensure_ascii=False, default=plain_value).encode

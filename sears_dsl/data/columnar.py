@@ -12,6 +12,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
+from functools import cached_property
 from importlib import import_module
 from math import ceil
 from typing import Any, BinaryIO
@@ -24,6 +25,7 @@ from sears_dsl.data.streams import STANDARD_STREAM
 from sears_dsl.errors import DataError, UsageError, shortened
 
 _MIXED = "write jsonl, or convert the values of the column to one type"
+_TEXTS = ("string", "large_string", "string_view")
 # Of a type, so much is shown: an Enum has all of its values in its name.
 _SHOWN = 60
 
@@ -41,16 +43,86 @@ def require_pyarrow() -> Any:
         ) from error
 
 
-class ArrowValues(list[Any]):
-    """The values of a column, with the Arrow array that they stand in."""
+class ArrowValues(Sequence[Any]):
+    """The values of an Arrow array, which become Python values when they are first looked at.
+
+    A time that no Python type can hold, with nanoseconds or after the year 9999, is text there.
+    """
 
     def __init__(self, array: Any) -> None:
-        super().__init__(array.to_pylist())
-        self.array = array
+        self._array = array
+
+    @cached_property
+    def array(self) -> Any:
+        """The values as one array."""
+        arrow = require_pyarrow()
+        if not isinstance(self._array, arrow.ChunkedArray):
+            return self._array
+        try:
+            return self._array.combine_chunks()
+        except arrow.ArrowInvalid:  # more categories than their type can number
+            return arrow.array(list(self), self._array.type)
+
+    @cached_property
+    def _values(self) -> list[Any]:
+        return _python_values(self._array)
+
+    def __len__(self) -> int:
+        return len(self._array)
+
+    def __getitem__(self, index: int | slice) -> Any:
+        return ArrowValues(self.array[index]) if isinstance(index, slice) else self._values[index]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._values)
+
+    @property
+    def are_texts(self) -> bool:
+        """Whether the type is that of texts, or of categories that are texts."""
+        kind = self._array.type
+        kind = getattr(kind, "value_type", kind)
+        return str(getattr(kind, "storage_type", kind)) in _TEXTS
 
     def at(self, places: Sequence[int]) -> ArrowValues:
         """The values at some places, of the same type."""
         return ArrowValues(take_rows(self.array, places))
+
+    def followed_by(self, values: Sequence[Any]) -> Sequence[Any]:
+        """These values and others; of the same type, if the others fit into it."""
+        arrow = require_pyarrow()
+        kind = self._array.type
+        try:
+            others = values.array if isinstance(values, ArrowValues) else arrow.array(values, kind)
+            return ArrowValues(arrow.chunked_array([self.array, others], kind))
+        except (arrow.ArrowException, TypeError, ValueError, OverflowError):
+            return [*self, *values]
+
+
+def _python_values(array: Any) -> list[Any]:
+    # Values of this type are cut to microseconds without notice.
+    if array.type != require_pyarrow().time64("ns"):
+        with suppress(ValueError, OverflowError):
+            values: list[Any] = array.to_pylist()
+            return values
+    return list(map(_python_value, array))
+
+
+def _python_value(scalar: Any) -> Any:
+    """A value; a time that no Python type can hold is text."""
+    arrow = require_pyarrow()
+    try:
+        value = scalar.as_py()
+        if scalar.type != arrow.time64("ns") or arrow.scalar(value, scalar.type) == scalar:
+            return value
+    except (ValueError, OverflowError) as error:
+        if not arrow.types.is_temporal(scalar.type):
+            raise DataError(
+                f"a value of type {scalar.type} is none that Python has: {error}",
+                help="leave that column out, or convert it",
+            ) from error
+    if arrow.types.is_duration(scalar.type):
+        return f"{scalar.value} {scalar.type.unit}"
+    return scalar.cast(arrow.string()).as_py()
 
 
 def take_rows(values: Any, places: Sequence[int]) -> Any:
@@ -178,6 +250,42 @@ def _features_of(schema: Any) -> Mapping[str, Any]:
     return features if isinstance(features, dict) else {}
 
 
+def _metadata_of(schema: Any, fields: Sequence[Any]) -> dict[bytes, Any]:
+    """What of the notes of a schema holds for other rows with these fields.
+
+    Features stay with their columns, and the others where all columns stay in their places.
+    """
+    metadata: dict[bytes, Any] = {}
+    if schema is not None and schema.names == [each.name for each in fields[: len(schema)]]:
+        metadata |= schema.metadata or {}
+        metadata.pop(_FEATURES, None)
+    types = {each.name: each.type for each in schema or ()}
+    stayed = {each.name for each in fields if each.type == types.get(each.name)}
+    features = {name: each for name, each in _features_of(schema).items() if name in stayed}
+    if features:
+        metadata[_FEATURES] = json.dumps({"info": {"features": features}})
+    return metadata
+
+
+def untyped_columns(columns: Mapping[str, Sequence[Any]]) -> frozenset[str]:
+    """The columns that were read in a schema as columns of nulls."""
+    return frozenset(
+        each.name for each in schema_of(columns) or () if each.type == require_pyarrow().null()
+    )
+
+
+def joined(parts: Sequence[Mapping[str, Sequence[Any]]]) -> Mapping[str, ArrowValues] | None:
+    """The columns of record batches, one after another; None where their schemas differ."""
+    record_batches = [each.record_batch for each in parts if isinstance(each, RecordBatchColumns)]
+    if len(record_batches) < len(parts) or not parts:
+        return None
+    schema = record_batches[0].schema
+    if not all(schema.equals(each.schema) for each in record_batches):
+        return None
+    table = require_pyarrow().Table.from_batches(record_batches)
+    return {name: ArrowValues(table.column(name)) for name in schema.names}
+
+
 def class_names(columns: Mapping[str, Sequence[Any]], column: str) -> tuple[str, ...]:
     """The names of classes that a column numbers, if Hugging Face's datasets noted them."""
     try:
@@ -196,15 +304,17 @@ def _unpickled(part: bytes) -> RecordBatchColumns:
 def changed_record_batch(record_batch: Any, changes: Changes, dropped: AbstractSet[int]) -> Any:
     """A record batch with some values replaced and some rows left out, types kept."""
     arrow = require_pyarrow()
-    columns = list(record_batch.columns)
+    columns, schema = list(record_batch.columns), record_batch.schema
     for name in dict.fromkeys(name for new in changes.values() for name in new):
-        at = record_batch.schema.get_field_index(name)
+        at = schema.get_field_index(name)
         values = columns[at].to_pylist()
         for row, new in changes.items():
             if name in new:
                 values[row] = new[name]
-        columns[at] = array_of_type(values, record_batch.schema.field(at).type, name)
-    changed = arrow.RecordBatch.from_arrays(columns, schema=record_batch.schema)
+        # Of more categories than their type can number, it is a wider type.
+        columns[at] = array_of_type(values, schema.field(at).type, name)
+        schema = schema.set(at, schema.field(at).with_type(columns[at].type))
+    changed = arrow.RecordBatch.from_arrays(columns, schema=schema)
     if dropped:
         rows = [row for row in range(changed.num_rows) if row not in dropped]
         changed = take_rows(changed, rows)
@@ -225,30 +335,22 @@ class Columnar:
 
     def encode(self, columns: Mapping[str, Sequence[Any]], encoding: str) -> bytes:
         """New rows; columns that were read in a schema stay of its types and features."""
-        arrow = require_pyarrow()
-        schema = schema_of(columns)
-        # The parts of an Arrow file would need one dictionary for a column.
-        kinds = {
-            each.name: each.type
-            for each in schema or ()
-            if not arrow.types.is_dictionary(each.type)
-        }
-        arrays = {
-            name: self._array(arrow, name, column, kind=kinds.get(name))
-            for name, column in columns.items()
-        }
         if not columns:
             return b""
-        rows = arrow.RecordBatch.from_pydict(arrays)
-        features = {
-            name: each
-            for name, each in _features_of(schema).items()
-            if name in kinds and name in arrays and arrays[name].type == kinds[name]
-        }
-        if features:
-            noted = json.dumps({"info": {"features": features}})
-            rows = rows.replace_schema_metadata({_FEATURES: noted})
-        return _part(rows)
+        arrow = require_pyarrow()
+        schema = schema_of(columns)
+        known = {each.name: each for each in schema or ()}
+        fields, arrays = [], []
+        for name, column in columns.items():
+            field = known.get(name)
+            kind = None if field is None else field.type
+            array = self._array(arrow, name, column, kind=kind)
+            if field is None or kind != array.type or (array.null_count and not field.nullable):
+                field = arrow.field(name, array.type)
+            fields.append(field)
+            arrays.append(array)
+        metadata = _metadata_of(schema, fields)
+        return _part(arrow.RecordBatch.from_arrays(arrays, schema=arrow.schema(fields, metadata)))
 
     def typed(
         self, columns: Mapping[str, Sequence[Any]], names: Iterable[str]
@@ -301,7 +403,8 @@ class Columnar:
     def assemble(self, parts: Iterable[bytes], output: BinaryIO, frame: batches.Frame) -> None:
         """Write one file of all parts; a column whose type differs between parts is widened.
 
-        In a file of new rows, a column without any value holds text.
+        In a file of new rows, a column without any value holds text, unless it was read untyped.
+        An Arrow file has all categories of a column in each of its batches.
         """
         arrow = require_pyarrow()
         if isinstance(parts, Iterator):  # they are gone through twice
@@ -313,11 +416,20 @@ class Columnar:
             if frame.around is None:
                 schema = arrow.schema(
                     [
-                        field.with_type(arrow.string()) if field.type == arrow.null() else field
+                        field.with_type(arrow.string())
+                        if field.type == arrow.null() and field.name not in frame.untyped
+                        else field
                         for field in schema
                     ],
                     metadata=schema.metadata,
                 )
+            if self.name == "parquet":
+                schema, categories = _without_views(schema.empty_table()).schema, {}
+            else:
+                categories = _categories(parts, schema)
+            for name, array in categories.items():
+                at = schema.get_field_index(name)
+                schema = schema.set(at, schema.field(at).with_type(array.type))
             writer = (
                 arrow.parquet.ParquetWriter(output, schema)
                 if self.name == "parquet"
@@ -328,14 +440,68 @@ class Columnar:
                     if part:
                         # Objects of JSON may lack a key, or have their keys in another order.
                         table = arrow.ipc.open_stream(part).read_all()
+                        if self.name == "parquet":
+                            table = _without_views(table)
                         if table.schema.names != schema.names:
                             both = (schema.empty_table(), table)
                             table = arrow.concat_tables(both, promote_options="permissive")
-                        writer.write_table(table.cast(schema))
+                        writer.write_table(_with_categories(table.cast(schema), categories))
         except arrow.ArrowException as error:
             raise DataError(
                 f"the rows do not fit into one {self.name} file: {error}", help=_MIXED
             ) from error
+
+
+def _categories(parts: Iterable[bytes], schema: Any) -> dict[str, Any]:
+    """For each column of categories an array of no rows that has all of those in the parts."""
+    arrow = require_pyarrow()
+    values = {
+        each.name: arrow.array([], each.type.value_type)
+        for each in schema
+        if arrow.types.is_dictionary(each.type)
+    }
+    for part in parts if values else ():
+        table = arrow.ipc.open_stream(part).read_all() if part else schema.empty_table()
+        for name in values.keys() & set(table.schema.names):
+            for chunk in table[name].cast(schema.field(name).type).chunks:
+                values[name] = arrow.concat_arrays([values[name], chunk.dictionary]).unique()
+    arrays = {}
+    for name, all_values in values.items():
+        kind = schema.field(name).type
+        # As many numbers as the type has, or as an int32 has if there are more categories.
+        most = 1 << (kind.index_type.bit_width - 1)
+        numbers = kind.index_type if len(all_values) <= most else arrow.int32()
+        none = arrow.array([], numbers)
+        arrays[name] = arrow.DictionaryArray.from_arrays(none, all_values, ordered=kind.ordered)
+    return arrays
+
+
+def _with_categories(table: Any, categories: Mapping[str, Any]) -> Any:
+    """A table whose columns of categories have all of them, in the same order."""
+    arrow = require_pyarrow()
+    for name, array in categories.items():
+        at = table.schema.get_field_index(name)
+        chunks = arrow.chunked_array([array, *table[name].chunks], array.type)
+        column = arrow.chunked_array(chunks.unify_dictionaries().chunks[1:], array.type)
+        table = table.set_column(at, table.schema.field(at), column)
+    return table
+
+
+def _without_views(table: Any) -> Any:
+    """A table whose categories are texts where they were views of texts, which parquet lacks."""
+    arrow = require_pyarrow()
+    for at, field in enumerate(table.schema):
+        if arrow.types.is_dictionary(field.type) and str(field.type.value_type) == "string_view":
+            kind = arrow.dictionary(field.type.index_type, arrow.string(), field.type.ordered)
+            chunks = [
+                arrow.DictionaryArray.from_arrays(
+                    each.indices, each.dictionary.cast(arrow.string()), ordered=kind.ordered
+                )
+                for each in table.column(at).chunks
+            ]
+            column = arrow.chunked_array(chunks, kind)
+            table = table.set_column(at, field.with_type(kind), column)
+    return table
 
 
 def object_lists(offsets: Sequence[int], fields: Mapping[str, Any]) -> Any:
@@ -359,6 +525,25 @@ def _part(record_batch: Any) -> bytes:
     return content.getvalue()
 
 
+def open_columnar(file: Any, form: str, *, rows: int) -> tuple[Any, Iterator[Any]]:
+    """The schema of an open file, and its record batches, of at most ``rows`` rows in parquet.
+
+    A file in neither of the two forms of Arrow, or in another format, raises Arrow's errors.
+    """
+    arrow = require_pyarrow()
+    if form == "parquet":
+        parquet = arrow.parquet.ParquetFile(file)
+        return parquet.schema_arrow, parquet.iter_batches(batch_size=rows)
+    try:
+        reader = arrow.ipc.open_file(file)
+    except arrow.ArrowInvalid:
+        file.seek(0)
+        stream = arrow.ipc.open_stream(file)
+        return stream.schema, iter(stream)
+    numbers = range(reader.num_record_batches)
+    return reader.schema, (reader.get_batch(number) for number in numbers)
+
+
 class _ColumnarReader(batches.Reader):
     def __init__(self, path: str, options: batches.ReadOptions, form: str) -> None:
         if path == STANDARD_STREAM:
@@ -376,7 +561,7 @@ class _ColumnarReader(batches.Reader):
         first = number = 0
         try:
             with open(self._path, "rb") as file:
-                schema, record_batches = self._opened(arrow, file)
+                schema, record_batches = open_columnar(file, self._form, rows=options.rows)
                 names = schema.names
                 for name in names:
                     if names.count(name) > 1:
@@ -396,19 +581,6 @@ class _ColumnarReader(batches.Reader):
         if not first:
             columns = RecordBatchColumns(parts_of_table(schema.empty_table())[0])
             yield Batch(0, 0, columns, columns)
-
-    def _opened(self, arrow: Any, file: BinaryIO) -> tuple[Any, Iterator[Any]]:
-        if self._form == "parquet":
-            parquet = arrow.parquet.ParquetFile(file)
-            return parquet.schema_arrow, parquet.iter_batches(batch_size=self._options.rows)
-        try:
-            reader = arrow.ipc.open_file(file)
-        except arrow.ArrowInvalid:
-            file.seek(0)
-            stream = arrow.ipc.open_stream(file)
-            return stream.schema, iter(stream)
-        numbers = range(reader.num_record_batches)
-        return reader.schema, (reader.get_batch(number) for number in numbers)
 
     def _bounded(self, record_batch: Any, number: int) -> Iterator[Any]:
         """The pieces of a record batch within the bounds; the first makes batch ``number``."""

@@ -12,6 +12,7 @@ reads rows one by one, at a microsecond a row and column, and reports invalid on
 from __future__ import annotations
 
 import csv
+import datetime
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from io import StringIO
@@ -45,6 +46,7 @@ _NO_HEADER = (
     "add a first line with the column names, or let the option `--no-header` call them 1, 2, …"
 )
 _LONE_RETURN = re.compile(r"\r(?!\n|$)")
+_PLAIN = (int, float, datetime.date, datetime.time, *batches.PLAIN_TEXTS)
 _OPEN_FIELD = "unexpected end of data"  # as the csv module says it
 _FIELD = {each: re.compile(rf"{_QUOTED}|[^{re.escape(each)}\r\n]*") for each in ",;|\t"}
 # Bytes that the csv module reads in the time of one step of a kernel in plain Python.
@@ -246,12 +248,19 @@ class _DelimitedReader(batches.LineReader):
         return text.encode()
 
     def _check_names(self, names: Sequence[str]) -> None:
-        without = f"perhaps the file has no header: {_NO_HEADER}"
         for number, name in enumerate(names):
             if "\r" in name and not self.form.quoting:
                 raise batches.lone_return_error(f"{self.name}, line 1")
             if not name:
-                raise DataError(f"{self.name}: column {number + 1} has no name", help=without)
+                # The index of a data frame is a first column without a name.
+                index = not number and all(names[1:]) and len(names) > 1
+                raise DataError(
+                    f"{self.name}: column {number + 1} has no name",
+                    help="name it in the first line; if it is the index of a data frame, leave it "
+                    "out with to_csv(…, index=False)"
+                    if index
+                    else f"perhaps the file has no header: {_NO_HEADER}",
+                )
             if name in names[:number]:
                 raise DataError(
                     f"{self.name}: columns {names.index(name) + 1} and {number + 1} are both "
@@ -363,6 +372,6 @@ def _cell(value: Any) -> str:
         return str.__str__(value)  # a plain text, even of a subclass
     if value is None:
         return ""
-    if isinstance(value, (list, dict, tuple, bool)):
-        return batches.json_text(value)
-    return str(value)
+    if isinstance(value, _PLAIN) and not isinstance(value, bool):
+        return str(value)
+    return batches.json_text(value)  # which refuses bytes, for one

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 import stat
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -23,7 +24,7 @@ from numpy.typing import NDArray
 
 from sears_dsl.data import batches, streams
 from sears_dsl.data.batches import DRAW, Batch, Format, Frame, PlainText, ReadOptions, SourceRows
-from sears_dsl.data.columnar import Columnar
+from sears_dsl.data.columnar import ArrowValues, Columnar, untyped_columns
 from sears_dsl.data.csv_rows import CSV, Delimited
 from sears_dsl.data.json_rows import JsonArray, JsonLines
 from sears_dsl.data.squad import Squad
@@ -165,6 +166,15 @@ class Dataset:
         return self._reader.encoding
 
     @property
+    def where(self) -> str:
+        """What messages about columns call it: objects of JSON may have more of them later."""
+        rows = self.first.rows
+        whole = rows in (self.expected_rows, self._limit)
+        if whole or self.format.name not in ("jsonl", "json"):
+            return self.path
+        return f"{self.path}, in its first {rows} rows,"
+
+    @property
     def around(self) -> tuple[str, str]:
         """The text before and after the rows; complete when all batches have been read."""
         return self._reader.prologue, self._reader.epilogue
@@ -239,8 +249,11 @@ def require_column(names: Sequence[str], column: str, *, where: str) -> str:
     if column in names:
         return column
     near = difflib.get_close_matches(column, names, n=1)
+    several = [name.strip() for name in re.split("[,+]", column)]
     advice = ""
-    if near:
+    if len(several) > 1 and set(several) <= set(names):
+        advice = "name each by itself: " + " ".join(f"--column {name}" for name in several)
+    elif near:
         advice = f"did you mean {near[0]!r}?"
     elif where == "-" and list(names) == ["text"]:
         advice = "standard input is plain text unless you name its format: --format csv"
@@ -277,6 +290,8 @@ def default_column(batch: Batch, *, where: str, label: str | None = None) -> str
 
 
 def _is_text(values: Sequence[Any]) -> bool:
+    if isinstance(values, ArrowValues) and not values.are_texts:
+        return False
     present = [value for value in values if not batches.is_missing(value)]
     if not all(isinstance(value, str) for value in present):
         return False
@@ -313,14 +328,15 @@ def write_columns(
     The file's name says the format, unless ``form`` is given, and the compression.
     """
     form = form or format_of(str(path), reading=False)
-    write_parts([form.encode(columns, "utf-8")], tuple(columns), path, form)
+    frame = Frame(tuple(columns), untyped=untyped_columns(columns))
+    write_parts([form.encode(columns, "utf-8")], frame, path, form)
 
 
-def write_parts(parts: Iterable[bytes], names: Sequence[str], path: Path, form: Format) -> None:
-    """Write encoded parts of new rows with these columns, as `write_columns` writes one part."""
+def write_parts(parts: Iterable[bytes], frame: Frame, path: Path, form: Format) -> None:
+    """Write encoded parts of new rows, as `write_columns` writes one part."""
     content = BytesIO()
     with streams.compressing_stream(content, str(path)) as stream:
-        form.assemble(parts, stream, Frame(names))
+        form.assemble(parts, stream, frame)
     if str(path) == streams.STANDARD_STREAM:
         sys.stdout.buffer.write(content.getvalue())
         sys.stdout.buffer.flush()

@@ -326,7 +326,12 @@ class _ArrowTable(MemoryFrame):
             else:
                 kind = arrow.int64() if name == DRAW else arrow.string()
                 if name in records.sources:
-                    kind = self._table.schema.field(records.sources[name]).type
+                    source = self._table.column(records.sources[name])
+                    kind = source.type
+                    old = columnar.ArrowValues(source).at(records.rows)
+                    if list(old) == values:  # not moved, as spans are
+                        arrays[name] = old.array
+                        continue
                 arrays[name] = arrow.array(values, kind)
         return arrow.table(arrays)
 

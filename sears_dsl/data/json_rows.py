@@ -77,6 +77,41 @@ def _objects_written(columns: Mapping[str, Sequence[Any]], around: str) -> Itera
     return map(form.__mod__, zip(*values, strict=True))
 
 
+def with_values(source: str, new: Mapping[str, str]) -> str:
+    """A JSON object with other values of some of its keys, given as JSON, all else as it stood.
+
+    Example:
+        >>> with_values('{"n": 1.50,  "text": "a"}', {"text": '"b"'})
+        '{"n": 1.50,  "text": "b"}'
+    """
+    places = _value_places(source)
+    for key in sorted(new.keys() & places, key=places.__getitem__, reverse=True):
+        start, end = places[key]
+        source = source[:start] + new[key] + source[end:]
+    return source
+
+
+def value_of(source: str, key: str) -> tuple[str, str, str]:
+    """What stands before the value of a key of a JSON object, the value, and what stands after."""
+    start, end = _value_places(source)[key]
+    return source[:start], source[start:end], source[end:]
+
+
+def values_of_array(text: str) -> list[str]:
+    """The values of a JSON array as they stand, with the white space around them.
+
+    Example:
+        >>> values_of_array('[1.50, {"a": [2]} ]')
+        ['1.50', ' {"a": [2]} ']
+    """
+    values, at = [], 1
+    while at < len(text) and text[start := _after_space(text, at)] != "]":
+        end = _after_space(text, _DECODE(text, start)[1])
+        values.append(text[at:end])
+        at = end + 1
+    return values
+
+
 def _value_places(text: str) -> dict[str, tuple[int, int]]:
     """Where the values of a JSON object stand; for a key that comes again, the last value."""
     places: dict[str, tuple[int, int]] = {}
@@ -100,11 +135,7 @@ class _JsonFormat(batches.TextFormat):
     def replaced(self, source: str, names: Sequence[str], new: Mapping[str, Any]) -> str:
         """The object with the changed values written anew, all else as it stood."""
         written = _ASCII_TEXT if source.isascii() else json_text
-        places = _value_places(source)
-        for key in sorted(new.keys() & places, key=places.__getitem__, reverse=True):
-            start, end = places[key]
-            source = source[:start] + written(new[key]) + source[end:]
-        return source
+        return with_values(source, {key: written(value) for key, value in new.items()})
 
 
 class JsonLines(_JsonFormat):

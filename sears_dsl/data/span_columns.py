@@ -133,8 +133,13 @@ def _plain(value: Any) -> Any:
 def _places(value: Any) -> Iterator[_SpanPlace]:
     if isinstance(value, dict):
         starts = value.get("answer_start")
-        if isinstance(starts, list) and isinstance(value.get("text"), list):
-            for index, text in enumerate(value["text"]):
+        if isinstance(starts, list) and isinstance(texts := value.get("text"), list):
+            if len(texts) != len(starts) or not all(isinstance(text, str) for text in texts):
+                raise DataError(
+                    f"{str(value)[:60]!r} has not a text for each answer_start",
+                    help='write {"text": ["Paris"], "answer_start": [3]}',
+                )
+            for index, text in enumerate(texts):
                 yield _SpanPlace(starts, index, None, text)
             return
         value = [value]

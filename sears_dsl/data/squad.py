@@ -2,14 +2,14 @@
 
 In: the JSON of a file, article by article. Out: `Batch`es with the columns ``id``, ``question``,
 ``context``, ``title``, ``answers`` (a list of ``{text, answer_start}``) and ``plausible_answers``
-(null where a question has none). Always holds: a written file has the structure and all other
-fields of the file that was read; an article without a change is written as it stood; questions of
-a paragraph share its context, which is rewritten once. Costs the largest article in memory.
+(null where a question has none). Always holds: a written file is the file that was read except for
+the values that changed and what was dropped, so that numbers, spacing and the order of keys stay;
+questions of a paragraph share its context, which is rewritten once. Costs the largest article in
+memory.
 """
 
 from __future__ import annotations
 
-import copy
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -17,12 +17,20 @@ from dataclasses import dataclass
 from typing import Any, BinaryIO
 
 from sears_dsl.data.batches import Batch, Changes, Frame, ReadOptions, encoded
-from sears_dsl.data.json_rows import JsonReader, assemble_array
+from sears_dsl.data.json_rows import (
+    JsonReader,
+    assemble_array,
+    value_of,
+    values_of_array,
+    with_values,
+)
 from sears_dsl.data.span_columns import SpanColumn
 from sears_dsl.errors import DataError
 
 #: The columns of a SQuAD file that point into its contexts.
 SQUAD_SPANS = (SpanColumn("context", "answers"), SpanColumn("context", "plausible_answers"))
+# What may change in a question; its context stands in the paragraph.
+_OF_QUESTION = frozenset({"id", "question", "answers", "plausible_answers"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +69,7 @@ class Squad:
             rows = range(row, row + article.rows)
             row = rows.stop
             if any(number in changes or number in dropped for number in rows):
-                value = _changed(article.value, rows.start, changes, dropped)
-                if value is not None:
-                    pieces.append(_written(article.source, value))
+                pieces.append(_changed(article, rows.start, changes, dropped) or "")
             else:
                 pieces.append(article.source)
         return encoded("".join(pieces), encoding)
@@ -73,36 +79,48 @@ class Squad:
         assemble_array(parts, output, frame, ('{"data": [', "]}\n"))
 
 
-def _written(source: str, value: Mapping[str, Any]) -> str:
-    """An article as JSON, in the style of its source, with the comma before it."""
-    separators = (", ", ": ") if '": ' in source else (",", ":")
-    before = source[: source.index("{")]
-    return before + json.dumps(value, ensure_ascii=source.isascii(), separators=separators)
-
-
 def _changed(
-    article: dict[str, Any], row: int, changes: Changes, dropped: AbstractSet[int]
-) -> dict[str, Any] | None:
+    article: _Article, row: int, changes: Changes, dropped: AbstractSet[int]
+) -> str | None:
     """An article with its changes, or None if none of its questions is left."""
-    article = copy.deepcopy(article)
-    for paragraph in article["paragraphs"]:
-        questions = []
-        for question in paragraph["qas"]:
-            new = changes.get(row, {})
-            if row not in dropped:
-                questions.append(question)
-            paragraph["context"] = new.get("context", paragraph["context"])
-            for name in ("id", "question", "answers", "plausible_answers"):
-                if name in new:
-                    question[name] = new[name]
-            row += 1
-        paragraph["emptied"] = bool(paragraph["qas"]) and not questions
-        paragraph["qas"] = questions
-    paragraphs = [part for part in article["paragraphs"] if not part.pop("emptied")]
-    if article["paragraphs"] and not paragraphs:
+    style = (", ", ": ") if '": ' in article.source else (",", ":")
+    write = json.JSONEncoder(ensure_ascii=article.source.isascii(), separators=style).encode
+    before, paragraphs, after = value_of(article.source, "paragraphs")
+    sources = values_of_array(paragraphs)
+    left = []
+    for source, paragraph in zip(sources, article.value["paragraphs"], strict=True):
+        rows = range(row, row + len(paragraph["qas"]))
+        row = rows.stop
+        if any(number in changes or number in dropped for number in rows):
+            new = [
+                None
+                if number in dropped
+                else {name: write(value) for name, value in changes.get(number, {}).items()}
+                for number in rows
+            ]
+            left += _changed_paragraph(source, new)
+        else:
+            left.append(source)
+    if sources and not left:
         return None
-    article["paragraphs"] = paragraphs
-    return article
+    return before + _array(left) + after
+
+
+def _changed_paragraph(source: str, new: Sequence[Mapping[str, str] | None]) -> list[str]:
+    """A paragraph with new values of its questions, None for dropped ones; nothing if all are."""
+    _, questions, _ = value_of(source, "qas")
+    left = []
+    of_paragraph: dict[str, str] = {}
+    for question, values in zip(values_of_array(questions), new, strict=True):
+        if values is not None:
+            own = {name: value for name, value in values.items() if name in _OF_QUESTION}
+            left.append(with_values(question, own))
+            of_paragraph |= {name: values[name] for name in ("context",) if name in values}
+    return [with_values(source, {"qas": _array(left), **of_paragraph})] if left else []
+
+
+def _array(values: Sequence[str]) -> str:
+    return f"[{','.join(values)}]"
 
 
 def _member(value: Any, name: str, kind: type, place: str) -> Any:
@@ -186,8 +204,9 @@ def _count(article: Any, place: str) -> int:
 def _shortened(article: _Article, rows: int) -> _Article:
     """The first questions of an article."""
     beyond = frozenset(range(rows, article.rows))
-    value = _changed(article.value, 0, {}, beyond) or article.value
-    return _Article(_written(article.source, value), value, rows)
+    source = _changed(article, 0, {}, beyond) or article.source
+    value, _ = json.JSONDecoder().raw_decode(source, source.index("{"))
+    return _Article(source, value, rows)
 
 
 def _batch(first: int, articles: Sequence[_Article]) -> Batch:

@@ -98,6 +98,7 @@ def write_behind(stream: BinaryIO) -> Iterator[BinaryIO]:
 
 STANDARD_STREAM = "-"
 COMPRESSIONS = (".gz", ".bz2", ".xz", ".zst")
+_UNPACKERS = dict(zip(COMPRESSIONS, ("gunzip", "bunzip2", "unxz", "unzstd"), strict=True))
 _PACKED = dict(zip(COMPRESSIONS, (b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"(\xb5/\xfd"), strict=True))
 _OPENERS: Mapping[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 _BLOCK = 1 << 20
@@ -240,6 +241,7 @@ class TextSource:
 
     def __init__(self, path: str, *, encoding: str = "utf-8", errors: str = "strict") -> None:
         self.name = "standard input" if path == STANDARD_STREAM else path
+        self._path = path
         if errors not in ("strict", "replace", "ignore"):
             raise UsageError(
                 f"errors={errors!r} is unknown", help="write strict, replace or ignore"
@@ -308,6 +310,11 @@ class TextSource:
                             help=_as_utf8(marked),
                         ) from error
                     packed = next((s for s, m in _PACKED.items() if self._first.startswith(m)), "")
+                    if packed and self._path == STANDARD_STREAM:
+                        raise DataError(
+                            f"{self.name} is compressed",
+                            help=f"pipe it through {_UNPACKERS[packed]}, or name the file",
+                        ) from error
                     if packed:
                         raise DataError(
                             f"{self.name} is compressed, but its name does not show it",

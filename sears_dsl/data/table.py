@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -16,7 +16,14 @@ from typing import Any
 
 from sears_dsl.answers import Comparison
 from sears_dsl.data.batches import Batch, ReadOptions, is_missing
-from sears_dsl.data.columnar import class_names, schema_of, with_schema
+from sears_dsl.data.columnar import (
+    ArrowValues,
+    RecordBatchColumns,
+    class_names,
+    joined,
+    schema_of,
+    with_schema,
+)
 from sears_dsl.data.dataset import default_column, require_column
 from sears_dsl.data.labelled import column_sets, label_alternatives
 from sears_dsl.data.protection import Guards, Protection
@@ -82,10 +89,12 @@ class Table:
 
     def extended(self, rows: Sequence[int], changed: Mapping[str, Sequence[Any]]) -> Table:
         """This table with changed copies of ``rows`` after it; a row may come more than once."""
-        columns = {
-            name: [*values, *changed.get(name, [values[row] for row in rows])]
-            for name, values in self.columns.items()
-        }
+        columns: dict[str, Sequence[Any]] = {}
+        for name, values in self.columns.items():
+            if isinstance(values, ArrowValues):
+                columns[name] = values.followed_by(changed.get(name, values.at(rows)))
+            else:
+                columns[name] = [*values, *changed.get(name, [values[row] for row in rows])]
         return replace(self, columns=columns)
 
 
@@ -94,19 +103,31 @@ def read_table(
 ) -> Table:
     """Read rows whole, from a file or from memory, as `open_rows` takes them."""
     dataset = open_rows(source, format_name=format_name, options=options)
-    columns: dict[str, list[Any]] = {name: [] for name in dataset.names}
+    first = dataset.first.columns
+    batches: Iterable[Batch] = dataset.batches()
+    columns: Mapping[str, Sequence[Any]] | None = None
+    if isinstance(first, RecordBatchColumns):
+        batches = list(batches)
+        columns = joined([batch.columns for batch in batches])
+    if columns is None:
+        columns = _joined_values(batches)
+    if not any(map(len, columns.values())):
+        raise DataError(f"{dataset.path} has no rows", help="give at least one row")
+    classes = {name: class_names(first, name) for name in columns}
+    return Table(columns, dataset.path, dataset.format_name, classes, schema_of(first))
+
+
+def _joined_values(batches: Iterable[Batch]) -> dict[str, list[Any]]:
+    """The columns of batches, one after another; what a batch lacks is null there."""
+    columns: dict[str, list[Any]] = {}
     rows = 0
-    for batch in dataset.batches():
+    for batch in batches:
         for name in batch.columns:
             columns.setdefault(name, [None] * rows)
         for name, values in columns.items():
             values.extend(batch.columns.get(name, [None] * batch.rows))
         rows += batch.rows
-    if not rows:
-        raise DataError(f"{dataset.path} has no rows", help="give at least one row")
-    first = dataset.first.columns
-    classes = {name: class_names(first, name) for name in columns}
-    return Table(columns, dataset.path, dataset.format_name, classes, schema_of(first))
+    return columns
 
 
 def guards_of(table: Table, protection: Protection, *, column: str) -> Guards | None:

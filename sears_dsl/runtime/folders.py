@@ -107,6 +107,15 @@ class Folder:
             where = self.name_of(name) if name else str(self)
             raise DataError(f"{where} cannot be {doing}: {_first_line(error)}") from error
 
+    def holds(self, other: Folder) -> bool:
+        """Whether another folder is this one, or lies in it."""
+        (system, path), (other_system, other_path) = self._place, other._place
+        if not system.equals(other_system):
+            return False
+        if system.type_name == "local":
+            path, other_path = os.path.realpath(path), os.path.realpath(other_path)
+        return PurePosixPath(other_path).is_relative_to(path)
+
     def files(self) -> list[FolderFile]:
         """All files in it and in its folders, sorted by name; none if it does not exist."""
         system, path = self._place

@@ -103,7 +103,7 @@ def test_a_part_without_the_column_is_reported_by_its_name(place: Path) -> None:
     [
         (["in", "-o", "-"], "the output of a folder is a folder"),
         (["in", "-o", "out", "--limit", "3"], "--limit is for a single file"),
-        (["in", "-o", "in"], "in exists and is not empty"),
+        (["in", "-o", "in"], "in is the input itself"),
         (["in", "-o", "out", "--address", "auto"], "--address needs --engine ray"),
         (["in/part-0.parquet", "-o", "out", "--engine", "ray"], "--engine ray takes a folder"),
         (["in", "-o", "out", "--engine", "ray", "--jobs", "2"], "--jobs is for one machine"),
@@ -169,3 +169,35 @@ def test_the_parts_of_a_folder_are_one_dataset_for_an_audit(place: Path) -> None
         found.append(json.loads(done.stdout))
     assert found[0]["rules"] == found[1]["rules"]
     assert found[0]["data"]["rows"] == 60
+
+
+def test_a_folder_of_arrow_streams_as_datasets_saves_it_is_read(place: Path) -> None:
+    table = pyarrow.table({"text": ["A movie.", "A play."], "label": [0, 1]})
+    (place / "hf" / "train").mkdir(parents=True)
+    (place / "hf" / "dataset_dict.json").write_text('{"splits": ["train"]}')
+    for part in range(2):
+        name = f"data-0000{part}-of-00002.arrow"
+        with pyarrow.ipc.new_stream(place / "hf" / "train" / name, table.schema) as stream:
+            stream.write_table(table)
+    for command in ("apply --mode chain --column text", "augment --column text --label label"):
+        verb, *options = command.split()
+        done = call(verb, "r.sear", "hf", "-o", verb, *options, folder=place)
+        assert done.returncode == 0, done.stderr
+        for part in range(2):
+            name = f"{verb}/train/data-0000{part}-of-00002.arrow"
+            written = pyarrow.ipc.open_file(place / name).read_all()
+            assert "A film." in written["text"].to_pylist()
+
+
+@pytest.mark.parametrize("output", ["in/out", "in", "link/out", "file://{place}/in/out"])
+def test_an_output_within_the_input_is_refused(place: Path, output: str) -> None:
+    (place / "link").symlink_to("in")
+    output = output.format(place=place)
+    for verb in ("apply", "augment"):
+        done = call(verb, "r.sear", "in", "-o", output, "--column", "text", folder=place)
+        assert done.returncode == 2
+        what = "is the input itself" if output == "in" else "lies in the input in"
+        assert f"{output} {what}" in done.stderr
+    assert sorted(os.listdir(place / "in")) == [f"part-{part}.parquet" for part in range(3)]
+    beside = call("apply", "r.sear", "in", "-o", "in-out", "--column", "text", folder=place)
+    assert beside.returncode == 0, beside.stderr

@@ -25,6 +25,8 @@ from sears_dsl.data.dataset import (
     row_ids,
     write_columns,
 )
+from sears_dsl.data.labelled import read_labelled
+from sears_dsl.data.protection import Protection
 from sears_dsl.data.span_columns import SpanColumn, moved_spans, row_spans
 from sears_dsl.errors import DataError, SearsError, UsageError
 
@@ -78,6 +80,16 @@ def test_rows_piped_in_without_a_format_are_reported() -> None:
     with pytest.raises(DataError) as told:
         require_column(["text"], "label", where="a.txt")
     assert "--format" not in told.value.help
+
+
+@pytest.mark.parametrize("written", ["premise,hypothesis", "premise + hypothesis"])
+def test_columns_that_are_named_together_are_named_one_by_one(written: str) -> None:
+    with pytest.raises(DataError) as told:
+        require_column(["id", "premise", "hypothesis"], written, where="a.csv")
+    assert told.value.help == "name each by itself: --column premise --column hypothesis"
+    with pytest.raises(DataError) as told:
+        require_column(["id", "premise", "hypothesis"], "premise,hypotheses", where="a.csv")
+    assert "--column" not in told.value.help
 
 
 def test_ids_are_the_column_or_the_row_numbers() -> None:
@@ -184,6 +196,20 @@ def test_a_span_column_that_says_too_little_is_refused(written: str) -> None:
 def test_what_is_no_span_is_refused(value: Any) -> None:
     with pytest.raises(DataError):
         row_spans(SpanColumn("text", "spans"), {"spans": value})
+
+
+@pytest.mark.parametrize(
+    ("texts", "starts"),
+    [(["red", "is"], [3]), (["red"], [3, 0]), ([None], [3]), ([5], [3]), (["red"], [])],
+)
+def test_answers_as_on_hubs_have_a_text_for_each_start(texts: list[Any], starts: Any) -> None:
+    row = {"text": "is red", "answers": {"text": texts, "answer_start": starts}}
+    with pytest.raises(DataError, match="has not a text for each answer_start"):
+        row_spans(SpanColumn("text", "answers"), row)
+    with pytest.raises(DataError, match=r"row 1, column answers: .* has not a text for each"):
+        read_labelled(
+            [row], column="text", protection=Protection((), (SpanColumn("text", "answers"),))
+        )
 
 
 # ---------------------------------------------------------------- in memory

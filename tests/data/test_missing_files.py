@@ -44,3 +44,25 @@ def test_a_compressed_file_is_an_error_that_says_how_to_name_it(
     with pytest.raises(DataError, match="is compressed, but its name does not show it") as told:
         list(Dataset(str(whole.rename(tmp_path / "dev.csv"))).batches())
     assert told.value.help == f"rename it so that it ends in .csv{suffix}"
+
+
+def test_compressed_standard_input_is_to_be_piped_through_another_program(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = tmp_path / "dev.csv.gz"
+    with whole.open("wb") as raw, compressing_stream(raw, str(whole)) as file:
+        file.write(b"text\nA film.\n")
+    with whole.open() as piped:
+        monkeypatch.setattr("sys.stdin", piped)
+        with pytest.raises(DataError, match=r"^standard input is compressed\n") as told:
+            list(Dataset("-", format_name="csv").batches())
+    assert told.value.help == "pipe it through gunzip, or name the file"
+
+
+def test_a_column_without_a_name_may_be_the_index_of_a_data_frame(tmp_path: Path) -> None:
+    file = tmp_path / "dev.csv"
+    for header, advice in ((",text", "index=False"), ("text,", "no header"), (",", "no header")):
+        file.write_text(f"{header}\n0,A film.\n")
+        with pytest.raises(DataError, match=r"column . has no name") as told:
+            Dataset(str(file))
+        assert advice in told.value.help

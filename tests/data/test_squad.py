@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from word_matcher import WordRecipe
 from sears_dsl.batch.files import ApplyReport, ApplyRequest, apply_file
 from sears_dsl.data.batches import ReadOptions
 from sears_dsl.data.dataset import Dataset
+from sears_dsl.data.span_columns import SpanColumn
 from sears_dsl.errors import DataError, UsageError
 
 DATA = Path(os.environ.get("SEARS_DATA", Path(__file__).parents[3] / "shared" / "data"))
@@ -191,6 +193,39 @@ def test_what_no_rule_changed_is_written_as_it_stood(
     value = {"data": SMALL["data"][1:], "version": "1.1"}
     run(tmp_path, value, columns=("context",), separators=separators)
     assert (tmp_path / "out.json").read_bytes() == (tmp_path / "in.json").read_bytes()
+
+
+def test_in_a_changed_article_too_only_what_changed_is_written_anew(tmp_path: Path) -> None:
+    source = """{"data": [
+      {"title": "T",  "paragraphs" : [
+        {"emptied": "mine", "score": 1.50, "context": "A movie.", "qas": [
+          {"id": "a", "question": "Wh\\u0065n?", "n": 12345678901234567890.10, "answers": []},
+          {"id": "b", "question": "A movie?", "answers": [ ]}
+        ]},
+        {"context": "It.", "qas": [{"id": "c", "question": "?", "answers": []} ], "qas2": 1e2}
+      ]}
+    ]}"""
+    (tmp_path / "in.json").write_text(source)
+    output = tmp_path / "out.json"
+    request = ApplyRequest(
+        recipe=WordRecipe(), input=str(tmp_path / "in.json"), output=str(output), mode="chain",
+        columns=("context", "question"),
+    )  # fmt: skip
+    apply_file(request)
+    assert output.read_text() == source.replace("movie", "film")
+    (tmp_path / "in.json").write_text(
+        source.replace("A movie?", "movie").replace("[ ]", "[[0, 5]]")
+    )
+    spans = (SpanColumn("question", "answers"),)
+    apply_file(replace(request, columns=("question",), spans=spans, on_touched="drop"))
+    written = output.read_text()
+    assert list(questions(json.loads(written))) == ["a", "c"]
+    assert '"n": 12345678901234567890.10, "answers": []}]}' in written
+    shortened = replace(request, reading=ReadOptions(limit=1))
+    (tmp_path / "in.json").write_text(source)
+    apply_file(shortened)
+    assert list(questions(json.loads(output.read_text()))) == ["a"]
+    assert '"score": 1.50, "context": "A film."' in output.read_text()
 
 
 @pytest.mark.parametrize("limit", [0, 1, 2, 3, 4, 9])

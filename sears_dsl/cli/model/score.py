@@ -63,6 +63,8 @@ def score_command(
     to 1, where 1 is the same text.
     """
     need_discovery()
+    from sears_dsl.data.batches import Frame
+    from sears_dsl.data.columnar import untyped_columns
     from sears_dsl.data.dataset import Dataset, format_named, format_of, with_delimiter, write_parts
     from sears_dsl.discovery.parts import load_chosen_scorer
     from sears_dsl.meaning.judgements import pair_columns
@@ -88,7 +90,9 @@ def score_command(
     parts = (
         form.encode(scored, "utf-8") for scored in _scored(dataset, columns, scorer, threshold)
     )
-    write_parts(parts, (*dataset.names, *added), Path(output), form)
+    untyped = untyped_columns(dataset.first.columns)
+    frame = Frame((*dataset.names, *added), untyped=untyped)
+    write_parts(parts, frame, Path(output), form)
 
 
 def _scored(
