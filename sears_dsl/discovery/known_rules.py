@@ -91,7 +91,7 @@ class KnownRules:
             yield (
                 f"{listed(names, _NAMED)} of {source} {'is' if one else 'are'} not tried, because "
                 f"{'it has' if one else 'they have'} `expect`: a search looks for rules that must "
-                f"not change the answer; `sears audit {source}` tests such rules"
+                "not change the answer; an audit tests such rules"
             )
 
     def apply(self, tokens: Tokens, *, guards: Guards | None = None) -> Applications:
@@ -157,7 +157,7 @@ def load_known(
         known = KnownRules.of(by_name, tagger=tagger)
         for sentence in known.omissions:
             note(f"note: {sentence}")
-        return known
+        return known if known.rules else None
     if files or rulesets:
         where = ", ".join([*files, *(each.path for each in rulesets)])
         raise UsageError(f"no rule in {where}", help="name files that have rules after --known")

@@ -335,5 +335,7 @@ def check_positions(
         if not (isinstance(of_row, Collection) and all(each in known for each in of_row)):
             raise UsageError(
                 f"{name}[{row}]={of_row!r:.60} is not valid",
-                help=f"give positions of rules, numbers from 0 to {rules - 1}",
+                help=f"give positions of rules, numbers from 0 to {rules - 1}"
+                if rules
+                else "there are no rules, so give none",
             )

@@ -85,7 +85,7 @@ class RowRewriter:
 def _label(value: Any) -> str:
     item = getattr(value, "item", None)  # of a number of NumPy or torch
     label = label_text(item() if callable(item) else value)
-    if label is None:
+    if not label:
         raise DataError(
             f"{value!r:.80} is not a label", help="labels are text, whole numbers or booleans"
         )

@@ -274,9 +274,9 @@ class Ruleset:
         )
         entries = {entry.node: entry for entry in layout if isinstance(entry.node, Rule)}
         if tuple(entries) != others:
-            moved = iter([entries[rule] for rule in others if rule in entries])
+            in_order = iter([entries[rule] for rule in others if rule in entries])
             layout = set_apart(
-                next(moved) if isinstance(entry.node, Rule) else entry for entry in layout
+                next(in_order) if isinstance(entry.node, Rule) else entry for entry in layout
             )
         return replace(self, rules=others, layout=layout, advise=None)
 

@@ -1,4 +1,4 @@
-"""Which forms of lemminflect's tables rules may write: none that is wrong, one where one is usual.
+"""Which forms of lemminflect's tables rules may write: the usual ones, one where one is usual.
 
 The tables come from a medical lexicon, which lists misspellings (*occured*), plurals that nobody
 writes (*informations*), and comparatives that are other words (*wrong, worse*). Where
@@ -30,17 +30,22 @@ def _words(text: str) -> frozenset[str]:
 
 # ---------------------------------------------------------------- verbs
 
-# Verbs whose final consonant doubles, though the tables have it single too; of other verbs with
-# both spellings the last syllable is weak, and the single one is American.
-_DOUBLING = _words("caravan control corral diagram kidnap occur program refer whiz worship")
+# Verbs whose final consonant doubles, though the tables have it single; of other verbs with both
+# spellings the last syllable is weak, and the single one is American.
+_DOUBLING = _words(
+    """
+    appal caravan control corral diagram hobnob humbug kidnap microchip occur program refer
+    waterlog whiz worship
+    """
+)
 
 _PASTS = _pairs(
     """
-    abide abided, bend bent, bereave bereaved, bestride bestrode, bet bet, bide bided,
+    abide abided, bend bent, bereave bereaved, bestride bestrode, bet bet, bias biased, bide bided,
     blend blended, bless blessed, broadcast broadcast, bus bused, chide chided, cost cost,
     crow crowed, enrol enrolled, fly flew, forbid forbade, forecast forecast, forego forewent,
     forgo forwent, forswear forswore, grind ground, heave heaved, hiccough hiccoughed, inlay inlaid,
-    input input, inset inset, interweave interwove, joyride joyrode, light lit, mow mowed,
+    input input, inset inset, interweave interwove, joyride joyrode, leap leaped/leapt, light lit, mow mowed,
     offset offset, outbid outbid, output output, overlay overlaid, panel paneled, pay paid,
     plead pleaded, program programmed, quit quit, rabbit rabbited, rebroadcast rebroadcast,
     recast recast, relay relayed, rid rid, ski skied, speed sped, spring sprang, stave staved,
@@ -52,7 +57,7 @@ _PAST_PARTICIPLES = _pairs(
     """
     bestride bestridden, bid bid/bidden, fly flown, forbid forbidden, forego foregone,
     forgo forgone, forswear forsworn, interweave interwoven, joyride joyridden, lie lain/lied,
-    mow mown, overcome overcome, shrink shrunk, spring sprung, strike struck, tear torn,
+    mow mown, overcome overcome, shrink shrunk, spell spelled/spelt, spring sprung, strike struck, tear torn,
     wake woken, weave woven
     """
 )
@@ -66,7 +71,7 @@ _PRESENT_PARTICIPLES = _pairs(
 _THIRD_PERSONS = _pairs(
     "forego foregoes, forgo forgoes, lasso lassoes, torpedo torpedoes, whiz whizzes, zero zeroes"
 )
-_NO_VERBS = _words("beware clad fee landslide lassoo lightning login quid wrought")
+_NO_VERBS = _words("beware clad fee landslide lassoo lightning login quid wrought zinc")
 
 
 def _verb(lemma: str, tag: str, forms: Sequence[str], like: str) -> Sequence[str]:
@@ -77,6 +82,8 @@ def _verb(lemma: str, tag: str, forms: Sequence[str], like: str) -> Sequence[str
         return chosen
     if tag == "VBZ":
         return _regular(lemma, forms)
+    if lemma in _DOUBLING:
+        return (f"{lemma}{lemma[-1]}{'ing' if tag == 'VBG' else 'ed'}",)
     if re.search("[aio]c$", lemma) and _syllables(lemma) > 1:  # mimicked
         return tuple(re.sub(r"c(?=ed$|ing$)", "ck", form) for form in forms)
     if lemma[-1] == "c" and len(forms) > 1:  # arced
@@ -86,11 +93,11 @@ def _verb(lemma: str, tag: str, forms: Sequence[str], like: str) -> Sequence[str
 
 def _one_consonant(lemma: str, forms: Sequence[str], like: str) -> Sequence[str]:
     """One of the forms that differ in their consonants alone: *traveled, travelled*."""
-    twice = f"{lemma}{lemma[-1]}"
-    doubled = {form for form in forms if form.startswith(twice)}
-    single = {lemma + form.removeprefix(twice) for form in doubled}
+    doubled_stem = f"{lemma}{lemma[-1]}"
+    doubled_forms = {form for form in forms if form.startswith(doubled_stem)}
+    single = {lemma + form.removeprefix(doubled_stem) for form in doubled_forms}
     # A word that doubles the consonant goes on to do so: *travelling* → *travelled*.
-    unusual = single if lemma in _DOUBLING or like.startswith(twice) else doubled
+    unusual = single if like.startswith(doubled_stem) else doubled_forms
     return _without(forms, lambda form: form in unusual) if single & set(forms) else forms
 
 

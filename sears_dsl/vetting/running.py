@@ -120,9 +120,9 @@ def place_of(
                 f"--reviewer {name!r} is not a name",
                 help="a name consists of letters, digits, dots, - and _",
             )
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
-        raise UsageError(f"the reviewer {twice} was named twice", help="give each name once")
+    repeated = next((name for name in names if names.count(name) > 1), None)
+    if repeated is not None:
+        raise UsageError(f"the reviewer {repeated} was named twice", help="give each name once")
     if journal is not None and len(names) > 1:
         raise UsageError("--journal is for a single reviewer", help="leave out --journal")
     if not ruleset.rules and not ruleset.templates:

@@ -180,7 +180,7 @@ def test_rules_that_must_change_the_answer_are_left_out_and_enter_no_rate(place:
     assert mixed.exit_code == 0, mixed.output
     note = (
         "not, awful of known/mine.sear are not tried, because they have `expect`: a search looks "
-        "for rules that must not change the answer; `sears audit known/mine.sear` tests such rules"
+        "for rules that must not change the answer; an audit tests such rules"
     )
     assert f"note: {note}\n" in mixed.output
     assert f"Left out of the search: {note}.\n" in (place / "found.md").read_text("utf-8")
