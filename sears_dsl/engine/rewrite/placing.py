@@ -28,7 +28,7 @@ from typing import NamedTuple, TypeAlias
 
 from sears_dsl.engine.matches import Edit
 from sears_dsl.engine.rewrite import spacing
-from sears_dsl.engine.rewrite.spacing import begins_with_clitic
+from sears_dsl.engine.rewrite.spacing import CLOSING, STOPS, begins_with_clitic
 
 Spans: TypeAlias = Sequence[tuple[int, int]]
 
@@ -42,12 +42,6 @@ WITH_PRONOUN = 3
 
 OPENING = "([{\"'“‘"
 """What may stand between the start of a sentence and its first word."""
-
-CLOSING = ")]}\"'”’"
-"""What may stand between the stop of a sentence and white space."""
-
-STOPS = ".!?…"
-"""What ends a sentence."""
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’ʼ-][^\W\d_]+)*(?![\w@/\\]|[.:]\w)")
 PRONOUN = re.compile(r"I(?![\w-])")

@@ -16,6 +16,12 @@ from sears_dsl.engine.matches import Edit
 from sears_dsl.tagging.inflection import is_listed
 from sears_dsl.tagging.tokens import contraction
 
+STOPS = ".!?…"
+"""What ends a sentence."""
+
+CLOSING = ")]}\"'”’"
+"""What may stand between the stop of a sentence and white space."""
+
 _CLITIC_INITIALS = "'’ʼnN"
 _CLITIC = re.compile(r"(?:['’ʼ](?:s|re|ve|ll|d|m)|n['’ʼ]t)(?=n['’ʼ]t|\W|\Z)", re.IGNORECASE)
 _FIRST_WORD = re.compile(r"\A\w*")
@@ -28,6 +34,8 @@ _ATTACHED = frozenset(",.;:!?")
 # Marks that are not written where a mark stands already.
 _MARKS = frozenset(",;:.")
 _STOPPING_MARKS = frozenset(",;:.!?…")
+# What may end a sentence: a row that runs into no word (``.5``).
+_ROW_OF_STOPS = re.compile(r"[.!?…]+(?!\w)")
 # Abbreviations: the dot belongs to the word, and another mark may follow it.
 _ABBREVIATION = re.compile(
     r"(?<!\w)(?:(?:[^\W\d_]{1,3}\.){2,}"
@@ -220,7 +228,12 @@ def deletion(text: str, start: int, end: int, *, before: str, limit: int, barrie
     If two marks would meet (``a, really, b``) one of them goes; two words stay apart. ``before`` is
     what earlier edits left before the span (see `stands_before`). Nothing left of ``limit`` or
     right of ``barrier``, where the neighbouring edits are, is taken along.
+
+    Example:
+        >>> deletion("No. So. Yes.", 4, 6, before="No. ", limit=0, barrier=12)
+        Edit(start=3, end=7, old=' So.', new='')
     """
+    end = _sentence_end(text, start, end, bare=before.rstrip(), barrier=barrier)
     left = _space_before(text, start, limit)
     right = _space_after(text, end)
     bare = before.rstrip()
@@ -258,10 +271,24 @@ def _is_first(text: str, start: int, before: str) -> bool:
     bare = before.rstrip()
     if not bare or (opens(bare) and bare == before):
         return True
-    stop = bare.rstrip(")]}\"'”’")
-    if not stop or stop[-1] not in ".!?…":
+    stop = bare.rstrip(CLOSING)
+    if not stop or stop[-1] not in STOPS:
         return False
     return text[start].isupper() or not ends_with_abbreviation(stop)
+
+
+def _sentence_end(text: str, start: int, end: int, *, bare: str, barrier: int) -> int:
+    """Where a deleted span ends with the stops behind it, if another stop stands before it.
+
+    Nothing is left of its sentence then. A span that ends with a mark of its own takes no other.
+    """
+    stop = bare.rstrip(CLOSING) if text[start].isupper() else bare
+    if not stop or stop[-1] not in STOPS or text[end - 1] in _STOPPING_MARKS:
+        return end
+    row = _ROW_OF_STOPS.match(text, _space_after(text, end), barrier)
+    if row is None or (ends_with_abbreviation(stop) and row[0] != "."):
+        return end
+    return row.end()
 
 
 def _without_mark(text: str, start: int, end: int, *, bare: str, limit: int, barrier: int) -> Edit:
