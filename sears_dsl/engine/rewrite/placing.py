@@ -365,6 +365,15 @@ space separates it from its neighbour; if a letter or digit touches it; or never
 if this is at most what `windows.neighbours` gives."""
 
 
+class Replaced(NamedTuple):
+    """A span and what is to stand in its place."""
+
+    start: int  # the first character
+    end: int  # one past the last
+    previous: int | None  # where the token before ends; None at the row's start
+    new: str
+
+
 class Placing(NamedTuple):
     """How the new text of one rule is put into rows."""
 
@@ -405,20 +414,9 @@ class Placing(NamedTuple):
             edit = _before_first_word(text, edit, following, around)
         return self._agreeing(text, edit, around)
 
-    def placed(
-        self,
-        text: str,
-        start: int,
-        end: int,
-        new: str,
-        *,
-        previous: int | None,
-        around: Surroundings,
-    ) -> Rendered:
-        """Put new text in the place of a span, or delete it.
-
-        ``previous`` is where the token before the span ends; None at the row's start.
-        """
+    def placed(self, text: str, span: Replaced, around: Surroundings) -> Rendered:
+        """Put new text in the place of a span, or delete it."""
+        start, end, previous, new = span
         if self.in_place:
             return Edit(start, end, text[start:end], new)
         old = text[start:end]
@@ -465,6 +463,68 @@ class Placing(NamedTuple):
             return edit
         wider = agree_articles(text, edit, limit=around.limit)
         return edit if around.forbids(wider.start, edit.start) else wider
+
+
+class RowEdits:
+    """The edits of one rule in one row, which are made from left to right.
+
+    Neighbouring spans of which nothing is left are deleted together, so that the marks and the
+    article around all of them meet.
+
+    Example:
+        >>> edits = RowEdits(Placing(), "Yes, um uh.")
+        >>> edits.replace(Replaced(5, 7, 4, ""), barrier=8)
+        (Edit(start=4, end=7, old=' um', new=''), False)
+        >>> edits.replace(Replaced(8, 10, 7, ""), barrier=11)
+        (Edit(start=3, end=10, old=', um uh', new=''), True)
+    """
+
+    def __init__(self, placing: Placing, text: str, protected: Spans = ()) -> None:
+        self.edits: list[Edit] = []
+        self._placing = placing
+        self._text = text
+        self._protected = protected
+        self._last: Replaced | None = None  # what the last edit replaces
+
+    def insert(
+        self, previous: int | None, following: tuple[int, int] | None, new: str, *, barrier: int
+    ) -> Rendered:
+        """Insert new text; see `Placing.inserted`. The next instance begins at the barrier."""
+        around = Surroundings(self.edits, barrier, self._protected)
+        edit = self._placing.inserted(self._text, previous, following, new, around)
+        self._last = None
+        if isinstance(edit, Edit):
+            self.edits.append(edit)
+        return edit
+
+    def replace(self, span: Replaced, *, barrier: int) -> tuple[Rendered, bool]:
+        """Put new text in the place of a span, or delete it.
+
+        Also returns whether this takes the place of the edit before, too.
+        """
+        around = Surroundings(self.edits, barrier, self._protected)
+        edit = self._placing.placed(self._text, span, around)
+        if not isinstance(edit, Edit):
+            self._last = None
+            return edit, False
+        last, joint = self._last, None
+        if last is not None and last.new == span.new and not (span.new and edit.new.strip()):
+            both = last._replace(end=span.end)
+            joint = self._together(both, span, around)
+        if joint is not None:
+            edit, span = joint, both
+            self.edits.pop()
+        self.edits.append(edit)
+        self._last = span
+        return edit, joint is not None
+
+    def _together(self, both: Replaced, span: Replaced, around: Surroundings) -> Edit | None:
+        """One edit for a span and the last one, if only white space stands between them."""
+        if self._text[around.limit : span.start].strip():
+            return None
+        earlier = around._replace(before=self.edits[:-1])
+        edit = self._placing.placed(self._text, both, earlier)
+        return edit if isinstance(edit, Edit) else None
 
 
 def _ends_anew(old: str, new: str) -> bool:

@@ -100,31 +100,37 @@ class Renderer:
         binding: Binding,
         *,
         new: str | Unrendered | None = None,
-        before: Sequence[Edit] = (),
-        following: int | None = None,
         protected: placing.Spans = (),
         drawing: Drawing = UNDRAWN,
     ) -> Rendered:
-        """The edit that one instance makes; ``new`` is what `new_text` gave, None to call it here.
+        """The edit that an instance makes alone in its row.
 
-        ``before`` has earlier edits of the row: a deletion beside one takes no white space twice.
-        ``following`` is the first token of the next instance, which stays untouched.
+        ``new`` is what `new_text` gave, None to call it here.
         """
         if new is None:
             new = self.new_text(text, tokens, binding, drawing)
+        edits = placing.RowEdits(self.placing, text, protected)
+        return self.placed(edits, tokens, binding, new, barrier=len(text))[0]
+
+    def placed(
+        self,
+        edits: placing.RowEdits,
+        tokens: Sequence[Token],
+        binding: Binding,
+        new: str | Unrendered,
+        *,
+        barrier: int,
+    ) -> tuple[Rendered, bool]:
+        """The edit that an instance makes after those before it; see `placing.RowEdits.replace`."""
         if isinstance(new, Unrendered):
-            return new
-        barrier = len(text)
-        if following is not None and following < len(tokens):
-            barrier = tokens[following].start
-        around = placing.Surroundings(before, barrier, protected)
-        end = tokens[binding.start - 1].end if binding.start > 0 else None
-        if binding.start == binding.end:
-            behind = tokens[binding.start] if binding.start < len(tokens) else None
-            place = None if behind is None else (behind.start, behind.end)
-            return self.placing.inserted(text, end, place, new, around)
-        first, last = tokens[binding.start].start, tokens[binding.end - 1].end
-        return self.placing.placed(text, first, last, new, previous=end, around=around)
+            return new, False
+        previous = tokens[binding.start - 1].end if binding.start > 0 else None
+        if binding.start < binding.end:
+            start, end = tokens[binding.start].start, tokens[binding.end - 1].end
+            return edits.replace(placing.Replaced(start, end, previous, new), barrier=barrier)
+        behind = tokens[binding.start] if binding.start < len(tokens) else None
+        following = None if behind is None else (behind.start, behind.end)
+        return edits.insert(previous, following, new, barrier=barrier), False
 
     def new_text(
         self, text: str, tokens: Sequence[Token], binding: Binding, drawing: Drawing = UNDRAWN
@@ -231,24 +237,31 @@ def render_untouching(
                 chosen.append(binding)
         if first:
             del chosen[1:]
-        edits: list[Edit] = []
+        edits = placing.RowEdits(renderer.placing, text, protected)
+        last_of: list[Binding] = []  # for each edit the last instance that it rewrites
         missing: list[Unrendered] = []
-        followings = [*(each.start for each in chosen[1:]), None]
-        for binding, following in zip(chosen, followings, strict=False):
-            rendered = renderer.render(
-                text, tokens, binding, new=new_text(binding) if new_text else None,
-                before=edits, following=following, protected=protected, drawing=drawing,
-            )  # fmt: skip
-            if isinstance(rendered, Unrendered):
-                missing.append(rendered)
+        starts = [
+            tokens[each.start].start if each.start < len(tokens) else len(text) for each in chosen
+        ]
+        for binding, barrier in zip(chosen, [*starts[1:], len(text)], strict=False):
+            new = new_text(binding) if new_text else None
+            if new is None:
+                new = renderer.new_text(text, tokens, binding, drawing)
+            edit, is_joint = renderer.placed(edits, tokens, binding, new, barrier=barrier)
+            if isinstance(edit, Unrendered):
+                missing.append(edit)
                 continue
-            if reach.touches(rendered.start, rendered.end):
-                place = (binding.start, binding.end)
-                left = [each for each in left if (each.start, each.end) != place]
-                break
-            edits.append(rendered)
-        else:
-            return edits, missing
+            if is_joint:
+                last_of.pop()
+            last_of.append(binding)
+        touching = (
+            at for at, edit in enumerate(edits.edits) if reach.touches(edit.start, edit.end)
+        )
+        refused = next(touching, None)
+        if refused is None:
+            return edits.edits, missing
+        place = (last_of[refused].start, last_of[refused].end)
+        left = [each for each in left if (each.start, each.end) != place]
 
 
 # ---------------------------------------------------------------- casing
