@@ -420,12 +420,13 @@ class Placing(NamedTuple):
         if self.in_place:
             return Edit(start, end, text[start:end], new)
         old = text[start:end]
+        before = spacing.stands_before(text, start, around.before)
+        after = text[end : end + _CLITIC_AND_MORE]
         if new and (
-            spacing.would_break(old, new, text[end : end + _CLITIC_AND_MORE])
-            or (not spacing.is_attached(old) and _lacks_host(text, previous, end, new))
+            spacing.would_break(old, new, before=before, after=after)
+            or (not spacing.is_attached(old) and _lacks_host(text, previous, end, old, new))
         ):
             return Unrendered.NO_WORD
-        before = spacing.stands_before(text, start, around.before)
         limit = max(around.limit, previous or 0)
         edit: Edit | None = None
         if new:
@@ -448,14 +449,15 @@ class Placing(NamedTuple):
         self, text: str, previous: int, following: tuple[int, int] | None, new: str
     ) -> bool:
         """Whether an insertion would split a word at its hyphen, or a clitic from its word."""
-        if _lacks_host(text, previous, previous, new):
+        if _lacks_host(text, previous, previous, "", new):
             return True
         if self.glued or following is None or following[0] > previous:
             return False
         near = _HYPHENATED.finditer(text, max(0, previous - 2), previous + 2)
         parts_hyphenated = any(each.start() < previous < each.end() for each in near)
+        before = f"{spacing.stands_before(text, previous, ())} "
         after = text[previous : previous + _CLITIC_AND_MORE]
-        return parts_hyphenated or spacing.would_break("", new, after)
+        return parts_hyphenated or spacing.would_break("", new, before=before, after=after)
 
     def _agreeing(self, text: str, edit: Edit, around: Surroundings) -> Edit:
         """The edit with articles that agree, under ``option repair = on``."""
@@ -532,11 +534,17 @@ def _ends_anew(old: str, new: str) -> bool:
     return bool(_STOPPED.search(new)) and not _STOPPED.search(old) and holds_start(old)
 
 
-def _lacks_host(text: str, previous: int | None, end: int, new: str) -> bool:
-    """Whether new text begins with a clitic, and the word before it does not bear it so cased."""
-    if previous is None or not begins_with_clitic(new):
+def _lacks_host(text: str, previous: int | None, end: int, old: str, new: str) -> bool:
+    """Whether new text begins with a clitic, and the word before it does not bear it so cased.
+
+    A rule may write any clitic but ``n't`` behind any word, but not move one there.
+    """
+    if not begins_with_clitic(new):
         return False
+    is_moved = spacing.holds_clitic_of(old, new)
+    if previous is None:
+        return is_moved
     host = spacing.stands_before(text, previous, ())
-    if spacing.begins_with_not(new) and not spacing.bears(host, new):
+    if (is_moved or spacing.begins_with_not(new)) and not spacing.bears(host, new):
         return True
     return not spacing.agrees(host, new, spacing.text_after(text, end))

@@ -30,7 +30,12 @@ from sears_dsl.engine.noise.draws import Draw
 from sears_dsl.engine.rewrite import pieces, placing
 from sears_dsl.engine.rewrite.pieces import UNDRAWN, Chunk, Drawing, Instance
 from sears_dsl.engine.rewrite.placing import Rendered, Unrendered
-from sears_dsl.engine.rewrite.spacing import bears, begins_with_clitic, begins_with_not
+from sears_dsl.engine.rewrite.spacing import (
+    bears,
+    begins_with_clitic,
+    begins_with_not,
+    words_of,
+)
 from sears_dsl.language import rule as syntax
 from sears_dsl.language.measure import draws, draws_text, noise_in
 from sears_dsl.language.rule import Rule, RuleScope
@@ -179,7 +184,8 @@ class Renderer:
         if not self.needs_binding:
             key = shape, inner
             if key not in self._constants:
-                self._constants[key] = _joined("", (), self._chunks, *key)
+                nothing = Instance("", (), Binding(0, 0, ()))
+                self._constants[key] = _joined(nothing, self._chunks, *key)
             return self._constants[key]
         chunks: list[Chunk] = []
         for part in self._parts:
@@ -191,7 +197,7 @@ class Renderer:
                 chunk = _moved(chunk, instance, first=first)
             if chunk.text:
                 chunks.append(chunk)
-        return _joined(instance.text, instance.tokens, chunks, shape, inner)
+        return _joined(instance, chunks, shape, inner)
 
 
 def _moved(chunk: Chunk, instance: Instance, *, first: bool) -> Chunk:
@@ -303,7 +309,7 @@ _BEFORE_FIRST_WORD = f"{placing.OPENING} "
 
 
 def _joined(
-    text: str, tokens: Sequence[Token], chunks: Sequence[Chunk], shape: int, inner: bool
+    instance: Instance, chunks: Sequence[Chunk], shape: int, inner: bool
 ) -> str | Unrendered:
     """Chunks as one text: one space between words, none where they belong together.
 
@@ -313,8 +319,8 @@ def _joined(
     previous: Chunk | None = None
     for chunk in chunks:
         if previous is not None:
-            space = _space_between(text, tokens, previous, chunk)
-            if not space and _parts_clitic(tokens, previous, chunk):
+            space = _space_between(instance.text, instance.tokens, previous, chunk)
+            if not space and _parts_clitic(instance, joined, previous, chunk):
                 return Unrendered.NO_WORD
             joined += space
         bare = joined.strip(_BEFORE_FIRST_WORD)
@@ -337,13 +343,26 @@ def _space_between(text: str, tokens: Sequence[Token], left: Chunk, right: Chunk
     return " "
 
 
-def _parts_clitic(tokens: Sequence[Token], left: Chunk, right: Chunk) -> bool:
-    """Whether ``n't`` would follow a word that does not bear it, and did not have it before."""
-    if not begins_with_not(right.text) or left.as_is or bears(left.text, right.text):
+def _parts_clitic(instance: Instance, joined: str, left: Chunk, right: Chunk) -> bool:
+    """Whether a clitic would follow a word that does not bear it, and did not have it before.
+
+    A rule may write any clitic but ``n't`` behind any word, but not copy one there. ``joined`` is
+    the new text up to the clitic, and ends with ``left``.
+    """
+    if left.as_is or not begins_with_clitic(right.text):
         return False
-    if not left.tokens or not right.tokens or left.tokens.end != right.tokens.start:
-        return True
-    return not left.text.endswith(tokens[left.tokens.end - 1].text)
+    if right.tokens is None:
+        return begins_with_not(right.text) and not bears(joined, right.text)
+    tokens, place = instance.tokens, right.tokens.start - 1
+    is_neighbour = left.tokens is not None and left.tokens.end == right.tokens.start
+    if is_neighbour and left.text.endswith(tokens[place].text):
+        return False
+    instead_of = ""  # of the span only: what stands before it is not looked at
+    if instance.binding.start <= place < instance.binding.end:
+        host = tokens[place].text
+        instead_of = "" if host.lower() in words_of(joined) else host
+    is_noun = left.tokens is not None and tokens[left.tokens.end - 1].coarse in {"NOUN", "PROPN"}
+    return not bears(joined, right.text, instead_of=instead_of, is_noun=is_noun)
 
 
 # ---------------------------------------------------------------- rules by their numbers

@@ -44,6 +44,7 @@ _ABBREVIATION = re.compile(
 )
 # How many characters tell whether a text ends with one, or begins with a row of dots.
 _REACH = 8
+_WORD = re.compile(r"\w+")
 _LAST_WORD = re.compile(r"\w+\Z")
 # Words that are never names, whatever stands around them; `may`, `will` and `I` are not here.
 _WORDS = """
@@ -60,6 +61,14 @@ FUNCTION_WORDS = frozenset(_WORDS.split())
 # The words among them that bear the clitic 's.
 _BEARING_S = "he she it that this here there who what when where why how let which else"
 _BEARING_OTHERS = {("that", "'ve"), ("which", "'d"), ("which", "'ll")}
+# Words that stand for things, though the tables also call them adjectives or adverbs.
+_BEARING_ALL = frozenset("one today tomorrow tonight yesterday".split())
+# A noun that the tables do not call an adverb: *way better*.
+_ADVERBS = frozenset({"way"})
+# Behind one of these, an adjective stands for people or things: *the deceased's*, *my best's*.
+_BEFORE_NOUN = re.compile(
+    r"(?<![\w'’ʼ-])(?:an?|every|my|no|our|the|their|your)\s+\w+\Z", re.IGNORECASE
+)
 _COMPOUND = re.compile(r"\w['’ʼ‐‑-]\w+\Z")
 # What is left of `isnt` when `is` is replaced.
 _BARE_CLITIC = re.compile(r"nt(?!\w)", re.IGNORECASE)
@@ -118,15 +127,20 @@ def begins_with_not(text: str) -> bool:
     return text[:1] in "nN" and begins_with_clitic(text)
 
 
-def bears(host: str, clitic: str) -> bool:
+def bears(host: str, clitic: str, *, instead_of: str = "", is_noun: bool = False) -> bool:
     """Whether the word that ends a text bears the clitic that begins another one.
 
-    ``n't`` follows a closed list of words only; others lean on nouns, names and some pronouns.
+    ``n't`` follows a closed list of words only; others lean on nouns, names and some pronouns. A
+    word that is as often an adjective or adverb as a noun bears them where it is one: if its tag
+    says so (``is_noun``), behind an article, or if the clitic leaned on a noun that it replaces
+    (``instead_of``), and not where it was put between a word and its clitic.
 
     Example:
         >>> pairs = [("it is", "n't"), ("it looks", "n't"), ("they", "'re"), ("really", "'s")]
         >>> [bears(*pair) for pair in pairs]
         [True, False, True, False]
+        >>> bears("it best", "'s"), bears("the best", "'s"), bears("best", "'s", instead_of="film")
+        (False, True, True)
     """
     words, kind = _LAST_WORD.findall(host), _CLITIC.match(clitic)
     if not words or kind is None:
@@ -140,8 +154,40 @@ def bears(host: str, clitic: str) -> bool:
         return True
     if low in FUNCTION_WORDS or low == "i":
         return False
-    # *The deceased's*: adjectives can stand for people.
-    return not is_listed(low) or is_listed(low, ("NOUN", "ADJ") if end == "'s" else ("NOUN",))
+    if is_noun or low in _BEARING_ALL or not is_listed(low):
+        return True
+    may_be_noun = is_listed(low, ("NOUN",))
+    if may_be_noun and low not in _ADVERBS and not is_listed(low, ("ADJ", "ADV")):
+        return True
+    # Adjectives that are no nouns stand for people: *the deceased's*.
+    if not may_be_noun and (end != "'s" or not is_listed(low, ("ADJ",))):
+        return False
+    if _BEFORE_NOUN.search(host):
+        return True
+    return may_be_noun and _is_noun(instead_of.lower())
+
+
+def _is_noun(word: str) -> bool:
+    """Whether a word may be a noun or a name."""
+    if not word or word in FUNCTION_WORDS or word == "i":
+        return False
+    return is_listed(word, ("NOUN",)) or not is_listed(word)
+
+
+def words_of(text: str) -> list[str]:
+    """The words of a text, in lower case."""
+    return _WORD.findall(text.lower())
+
+
+def holds_clitic_of(old: str, new: str) -> bool:
+    """Whether a replaced span holds, behind a word, the clitic that begins new text.
+
+    Example:
+        >>> holds_clitic_of("it's", "'s it"), holds_clitic_of("it is", "'s it")
+        (True, False)
+    """
+    kind = _CLITIC.match(new)
+    return kind is not None and kind[0].lower() in old[1:].lower()
 
 
 def agrees(host: str, clitic: str, after: str) -> bool:
@@ -161,11 +207,18 @@ def agrees(host: str, clitic: str, after: str) -> bool:
     return not word[1:].isupper() or (clitic[0] != "n" and word.lower() not in FUNCTION_WORDS)
 
 
-def would_break(old: str, new: str, after: str) -> bool:
-    """Whether new text would change the word before a clitic to one that does not bear it."""
-    if not begins_with_clitic(after) or not new[-1].isalnum() or bears(new, after):
+def would_break(old: str, new: str, *, before: str, after: str) -> bool:
+    """Whether new text would change the word before a clitic to one that does not bear it.
+
+    ``before`` is what stands before the new text, with the white space between them.
+    """
+    if not begins_with_clitic(after) or not new[-1].isalnum():
         return False
-    return _LAST_WORD.findall(old.lower()) != _LAST_WORD.findall(new.lower())
+    old_words, words = words_of(old), words_of(new)
+    host = old_words[-1] if old_words and old[-1].isalnum() else ""
+    if words[-1] == host:
+        return False
+    return not bears(before + new, after, instead_of="" if host in words else host)
 
 
 def opens(before: str) -> bool:
