@@ -509,10 +509,10 @@ class RowEdits:
         if not isinstance(edit, Edit):
             self._last = None
             return edit, False
-        last, joint = self._last, None
-        if last is not None and last.new == span.new and not (span.new and edit.new.strip()):
-            both = last._replace(end=span.end)
-            joint = self._together(both, span, around)
+        joint, both = None, span
+        if self._last is not None and self._last.new == span.new:
+            both = self._last._replace(end=span.end)
+            joint = self._together(both, span, edit, around)
         if joint is not None:
             edit, span = joint, both
             self.edits.pop()
@@ -520,13 +520,23 @@ class RowEdits:
         self._last = span
         return edit, joint is not None
 
-    def _together(self, both: Replaced, span: Replaced, around: Surroundings) -> Edit | None:
-        """One edit for a span and the last one, if only white space stands between them."""
-        if self._text[around.limit : span.start].strip():
+    def _together(
+        self, both: Replaced, span: Replaced, edit: Edit, around: Surroundings
+    ) -> Edit | None:
+        """One edit for a span and the last one, if the two have only marks between that went."""
+        last = self._last
+        if last is None or (span.new and not self._meets_mark(edit)):
+            return None
+        between = self._text[last.end : span.start]
+        if any(map(str.isalnum, between)) or self._text[around.limit : span.start].strip():
             return None
         earlier = around._replace(before=self.edits[:-1])
-        edit = self._placing.placed(self._text, both, earlier)
-        return edit if isinstance(edit, Edit) else None
+        joint = self._placing.placed(self._text, both, earlier)
+        return joint if isinstance(joint, Edit) else None
+
+    def _meets_mark(self, edit: Edit) -> bool:
+        """Whether nothing of an edit stands between what was written before it and a mark."""
+        return not edit.new.strip() and spacing.meets_mark(self._text, edit.end)
 
 
 def _ends_anew(old: str, new: str) -> bool:
@@ -545,6 +555,8 @@ def _lacks_host(text: str, previous: int | None, end: int, old: str, new: str) -
     if previous is None:
         return is_moved
     host = spacing.stands_before(text, previous, ())
+    if is_moved and not spacing.may_hold(host):
+        return True
     if (is_moved or spacing.begins_with_not(new)) and not spacing.bears(host, new):
         return True
     return not spacing.agrees(host, new, spacing.text_after(text, end))

@@ -34,6 +34,7 @@ from sears_dsl.engine.rewrite.spacing import (
     bears,
     begins_with_clitic,
     begins_with_not,
+    may_hold,
     words_of,
 )
 from sears_dsl.language import rule as syntax
@@ -357,6 +358,8 @@ def _parts_clitic(instance: Instance, joined: str, left: Chunk, right: Chunk) ->
     is_neighbour = left.tokens is not None and left.tokens.end == right.tokens.start
     if is_neighbour and left.text.endswith(tokens[place].text):
         return False
+    if not may_hold(joined):
+        return True
     instead_of = ""  # of the span only: what stands before it is not looked at
     if instance.binding.start <= place < instance.binding.end:
         host = tokens[place].text

@@ -35,7 +35,7 @@ _ATTACHED = frozenset(",.;:!?")
 _MARKS = frozenset(",;:.")
 _STOPPING_MARKS = frozenset(",;:.!?…")
 # What may end a sentence: a row that runs into no word (``.5``).
-_ROW_OF_STOPS = re.compile(r"[.!?…]+(?!\w)")
+_ROW_OF_STOPS = re.compile(r"[.!?…]++(?!\w)")
 # Abbreviations: the dot belongs to the word, and another mark may follow it.
 _ABBREVIATION = re.compile(
     r"(?<!\w)(?:(?:[^\W\d_]{1,3}\.){2,}"
@@ -62,13 +62,11 @@ FUNCTION_WORDS = frozenset(_WORDS.split())
 _BEARING_S = "he she it that this here there who what when where why how let which else"
 _BEARING_OTHERS = {("that", "'ve"), ("which", "'d"), ("which", "'ll")}
 # Words that stand for things, though the tables also call them adjectives or adverbs.
-_BEARING_ALL = frozenset("one today tomorrow tonight yesterday".split())
+_BEARING_ALL = frozenset(["one", "today", "tomorrow", "tonight", "yesterday"])
 # A noun that the tables do not call an adverb: *way better*.
 _ADVERBS = frozenset({"way"})
 # Behind one of these, an adjective stands for people or things: *the deceased's*, *my best's*.
-_BEFORE_NOUN = re.compile(
-    r"(?<![\w'’ʼ-])(?:an?|every|my|no|our|the|their|your)\s+\w+\Z", re.IGNORECASE
-)
+_BEFORE_NOUN = re.compile(r"(?<!\w)(?:an?|every|my|no|our|the|their|your)\s+\w+\Z", re.IGNORECASE)
 _COMPOUND = re.compile(r"\w['’ʼ‐‑-]\w+\Z")
 # What is left of `isnt` when `is` is replaced.
 _BARE_CLITIC = re.compile(r"nt(?!\w)", re.IGNORECASE)
@@ -179,6 +177,16 @@ def words_of(text: str) -> list[str]:
     return _WORD.findall(text.lower())
 
 
+def may_hold(text: str) -> bool:
+    """Whether a clitic may lean on the end of a text, which is no mark.
+
+    Example:
+        >>> may_hold("so"), may_hold('"so"'), may_hold("so,"), may_hold("the U.S.")
+        (True, True, False, True)
+    """
+    return text[-1:] not in _ATTACHED or ends_with_abbreviation(text)
+
+
 def holds_clitic_of(old: str, new: str) -> bool:
     """Whether a replaced span holds, behind a word, the clitic that begins new text.
 
@@ -273,6 +281,11 @@ def _space_after(text: str, place: int) -> int:
 def text_after(text: str, place: int) -> str:
     """The white space at a place, and the next few characters behind it."""
     return text[place : _space_after(text, place) + _REACH]
+
+
+def meets_mark(text: str, place: int) -> bool:
+    """Whether a mark that is not written twice follows a place, white space aside."""
+    return text_after(text, place).lstrip()[:1] in _STOPPING_MARKS
 
 
 def deletion(text: str, start: int, end: int, *, before: str, limit: int, barrier: int) -> Edit:
