@@ -20,6 +20,7 @@ from sears_dsl.engine.rewrite.drawing_rules import UnitInstance, unit_edits
 from sears_dsl.engine.rewrite.pieces import Drawing, Instance
 from sears_dsl.engine.rewrite.renderer import Renderer
 from sears_dsl.engine.rewrite.rewrites import code_points
+from sears_dsl.engine.sentence_units import deleted_places
 from sears_dsl.language.printer import print_rule, rule_id
 from sears_dsl.language.rule import Element, Rule
 from sears_dsl.tagging.tokens import Token
@@ -124,9 +125,13 @@ def explain_sentences(
     if not fired:
         at = nearest.stopped_at
         return nearest if at is None else replace(nearest, stopped_at=first + at)
+    blank = [n for n, part in enumerate(parts) if part.fired and not (part.rewrite or "").strip()]
+    places = dict(enumerate(spans)) | dict(
+        zip(blank, deleted_places(text, spans, blank), strict=True)
+    )
     edits = [
-        Edit(start, end, text[start:end], part.rewrite)
-        for (start, end), part in zip(spans, parts, strict=True)
+        Edit(*places[number], text[slice(*places[number])], part.rewrite)
+        for number, part in enumerate(parts)
         if part.rewrite is not None
     ]
     return replace(

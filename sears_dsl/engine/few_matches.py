@@ -23,7 +23,13 @@ from sears_dsl.engine.compile.prefilter import NOTHING, TAGS, Prefilter, fold, r
 from sears_dsl.engine.compile.program import ANCHOR_END, ANCHOR_START, Program, Variant, bind
 from sears_dsl.engine.match.search import search_row, searches_rows
 from sears_dsl.engine.matches import Binding, Edit, Instance, Matches, Rewrite, Scope, apply_edits
-from sears_dsl.engine.rewrite.placing import ALWAYS, Surroundings, Unrendered, begins_sentence
+from sears_dsl.engine.rewrite.placing import (
+    ALWAYS,
+    Replaced,
+    Surroundings,
+    Unrendered,
+    begins_sentence,
+)
 from sears_dsl.engine.rewrite.renderer import (
     MOST_WRITTEN,
     CompiledRules,
@@ -169,8 +175,8 @@ class FewMatches:
         around = Surroundings(barrier=len(text))
         previous = ends[start - 1] if start else None
         if start < end:
-            placed = renderer.placing.placed
-            return placed(text, first, last, new, previous=previous, around=around)
+            span = Replaced(first, last, previous, new)
+            return renderer.placing.placed(text, span, around)
         following = (starts[start], ends[start]) if start < len(starts) else None
         return renderer.placing.inserted(text, previous, following, new, around)
 

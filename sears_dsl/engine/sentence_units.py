@@ -2,7 +2,8 @@
 
 In: rows, the spans of their sentences, and the rewrites of the sentences. Out: the rewrites of the
 rows. Always holds: a rule sees one sentence at a time; what lies between sentences is kept as it
-is. Costs one more pass of the sentence splitter than whole rows do.
+is, but a sentence of which nothing is left takes the white space on one side along. Costs one more
+pass of the sentence splitter than whole rows do.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Collection, Iterator, Sequence
 
 from sears_dsl.engine.chain import ChainedRow, ChainedRows, Step
 from sears_dsl.engine.match.search import Protected
-from sears_dsl.engine.matches import Edit, Rewrite, apply_edits
+from sears_dsl.engine.matches import Edit, Reach, Rewrite, apply_edits
 from sears_dsl.engine.rewrite.rewrites import Rewrites
 from sears_dsl.tagging.tokens import Tokens
 
@@ -32,9 +33,14 @@ class SentenceUnits:
         # For each sentence, the protected spans of its row, in offsets of the sentence.
         self.protected: list[list[tuple[int, int]]] | None = None if protected is None else []
         self._originals = rows
+        self._spans = spans
+        # For each kind of spans that no edit may touch, those of each row.
+        self._untouchable: list[Protected] = [] if protected is None else [protected]
         self._rows: list[int] = []
         self._starts: list[int] = []
+        self._firsts: list[int] = []  # the first sentence of each row
         for row, sentences in enumerate(spans):
+            self._firsts.append(len(self._rows))
             for start, end in sentences:
                 self.texts.append(rows[row][start:end])
                 self._rows.append(row)
@@ -62,39 +68,126 @@ class SentenceUnits:
         """
         if spans is None:
             return None
+        self._untouchable.append(spans)
         places = zip(self._rows, self._starts, strict=True)
         return [[(start - by, end - by) for start, end in spans[row]] for row, by in places]
 
     def rewritten_rows(self, rewrites: Rewrites) -> Rewrites:
         """Rewrites of the sentences as rewrites of whole rows."""
-        edits: dict[tuple[int, int], list[Edit]] = {}
+        of_rules: dict[tuple[int, int], list[Rewrite]] = {}
         for rewrite in rewrites:
-            moved = _moved(rewrite.edits, self._starts[rewrite.row])
-            edits.setdefault((self._rows[rewrite.row], rewrite.rule), []).extend(moved)
-        rows = self._originals
-        of_rows = [
-            Rewrite(rule, row, rows[row], apply_edits(rows[row], moved), tuple(moved))
-            for (row, rule), moved in sorted(edits.items())
-        ]
+            of_rules.setdefault((self._rows[rewrite.row], rewrite.rule), []).append(rewrite)
+        of_rows: list[Rewrite] = []
+        for (row, rule), parts in sorted(of_rules.items()):
+            text = self._originals[row]
+            deleted = self._deleted(row, [each.row for each in parts if _is_blank(each.text)])
+            edits: list[Edit] = []
+            for each in parts:
+                if each.row in deleted:
+                    start, end = deleted[each.row]
+                    edits.append(Edit(start, end, text[start:end], ""))
+                else:
+                    edits += _moved(each.edits, self._starts[each.row])
+            of_rows.append(Rewrite(rule, row, text, apply_edits(text, edits), tuple(edits)))
         return Rewrites(
             of_rows, rule_ids=lambda: rewrites.rule_ids, unrenderable=rewrites.unrenderable
         )
 
     def chained_rows(self, chained: ChainedRows) -> ChainedRows:
         """The chained sentences as chained rows."""
-        sentences: list[list[int]] = [[] for _ in self._originals]
-        for sentence, row in enumerate(self._rows):
-            sentences[row].append(sentence)
         rows = []
-        for original, parts in zip(self._originals, sentences, strict=True):
+        for row, original in enumerate(self._originals):
+            parts = range(self._firsts[row], self._firsts[row] + len(self._spans[row]))
             text = original
-            steps = _merged([(self._starts[part], chained[part].steps) for part in parts])
+            blank = [
+                each for each in parts if chained[each].steps and _is_blank(chained[each].text)
+            ]
+            steps_of = {part: chained[part].steps for part in parts}
+            for part, place in self._deleted(row, blank).items():
+                steps_of[part] = self._deleting_steps(part, chained[part], place)
+            steps = _merged([(self._starts[part], steps_of[part]) for part in parts])
             for _, edits in steps:
                 text = apply_edits(text, edits)
             left_out = [pair for part in parts for pair in chained[part].left_out]
             rows.append(ChainedRow(original, text, steps, tuple(dict.fromkeys(left_out))))
         texts = [row.text for row in rows]
         return ChainedRows(texts, lambda: rows, unrenderable=chained.unrenderable)
+
+    def _deleted(self, row: int, sentences: Sequence[int]) -> dict[int, tuple[int, int]]:
+        """The characters of a row that go with each of its sentences of which nothing is left."""
+        first, text = self._firsts[row], self._originals[row]
+        if not sentences:
+            return {}
+        untouchable = Reach([span for spans in self._untouchable for span in spans[row]])
+        places = deleted_places(text, self._spans[row], [each - first for each in sentences])
+        deleted = {}
+        for sentence, place in zip(sentences, places, strict=True):
+            own = self._spans[row][sentence - first]
+            beside = ((place[0], own[0]), (own[1], place[1]))
+            is_free = not any(low < high and untouchable.touches(low, high) for low, high in beside)
+            deleted[sentence] = place if is_free else own
+        return deleted
+
+    def _deleting_steps(
+        self, sentence: int, chained: ChainedRow, place: tuple[int, int]
+    ) -> tuple[Step, ...]:
+        """The steps of a sentence, whose last one deletes it and what goes with it in the row."""
+        original, start = self._originals[self._rows[sentence]], self._starts[sentence]
+        *earlier, (rule, _) = chained.steps
+        text = self.texts[sentence]
+        for _, edits in earlier:
+            text = apply_edits(text, edits)
+        before = original[place[0] : start]
+        old = before + text + original[start + len(self.texts[sentence]) : place[1]]
+        edit = Edit(-len(before), len(old) - len(before), old, "")
+        return (*earlier, (rule, (edit,)))
+
+
+def deleted_places(
+    text: str, spans: Sequence[tuple[int, int]], deleted: Sequence[int]
+) -> list[tuple[int, int]]:
+    r"""What goes with each deleted sentence of a text: the sentence and a gap beside it.
+
+    Of the gaps around neighbouring deleted sentences one stays: the first that is more than a
+    blank, else the last; and at the ends of the text that at the end.
+
+    Example:
+        >>> deleted_places("He left. Really. Yes.", [(0, 8), (9, 16), (17, 21)], [1])
+        [(8, 16)]
+        >>> deleted_places("He left.\nReally. Yes.", [(0, 8), (9, 16), (17, 21)], [0, 1])
+        [(0, 9), (9, 17)]
+    """
+    cuts = [0, *(place for span in spans for place in span), len(text)]
+    gaps = list(zip(cuts[::2], cuts[1::2], strict=True))
+    places: list[tuple[int, int]] = []
+    for low, high in _runs(deleted):
+        wide = (n for n in range(low, high + 1) if text[slice(*gaps[n])] not in {"", " "})
+        stays = next(wide, high)
+        if low == 0 or high == len(spans):
+            stays = low if low == 0 else high
+        for number in range(low, high):
+            start, end = spans[number]
+            left, right = gaps[number][0], gaps[number + 1][1]
+            places.append((left, end) if number < stays else (start, right))
+    return places
+
+
+def _runs(numbers: Sequence[int]) -> list[tuple[int, int]]:
+    """The runs of following numbers among some in order: the first of each, and one past its last.
+
+    Example:
+        >>> _runs([1, 2, 4])
+        [(1, 3), (4, 5)]
+    """
+    runs: list[tuple[int, int]] = []
+    for number in numbers:
+        follows = bool(runs) and runs[-1][1] == number
+        runs.append((runs.pop()[0] if follows else number, number + 1))
+    return runs
+
+
+def _is_blank(text: str) -> bool:
+    return not text.strip()
 
 
 def spans_inside(

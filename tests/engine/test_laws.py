@@ -52,6 +52,7 @@ TAGGER = PinnedTagger(
         "a": ("DET", "DT"),
         "ß": ("SYM", "NN"),
         "?": ("PUNCT", "."),
+        "'s": ("VERB", "VBZ"),
     }
 )
 SETS = (SetDefinition("S", (Literal("movie"), Tag("VERB"), Literal("What", quoted=True))),)
@@ -225,6 +226,9 @@ EDGES = (
     "option repair = on\nis -> <>", "option repair = on\n<> -> old / __ movie",
     "option case = exact\noption repair = on\nDET NOUN -> DET old NOUN",
     "option case = exact\nis -> 's", "option case = exact\nNOUN -> NOUN ,",
+    "(the|movie|is) -> <>", "movie -> .", "(i|not) -> ,", "x:_ y:_ -> so $y", "x:_ y:_ -> $y $x",
+    "option case = exact\nNOUN VERB -> so VERB", "option case = exact\n_ VERB -> best VERB",
+    "option repair = on\n(the|a|movie|is) -> <>", "<> -> best / _ __ VERB",
 )  # fmt: skip
 # Rules that draw.
 NOISY = (
@@ -349,6 +353,20 @@ def test_words_stay_apart_and_marks_and_clitics_are_attached(text: str, scope: S
         if "  " not in text and not text[:1].isspace():
             assert "  " not in done.text
             assert not done.text[:1].isspace()
+
+
+_DELETING = ("movie -> <>", "(the|movie|is|a) -> <>", "option repair = on\n(the|movie) -> <>")
+_MARKS_TOGETHER = re.compile(r"[,;.?](?=\s*[,;.?])")
+
+
+@LAW
+@given(st.sampled_from(_DELETING), edge_texts, st.sampled_from(("first", "all")))
+def test_a_deletion_of_words_brings_no_two_marks_together(
+    written: str, text: str, scope: Scope
+) -> None:
+    for done in compile_rules([parse(written)], tagger=TAGGER).apply([text], scope=scope):
+        before, after = (len(_MARKS_TOGETHER.findall(each)) for each in (text, done.text))
+        assert after <= before
 
 
 @LAW

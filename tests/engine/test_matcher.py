@@ -19,7 +19,7 @@ from strategies import LAW
 
 from sears_dsl.catalogue import shipped_rulesets
 from sears_dsl.engine.matcher import Matcher, compile_rules
-from sears_dsl.engine.matches import Rewrite, Scope, TokenRange
+from sears_dsl.engine.matches import Rewrite, Scope, TokenRange, apply_edits
 from sears_dsl.errors import CompileError, RuleSyntaxError, UsageError
 from sears_dsl.language.loader import load, parse
 from sears_dsl.language.rule import Element, Negation, Rule, Tag, Text
@@ -232,6 +232,43 @@ def test_sentences_are_units_of_their_own() -> None:
     assert chained.text[slice(*place)] == "a movie"
     done = matcher.apply([row], unit="sentence", protected=[[(0, 20)]])
     assert done[0].text == "A movie , a movie .  The film is"
+
+
+@pytest.mark.parametrize(
+    ("text", "scope", "left"),
+    [
+        ("He left. No. She stayed.", "first", "He left. She stayed."),
+        ("No. She stayed. No.", "all", "She stayed."),
+        ("Yes.\nNo.\nMaybe.", "first", "Yes.\nMaybe."),
+        ("Yes. No.\n\nMaybe.", "first", "Yes.\n\nMaybe."),
+        ("Yes.\n\nNo. No. Maybe.", "all", "Yes.\n\nMaybe."),
+        ("  No. Yes. No.  ", "all", "  Yes.  "),
+        ("No. No.", "all", ""),
+    ],
+)
+def test_a_sentence_of_which_nothing_is_left_takes_a_gap_along(
+    text: str, scope: Scope, left: str
+) -> None:
+    matcher = compiled("No . -> <>")
+    [done] = matcher.apply([text], scope=scope, unit="sentence")
+    assert done.text == apply_edits(text, done.edits) == left
+    # Deleted in two steps, among sentences that change before and behind.
+    matcher = compiled("No -> Nothing\n. -> !\nNothing ! -> <>\n! -> .")
+    [chained] = matcher.chain([text], scope=scope, unit="sentence")
+    assert chained.text == left
+    current = text
+    for _, edits in chained.steps:
+        assert all(current[edit.start : edit.end] == edit.old for edit in edits)
+        current = apply_edits(current, edits)
+    assert current == left
+
+
+def test_a_gap_beside_a_sentence_stays_where_no_edit_may_touch_it() -> None:
+    matcher, text = compiled("No . -> <>"), "Yes. No. Maybe."
+    [done] = matcher.apply([text], unit="sentence", protected=[[(0, 5)]])
+    assert done.text == "Yes.  Maybe."
+    [chained] = matcher.chain([text], unit="sentence", intact=[[(4, 5)]])
+    assert (chained.text, chained.span_map.map(4, 5)) == ("Yes.  Maybe.", (4, 5))
 
 
 def test_pinned_tags_are_no_part_of_the_text() -> None:

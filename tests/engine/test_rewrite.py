@@ -309,10 +309,12 @@ def test_an_explanation_points_at_the_token_that_stopped_the_rule() -> None:
 
 @pytest.mark.parametrize(
     ("host", "clitic", "bears_it"),
-    [("someone else", "'s", True), ("deceased", "'s", True), ("passer-by", "'s", True),
+    [("someone else", "'s", True), ("the deceased", "'s", True), ("passer-by", "'s", True),
      ("y'all", "'ll", True), ("that", "'ve", True), ("which", "'s", True), ("John", "'ll", True),
      ("looks", "n't", False), ("passer-by", "n't", False), ("also", "'re", False),
-     ("really", "'s", False)],
+     ("really", "'s", False), ("it pretty", "'s", False), ("that kind", "'s", False),
+     ("no way", "'s", True), ("way", "'s", False), ("my best", "'ll", True), ("one", "'s", True),
+     ("everything", "'s", True), ("there", "'s", True), ("today", "'s", True)],
 )  # fmt: skip
 def test_which_words_bear_a_clitic(host: str, clitic: str, bears_it: bool) -> None:
     assert bears(host, clitic) == bears_it

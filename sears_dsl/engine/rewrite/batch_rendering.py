@@ -30,7 +30,15 @@ from sears_dsl.engine.rewrite.drawing_rules import (
     rewrites_by_unit,
 )
 from sears_dsl.engine.rewrite.pieces import UNDRAWN, Drawing
-from sears_dsl.engine.rewrite.placing import ATTACHED, MISSING, PLACED, REPLACED, Surroundings
+from sears_dsl.engine.rewrite.placing import (
+    ATTACHED,
+    MISSING,
+    PLACED,
+    REPLACED,
+    Placing,
+    Replaced,
+    RowEdits,
+)
 from sears_dsl.engine.rewrite.renderer import CHOSEN, DRAWN, FIXED, CompiledRules, RenderingRun
 from sears_dsl.engine.rewrite.rewrites import RewriteColumns
 from sears_dsl.engine.rewrite.spacing import begins_with_clitic
@@ -166,8 +174,7 @@ class _BatchEdits:
         chosen, templates = chosen[todo], template_ids[todo].tolist()
         columns: tuple[NDArray[Any], ...] = (group_of[chosen], forms.new_ids[chosen])
         columns += self._spans(chosen)
-        before: list[Edit] = []
-        current = -1
+        current, edits = -1, RowEdits(Placing(), "")
         # Numbers instead of edits: garbage collections would look through so many objects.
         has_edit, is_missing = list[bool](), list[bool]()
         starts, ends, new_ids = list[int](), list[int](), list[int]()
@@ -175,19 +182,22 @@ class _BatchEdits:
             templates, *(column.tolist() for column in columns), strict=True
         ):
             if group != current:
-                before, current = [], group
-            placing, new = placings[template], news[new_id]
-            previous = place if place >= 0 else None
-            around = Surroundings(before, barrier, self.protected[row] if self.protected else ())
+                spans = self.protected[row] if self.protected else ()
+                current, edits = group, RowEdits(placings[template], texts[row], spans)
+            new, previous = news[new_id], place if place >= 0 else None
             if inserts:
                 following = (start, end) if start >= 0 else None
-                edit = placing.inserted(texts[row], previous, following, new, around)
+                edit = edits.insert(previous, following, new, barrier=barrier)
             else:
-                edit = placing.placed(texts[row], start, end, new, previous=previous, around=around)
+                span = Replaced(start, end, previous, new)
+                edit, is_joint = edits.replace(span, barrier=barrier)
+                if is_joint:
+                    has_edit[-1] = False
+                    for numbers in (starts, ends, new_ids):
+                        numbers.pop()
             has_edit.append(isinstance(edit, Edit))
             is_missing.append(not isinstance(edit, Edit) and edit.is_counted)
             if isinstance(edit, Edit):
-                before.append(edit)
                 starts.append(edit.start)
                 ends.append(edit.end)
                 new_ids.append(self.texts.setdefault(edit.new, len(self.texts)))

@@ -28,7 +28,7 @@ from typing import NamedTuple, TypeAlias
 
 from sears_dsl.engine.matches import Edit
 from sears_dsl.engine.rewrite import spacing
-from sears_dsl.engine.rewrite.spacing import begins_with_clitic
+from sears_dsl.engine.rewrite.spacing import CLOSING, STOPS, begins_with_clitic
 
 Spans: TypeAlias = Sequence[tuple[int, int]]
 
@@ -42,12 +42,6 @@ WITH_PRONOUN = 3
 
 OPENING = "([{\"'“‘"
 """What may stand between the start of a sentence and its first word."""
-
-CLOSING = ")]}\"'”’"
-"""What may stand between the stop of a sentence and white space."""
-
-STOPS = ".!?…"
-"""What ends a sentence."""
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’ʼ-][^\W\d_]+)*(?![\w@/\\]|[.:]\w)")
 PRONOUN = re.compile(r"I(?![\w-])")
@@ -371,6 +365,15 @@ space separates it from its neighbour; if a letter or digit touches it; or never
 if this is at most what `windows.neighbours` gives."""
 
 
+class Replaced(NamedTuple):
+    """A span and what is to stand in its place."""
+
+    start: int  # the first character
+    end: int  # one past the last
+    previous: int | None  # where the token before ends; None at the row's start
+    new: str
+
+
 class Placing(NamedTuple):
     """How the new text of one rule is put into rows."""
 
@@ -411,29 +414,19 @@ class Placing(NamedTuple):
             edit = _before_first_word(text, edit, following, around)
         return self._agreeing(text, edit, around)
 
-    def placed(
-        self,
-        text: str,
-        start: int,
-        end: int,
-        new: str,
-        *,
-        previous: int | None,
-        around: Surroundings,
-    ) -> Rendered:
-        """Put new text in the place of a span, or delete it.
-
-        ``previous`` is where the token before the span ends; None at the row's start.
-        """
+    def placed(self, text: str, span: Replaced, around: Surroundings) -> Rendered:
+        """Put new text in the place of a span, or delete it."""
+        start, end, previous, new = span
         if self.in_place:
             return Edit(start, end, text[start:end], new)
         old = text[start:end]
+        before = spacing.stands_before(text, start, around.before)
+        after = text[end : end + _CLITIC_AND_MORE]
         if new and (
-            spacing.would_break(old, new, text[end : end + _CLITIC_AND_MORE])
-            or (not spacing.is_attached(old) and _lacks_host(text, previous, end, new))
+            spacing.would_break(old, new, before=before, after=after)
+            or (not spacing.is_attached(old) and _lacks_host(text, previous, end, old, new))
         ):
             return Unrendered.NO_WORD
-        before = spacing.stands_before(text, start, around.before)
         limit = max(around.limit, previous or 0)
         edit: Edit | None = None
         if new:
@@ -456,14 +449,15 @@ class Placing(NamedTuple):
         self, text: str, previous: int, following: tuple[int, int] | None, new: str
     ) -> bool:
         """Whether an insertion would split a word at its hyphen, or a clitic from its word."""
-        if _lacks_host(text, previous, previous, new):
+        if _lacks_host(text, previous, previous, "", new):
             return True
         if self.glued or following is None or following[0] > previous:
             return False
         near = _HYPHENATED.finditer(text, max(0, previous - 2), previous + 2)
         parts_hyphenated = any(each.start() < previous < each.end() for each in near)
+        before = f"{spacing.stands_before(text, previous, ())} "
         after = text[previous : previous + _CLITIC_AND_MORE]
-        return parts_hyphenated or spacing.would_break("", new, after)
+        return parts_hyphenated or spacing.would_break("", new, before=before, after=after)
 
     def _agreeing(self, text: str, edit: Edit, around: Surroundings) -> Edit:
         """The edit with articles that agree, under ``option repair = on``."""
@@ -473,16 +467,96 @@ class Placing(NamedTuple):
         return edit if around.forbids(wider.start, edit.start) else wider
 
 
+class RowEdits:
+    """The edits of one rule in one row, which are made from left to right.
+
+    Neighbouring spans of which nothing is left are deleted together, so that the marks and the
+    article around all of them meet.
+
+    Example:
+        >>> edits = RowEdits(Placing(), "Yes, um uh.")
+        >>> edits.replace(Replaced(5, 7, 4, ""), barrier=8)
+        (Edit(start=4, end=7, old=' um', new=''), False)
+        >>> edits.replace(Replaced(8, 10, 7, ""), barrier=11)
+        (Edit(start=3, end=10, old=', um uh', new=''), True)
+    """
+
+    def __init__(self, placing: Placing, text: str, protected: Spans = ()) -> None:
+        self.edits: list[Edit] = []
+        self._placing = placing
+        self._text = text
+        self._protected = protected
+        self._last: Replaced | None = None  # what the last edit replaces
+
+    def insert(
+        self, previous: int | None, following: tuple[int, int] | None, new: str, *, barrier: int
+    ) -> Rendered:
+        """Insert new text; see `Placing.inserted`. The next instance begins at the barrier."""
+        around = Surroundings(self.edits, barrier, self._protected)
+        edit = self._placing.inserted(self._text, previous, following, new, around)
+        self._last = None
+        if isinstance(edit, Edit):
+            self.edits.append(edit)
+        return edit
+
+    def replace(self, span: Replaced, *, barrier: int) -> tuple[Rendered, bool]:
+        """Put new text in the place of a span, or delete it.
+
+        Also returns whether this takes the place of the edit before, too.
+        """
+        around = Surroundings(self.edits, barrier, self._protected)
+        edit = self._placing.placed(self._text, span, around)
+        if not isinstance(edit, Edit):
+            self._last = None
+            return edit, False
+        joint, both = None, span
+        if self._last is not None and self._last.new == span.new:
+            both = self._last._replace(end=span.end)
+            joint = self._together(both, span, edit, around)
+        if joint is not None:
+            edit, span = joint, both
+            self.edits.pop()
+        self.edits.append(edit)
+        self._last = span
+        return edit, joint is not None
+
+    def _together(
+        self, both: Replaced, span: Replaced, edit: Edit, around: Surroundings
+    ) -> Edit | None:
+        """One edit for a span and the last one, if the two have only marks between that went."""
+        last = self._last
+        if last is None or (span.new and not self._meets_mark(edit)):
+            return None
+        between = self._text[last.end : span.start]
+        if any(map(str.isalnum, between)) or self._text[around.limit : span.start].strip():
+            return None
+        earlier = around._replace(before=self.edits[:-1])
+        joint = self._placing.placed(self._text, both, earlier)
+        return joint if isinstance(joint, Edit) else None
+
+    def _meets_mark(self, edit: Edit) -> bool:
+        """Whether nothing of an edit stands between what was written before it and a mark."""
+        return not edit.new.strip() and spacing.meets_mark(self._text, edit.end)
+
+
 def _ends_anew(old: str, new: str) -> bool:
     """Whether new text ends a sentence, while in the old text the next sentence had begun."""
     return bool(_STOPPED.search(new)) and not _STOPPED.search(old) and holds_start(old)
 
 
-def _lacks_host(text: str, previous: int | None, end: int, new: str) -> bool:
-    """Whether new text begins with a clitic, and the word before it does not bear it so cased."""
-    if previous is None or not begins_with_clitic(new):
+def _lacks_host(text: str, previous: int | None, end: int, old: str, new: str) -> bool:
+    """Whether new text begins with a clitic, and the word before it does not bear it so cased.
+
+    A rule may write any clitic but ``n't`` behind any word, but not move one there.
+    """
+    if not begins_with_clitic(new):
         return False
+    is_moved = spacing.holds_clitic_of(old, new)
+    if previous is None:
+        return is_moved
     host = spacing.stands_before(text, previous, ())
-    if spacing.begins_with_not(new) and not spacing.bears(host, new):
+    if is_moved and not spacing.may_hold(host):
+        return True
+    if (is_moved or spacing.begins_with_not(new)) and not spacing.bears(host, new):
         return True
     return not spacing.agrees(host, new, spacing.text_after(text, end))

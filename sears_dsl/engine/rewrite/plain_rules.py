@@ -44,6 +44,8 @@ from sears_dsl.tagging.tokens import Tokens
 _BARE, _SPACED, _NEXT = range(3)
 """What stands before a slot: nothing; a space, unless it is a clitic; what stands in the row."""
 _NOWHERE = -1
+# What becomes of a match of whose new text a kernel cannot tell whether it has a word.
+_UNSURE = -1
 _SPACE = ord(" ") + 1
 # Columns of the slots.
 _SLOT_WORD, _COPIED, _MODE, _LEFT, _RIGHT = range(5)
@@ -340,7 +342,8 @@ class Formats:
 class FormattedTexts(NamedTuple):
     """The new texts that formats gave."""
 
-    has_text: NDArray[np.bool_]  # (matches,): whether a format gave the new text
+    # (matches,): whether a format gave the new text; not if a copied clitic has another host there
+    has_text: NDArray[np.bool_]
     # (matches,): what becomes of those, see `placing`; `REPLACED` for the others
     outcomes: NDArray[np.int8]
     numbers: Int32Array  # (matches,): the number of the new text, -1 without a format
@@ -377,8 +380,8 @@ def write_formats(
     new_ids[chosen] = np.array(ids, np.int32)[numbers]
     places = (some.rows, tokens.starts[lows], tokens.ends[highs - 1])
     stays = _stays(*places, numbers, characters, (points, bounds))
-    becomes[stays & (becomes != MISSING)] = SILENT
-    outcomes[chosen] = becomes
+    becomes[stays & (becomes >= REPLACED)] = SILENT
+    outcomes[chosen], has_text[chosen] = becomes, becomes != _UNSURE
     return FormattedTexts(has_text, outcomes, new_ids, texts)
 
 
@@ -540,7 +543,7 @@ def _describe_slots(  # noqa: PLR0915, PLR0917 - one loop: a call for each match
                     more = more or (keys[other] == key and rows[other] == rows[match])
         if gaps[high] == 0:
             more = more or is_word(points[text + starts[high]])
-        parted = False
+        parted, unsure = False, False
         opening, bears = False, True  # whether the last word opened something, and bears n't
         for slot in range(first, last + 1):
             at = low + slots[slot, _COPIED]
@@ -559,8 +562,11 @@ def _describe_slots(  # noqa: PLR0915, PLR0917 - one loop: a call for each match
                 if gaps[at] > 1:
                     several = np.int64(gaps[at])
                     before = -several
-            if not bears and slots[slot, _MODE] != _NEXT and kinds[word] & _IS_NOT != 0:
-                parted = True
+            if slot > first and slots[slot, _MODE] != _NEXT and kinds[word] & _IS_CLITIC != 0:
+                if kinds[word] & _IS_NOT != 0:
+                    parted = parted or not bears
+                else:
+                    unsure = unsure or slots[slot, _SLOT_WORD] < 0
             bears = kinds[word] & _BEARS_NOT != 0
             opening = slots[slot, _SLOT_WORD] < 0 and gaps[at + 1] == 0
             if kinds[word] & _IS_BRACKET == 0:
@@ -580,6 +586,8 @@ def _describe_slots(  # noqa: PLR0915, PLR0917 - one loop: a call for each match
         outcomes[match] = PLACED if more else REPLACED
         if parted:
             outcomes[match] = MISSING
+        elif unsure:
+            outcomes[match] = _UNSURE
         elif reaches and not more and not attaches:
             values[head] = _SPACE
         elif reaches and not more and not apart:

@@ -30,7 +30,13 @@ from sears_dsl.engine.noise.draws import Draw
 from sears_dsl.engine.rewrite import pieces, placing
 from sears_dsl.engine.rewrite.pieces import UNDRAWN, Chunk, Drawing, Instance
 from sears_dsl.engine.rewrite.placing import Rendered, Unrendered
-from sears_dsl.engine.rewrite.spacing import bears, begins_with_clitic, begins_with_not
+from sears_dsl.engine.rewrite.spacing import (
+    bears,
+    begins_with_clitic,
+    begins_with_not,
+    may_hold,
+    words_of,
+)
 from sears_dsl.language import rule as syntax
 from sears_dsl.language.measure import draws, draws_text, noise_in
 from sears_dsl.language.rule import Rule, RuleScope
@@ -100,31 +106,37 @@ class Renderer:
         binding: Binding,
         *,
         new: str | Unrendered | None = None,
-        before: Sequence[Edit] = (),
-        following: int | None = None,
         protected: placing.Spans = (),
         drawing: Drawing = UNDRAWN,
     ) -> Rendered:
-        """The edit that one instance makes; ``new`` is what `new_text` gave, None to call it here.
+        """The edit that an instance makes alone in its row.
 
-        ``before`` has earlier edits of the row: a deletion beside one takes no white space twice.
-        ``following`` is the first token of the next instance, which stays untouched.
+        ``new`` is what `new_text` gave, None to call it here.
         """
         if new is None:
             new = self.new_text(text, tokens, binding, drawing)
+        edits = placing.RowEdits(self.placing, text, protected)
+        return self.placed(edits, tokens, binding, new, barrier=len(text))[0]
+
+    def placed(
+        self,
+        edits: placing.RowEdits,
+        tokens: Sequence[Token],
+        binding: Binding,
+        new: str | Unrendered,
+        *,
+        barrier: int,
+    ) -> tuple[Rendered, bool]:
+        """The edit that an instance makes after those before it; see `placing.RowEdits.replace`."""
         if isinstance(new, Unrendered):
-            return new
-        barrier = len(text)
-        if following is not None and following < len(tokens):
-            barrier = tokens[following].start
-        around = placing.Surroundings(before, barrier, protected)
-        end = tokens[binding.start - 1].end if binding.start > 0 else None
-        if binding.start == binding.end:
-            behind = tokens[binding.start] if binding.start < len(tokens) else None
-            place = None if behind is None else (behind.start, behind.end)
-            return self.placing.inserted(text, end, place, new, around)
-        first, last = tokens[binding.start].start, tokens[binding.end - 1].end
-        return self.placing.placed(text, first, last, new, previous=end, around=around)
+            return new, False
+        previous = tokens[binding.start - 1].end if binding.start > 0 else None
+        if binding.start < binding.end:
+            start, end = tokens[binding.start].start, tokens[binding.end - 1].end
+            return edits.replace(placing.Replaced(start, end, previous, new), barrier=barrier)
+        behind = tokens[binding.start] if binding.start < len(tokens) else None
+        following = None if behind is None else (behind.start, behind.end)
+        return edits.insert(previous, following, new, barrier=barrier), False
 
     def new_text(
         self, text: str, tokens: Sequence[Token], binding: Binding, drawing: Drawing = UNDRAWN
@@ -173,7 +185,8 @@ class Renderer:
         if not self.needs_binding:
             key = shape, inner
             if key not in self._constants:
-                self._constants[key] = _joined("", (), self._chunks, *key)
+                nothing = Instance("", (), Binding(0, 0, ()))
+                self._constants[key] = _joined(nothing, self._chunks, *key)
             return self._constants[key]
         chunks: list[Chunk] = []
         for part in self._parts:
@@ -185,7 +198,7 @@ class Renderer:
                 chunk = _moved(chunk, instance, first=first)
             if chunk.text:
                 chunks.append(chunk)
-        return _joined(instance.text, instance.tokens, chunks, shape, inner)
+        return _joined(instance, chunks, shape, inner)
 
 
 def _moved(chunk: Chunk, instance: Instance, *, first: bool) -> Chunk:
@@ -231,24 +244,31 @@ def render_untouching(
                 chosen.append(binding)
         if first:
             del chosen[1:]
-        edits: list[Edit] = []
+        edits = placing.RowEdits(renderer.placing, text, protected)
+        last_of: list[Binding] = []  # for each edit the last instance that it rewrites
         missing: list[Unrendered] = []
-        followings = [*(each.start for each in chosen[1:]), None]
-        for binding, following in zip(chosen, followings, strict=False):
-            rendered = renderer.render(
-                text, tokens, binding, new=new_text(binding) if new_text else None,
-                before=edits, following=following, protected=protected, drawing=drawing,
-            )  # fmt: skip
-            if isinstance(rendered, Unrendered):
-                missing.append(rendered)
+        starts = [
+            tokens[each.start].start if each.start < len(tokens) else len(text) for each in chosen
+        ]
+        for binding, barrier in zip(chosen, [*starts[1:], len(text)], strict=False):
+            new = new_text(binding) if new_text else None
+            if new is None:
+                new = renderer.new_text(text, tokens, binding, drawing)
+            edit, is_joint = renderer.placed(edits, tokens, binding, new, barrier=barrier)
+            if isinstance(edit, Unrendered):
+                missing.append(edit)
                 continue
-            if reach.touches(rendered.start, rendered.end):
-                place = (binding.start, binding.end)
-                left = [each for each in left if (each.start, each.end) != place]
-                break
-            edits.append(rendered)
-        else:
-            return edits, missing
+            if is_joint:
+                last_of.pop()
+            last_of.append(binding)
+        touching = (
+            at for at, edit in enumerate(edits.edits) if reach.touches(edit.start, edit.end)
+        )
+        refused = next(touching, None)
+        if refused is None:
+            return edits.edits, missing
+        place = (last_of[refused].start, last_of[refused].end)
+        left = [each for each in left if (each.start, each.end) != place]
 
 
 # ---------------------------------------------------------------- casing
@@ -290,7 +310,7 @@ _BEFORE_FIRST_WORD = f"{placing.OPENING} "
 
 
 def _joined(
-    text: str, tokens: Sequence[Token], chunks: Sequence[Chunk], shape: int, inner: bool
+    instance: Instance, chunks: Sequence[Chunk], shape: int, inner: bool
 ) -> str | Unrendered:
     """Chunks as one text: one space between words, none where they belong together.
 
@@ -300,8 +320,8 @@ def _joined(
     previous: Chunk | None = None
     for chunk in chunks:
         if previous is not None:
-            space = _space_between(text, tokens, previous, chunk)
-            if not space and _parts_clitic(tokens, previous, chunk):
+            space = _space_between(instance.text, instance.tokens, previous, chunk)
+            if not space and _parts_clitic(instance, joined, previous, chunk):
                 return Unrendered.NO_WORD
             joined += space
         bare = joined.strip(_BEFORE_FIRST_WORD)
@@ -324,13 +344,28 @@ def _space_between(text: str, tokens: Sequence[Token], left: Chunk, right: Chunk
     return " "
 
 
-def _parts_clitic(tokens: Sequence[Token], left: Chunk, right: Chunk) -> bool:
-    """Whether ``n't`` would follow a word that does not bear it, and did not have it before."""
-    if not begins_with_not(right.text) or left.as_is or bears(left.text, right.text):
+def _parts_clitic(instance: Instance, joined: str, left: Chunk, right: Chunk) -> bool:
+    """Whether a clitic would follow a word that does not bear it, and did not have it before.
+
+    A rule may write any clitic but ``n't`` behind any word, but not copy one there. ``joined`` is
+    the new text up to the clitic, and ends with ``left``.
+    """
+    if left.as_is or not begins_with_clitic(right.text):
         return False
-    if not left.tokens or not right.tokens or left.tokens.end != right.tokens.start:
+    if right.tokens is None:
+        return begins_with_not(right.text) and not bears(joined, right.text)
+    tokens, place = instance.tokens, right.tokens.start - 1
+    is_neighbour = left.tokens is not None and left.tokens.end == right.tokens.start
+    if is_neighbour and left.text.endswith(tokens[place].text):
+        return False
+    if not may_hold(joined):
         return True
-    return not left.text.endswith(tokens[left.tokens.end - 1].text)
+    instead_of = ""  # of the span only: what stands before it is not looked at
+    if instance.binding.start <= place < instance.binding.end:
+        host = tokens[place].text
+        instead_of = "" if host.lower() in words_of(joined) else host
+    is_noun = left.tokens is not None and tokens[left.tokens.end - 1].coarse in {"NOUN", "PROPN"}
+    return not bears(joined, right.text, instead_of=instead_of, is_noun=is_noun)
 
 
 # ---------------------------------------------------------------- rules by their numbers

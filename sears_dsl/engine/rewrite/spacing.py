@@ -16,6 +16,12 @@ from sears_dsl.engine.matches import Edit
 from sears_dsl.tagging.inflection import is_listed
 from sears_dsl.tagging.tokens import contraction
 
+STOPS = ".!?…"
+"""What ends a sentence."""
+
+CLOSING = ")]}\"'”’"
+"""What may stand between the stop of a sentence and white space."""
+
 _CLITIC_INITIALS = "'’ʼnN"
 _CLITIC = re.compile(r"(?:['’ʼ](?:s|re|ve|ll|d|m)|n['’ʼ]t)(?=n['’ʼ]t|\W|\Z)", re.IGNORECASE)
 _FIRST_WORD = re.compile(r"\A\w*")
@@ -28,6 +34,8 @@ _ATTACHED = frozenset(",.;:!?")
 # Marks that are not written where a mark stands already.
 _MARKS = frozenset(",;:.")
 _STOPPING_MARKS = frozenset(",;:.!?…")
+# What may end a sentence: a row that runs into no word (``.5``).
+_ROW_OF_STOPS = re.compile(r"[.!?…]++(?!\w)")
 # Abbreviations: the dot belongs to the word, and another mark may follow it.
 _ABBREVIATION = re.compile(
     r"(?<!\w)(?:(?:[^\W\d_]{1,3}\.){2,}"
@@ -36,6 +44,7 @@ _ABBREVIATION = re.compile(
 )
 # How many characters tell whether a text ends with one, or begins with a row of dots.
 _REACH = 8
+_WORD = re.compile(r"\w+")
 _LAST_WORD = re.compile(r"\w+\Z")
 # Words that are never names, whatever stands around them; `may`, `will` and `I` are not here.
 _WORDS = """
@@ -52,6 +61,12 @@ FUNCTION_WORDS = frozenset(_WORDS.split())
 # The words among them that bear the clitic 's.
 _BEARING_S = "he she it that this here there who what when where why how let which else"
 _BEARING_OTHERS = {("that", "'ve"), ("which", "'d"), ("which", "'ll")}
+# Words that stand for things, though the tables also call them adjectives or adverbs.
+_BEARING_ALL = frozenset(["one", "today", "tomorrow", "tonight", "yesterday"])
+# A noun that the tables do not call an adverb: *way better*.
+_ADVERBS = frozenset({"way"})
+# Behind one of these, an adjective stands for people or things: *the deceased's*, *my best's*.
+_BEFORE_NOUN = re.compile(r"(?<!\w)(?:an?|every|my|no|our|the|their|your)\s+\w+\Z", re.IGNORECASE)
 _COMPOUND = re.compile(r"\w['’ʼ‐‑-]\w+\Z")
 # What is left of `isnt` when `is` is replaced.
 _BARE_CLITIC = re.compile(r"nt(?!\w)", re.IGNORECASE)
@@ -110,15 +125,20 @@ def begins_with_not(text: str) -> bool:
     return text[:1] in "nN" and begins_with_clitic(text)
 
 
-def bears(host: str, clitic: str) -> bool:
+def bears(host: str, clitic: str, *, instead_of: str = "", is_noun: bool = False) -> bool:
     """Whether the word that ends a text bears the clitic that begins another one.
 
-    ``n't`` follows a closed list of words only; others lean on nouns, names and some pronouns.
+    ``n't`` follows a closed list of words only; others lean on nouns, names and some pronouns. A
+    word that is as often an adjective or adverb as a noun bears them where it is one: if its tag
+    says so (``is_noun``), behind an article, or if the clitic leaned on a noun that it replaces
+    (``instead_of``), and not where it was put between a word and its clitic.
 
     Example:
         >>> pairs = [("it is", "n't"), ("it looks", "n't"), ("they", "'re"), ("really", "'s")]
         >>> [bears(*pair) for pair in pairs]
         [True, False, True, False]
+        >>> bears("it best", "'s"), bears("the best", "'s"), bears("best", "'s", instead_of="film")
+        (False, True, True)
     """
     words, kind = _LAST_WORD.findall(host), _CLITIC.match(clitic)
     if not words or kind is None:
@@ -132,8 +152,50 @@ def bears(host: str, clitic: str) -> bool:
         return True
     if low in FUNCTION_WORDS or low == "i":
         return False
-    # *The deceased's*: adjectives can stand for people.
-    return not is_listed(low) or is_listed(low, ("NOUN", "ADJ") if end == "'s" else ("NOUN",))
+    if is_noun or low in _BEARING_ALL or not is_listed(low):
+        return True
+    may_be_noun = is_listed(low, ("NOUN",))
+    if may_be_noun and low not in _ADVERBS and not is_listed(low, ("ADJ", "ADV")):
+        return True
+    # Adjectives that are no nouns stand for people: *the deceased's*.
+    if not may_be_noun and (end != "'s" or not is_listed(low, ("ADJ",))):
+        return False
+    if _BEFORE_NOUN.search(host):
+        return True
+    return may_be_noun and _is_noun(instead_of.lower())
+
+
+def _is_noun(word: str) -> bool:
+    """Whether a word may be a noun or a name."""
+    if not word or word in FUNCTION_WORDS or word == "i":
+        return False
+    return is_listed(word, ("NOUN",)) or not is_listed(word)
+
+
+def words_of(text: str) -> list[str]:
+    """The words of a text, in lower case."""
+    return _WORD.findall(text.lower())
+
+
+def may_hold(text: str) -> bool:
+    """Whether a clitic may lean on the end of a text, which is no mark.
+
+    Example:
+        >>> may_hold("so"), may_hold('"so"'), may_hold("so,"), may_hold("the U.S.")
+        (True, True, False, True)
+    """
+    return text[-1:] not in _ATTACHED or ends_with_abbreviation(text)
+
+
+def holds_clitic_of(old: str, new: str) -> bool:
+    """Whether a replaced span holds, behind a word, the clitic that begins new text.
+
+    Example:
+        >>> holds_clitic_of("it's", "'s it"), holds_clitic_of("it is", "'s it")
+        (True, False)
+    """
+    kind = _CLITIC.match(new)
+    return kind is not None and kind[0].lower() in old[1:].lower()
 
 
 def agrees(host: str, clitic: str, after: str) -> bool:
@@ -153,11 +215,18 @@ def agrees(host: str, clitic: str, after: str) -> bool:
     return not word[1:].isupper() or (clitic[0] != "n" and word.lower() not in FUNCTION_WORDS)
 
 
-def would_break(old: str, new: str, after: str) -> bool:
-    """Whether new text would change the word before a clitic to one that does not bear it."""
-    if not begins_with_clitic(after) or not new[-1].isalnum() or bears(new, after):
+def would_break(old: str, new: str, *, before: str, after: str) -> bool:
+    """Whether new text would change the word before a clitic to one that does not bear it.
+
+    ``before`` is what stands before the new text, with the white space between them.
+    """
+    if not begins_with_clitic(after) or not new[-1].isalnum():
         return False
-    return _LAST_WORD.findall(old.lower()) != _LAST_WORD.findall(new.lower())
+    old_words, words = words_of(old), words_of(new)
+    host = old_words[-1] if old_words and old[-1].isalnum() else ""
+    if words[-1] == host:
+        return False
+    return not bears(before + new, after, instead_of="" if host in words else host)
 
 
 def opens(before: str) -> bool:
@@ -214,13 +283,23 @@ def text_after(text: str, place: int) -> str:
     return text[place : _space_after(text, place) + _REACH]
 
 
+def meets_mark(text: str, place: int) -> bool:
+    """Whether a mark that is not written twice follows a place, white space aside."""
+    return text_after(text, place).lstrip()[:1] in _STOPPING_MARKS
+
+
 def deletion(text: str, start: int, end: int, *, before: str, limit: int, barrier: int) -> Edit:
     """Delete characters start:end and one of the gaps beside them.
 
     If two marks would meet (``a, really, b``) one of them goes; two words stay apart. ``before`` is
     what earlier edits left before the span (see `stands_before`). Nothing left of ``limit`` or
     right of ``barrier``, where the neighbouring edits are, is taken along.
+
+    Example:
+        >>> deletion("No. So. Yes.", 4, 6, before="No. ", limit=0, barrier=12)
+        Edit(start=3, end=7, old=' So.', new='')
     """
+    end = _sentence_end(text, start, end, bare=before.rstrip(), barrier=barrier)
     left = _space_before(text, start, limit)
     right = _space_after(text, end)
     bare = before.rstrip()
@@ -258,10 +337,24 @@ def _is_first(text: str, start: int, before: str) -> bool:
     bare = before.rstrip()
     if not bare or (opens(bare) and bare == before):
         return True
-    stop = bare.rstrip(")]}\"'”’")
-    if not stop or stop[-1] not in ".!?…":
+    stop = bare.rstrip(CLOSING)
+    if not stop or stop[-1] not in STOPS:
         return False
     return text[start].isupper() or not ends_with_abbreviation(stop)
+
+
+def _sentence_end(text: str, start: int, end: int, *, bare: str, barrier: int) -> int:
+    """Where a deleted span ends with the stops behind it, if another stop stands before it.
+
+    Nothing is left of its sentence then. A span that ends with a mark of its own takes no other.
+    """
+    stop = bare.rstrip(CLOSING) if text[start].isupper() else bare
+    if not stop or stop[-1] not in STOPS or text[end - 1] in _STOPPING_MARKS:
+        return end
+    row = _ROW_OF_STOPS.match(text, _space_after(text, end), barrier)
+    if row is None or (ends_with_abbreviation(stop) and row[0] != "."):
+        return end
+    return row.end()
 
 
 def _without_mark(text: str, start: int, end: int, *, bare: str, limit: int, barrier: int) -> Edit:

@@ -15,7 +15,8 @@ import numpy as np
 
 from sears_dsl.engine.arrays import number_sequences
 from sears_dsl.engine.matches import Matches
-from sears_dsl.engine.rewrite.placing import CLOSING, OPENING, STOPS
+from sears_dsl.engine.rewrite.placing import OPENING
+from sears_dsl.engine.rewrite.spacing import CLOSING, STOPS
 from sears_dsl.runtime.array_types import (
     Flags,
     Int32Array,
