@@ -10,7 +10,7 @@ character with an edit, and into which nothing is inserted, maps to the same cha
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Collection, Iterable, Mapping, Sequence, Sized
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 from operator import index
@@ -287,14 +287,14 @@ def checked_texts(
 
 def check_rows(values: object, rows: int, *, name: str) -> None:
     """Raise `UsageError`, which names the argument, unless it is None or has one entry a row."""
-    if values is None or (isinstance(values, Sized) and len(values) == rows):
+    if values is None or (isinstance(values, Sequence) and len(values) == rows):
         return
     about = f"{name}={values!r:.60} is not valid"
-    if isinstance(values, Sized):
+    if isinstance(values, Sequence):
         about = (
             f"{name} is about {counted(len(values), 'row')}, but there are {counted(rows, 'row')}"
         )
-    raise UsageError(about, help="give a sequence for every row; it may be empty")
+    raise UsageError(about, help="give a list with a sequence for every row; it may be empty")
 
 
 def check_spans(spans: Sequence[Sequence[tuple[int, int]]] | None, rows: int, *, name: str) -> None:

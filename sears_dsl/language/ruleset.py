@@ -2,9 +2,8 @@
 
 `loader` reads one from a file. Always holds: `parse(ruleset.format())` has the same rules.
 `members` resolves a name in the file where it was written: inside ``@c.OUT`` the member ``!@INNER``
-is ``!@c.INNER`` (the reference engine follows names by itself). No member is itself a set. Each
-file and set is looked at once, however many ways lead there, and nothing here recurses along
-references. `from_rules` costs nothing per rule.
+is ``!@c.INNER``. No member is itself a set. Each file and set is looked at once, however many ways
+lead there, and nothing here recurses along references. `from_rules` costs nothing per rule.
 """
 
 from __future__ import annotations
@@ -52,8 +51,7 @@ _Named = TypeVar("_Named", SetDefinition, Rule, Template)
 
 _MOST_SHOWN = 200
 # The repr of a ruleset shows this many rules, each cut to this many characters.
-_MOST_NAMED = 3
-_LONGEST_NAMED = 48
+_MOST_NAMED, _LONGEST_NAMED = 3, 48
 _IN_A_LIST = "pass both in a list: sears.apply(data, [one, other])"
 
 
@@ -305,9 +303,8 @@ class Ruleset:
         try:
             file = Path(path)
         except TypeError as error:
-            kind = type(path).__name__
-            advice = "pass its path"
-            raise UsageError(f"an object of type {kind} is not a file", help=advice) from error
+            problem = f"an object of type {type(path).__name__} is not a file"
+            raise UsageError(problem, help="pass its path") from error
         if file.suffix != ".sear":
             raise UsageError(
                 f"{file} is not a valid name for a ruleset",
@@ -318,7 +315,7 @@ class Ruleset:
 
     def __repr__(self) -> str:
         name = f"{self.name} {self.version}" if self.name else self.path
-        lines = [" ".join(print_rule(rule).split()) for rule in self.rules[:_MOST_NAMED]]
+        lines = (" ".join(print_rule(rule).split()) for rule in self.rules[:_MOST_NAMED])
         first = "; ".join(shortened(line, _LONGEST_NAMED) for line in lines)
         more = "; …" if len(self.rules) > _MOST_NAMED else ""
         rules = counted(len(self.rules), "rule")
@@ -491,8 +488,7 @@ class Ruleset:
         rows, left = [], 'style="text-align:left"'
         for name, rule in zip(self.rule_ids[:_MOST_SHOWN], self.rules, strict=False):
             metadata = rule.metadata
-            expect = metadata.expect
-            outcome = "" if expect is None else str(expect)
+            outcome = "" if metadata.expect is None else str(metadata.expect)
             cells = (name, print_rule(rule), outcome, " ".join(metadata.tags), len(metadata.tests))
             rows.append("".join(f"<td {left}>{html.escape(str(cell))}</td>" for cell in cells))
         more = len(self.rules) - len(rows)
@@ -500,9 +496,9 @@ class Ruleset:
         heads = ("id", "rule", "expect", "tags", "tests")
         head = "".join(f"<th {left}>{cell}</th>" for cell in heads)
         body = "".join(f"<tr>{row}</tr>" for row in rows)
-        tail = f"<p>and {more:,} more</p>" if more else ""
         caption = f"<caption>{html.escape(title)}: {counted(len(self), 'rule')}</caption>"
-        return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{tail}"
+        table = f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+        return f"{table}<p>and {more:,} more</p>" if more else table
 
 
 def _rules_by_name(file: Ruleset) -> Iterator[tuple[str, Rule]]:

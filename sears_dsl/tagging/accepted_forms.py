@@ -45,7 +45,8 @@ _PASTS = _pairs(
     blend blended, bless blessed, broadcast broadcast, bus bused, chide chided, cost cost,
     crow crowed, enrol enrolled, fly flew, forbid forbade, forecast forecast, forego forewent,
     forgo forwent, forswear forswore, grind ground, heave heaved, hiccough hiccoughed, inlay inlaid,
-    input input, inset inset, interweave interwove, joyride joyrode, leap leaped/leapt, light lit, mow mowed,
+    input input, inset inset, interweave interwove, joyride joyrode, leap leaped/leapt,
+    light lit, mow mowed,
     offset offset, outbid outbid, output output, overlay overlaid, panel paneled, pay paid,
     plead pleaded, program programmed, quit quit, rabbit rabbited, rebroadcast rebroadcast,
     recast recast, relay relayed, rid rid, ski skied, speed sped, spring sprang, stave staved,
@@ -57,7 +58,8 @@ _PAST_PARTICIPLES = _pairs(
     """
     bestride bestridden, bid bid/bidden, fly flown, forbid forbidden, forego foregone,
     forgo forgone, forswear forsworn, interweave interwoven, joyride joyridden, lie lain/lied,
-    mow mown, overcome overcome, shrink shrunk, spell spelled/spelt, spring sprung, strike struck, tear torn,
+    mow mown, overcome overcome, shrink shrunk, spell spelled/spelt, spring sprung,
+    strike struck, tear torn,
     wake woken, weave woven
     """
 )

@@ -314,6 +314,7 @@ def test_a_ruleset_of_another_language_is_refused() -> None:
         ({"protected": [[(0, 1, 2)]]}, r"protected\[0\]=\[\(0, 1, 2\)\] is not valid"),
         ({"protected": [[(0, 1), (0.5, 2)]]}, r"protected\[0\]=.*0\.5, 2\)\] is not valid"),
         ({"protected": [[(3, 1)]]}, r"protected\[0\]=\[\(3, 1\)\] is not valid"),
+        ({"protected": np.array([[[0, 1]]])}, r"protected=array"),
         ({"protected": [[(-1, 2)]]}, r"protected\[0\]=\[\(-1, 2\)\] is not valid"),
         ({"seed": "a"}, "seed='a' is not valid"),
         ({"seed": -1}, "seed=-1 is not valid"),
