@@ -390,9 +390,14 @@ class _Streamed(_ArrowTable):
     def result(self, table: Any) -> Any:
         if not self._back:
             return table
-        frame = self._back(table)
-        for field in table.schema:
-            # Arrow knows categories, but not which ones an Enum of polars allows.
+        # Polars notes the categories of an Enum on its field, and reads all others as null.
+        fields = [
+            each.remove_metadata() if columnar.has_categories(each.type) else each
+            for each in table.schema
+        ]
+        arrow = require_pyarrow()
+        frame = self._back(arrow.Table.from_arrays(table.columns, schema=arrow.schema(fields)))
+        for field in fields:
             if columnar.has_categories(field.type) and field.name in self._types:
                 frame = frame.with_columns(self._categories(frame[field.name]))
         return frame
