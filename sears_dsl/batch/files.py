@@ -308,11 +308,11 @@ class _FilePass:
         if self.request.columns or batch.columns.keys() <= set(self.dataset.names):
             return
         where = f"{self.dataset.path}, row {batch.row_number(0)} and those after it"
-        now, [before] = default_column(batch, where=where), self.task.plan.columns
-        if now != before:
+        usual, [rewritten] = default_column(batch, where=where), self.task.plan.columns
+        if usual != rewritten:
             raise DataError(
-                f"{where}: the text may be in column {now}, which the first rows lack, but "
-                f"{before} was rewritten so far",
+                f"{where}: the text may be in column {usual}, which the first rows lack, but "
+                f"{rewritten} was rewritten so far",
                 help="name the text column with --column",
             )
 

@@ -80,7 +80,7 @@ class ArrowValues(Sequence[Any]):
     def are_texts(self) -> bool:
         """Whether the type is that of texts, or of categories that are texts."""
         kind = self._array.type
-        kind = getattr(kind, "value_type", kind)
+        kind = kind.value_type if has_categories(kind) else kind
         return str(getattr(kind, "storage_type", kind)) in _TEXTS
 
     def at(self, places: Sequence[int]) -> ArrowValues:
@@ -110,19 +110,26 @@ def _python_values(array: Any) -> list[Any]:
 def _python_value(scalar: Any) -> Any:
     """A value; a time that no Python type can hold is text."""
     arrow = require_pyarrow()
+    kind = scalar.type
+    problem: Exception | None = None
     try:
         value = scalar.as_py()
-        if scalar.type != arrow.time64("ns") or arrow.scalar(value, scalar.type) == scalar:
+        if kind != arrow.time64("ns") or arrow.scalar(value, kind) == scalar:
             return value
     except (ValueError, OverflowError) as error:
-        if not arrow.types.is_temporal(scalar.type):
-            raise DataError(
-                f"a value of type {scalar.type} is none that Python has: {error}",
-                help="leave that column out, or convert it",
-            ) from error
-    if arrow.types.is_duration(scalar.type):
-        return f"{scalar.value} {scalar.type.unit}"
-    return scalar.cast(arrow.string()).as_py()
+        problem = error
+    if arrow.types.is_duration(kind):
+        return f"{scalar.value} {kind.unit}"
+    if arrow.types.is_temporal(kind):
+        # Arrow has no text for years past 32767; with a time zone, -32768 follows without notice.
+        here = scalar.cast(arrow.timestamp(kind.unit)) if arrow.types.is_timestamp(kind) else scalar
+        with suppress(arrow.ArrowInvalid):
+            if not here.cast(arrow.string()).as_py().startswith("<"):
+                return scalar.cast(arrow.string()).as_py()
+    raise DataError(
+        f"a value of type {kind} is none that Python has: {problem or scalar.value}",
+        help="leave that column out, or convert it",
+    ) from problem
 
 
 def take_rows(values: Any, places: Sequence[int]) -> Any:
@@ -159,26 +166,38 @@ def array_of_type(values: Sequence[Any], kind: Any, column: str) -> Any:
         raise type_error(column, kind, error) from error
 
 
-def is_coded(kind: Any) -> bool:
-    """Whether a type of Arrow is a dictionary: codes, and the values that these stand for."""
+def has_categories(kind: Any) -> bool:
+    """Whether a type of Arrow is that of categories: a dictionary of them, and their numbers."""
     return bool(require_pyarrow().types.is_dictionary(kind))
 
 
-def without_coded_views(table: Any) -> Any:
-    """A table in which dictionaries hold plain texts, not views, which Arrow can hardly work on."""
+def with_plain_categories(table: Any, *, views: bool = False) -> Any:
+    """A table without null among its categories, which Arrow cannot write.
+
+    Unless ``views``, categories that are views of texts become texts: parquet lacks such views,
+    and Arrow can hardly work on them.
+    """
     arrow = require_pyarrow()
-    for place, field in enumerate(table.schema):
-        if is_coded(field.type) and field.type.value_type == arrow.string_view():
-            kind = arrow.dictionary(field.type.index_type, arrow.large_string())
-            chunks = [
-                arrow.DictionaryArray.from_arrays(
-                    chunk.indices, chunk.dictionary.cast(kind.value_type)
-                )
-                for chunk in table.column(place).chunks
-            ]
-            column = arrow.chunked_array(chunks, kind)
-            table = table.set_column(place, arrow.field(field.name, kind), column)
+    for at, field in enumerate(table.schema):
+        kind = field.type
+        if not has_categories(kind):
+            continue
+        if not views and kind.value_type == arrow.string_view():
+            kind = arrow.dictionary(kind.index_type, arrow.string(), kind.ordered)
+        chunks = [_of_categories(each, kind) for each in table.column(at).chunks]
+        table = table.set_column(at, field.with_type(kind), arrow.chunked_array(chunks, kind))
     return table
+
+
+def _of_categories(array: Any, kind: Any) -> Any:
+    """An array as one of a type of categories, none of which is null."""
+    arrow = require_pyarrow()
+    if array.type == kind and not array.dictionary.null_count:
+        return array
+    valid = np.array(array.dictionary.is_valid())
+    numbers = arrow.array(np.cumsum(valid) - 1, kind.index_type, mask=~valid).take(array.indices)
+    values = take_rows(array.dictionary.cast(kind.value_type), np.flatnonzero(valid).tolist())
+    return arrow.DictionaryArray.from_arrays(numbers, values, ordered=kind.ordered)
 
 
 def parts_of_table(table: Any, *, most: int | None = None) -> list[Any]:
@@ -260,8 +279,8 @@ def _metadata_of(schema: Any, fields: Sequence[Any]) -> dict[bytes, Any]:
         metadata |= schema.metadata or {}
         metadata.pop(_FEATURES, None)
     types = {each.name: each.type for each in schema or ()}
-    stayed = {each.name for each in fields if each.type == types.get(each.name)}
-    features = {name: each for name, each in _features_of(schema).items() if name in stayed}
+    same_type = {each.name for each in fields if each.type == types.get(each.name)}
+    features = {name: each for name, each in _features_of(schema).items() if name in same_type}
     if features:
         metadata[_FEATURES] = json.dumps({"info": {"features": features}})
     return metadata
@@ -312,7 +331,11 @@ def changed_record_batch(record_batch: Any, changes: Changes, dropped: AbstractS
             if name in new:
                 values[row] = new[name]
         # Of more categories than their type can number, it is a wider type.
-        columns[at] = array_of_type(values, schema.field(at).type, name)
+        array = array_of_type(values, schema.field(at).type, name)
+        if arrow.types.is_nested(array.type):  # Python has cut nanoseconds in the other rows
+            rewritten = arrow.array([name in changes.get(row, ()) for row in range(len(values))])
+            array = import_module("pyarrow.compute").if_else(rewritten, array, columns[at])
+        columns[at] = array
         schema = schema.set(at, schema.field(at).with_type(columns[at].type))
     changed = arrow.RecordBatch.from_arrays(columns, schema=schema)
     if dropped:
@@ -407,45 +430,34 @@ class Columnar:
         An Arrow file has all categories of a column in each of its batches.
         """
         arrow = require_pyarrow()
+        views = self.name != "parquet"
         if isinstance(parts, Iterator):  # they are gone through twice
             parts = list(parts)
         try:
             schemas = [arrow.ipc.open_stream(part).schema for part in parts if part]
             schemas = schemas or [arrow.schema([(name, arrow.null()) for name in frame.names])]
             schema = arrow.unify_schemas(schemas, promote_options="permissive")
-            if frame.around is None:
-                schema = arrow.schema(
-                    [
-                        field.with_type(arrow.string())
-                        if field.type == arrow.null() and field.name not in frame.untyped
-                        else field
-                        for field in schema
-                    ],
-                    metadata=schema.metadata,
-                )
-            if self.name == "parquet":
-                schema, categories = _without_views(schema.empty_table()).schema, {}
-            else:
+            for at, field in enumerate(schema if frame.around is None else ()):
+                if field.type == arrow.null() and field.name not in frame.untyped:
+                    schema = schema.set(at, field.with_type(arrow.string()))
+            if views:
                 categories = _categories(parts, schema)
-            for name, array in categories.items():
-                at = schema.get_field_index(name)
-                schema = schema.set(at, schema.field(at).with_type(array.type))
-            writer = (
-                arrow.parquet.ParquetWriter(output, schema)
-                if self.name == "parquet"
-                else arrow.ipc.new_file(output, schema)
-            )
+                for name, array in categories.items():
+                    at = schema.get_field_index(name)
+                    schema = schema.set(at, schema.field(at).with_type(array.type))
+                writer = arrow.ipc.new_file(output, schema)
+            else:
+                categories = {}
+                schema = with_plain_categories(schema.empty_table()).schema
+                writer = arrow.parquet.ParquetWriter(output, schema)
             with writer:
-                for part in parts:
-                    if part:
-                        # Objects of JSON may lack a key, or have their keys in another order.
-                        table = arrow.ipc.open_stream(part).read_all()
-                        if self.name == "parquet":
-                            table = _without_views(table)
-                        if table.schema.names != schema.names:
-                            both = (schema.empty_table(), table)
-                            table = arrow.concat_tables(both, promote_options="permissive")
-                        writer.write_table(_with_categories(table.cast(schema), categories))
+                for part in filter(None, parts):
+                    # Objects of JSON may lack a key, or have their keys in another order.
+                    table = _table(part, views=views)
+                    if table.schema.names != schema.names:
+                        both = (schema.empty_table(), table)
+                        table = arrow.concat_tables(both, promote_options="permissive")
+                    writer.write_table(_with_categories(table.cast(schema), categories))
         except arrow.ArrowException as error:
             raise DataError(
                 f"the rows do not fit into one {self.name} file: {error}", help=_MIXED
@@ -458,19 +470,19 @@ def _categories(parts: Iterable[bytes], schema: Any) -> dict[str, Any]:
     values = {
         each.name: arrow.array([], each.type.value_type)
         for each in schema
-        if arrow.types.is_dictionary(each.type)
+        if has_categories(each.type)
     }
     for part in parts if values else ():
-        table = arrow.ipc.open_stream(part).read_all() if part else schema.empty_table()
+        table = _table(part, views=True) if part else schema.empty_table()
         for name in values.keys() & set(table.schema.names):
             for chunk in table[name].cast(schema.field(name).type).chunks:
                 values[name] = arrow.concat_arrays([values[name], chunk.dictionary]).unique()
     arrays = {}
     for name, all_values in values.items():
         kind = schema.field(name).type
-        # As many numbers as the type has, or as an int32 has if there are more categories.
-        most = 1 << (kind.index_type.bit_width - 1)
-        numbers = kind.index_type if len(all_values) <= most else arrow.int32()
+        # Arrow wants a type that can hold how many categories there are.
+        bits = kind.index_type.bit_width - arrow.types.is_signed_integer(kind.index_type)
+        numbers = kind.index_type if len(all_values) < 1 << bits else arrow.int32()
         none = arrow.array([], numbers)
         arrays[name] = arrow.DictionaryArray.from_arrays(none, all_values, ordered=kind.ordered)
     return arrays
@@ -487,23 +499,6 @@ def _with_categories(table: Any, categories: Mapping[str, Any]) -> Any:
     return table
 
 
-def _without_views(table: Any) -> Any:
-    """A table whose categories are texts where they were views of texts, which parquet lacks."""
-    arrow = require_pyarrow()
-    for at, field in enumerate(table.schema):
-        if arrow.types.is_dictionary(field.type) and str(field.type.value_type) == "string_view":
-            kind = arrow.dictionary(field.type.index_type, arrow.string(), field.type.ordered)
-            chunks = [
-                arrow.DictionaryArray.from_arrays(
-                    each.indices, each.dictionary.cast(arrow.string()), ordered=kind.ordered
-                )
-                for each in table.column(at).chunks
-            ]
-            column = arrow.chunked_array(chunks, kind)
-            table = table.set_column(at, field.with_type(kind), column)
-    return table
-
-
 def object_lists(offsets: Sequence[int], fields: Mapping[str, Any]) -> Any:
     """Lists of objects, as `JsonColumn.objects` gives them, as an array of lists of structs."""
     arrow = require_pyarrow()
@@ -515,6 +510,11 @@ def object_lists(offsets: Sequence[int], fields: Mapping[str, Any]) -> Any:
     ]
     flat = arrow.StructArray.from_arrays(values, names=list(fields))
     return arrow.ListArray.from_arrays(arrow.array(offsets, arrow.int32()), flat)
+
+
+def _table(part: bytes, *, views: bool) -> Any:
+    table = require_pyarrow().ipc.open_stream(part).read_all()
+    return with_plain_categories(table, views=views)
 
 
 def _part(record_batch: Any) -> bytes:

@@ -173,10 +173,10 @@ class _PandasFrame(MemoryFrame):
     def __init__(self, frame: Any) -> None:
         self._frame = frame
         self.names = tuple(map(str, frame.columns))
-        twice = next((name for name, count in Counter(self.names).items() if count > 1), None)
-        if twice is not None:
+        repeated = next((name for name, count in Counter(self.names).items() if count > 1), None)
+        if repeated is not None:
             raise DataError(
-                f"two columns of the data frame have the same name, {twice}",
+                f"two columns of the data frame have the same name, {repeated}",
                 help="rename one of them; a number as a name is the same as its digits",
             )
         self._labels = dict(zip(self.names, frame.columns, strict=True))
@@ -377,7 +377,7 @@ class _Streamed(_ArrowTable):
     def __init__(self, data: Any) -> None:
         arrow = require_pyarrow()
         try:
-            super().__init__(columnar.without_coded_views(arrow.table(data)))
+            super().__init__(columnar.with_plain_categories(arrow.table(data)))
         except (TypeError, arrow.ArrowException) as error:  # a stream of other things than rows
             raise DataError(
                 f"an object of type {type(data).__name__} has no columns",
@@ -390,10 +390,15 @@ class _Streamed(_ArrowTable):
     def result(self, table: Any) -> Any:
         if not self._back:
             return table
-        frame = self._back(table)
-        for field in table.schema:
-            # Arrow knows categories, but not which ones an Enum of polars allows.
-            if columnar.is_coded(field.type) and field.name in self._types:
+        # Polars notes the categories of an Enum on its field, and reads all others as null.
+        fields = [
+            each.remove_metadata() if columnar.has_categories(each.type) else each
+            for each in table.schema
+        ]
+        arrow = require_pyarrow()
+        frame = self._back(arrow.Table.from_arrays(table.columns, schema=arrow.schema(fields)))
+        for field in fields:
+            if columnar.has_categories(field.type) and field.name in self._types:
                 frame = frame.with_columns(self._categories(frame[field.name]))
         return frame
 

@@ -18,9 +18,12 @@ from word_matcher import WordRecipe
 import sears_dsl as sears
 from sears_dsl.batch.files import ApplyRequest, apply_file
 from sears_dsl.data.batches import ReadOptions
+from sears_dsl.data.columnar import ArrowValues
+from sears_dsl.data.span_columns import SpanColumn
 from sears_dsl.errors import DataError
 
 FAR = 253_402_300_799  # the last second of the year 9999
+FARTHER = 971_890_963_199  # the last second of the year 32767
 RULES = sears.parse("movie -> film")
 
 
@@ -144,12 +147,25 @@ def test_bytes_are_no_text(tmp_path: Path, name: str) -> None:
             apply(source, tmp_path / name, columns=("text",), **options)
 
 
-def test_what_has_no_value_in_python_is_an_error_only_where_it_is_wanted(tmp_path: Path) -> None:
-    far = pa.array([[FAR + 1]], pa.list_(pa.timestamp("s")))
+@pytest.mark.parametrize(
+    "far",
+    [
+        pa.array([[FAR + 1]], pa.list_(pa.timestamp("s"))),
+        pa.array([FARTHER + 1], pa.timestamp("s")),
+        pa.array([FARTHER + 1], pa.timestamp("s", tz="UTC")),
+        pa.array([FARTHER], pa.timestamp("s", tz="Europe/Berlin")),
+        pa.array([-2000 * FARTHER], pa.timestamp("ms", tz="UTC")),
+        pa.array([2**31 - 1], pa.date32()),
+    ],
+    ids=lambda array: str(array.type),
+)
+def test_what_has_no_value_in_python_is_an_error_only_where_it_is_wanted(
+    tmp_path: Path, far: pa.Array
+) -> None:
     source = write(tmp_path / "in.parquet", pa.table({"text": ["A movie"], "far": far}))
-    assert (
-        read(apply(source, tmp_path / "out.parquet", mode="chain"))["text"][0].as_py() == "A film"
-    )
+    written = read(apply(source, tmp_path / "out.parquet", mode="chain"))
+    assert written["text"][0].as_py() == "A film"
+    assert written["far"].combine_chunks().equals(read(Path(source))["far"].combine_chunks())
     with pytest.raises(DataError, match="is none that Python has"):
         apply(source, tmp_path / "out.csv", mode="chain")
 
@@ -178,6 +194,92 @@ def test_a_text_of_categories_stays_one(
     assert more["text"].to_pylist()[:600] == texts
     assert set(more["text"].to_pylist()[600:]) <= {text.replace("movie", "film") for text in texts}
     assert pa.types.is_dictionary(more.schema.field("text").type)
+
+
+@pytest.mark.parametrize("mode", ["each", "chain"])
+@pytest.mark.parametrize("output", ["arrow", "parquet"])
+@pytest.mark.parametrize("kind", [pa.string(), pa.string_view()], ids=str)
+@pytest.mark.parametrize("ordered", [False, True])
+def test_null_may_be_a_category(
+    tmp_path: Path, ordered: bool, kind: pa.DataType, output: str, mode: Any
+) -> None:
+    numbers = pa.array([0, 1, 2, None, 2], pa.int8())
+    categories = pa.array(["x", None, "y"], kind)
+    column = pa.DictionaryArray.from_arrays(numbers, categories, ordered=ordered)
+    source = write(tmp_path / "in.arrow", pa.table({"text": ["A movie"] * 5, "kind": column}))
+    keep = ("kind",) if mode == "each" else ()
+    place = tmp_path / f"out.{output}"
+    options = {"mode": mode, "columns": ("text",), "keep": keep, "reading": ReadOptions(rows=2)}
+    written = read(apply(source, place, **options))["kind"]
+    assert written.to_pylist() == ["x", None, "y", None, "y"]
+    assert written.type.ordered == ordered
+    assert written.type.index_type == pa.int8()
+
+
+@pytest.mark.parametrize(
+    ("kind", "categories", "written"),
+    [
+        (pa.int8(), 127, pa.int8()),
+        (pa.int8(), 128, pa.int32()),
+        (pa.uint8(), 200, pa.uint8()),
+        (pa.uint8(), 255, pa.uint8()),
+        (pa.uint8(), 256, pa.int32()),
+        (pa.uint16(), 256, pa.uint16()),
+    ],
+    ids=str,
+)
+def test_numbers_of_categories_keep_their_type_while_it_has_room(
+    tmp_path: Path, kind: pa.DataType, categories: int, written: pa.DataType
+) -> None:
+    numbers = pa.array(range(categories), kind)
+    texts = [f"kind {number}" for number in range(categories)]
+    rows = {"text": ["movie"] * categories, "kind": pa.DictionaryArray.from_arrays(numbers, texts)}
+    source = write(tmp_path / "in.arrow", pa.table(rows))
+    column = read(apply(source, tmp_path / "out.arrow", mode="chain", columns=("text",)))["kind"]
+    assert column.type.index_type == written
+    assert column.to_pylist() == texts
+
+
+def test_a_stream_of_columns_keeps_what_its_categories_are() -> None:
+    class Stream:
+        def __init__(self, rows: pa.Table) -> None:
+            self.__arrow_c_stream__ = rows.__arrow_c_stream__
+
+    numbers = pa.array([0, 1], pa.uint8())
+    views = pa.array(["x", "y"], pa.string_view())
+    column = pa.DictionaryArray.from_arrays(numbers, views, ordered=True)
+    field = pa.field("kind", column.type, nullable=False, metadata={"owner": "me"})
+    rows = pa.table([["A movie", "It"], column], pa.schema([("text", pa.string()), field]))
+    texts = pa.dictionary(pa.uint8(), pa.string(), ordered=True)
+    written = sears.apply(Stream(rows), RULES, column="text", mode="chain")
+    assert written.field("kind").equals(field.with_type(texts), check_metadata=True)
+    assert written["kind"].to_pylist() == ["x", "y"]
+
+
+def test_lists_of_texts_are_no_texts() -> None:
+    assert not ArrowValues(pa.array([["a text"]])).are_texts
+    assert ArrowValues(pa.array(["a text"]).dictionary_encode()).are_texts
+
+
+@pytest.mark.parametrize("name", ["parquet", "arrow", "memory"])
+def test_spans_that_stay_keep_their_nanoseconds(tmp_path: Path, name: str) -> None:
+    """Spans of other rows move in the same column."""
+    numbers = pa.array([8, 3, 0], pa.int64())
+    times = pa.array([5, 6, 7], pa.time64("ns"))
+    spans = pa.StructArray.from_arrays(
+        [numbers, pa.array([10, 4, 1]), times], ["start", "end", "t"]
+    )
+    column = pa.ListArray.from_arrays(pa.array([0, 1, 2, 3], pa.int32()), spans)
+    rows = pa.table({"text": ["A movie is.", "It is.", "Is"], "spans": column})
+    if name == "memory":
+        written = sears.apply(rows, RULES, column="text", mode="chain", spans=["text=spans"])
+    else:
+        source = write(tmp_path / f"in.{name}", rows)
+        moved = {"columns": ("text",), "spans": (SpanColumn("text", "spans"),)}
+        written = read(apply(source, tmp_path / f"out.{name}", mode="chain", **moved))
+    of_spans = written["spans"].combine_chunks().flatten()
+    assert of_spans.field("start").to_pylist() == [7, 3, 0]
+    assert of_spans.field("t").cast(pa.int64()).to_pylist()[1:] == [6, 7]
 
 
 @pytest.mark.parametrize("output", ["arrow", "parquet"])
