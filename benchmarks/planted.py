@@ -30,7 +30,7 @@ The control, on the first kind of text, answers by a column that rules leave alo
 a quarter of the rows. No rule may come out.
 
 Bias: the models also have the mistakes that they learned. Rules about these are for no plant, and
-compete for the places in the file. Two writers thought of all plants, and often of the same.
+compete for the places in the file. Three writers thought of all plants, and often of the same.
 """
 
 from __future__ import annotations
