@@ -314,18 +314,22 @@ def test_rewrites_are_those_of_the_reference(
         ]
 
 
+# A rule that swaps any two tokens puts marks where words stood.
+_IN_PLACE = tuple(each for each in EDGES if each != "x:_ y:_ -> $y $x")
+
+
 @cache
-def _of_edges() -> Matcher:
-    return compile_rules(list(map(parse, EDGES)), tagger=TAGGER)
+def _in_place() -> Matcher:
+    return compile_rules(list(map(parse, _IN_PLACE)), tagger=TAGGER)
 
 
 @LAW
 @given(edge_texts, st.sampled_from(("first", "all")))
 def test_words_stay_apart_and_marks_and_clitics_are_attached(text: str, scope: Scope) -> None:
     """All rules run over each text, since a rule by itself fires in hardly any."""
-    for done in _of_edges().apply([text], scope=scope):
+    for done in _in_place().apply([text], scope=scope):
         _check_edits(done, text)
-        [first, *_] = parse(EDGES[done.rule]).rules[0].consequent or (None,)
+        [first, *_] = parse(_IN_PLACE[done.rule]).rules[0].consequent or (None,)
         shift = 0
         for edit in done.edits:
             start, end = edit.start + shift, edit.start + shift + len(edit.new)

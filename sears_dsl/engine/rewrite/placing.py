@@ -555,7 +555,7 @@ def _lacks_host(text: str, previous: int | None, end: int, old: str, new: str) -
     if previous is None:
         return is_moved
     host = spacing.stands_before(text, previous, ())
-    if is_moved and not spacing.may_hold(host):
+    if is_moved and not (host[-1:].isalnum() or spacing.ends_with_abbreviation(host)):
         return True
     if (is_moved or spacing.begins_with_not(new)) and not spacing.bears(host, new):
         return True
