@@ -426,10 +426,9 @@ def _notes(effects: Effects, gates: Gates, slices: Sequence[SliceResult]) -> Ite
         )
     if effects.rules and not gates.any_limit:
         yield (
-            "No limit on the rate of flips is set (`--max-flip-rate`; in Python, "
-            "`max_flip_rate`). A small q is evidence that a rule fails on more than "
-            f"{percent(gates.tolerated)} of its rows. A discovered rule may change the meaning of "
-            "up to that share, and there a flip need not be a mistake."
+            "No limit on the rate of flips, max-flip-rate, is set. A small q is evidence that a "
+            f"rule fails on more than {percent(gates.tolerated)} of its rows. A discovered rule "
+            "may change the meaning of up to that share, and there a flip need not be a mistake."
         )
     worse = [each for each in slices if each.q_value is not None and each.q_value < CERTAIN]
     if worse:
