@@ -39,7 +39,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from sears_dsl.answers import REFUSED, Comparison, carry_back, is_right
+from sears_dsl.answers import REFUSED, Comparison, carry_back, each_equal, is_right
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.data.protection import Guards
 from sears_dsl.effects.applications import Applications
@@ -48,7 +48,6 @@ from sears_dsl.effects.lots import lots
 from sears_dsl.errors import DataError
 from sears_dsl.models.cached import OnAnswered
 from sears_dsl.models.predictor import Predictor, Row
-from sears_dsl.models.vote import each_answer
 from sears_dsl.statistics import binomial_tail, excess_exact, q_values, wilson_interval
 
 
@@ -166,15 +165,14 @@ class RightRows:
     def fails_of_each(self, numbers: Sequence[int], texts: Sequence[str]) -> NDArray[np.bool_]:
         """Which of several models fail at right rows with other texts: bool (rows, models).
 
-        Nothing that was asked before is asked again.
+        Where one of them refuses, none fails. Nothing that was asked before is asked again.
         """
-        fails = np.zeros((len(numbers), len(self.models)), np.bool_)
-        together = self._model.labels(self._rows(numbers, texts))
-        for place, (number, text) in enumerate(zip(numbers, texts, strict=True)):
-            answers = each_answer(together[place], len(self.models))
-            fails[place] = [
-                self.is_flip(number, self._carried_back(number, text, each)) for each in answers
-            ]
+        models, how = len(self.models), self._comparison
+        fails = np.zeros((len(numbers), models), np.bool_)
+        for place, answer in enumerate(self.ask(numbers, texts)):
+            if answer != REFUSED:
+                labels = self._labels[numbers[place]]
+                fails[place] = ~np.array(each_equal(answer, labels, models, comparison=how))
         return fails
 
     def _carried_back(self, number: int, text: str, answer: str) -> str:
