@@ -16,6 +16,8 @@ import sears_dsl as sears
 from sears_dsl.auditing.slices import read_slicings
 from sears_dsl.engine.compile import requirements
 from sears_dsl.errors import DataError, ModelError, RuleSyntaxError, UsageError
+from sears_dsl.models.cached import CachedPredictor
+from sears_dsl.models.function import CallablePredictor
 from sears_dsl.models.predictor import RowsRefused
 
 
@@ -582,3 +584,22 @@ def test_a_warning_points_at_the_line_of_the_user() -> None:
             scorer=lambda pairs: [1.0 for _ in pairs],
         )  # fmt: skip
     assert [each.filename for each in caught] == [__file__]
+
+
+def test_a_loaded_model_is_asked_as_it_was_loaded(rules: sears.Ruleset) -> None:
+    def refusing(texts: list[str]) -> list[str]:
+        if any("film" in text for text in texts):
+            raise RowsRefused("no", help="")
+        return predict(texts)
+
+    movies = sum("movie" in text for text, _ in ROWS)
+    loaded = CachedPredictor(CallablePredictor(refusing), on_error="skip")
+    for batch_size in (None, 4):
+        with pytest.warns(UserWarning, match=f"refused {movies} texts, left out"):
+            found = sears.audit(
+                loaded, ROWS, rules, label="label", scorer=None, batch_size=batch_size
+            )
+        assert (found.rules[0].flips.count, found.rules[0].refused) == (0, movies)
+    with pytest.raises(UsageError, match="compared as exact, not as set") as caught:
+        sears.audit(sears.load_predictor(predict), ROWS, rules, comparison="set", scorer=None)
+    assert "load it with comparison='set'" in caught.value.help

@@ -17,7 +17,7 @@ from sears_dsl.errors import DataError, ModelError, UsageError
 from sears_dsl.models.cached import PredictionStore
 from sears_dsl.models.loading import load_predictor
 from sears_dsl.models.prediction_file import FilePredictor, PredictionsNeeded
-from sears_dsl.models.predictor import Row
+from sears_dsl.models.predictor import Row, row_key
 from sears_dsl.models.scikit import EstimatorPredictor
 
 ROWS: list[Row] = [{"text": "Good."}, {"text": "Bad."}, {"text": "Good."}]
@@ -246,3 +246,14 @@ def test_options_of_another_kind_are_refused(spec: str, options: dict[str, Any],
     with pytest.raises(UsageError) as failure:
         load_predictor(spec, **options)
     assert told in str(failure.value)
+
+
+@pytest.mark.parametrize("kind", ["vote", "every"])
+def test_predictions_of_several_files_are_not_kept_elsewhere(tmp_path: Path, kind: str) -> None:
+    files = [tmp_path / "a.csv", tmp_path / "b.csv"]
+    spec = f"{kind}:" + ",".join(f"file:{file}" for file in files)
+    with PredictionStore(tmp_path / "store.sqlite3") as store:
+        for label in ("old", "new"):
+            for file in files:
+                file.write_text(f"id,prediction\n{row_key(ROWS[0])},{label}\n")
+            assert load_predictor(spec, store=store).predict(ROWS[:1]) == [label]
