@@ -5,7 +5,7 @@
     hf:FOLDER, hf:NAME       text classification or question answering of transformers
     http://…, https://…      an endpoint that takes and gives JSON
     llm:FILE                 a language model behind an OpenAI-compatible endpoint, by its settings
-    file:FILE                predictions that somebody else makes: csv, tsv or jsonl
+    file:FILE                predictions that somebody else makes: csv, tsv, jsonl or parquet
     vote:SPEC,SPEC,SPEC      several of these together: most labels win, or most words of answers
     every:SPEC,SPEC          several of these together: right where each of them is
 
@@ -304,7 +304,7 @@ def _local(
     if kind == "file":
         from sears_dsl.models.prediction_file import FilePredictor  # noqa: PLC0415
 
-        return FilePredictor(Path(rest), inputs=inputs)
+        return FilePredictor(Path(rest), inputs=inputs, comparison=comparison)
     from sears_dsl.models.function import load_callable  # noqa: PLC0415
 
     return load_callable(spec, comparison=comparison)
