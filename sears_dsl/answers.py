@@ -22,7 +22,7 @@ import json
 import re
 import string
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from difflib import SequenceMatcher
 from math import isfinite
 from typing import Any, TypeAlias
@@ -149,6 +149,22 @@ def _entity(value: Any) -> tuple[int, int, str] | None:
     if not (isinstance(start, int) and isinstance(end, int) and 0 <= start <= end):
         return None
     return start, end, str(label)
+
+
+def with_each_label(answer: str, change: Callable[[str], str], comparison: Comparison) -> str:
+    """An answer of several labels, a set or entities, with a change to each label.
+
+    Example:
+        >>> with_each_label("news|sports", str.upper, "set")
+        'NEWS|SPORTS'
+        >>> with_each_label('[[0, 5, "loc"]]', str.upper, "entities")
+        '[[0, 5, "LOC"]]'
+    """
+    if comparison == "set":
+        labels: list[Any] = [change(each) for each in answer.split(_BETWEEN_LABELS) if each]
+    else:
+        labels = [(start, end, change(label)) for start, end, label in json.loads(answer)]
+    return answer_text(labels, comparison) or ""
 
 
 def _number(value: Any) -> float | None:

@@ -311,7 +311,8 @@ def test_answers_are_kept_from_run_to_run(endpoint: ChatEndpoint, tmp_path: Path
      ({"retries": 1.5}, "retries of a language model is 1.5"),
      ({"connections": 0}, "connections of a language model is 0, not a whole number, 1 or more"),
      ({"cache": "../answers"}, "not a file name"), ({"color": "red"}, "'color'"),
-     ({"parameters": {"stream": True}}, "beside model and messages")],
+     ({"parameters": {"stream": True}}, "beside model and messages"),
+     ({"parameters": {"temperature": float("nan")}}, "parameters .* cannot be sent as JSON")],
 )  # fmt: skip
 def test_settings_that_cannot_be_are_reported(
     endpoint: ChatEndpoint, changes: dict[str, Any], told: str
@@ -320,6 +321,17 @@ def test_settings_that_cannot_be_are_reported(
         load_predictor(f"llm:{endpoint.settings(**changes)}")
     assert "top-secret" not in caught.value.render()
     assert not endpoint.requests
+
+
+def test_a_date_among_the_parameters_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "chat.toml"
+    path.write_text(
+        'address = "http://localhost"\nmodel = "m"\nprompt = "$text"\n'
+        "[parameters]\nday = 2020-01-01\n"
+    )
+    with pytest.raises(UsageError, match="date is not JSON") as caught:
+        load_predictor(f"llm:{path}")
+    assert "finite numbers" in caught.value.help
 
 
 @pytest.mark.parametrize(("option", "most"), [(None, 1), (3, 3)])

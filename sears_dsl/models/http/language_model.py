@@ -28,7 +28,12 @@ from typing import Any, Unpack, cast
 
 from sears_dsl.errors import ModelError, UsageError, counted
 from sears_dsl.models.cached import PredictionStore
-from sears_dsl.models.http.endpoint import ENVIRONMENT, from_environment, read_map
+from sears_dsl.models.http.endpoint import (
+    ENVIRONMENT,
+    from_environment,
+    read_map,
+    require_json,
+)
 from sears_dsl.models.http.posting import Posting, Waits
 from sears_dsl.models.predictor import Row, RowsRefused, excerpt, quoted, row_key
 
@@ -96,6 +101,7 @@ class PromptSettings:
             problem = f"the labels {alike[0]!r} and {alike[1]!r} of a language model are one word"
             advice = "case does not count in answers: write words that differ in their letters"
         else:
+            require_json(self.parameters, whose="the parameters of the language model")
             return
         raise UsageError(problem, help=advice)
 
@@ -324,7 +330,8 @@ class LanguageModel:
     def __init__(self, settings: PromptSettings, **waits: Unpack[Waits]) -> None:
         self._settings = settings
         own: Waits = {**settings.waits, **waits}
-        self._posting = Posting(settings.url, headers=settings.headers, **own)
+        headers = settings.headers
+        self._posting = Posting(settings.url, headers=headers, secrets=headers.values(), **own)
         self.connections = self._posting.connections
         self._cache = PredictionStore(Path(settings.cache)) if settings.cache else None
         self._counting = Lock()
