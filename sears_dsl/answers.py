@@ -286,7 +286,8 @@ def answers_equal(
         True
     """
     golds = (gold,) if isinstance(gold, str) else gold
-    models = max(len(_parts(each)) for each in (prediction, *golds))
+    joint = [each for each in (prediction, *golds) if each.startswith(_TOGETHER)]
+    models = max(len(_parts(each)) for each in joint) if joint else 1
     if models > 1:
         return all(each_equal(prediction, golds, models, comparison=comparison))
     if comparison == "exact":
