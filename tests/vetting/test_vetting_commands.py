@@ -115,6 +115,34 @@ def test_a_journal_without_decisions_is_not_left_behind(folder: Path) -> None:
     assert not list(folder.glob("*.jsonl"))
 
 
+@pytest.mark.parametrize(
+    ("output", "why"),
+    [
+        ("words.sear", "is the ruleset that was vetted"),
+        ("words.txt", "is not the name of a ruleset"),
+        ("gone/words.vetted.sear", "there is no folder gone"),
+    ],
+)
+def test_a_place_where_no_ruleset_can_be_written_is_refused_at_once(
+    folder: Path, output: str, why: str
+) -> None:
+    """Not after everything was judged; the failing model is not asked."""
+    error = vet("--reviewer", "ana", "-o", output).exception
+    assert isinstance(error, UsageError)
+    assert why in error.message
+    assert "--journal" not in error.help
+    assert not list(folder.glob("*.jsonl"))
+
+
+def test_a_ruleset_that_would_lose_its_imports_is_refused_at_once(folder: Path) -> None:
+    (folder / "sets.sear").write_text("set KIND = movie | film\n", "utf-8")
+    (folder / "words.sear").write_text('import "sets.sear" as s\n\n@s.KIND -> show\n', "utf-8")
+    (folder / "other").mkdir()
+    error = vet("--reviewer", "ana", "-o", "other/words.vetted.sear").exception
+    assert isinstance(error, UsageError)
+    assert "imports sets.sear" in error.message
+
+
 def test_whoever_ends_the_page_without_writing_is_told_how(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -259,6 +287,17 @@ def test_a_file_of_adversaries_is_read_best_first(tmp_path: Path) -> None:
     path.write_text("text,label\na,b\n", "utf-8")
     with pytest.raises(DataError, match="original"):
         read_choices(str(path))
+
+
+def test_a_score_that_is_no_number_and_a_label_that_is_missing(tmp_path: Path) -> None:
+    path = tmp_path / "adversaries.jsonl"
+    lines = [
+        {"original": "It is good.", "adversary": "It is fine.", "prediction": "n", **more}
+        for more in ({"score": float("nan"), "label": None}, {"score": float("inf"), "label": 0})
+    ]
+    path.write_text("".join(f"{json.dumps(line)}\n" for line in lines), "utf-8")
+    [choice] = read_choices(str(path))
+    assert (choice.label, [each.score for each in choice.adversaries]) == ("", [None])
 
 
 def test_sets_go_with_the_last_rule_that_names_them(tmp_path: Path) -> None:
