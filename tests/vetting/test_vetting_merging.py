@@ -452,9 +452,7 @@ def test_comments_inside_an_edited_rule_stay(tmp_path: Path, clock: Clock) -> No
         '  test "good" => "fine"  # holds no more\n'
         '  test "a book" => none  # holds\n', "utf-8",
     )  # fmt: skip
-    text, _, _ = written_by(
-        tmp_path, load(file), {"ana": {0: "(good|film) -> great"}}, clock=clock
-    )
+    text, _, _ = written_by(tmp_path, load(file), {"ana": {0: "(good|film) -> great"}}, clock=clock)
     assert "(good|film) -> great  # head\n" in text
     assert '  # inner\n  why: "because"  # reason\n' in text
     assert 'test "a book" => none  # holds\n' in text

@@ -161,10 +161,10 @@ def test_a_typed_rule_is_read_in_the_ruleset_and_reported_with_a_caret(
 def test_mistakes_of_a_typed_rule_and_of_all_saved(session: RuleSession) -> None:
     found = session.mistakes("movie -> film", deadline=monotonic() + 300)
     assert found["complete"]
-    assert (found["flips"], found["mistakes"], found["with_this"]) == (10, 0, 10)
+    assert (found["summary"]["flips"], found["with_this"]) == (10, 10)
     decide(session, "save", text="movie -> film")
     found = session.mistakes("good -> nice", deadline=monotonic() + 300)
-    assert (found["flips"], found["mistakes"], found["with_this"]) == (20, 10, 20)
+    assert (found["summary"]["flips"], found["with_this"]) == (20, 20)
     saved = session.overview()["write"]
     assert saved["mistakes"] == 10
     decide(session, "save", text="good -> nice")
@@ -189,7 +189,7 @@ def test_a_slow_model_is_asked_bit_by_bit_and_never_twice(session: RuleSession, 
 
 
 def test_the_closest_adversary_or_none(session: RuleSession, bench: Workbench) -> None:
-    session.choices = choices_of_rules(bench, bench.effects)
+    session.choices = choices_of_rules(bench, bench.table)
     number = next(
         place
         for place, choice in enumerate(session.choices)
@@ -280,11 +280,11 @@ def test_pairs_of_a_verdict_are_drawn_from_all_that_the_rule_does(
     decide(session, "accept", rule=rule)
     shown = session.state.rules[rule].shown
     place = bench.ruleset.rule_ids.index(rule)
-    done = bench.effects.applications
+    done = bench.table.applications
     every = done.pairs(done.of_rule(place))
     assert len(set(shown)) == 5
     assert set(shown) <= set(every)
-    _, first = bench.examples(bench.effects, place, mistakes=False, most=5)
+    _, first = bench.examples(bench.table, place, mistakes=False, most=5)
     assert set(shown) != {(each.original, each.rewritten) for each in first}
     # A random draw, the same for everyone who judges this rule.
     decide(session, "undo", task="judge")
@@ -320,8 +320,8 @@ def _edit_and_look(session: RuleSession, bench: Counting) -> None:
     assert bench.applied[before:] == (1, 1)
     # The effect of the whole set is that of applying all rules together.
     texts = [each.new for each in session.state.with_verdict("edit")]
-    wanted = bench.effects_of([*bench.ruleset.rules, *map(session.trials.rule, texts)])
-    found = session._effects_with(tuple((text, LABEL_STAYS) for text in texts))
+    wanted = bench.table_of([*bench.ruleset.rules, *map(session.trials.rule, texts)])
+    found = session._table_with(tuple((text, LABEL_STAYS) for text in texts))
     for place in range(len(wanted.rules)):
         assert found.rows_flipped(place) == wanted.rows_flipped(place)
         pairs = [each.applications.pairs(each.applications.of_rule(place))
@@ -349,6 +349,7 @@ def test_a_pair_that_differs_proposes_the_rule_that_leaves_it_out(session: RuleS
             "text": "movie -> film / good __",
             "same": 1, "of_same": 1, "differs": 0, "of_differs": 1,
             "changed": 10, "of_changed": 20, "mistakes": 10, "of_mistakes": 10,
+            "not_asked": 0,
         }
     ]  # fmt: skip
     decide(session, "pair", rule=rule, row=2, same=None)
@@ -456,7 +457,7 @@ def test_the_number_beside_an_edited_rule_is_that_of_the_new_one(session: RuleSe
 def test_the_next_sentence_comes_after_the_last_pick_and_undo_says_which(
     session: RuleSession, bench: Workbench
 ) -> None:
-    session.choices = choices_of_rules(bench, bench.effects)
+    session.choices = choices_of_rules(bench, bench.table)
     count = len(session.choices)
     assert session.overview()["pick"]["next"] == 0
     decide(session, "pick", number=2, choice=0)
