@@ -18,7 +18,7 @@ from sears_dsl.meaning.judgements import read_judgements
 from sears_dsl.tagging.pinned import PinnedTagger
 from sears_dsl.vetting.journal import Clock, Journal
 from sears_dsl.vetting.journal_oracle import read_readings, readings_in_words
-from sears_dsl.vetting.merging import agreement, outcomes, read_reviews
+from sears_dsl.vetting.merging import Policy, agreement, outcomes, read_reviews
 from sears_dsl.vetting.outputs import left_out_path, write_pairs, write_vetted, written_sentence
 
 MOVIE, GOOD_MOVIE, GOOD, SHOUT, BOOK = range(5)
@@ -317,7 +317,7 @@ def written_by(
     *,
     clock: Clock,
     extra: dict[str, tuple[tuple[str, dict[str, object]], ...]] | None = None,
-    policy: str = "majority",
+    policy: Policy = "majority",
 ) -> tuple[str, str, str]:
     """The vetted text, the text left out, and the sentence about both."""
     paths = [
@@ -325,10 +325,8 @@ def written_by(
         for name, each in verdicts.items()
     ]
     out = folder / "o.sear"
-    written = write_vetted(
-        ruleset, read_reviews(paths, ruleset), out, tagger=PinnedTagger(),
-        policy=policy,  # type: ignore[arg-type]
-    )  # fmt: skip
+    reviews = read_reviews(paths, ruleset)
+    written = write_vetted(ruleset, reviews, out, tagger=PinnedTagger(), policy=policy)
     beside = left_out_path(out)
     left_out = beside.read_text("utf-8") if beside.exists() else ""
     load(out)
@@ -386,16 +384,19 @@ def test_only_who_decided_something_is_named(
     assert "cid" not in first
 
 
-SAVED = (("save", {"text": "book -> novel", "examples": [["a book", "a novel"]]}),)
+SAVED: tuple[tuple[str, dict[str, object]], ...] = (
+    ("save", {"text": "book -> novel", "examples": [["a book", "a novel"]]}),
+)
 
 
 def test_only_rules_that_were_added_count_as_written(
     tmp_path: Path, ruleset: Ruleset, clock: Clock
 ) -> None:
-    more = (("save", {"text": "bad -> poor", "examples": []}),)
+    more: dict[str, object] = {"text": "bad -> poor", "examples": []}
     _, _, said = written_by(
-        tmp_path, ruleset, {"ana": {BOOK: "accept"}}, clock=clock, extra={"ana": SAVED + more}
-    )
+        tmp_path, ruleset, {"ana": {BOOK: "accept"}}, clock=clock,
+        extra={"ana": (*SAVED, ("save", more))},
+    )  # fmt: skip
     assert said.startswith("1 rule kept, 1 written, in ")
 
 

@@ -281,7 +281,7 @@ def test_questions_are_answered(place: Place) -> None:
     assert place.get("api/rule?id=none").status == 400
     assert place.get(f"api/examples?id={rule}&first=-1").status == 400
     assert place.post("api/typed", {"text": "good -> nice"}).json["changed"] == 20
-    assert place.post("api/mistakes", {"text": "good -> nice"}).json["flips"] == 20
+    assert place.post("api/mistakes", {"text": "good -> nice"}).json["summary"]["flips"] == 20
     assert place.post("api/mistakes", {"text": "good NUON -> nice"}).status == 400
     assert place.post("api/write", {}).json == {"written": "written"}
     assert place.request("GET", "/ana-token/api/decide").status == 404
