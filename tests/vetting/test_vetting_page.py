@@ -54,7 +54,7 @@ good -> fine
 book -> novel
 """
 # The servers run real sittings, each with its own reviewer, so that tests do not interfere.
-REVIEWERS = [f"reviewer{number}" for number in range(20)]
+REVIEWERS = [f"reviewer{number}" for number in range(30)]
 
 
 class Server(NamedTuple):
