@@ -227,4 +227,7 @@ def nothing_right(
         return NothingRightError(refuses, help=advice)
     examples = ", ".join(map(repr, labels_given[:5]))
     advice = f"it says {examples}; the labels are {', '.join(map(repr, labels[:5]))}; "
+    if set(labels_given) <= set(labels):
+        question = "the names are the same: does the model swap them, or is --label another column?"
+        return NothingRightError(wrong, help=f"{advice}{question}")
     return NothingRightError(wrong, help=f"{advice}do they mean the same? {WRITE_ALIKE}")

@@ -132,3 +132,14 @@ def test_of_a_few_rows_that_are_all_wrong_their_number_is_reported_once() -> Non
             lambda texts: ["bad"] * len(texts), [("A fun film.", "good")] * 4,
             paraphraser=lambda texts: [[] for _ in texts],
         )  # fmt: skip
+
+
+def test_labels_that_are_all_swapped_are_not_reported_as_other_names() -> None:
+    swapped = {"bad day": "no", "good day": "yes"}
+    rows = tuple({"text": text} for text in swapped)
+    data = LabelledRows(rows, "text", (("yes",), ("no",)), "a.csv")
+    predictor = CallablePredictor(lambda texts: [swapped[text] for text in texts], identity="m")
+    with pytest.raises(DataError, match="none of the 2 rows") as caught:
+        RightRows(data, predictor)
+    assert "does the model swap them" in caught.value.help
+    assert "do they mean the same" not in caught.value.help

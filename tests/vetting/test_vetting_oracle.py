@@ -86,10 +86,10 @@ def test_what_an_oracle_rejects_nobody_is_shown(bench: Workbench) -> None:
     sitting = VettingInputs(data=bench.data, predictor=bench.predictor, tagger=bench.tagger,
                       oracle=NoNumber(), cached=False)  # fmt: skip
     assert sitting.sessions(bench.ruleset, {}, show=lambda *_: None, note=told.append) == {}
-    whole = sum(len(bench.effects.applications.of_rule(rule)) for rule in range(5))
+    whole = sum(len(bench.table.applications.of_rule(rule)) for rule in range(5))
     assert told == [f"the oracle rejected {whole // 2} rewrites, which are not shown"]
     choosy = Workbench(bench.ruleset, bench.data, bench.predictor, tokens=bench.tokens,
                        tagger=bench.tagger, oracle=NoNumber())  # fmt: skip
     film = bench.ruleset.rules[0]
-    assert choosy.summary(choosy.effects, 0).changed * 2 == bench.summary(bench.effects, 0).changed
+    assert choosy.summary(choosy.table, 0).changed * 2 == bench.summary(bench.table, 0).changed
     assert len(choosy.apply([film]).texts) == 1
