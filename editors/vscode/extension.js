@@ -159,6 +159,10 @@ function activate(context) {
       if (!ours(document)) return;
       server.notify("textDocument/didClose", { textDocument: { uri: document.uri.toString() } });
     }),
+    vscode.workspace.onDidSaveTextDocument((document) => {
+      if (!ours(document)) return;
+      server.notify("textDocument/didSave", { textDocument: { uri: document.uri.toString() } });
+    }),
     vscode.languages.registerDocumentFormattingEditProvider("sears", {
       async provideDocumentFormattingEdits(document, { tabSize, insertSpaces }) {
         await server.ready;

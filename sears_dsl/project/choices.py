@@ -19,7 +19,7 @@ from sears_dsl.errors import TaggerError, UsageError
 from sears_dsl.project.consent import agreed, what_it_does
 from sears_dsl.project.fields import DatasetFields, GateFields, Model, UseOfCommand
 from sears_dsl.project.file import Project
-from sears_dsl.project.members import Member, is_inside, nameless, with_members
+from sears_dsl.project.members import MemberSpec, is_inside, nameless, with_members
 from sears_dsl.runtime.files import is_there
 
 _Named = TypeVar("_Named")
@@ -172,7 +172,7 @@ class _ChoiceCollector:
             )
         return with_members(model.spec, lambda each: self._from_file(each, f"{key}.spec"))
 
-    def _from_file(self, member: Member, key: str) -> str:
+    def _from_file(self, member: MemberSpec, key: str) -> str:
         """Return what follows the kind of a model, where it is a path as one writes it here."""
         project, path = self.project, member.rest
         if member.kind not in _FILES:

@@ -15,7 +15,7 @@ from pathlib import Path
 from sears_dsl.errors import UsageError
 from sears_dsl.project.fields import Model
 from sears_dsl.project.file import Project
-from sears_dsl.project.members import Member, members
+from sears_dsl.project.members import MemberSpec, members
 from sears_dsl.runtime.files import is_file
 
 _HARMLESS = ("file", "hf")
@@ -36,7 +36,7 @@ def what_it_does(model: Model) -> str:
     return ", ".join(filter(None, effects))
 
 
-def _what_one_does(member: Member, request_map: str | None) -> str:
+def _what_one_does(member: MemberSpec, request_map: str | None) -> str:
     kind, rest = member.kind, member.rest
     if kind in _HARMLESS:
         return ""

@@ -1,8 +1,8 @@
 """The models that a project file's specification names: one, or those that answer together.
 
-In: what stands as ``spec`` of a model. Out: its `Member`s, each with its kind and what follows it.
-Always holds: ``vote:`` and ``every:`` are taken apart as the loader takes them apart, so what is
-asked, agreed to and looked for is the same. Opens nothing.
+In: what stands as ``spec`` of a model. Out: its `MemberSpec`s, each with its kind and what follows
+it. Always holds: ``vote:`` and ``every:`` are taken apart as the loader takes them apart, so what
+is asked, agreed to and looked for is the same. Opens nothing.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from sears_dsl.models.loading import members_of
 _NAME = re.compile(r"\A[\w.-]+=")
 
 
-class Member(NamedTuple):
+class MemberSpec(NamedTuple):
     """One model of a specification."""
 
     name: str  # with ``=`` behind it; empty if it has none
@@ -30,12 +30,12 @@ class Member(NamedTuple):
         return f"{self.kind}:{self.rest}"
 
 
-def members(spec: str) -> list[Member]:
+def members(spec: str) -> list[MemberSpec]:
     """The models of a specification; one that stands for itself is its only member.
 
     Example:
         >>> members("every:a=sklearn:m.pkl,critic:predict")[0]
-        Member(name='a=', kind='sklearn', rest='m.pkl')
+        MemberSpec(name='a=', kind='sklearn', rest='m.pkl')
     """
     several = members_of(spec)
     if several == [spec]:
@@ -53,12 +53,12 @@ def nameless(spec: str) -> str:
     return _NAME.sub("", spec, count=1)
 
 
-def _member(name: str, spec: str) -> Member:
+def _member(name: str, spec: str) -> MemberSpec:
     kind, _, rest = spec.partition(":")
-    return Member(name, kind, rest)
+    return MemberSpec(name, kind, rest)
 
 
-def with_members(spec: str, change: Callable[[Member], str]) -> str:
+def with_members(spec: str, change: Callable[[MemberSpec], str]) -> str:
     """A specification in which another text follows the kind of each member."""
     changed = [f"{each.name}{each.kind}:{change(each)}" for each in members(spec)]
     together = spec.partition(":")[0]
