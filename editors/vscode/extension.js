@@ -161,7 +161,8 @@ function activate(context) {
     }),
     vscode.workspace.onDidSaveTextDocument((document) => {
       if (!ours(document)) return;
-      server.notify("textDocument/didSave", { textDocument: { uri: document.uri.toString() } });
+      const textDocument = { uri: document.uri.toString() };
+      server.ready.then(() => server.notify("textDocument/didSave", { textDocument }));
     }),
     vscode.languages.registerDocumentFormattingEditProvider("sears", {
       async provideDocumentFormattingEdits(document, { tabSize, insertSpaces }) {

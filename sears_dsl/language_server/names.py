@@ -69,7 +69,7 @@ def without_texts(line: str) -> str:
 
     Example:
         >>> without_texts("C# @WH -> $1  # of @WH")
-        '   @WH -> $1         '
+        '   @WH -> $1          '
     """
     template = _TEMPLATE.match(line)
     if template:
