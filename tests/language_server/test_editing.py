@@ -213,6 +213,7 @@ def test_the_sample_is_read_as_apply_reads_it(
     (tmp_path / "a.sample.txt").write_text(sample, "utf-8", newline="")
     editor.open("movie -> film\n")
     assert str(shown(editor, 0, 1)).startswith(told)
+    assert "\ufeff" not in str(shown(editor, 0, 1))
 
 
 def test_why_a_sample_cannot_be_read_is_said(editor: Editor, tmp_path: Path) -> None:
