@@ -268,13 +268,22 @@ class AskingOptions(DataOptions, Resuming):
     tagger: str | None
 
     def options_of(self, specs: Sequence[str]) -> dict[str, dict[str, Any]]:
-        """Return for each of the models those of these options that its kind takes."""
+        """Return for each of the models those of these options that its kind takes.
+
+        A project file may say how each of several is asked, which these options override.
+        """
         from sears_dsl.models.loading import options_of_each
+
+        of_file = click.get_current_context().meta.get(shared.SETTINGS_OF_EACH, {})
 
         names = ("batch_size", "request_map", "response_map", "timeout", "retries", "connections",
                  "on_error", "inputs")  # fmt: skip
         chosen = {name: value for name in names if (value := getattr(self, name)) is not None}
-        return dict(zip(specs, options_of_each(chosen, specs), strict=True))
+        of_each = dict(zip(specs, options_of_each(chosen, specs), strict=True))
+        for spec in of_file.keys() & of_each.keys():
+            [own] = options_of_each(of_file[spec], [spec])
+            of_each[spec] = {**own, **of_each[spec]}
+        return of_each
 
 
 def load_quietly(spec: str, **options: Any) -> CachedPredictor:

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import astuple, dataclass, replace
 from functools import lru_cache, partial
 from pathlib import PurePath
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from lark import Lark
 from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
@@ -319,6 +319,36 @@ class _LineParser:
         span = Span(line, start + offset + 1, max(end, start + 1) + offset + 1)
         source = self._lines[line - 1]
         self._findings.append(Diagnostic(code, message, span, hint, self._path, source))
+
+
+class Leaf(NamedTuple):
+    """A token of a line: its terminal in the grammar, its text, and its place, from 0."""
+
+    kind: str
+    text: str
+    start: int
+    end: int
+
+
+def leaves(line: str) -> list[Leaf] | None:
+    """The tokens of a line without those that only separate others; None if it does not parse.
+
+    Example:
+        >>> leaves("@WH NOUN -> it  # done")[0]
+        Leaf(kind='SET_REFERENCE', text='@WH', start=0, end=3)
+    """
+    indent = len(line) - len(line.lstrip(" \t"))
+    try:
+        tree = _grammar().parse(
+            line[indent:].rstrip(" \t\r"), start="metadata" if indent else "statement"
+        )
+    except UnexpectedInput:
+        return None
+    tokens: Iterable[Any] = tree.scan_values(lambda value: hasattr(value, "start_pos"))
+    return [
+        Leaf(str(token.type), str(token), token.start_pos + indent, token.end_pos + indent)
+        for token in tokens
+    ]
 
 
 class _AnySets:
