@@ -14,7 +14,7 @@ import spacy
 from datasets import Dataset
 
 import sears_dsl as sears
-from sears_dsl.errors import DataError, UsageError
+from sears_dsl.errors import CompileError, DataError, UsageError
 from sears_dsl.interop.hugging_face import FlipRate, RowRewriter
 from sears_dsl.interop.mlflow_logging import log_audit
 
@@ -76,6 +76,39 @@ def test_a_pipeline_without_tags_is_reported(rules: Path) -> None:
         spacy.blank("en").add_pipe("sears")
 
 
+def test_rules_of_a_language_without_a_tagger_match_the_words_of_its_pipeline(
+    tmp_path: Path,
+) -> None:
+    french, english = tmp_path / "fr.sear", tmp_path / "en.sear"
+    french.write_text("option language = fr\nrule est: n'est -> est\nrule film: film -> métrage\n")
+    english.write_text("movie -> film\n")
+    nlp = spacy.blank("fr")
+    nlp.add_pipe("sears", config={"rules": [str(french)]})
+    assert [each.text for each in nlp("Le film n'est pas bon.")._.sears] == [
+        "Le film est pas bon.", "Le métrage n'est pas bon.",
+    ]  # fmt: skip
+    with pytest.raises(CompileError, match="is for language en, but the tagger pipeline:fr is for"):
+        spacy.blank("fr").add_pipe("sears", config={"rules": [str(english)]})
+    of_any = spacy.blank("xx")
+    of_any.add_pipe("sears", config={"rules": [str(french)]})
+    assert [each.text for each in of_any("Le film.")._.sears] == ["Le métrage."]
+
+
+def test_each_component_has_its_results_under_its_name(tmp_path: Path) -> None:
+    nlp = spacy.blank("en")
+    for name, rule in (("sears", "movie -> film"), ("plays", "play -> show")):
+        (tmp_path / f"{name}.sear").write_text(f"rule {name}: {rule}\n")
+        nlp.add_pipe("sears", name=name, config={"rules": [str(tmp_path / f"{name}.sear")]})
+    doc = nlp("A movie and a play.")
+    assert [span.text for span in doc.spans["sears"]] == ["movie"]
+    assert [span.text for span in doc.spans["plays"]] == ["play"]
+    assert [each.text for each in doc._.sears] == ["A film and a play."]
+    assert [each.text for each in doc._.plays] == ["A movie and a show."]
+    spacy.tokens.Doc.set_extension("own", default=1, force=True)
+    with pytest.raises(UsageError, match="an extension named own already"):
+        nlp.add_pipe("sears", name="own", config={"rules": [str(tmp_path / "sears.sear")]})
+
+
 # ---------------------------------------------------------------- Hugging Face
 
 
@@ -94,6 +127,35 @@ def test_rules_are_mapped_over_a_dataset_and_an_unchanged_one_comes_from_its_cac
     sent = pickle.loads(pickle.dumps(rewriter))  # noqa: S301 - what processes of map are sent
     again = rows.map(sent, batched=True, batch_size=4)
     assert again._fingerprint == first._fingerprint
+
+
+@pytest.mark.parametrize("use", [
+    lambda rules: rules.rule_ids, lambda rules: rules._repr_html_(), lambda rules: rules[0],
+    lambda rules: sears.apply(["a movie"], rules),
+])  # fmt: skip
+def test_the_cache_recognizes_rules_that_were_used_in_between(use: Any) -> None:
+    rows = Dataset.from_dict({"text": ["A movie."]})
+    rules = sears.parse("movie -> film")
+    first = rows.map(RowRewriter(rules), batched=True)
+    use(rules)
+    assert rows.map(RowRewriter(rules), batched=True)._fingerprint == first._fingerprint
+
+
+def test_a_column_that_would_be_lost_is_refused() -> None:
+    rules = sears.parse("movie -> film")
+    rows = Dataset.from_dict({"text": ["A movie."], "changed": ["on Monday"]})
+    with pytest.raises(DataError, match="a column 'changed' already, which would be overwritten"):
+        rows.map(RowRewriter(rules), batched=True)
+    with pytest.raises(UsageError, match="the texts are in the column 'changed'"):
+        RowRewriter(rules, column="changed")
+
+
+@pytest.mark.parametrize("form", ["arrow", "pandas"])
+def test_batches_of_which_map_would_lose_columns_are_refused(form: str) -> None:
+    rows = Dataset.from_dict({"text": ["A movie."], "n": [1]}).with_format(form)
+    with pytest.raises(DataError, match="not columns of Python's own values") as wrong:
+        rows.map(RowRewriter(sears.parse("movie -> film")), batched=True)
+    assert "with_format(None)" in wrong.value.help
 
 
 class _Loud:
@@ -132,6 +194,23 @@ def test_flips_are_counted_among_right_rows_alone() -> None:
     assert 0 < found["low"] < 0.25 < found["high"] < 1  # type: ignore[operator]
     with pytest.raises(UsageError, match="1 references, 2 predictions"):
         metric.add_batch(references=[1], predictions=[1, 1], rewritten=[1])
+
+
+def test_an_empty_answer_is_wrong_and_nothing_of_a_refused_batch_counts() -> None:
+    metric = FlipRate()
+    metric.add_batch(references=["a", "a"], predictions=["a", ""], rewritten=["", "a"])
+    with pytest.raises(DataError, match="predictions: None is not a label"):
+        metric.add_batch(references=["a", "a"], predictions=["a", None], rewritten=["a", "a"])
+    with pytest.raises(DataError, match="references: '' is not a label"):
+        metric.add(reference="", prediction="a", rewritten="a")
+    with pytest.raises(DataError, match="is not a label"):
+        metric.add_batch(
+            references=[1], predictions=np.array([[1, 2]]), rewritten=np.array([[1, 2]])
+        )
+    with pytest.raises(UsageError, match="predictions=None is not a list"):
+        metric.compute(references=["a"])
+    found = metric.compute()
+    assert (found["right"], found["flips"]) == (1, 1)
 
 
 @pytest.mark.parametrize(
