@@ -82,7 +82,7 @@ class RuleComponent:
 
     def __init__(self, nlp: Language, name: str, rules: list[str], *, scope: Scope) -> None:
         rulesets = load_rulesets(rules)
-        language = nlp.lang
+        language = nlp.lang or _ANY_LANGUAGE
         if language == _ANY_LANGUAGE:
             language = rulesets[0].options.language
         tagger = PipelineTagger(nlp.tokenizer, name=f"pipeline:{nlp.lang}", language=language)

@@ -132,6 +132,23 @@ def test_names_of_classes_that_are_digits_are_read_as_names_whichever_occur(seen
     assert "cast_column" in wrong.value.help
 
 
+def test_a_folder_of_several_datasets_is_refused_like_the_datasets(
+    folder: Path, rules: sears.Ruleset
+) -> None:
+    datasets = pytest.importorskip("datasets")
+    parts = datasets.DatasetDict(train=numbered(), test=numbered().select([0]))
+    parts.save_to_disk(folder / "saved")
+    for data in (parts, "saved"):
+        with pytest.raises(DataError, match="holds several datasets: train, test"):
+            sears.audit(predict, data, rules, label="label", scorer=None)
+    with pytest.raises(DataError, match="several datasets") as wrong:
+        sears.augment("saved", rules)
+    assert "saved/train" in wrong.value.help
+    assert flips(predict, "saved/train", rules) == len(NOUNS)
+    datasets.DatasetDict(train=numbered()).save_to_disk(folder / "one")
+    assert flips(predict, "one", rules) == len(NOUNS)
+
+
 def test_a_part_of_a_dataset_keeps_the_names_of_its_classes(rules: sears.Ruleset) -> None:
     assert flips(predict, numbered(), rules, limit=4) > 0
 

@@ -235,15 +235,18 @@ def test_flips_compare_labels_as_an_audit_does_and_are_numbers_of_python(
 # ---------------------------------------------------------------- MLflow
 
 
-def test_an_audit_is_logged_in_a_local_store(
-    rules: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def mlflow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
     monkeypatch.setenv("MLFLOW_DISABLE_TELEMETRY", "true")
     monkeypatch.setenv("MLFLOW_ENABLE_ASYNC_LOGGING", "false")
     import mlflow
 
     mlflow.set_tracking_uri((tmp_path / "runs").as_uri())
+    return mlflow
+
+
+def test_an_audit_is_logged_in_a_local_store(rules: Path, tmp_path: Path, mlflow: Any) -> None:
     rows = [(f"A movie, {number}.", "good") for number in range(30)]
     model = lambda texts: ["bad" if "film" in text else "good" for text in texts]  # noqa: E731
     audit = sears.audit(model, rows, rules, scorer=None, max_flip_rate="5%")
@@ -258,3 +261,24 @@ def test_an_audit_is_logged_in_a_local_store(
     assert logged.params["sears.rows"] == "30"
     names = {path.name for path in (tmp_path / "runs").rglob("*") if path.is_file()}
     assert {"audit.html", "audit.md", "audit.json", "junit.xml"} <= names
+
+
+def test_audits_in_one_run_keep_their_numbers_and_files_apart(
+    rules: Path, tmp_path: Path, mlflow: Any
+) -> None:
+    rows = [(f"A movie, {number}.", "good") for number in range(30)]
+    models = {
+        "old": lambda texts: ["bad" if "film" in text else "good" for text in texts],
+        "new": lambda texts: ["good" for _ in texts],
+    }
+    both = sears.audit(models, rows, rules, scorer=None)
+    with mlflow.start_run() as run:
+        log_audit(both)
+        log_audit(both.audits["new"], prefix="again")
+    logged = mlflow.MlflowClient().get_run(run.info.run_id).data
+    assert logged.metrics["sears.old.flip_rate"] == 1.0
+    assert logged.metrics["sears.new.flip_rate"] == logged.metrics["again.flip_rate"] == 0.0
+    folders = {path.parent.name for path in (tmp_path / "runs").rglob("audit.html")}
+    assert folders == {"sears.old", "sears.new", "again"}
+    with pytest.raises(UsageError, match="an object of type str is not an audit"):
+        log_audit("audit")  # type: ignore[arg-type]
