@@ -115,7 +115,7 @@ class RuleComponent:
         return doc
 
 
-class _Rewrites:
+class _DocRewrites:
     """The value of an extension: the rewrites of a Doc."""
 
     def __init__(self, place: Any) -> None:
@@ -136,7 +136,7 @@ def _register(name: str) -> Any:
     """
     place = ("._.", name, None, None)
     if not Doc.has_extension(name):
-        Doc.set_extension(name, getter=_Rewrites(place))
+        Doc.set_extension(name, getter=_DocRewrites(place))
     elif type(Doc.get_extension(name)[2]).__module__ != __name__:
         raise UsageError(
             f"a Doc has an extension named {name} already, which is not of sears",
