@@ -128,17 +128,32 @@ class LabelledRows:
 
     def as_answered(self, answers: Sequence[str]) -> LabelledRows:
         """These rows with names as labels, if a model answers names of classes and not numbers."""
-        names = {str(number): name for number, name in enumerate(self.class_names)}
+        numbers = set(self._names_by_number)
         # The labels of a set have | between them.
         classes = [each for answer in answers for each in (answer, *answer.split("|"))]
         named = sum(each in self.class_names for each in classes)
-        if self.labels is None or named <= sum(each in names for each in classes):
+        return self.as_named() if named > sum(each in numbers for each in classes) else self
+
+    def as_named(self) -> LabelledRows:
+        """These rows with the names of classes as labels, in the place of their numbers."""
+        if self.labels is None:
             return self
+        names = self._names_by_number
         labels = tuple(
             tuple("|".join(sorted(names.get(n, n) for n in label.split("|"))) for label in of_row)
             for of_row in self.labels
         )
         return replace(self, labels=labels, numbered=self.labels)
+
+    @property
+    def ambiguous_classes(self) -> tuple[str, ...]:
+        """What is the name of one class and the number of another."""
+        of_number = self._names_by_number
+        return tuple(name for name in self.class_names if of_number.get(name, name) != name)
+
+    @property
+    def _names_by_number(self) -> dict[str, str]:
+        return {str(number): name for number, name in enumerate(self.class_names)}
 
     def picture_at(self, place: int) -> str | None:
         """The path of the picture of a row; None where rows have none."""

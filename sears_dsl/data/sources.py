@@ -151,7 +151,9 @@ def open_rows(
                 f"there is no file {path!r:.60}", help=f"pass texts in a list: [{path!r:.60}]"
             )
         if names_folder(path):
-            return FolderRows(Folder(path), format_name=format_name, options=options)
+            folder = Folder(path)
+            folder.require_one_dataset()
+            return FolderRows(folder, format_name=format_name, options=options)
         return Dataset(path, format_name=format_name, options=options)
     if format_name is not None:
         raise UsageError(

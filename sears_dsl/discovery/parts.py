@@ -189,7 +189,10 @@ def check_rows(
     show("trying the model", 0, None)
     if confidence:
         require_confidence(data, predictor)
-    data = with_labels_of(data, predictor, most=most)
+    labelled = with_labels_of(data, predictor, most=most)
+    for sentence in labelled.notes[len(data.notes) :]:
+        note(sentence)
+    data = labelled
     strange = try_model(data, predictor, comparison=comparison, most=most)
     if strange:
         note(strange)

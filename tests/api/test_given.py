@@ -116,6 +116,41 @@ def test_files_of_a_dataset_say_what_their_numbers_are_called(
         assert flips(model, data, rules) == len(NOUNS)
 
 
+@pytest.mark.parametrize("seen", [3, 4, 5])
+def test_names_of_classes_that_are_digits_are_read_as_names_whichever_occur(seen: int) -> None:
+    datasets = pytest.importorskip("datasets")
+    rows = [{"text": f"A movie of {n % seen + 1} stars.", "stars": n % seen} for n in range(20)]
+    stars = datasets.ClassLabel(names=["1", "2", "3", "4", "5"])
+    data = datasets.Dataset.from_list(rows).cast_column("stars", stars)
+    rules = sears.parse("movie -> film")
+    by_name = lambda texts: [text.split()[3] for text in texts]  # noqa: E731
+    document = sears.audit(by_name, data, rules, label="stars", scorer=None).document
+    assert document.together.accuracy is not None
+    assert document.together.accuracy.before.rate == 1
+    assert any("answers are read as names" in each for each in document.notes)
+    numbers = lambda texts: [int(each) - 1 for each in by_name(texts)]  # noqa: E731
+    with pytest.raises(ModelError, match="answers '0', the number of a class") as wrong:
+        sears.audit(numbers, data, rules, label="stars", scorer=None)
+    assert "cast_column" in wrong.value.help
+
+
+def test_a_folder_of_several_datasets_is_refused_like_the_datasets(
+    folder: Path, rules: sears.Ruleset
+) -> None:
+    datasets = pytest.importorskip("datasets")
+    parts = datasets.DatasetDict(train=numbered(), test=numbered().select([0]))
+    parts.save_to_disk(folder / "saved")
+    for data in (parts, "saved"):
+        with pytest.raises(DataError, match="holds several datasets: train, test"):
+            sears.audit(predict, data, rules, label="label", scorer=None)
+    with pytest.raises(DataError, match="several datasets") as wrong:
+        sears.augment("saved", rules)
+    assert "saved/train" in wrong.value.help
+    assert flips(predict, "saved/train", rules) == len(NOUNS)
+    datasets.DatasetDict(train=numbered()).save_to_disk(folder / "one")
+    assert flips(predict, "one", rules) == len(NOUNS)
+
+
 def test_a_part_of_a_dataset_keeps_the_names_of_its_classes(rules: sears.Ruleset) -> None:
     assert flips(predict, numbered(), rules, limit=4) > 0
 

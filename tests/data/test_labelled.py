@@ -66,6 +66,9 @@ def test_names_of_classes_are_labels_if_more_answers_are_names_than_numbers() ->
         assert data.as_answered(answers) is data
     stars = replace(data, class_names=("1", "2", "3"))
     assert stars.as_answered(["3", "1"]).labels == (("1",), ("2",), ("-1",))
+    assert stars.ambiguous_classes == ("1", "2")
+    assert not replace(data, class_names=("0", "1")).ambiguous_classes
+    assert stars.as_named().labels == (("1",), ("2",), ("-1",))
     several = replace(data, labels=(("0|1",), ("",), ("1",)))
     assert several.as_answered(["neg|pos", ""]).labels == (("neg|pos",), ("",), ("pos",))
 
