@@ -209,7 +209,7 @@ def discover(
         passing=texts, closest=outcome.closest, known=outcome.known,
         near_rules=near_rules(
             searched.texts, outcome.near, outcome.closest, least=settings.flips(len(searched)),
-            beside=[each.rule for each in rules],
+            taken=[each.id for each in rules],
         ),
         budget_reached=bool(search.budget.reached), cut_short=tuple(search.budget.reached),
         question_limit_reached=search.questions.left == 0

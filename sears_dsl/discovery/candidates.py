@@ -9,7 +9,7 @@ columns.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sears_dsl.data.protection import Guards
-from sears_dsl.discovery.articles import mends_articles
+from sears_dsl.discovery.articles import reading_scopes
 from sears_dsl.discovery.counts import NearMiss, TextVerdict
-from sears_dsl.effects.applications import Applications, apply_candidates, mined_options
+from sears_dsl.effects.applications import Applications, apply_candidates
 from sears_dsl.effects.flips import Answers
 from sears_dsl.language.printer import print_rule
 from sears_dsl.language.rule import Rule
@@ -119,17 +119,17 @@ class Candidates:
             applications.select(places) if applications.rule_count else applications,
         )
 
+    def without(self, texts: Collection[str]) -> Candidates:
+        """These candidates but for rules of these texts."""
+        return self.keep([at for at, text in enumerate(self.texts) if text not in texts])
+
     def joined_to(self, others: Candidates) -> Candidates:
         """These candidates and then others, before they are applied; no rule may be in both."""
         return Candidates((*self.rows, *others.rows))
 
     def apply(self, tokens: Tokens, *, tagger: Tagger, guards: Guards | None = None) -> Candidates:
         """These candidates, applied to rows at their first instance; see `apply_candidates`."""
-        mending = Ruleset((), options=replace(mined_options(tagger), repair="on"))
-        scopes = [
-            mending if each.scope is None and mends_articles(each.rule, tagger) else each.scope
-            for each in self.rows
-        ]
+        scopes = reading_scopes(self.rules, [each.scope for each in self.rows], tagger=tagger)
         applications = apply_candidates(
             self.rules, tokens, tagger=tagger, scopes=scopes, guards=guards
         )

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from sears_dsl.catalogue import loaded_files, shipped_rulesets
 from sears_dsl.data.protection import Guards
+from sears_dsl.discovery.names import valid_ids
 from sears_dsl.discovery.ruleset_text import is_writable
 from sears_dsl.effects.applications import Applications, applications_of, apply_candidates
 from sears_dsl.effects.flips import RightRows
@@ -68,7 +69,7 @@ class KnownRules:
     @cached_property
     def ids(self) -> tuple[str, ...]:
         """For each rule an id that a file can hold, no two the same."""
-        return tuple(each.replace("/", "-") for each in self.matcher.rule_ids)
+        return tuple(valid_ids(self.matcher.rule_ids))
 
     @cached_property
     def writable(self) -> NDArray[np.bool_]:

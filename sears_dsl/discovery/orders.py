@@ -195,8 +195,9 @@ def search_meaning_first(
     changes = _changes(search, right, paraphrases, tokens)
     corpus = search.corpus(held_out)
     judgements = _judged(search, right, changes, corpus, tokens)
+    accepted = _known_rules(search)
     tried = _ask_about_rules(
-        search, right, tokens, judgements.passed.joined_to(_known_rules(search)),
+        search, right, tokens, judgements.passed.without(accepted.texts).joined_to(accepted),
         held_out=held_out, base_rate=base_rate,
     )  # fmt: skip
     enough = _flip_enough(search.settings, tried, searched=len(right))

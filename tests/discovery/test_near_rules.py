@@ -16,6 +16,7 @@ from command_line import call
 import sears_dsl as sears
 from sears_dsl.discovery.candidates import CandidateRule, Candidates
 from sears_dsl.discovery.counts import NearMiss, TextVerdict
+from sears_dsl.discovery.names import names_of
 from sears_dsl.discovery.proposing.synonyms import propose_synonyms
 from sears_dsl.discovery.result.found_rules import near_rules
 from sears_dsl.discovery.result.report import closest_text
@@ -228,7 +229,7 @@ def test_a_rule_is_written_in_the_casing_in_which_it_was_judged(
     mined = CandidateRule(parse("them -> these").rules[0], judged=VERDICT)
     table = asked(listed.joined_to(Candidates((mined,))), texts, tagger)
     closest = [close("them -> these", 1), close("assist -> help", 2)]
-    near = near_rules(texts, table, closest, least=1, beside=())
+    near = near_rules(texts, table, closest, least=1, taken=())
     assert [each.id for each in near] == ["them-to-these", "assist-to-help"]
     assert near[1].firing[:2] == (
         ("WE ASSIST THEM.", "WE HELP THEM."), ("Assist two OF them.", "Help two OF them."),
@@ -255,8 +256,8 @@ def test_names_are_those_of_no_found_rule_and_what_flips_too_few_rows_is_left_ou
     table = asked(Candidates(tuple(CandidateRule(each) for each in rules[1:])), texts, tagger)
     closest = [close("is -> 's", 2), close("the -> a", 1),
                replace(close("the -> a", 2), lacks="flips")]  # fmt: skip
-    [near] = near_rules(texts, table, closest, least=2, beside=rules[:1])
+    [near] = near_rules(texts, table, closest, least=2, taken=names_of(rules[:1]))
     assert near.rule == rules[1]
-    [alone] = near_rules(texts, table, closest, least=2, beside=())
+    [alone] = near_rules(texts, table, closest, least=2, taken=())
     assert near.id != alone.id
     assert near.id.startswith(alone.id)

@@ -671,6 +671,25 @@ def test_known_rules_come_first_and_count_as_people_read_them() -> None:
     assert found.funnel.rows_flipped == 40
 
 
+def test_a_known_rule_wins_over_a_mined_one_of_the_same_text() -> None:
+    """Its id, its file and its acceptance stay, and nothing is left out beside it."""
+    texts = [f"This story is number {number} ." for number in range(40)]
+    found = discover(
+        LabelledRows(tuple({"text": text} for text in texts), "text", None, "rows.csv"),
+        CallablePredictor(lambda some: ["0" if "tale" in text else "1" for text in some]),
+        paraphraser=Says(story="tale"),
+        scorer=Meaning(),
+        tagger=TAGGER,
+        settings=Settings(holdout=0),
+        known=KnownRules.of({"mine": parse("rule tales: story -> tale")}, tagger=TAGGER),
+    )
+    assert [(each.text, each.id, each.source) for each in found.rules] == [
+        ("story -> tale", "tales", "mine")
+    ]
+    assert found.collapsed == ()
+    assert found.funnel.keep_meaning == 1  # the mined one
+
+
 def test_the_report_counts_as_many_known_rules_as_the_screen() -> None:
     """Even if new rules say the same, or change too few rows."""
     texts = [f"This story is number {number} ." for number in range(40)]

@@ -7,13 +7,9 @@ rows, if there are any.
 
 from __future__ import annotations
 
-import re
-import unicodedata
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,6 +19,7 @@ from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.discovery.candidates import Candidates
 from sears_dsl.discovery.counts import Flip, Funnel, HeldOutNumbers, NearMiss, TextVerdict
 from sears_dsl.discovery.known_rules import KnownFlips
+from sears_dsl.discovery.names import names_of, valid_ids
 from sears_dsl.discovery.selection import RuleSelection
 from sears_dsl.discovery.settings import Settings, Stage
 from sears_dsl.effects.flips import RightRows, ask_about, fails_of_models
@@ -35,81 +32,6 @@ from sears_dsl.tagging.tokens import Tokens, cut_contractions
 
 if TYPE_CHECKING:
     from sears_dsl.meaning.scorers import Scorer
-
-_LONGEST = 60
-_DIGITS = 6
-# How signs without letters are spelled in the name of a rule.
-_SIGNS = {
-    "<>": "nothing", "<s>": "start", "</s>": "end", "->": "to", ",": "comma", ".": "period",
-    "!": "exclamation", "?": "question", ":": "colon", ";": "semicolon", "-": "hyphen", "|": "or",
-    "__": "", "/": "", "...": "dots", "&": "and", "%": "percent",
-}  # fmt: skip
-_PLAIN = re.compile(r"[a-z0-9]+")
-# A token with several tests, and the keys and signs in it that are no words.
-_BRACKETS = re.compile(r"\[[^\]]*\]")
-_KEYS = re.compile(r"\b(?:text|lower|lemma|pos|tag)=| &(?= )")
-_QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"')
-
-
-def names_of(rules: Sequence[Rule]) -> list[str]:
-    """An id for each rule."""
-    texts = [print_rule(rule) for rule in rules]
-    words = [_words(text) for text in texts]
-    counts = Counter(words)
-    return [
-        name if counts[name] == 1 or _shows_all(text) else f"{name}-{_digits(text)}"
-        for name, text in zip(words, texts, strict=True)
-    ]
-
-
-def _words(text: str) -> str:
-    """The words of a canonical rule, joined by hyphens."""
-    words_alone = _BRACKETS.sub(lambda match: _KEYS.sub("", match[0]), text)
-    change, slash, context = words_alone.partition(" / ")
-    words = [_spell(token) for token in change.split(" ")]
-    alone = "-".join(filter(None, words))
-    if slash:
-        left, _, right = context.partition("__")
-        for word, side in (("after", left), ("before", right)):
-            if side.strip():
-                words += [word, *(_spell(token) for token in side.split())]
-    name = "-".join(filter(None, words))
-    if len(name) > _LONGEST:
-        # The context is left out. What is too long even so is cut where a word ends, if any does.
-        shown = alone or name
-        if len(shown) > _LONGEST:
-            shown = shown[: _LONGEST + 1].rpartition("-")[0] or shown[:_LONGEST]
-        return f"{shown.rstrip('-')}-{_digits(text)}"
-    return name if name and name[0].isalnum() else f"rule-{_digits(text)}"
-
-
-def _spell(token: str) -> str:
-    """A token of the rule in letters and digits."""
-    token = _QUOTED.sub(r"\1", token)
-    if token in _SIGNS:
-        return _SIGNS[token]
-    denied = token.startswith("!") and len(token) > 1
-    alternatives = [_letters(each) for each in token.strip("!()").split("|")]
-    spelled = "-or-".join(filter(None, alternatives))
-    return f"not-{spelled}" if denied and spelled else spelled
-
-
-def _letters(token: str) -> str:
-    if token in _SIGNS:
-        return _SIGNS[token]
-    plain = unicodedata.normalize("NFKD", token).encode("ascii", "ignore").decode().lower()
-    return "-".join(re.findall(r"[a-z0-9]+", plain.replace("'", "")))
-
-
-def _shows_all(text: str) -> bool:
-    """Whether a rule's name shows all of it: words in small letters, replaced by other words."""
-    words = text.replace(" -> ", " ", 1).split(" ")
-    return all(_PLAIN.fullmatch(word) and word != "to" for word in words)
-
-
-def _digits(text: str) -> str:
-    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=_DIGITS // 2).hexdigest()
-
 
 # Sentences kept for examples and tests; a few more than are shown, since some may not do.
 _KEPT = 8
@@ -292,18 +214,19 @@ def found_rules(
     measured, flipped = (
         held_out.measure(rules, tau=tau) if held_out is not None else ([None] * len(chosen), None)
     )
-    names = names_of(rules.rules)
+    new = names_of([each.rule for each in rules.rows if not each.name])
+    new_ids = iter(valid_ids(new, taken=[each.name for each in rules.rows]))
     applications, flips = candidates.applications, candidates.answers.flips
     fails = fails_of_models(applications, right, flips)
     results = []
-    for number, each, text, name, gain, held in zip(
-        chosen.tolist(), rules.rows, rules.texts, names, selection.gains, measured, strict=True
+    for number, each, text, gain, held in zip(
+        chosen.tolist(), rules.rows, rules.texts, selection.gains, measured, strict=True
     ):
         numbers = _numbers(candidates.counted.of_rule(number), flips, fails, scores, tau)
         examples, firing = _shown(right, candidates, number, scores, tau)
         rows = applications.rows[applications.of_rule(number)]
         results.append(FoundRule(
-            rule=each.rule, text=text, id=each.name or name, source=each.source,
+            rule=each.rule, text=text, id=each.name or next(new_ids), source=each.source,
             scope=each.scope, judged=each.judged, changed=len(rows), asked=numbers.changed,
             flips=numbers.flips, interval=numbers.interval, at_tau=numbers.at_tau,
             flips_at_tau=numbers.flips_at_tau, mean_score=numbers.mean_score or 0.0,
@@ -320,17 +243,17 @@ def near_rules(
     closest: Sequence[NearMiss],
     *,
     least: int,
-    beside: Sequence[Rule],
+    taken: Sequence[str],
 ) -> tuple[NearRule, ...]:
     """Those of the closest rules that flip ``least`` of the rows, in the same order.
 
-    ``near`` are the rules that were asked about although text did not let them pass. No id is that
-    of a rule in ``beside``.
+    ``near`` are the rules that were asked about although text did not let them pass. No id is
+    among those that are ``taken``.
     """
     places = {text: place for place, text in enumerate(near.texts)}
     misses = [each for each in closest if each.lacks in ("meaning", "text") and each.flips >= least]
     rows = [near.rows[places[each.rule]] for each in misses]
-    names = names_of([*beside, *(each.rule for each in rows)])[len(beside) :]
+    names = valid_ids(names_of([each.rule for each in rows]), taken=taken)
     results = []
     for each, row, name in zip(misses, rows, names, strict=True):
         rewrites = near.applications.of_rule(places[each.rule])

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from sears_dsl.catalogue import closest_path, manifest_path
 from sears_dsl.discovery.counts import COUNT_NAMES, NearMiss
+from sears_dsl.discovery.names import valid_id
 from sears_dsl.discovery.result.found_rules import Discovery, FoundRule
 from sears_dsl.discovery.result.manifest import (
     DataIdentity,
@@ -75,7 +76,7 @@ def ruleset_text(discovery: Discovery, name: str, *, tagger: Tagger) -> str:
     ]
     manifest = manifest_path(Path(f"{name}.sear")).name
     comment = [f"Found by sears discover; the numbers are in {manifest}."]
-    return emit(rules, name=_plain(name), comment=comment, tagger=tagger)
+    return emit(rules, name=_name_of_ruleset(name), comment=comment, tagger=tagger)
 
 
 def closest_text(discovery: Discovery, name: str, *, tagger: Tagger) -> str:
@@ -96,13 +97,12 @@ def closest_text(discovery: Discovery, name: str, *, tagger: Tagger) -> str:
         f"Rules that nearly passed in sears discover: readers may reject more than {allowed} of "
         "their rewrites (δ), so vet them before you use them."
     ]
-    return emit(rules, name=_plain(name), comment=comment, tagger=tagger)
+    return emit(rules, name=_name_of_ruleset(name), comment=comment, tagger=tagger)
 
 
-def _plain(name: str) -> str:
-    """The name of a file, in characters that the name of a ruleset may have."""
-    plain = "".join(each if each.isalnum() else "-" for each in name.lower())
-    return "-".join(filter(None, plain.split("-"))) or "found"
+def _name_of_ruleset(stem: str) -> str:
+    """The name of a ruleset in a file of this name."""
+    return valid_id(stem.lower().replace(".", "-"), front="found")
 
 
 def write_discovery(
