@@ -81,20 +81,25 @@ class NearMiss:
         return self.judged is not None and self.judged.low >= 1 - delta
 
 
-# A word with a tag that narrows it.
+# A word with a tag that narrows it, and a word in quotes.
 _TAGGED = re.compile(r"\[(?:lower|text)=(\S+) & (?:pos|tag)=\w+\$?\]")
+_QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"')
 
 
-def change_of(rule: str) -> str:
-    """What a rule replaces by what, without its conditions and its signs of spacing.
+def change_of(rule: str) -> tuple[str, str]:
+    """What a rule replaces and by what, without its conditions and its signs of spacing.
 
     Example:
         >>> change_of("I -> And I / <s> __"), change_of(". -> ~!")
-        ('I -> And I', '. -> !')
+        (('I', 'And I'), ('.', '!'))
         >>> change_of("[lower=movie & pos=NOUN] -> flick")
-        'movie -> flick'
+        ('movie', 'flick')
     """
-    return _TAGGED.sub(r"\1", rule.partition(" / ")[0]).replace("~", "")
+    # What is in quotes is no arrow and begins no condition.
+    signs = _QUOTED.sub(lambda word: "_" * len(word[0]), rule)
+    arrow, end = signs.find(" -> "), (signs + " / ").find(" / ")
+    old, new = rule[:arrow], rule[arrow + len(" -> ") : end]
+    return _TAGGED.sub(r"\1", old).replace("~", ""), new.replace("~", "")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -411,7 +411,7 @@ def _ask_though_refused(
     """
     lows = np.array([each.judged.low if each.judged else 0.0 for each in failed.rows])
     support = np.array([each.support for each in failed.rows], np.int64)
-    of_change: dict[str, int] = {}
+    of_change: dict[tuple[str, str], int] = {}
     for rule in np.lexsort((-support, -lows)).tolist():
         of_change.setdefault(change_of(failed.texts[rule]), rule)
     best = np.array(list(of_change.values()), np.int64)

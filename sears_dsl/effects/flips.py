@@ -52,6 +52,13 @@ from sears_dsl.models.vote import each_answer
 from sears_dsl.statistics import binomial_tail, excess_exact, q_values, wilson_interval
 
 
+def right_labels(data: LabelledRows, answers: Sequence[str | None]) -> Sequence[tuple[str, ...]]:
+    """The labels that are right for each row: the data's or, without any, the model's answer."""
+    if data.labels is not None:
+        return data.labels
+    return [(REFUSED if answer is None else answer,) for answer in answers]
+
+
 class RightRows:
     """The rows that a model has right, numbered from 0 in the order of the data.
 
@@ -80,9 +87,7 @@ class RightRows:
         answered = {
             place: answer for place, answer in enumerate(model_answers) if answer is not None
         }
-        labels = data.labels or tuple(
-            (answered.get(place, REFUSED),) for place in range(len(model_answers))
-        )
+        labels = right_labels(data, model_answers)
         self.asked = len(answered)
         # The position of each right row in the data; further down, the model's answer to it.
         self.positions = [
