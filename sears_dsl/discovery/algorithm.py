@@ -213,6 +213,7 @@ def discover(
         ),
         budget_reached=bool(search.budget.reached), cut_short=tuple(search.budget.reached),
         question_limit_reached=search.questions.left == 0
+        or (right.asked < len(data.rows) and "rows" not in search.budget.reached)
         or (candidates.answers.cut and not search.budget.reached),
         base_rate=outcome.base_rate, base_rows=outcome.base_rows,
         funnel=_funnel(

@@ -100,36 +100,6 @@ class Settings:
                     option = name.replace("_", "-")
                     raise UsageError(f"--{option} {value!r} is not valid", help=f"give {wanted}")
 
-    @classmethod
-    def paper(cls, **chosen: Any) -> Settings:
-        """The settings of the paper, for its scorer ``pivot``, except those that are chosen.
-
-        τ = 0.0008, δ = 0.1, rules that flip six rows at least, left sides in 0.5% of the rows,
-        contexts of one word, rules proposed from adversaries, the model asked first and without a
-        limit. The paper has no known rules and no further text: give `discover` none.
-
-        Source: Ribeiro, Singh, Guestrin, "Semantically Equivalent Adversarial Rules for Debugging
-        NLP Models", ACL 2018.
-        """
-        papers: dict[str, Any] = {
-            "order": "paper", "tau": PAPER_TAU, "delta": 0.1, "minimum_flips": 6,
-            "minimum_frequency": 0.005, "context": 1, "propose_from": "adversaries",
-        }  # fmt: skip
-        return cls(**{**papers, **chosen})
-
-    @staticmethod
-    def paper_choices(choices: Mapping[str, Any]) -> dict[str, Any]:
-        """All that the paper chooses: scorer, settings, no known rules; ``choices`` come first.
-
-        τ is the paper's only with the paper's scorer: for another one it would mean nothing.
-        """
-        papers: dict[str, Any] = {"scorer": "pivot", "no_known": True}
-        if choices.get("scorer", "pivot") == "pivot":
-            papers["tau"] = Settings.paper().tau
-        for name in ("delta", "minimum_flips", "minimum_frequency", "propose_from"):
-            papers[name] = getattr(Settings.paper(), name)
-        return {name: choices.get(name, value) for name, value in papers.items()}
-
     def share_held_out(self, right: int) -> float:
         """The share that is held out of this many right rows."""
         if self.holdout is not None:
@@ -163,6 +133,31 @@ class Settings:
         """How many of the questions may go to the rows themselves; None if unlimited."""
         most = self.max_questions
         return None if most is None else max(1, round(_OF_ROWS * most))
+
+
+# What the paper chose. It has no known rules and no further text, and sets no limit of questions.
+_PAPER: Mapping[str, Any] = {
+    "scorer": "pivot", "tau": PAPER_TAU, "delta": 0.1, "minimum_flips": 6,
+    "minimum_frequency": 0.005, "propose_from": "adversaries", "no_known": True,
+}  # fmt: skip
+
+
+def paper_choices(choices: Mapping[str, Any]) -> dict[str, Any]:
+    """All that the paper chooses: scorer, settings, no known rules; ``choices`` come first.
+
+    τ is the paper's only with the paper's scorer: for another one it would mean nothing.
+
+    Example:
+        >>> chosen = paper_choices({"scorer": "judge", "minimum_flips": 3})
+        >>> chosen["propose_from"], chosen["minimum_flips"], "tau" in chosen
+        ('adversaries', 3, False)
+
+    Source: Ribeiro, Singh, Guestrin, "Semantically Equivalent Adversarial Rules for Debugging NLP
+    Models", ACL 2018.
+    """
+    own_scorer = choices.get("scorer", _PAPER["scorer"]) != _PAPER["scorer"]
+    papers = {name: value for name, value in _PAPER.items() if name != "tau" or not own_scorer}
+    return {name: choices.get(name, value) for name, value in papers.items()}
 
 
 Stage: TypeAlias = Literal[

@@ -59,6 +59,15 @@ def right_labels(data: LabelledRows, answers: Sequence[str | None]) -> Sequence[
     return [(REFUSED if answer is None else answer,) for answer in answers]
 
 
+def are_right(
+    data: LabelledRows, predictor: Predictor, *, comparison: Comparison = "exact"
+) -> NDArray[np.bool_]:
+    """Which rows a model has right, bool (rows,); of none it is no error, unlike `RightRows`."""
+    answers = AskedModel(predictor).labels(data.rows)
+    pairs = zip(answers, right_labels(data, answers), strict=True)
+    return np.array([is_right(*each, comparison=comparison) for each in pairs], np.bool_)
+
+
 class RightRows:
     """The rows that a model has right, numbered from 0 in the order of the data.
 

@@ -160,10 +160,10 @@ def remembered_paraphrases(
     answers = paraphrase_each or partial(map, source.paraphrase)
     size = GROUP if paraphrase_each else _SENTENCES
     known = _look_up_or_ask(
-        "paraphrases", {text: text for text in distinct}, answers, journal,
+        "paraphrases", {_key([text]): text for text in distinct}, answers, journal,
         size=size, on_portion=on_portion, in_time=in_time,
     )  # fmt: skip
-    return [known.get(text) for text in sentences]
+    return [known.get(_key([text])) for text in sentences]
 
 
 def remembered_paraphrases_without(
@@ -178,7 +178,7 @@ def remembered_paraphrases_without(
     If the source cannot search under constraints, paraphrases with such a word are dropped.
     """
     distinct = sorted(set(sentences), key=lambda pair: (len(pair[0]), pair))
-    keys = {pair: "\0".join((pair[0], *pair[1])) for pair in distinct}
+    keys = {pair: _key([pair[0], *pair[1]]) for pair in distinct}
 
     constrained = getattr(source, "paraphrase_without", None)
 
@@ -257,5 +257,5 @@ def _are_texts(value: object) -> bool:
     return isinstance(value, list) and all(isinstance(text, str) for text in value)
 
 
-def _key(pair: Pair) -> str:
-    return blake2b("\0".join(pair).encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+def _key(texts: Sequence[str]) -> str:
+    return blake2b("\0".join(texts).encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()

@@ -195,6 +195,18 @@ def test_a_report_says_in_words_why_a_rule_is_left_out(tmp_path: Path) -> None:
     assert f"- `film -> movie` undoes `{found.rules[0].text}`\n" in report
 
 
+def test_no_text_breaks_the_tables_of_a_report(tmp_path: Path) -> None:
+    """A rule with a backtick, and an example with a bar and a line break."""
+    found = run(data=many(60))
+    first = found.rules[0]
+    flip = replace(first.examples[0], original="a | b\nc", rewritten="`d` *e*")
+    rule = replace(first, text='"`" -> film|movie', examples=(flip,))
+    report = written(tmp_path, replace(found, rules=(rule,)))["found.md"].decode()
+    [row] = [line for line in report.splitlines() if f"| {rule.flips} of " in line]
+    assert '| `` "`" -> film\\|movie `` |' in row
+    assert "| a \\| b c → \\`d\\` \\*e\\* (" in row
+
+
 def test_all_rows_held_out_is_an_error_that_says_what_to_do() -> None:
     with pytest.raises(
         DataError, match="all 12 rows that the model gets right are held out"
@@ -688,6 +700,14 @@ def test_a_known_rule_wins_over_a_mined_one_of_the_same_text() -> None:
     ]
     assert found.collapsed == ()
     assert found.funnel.keep_meaning == 1  # the mined one
+
+
+def test_rows_that_were_not_tried_for_want_of_questions_say_that_the_limit_was_reached() -> None:
+    """Half of nine questions go to the rows, and the rules tried take no more of the others."""
+    limited = run(max_questions=9, minimum_flips=1)
+    assert limited.funnel.unasked > 0
+    assert limited.question_limit_reached
+    assert not run(minimum_flips=1).question_limit_reached
 
 
 def test_the_report_counts_as_many_known_rules_as_the_screen() -> None:

@@ -341,3 +341,15 @@ def test_entities_are_compared_where_they_would_stand_in_the_original(avoid: int
     assert result.columns["prediction"] == [entities]
     # Without *good* the model is as right as with it, and 0.4 less sure.
     assert json.loads(result.columns["words"][0]) == [["good", 0.4]][:avoid]
+
+
+@pytest.mark.parametrize("every", [True, False])
+def test_a_model_with_no_row_right_leaves_rows_to_reword_only_with_every(every: bool) -> None:
+    rows = [(f"A good movie, number {number}.", f"answer {number}") for number in range(3)]
+    result = sears.adversaries(
+        lambda texts: ["none"] * len(texts), rows, unit="sentence", every=every, tau=0.5,
+        paraphraser=lambda texts: [[each.replace("movie", "film")] for each in texts],
+        scorer=lambda pairs: [1.0 for _ in pairs],
+    )  # fmt: skip
+    assert len(result.columns["row"]) == (3 if every else 0)
+    assert (result.right, result.rows_flipped) == (0, 0)

@@ -32,6 +32,7 @@ from sears_dsl.discovery.settings import STAGE_NAMES
 from sears_dsl.engine.rewrite.rewrites import with_code_points
 from sears_dsl.errors import DataError, UsageError, counted
 from sears_dsl.runtime.files import is_file, make_folder, write_atomically
+from sears_dsl.runtime.markdown_tables import code_cell, code_span, markdown_text, table_row
 from sears_dsl.statistics import wilson_interval
 from sears_dsl.tagging.tagger import Tagger, identity_of
 
@@ -283,11 +284,11 @@ def _report(discovery: Discovery, manifest: Manifest) -> str:
             if number or (number is not None and name not in _WHERE_ANY)
         ),
         "",
-        f"Model: `{manifest.model}`. Data: {manifest.data.rows:,} rows, SHA-256 "
-        f"`{manifest.data.sha256}`. Scorer: `{manifest.scorer}`, τ = {manifest.settings.tau:.4g} "
-        f"({manifest.settings.tau_from}), δ = {manifest.settings.delta:g}. Tagger: "
-        f"`{manifest.tagger}`."
-        + (f" Paraphrases: `{manifest.paraphraser}`." if manifest.paraphraser else ""),
+        f"Model: {code_span(manifest.model)}. Data: {manifest.data.rows:,} rows, SHA-256 "
+        f"`{manifest.data.sha256}`. Scorer: {code_span(manifest.scorer)}, "
+        f"τ = {manifest.settings.tau:.4g} ({manifest.settings.tau_from}), "
+        f"δ = {manifest.settings.delta:g}. Tagger: {code_span(manifest.tagger)}."
+        + (f" Paraphrases: {code_span(manifest.paraphraser)}." if manifest.paraphraser else ""),
     ]
     if manifest.settings.budget_reached:
         stages = ", ".join(STAGE_NAMES[each] for each in discovery.cut_short)
@@ -305,7 +306,10 @@ def _report(discovery: Discovery, manifest: Manifest) -> str:
     stood_for = [each for each in discovery.collapsed if each[1] in selected]
     if stood_for:
         lines += ["", "## Left out because a selected rule says the same", ""]
-        lines += [f"- `{rule}` {_TWINS[reason]} `{into}`" for rule, into, reason in stood_for]
+        lines += [
+            f"- {code_span(rule)} {_TWINS[reason]} {code_span(into)}"
+            for rule, into, reason in stood_for
+        ]
     return "\n".join(lines) + "\n"
 
 
@@ -313,7 +317,7 @@ def _table(manifest: Manifest) -> list[str]:
     """A line a rule; what it does to held-out rows, where there are any, beside the rest."""
     heads = ["id", "rule", "from", "accepted on text", "lower bound"]
     heads += ["flips", "rate (95%)", "flips with S ≥ τ", "q", "S ≥ τ", "mean S"]
-    of_models = [f"flips of `{_escaped(name)}`" for name in manifest.models]
+    of_models = [f"flips of {code_cell(name)}" for name in manifest.models]
     heads += of_models
     if manifest.counts.held_out:
         named = ["flips", "rate (95%)", "S ≥ τ", "S ≥ τ (95%)", *of_models]
@@ -322,15 +326,15 @@ def _table(manifest: Manifest) -> list[str]:
     numeric = [name not in ("id", "rule", "from", "example") for name in heads]
     lines = [heads, ["---:" if each else "---" for each in numeric]]
     lines += [_cells(record, held_out=bool(manifest.counts.held_out)) for record in manifest.rules]
-    return [f"| {' | '.join(cells)} |" for cells in lines]
+    return list(map(table_row, lines))
 
 
 def _cells(record: FoundRecord, *, held_out: bool) -> list[str]:
     judged = record.judged
     cells = [
         record.id,
-        f"`{_escaped(record.rule)}`",
-        record.source or "new",
+        code_cell(record.rule),
+        markdown_text(record.source) or "new",
         "" if judged is None else f"{judged.accepted:,} of {judged.sampled:,}",
         "" if judged is None else rounded(judged.low),
         *rate_cells(record.flips, record.asked, record.flip_interval),
@@ -352,7 +356,7 @@ def _cells(record: FoundRecord, *, held_out: bool) -> list[str]:
         f"({each.label} → {each.prediction})"
         for each in record.examples[:1]
     ]
-    return [*cells, *map(_escaped, shown or [""])]
+    return [*cells, *map(markdown_text, shown or [""])]
 
 
 def _cautions(discovery: Discovery, manifest: Manifest) -> list[str]:
@@ -449,8 +453,8 @@ def _closest(discovery: Discovery) -> list[str]:
             least = rounded(floor(100 * judged.low + 1e-9) / 100)
             text = f"{judged.accepted:,} of {judged.sampled:,}"
         flips = f"{each.flips:,} of {each.asked:,}" if each.asked else ""
-        rule, lack = _escaped(each.rule), what_is_lacking(each, discovery)
-        lines.append(f"| `{rule}` | {lack} | {text} | {least} | {flips} |")
+        lack = what_is_lacking(each, discovery)
+        lines.append(table_row([code_cell(each.rule), lack, text, least, flips]))
     return lines
 
 
@@ -506,10 +510,6 @@ def what_is_lacking(each: NearMiss, discovery: Discovery) -> str:
     if each.is_cut_short(discovery.settings.delta):
         return "time to judge it to the end"
     return "certainty that readers accept it"
-
-
-def _escaped(text: str) -> str:
-    return text.replace("|", "\\|")
 
 
 def rate_cells(count: int, rows: int, interval: tuple[float, float]) -> tuple[str, str]:
