@@ -101,16 +101,16 @@ def find_adversaries(
     *,
     scorer: Scorer,
     tau: float,
-    ask: Ask | None = None,
-    in_time: Callable[[], bool] = lambda: True,
-    portion: int = 1024,
-    base: bool = True,
+    ask: Ask,
+    in_time: Callable[[], bool],
+    portion: int,
+    base: bool,
 ) -> ParaphraseFlips:
     """The paraphrases that flip a model's answer and keep the meaning.
 
     The scorer is asked about those that flip and, if the ``base`` rate is wanted, about a few of
     each row besides. Once ``in_time`` says no, between portions, the rest is left out. ``ask``
-    answers None where there was no time; it defaults to `RightRows.ask`.
+    answers None where there was no time.
     """
     # The best paraphrases of all rows come first: if time runs out, each row was looked at.
     questions = sorted(
@@ -118,7 +118,7 @@ def find_adversaries(
         for number, of_row in enumerate(paraphrases)
         for place, text in enumerate(of_row)
     )
-    answers = (ask or right.ask)([each[1] for each in questions], [each[2] for each in questions])
+    answers = ask([each[1] for each in questions], [each[2] for each in questions])
     known = {
         (number, text): answer
         for (_, number, text), answer in zip(questions, answers, strict=True)
@@ -164,8 +164,8 @@ def one_paraphrase_a_row(
     *,
     scorer: Scorer,
     tau: float,
-    in_time: Callable[[], bool] = lambda: True,
-    portion: int = 1024,
+    in_time: Callable[[], bool],
+    portion: int,
 ) -> list[tuple[int, str]]:
     """One paraphrase that keeps the meaning for each of some hundred rows, for the base rate.
 

@@ -12,6 +12,8 @@ from typing import Literal as OneOf
 
 LEAST = 8
 """The fewest rewrites on text that prove anything: of a rule with fewer none is judged."""
+BELIEF = 0.8
+"""The chance with which readers have to accept enough of a rule's rewrites."""
 HALF = 0.5
 """A rule of which readers may reject half of the rewrites is not close to passing at any δ."""
 
@@ -48,10 +50,10 @@ class TextVerdict:
 
 
 @dataclass(frozen=True, slots=True)
-class HeldOutNumbers:
-    """What a rule does to rows that took no part in finding it."""
+class RowNumbers:
+    """What a rule does to right rows, held out or searched."""
 
-    changed: int  # right rows that it changes, of those that the model was asked about
+    changed: int  # rows that it changes and that the model was asked about
     flips: int  # how many of them the model then has wrong
     interval: tuple[float, float]  # 95% (Wilson) of flips over changed
     at_tau: int  # how many of the changed rows have S ≥ τ

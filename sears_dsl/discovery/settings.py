@@ -14,11 +14,14 @@ from typing import Any, Literal, SupportsFloat, TypeAlias
 
 from sears_dsl.answers import Comparison
 from sears_dsl.defaults import PAPER_TAU
-from sears_dsl.discovery.filtering.paper_filter import MINIMUM_FLIPS
 from sears_dsl.errors import UsageError
 
 HOLDOUT, HOLDOUT_FROM = 0.3, 100
 """The default share of right rows that is held out, and from how many right rows on."""
+
+MINIMUM_FLIPS = 3
+"""How many rows a new rule has to flip by default: intervals and q-values say what few flips mean;
+the paper's authors took 6."""
 
 FEW_ROWS = 200
 """With fewer searched rows than this, a rule has to flip one row less."""
@@ -51,7 +54,6 @@ Across: TypeAlias = Literal["any", "shared", "apart"]
 
 _RANGES: tuple[tuple[tuple[str, ...], Callable[[Any], bool], str], ...] = (
     (("rules", "minimum_flips", "max_questions"), lambda number: number >= 1, "1 or more"),
-    (("context",), lambda number: number >= 0, "0 or more"),
     (("tau", "minimum_frequency"), lambda share: 0 <= share <= 1, "a number from 0 to 1"),
     (("delta", "holdout"), lambda share: 0 <= share < 1, "a number from 0 up to, not including, 1"),
     (("budget_seconds",), lambda seconds: isinstance(seconds, SupportsFloat) and float(seconds) > 0,
@@ -76,9 +78,6 @@ class Settings:
     # proposed it may flip others, so ``paraphrases`` finds more, for more questions to the model.
     # Where meaning comes first it is always the paraphrases
     propose_from: ProposeFrom = "paraphrases"
-    # The most unchanged words on each side of a change in the paper's order. Where meaning comes
-    # first, rules get the contexts that text shows to be needed
-    context: int = 1
     # The share of right rows that take no part in finding rules; found rules are measured on them.
     # 0 is none. None stands for 0.3 from a hundred right rows on, and for 0 below
     holdout: float | None = None
@@ -166,7 +165,7 @@ Stage: TypeAlias = Literal[
 ]  # fmt: skip
 STAGE_NAMES: Mapping[Stage, str] = {
     "rows": "asking about rows", "known": "trying known rules", "paraphrases": "paraphrasing",
-    "answers": "asking about paraphrases", "adversaries": "scoring paraphrases",
+    "answers": "asking about paraphrases", "adversaries": "trying paraphrases",
     "judging": "judging rules on text", "rules": "asking about rules", "filter": "scoring rules",
     "telling": "measuring rules on held-out rows",
 }  # fmt: skip

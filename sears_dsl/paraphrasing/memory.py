@@ -61,7 +61,7 @@ class ParaphraseSource(Protocol):
 
 
 class RememberedScorer:
-    """Remembers the scores of another scorer; ``asked`` counts the pairs that it passed on."""
+    """Remembers the scores of another scorer."""
 
     def __init__(
         self, scorer: Scorer, journal: RunJournal, *, on_portion: OnPortion = lambda *_: None
@@ -70,7 +70,6 @@ class RememberedScorer:
         self._journal = journal
         self._on_portion = on_portion
         self._known: dict[str, dict[str, float]] = {}
-        self.asked = 0
 
     def quietly(self) -> RememberedScorer:
         """The same memory without progress of its own, for a stage that shows how far it is."""
@@ -137,7 +136,6 @@ class RememberedScorer:
             portion = dict(zip(batch, answers.tolist(), strict=True))
             self._journal.put_many(kind, portion)
             known.update(portion)
-            self.asked += len(batch)
             show(len(batch))
         return np.fromiter((known[key] for key in keys), np.float64, len(keys))
 

@@ -21,7 +21,7 @@ from sears_dsl.discovery.names import names_of
 from sears_dsl.discovery.proposing.synonyms import propose_synonyms
 from sears_dsl.discovery.result.found_rules import near_rules
 from sears_dsl.discovery.result.report import closest_text
-from sears_dsl.effects.flips import Answers
+from sears_dsl.effects.flips import RuleAnswers
 from sears_dsl.language.loader import load, parse
 from sears_dsl.language.printer import print_rule
 from sears_dsl.tagging.pinned import PinnedTagger
@@ -213,7 +213,7 @@ def asked(candidates: Candidates, texts: Sequence[str], tagger: Tagger) -> Candi
     flips = np.array([any(map(str.isupper, each[1:])) for each in applications.texts], np.bool_)
     counted = np.ones(len(applications), np.bool_)
     return replace(
-        applied, answers=Answers(flips, counted, np.ones(len(applied), np.bool_), cut=False)
+        applied, answers=RuleAnswers(flips, counted, np.ones(len(applied), np.bool_), cut=False)
     )
 
 

@@ -121,7 +121,7 @@ def test_the_rule_that_flips_and_keeps_the_meaning_is_found_and_the_other_is_not
     assert rule.mean_score == pytest.approx(0.9)
     assert rule.examples[0].prediction == "0"
     assert found.funnel.rows_flipped == 6
-    assert not any("dog" in text for text in found.passing)
+    assert not any("dog" in text for text, _, _ in found.collapsed)
 
 
 def test_without_labels_what_the_model_says_of_the_untouched_row_counts_as_right() -> None:
@@ -182,7 +182,7 @@ def test_what_held_out_rows_say_stands_in_all_that_is_written(tmp_path: Path) ->
     assert record.settings.holdout == 0.3
     assert record.counts.right == 120
     assert "held-out rows, which took no part in the search" in files["found.md"].decode()
-    files = written(tmp_path, replace(found, budget_reached=True, cut_short=("telling",)))
+    files = written(tmp_path, replace(found, cut_short=("telling",)))
     assert "Time ran out before all" in files["found.md"].decode()
     assert "cut short: measuring rules on held-out rows**" in files["found.md"].decode()
     assert "which took no part in the search" not in files["found.md"].decode()
@@ -232,6 +232,13 @@ def written(folder: Path, found: Discovery) -> dict[str, bytes]:
     folder.mkdir(exist_ok=True)
     write_discovery(found, folder / "found.sear", participants=participants, tagger=TAGGER)
     return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
+
+
+def test_no_manifest_is_written_for_rules_that_could_not_be(tmp_path: Path) -> None:
+    (tmp_path / "found.sear").mkdir()
+    with pytest.raises(DataError):
+        written(tmp_path, run())
+    assert [path.name for path in tmp_path.iterdir()] == ["found.sear"]
 
 
 def test_two_runs_write_the_same_bytes(tmp_path: Path) -> None:

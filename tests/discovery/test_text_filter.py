@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from sears_dsl.discovery.candidates import CandidateRule, Candidates
-from sears_dsl.discovery.counts import LEAST, TextVerdict
+from sears_dsl.discovery.counts import BELIEF, LEAST, TextVerdict
 from sears_dsl.discovery.filtering.text_filter import (
-    BELIEF,
     JUDGING,
     NARROWING,
     SAMPLE,

@@ -38,7 +38,7 @@ from numpy.typing import NDArray
 
 from sears_dsl.discovery.articles import reading_scopes
 from sears_dsl.discovery.candidates import CandidateRule, Candidates
-from sears_dsl.discovery.counts import LEAST, TextVerdict
+from sears_dsl.discovery.counts import BELIEF, LEAST, TextVerdict
 from sears_dsl.discovery.filtering.narrowing import Sites, narrow
 from sears_dsl.effects.applications import in_scopes, mined_options, rulesets_of
 from sears_dsl.effects.asked_model import OnStage
@@ -257,9 +257,6 @@ SAMPLE = 60
 
 CONFIDENCE = 0.9
 """The confidence of the one-sided bound, where the scorer is taken at its word."""
-
-BELIEF = 0.8
-"""The chance with which readers have to accept enough of a rule's rewrites."""
 
 JUDGING, NARROWING = "judging rules on text", "narrowing rules"
 """The names of the stages in reports of progress."""

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.discovery.candidates import Candidates
-from sears_dsl.discovery.counts import Flip, Funnel, HeldOutNumbers, NearMiss, TextVerdict
+from sears_dsl.discovery.counts import Flip, Funnel, NearMiss, RowNumbers, TextVerdict
 from sears_dsl.discovery.known_rules import KnownFlips
 from sears_dsl.discovery.names import names_of, valid_ids
 from sears_dsl.discovery.selection import RuleSelection
@@ -69,10 +69,16 @@ class FoundRule:
     # (original, rewritten) of rows that it changes, those that read best first
     firing: tuple[tuple[str, str], ...]
     silent: tuple[str, ...]  # rows that it leaves alone, those that share a word with it first
-    held_out: HeldOutNumbers | None  # what it does to held-out rows; None where none were held out
+    held_out: RowNumbers | None  # what it does to held-out rows; None where none were held out
 
     def __repr__(self) -> str:
         return f"<FoundRule {self.id}: {self.text}, flips {self.flips} of {self.asked} rows>"
+
+    @property
+    def at_tau_interval(self) -> tuple[float, float]:
+        """95% (Wilson) of at_tau over asked."""
+        low, high = wilson_interval(self.at_tau, self.asked)
+        return float(low), float(high)
 
     @property
     def is_one_flip(self) -> bool:
@@ -106,17 +112,20 @@ class Discovery:
     rules: tuple[FoundRule, ...]  # the selected rules, in the order of selection
     # (rule, rule that stands for it, reason) of those left out as twins
     collapsed: tuple[tuple[str, str, str], ...]
-    passing: tuple[str, ...]  # the texts of all rules that flip and keep the meaning
     closest: tuple[NearMiss, ...]  # rules that came closest of those that do not
     near_rules: tuple[NearRule, ...]  # the first of these: all that flip enough rows
     known: KnownFlips | None  # what known rules do to the searched rows; None where there are none
-    # The share of rows that a random paraphrase that keeps the meaning flips
+    # The share of rows that a rewording that keeps the meaning flips; see `effects.flips`
     base_rate: float
     base_rows: int  # how many rows that share was counted on
-    budget_reached: bool  # whether the time budget cut a stage short
-    cut_short: tuple[Stage, ...]
+    cut_short: tuple[Stage, ...]  # the stages that the time budget cut short
     question_limit_reached: bool  # whether the limit of questions did
     funnel: Funnel
+
+    @property
+    def budget_reached(self) -> bool:
+        """Whether the time budget cut a stage short."""
+        return bool(self.cut_short)
 
     def is_accepted(self, text: str) -> bool:
         """Whether readers accepted the known rule of this text; else it only counts as such."""
@@ -150,7 +159,7 @@ class HeldOutRows:
         """How many of the rows each rule changes."""
         return self._applied(rules).applications.changed if len(rules) else np.zeros(0, np.int64)
 
-    def measure(self, rules: Candidates, *, tau: float) -> tuple[list[HeldOutNumbers], int]:
+    def measure(self, rules: Candidates, *, tau: float) -> tuple[list[RowNumbers], int]:
         """What each rule does to the rows, and how many rows any of them flips with S ≥ τ."""
         if not len(rules):
             return [], 0
@@ -181,13 +190,13 @@ def _numbers(
     fails: NDArray[np.bool_],
     scores: NDArray[np.float64],
     tau: float,
-) -> HeldOutNumbers:
+) -> RowNumbers:
     """The numbers of a rule by some of its rewrites, of searched or of held-out rows."""
     flipped, of_rule = flips[rewrites], scores[rewrites]
     counts = int(flipped.sum()), int((of_rule >= tau).sum())
     ends = (wilson_interval(count, len(rewrites)) for count in counts)
     interval, at_tau_interval = ((float(low), float(high)) for low, high in ends)
-    return HeldOutNumbers(
+    return RowNumbers(
         changed=len(rewrites), flips=counts[0], interval=interval, at_tau=counts[1],
         at_tau_interval=at_tau_interval, flips_at_tau=int((flipped & (of_rule >= tau)).sum()),
         mean_score=float(of_rule.mean()) if len(of_rule) else None,

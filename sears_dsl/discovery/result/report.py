@@ -17,6 +17,7 @@ from pathlib import Path
 from sears_dsl.catalogue import closest_path, manifest_path
 from sears_dsl.discovery.counts import COUNT_NAMES, NearMiss
 from sears_dsl.discovery.names import valid_id
+from sears_dsl.discovery.proposing.proposal import CONTEXT
 from sears_dsl.discovery.result.found_rules import Discovery, FoundRule
 from sears_dsl.discovery.result.manifest import (
     DataIdentity,
@@ -33,7 +34,6 @@ from sears_dsl.engine.rewrite.rewrites import with_code_points
 from sears_dsl.errors import DataError, UsageError, counted
 from sears_dsl.runtime.files import is_file, make_folder, write_atomically
 from sears_dsl.runtime.markdown_tables import code_cell, code_span, markdown_text, table_row
-from sears_dsl.statistics import wilson_interval
 from sears_dsl.tagging.tagger import Tagger, identity_of
 
 _SHOWN = 2
@@ -119,10 +119,11 @@ def write_discovery(
     make_folder(path.parent)
     text = ruleset_text(discovery, path.stem, tagger=tagger).encode("utf-8")
     manifest = _manifest(discovery, participants, tagger, hashlib.sha256(text).hexdigest())
+    # A manifest comes after its rules: it never speaks of a file that could not be written.
+    write_atomically(path, text)
+    write_manifest(manifest, manifest_path(path))
     write_atomically(path.with_suffix(".md"), _report(discovery, manifest).encode("utf-8"))
     _write_closest(discovery, closest_path(path), manifest, tagger=tagger)
-    write_manifest(manifest, manifest_path(path))
-    write_atomically(path, text)
     return manifest
 
 
@@ -132,8 +133,8 @@ def _write_closest(discovery: Discovery, path: Path, manifest: Manifest, *, tagg
         return
     text = closest_text(discovery, path.stem, tagger=tagger).encode("utf-8")
     own = manifest.model_copy(update={"ruleset_sha256": hashlib.sha256(text).hexdigest()})
-    write_manifest(own, manifest_path(path))
     write_atomically(path, text)
+    write_manifest(own, manifest_path(path))
 
 
 def _remove_closest(path: Path) -> None:
@@ -160,7 +161,7 @@ def _remove_closest(path: Path) -> None:
 def _why(rule: FoundRule, tau: float) -> str:
     """The numbers of a rule in one sentence."""
     low, high = rule.interval
-    share_low, share_high = wilson_interval(rule.at_tau, rule.asked)
+    share_low, share_high = rule.at_tau_interval
     of = f"{rule.asked} right rows that it changes"
     if rule.asked < rule.changed:
         of = f"{rule.asked} rows asked about, of {rule.changed} right ones that it changes"
@@ -168,7 +169,7 @@ def _why(rule: FoundRule, tau: float) -> str:
         f"flips {rule.flips} of {of} "
         f"({rounded(rule.flips / max(1, rule.asked))}, 95% {rounded(low)} to {rounded(high)}); "
         f"S >= {tau:.3g} in {rounded(rule.at_tau / max(1, rule.asked))} of them "
-        f"({rounded(float(share_low))} to {rounded(float(share_high))}), "
+        f"({rounded(share_low)} to {rounded(share_high)}), "
         f"mean S {rule.mean_score:.2f}"
     )
     judged = rule.judged
@@ -201,10 +202,10 @@ def _manifest(
             question_limit_reached=discovery.question_limit_reached,
             holdout=settings.share_held_out(discovery.funnel.right),
             beam=participants.beam, budget_reached=discovery.budget_reached,
-            cut_short=discovery.cut_short,
+            cut_short=discovery.cut_short, context=CONTEXT,
             **{
                 name: getattr(settings, name)
-                for name in ("rules", "delta", "minimum_frequency", "propose_from", "context",
+                for name in ("rules", "delta", "minimum_frequency", "propose_from",
                              "order", "seed", "budget_seconds", "comparison", "across")
             },
         ),
@@ -215,11 +216,10 @@ def _manifest(
 
 
 def _record(rule: FoundRule) -> FoundRecord:
-    low, high = wilson_interval(rule.at_tau, rule.asked)
     return FoundRecord(
         rule=rule.text, examples=rule.examples[:_SHOWN],
         flip_rate=rule.flips / max(1, rule.asked), flip_interval=rule.interval,
-        share_at_tau=rule.at_tau / max(1, rule.asked), share_interval=(float(low), float(high)),
+        share_at_tau=rule.at_tau / max(1, rule.asked), share_interval=rule.at_tau_interval,
         **{
             name: getattr(rule, name)
             for name in ("id", "source", "judged", "changed", "asked", "flips", "q_value",
@@ -268,8 +268,9 @@ def _report(discovery: Discovery, manifest: Manifest) -> str:
         "A flip is a row that the model gets right before the rule and wrong after it; *S ≥ τ* is "
         "the share of the rows asked about that keep the meaning, according to the score. "
         "Intervals are 95% (Wilson). q is the smallest false-discovery rate at which the rule "
-        "counts as flipping more rows than a paraphrase that keeps the meaning does (such a "
-        f"paraphrase flips {rounded(manifest.base_rate)} of {manifest.base_rows:,} rows).",
+        "counts as flipping more rows than a rewording that keeps the meaning does: by a known "
+        "rule or, in a row that none changes, a paraphrase with S ≥ τ (one for each row flips "
+        f"{rounded(manifest.base_rate)} of {manifest.base_rows:,} rows).",
         *_cautions(discovery, manifest),
         *_one_flip(discovery.rules),
         *_closest(discovery),
