@@ -376,7 +376,7 @@ def test_an_ample_budget_changes_nothing() -> None:
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("delta", 1.0), ("minimum_frequency", 2), ("minimum_flips", 0), ("context", -1)],
+    [("delta", 1.0), ("minimum_frequency", 2), ("minimum_flips", 0)],
 )
 def test_settings_that_mean_nothing_are_refused(name: str, value: float) -> None:
     with pytest.raises(UsageError, match=f"--{name.replace('_', '-')} {value} is not valid"):
