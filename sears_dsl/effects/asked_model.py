@@ -151,8 +151,9 @@ def try_model(
     # A slow model is not asked again for this, and what is read from a file does not change.
     if all_at_once or monotonic() > end or REFUSED in answers[:_ASKED_AGAIN]:
         return ""
+    # Nothing is remembered here, and a refusal is a change like any other.
     with predictor.surround():
-        again = predictor.predictor.predict(rows[:_ASKED_AGAIN])
+        again = CachedPredictor(predictor.predictor, on_error="skip").predict(rows[:_ASKED_AGAIN])
     changed = sum(answer != first for answer, first in zip(again, answers, strict=False))
     if not changed:
         return ""

@@ -21,7 +21,7 @@ from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
 
-from sears_dsl.effects.oracle import Candidate, FunctionOracle, Oracle
+from sears_dsl.effects.oracle import FunctionOracle, Oracle, TaskInstance
 from sears_dsl.errors import UsageError, counted
 from sears_dsl.judge.readings import Reading
 from sears_dsl.language.printer import distinct_ids, template_ids
@@ -48,7 +48,7 @@ class JournalOracle:
     mislabelled: Set[Pair]
     changing: Set[str]
 
-    def keeps(self, candidates: Sequence[Candidate]) -> list[bool]:
+    def keeps(self, candidates: Sequence[TaskInstance]) -> list[bool]:
         """Whether each rewrite or sentence is kept."""
         return [
             each.rule not in self.rejected

@@ -18,13 +18,13 @@ from sears_dsl.auditing.document import AuditDocument, conclusion, read_audit, w
 from sears_dsl.auditing.gates import Gate, Gates
 from sears_dsl.auditing.reports.files import add_summary, junit_xml
 from sears_dsl.auditing.reports.markdown import audit_markdown, audit_summary, together_in_words
-from sears_dsl.auditing.reports.markdown_tables import code_cell
 from sears_dsl.auditing.reports.page import audit_page
 from sears_dsl.auditing.reports.several_audits import comparison_markdown, comparison_page
 from sears_dsl.auditing.reports.sheet import top_for
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.errors import DataError, UsageError
 from sears_dsl.language.loader import parse
+from sears_dsl.runtime.markdown_tables import code_cell
 from sears_dsl.statistics import binomial_tail, share_of
 
 RULES = parse(

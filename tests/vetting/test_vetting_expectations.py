@@ -9,7 +9,7 @@ from time import monotonic
 import pytest
 
 from sears_dsl.data.labelled import LabelledRows
-from sears_dsl.effects.oracle import Candidate
+from sears_dsl.effects.oracle import TaskInstance
 from sears_dsl.errors import UsageError
 from sears_dsl.language.loader import load, parse
 from sears_dsl.models.cached import CachedPredictor
@@ -175,5 +175,5 @@ def test_that_the_meaning_changes_is_no_reason_where_the_label_may(session: Rule
 def test_an_oracle_takes_a_mark_for_rules_of_its_kind(session: RuleSession) -> None:
     decide(session, "pair", rule="deny", row=1, same=False)
     oracle = read_oracle(session.journal.path, [session.bench.ruleset])
-    denied, same = (Candidate({"text": GOOD[1]}, *GOOD, rule) for rule in ("deny", "keep"))
+    denied, same = (TaskInstance({"text": GOOD[1]}, *GOOD, rule) for rule in ("deny", "keep"))
     assert oracle.keeps([denied, same]) == [False, True]

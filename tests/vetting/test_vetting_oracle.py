@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sears_dsl.effects.oracle import Candidate, FunctionOracle
+from sears_dsl.effects.oracle import FunctionOracle, TaskInstance
 from sears_dsl.errors import DataError, UsageError
 from sears_dsl.language.loader import parse
 from sears_dsl.vetting.journal import Journal
@@ -30,9 +30,9 @@ def journal(tmp_path: Path) -> Path:
     return path
 
 
-def candidate(text: str, rule: str) -> Candidate:
+def candidate(text: str, rule: str) -> TaskInstance:
     original = f"movie {text[-1]}"
-    return Candidate({"text": text}, original, text, rule)
+    return TaskInstance({"text": text}, original, text, rule)
 
 
 CANDIDATES = [candidate(f"film {number}", "film") for number in (1, 2, 3)] + [
@@ -79,7 +79,7 @@ def test_what_an_oracle_rejects_nobody_is_shown(bench: Workbench) -> None:
     class NoNumber:
         identity = "odd numbers alone"
 
-        def keeps(self, candidates: Sequence[Candidate]) -> list[bool]:
+        def keeps(self, candidates: Sequence[TaskInstance]) -> list[bool]:
             return [int(each.text.split(" no ")[1][0]) % 2 == 1 for each in candidates]
 
     told: list[str] = []

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from sears_dsl.auditing.document import AuditDocument, Example, RuleRecord, conclusion
-from sears_dsl.auditing.reports import markdown_tables as tables
 from sears_dsl.auditing.reports.answer_parts import confidence_markdown, fillers_markdown
 from sears_dsl.auditing.reports.robustness_parts import noise_markdown, robustness_markdown
 from sears_dsl.auditing.slices import SliceResult
 from sears_dsl.engine.rewrite.rewrites import with_code_points
 from sears_dsl.errors import counted
+from sears_dsl.runtime import markdown_tables as tables
 from sears_dsl.statistics import Share, percent
 
 _OUTCOMES = {"failed": "failed", "passed": "passed", "not judged": "not judged", "measured": "–"}
@@ -109,7 +109,7 @@ def _rules(records: Sequence[RuleRecord]) -> Iterator[str]:
              "meaning kept", "example")  # fmt: skip
     rows = map(_rule, records[:_RULES_SHOWN])
     yield from tables.section("Rules", tables.markdown_table(heads, "lllrrrrrrl", rows))
-    yield from tables.more_in_json(len(records) - _RULES_SHOWN, " rules")
+    yield from tables.more_in("audit.json", len(records) - _RULES_SHOWN, " rules")
 
 
 def _summary(document: AuditDocument) -> Iterator[str]:

@@ -17,9 +17,9 @@ from sears_dsl.auditing.failures import ErrorsDocument, FoldMean
 from sears_dsl.auditing.reports import sheet
 from sears_dsl.auditing.reports.answer_parts import CONFIDENCE_TITLE
 from sears_dsl.auditing.reports.markdown import interval, number
-from sears_dsl.auditing.reports.markdown_tables import code_cell, markdown_table, markdown_text
 from sears_dsl.auditing.reports.sheet import escaped
 from sears_dsl.errors import shortened
+from sears_dsl.runtime.markdown_tables import code_cell, markdown_table, markdown_text
 from sears_dsl.statistics import Share, percent
 
 

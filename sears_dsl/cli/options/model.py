@@ -25,7 +25,7 @@ from sears_dsl.cli.options.unfinished import (
     unfinished_run,
 )
 from sears_dsl.cli.screen.console import printing_to_stderr
-from sears_dsl.defaults import DEFAULT_SCORER, DEFAULT_TAGGER, SCORER_NAMES
+from sears_dsl.defaults import BEAM_WIDTH, DEFAULT_SCORER, DEFAULT_TAGGER, SCORER_NAMES
 from sears_dsl.errors import DataError
 from sears_dsl.runtime.files import is_there
 
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from sears_dsl.models.cached import CachedPredictor
     from sears_dsl.tagging.tagger import Tagger
 
-_BEAM_WIDTH = 30
 _OWN = "|".join((*SCORER_NAMES, "MODULE:OBJECT", "llm:SETTINGS"))
 
 paraphrases_option = click.option(
@@ -167,7 +166,7 @@ _SCORING = shared.with_options(
 _SAMPLE = click.option("--sample", type=click.IntRange(min=1), metavar="N",
                        help="Use only N rows, drawn at random; each label keeps its "
                        "share.")  # fmt: skip
-_BEAM = click.option("--beam", type=click.IntRange(min=1), default=_BEAM_WIDTH,
+_BEAM = click.option("--beam", type=click.IntRange(min=1), default=BEAM_WIDTH,
                      help="The beam width of the search for paraphrases.")  # fmt: skip
 _ASKING = shared.with_options(
     click.option("--batch-size", type=click.IntRange(min=1),
