@@ -400,11 +400,11 @@ def _of_several(
         row_cells = {name: cells[name][number - 1] for name in protection.needed}
         for names in sets:
             parts = [row[name] for name in names]
-            if len(parts) > 1 and any(BETWEEN_PARTS in part for part in parts):
+            if BETWEEN_PARTS.join(parts).split(BETWEEN_PARTS) != parts:
                 raise DataError(
-                    f"{path}: row {number}: the text has an empty line, and empty lines separate "
-                    f"{' and '.join(names)}",
-                    help="remove empty lines from the texts, or rewrite either column: "
+                    f"{path}: row {number}: the text has an empty line, or a line end at its edge, "
+                    f"and empty lines separate {' and '.join(names)}",
+                    help="remove such line ends from the texts, or rewrite either column: "
                     + ",".join(names),
                 )
             guards.append(_joined_guard(row_cells, names, parts, protection))
@@ -423,17 +423,19 @@ def _joined_guard(
     """What has to stay in a text of several columns: what has to stay in each, and their border."""
     protected: list[tuple[int, int]] = []
     carried: list[tuple[int, int]] = []
+    borders: list[tuple[int, int]] = []
     absent = misplaced = ""
     at = 0
     for name, part in zip(names, parts, strict=True):
+        if at:
+            borders.append((at - len(BETWEEN_PARTS), at))
         guard = protection.guard(cells, column=name, text=part)
         protected += [(at + start, at + end) for start, end in guard.protected]
         carried += [(at + start, at + end) for start, end in guard.carried]
         absent, misplaced = absent or guard.absent, misplaced or guard.misplaced
         at += len(part) + len(BETWEEN_PARTS)
-        if at < sum(map(len, parts)) + len(BETWEEN_PARTS) * (len(parts) - 1):
-            protected.append((at - len(BETWEEN_PARTS), at))
-    return Guard(BETWEEN_PARTS.join(parts), protected, carried, absent, misplaced)
+    text = BETWEEN_PARTS.join(parts)
+    return Guard(text, [*protected, *borders], carried, absent, misplaced, borders)
 
 
 def read_texts(source: object, *, column: str | None = None, like: str | None = None) -> list[str]:

@@ -9,6 +9,7 @@ is counted. Costs a look at each value, and a search of each text.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -40,17 +41,43 @@ class Guard:
     carried: Spans = ()  # places that follow the text; a rewrite that touches one does not count
     absent: str = ""  # which protected value the text does not contain; empty where it contains all
     misplaced: str = ""  # which span is not where the row says; empty where all are
+    # Where two columns meet, if the text stands in several: protected, and all alike.
+    borders: Spans = ()
 
     def stays_in(self, text: str) -> bool:
         """Whether a rewording that no rule made has all that must stay, as often as the text.
 
-        Never for a row with a misplaced span, since nobody knows what must stay in it.
+        Never for a row with a misplaced span, since nobody knows what must stay in it. A text of
+        several columns has to have as many parts.
         """
-        if self.misplaced:
+        if self.misplaced or len(self._places_of_border(text)) != len(self.borders):
             return False
         places = {*self.protected, *self.carried}
         words = Counter(self.text[start:end] for start, end in places if start < end)
         return all(len(occurrences(text, word)) >= count for word, count in words.items())
+
+    def keeps_apart(self, text: str, carry: span_columns.CharacterMap) -> bool:
+        r"""Whether a rewrite can be taken apart into its columns, at the borders and nowhere else.
+
+        ``carry`` says where the characters of the text went.
+
+        Example:
+            >>> guard = Guard("a\n\nb", protected=[(1, 3)], borders=[(1, 3)])
+            >>> guard.keeps_apart("a c\n\nb", lambda start, end: (start + 2, end + 2))
+            True
+            >>> guard.keeps_apart("a\n\n\nb", lambda start, end: (start + 1, end + 1))
+            False
+        """
+        if not self.borders:
+            return True
+        return self._places_of_border(text) == [carry(*border) for border in self.borders]
+
+    def _places_of_border(self, text: str) -> list[tuple[int, int] | None]:
+        """Where a text is taken apart into its columns."""
+        if not self.borders:
+            return []
+        between = re.escape(self.text[slice(*self.borders[0])])
+        return [found.span() for found in re.finditer(between, text)]
 
 
 @dataclass(frozen=True, slots=True)
