@@ -19,7 +19,7 @@ from sears_dsl.engine.chain import ChainedRow
 from sears_dsl.engine.matcher import Matcher
 from sears_dsl.engine.matches import Rewrite, Scope, SpanMap, SpanMapChain, Unit
 from sears_dsl.engine.rewrite.rewrites import Rewrites
-from sears_dsl.errors import InternalError
+from sears_dsl.errors import DataError, InternalError
 
 
 def require_intact(
@@ -55,6 +55,19 @@ def require_all_intact(
                 rewrite.original, rewrite.text, SpanMap(rewrite.edits), spans,
                 rule=rule_ids[rewrite.rule],
             )  # fmt: skip
+
+
+def touched_error(row: str, why: str, *, misplaced: str | None) -> DataError:
+    """The error for a span that rules touch, or that was not where its row says before them."""
+    if misplaced is not None:
+        return DataError(
+            f"{row}: {misplaced}",
+            help="correct the position, or choose --on-touched keep, which leaves the row as it is",
+        )
+    return DataError(
+        f"{row}: {why}",
+        help="name the column with --protect, or choose --on-touched keep or drop",
+    )
 
 
 def guard_rewrites(rewrites: Rewrites, guards: Guards | None) -> tuple[Rewrites, Counter[int]]:

@@ -34,7 +34,7 @@ from sears_dsl.language.words import WHOLE, print_share, read_share
 
 Mode: TypeAlias = Literal["each", "chain"]
 Touched: TypeAlias = Literal["keep", "drop", "error"]
-_Spans = TypeVar("_Spans")
+_Read = TypeVar("_Read")
 
 #: The name that stands for every column, among those of columns to keep.
 ALL = "all"
@@ -362,8 +362,8 @@ def _of_each_column(
     batch: Batch,
     specs: Sequence[SpanColumn],
     row: int,
-    read: Callable[[SpanColumn, Mapping[str, Any]], _Spans],
-) -> Iterator[_Spans]:
+    read: Callable[[SpanColumn, Mapping[str, Any]], _Read],
+) -> Iterator[_Read]:
     """What ``read`` gives for each span column of a row; an error says where it is."""
     for spec in specs:
         try:
