@@ -27,7 +27,7 @@ from sears_dsl.batch.plan import Mode, Plan, Tally, repeat_rows
 from sears_dsl.data.batches import Batch, Format, Frame, columns_named, encoded
 from sears_dsl.data.columnar import Columnar, schema_of, untyped_columns, with_schema
 from sears_dsl.data.csv_rows import Delimited
-from sears_dsl.data.dataset import Dataset, format_named
+from sears_dsl.data.dataset import Dataset, IdLedger, format_named, row_ids
 from sears_dsl.defaults import DEFAULT_TAGGER
 from sears_dsl.engine.compile.requirements import noise_identity, sources_for
 from sears_dsl.engine.matcher import Matcher, compile_rules
@@ -269,6 +269,38 @@ def with_new_ids(
             )
         new.setdefault(row, {})[id_column] = f"{name}{ADDED}"
     return new
+
+
+class IdCheck:
+    """Checks that ids are distinct, if the caller named their column or the output relies on them.
+
+    Copies that ``with_originals`` writes have ids of their own. DataError: two rows have the same
+    id, or a row has none.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        *,
+        mode: Mode,
+        id_column: str | None,
+        with_originals: bool,
+        where: str,
+    ) -> None:
+        needed = mode == "each" or with_originals or id_column is not None
+        self._id_column = plan.id_column if needed else None
+        self._with_originals = with_originals
+        self._where = where
+        self._ledger = IdLedger(where)
+
+    def add(self, batch: Batch) -> None:
+        """Compare the ids of a batch with those of all batches before it."""
+        if self._id_column is None:
+            return
+        names = row_ids(batch, self._id_column, where=self._where)
+        self._ledger.add(names, first=batch.first)
+        if self._with_originals:
+            self._ledger.add([name + ADDED for name in names], first=batch.first)
 
 
 def _after_others(part: bytes, encoding: str) -> bytes:

@@ -68,18 +68,19 @@ class MemoryFrame(ABC):
         """The dataset and, after its rows, copies of some of them."""
 
 
-def memory_frame(data: object) -> MemoryFrame:
+def memory_frame(data: object, *, names: Sequence[str] = ("text",)) -> MemoryFrame:
     """The frame for a dataset, by its type; a DataError if it is not a dataset.
 
     Arrays of numpy, generators and other iterables of rows are read as lists; tables that offer
-    Arrow's stream of columns (polars, for one) as tables of Arrow.
+    Arrow's stream of columns (polars, for one) as tables of Arrow. A list of no rows has the
+    columns ``names``.
 
     Example:
         >>> memory_frame(["It is."]).names
         ('text',)
     """
     if isinstance(data, (list, tuple)):
-        return _Rows(data)
+        return _Rows(data, names)
     for package, name, frame in (
         ("pandas", "DataFrame", _PandasFrame),
         ("pandas", "Series", _PandasSeries),
@@ -124,11 +125,11 @@ def memory_frame(data: object) -> MemoryFrame:
 class _Rows(MemoryFrame):
     """A list of texts or of dictionaries."""
 
-    def __init__(self, rows: Sequence[Any]) -> None:
+    def __init__(self, rows: Sequence[Any], names: Sequence[str]) -> None:
         self._rows = rows
         self._texts = all(row is None or isinstance(row, str) for row in rows)
         if self._texts:
-            self.names = ("text",)
+            self.names = ("text",) if rows else tuple(names)
             return
         for number, row in enumerate(rows, start=1):
             if not isinstance(row, Mapping):
@@ -141,7 +142,7 @@ class _Rows(MemoryFrame):
     def batches(self) -> Iterator[Batch]:
         for first in range(0, max(1, len(self._rows)), _ROWS):
             rows = self._rows[first : first + _ROWS]
-            if self._texts:
+            if self._texts and rows:
                 yield Batch(first, len(rows), {"text": rows})
             else:
                 columns = {name: _cells([row.get(name) for row in rows]) for name in self.names}

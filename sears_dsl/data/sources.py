@@ -179,7 +179,7 @@ def frame_of(data: object, *, pair: tuple[str, str] = ("text", "label")) -> Memo
     for batch in source.batches():
         values = zip(*batch.columns.values(), strict=True)
         rows += (dict(zip(batch.columns, row, strict=True)) for row in values)
-    return memory_frame(rows)
+    return memory_frame(rows, names=source.names)
 
 
 def _named(data: object, pair: tuple[str, str]) -> object:

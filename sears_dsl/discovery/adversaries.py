@@ -402,10 +402,10 @@ def important_words(
                 word = text[token.start : token.end]
                 if _WORD.search(word) and _may_change(data, place, (token.start, token.end)):
                     deletion = _deletion(text, token.start, token.end)
-                    without = apply_edits(text, [deletion])
-                    if _keeps_apart(data, place, without, [deletion]):
+                    others = apply_edits(text, [deletion])
+                    if _keeps_apart(data, place, others, [deletion]):
                         left_out.append((number, word))
-                        shortened.append((place, without))
+                        shortened.append((place, others))
         answers = model.answers(
             data.rewritten([place for place, _ in shortened], [text for _, text in shortened])
         )
