@@ -19,7 +19,6 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -35,7 +34,7 @@ from sears_dsl.data.batches import Batch, ReadOptions, is_missing
 from sears_dsl.data.columnar import class_names
 from sears_dsl.data.dataset import default_column, require_column
 from sears_dsl.data.protection import Guard, Guards, Protection
-from sears_dsl.data.sources import open_rows
+from sears_dsl.data.sources import folder_of_paths, open_rows
 from sears_dsl.errors import HALF_CHARACTER, DataError, counted, shortened
 from sears_dsl.pictures import BETWEEN_CHOICES, need_pictures, picture_problem
 
@@ -234,10 +233,10 @@ def read_labelled(
     ``column``: ``a,b`` for either of two, ``a+b`` for both; None for the only one that can be
     meant. The model also reads the columns ``also``, such as the context of a question; the
     ``choices`` for an answer, a list or text with ``|`` between; and the pictures of ``image``,
-    paths that start in the folder of the file. A row whose picture cannot be read is left out;
-    `LabelledRows.notes` tells of these, and of equal rows with different labels. A row of a SQuAD
-    file is a question with its own copy of the context; its answers have to stay there, as they do
-    in ``sears apply``.
+    paths that start in the folder of the file (see `folder_of_paths`). A row whose picture cannot
+    be read is left out; `LabelledRows.notes` tells of these, and of equal rows with different
+    labels. A row of a SQuAD file is a question with its own copy of the context; its answers have
+    to stay there, as they do in ``sears apply``.
 
     Example:
         >>> import tempfile, pathlib
@@ -251,8 +250,8 @@ def read_labelled(
     """
     dataset = open_rows(source, format_name=format_name, options=options)
     path = dataset.path
-    parent = Path(path).parent if isinstance(source, str | Path) else Path()
-    folder = "" if parent == Path() else f"{parent}{os.sep}"
+    parent = str(folder_of_paths(path))
+    folder = "" if parent == os.curdir else f"{parent}{os.sep}"
     also = tuple(dict.fromkeys((*also, *filter(None, (image, choices)))))
     sets = None if column is None else column_sets(column, dataset.names)
     for name in (*itertools.chain(*sets or ()), *filter(None, [label]), *also):
@@ -452,9 +451,10 @@ def read_texts(source: object, *, column: str | None = None, like: str | None = 
         ...     read_texts(str(path), like="text")
         ['A fun film.']
     """
-    if column is None and like in open_rows(source).names:
+    rows = open_rows(source)
+    if column is None and like in rows.names:
         column = like
-    return read_labelled(source, column=column).texts
+    return read_labelled(rows, column=column).texts
 
 
 def _value(batch: Batch, column: str, index: int) -> Any:
