@@ -15,6 +15,7 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -304,7 +305,10 @@ class _ArrowTable(MemoryFrame):
             first += part.num_rows
 
     def _parts(self) -> list[Any]:
-        return columnar.parts_of_table(self._table, most=_ROWS)
+        table = self._table
+        with suppress(require_pyarrow().ArrowInvalid):  # more categories than their type can number
+            table = table.combine_chunks()
+        return table.to_batches(max_chunksize=_ROWS) or [columnar.empty_batch(table.schema)]
 
     def result(self, table: Any) -> Any:
         """An Arrow table as data of the kind that the user gave."""
@@ -348,7 +352,9 @@ class _ArrowTable(MemoryFrame):
                 part = columnar.changed_record_batch(part, inside, gone)  # noqa: PLW2901
             parts.append(part)
             first = rows.stop
-        return self.result(arrow.Table.from_batches(parts, schema=self._table.schema))
+        tables = [arrow.Table.from_batches([part]) for part in parts]
+        # A part that got more categories than their type can number has a wider type.
+        return self.result(arrow.concat_tables(tables, promote_options="permissive"))
 
     def extended(self, copies: Copies) -> Any:
         arrow = require_pyarrow()
@@ -369,7 +375,18 @@ class _ArrowBatch(_ArrowTable):
         super().__init__(require_pyarrow().Table.from_batches([record_batch]))
 
     def result(self, table: Any) -> Any:
-        return columnar.parts_of_table(table)[0]
+        """A table as one record batch, whose types of categories may be wider."""
+        arrow = require_pyarrow()
+        arrays = [columnar.ArrowValues(column).array for column in table.columns]
+        if any(isinstance(array, arrow.ChunkedArray) for array in arrays):
+            raise DataError(
+                "the result is larger than a record batch can be",
+                help="pass a table: pyarrow.Table.from_batches([data])",
+            )
+        kinds = zip(table.schema, arrays, strict=True)
+        fields = [field.with_type(array.type) for field, array in kinds]
+        schema = arrow.schema(fields, table.schema.metadata)
+        return arrow.RecordBatch.from_arrays(arrays, schema=schema)
 
 
 class _Streamed(_ArrowTable):
