@@ -18,7 +18,6 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from functools import partial
 from hashlib import blake2b
-from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
 from sears_dsl.batch.mode_chain import rewrite_chain
@@ -79,7 +78,6 @@ class RulesetRecipe:
     rulesets: tuple[Ruleset, ...]  # applied in this order
     tagger: str = DEFAULT_TAGGER  # a name that `load_tagger` knows
     cached: bool = False  # whether tagged texts are kept on disk, where that saves time
-    cache: Path | None = None  # the folder of the cache; None for the user's
     seed: int = 0  # of what rules draw
     # A name or a file, for rules that look neighbours up; None: what they name.
     vectors: str | None = None
@@ -90,7 +88,7 @@ class RulesetRecipe:
         if self.cached and needs_cache(self.tagger):
             from sears_dsl.tagging.cache import TagCache  # noqa: PLC0415 - brings sqlite
 
-            cache = TagCache(self.cache)
+            cache = TagCache(None)
         tagger = load_tagger(self.tagger, cache=cache)
         return compile_rules(self.rulesets, tagger=tagger, sources=self.sources(), seed=self.seed)
 
@@ -115,7 +113,7 @@ class RulesetRecipe:
 
 
 def rules_digest(rulesets: Sequence[Ruleset]) -> str:
-    """A hash of all rules, sets and options, in hex.
+    """A hash of all rules, sets and options, in hex; comments and blank lines do not count.
 
     Example:
         >>> from sears_dsl.language.loader import parse
@@ -124,7 +122,8 @@ def rules_digest(rulesets: Sequence[Ruleset]) -> str:
     """
     digest = blake2b(digest_size=16)
     for ruleset in with_imports(rulesets):
-        digest.update(ruleset.format().encode() + b"\0")
+        text = replace(ruleset, layout=(), trailing=()).format()
+        digest.update(text.encode() + b"\0")
     return digest.hexdigest()
 
 
