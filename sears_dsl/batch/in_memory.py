@@ -152,7 +152,7 @@ class _ChainedDataset:
     def dataset(self, frame: MemoryFrame) -> Any:
         """The rows as a dataset of the kind that they came in."""
         if not self._several:
-            return frame.rewritten(self._changes, self._dropped)
+            return frame.changed(self._changes, self._dropped)
         names = {name: None for _, new, _ in self._copied for name in new}
         changed = {
             name: [new.get(name, self._columns[name][row]) for row, new, _ in self._copied]

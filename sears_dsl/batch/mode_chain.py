@@ -53,7 +53,7 @@ def rewrite_chain(matcher: Matcher, batch: Batch, plan: Plan) -> ChangedRows:
     DataError: a value that is not text; with ``on_touched`` error, a span that was touched.
     """
     tally = Tally(rows=batch.rows // batch.copies)
-    columns = [_ChainColumn(matcher, batch, plan, name) for name in plan.rewritten]
+    columns = [_ChainColumn(matcher, batch, plan, name) for name in plan.rewritten_columns]
     for column in columns:
         count_texts(tally, matcher, column.texts, missing=column.missing, copies=batch.copies)
         for drawn in column.drawn:

@@ -65,7 +65,7 @@ def rewrite_each(matcher: Matcher, batch: Batch, plan: Plan) -> Records:
     parts: list[RewriteColumns] = []
     spans = _Spans(batch, plan, matcher.rule_ids)
     columns: list[tuple[str, Texts, ProtectedTexts]] = []
-    for column in plan.rewritten:
+    for column in plan.rewritten_columns:
         texts = present_texts(batch, column)
         missing = batch.rows - len(texts.texts)
         texts = texts.of_share(plan.share)
@@ -118,9 +118,9 @@ def _columns_of_records(
     }
     texts_of = row_of
     order = np.argsort(np.concatenate([part.rows for part in parts]), kind="stable")
-    if len(plan.rewritten) > 1:
+    if len(plan.rewritten_columns) > 1:
         places = np.repeat(np.arange(len(parts)), [len(part) for part in parts])[order]
-        columns["column"] = Repeated(plan.rewritten, places.tolist())
+        columns["column"] = Repeated(plan.rewritten_columns, places.tolist())
         _, texts_of = _runs(row_of * np.int64(len(parts)) + places)
     examples = np.flatnonzero(np.diff(texts_of, prepend=-1))
     originals = [rewrites.originals[example] for example in examples.tolist()]

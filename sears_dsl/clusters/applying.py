@@ -213,7 +213,7 @@ class AugmentPart:
 
 def _without_rows(table: Table) -> Mapping[str, Sequence[Any]]:
     """The columns of a table without rows, with those that augmentation adds."""
-    added = {name: [] for name in PROVENANCE} if table.columns else {}
+    added: dict[str, Sequence[Any]] = {name: [] for name in PROVENANCE} if table.columns else {}
     return replace(table, columns={**table.columns, **added}).columns_to_write
 
 

@@ -37,20 +37,20 @@ _MOST_FAILED = 20
 _TOLD = 5
 _DIED = "every worker that began it died, perhaps for lack of memory"
 
-Outcome: TypeAlias = Mapping[str, Any] | DataError
+PartResult: TypeAlias = Mapping[str, Any] | DataError
 """What the work returned for a part, or what is wrong with the part, with its name."""
 
-Question = TypeVar("Question")
-Answer = TypeVar("Answer")
+Piece = TypeVar("Piece")
+Result = TypeVar("Result")
 
 
 class Workers(Protocol):
     """Those who do pieces of work: a cluster, or this process alone, which is `map`."""
 
     def __call__(
-        self, work: Callable[[Question], Answer], questions: Sequence[Question], /
-    ) -> Iterator[Answer]:
-        """What the work gives for each question, in any order.
+        self, work: Callable[[Piece], Result], pieces: Sequence[Piece], /
+    ) -> Iterator[Result]:
+        """What the work gives for each piece, in any order.
 
         Each worker has its own copy of the work, which makes itself ready when it is first asked.
         """
@@ -137,10 +137,10 @@ def apply_to_parts(
 def _in_order(
     named: Mapping[str, FolderFile],
     known: Mapping[str, Mapping[str, Any]],
-    new: Iterator[tuple[str, Outcome]],
-) -> Iterator[Outcome]:
+    new: Iterator[tuple[str, PartResult]],
+) -> Iterator[PartResult]:
     """What came of each part, in the order of the parts."""
-    waiting: dict[str, Outcome] = dict(known)
+    waiting: dict[str, PartResult] = dict(known)
     for name, part in named.items():
         while name not in waiting and (outcome := next(new, None)) is not None:
             waiting.update([outcome])
@@ -252,7 +252,7 @@ class PartTask:
     first: str
     schema: Mapping[str, str] = field(default_factory=dict)
 
-    def __call__(self, named: tuple[str, FolderFile]) -> tuple[str, Outcome]:
+    def __call__(self, named: tuple[str, FolderFile]) -> tuple[str, PartResult]:
         """Do one part, and return its name and what came of it."""
         name, part = named
         try:

@@ -61,7 +61,7 @@ class MemoryFrame(ABC):
         """New rows as a dataset of this kind."""
 
     @abstractmethod
-    def rewritten(self, changes: Changes, dropped: AbstractSet[int]) -> Any:
+    def changed(self, changes: Changes, dropped: AbstractSet[int]) -> Any:
         """The dataset with changed values, and without the dropped rows."""
 
     @abstractmethod
@@ -153,7 +153,7 @@ class _Rows(MemoryFrame):
         values = zip(*records.columns.values(), strict=True)
         return [dict(zip(records.columns, row, strict=True)) for row in values]
 
-    def rewritten(self, changes: Changes, dropped: AbstractSet[int]) -> list[Any]:
+    def changed(self, changes: Changes, dropped: AbstractSet[int]) -> list[Any]:
         rows = list(self._rows)
         for row, new in changes.items():
             rows[row] = new["text"] if self._texts else {**rows[row], **new}
@@ -205,7 +205,7 @@ class _PandasFrame(MemoryFrame):
             frame[name] = _typed(values, frame.index, old.dtype, name)
         return frame
 
-    def rewritten(self, changes: Changes, dropped: AbstractSet[int]) -> Any:
+    def changed(self, changes: Changes, dropped: AbstractSet[int]) -> Any:
         frame = self._frame.copy()
         for name in dict.fromkeys(name for new in changes.values() for name in new):
             label = self._labels[name]
@@ -240,8 +240,8 @@ class _PandasSeries(_PandasFrame):
         super().__init__(series.to_frame("text"))
         self._name = series.name
 
-    def rewritten(self, changes: Changes, dropped: AbstractSet[int]) -> Any:
-        return super().rewritten(changes, dropped)["text"].rename(self._name)
+    def changed(self, changes: Changes, dropped: AbstractSet[int]) -> Any:
+        return super().changed(changes, dropped)["text"].rename(self._name)
 
 
 def _values_of(series: Any) -> list[Any]:
@@ -340,7 +340,7 @@ class _ArrowTable(MemoryFrame):
                 arrays[name] = arrow.array(values, kind)
         return arrow.table(arrays)
 
-    def rewritten(self, changes: Changes, dropped: AbstractSet[int]) -> Any:
+    def changed(self, changes: Changes, dropped: AbstractSet[int]) -> Any:
         arrow = require_pyarrow()
         parts = []
         first = 0

@@ -408,11 +408,11 @@ def _of_several(
                 )
             guards.append(_joined_guard(row_cells, names, parts, protection))
             own_cells.append(row_cells)
+    numbers = tuple(number for number in range(1, len(rows) + 1) for _ in sets)
     return LabelledRows(
         tuple(row for row in rows for _ in sets), column,
-        None if labels is None else tuple(each for each in labels for _ in sets), path,
-        tuple(number for number in range(1, len(rows) + 1) for _ in sets),
-        Guards(protection, sets[0][0], guards, own_cells), tuple(sets) * len(rows),
+        None if labels is None else tuple(each for each in labels for _ in sets), path, numbers,
+        Guards(protection, sets[0][0], guards, own_cells, numbers), tuple(sets) * len(rows),
     )  # fmt: skip
 
 
