@@ -78,7 +78,7 @@ class Guard:
         if not self.borders:
             return []
         between = re.escape(self.text[slice(*self.borders[0])])
-        return [found.span() for found in re.finditer(between, text)]
+        return [each.span() for each in re.finditer(between, text)]
 
 
 @dataclass(frozen=True, slots=True)
