@@ -5,8 +5,8 @@ options that do not go together are refused before a row is worked on; the outpu
 any number of processes, and for an interrupted run that was resumed; the old output stays until the
 new one is complete; in chain mode into the same format, everything but the rewritten values is
 written as it stood. Costs a look at the first batch and at the first mebibyte of the input, then
-memory for a few batches of about a mebibyte each, whatever the size of the file; only parquet and
-Arrow files with the originals beside the rewrites hold all originals.
+memory for a few batches of about a mebibyte each, whatever the size of the file; parquet and Arrow
+files with the originals beside the rewrites are put together in memory.
 """
 
 from __future__ import annotations

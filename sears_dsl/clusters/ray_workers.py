@@ -122,7 +122,7 @@ class RayWorkers(Closing):
         context = data.DataContext.get_current()
         context.enable_progress_bars = False
         context.print_on_execution_start = False
-        context.max_errored_blocks = -1  # others go on; the caller sees which answer is lacking
+        context.max_errored_blocks = -1  # others go on; the caller sees which result is lacking
         count = min(self._count, len(pieces))
         counting = self._ray.remote(num_cpus=0, max_restarts=-1, max_task_retries=-1)(_Tries)
         tries = counting.remote()
@@ -139,8 +139,8 @@ class RayWorkers(Closing):
         )
         try:
             for row in dataset.iter_rows():
-                if row["answer"]:
-                    yield pickle.loads(row["answer"])  # noqa: S301 - of our own workers
+                if row["result"]:
+                    yield pickle.loads(row["result"])  # noqa: S301 - of our own workers
         except self._ray.exceptions.RayError as error:
             raise _failed(error) from error
 
@@ -169,9 +169,9 @@ class _Worker:
     def __call__(self, row: Mapping[str, Any]) -> dict[str, bytes]:
         begun = self._tries.begin.remote(int(row["number"]))
         if import_module("ray").get(begun) > _MOST_TRIES:
-            return {"answer": b""}
+            return {"result": b""}
         piece = pickle.loads(row["piece"])  # noqa: S301 - likewise
-        return {"answer": pickle.dumps(self._work(piece))}
+        return {"result": pickle.dumps(self._work(piece))}
 
 
 @contextmanager

@@ -418,7 +418,11 @@ class PlainText(TextFormat):
                 help="choose csv, tsv or jsonl, by the file's name or with --output-format",
             )
         texts = columns["rewritten"] if "rewritten" in columns else next(iter(columns.values()))
-        return encoded("".join(_as_line(text or "", "\n") for text in texts), encoding)
+        content = "".join(f"{'' if text is None else text}\n" for text in texts)
+        if content.count("\n") != len(texts) or "\r\n" in content:
+            for text in texts:
+                _as_line(text or "", "\n")
+        return encoded(content, encoding)
 
     def replaced(self, source: str, names: Sequence[str], new: Mapping[str, Any]) -> str:
         """The new text with the line end of the old."""
