@@ -310,8 +310,9 @@ def reword(
             new, score = chosen
             edits.setdefault(number, []).append((Edit(start, end, old, new), score))
     rewritten = {
-        number: _rewritten(data, places[number], [edit for edit, _ in of_row])
+        number: text
         for number, of_row in edits.items()
+        if (text := _rewritten(data, places[number], [edit for edit, _ in of_row])) is not None
     }
     after = _asked(
         judged, model, [(places[number], text) for number, text in rewritten.items()],
@@ -425,8 +426,11 @@ def important_words(
             for token in tokens.view(number):
                 word = text[token.start : token.end]
                 if _WORD.search(word) and _may_change(data, place, (token.start, token.end)):
-                    left_out.append((number, word))
-                    shortened.append((place, _without(text, token.start, token.end)))
+                    deletion = _deletion(text, token.start, token.end)
+                    others = apply_edits(text, [deletion])
+                    if _keeps_apart(data, place, others, [deletion]):
+                        left_out.append((number, word))
+                        shortened.append((place, others))
         answers = _asked(judged, model, shortened)
         weights: list[dict[str, ImportantWord]] = [{} for _ in batch]
         for (number, word), (place, _), answer in zip(left_out, shortened, answers, strict=True):
@@ -446,13 +450,13 @@ def important_words(
     return words_by_row
 
 
-def _without(text: str, start: int, end: int) -> str:
-    """A text without a word, and without the space that would be left over."""
+def _deletion(text: str, start: int, end: int) -> Edit:
+    """The edit that deletes a word, and the space that would be left over."""
     if start and text[start - 1] == " " and (end == len(text) or text[end] == " "):
         start -= 1
     elif not start and text[end : end + 1] == " ":
         end += 1
-    return text[:start] + text[end:]
+    return Edit(start, end, text[start:end], "")
 
 
 def _may_change(data: LabelledRows, place: int, span: Span) -> bool:
@@ -465,14 +469,20 @@ def _may_change(data: LabelledRows, place: int, span: Span) -> bool:
     )
 
 
-def _rewritten(data: LabelledRows, place: int, edits: Sequence[Edit]) -> str:
+def _keeps_apart(data: LabelledRows, place: int, text: str, edits: Sequence[Edit]) -> bool:
+    """Whether a text after some edits can be taken apart into its columns."""
+    return data.guards is None or data.guards.rows[place].keeps_apart(text, SpanMap(edits).map)
+
+
+def _rewritten(data: LabelledRows, place: int, edits: Sequence[Edit]) -> str | None:
+    """A text after some edits; None if it cannot be taken apart into its columns any more."""
     text = apply_edits(data.texts[place], edits)
     if data.guards is not None:
         require_intact(
             data.texts[place], text, SpanMap(edits), data.guards.rows[place].protected,
             rule="a paraphrase",
         )  # fmt: skip
-    return text
+    return text if _keeps_apart(data, place, text, edits) else None
 
 
 def _best(

@@ -371,10 +371,13 @@ def _close(parts: list[str | _Filled], gap: int) -> None:
 
 def _choices(template: Template, ruleset: Ruleset) -> Iterator[Choice]:
     names = [slot.name or slot.reference.name for slot in template.slots]
-    counts: dict[str, int] = {}
+    columns: list[str] = []
     for slot, name in zip(template.slots, names, strict=True):
-        counts[name] = counts.get(name, 0) + 1
-        column = name if counts[name] == 1 else f"{name}_{counts[name]}"
+        column, number = name, 1
+        while column in columns or (number > 1 and column in names):
+            number += 1
+            column = f"{name}_{number}"
+        columns.append(column)
         texts = set_texts(ruleset, slot.reference)
         yield Choice(column, slot, ("", *texts) if slot.optional else texts)
 

@@ -133,11 +133,10 @@ def generate_table(
     distinct = [each.distinct for each in templates]
     accepted = distinct if keep is None else _accepted(names, templates, distinct, keep)
     chosen, chosen_numbers = select_sentences(templates, accepted, limit=limit, by=by, seed=seed)
-    choices = (choice for each in templates for choice in each.choices)
-    slots = dict.fromkeys(_slot_column(choice.column) for choice in choices)
+    column_of = _columns_of_slots(templates)
     written_texts: Texts = np.empty(len(chosen), object)
     empty = [0] * len(templates)
-    others = {name: _TemplateColumn(len(chosen)) for name in (LABEL, TEMPLATE, *slots)}
+    others = {name: _TemplateColumn(len(chosen)) for name in (LABEL, TEMPLATE, *column_of.values())}
     for number, (name, sentences) in enumerate(zip(names, templates, strict=True)):
         places = np.flatnonzero(chosen == number)
         numbers = chosen_numbers[places]
@@ -148,7 +147,7 @@ def generate_table(
         others[LABEL].put(places, [sentences.template.metadata.label or ""], zeros)
         others[TEMPLATE].put(places, [name], zeros)
         for choice, members in zip(sentences.choices, sentences.members(numbers), strict=True):
-            others[_slot_column(choice.column)].put(places, *members)
+            others[column_of[choice.column]].put(places, *members)
     columns: dict[str, Sequence[str]] = {TEXT: written_texts.tolist()}
     columns |= {name: column.repeated() for name, column in others.items()}
     written = np.bincount(chosen, minlength=len(templates)).tolist()
@@ -163,7 +162,7 @@ def generate_table(
                 written=count,
                 rejected=len(numbers) - len(left),
                 empty=blank,
-                slots=tuple(_slot_column(choice.column) for choice in sentences.choices),
+                slots=tuple(column_of[choice.column] for choice in sentences.choices),
             )
             for name, sentences, numbers, left, count, blank in zip(
                 names, templates, distinct, accepted, written, empty, strict=True
@@ -177,6 +176,7 @@ def _accepted(
 ) -> list[Numbers]:
     """The numbers of each template's sentences that are kept."""
     accepted = []
+    column_of = _columns_of_slots(templates)
     for name, sentences, numbers in zip(names, templates, distinct, strict=True):
         columns: dict[str, Sequence[str]] = {
             TEXT: sentences.texts(numbers).tolist(),
@@ -184,7 +184,7 @@ def _accepted(
             TEMPLATE: [name] * len(numbers),
         }
         for choice, members in zip(sentences.choices, sentences.members(numbers), strict=True):
-            columns[_slot_column(choice.column)] = Repeated(members[0], members[1].tolist())
+            columns[column_of[choice.column]] = Repeated(members[0], members[1].tolist())
         of_rows = zip(*columns.values(), strict=True)
         rows = [dict(zip(columns, values, strict=True)) for values in of_rows]
         accepted.append(numbers[np.array(keep(rows), np.bool_)])
@@ -211,9 +211,19 @@ def _check(templates: Sequence[Sentences], names: Sequence[str]) -> None:
         )
 
 
-def _slot_column(name: str) -> str:
-    """The column of a slot: its name, with an underscore if that is one of our own columns."""
-    return f"{name}_" if name in _OWN else name
+def _columns_of_slots(templates: Sequence[Sentences]) -> dict[str, str]:
+    """The column of each slot: its name, with an underscore if that is one of our own columns.
+
+    Where another slot has that name, it gets one more.
+    """
+    names = dict.fromkeys(choice.column for each in templates for choice in each.choices)
+    columns = {}
+    for name in names:
+        column = name
+        while column in _OWN or (column != name and column in names):
+            column += "_"
+        columns[name] = column
+    return columns
 
 
 class _TemplateColumn:

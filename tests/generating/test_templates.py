@@ -379,3 +379,20 @@ def test_sentences_go_to_standard_output_where_that_is_named(tmp_path: Path) -> 
     assert done.stdout.split() == ["text,label,template,A", "x", "z,good,t,x", "y", "z,good,t,y"]
     assert "2 rows: good 2" in done.stderr
     assert [file.name for file in tmp_path.iterdir()] == ["a.sear"]
+
+
+@pytest.mark.parametrize(
+    ("slots", "columns"),
+    [
+        ("{text:A} {text_:B}", {"text__": "good", "text_": "film"}),
+        ("{text_:B} {text:A}", {"text__": "good", "text_": "film"}),
+        ("{A} {A} {A_2}", {"A": "good", "A_3": "good", "A_2": "book"}),
+        ("{A_2} {A} {A}", {"A": "good", "A_3": "good", "A_2": "book"}),
+    ],
+)
+def test_each_slot_has_a_column_of_its_own(slots: str, columns: dict[str, str]) -> None:
+    sets = "set A = good\nset B = film\nset A_2 = book\n"
+    table = generate_table([parse(f'{sets}template x: "{slots}."\n  label: pos')])
+    row = {name: values[0] for name, values in table.columns.items()}
+    assert row == {"text": row["text"], "label": "pos", "template": "x"} | columns
+    assert set(table.templates[0].slots) == set(columns)
