@@ -22,12 +22,19 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from operator import itemgetter
+from pathlib import Path
 
 from sears_dsl.engine.compile.program import Problem
 from sears_dsl.engine.matches import Unit
 from sears_dsl.engine.noise.characters import has_place, lookalikes_identity
 from sears_dsl.engine.noise.sources import Sources
-from sears_dsl.engine.noise.vectors import NAME_VECTORS, VECTORS, load_vectors, vectors_installed
+from sears_dsl.engine.noise.vectors import (
+    NAME_VECTORS,
+    VECTORS,
+    how_to_install,
+    load_vectors,
+    vectors_installed,
+)
 from sears_dsl.errors import DataError, Diagnostic, RuleSyntaxError, Span, listed
 from sears_dsl.language import rule as syntax
 from sears_dsl.language.measure import draws, every_element, noise_in
@@ -309,7 +316,7 @@ def sources_for(
     rules = [pair for pair in rules if syntax.Reference in map(type, pair[0].consequent)]
     if sources.vectors is None:
         wanting = [pair for pair in rules if "neighbor" in noise_in(pair[0])]
-        names = {ruleset.options.vectors or "" for _, ruleset in wanting}
+        names = set(map(_vectors_of, map(itemgetter(1), wanting)))
         if len(names) > 1:
             listed = ", ".join(sorted(name or "no name" for name in names))
             message = f"the rules name different vectors: {listed}"
@@ -329,6 +336,15 @@ def sources_for(
             message = "`.paraphrase` needs a paraphraser, but the run has none"
             missing.append(_placed(Diagnostic("E353", message, help=advice), *wanting[0]))
     return sources, missing
+
+
+def _vectors_of(ruleset: RuleSource) -> str:
+    """The vectors that a ruleset names, a file with its path from here; "" if it names none.
+
+    The path of a file is relative to the rule file, as that of an import is.
+    """
+    named = ruleset.options.vectors or ""
+    return str(Path(ruleset.path).parent / named) if named and named not in VECTORS else named
 
 
 def noise_identity(
@@ -436,9 +452,12 @@ def hindrances(
 
 def _source_missing(missing: str, rule: Rule, ruleset: RuleSource) -> Diagnostic:
     """E352 or E353, before anything is looked up."""
+    named = ruleset.options.vectors
     number, function, advice = "E352", "neighbor", NAME_VECTORS
     if missing == _NO_PARAPHRASER:
         number, function, advice = "E353", "paraphrase", "pip install 'sears-dsl[discovery]'"
+    elif named:
+        advice = how_to_install(named)
     finding = Diagnostic(number, f"`.{function}` cannot be used: {missing}", help=advice)
     return _placed(finding, rule, ruleset)
 
