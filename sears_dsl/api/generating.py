@@ -16,7 +16,8 @@ from sears_dsl.api.arguments import (
     whole_numbers,
 )
 from sears_dsl.api.results import TableResult, draw_bars
-from sears_dsl.errors import counted
+from sears_dsl.errors import check_whole_number, counted
+from sears_dsl.language.words import LARGEST_SEED
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -97,7 +98,7 @@ def generate(
 
     with in_python():
         whole_numbers(1, limit=limit)
-        whole_numbers(0, seed=seed)
+        check_whole_number(seed, name="seed", least=0, most=LARGEST_SEED)
         one_of(get_args(By), by=by)
         rulesets = rulesets_of(rules)
         keep = None

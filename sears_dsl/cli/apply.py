@@ -13,6 +13,7 @@ from sears_dsl.cli.commands import ProjectArgument, ProjectCommand
 from sears_dsl.cli.options import shared
 from sears_dsl.cli.screen import console as screen
 from sears_dsl.errors import Diagnostic, counted, listed
+from sears_dsl.language.words import LARGEST_SEED
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -66,7 +67,7 @@ class _Jobs(click.IntRange):
               "all rules applied in order.")  # fmt: skip
 @shared.scope_option
 @shared.unit_option
-@click.option("--seed", type=click.IntRange(min=0), default=0,
+@click.option("--seed", type=click.IntRange(min=0, max=LARGEST_SEED), default=0,
               help="The seed of what rules draw at random.")  # fmt: skip
 @click.option("--share", default="100%", metavar="SHARE",
               help="Rewrite about this share of the texts; the texts of 10% are among those of "

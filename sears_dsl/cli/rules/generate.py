@@ -13,6 +13,7 @@ from sears_dsl.cli.commands import ProjectArgument, ProjectCommand
 from sears_dsl.cli.options import shared
 from sears_dsl.cli.screen.console import console, echo_json, plain_table
 from sears_dsl.errors import counted
+from sears_dsl.language.words import LARGEST_SEED
 
 if TYPE_CHECKING:
     from sears_dsl.generating.table import GeneratedTable
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
               help="At most N sentences; a lower N gives the first of them.")  # fmt: skip
 @click.option("--by", type=click.Choice(["template", "sentence"]), default="template",
               help="What a limit treats alike: all templates, or all sentences.")  # fmt: skip
-@click.option("--seed", type=click.IntRange(min=0), default=0,
+@click.option("--seed", type=click.IntRange(min=0, max=LARGEST_SEED), default=0,
               help="The seed of which sentences --limit draws, and of noise in slots.")  # fmt: skip
 @shared.oracle_option
 @shared.json_option("Print the counts as JSON.")

@@ -381,6 +381,20 @@ def stand_ins(ruleset: RuleSource) -> Sources:
     return Sources(vectors=None if of_a_file else _Nothing(), paraphrases=_Nothing())
 
 
+def advice_on(missing: str, ruleset: RuleSource) -> str:
+    """What to do about what `missing_source` gives.
+
+    Example:
+        >>> from sears_dsl.language.loader import parse
+        >>> advice_on("no translation models are installed", parse("movie -> film"))
+        "pip install 'sears-dsl[discovery]'"
+    """
+    named = ruleset.options.vectors
+    if missing == _NO_PARAPHRASER:
+        return "pip install 'sears-dsl[discovery]'"
+    return how_to_install(named) if named else NAME_VECTORS
+
+
 def missing_source(rule: Rule, ruleset: RuleSource, *, vectors: bool, paraphrases: bool) -> str:
     """What a rule needs and lacks: it is not installed or named, and not in the run; else empty.
 
@@ -452,13 +466,11 @@ def hindrances(
 
 def _source_missing(missing: str, rule: Rule, ruleset: RuleSource) -> Diagnostic:
     """E352 or E353, before anything is looked up."""
-    named = ruleset.options.vectors
-    number, function, advice = "E352", "neighbor", NAME_VECTORS
+    number, function = "E352", "neighbor"
     if missing == _NO_PARAPHRASER:
-        number, function, advice = "E353", "paraphrase", "pip install 'sears-dsl[discovery]'"
-    elif named:
-        advice = how_to_install(named)
-    finding = Diagnostic(number, f"`.{function}` cannot be used: {missing}", help=advice)
+        number, function = "E353", "paraphrase"
+    message = f"`.{function}` cannot be used: {missing}"
+    finding = Diagnostic(number, message, help=advice_on(missing, ruleset))
     return _placed(finding, rule, ruleset)
 
 
