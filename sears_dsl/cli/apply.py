@@ -11,6 +11,7 @@ import click
 
 from sears_dsl.cli.commands import ProjectArgument, ProjectCommand
 from sears_dsl.cli.options import shared
+from sears_dsl.cli.options.overwriting import refuse_overwriting
 from sears_dsl.cli.screen import console as screen
 from sears_dsl.errors import Diagnostic, counted, listed
 from sears_dsl.language.words import LARGEST_SEED
@@ -124,6 +125,7 @@ def apply_command(rules_and_input: tuple[str, ...], **options: Any) -> None:
     quiet, to_stdout = options["quiet"], options["output"] == "-"
     rulesets = tuple(load_rulesets(rules, allow_imports_outside=options["allow_imports_outside"]))
     vectors = options["vectors"]
+    refuse_overwriting([options["output"]], sources=[vectors], rulesets=rulesets)
     require_together(
         rulesets,
         rules,

@@ -11,6 +11,7 @@ import click
 
 from sears_dsl.cli.commands import ProjectArgument, ProjectCommand
 from sears_dsl.cli.options import shared
+from sears_dsl.cli.options.overwriting import refuse_overwriting
 from sears_dsl.cli.screen.console import console, echo_json, plain_table
 from sears_dsl.errors import counted
 from sears_dsl.language.words import LARGEST_SEED
@@ -53,7 +54,9 @@ def generate_command(rules: tuple[str, ...], *, output: Path, **options: Any) ->
     from sears_dsl.data.streams import STANDARD_STREAM
     from sears_dsl.generating.table import generate_table
 
-    unnamed = "csv" if str(output) == STANDARD_STREAM else None
+    refuse_overwriting([output], sources=[options["oracle"]], rulesets=rulesets)
+    to_stdout = str(output) == STANDARD_STREAM
+    unnamed = "csv" if to_stdout else None
     form = format_of(str(output), options["output_format"] or unnamed, reading=False)
     keep = None
     if options["oracle"] is not None:
@@ -65,7 +68,7 @@ def generate_command(rules: tuple[str, ...], *, output: Path, **options: Any) ->
         rulesets, limit=options["limit"], by=options["by"], seed=options["seed"], keep=keep
     )
     write_columns(table.columns, output, form)
-    if options["as_json"]:
+    if options["as_json"] and not to_stdout:
         echo_json(
             {
                 "rows": len(table),

@@ -316,7 +316,7 @@ def sources_for(
     rules = [pair for pair in rules if syntax.Reference in map(type, pair[0].consequent)]
     if sources.vectors is None:
         wanting = [pair for pair in rules if "neighbor" in noise_in(pair[0])]
-        names = set(map(_vectors_of, map(itemgetter(1), wanting)))
+        names = set(map(vectors_of, map(itemgetter(1), wanting)))
         if len(names) > 1:
             listed = ", ".join(sorted(name or "no name" for name in names))
             message = f"the rules name different vectors: {listed}"
@@ -338,7 +338,7 @@ def sources_for(
     return sources, missing
 
 
-def _vectors_of(ruleset: RuleSource) -> str:
+def vectors_of(ruleset: RuleSource) -> str:
     """The vectors that a ruleset names, a file with its path from here; "" if it names none.
 
     The path of a file is relative to the rule file, as that of an import is.
