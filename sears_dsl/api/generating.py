@@ -12,6 +12,7 @@ from sears_dsl.api.arguments import (
     AnyRules,
     in_python,
     one_of,
+    remark,
     rulesets_of,
     whole_numbers,
 )
@@ -108,4 +109,6 @@ def generate(
 
             keep = sentence_filter(open_oracle(oracle, rulesets))
         table = generate_table(rulesets, limit=limit, by=by, seed=seed, keep=keep)
+        if table.note_on_labels:
+            remark(table.note_on_labels)
         return GenerationResult(table)

@@ -24,6 +24,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain, pairwise, product
 from math import prod
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +33,7 @@ from sears_dsl.engine.noise.characters import PlacedText, change_places, change_
 from sears_dsl.engine.noise.draws import FIRST_DRAW, Draw
 from sears_dsl.engine.rewrite.pieces import CASE_FUNCTIONS
 from sears_dsl.engine.rewrite.placing import wants_an
-from sears_dsl.errors import Diagnostic, RuleSyntaxError, Span
+from sears_dsl.errors import Diagnostic, RuleSyntaxError, Span, counted
 from sears_dsl.generating.parts import (
     Numbers,
     Part,
@@ -402,15 +403,63 @@ def _choices(template: Template, ruleset: Ruleset) -> Iterator[Choice]:
         yield Choice(column, slot, ("", *texts) if slot.optional else texts)
 
 
+class Contradiction(NamedTuple):
+    """A sentence that two templates write with different labels, by their places."""
+
+    text: str
+    one: int
+    other: int
+
+
+def contradictions(
+    templates: Sequence[Sentences], numbers: Sequence[Numbers]
+) -> list[Contradiction]:
+    r"""Sentences that have different labels, each once, among those of each template's numbers.
+
+    Example:
+        >>> from sears_dsl.language.loader import parse
+        >>> fine = [f'template {each}: "Fine{{M}}"\n  label: {each}' for each in ("so", "no")]
+        >>> rules = parse("\n".join(['set M = "." | "!"', *fine]))
+        >>> both = [Sentences(each, rules) for each in rules.templates]
+        >>> contradictions(both, [np.array([0, 1]), np.array([1])])
+        [Contradiction(text='Fine!', one=0, other=1)]
+    """
+    labels = [each.template.metadata.label or "" for each in templates]
+    if len(set(labels)) < 2:
+        return []
+    label_of = np.unique(labels, return_inverse=True)[1]
+    owners = np.repeat(np.arange(len(templates)), [len(some) for some in numbers])
+    marks = np.concatenate(
+        [each.marks(some) for each, some in zip(templates, numbers, strict=True)]
+    )
+    order = np.argsort(marks, kind="stable")
+    pairs = np.stack([order[:-1], order[1:]])
+    alike = marks[pairs[0]] == marks[pairs[1]]
+    pairs = pairs[:, alike & np.diff(label_of[owners[pairs]], axis=0)[0].astype(np.bool_)]
+    pairs = pairs[:, np.argsort(pairs[1])]
+    texts: Texts = np.empty(pairs.shape, object)
+    for place, each in enumerate(templates):
+        own = owners[pairs] == place
+        texts[own] = each.texts(np.concatenate(numbers)[pairs[own]])
+    both = zip(*texts.tolist(), *owners[pairs].tolist(), strict=True)
+    named: dict[str, Contradiction] = {}
+    for text, same, one, other in both:
+        if text == same:  # different texts may have equal marks
+            named.setdefault(text, Contradiction(text, one, other))
+    return list(named.values())
+
+
 def template_findings(ruleset: Ruleset) -> list[Diagnostic]:
     """What is wrong with the sentences of a ruleset's templates."""
     findings: list[Diagnostic] = []
-    for template in ruleset.templates:
+    written: list[tuple[str, Sentences]] = []
+    for name, template in ruleset.named_templates:
         try:
             sentences = Sentences(template, ruleset)
         except RuleSyntaxError as error:
             findings += error.diagnostics
             continue
+        written.append((name, sentences))
         repeated = len(sentences) - len(sentences.distinct)
         if repeated:
             finding = Diagnostic(
@@ -426,6 +475,25 @@ def template_findings(ruleset: Ruleset) -> list[Diagnostic]:
                 help="write words around its slots, or let one slot always have a word",
             )
             findings.append(place_in_template(finding, template, ruleset))
+    return findings + _contradictory(written, ruleset)
+
+
+def _contradictory(written: Sequence[tuple[str, Sentences]], ruleset: Ruleset) -> list[Diagnostic]:
+    """W627 for each two templates that write one sentence with different labels."""
+    templates = [sentences for _, sentences in written]
+    of_pairs: dict[tuple[int, int], list[str]] = {}
+    for text, one, other in contradictions(templates, [each.distinct for each in templates]):
+        of_pairs.setdefault((one, other), []).append(text)
+    findings = []
+    for (one, other), texts in sorted(of_pairs.items()):
+        label = templates[one].template.metadata.label or ""
+        finding = Diagnostic(
+            "W627",
+            f"{code(written[one][0])} also writes {counted(len(texts), 'sentence')} of this "
+            f"template, with the label {label}: {code(texts[0])}",
+            help="reword one of the two, or take the words that meet out of a set",
+        )
+        findings.append(place_in_template(finding, templates[other].template, ruleset))
     return findings
 
 

@@ -14,6 +14,7 @@ from command_line import call
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+import sears_dsl as sears
 from sears_dsl.engine.matcher import compile_rules
 from sears_dsl.engine.noise.draws import Draw, number
 from sears_dsl.errors import RuleSyntaxError, UsageError
@@ -450,3 +451,65 @@ def test_sentences_go_to_standard_output_where_that_is_named(tmp_path: Path) -> 
     assert done.stdout.split() == ["text,label,template,A", "x", "z,good,t,x", "y", "z,good,t,y"]
     assert "2 rows: good 2" in done.stderr
     assert [file.name for file in tmp_path.iterdir()] == ["a.sear"]
+
+
+CONTRADICTING = """
+set GOOD = great | fine
+template a: "There is nothing {GOOD} here."
+  label: negative
+template b: "There is nothing {GOOD?} here."
+  label: positive
+template c: "There is nothing great here."
+  label: negative
+"""
+
+
+def test_sentences_with_two_labels_are_reported(tmp_path: Path) -> None:
+    (tmp_path / "a.sear").write_text(CONTRADICTING, "utf-8")
+    checked = call("check", "a.sear", folder=tmp_path)
+    assert checked.stdout.count("W627") == 1
+    assert (
+        "a.sear:5:1: warning[W627]: `a` also writes 2 sentences of this template, with the label "
+        "negative: `There is nothing great here.`"
+    ) in checked.stdout
+    done = call("generate", "a.sear", "-o", "out.csv", folder=tmp_path)
+    told = " ".join(done.stderr.split())
+    assert (
+        "note: 2 sentences have different labels: 'There is nothing great here.' is negative in a "
+        "and positive in b"
+    ) in told
+    done = call("generate", "a.sear", "-o", "out.csv", "--json", folder=tmp_path)
+    assert json.loads(done.stdout)["contradictions"] == 2
+    rules = parse(CONTRADICTING)
+    with pytest.warns(UserWarning, match="^2 sentences have different labels: "):
+        sears.generate(rules)
+    # What a limit leaves out contradicts nothing.
+    assert generate_table([rules], limit=1).contradictions == ()
+    # Two files may contradict each other, too.
+    first, second = (parse(f'template {name}: "So."\n  label: {name}') for name in ("x", "y"))
+    assert [each.text for each in generate_table([first, second]).contradictions] == ["So."]
+    assert template_findings(first) == []
+
+
+def test_standard_output_holds_the_sentences_alone(tmp_path: Path) -> None:
+    (tmp_path / "a.sear").write_text('set A = x\ntemplate t: "{A}"\n  label: good\n', "utf-8")
+    done = call("generate", "a.sear", "-o", "-", "--json", folder=tmp_path)
+    assert done.stdout.splitlines() == ["text,label,template,A", "x,good,t,x"]
+    assert "1 row: good 1" in done.stderr
+
+
+@pytest.mark.parametrize("output", ["a.sear", "words.sear", "keep.py", "link.csv"])
+def test_what_is_read_is_not_written_over(tmp_path: Path, output: str) -> None:
+    (tmp_path / "words.sear").write_text("set A = x\n", "utf-8")
+    (tmp_path / "a.sear").write_text(
+        'import "words.sear" as w\ntemplate t: "{w.A}"\n  label: good\n', "utf-8"
+    )
+    (tmp_path / "keep.py").write_text("def all(rows):\n    return [True] * len(rows)\n", "utf-8")
+    (tmp_path / "link.csv").symlink_to("a.sear")
+    before = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
+    typed = ("generate", "a.sear", "--oracle", "keep:all", "--output-format", "csv", "-o")
+    done = call(*typed, output, folder=tmp_path)
+    assert done.returncode == 2
+    assert f"{output} is an input of this command: write to another file" in done.stderr
+    assert {name: (tmp_path / name).read_bytes() for name in before} == before
+    assert call(*typed, "out.csv", folder=tmp_path).returncode == 0

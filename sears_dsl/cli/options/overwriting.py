@@ -27,7 +27,8 @@ def refuse_overwriting(
     rulesets: Sequence[Ruleset] = (),
 ) -> None:
     """Refuse to write what a command reads: files, modules of ``module:function``, rule files."""
-    read = [*map(_file_of, filter(None, sources)), *_files_of(rulesets)]
+    named = filter(None, [*sources, *_files_of(rulesets)])
+    read = list(map(_file_of, named))
     for path in written:
         if any(are_same(path, each) for each in read):
             raise click.UsageError(f"{path} is an input of this command: write to another file")

@@ -73,6 +73,7 @@ def generate_command(rules: tuple[str, ...], *, output: Path, **options: Any) ->
             {
                 "rows": len(table),
                 "labels": dict(table.labels),
+                "contradictions": len(table.contradictions),
                 "templates": [asdict(each) for each in table.templates],
             }
         )
@@ -98,8 +99,7 @@ def _print_counts(table: GeneratedTable, output: Path, rulesets: Sequence[Rulese
         if each.empty:
             empty = counted(each.empty, "sentence has", "sentences have")
             out.print(f"{each.name}: {empty} no words (W623 of `sears check`)")
-    note = note_on_articles(rulesets)
-    if note:
+    for note in filter(None, (table.note_on_labels, note_on_articles(rulesets))):
         out.print(f"note: {note}")
     rejected = {each.name: each.rejected for each in table.templates if each.rejected}
     if rejected:
