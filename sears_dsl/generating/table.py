@@ -26,8 +26,9 @@ from numpy.typing import NDArray
 
 from sears_dsl.data.batches import Repeated
 from sears_dsl.engine.noise.draws import Draw, mixed, unit_state
-from sears_dsl.errors import DataError, UsageError
-from sears_dsl.generating.sentences import Numbers, Sentences, Texts
+from sears_dsl.errors import DataError, UsageError, counted
+from sears_dsl.generating.parts import Numbers, Texts
+from sears_dsl.generating.sentences import Contradiction, Sentences, contradictions
 from sears_dsl.language.printer import print_template, template_ids
 from sears_dsl.language.ruleset import Ruleset
 
@@ -97,10 +98,14 @@ class TemplateCount:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GeneratedTable:
-    """A table of sentences, and what each template gave, in the order of the files."""
+    """A table of sentences, and what each template gave, in the order of the files.
+
+    `contradictions` are the sentences that come with different labels, from several templates.
+    """
 
     columns: dict[str, Sequence[str]]
     templates: tuple[TemplateCount, ...]
+    contradictions: tuple[Contradiction, ...] = ()
 
     def __len__(self) -> int:
         return len(self.columns[TEXT])
@@ -109,6 +114,18 @@ class GeneratedTable:
     def labels(self) -> Counter[str]:
         """How many rows have each label."""
         return Counter(self.columns[LABEL])
+
+    @property
+    def note_on_labels(self) -> str:
+        """How many sentences have different labels, with one of them; "" if none has."""
+        if not self.contradictions:
+            return ""
+        text, *places = self.contradictions[0]
+        one, other = (
+            f"{each.label} in {each.name}" for each in map(self.templates.__getitem__, places)
+        )
+        count = counted(len(self.contradictions), "sentence has", "sentences have")
+        return f"{count} different labels: {text!r} is {one} and {other}"
 
 
 def generate_table(
@@ -148,11 +165,13 @@ def generate_table(
         others[TEMPLATE].put(places, [name], zeros)
         for choice, members in zip(sentences.choices, sentences.members(numbers), strict=True):
             others[column_of[choice.column]].put(places, *members)
+    of_templates = [chosen_numbers[chosen == number] for number in range(len(templates))]
     columns: dict[str, Sequence[str]] = {TEXT: written_texts.tolist()}
     columns |= {name: column.repeated() for name, column in others.items()}
     written = np.bincount(chosen, minlength=len(templates)).tolist()
     return GeneratedTable(
         columns=columns,
+        contradictions=tuple(contradictions(templates, of_templates)),
         templates=tuple(
             TemplateCount(
                 name=name,

@@ -405,8 +405,12 @@ def test_one_name_or_number_is_as_good_as_a_list_or_a_text(tmp_path: Path) -> No
     assert (report.tally.rows, report.tally.changed) == (1, 0)
     texts = [f"Movie {number}." for number in range(40)]
     assert sears.apply(texts, rules, share=0.25) == sears.apply(texts, rules, share="25%")
-    with pytest.raises(UsageError, match="share=2"):
-        sears.apply(texts, rules, share=2)
+    for share in (2, 50, 0, -0.5, 1e-9, float("nan"), None):
+        with pytest.raises(UsageError, match=f"share={share}") as refusal:
+            sears.apply(texts, rules, share=share)  # type: ignore[arg-type]
+        assert refusal.value.help == ("pass a number from 0.000001 to 1, or a string such as '50%'")
+    with pytest.raises(UsageError, match="vectors=3 is not valid"):
+        sears.apply(texts, rules, vectors=3)  # type: ignore[arg-type]
 
 
 def test_folders_are_for_the_function_of_folders(

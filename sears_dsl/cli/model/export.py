@@ -12,7 +12,7 @@ import click
 
 from sears_dsl.cli.commands import ProjectArgument, ProjectCommand
 from sears_dsl.cli.options import shared
-from sears_dsl.cli.options.augmentation import refuse_overwriting
+from sears_dsl.cli.options.overwriting import refuse_overwriting
 from sears_dsl.errors import UsageError, counted
 from sears_dsl.runtime.files import write_atomically
 
@@ -66,8 +66,8 @@ def export_command(
     from sears_dsl.tagging.tagger import load_tagger
     from sears_dsl.vetting.journal_oracle import open_oracle
 
-    read = (*rules, *(each.path for each in rulesets), data, options["oracle"])
-    refuse_overwriting(filter(None, read), [output])
+    sources = (*rules, data, options["oracle"])
+    refuse_overwriting([output], sources=sources, rulesets=rulesets)
     values = _label_values(options["label_values"], rulesets)
     count = sum(len(ruleset.rules) for ruleset in rulesets)
     if data is None and count:

@@ -27,6 +27,7 @@ from sears_dsl.language.check import check_rule
 from sears_dsl.language.parsing.builder import Builder, Node, Place, Report, plain_string
 from sears_dsl.language.parsing.syntax_errors import explain
 from sears_dsl.language.words import (
+    LARGEST_SEED,
     QUOTED,
     WHOLE,
     code,
@@ -96,7 +97,6 @@ _PLAIN_TEST = re.compile(r'([ \t]+)test "([^"\\]*)" => (?:"([^"\\]*)"|none)')
 
 SEVERITIES = ("low", "medium", "high")
 _TAG = re.compile(r"[\w.-]+")
-_LARGEST_SEED = 2**63 - 1
 
 
 @lru_cache(maxsize=1)
@@ -501,8 +501,8 @@ def _number(key: str, values: list[Node], report: Report) -> int | None:
             report("E323", f"`{text}` is not a share above 0% and up to 100%", place, hint)
         return share
     digits = len(text) <= 19 and text.isascii() and text.isdigit()
-    if not digits or int(text) > _LARGEST_SEED:
-        hint = "a seed is a whole number from 0 to 9223372036854775807: `seed: 7`"
+    if not digits or int(text) > LARGEST_SEED:
+        hint = f"a seed is a whole number from 0 to {LARGEST_SEED}: `seed: 7`"
         report("E328", f"`{text}` is not a seed", place, hint)
         return None
     return int(text)
