@@ -160,16 +160,20 @@ def _answer(model: str, row: Row, value: Any, comparison: Comparison) -> Answer:
         raw_label, confidence = map(_plain, value)
         label = answer_text(raw_label, comparison)
         probabilities = isinstance(raw_label, float) and not comparison.startswith("within:")
-        # Beside a text, 1 is 1.0. Two whole numbers may be probabilities, or a set of labels.
-        sure = confidence is None or isinstance(
-            confidence,
-            int | float
-            if isinstance(raw_label, str) and comparison not in ("set", "entities")
-            else float,
-        )
-        if label is not None and sure and not probabilities:
+        is_pair = _may_stand_beside(raw_label, confidence, comparison) and not probabilities
+        if label is not None and is_pair:
             return Answer(label, checked_confidence(model, row, confidence))
     return Answer(_label(model, row, value, comparison))
+
+
+def _may_stand_beside(raw_label: Any, confidence: Any, comparison: Comparison) -> bool:
+    """Whether the second of two values is meant as a confidence, and not as another label."""
+    if isinstance(confidence, float):
+        return True
+    if comparison in ("set", "entities"):
+        return confidence is None and isinstance(raw_label, list)
+    # Beside a text, 1 is 1.0; two whole numbers may be probabilities.
+    return confidence is None or (isinstance(confidence, int) and isinstance(raw_label, str))
 
 
 def checked_confidence(model: str, row: Row, value: Any) -> float | None:

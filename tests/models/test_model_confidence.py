@@ -27,6 +27,9 @@ def test_pairs_of_a_label_and_a_fraction_are_answers() -> None:
     given = [("pos", 1), ["neg", None]]
     assert answers_of("m", ROWS, given) == [Answer("pos", 1.0), Answer("neg", None)]
     assert answers_of("m", ROWS, [["pos", 1]] * 2, comparison="set")[0] == Answer("1|pos")
+    assert answers_of("m", ROWS, [(["pos"], None)] * 2, comparison="set")[0] == Answer("pos")
+    with pytest.raises(ModelError, match="as the label of"):
+        answers_of("m", ROWS, [["pos", None]] * 2, comparison="set")
 
 
 @pytest.mark.parametrize(
