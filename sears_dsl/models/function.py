@@ -28,6 +28,7 @@ class CallablePredictor(AnsweringPredictor):
         takes = "a list of texts and returns a list of labels"
         self._function = function_of(model, "predict", kind="model", takes=takes)
         self._comparison = comparison
+        self.has_identity = identity is not None
         self._identity = identity or object_name(model)
 
     def predict_with_confidence(self, rows: Sequence[Row]) -> list[Answer]:

@@ -168,6 +168,7 @@ class PipelinePredictor(predictor.AnsweringPredictor):
         self._comparison = comparison
         self._classify = classify
         self._longest = _longest(classify.model, classify.tokenizer)
+        self.has_identity = identity is not None
         self._identity = identity or f"hf:{classify.model.name_or_path}"
         self._cut: set[str] = set()
 

@@ -162,7 +162,9 @@ def load_predictor(
 
 def require_kind(spec: str) -> None:
     """Refuse what cannot be the specification of a model."""
-    if not all(spec.partition(":")) or _ADDRESS.match(spec):
+    kind = spec.partition(":")[0]
+    capitals = kind not in _ENDPOINTS and kind.lower() in _ENDPOINTS
+    if not all(spec.partition(":")) or _ADDRESS.match(spec) or capitals:
         raise UsageError(
             f"{spec!r} does not name a model", help=_meant(spec) or f"write one of {_KINDS}"
         )
@@ -252,17 +254,18 @@ def _predictor_of(
     from sears_dsl.models.function import CallablePredictor  # noqa: PLC0415 - as in `_local`
 
     library = type(model).__module__.partition(".")[0]
-    if library == __name__.partition(".")[0] and isinstance(model, Predictor):
-        return model
     identity = getattr(model, "identity", None)
-    if not isinstance(identity, str):
+    if not isinstance(identity, str) or not getattr(model, "has_identity", True):
         identity = None
     if store is not None and identity is None:
         raise UsageError(
             f"predictions of an object of type {type(model).__name__} cannot be kept: nothing "
             "distinguishes it from another one of the same name",
-            help="give it an attribute `identity` with the model's version, or use no store",
+            help="give it an attribute `identity` with the model's version (a predictor of sears: "
+            "identity=…), or use no store",
         )
+    if library == __name__.partition(".")[0] and isinstance(model, Predictor):
+        return model
     if library == "transformers":
         if not hasattr(model, "task"):
             raise UsageError(
@@ -313,6 +316,9 @@ def _local(
 def _meant(spec: str) -> str:
     """What somebody meant by a file's or folder's name, or by ``critic.predict``, as a sentence."""
     path = Path(spec)
+    kind, _, rest = spec.partition(":")
+    if kind.lower() in _ENDPOINTS:
+        return f"for an endpoint, write {kind.lower()}:{rest}"
     if is_file(path) and path.suffix in _PICKLES:
         return f"for a scikit-learn estimator, write sklearn:{spec}"
     if is_folder(path) and is_file(path / _CONFIG):

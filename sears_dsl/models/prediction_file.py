@@ -19,11 +19,14 @@ from sears_dsl.data.dataset import Dataset, format_of
 from sears_dsl.errors import HALF_CHARACTER, DataError, ModelError, UsageError, counted
 from sears_dsl.models.objects import python_values
 from sears_dsl.models.predictor import Answer, AnsweringPredictor, Row, row_key
-from sears_dsl.runtime.files import parse_json, write_atomically
+from sears_dsl.runtime.files import is_folder, parse_json, write_atomically
 
 _ID = "id"
 _PREDICTION = "prediction"
 _CONFIDENCE = "confidence"
+_FORMS = (
+    "predictions stand in a csv, tsv, jsonl or parquet file, in UTF-8, which its name ends with"
+)
 
 
 class PredictionsNeeded(ModelError):  # noqa: N818 - a step of the way, nothing went wrong
@@ -54,8 +57,8 @@ class FilePredictor(AnsweringPredictor):
     def __init__(
         self, predictions: Path, *, inputs: Path | None = None, comparison: Comparison = "exact"
     ) -> None:
-        # A name of no known format is refused before somebody runs a model.
-        format_of(str(predictions), reading=False)
+        # What cannot hold predictions is refused before somebody runs a model.
+        _check_format(predictions)
         self.predictions = predictions
         self._comparison = comparison
         # No hash of the content: the file is read anew at every call.
@@ -66,6 +69,9 @@ class FilePredictor(AnsweringPredictor):
                 f"{predictions} is named both for the inputs and for the predictions",
                 help="name two files",
             )
+        for path in (self.predictions, self.inputs):
+            if is_folder(path):
+                raise UsageError(f"{path} is a folder", help="name a file in it")
 
     def predict_with_confidence(self, rows: Sequence[Row]) -> list[Answer]:
         """The predictions in the file, with confidences where it has them."""
@@ -74,7 +80,13 @@ class FilePredictor(AnsweringPredictor):
                 f"the model reads a column {_ID!r}, but files of predictions name rows by it",
                 help="leave that column out, or rename it",
             )
-        known = self._known() if self.predictions.exists() else {}
+        try:
+            known = self._known() if self.predictions.exists() else {}
+        except DataError as error:
+            if "--" not in error.help:
+                raise
+            # Its advice is an option that says how the file of --data is read.
+            raise DataError(error.message, help=_FORMS) from error
         keys = [row_key(row) for row in rows]
         missing = {key: row for key, row in zip(keys, rows, strict=True) if key not in known}
         if missing:
@@ -141,6 +153,15 @@ class FilePredictor(AnsweringPredictor):
             )
         key = row.pop(_ID)
         return {key: row}
+
+
+def _check_format(predictions: Path) -> None:
+    try:
+        form = format_of(str(predictions), reading=False)
+    except UsageError as error:
+        raise UsageError(error.message, help=_FORMS) from error
+    if form.name == "txt":
+        raise UsageError(f"{predictions} is plain text, which has no columns", help=_FORMS)
 
 
 def _label(value: Any, where: str, comparison: Comparison) -> str:

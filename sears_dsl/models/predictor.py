@@ -4,8 +4,8 @@ Rows are mappings from column to text. Always holds: nothing here knows what kin
 row's key depends on its columns and their texts, never on their order. A confidence is what the
 model itself gave, never a guess; "not given" is None, never 0. A label is a string, a whole number
 (1.0 is the same as 1) or a truth value of Python, NumPy or torch, written with ``str``. A pair of a
-label and a fraction from 0.0 to 1.0 is a label with its confidence. Anything else is an error that
-says where, never a guess. A row takes a microsecond.
+label and a fraction from 0.0 to 1.0 is a label with its confidence, None where it is not given.
+Anything else is an error that says where, never a guess. A row takes a microsecond.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from hashlib import blake2b
+from math import isfinite
 from typing import Any, Literal, NamedTuple, Protocol, TypeAlias, runtime_checkable
 
 from sears_dsl.answers import COMPARISON_FORMS, Comparison, answer_text
@@ -67,6 +68,8 @@ class AnsweringPredictor(ABC):
     """Base of models that give answers; their labels are those of the answers."""
 
     _identity: str
+    #: Whether its identity distinguishes it from other models of the same name.
+    has_identity = True
 
     @property
     def identity(self) -> str:
@@ -157,14 +160,34 @@ def _answer(model: str, row: Row, value: Any, comparison: Comparison) -> Answer:
         raw_label, confidence = map(_plain, value)
         label = answer_text(raw_label, comparison)
         probabilities = isinstance(raw_label, float) and not comparison.startswith("within:")
-        if label is not None and isinstance(confidence, float) and not probabilities:
-            if not 0 <= confidence <= 1:
-                raise ModelError(
-                    f"{model} returned {confidence!r} as its confidence for {excerpt(row)}",
-                    help="a confidence is a probability, from 0.0 to 1.0",
-                )
-            return Answer(label, confidence)
+        is_pair = _may_stand_beside(raw_label, confidence, comparison) and not probabilities
+        if label is not None and is_pair:
+            return Answer(label, checked_confidence(model, row, confidence))
     return Answer(_label(model, row, value, comparison))
+
+
+def _may_stand_beside(raw_label: Any, confidence: Any, comparison: Comparison) -> bool:
+    """Whether the second of two values is meant as a confidence, and not as another label."""
+    if isinstance(confidence, float):
+        return True
+    if comparison in ("set", "entities"):
+        return confidence is None and isinstance(raw_label, list)
+    # Beside a text, 1 is 1.0; two whole numbers may be probabilities.
+    return confidence is None or (isinstance(confidence, int) and isinstance(raw_label, str))
+
+
+def checked_confidence(model: str, row: Row, value: Any) -> float | None:
+    """A confidence that a model gave for a row, None where it gave none; else an error."""
+    if value is None:
+        return None
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if number and 0 <= value <= 1:
+        return float(value)
+    raise ModelError(
+        f"{model} returned {shortened(repr(value), _SHOWN + 1)} as its confidence for "
+        f"{excerpt(row)}",
+        help="a confidence is a number from 0.0 to 1.0, or None where there is none",
+    )
 
 
 def _plain(value: Any) -> Any:
@@ -187,6 +210,8 @@ def _label(model: str, row: Row, value: Any, comparison: Comparison) -> str:
         advice = COMPARISON_FORMS[kind].replace("write", "return")
     elif plain is None:
         advice = "return a label for every text; for an empty answer, the empty string"
+    elif isinstance(plain, float) and not isfinite(plain):
+        advice = "return a label for every text; this stands for a missing number"
     elif isinstance(plain, float):
         advice = (
             "numbers with a fraction are not labels: return the most probable label, whole numbers "
@@ -200,7 +225,7 @@ def _label(model: str, row: Row, value: Any, comparison: Comparison) -> str:
     elif isinstance(plain, Sequence) and not isinstance(plain, bytes):
         advice = (
             "return the label itself: of probabilities, the name of the most probable one; for "
-            "several labels per text, use --compare set"
+            "several labels per text, use --compare set; a confidence beside a label is a number"
         )
     else:
         advice = "return strings, whole numbers or booleans"

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from hashlib import sha256
-from math import isnan
+from math import isnan, nan
 from pathlib import Path
 from typing import Any
 
 from sears_dsl.answers import Comparison, label_text
 from sears_dsl.errors import ModelError, UsageError
 from sears_dsl.models.function import inputs_of
+from sears_dsl.models.objects import python_values
 from sears_dsl.models.predictor import Answer, AnsweringPredictor, Row, ask_answers
 from sears_dsl.runtime.extras import need_estimators
 
@@ -34,6 +35,7 @@ class EstimatorPredictor(AnsweringPredictor):
             )
         self._estimator = estimator
         self._comparison = comparison
+        self.has_identity = identity is not None
         self._identity = identity or f"{kind.__module__}:{kind.__qualname__}"
 
     def predict(self, rows: Sequence[Row]) -> list[str]:
@@ -49,10 +51,14 @@ class EstimatorPredictor(AnsweringPredictor):
         return [answer.label for answer in answers]
 
     def predict_with_confidence(self, rows: Sequence[Row]) -> list[Answer]:
-        """The labels, each with its probability where the estimator has ``predict_proba``."""
+        """The labels, each with its probability where there is one.
+
+        That takes ``predict_proba``, and ``classes_`` to say whose probabilities they are.
+        """
         labels = self.predict(rows)
         # Some estimators have the method only under some settings; scikit-learn hides it then.
-        if self._comparison != "exact" or not hasattr(self._estimator, "predict_proba"):
+        own = hasattr(self._estimator, "predict_proba") and hasattr(self._estimator, "classes_")
+        if self._comparison != "exact" or not own:
             return [Answer(label) for label in labels]
         return ask_answers(self._identity, rows, lambda: self._with_probabilities(rows, labels))
 
@@ -61,13 +67,14 @@ class EstimatorPredictor(AnsweringPredictor):
     ) -> list[tuple[str, float] | str]:
         """Each predicted label, which need not be the most probable one, with its probability.
 
-        One without a number as its probability stands alone.
+        One that is no class, or without a number as its probability, stands alone.
         """
         probabilities = self._estimator.predict_proba(self._inputs(rows))
-        classes = self._estimator.classes_.tolist()
+        classes = map(python_values, self._estimator.classes_)
         place = {label_text(each): at for at, each in enumerate(classes)}
         sure = [
-            float(of_row[place[label]]) for label, of_row in zip(labels, probabilities, strict=True)
+            float(of_row[place[label]]) if label in place else nan
+            for label, of_row in zip(labels, probabilities, strict=True)
         ]
         return [
             label if isnan(each) else (label, min(1.0, max(0.0, each)))

@@ -106,6 +106,37 @@ TOXIC = {"toxic": "1", "not toxic": "0"}
 STARS = {each: each for each in "12345"}
 
 
+LETTERS = {"(A)": "a", "(B)": "b", "yes!": "y", " no": "n"}
+
+
+@pytest.mark.parametrize(
+    ("answer", "label"),
+    [("(A)", "a"), ("(b).", "b"), ("**(A)**", "a"), ("Answer: (A)", "a"), ("Yes!", "y"),
+     ("A", None), ("(A) or (B)", None), ("No.", "n")],
+)  # fmt: skip
+def test_labels_may_begin_or_end_with_marks(answer: str, label: str | None) -> None:
+    settings = PromptSettings(address="http://x", model="m", prompt="$text", labels=LETTERS)
+    assert settings.label(answer) == label
+
+
+def test_a_key_ends_before_its_line_break_and_is_never_shown(
+    endpoint: ChatEndpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    endpoint.answer = lambda *_: f"positive, says {endpoint.headers[-1]['Authorization']}"
+    spec = f"llm:{endpoint.settings(key='$env.OWN_KEY', labels=[])}"
+    monkeypatch.setenv("OWN_KEY", "abc12\r\n")
+    assert load_predictor(spec).predict(ROWS[:1]) == ["positive, says Bearer …"]
+    assert endpoint.headers[0]["Authorization"] == "Bearer abc12"
+    for key in ("sk-top\nsecret", "sk-töp"):
+        monkeypatch.setenv("OWN_KEY", key)
+        with pytest.raises(UsageError, match="the header 'Authorization' cannot be sent") as caught:
+            load_predictor(spec)
+        assert "sk-" not in str(caught.value)
+    monkeypatch.setenv("OWN_KEY", "\n")
+    with pytest.raises(UsageError, match="OWN_KEY, which is empty"):
+        load_predictor(spec)
+
+
 @pytest.mark.parametrize(
     ("labels", "answer", "label"),
     [(POLAR, "It isn’t positive.", None), (POLAR, "It isn't positive.", None),

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from enum import Enum
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.small_reader import answer_f1
-from sears_dsl.answers import REFUSED, answers_equal, is_right, normalized_answer
+from sears_dsl.answers import REFUSED, answer_text, answers_equal, is_right, normalized_answer
 from sears_dsl.errors import ModelError
 from sears_dsl.models.predictor import answers_of, ask_answers, row_key
 
@@ -145,3 +147,16 @@ def test_an_error_that_shows_all_that_it_was_given_is_cut() -> None:
     with pytest.raises(ModelError, match=r"Expected 2D array.* … .*reshape your data") as failure:
         ask_answers("m", ROWS, fail)
     assert len(failure.value.message) < 1000
+
+
+def test_a_member_of_an_enum_is_the_label_of_its_value() -> None:
+    class Label(str, Enum):  # noqa: UP042 - str() gives its name, unlike that of a StrEnum
+        GOOD = "good"
+
+    class Number(int, Enum):
+        ONE = 1
+
+    assert answer_text(Label.GOOD) == "good"
+    assert answer_text(Number.ONE) == "1"
+    assert answer_text([Label.GOOD, Number.ONE], "set") == "1|good"
+    assert answer_text([(0, 2, Label.GOOD)], "entities") == '[[0, 2, "good"]]'

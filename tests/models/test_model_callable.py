@@ -270,6 +270,10 @@ def test_predictions_of_an_object_are_kept_under_its_identity_alone(tmp_path: Pa
         with pytest.raises(UsageError, match="nothing distinguishes it from another one") as caught:
             load_predictor(Fixed("a"), store=store)
         assert "attribute `identity`" in caught.value.help
+        with pytest.raises(UsageError, match="nothing distinguishes it from another one"):
+            load_predictor(CallablePredictor(Fixed("a")), store=store)
+        own = CallablePredictor(Fixed("c"), identity="version c")
+        assert load_predictor(own, store=store).predict(GOOD) == ["c", "c"]
         for label in ("a", "b"):
             model = Fixed(label)
             model.identity = f"version {label}"  # type: ignore[attr-defined]

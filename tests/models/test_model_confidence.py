@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -24,17 +24,24 @@ ROWS: list[Row] = [{"text": "Good."}, {"text": "Bad."}]
 def test_pairs_of_a_label_and_a_fraction_are_answers() -> None:
     given = [("pos", np.float32(0.5)), [0, 1.0]]
     assert answers_of("m", ROWS, given) == [Answer("pos", 0.5), Answer("0", 1.0)]
+    given = [("pos", 1), ["neg", None]]
+    assert answers_of("m", ROWS, given) == [Answer("pos", 1.0), Answer("neg", None)]
+    assert answers_of("m", ROWS, [["pos", 1]] * 2, comparison="set")[0] == Answer("1|pos")
+    assert answers_of("m", ROWS, [(["pos"], None)] * 2, comparison="set")[0] == Answer("pos")
+    with pytest.raises(ModelError, match="as the label of"):
+        answers_of("m", ROWS, [["pos", None]] * 2, comparison="set")
 
 
 @pytest.mark.parametrize(
-    "given", [[("pos", 1.5)] * 2, [("pos", -0.1)] * 2, [("pos", float("nan"))] * 2]
+    "given",
+    [[("pos", each)] * 2 for each in (1.5, -0.1, float("nan"), 7, True)],
 )
 def test_a_confidence_that_is_no_probability_is_refused(given: Any) -> None:
     with pytest.raises(ModelError, match=r"from 0\.0 to 1\.0"):
         answers_of("m", ROWS, given)
 
 
-@pytest.mark.parametrize("given", [[("pos", "0.9")] * 2, [(0.1, 0.9)] * 2, [("pos", 1)] * 2])
+@pytest.mark.parametrize("given", [[("pos", "0.9")] * 2, [(0.1, 0.9)] * 2, [(0, 1)] * 2])
 def test_other_pairs_are_no_answers(given: Any) -> None:
     with pytest.raises(ModelError, match="as the label of"):
         answers_of("m", ROWS, given)
@@ -70,6 +77,25 @@ def test_an_estimator_without_probabilities_gives_none() -> None:
             return np.array(["pos" for _ in texts])
 
     assert EstimatorPredictor(Plain()).predict_with_confidence(ROWS) == [Answer("pos", None)] * 2
+
+
+def test_probabilities_of_unknown_classes_are_not_given() -> None:
+    class Unnamed:
+        """An estimator with probabilities that does not say whose they are."""
+
+        def predict(self, texts: Sequence[str]) -> list[str]:
+            return ["pos", "other"][: len(texts)]
+
+        def predict_proba(self, texts: Sequence[str]) -> list[list[float]]:
+            return [[0.25, 0.75] for _ in texts]
+
+    class Listed(Unnamed):
+        classes_: ClassVar = [np.int64(0), "pos"]
+
+    answers = EstimatorPredictor(Unnamed()).predict_with_confidence(ROWS)
+    assert answers == [Answer("pos"), Answer("other")]
+    answers = EstimatorPredictor(Listed()).predict_with_confidence(ROWS)
+    assert answers == [Answer("pos", 0.75), Answer("other")]
 
 
 def test_a_file_of_predictions_may_have_a_column_of_confidences(tmp_path: Path) -> None:

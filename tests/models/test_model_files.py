@@ -302,12 +302,28 @@ def test_nothing_is_unpickled_that_was_not_named_as_a_model(tmp_path: Path) -> N
         ("http://localhost", {"timeout": 0.0}, "a finite time-out above 0"),
         ("http://localhost", {"timeout": float("nan")}, "a finite time-out above 0"),
         ("http://localhost", {"timeout": float("inf")}, "a finite time-out above 0"),
+        ("http://localhost", {"timeout": "3"}, "a finite time-out above 0"),
+        ("http://localhost", {"retries": 1.5}, "both whole numbers"),
+        ("http://localhost", {"connections": 1.5}, "both whole numbers"),
+        ("HTTP://localhost", {"retries": 1}, "for an endpoint, write http://localhost"),
+        ("file:a.txt", {}, "a.txt is plain text, which has no columns"),
+        ("file:a", {}, "help: predictions stand in a csv, tsv, jsonl or parquet file"),
+        ("file:a.csv", {"inputs": Path()}, ". is a folder"),
     ],
 )
 def test_options_of_another_kind_are_refused(spec: str, options: dict[str, Any], told: str) -> None:
     with pytest.raises(UsageError) as failure:
         load_predictor(spec, **options)
     assert told in str(failure.value)
+
+
+def test_predictions_in_another_encoding_get_no_advice_about_the_data(tmp_path: Path) -> None:
+    path = tmp_path / "labels.csv"
+    path.write_bytes(f"id,prediction\n{row_key(ROWS[0])},caf\xe9\n".encode("latin-1"))
+    with pytest.raises(DataError, match="is not utf-8 text") as caught:
+        load_predictor(f"file:{path}").predict(ROWS[:1])
+    assert "in UTF-8" in caught.value.help
+    assert "--" not in caught.value.help
 
 
 @pytest.mark.parametrize("kind", ["vote", "every"])

@@ -389,13 +389,19 @@ def test_the_identity_tells_endpoints_apart_and_keeps_secrets() -> None:
         ('{"body": {"q": "$tetx"}}', None, "'$tetx', which is not a placeholder"),
         ('{"body": {"q": "text"}}', None, "the body of the request has no placeholder"),
         ('{"body": ["$text", "$texts"]}', None, "for one row with those for all"),
+        ('{"body": {"$each": "text film"}}', None, "$each has no placeholder in it"),
+        ('{"body": ["$text", [{"$each": {"q": 1}}]]}', None, "$each has no placeholder in it"),
+        ('{"body": {"$each": "$foo"}}', None, "'$foo', which is not a placeholder"),
+        ('{"body": {"$each": "$text", "b": 1}}', None, "something beside $each: 'b'"),
         ('{"q": "$text"}', None, "the request map has 'q'"),
+        ("request", None, "neither JSON nor the name of a .toml or .json file"),
+        ("absent.toml", None, "No such file or directory\n  = help: name a file"),
         ("{", None, "the request map cannot be read"),
         ("absent.toml", None, "the request map absent.toml cannot be read"),
         ('{"headers": {"a": 1}}', None, "the headers of a request map have to be strings"),
         ('{"body": "$text"}', "/predictions/*", "each row has a request of its own"),
         (None, "predictions", "the response map cannot be read"),
-        (None, "predictions", "a response map may also be /labels/*"),
+        (None, "predictions", "or a pointer such as /labels/*"),
         (None, '{"labels": "predictions"}', "'predictions' is not a JSON pointer"),
         (None, '{"labels": 3}', "the pointers and names of a response map"),
     ],
@@ -443,6 +449,121 @@ def test_only_secrets_of_headers_are_hidden(
     assert endpoint.headers[0]["Content-Type"] == "application/json; v=2"
     load_predictor(endpoint.url).predict([{"text": each} for each in "abcd"])
     assert endpoint.headers[1]["Content-Type"] == "application/json"
+
+
+def test_secrets_of_the_environment_are_hidden_whatever_their_length(
+    endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OWN_TOKEN", "Bearer pos1\n")
+    monkeypatch.setenv("OWN_NUMBER", "12345678")
+    headers = {"X-Own": "$env.OWN_TOKEN", "X-Number": "$env.OWN_NUMBER"}
+    said = ["Bearer pos1", "key_pos1.", "pos12", 12345678]
+    endpoint.answer = lambda _, body: (200, {"predictions": said})
+    model = HttpPredictor(endpoint.url, request=RequestMap(headers=headers))
+    rows = [{"text": text} for text in "abcd"]
+    assert model.predict(rows) == ["Bearer …", "key_….", "pos12", "…"]
+    assert endpoint.headers[0]["X-Own"] == "Bearer pos1", "without the line break at its end"
+    endpoint.answer = lambda _, body: (401, "the key pos1 is wrong")
+    with pytest.raises(ModelError, match="the key … is wrong") as caught:
+        model.predict(rows)
+    assert "pos1" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("Authorization", "Bearer sk-top\nsecret", "its value has a line break or a character"),
+        ("Authorization", "Bearer sk-töpsecret", "its value has a line break or a character"),
+        ("X-É", "sk-topsecret", "no name of a header"),
+        ("X A", "sk-topsecret", "no name of a header"),
+        ("", "sk-topsecret", "no name of a header"),
+        ("content-length", "sk-5", "sears sends one itself"),
+        ("Transfer-Encoding", "sk-chunked", "sears sends one itself"),
+    ],
+)
+def test_headers_that_cannot_be_sent_are_refused_without_their_value(
+    monkeypatch: pytest.MonkeyPatch, name: str, value: str, said: str
+) -> None:
+    monkeypatch.setenv("OWN_TOKEN", value)
+    for given in (value, "$env.OWN_TOKEN"):
+        with pytest.raises(UsageError, match=said) as caught:
+            HttpPredictor("http://localhost:1", request=RequestMap(headers={name: given}))
+        assert "sk-" not in str(caught.value)
+
+
+class Raw:
+    """A server that sends the same bytes to everybody, and closes."""
+
+    def __init__(self, content: bytes) -> None:
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                self.rfile.read(int(self.headers["Content-Length"]))
+                self.wfile.write(content)
+                self.close_connection = True
+
+            def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+                """Print nothing."""
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self.server.server_address[1]}/predict"
+        threading.Thread(target=self.server.serve_forever, args=(0.01,), daemon=True).start()
+
+
+def said_of(head: str, body: bytes) -> str:
+    """What comes of an answer with this head and body: the labels, or the error."""
+    raw = Raw(f"HTTP/1.1 200 OK\r\n{head}\r\n\r\n".encode() + body)
+    try:
+        return str(load_predictor(raw.url, retries=0).predict(ROWS))
+    except ModelError as error:
+        return str(error)
+    finally:
+        raw.server.shutdown()
+        raw.server.server_close()
+
+
+def test_answers_in_other_encodings_and_what_is_no_whole_answer() -> None:
+    body = b'{"predictions": ["a", "\xc3\xa9"]}'
+    marked = b"\xef\xbb\xbf" + body
+    labels = "['a', 'é']"
+    assert said_of("Content-Type: application/json", marked) == labels
+    for codec in ("hex", "idna", "utf-8", "no-such"):
+        assert said_of(f"Content-Type: application/json; charset={codec}", body) == labels
+    utf16 = body.decode().encode("utf-16")
+    assert said_of("Content-Type: application/json; charset=utf-16", utf16) == labels
+    assert "cannot be decompressed" in said_of("Content-Encoding: gzip", body)
+    assert "gave no whole answer" in said_of("Content-Length: 99", body)
+    assert "gave no whole answer" in said_of("Content Length", body)
+
+
+@pytest.mark.parametrize("said", [["positive", None], ["positive", 1], ["positive", 0.5]])
+def test_a_confidence_of_an_endpoint_may_be_missing_or_whole(
+    endpoint: Endpoint, said: list[Any]
+) -> None:
+    endpoint.answer = lambda _, body: (200, {"labels": said[:1], "sure": said[1:]})
+    response = ResponseMap("/labels", confidences="/sure")
+    (answer,) = HttpPredictor(endpoint.url, response=response).predict_with_confidence(ROWS[:1])
+    assert list(answer) == said
+    one = RequestMap({"q": "$text"})
+    response = ResponseMap("/labels/0", confidences="/sure/0")
+    model = HttpPredictor(endpoint.url, request=one, response=response)
+    assert [list(each) for each in model.predict_with_confidence(ROWS)] == [said, said]
+
+
+@pytest.mark.parametrize("sure", ["0.5", True, 1.5, [0.5], {}])
+def test_a_confidence_of_an_endpoint_that_is_none_does_not_blame_the_label(
+    endpoint: Endpoint, sure: Any
+) -> None:
+    endpoint.answer = lambda _, body: (200, {"labels": ["positive"], "sure": [sure]})
+    model = HttpPredictor(endpoint.url, response=ResponseMap("/labels", confidences="/sure"))
+    with pytest.raises(ModelError, match="as its confidence for 'Good"):
+        model.predict(ROWS[:1])
+
+
+def test_each_label_needs_a_confidence(endpoint: Endpoint) -> None:
+    endpoint.answer = lambda _, body: (200, {"labels": ["a", "b"], "sure": [0.5]})
+    model = HttpPredictor(endpoint.url, response=ResponseMap("/labels", confidences="/sure"))
+    with pytest.raises(ModelError, match="did not return a confidence for each label"):
+        model.predict(ROWS)
 
 
 def test_half_a_character_is_sent_as_it_is(endpoint: Endpoint) -> None:

@@ -30,8 +30,16 @@ from typing import Any, Unpack
 
 from sears_dsl.answers import Comparison, with_each_label
 from sears_dsl.errors import ModelError, UsageError
-from sears_dsl.models.http.posting import Posting, Waits
-from sears_dsl.models.predictor import Answer, AnsweringPredictor, Row, answers_of, excerpt, row_key
+from sears_dsl.models.http.posting import LONG_SECRET, Posting, Waits
+from sears_dsl.models.predictor import (
+    Answer,
+    AnsweringPredictor,
+    Row,
+    answers_of,
+    checked_confidence,
+    excerpt,
+    row_key,
+)
 from sears_dsl.pictures import encoded_picture
 from sears_dsl.runtime.files import read_document
 
@@ -43,6 +51,8 @@ _PICTURE = "$picture."
 _LABELS = "/predictions"
 _SHOWN = 200
 ENVIRONMENT = "$env."
+# Words before a key that are none.
+_SCHEMES = frozenset({"apikey", "basic", "bearer", "digest", "token"})
 # Names of headers whose value is a secret: Authorization, X-Api-Key, Cookie, …
 _SECRET = re.compile("auth|cookie|credential|key|pass|secret|session|sign|token", re.IGNORECASE)
 _PLACEHOLDERS = "$texts, $rows, {$each: …}, $text, $row, $column.NAME or $picture.NAME"
@@ -61,14 +71,13 @@ class RequestMap:
         if self.body is None:
             return
         require_json(self.body, whose="the body of the request")
-        placeholders = list(_placeholders(self.body))
-        for name in placeholders:
-            column = _of_column(name) and name not in (_COLUMN, _PICTURE)
-            if name not in (*_MANY, *_ONE, _EACH) and not column:
+        for each in _templates_of_each(self.body):
+            if not _known_placeholders(each):
                 raise UsageError(
-                    f"the body of the request has {name!r}, which is not a placeholder",
-                    help=f"write {_PLACEHOLDERS}; for a dollar at the start of a text, write $$",
+                    f"{_EACH} has no placeholder in it, so all rows would be the same",
+                    help=f'write $text, $row or $column.NAME in it: {{"{_EACH}": "$text"}}',
                 )
+        placeholders = _known_placeholders(self.body)
         many = any(name in (*_MANY, _EACH) for name in placeholders)
         if not placeholders or (many and self.row_by_row):
             mixture = "mixes placeholders for one row with those for all rows"
@@ -118,11 +127,16 @@ class RequestMap:
 
     @property
     def secrets(self) -> list[str]:
-        """The values of headers that stand in the environment, or whose name says so."""
+        """The words of headers that stand in the environment, and long ones where names say so."""
         return [
-            value
+            word
             for name, value in self.sent_headers().items()
-            if self.headers[name].startswith(ENVIRONMENT) or _SECRET.search(name)
+            for word in value.split()
+            if (
+                word.lower() not in _SCHEMES
+                if self.headers[name].startswith(ENVIRONMENT)
+                else _SECRET.search(name) and len(word) >= LONG_SECRET
+            )
         ]
 
     def sent_headers(self) -> dict[str, str]:
@@ -156,7 +170,8 @@ class ResponseMap:
         """Read a JSON pointer, a .toml or .json file, or JSON with the fields' names as keys."""
         if not source or (source.startswith("/") and not _is_file(source)):
             return cls(source)
-        content = read_map(source, "response map", ("labels", "names", "confidences"))
+        keys = ("labels", "names", "confidences")
+        content = read_map(source, "response map", keys, also=", or a pointer such as /labels/*")
         labels, names = content.get("labels", _LABELS), content.get("names", {})
         confidences = content.get("confidences", "")
         texts = [labels, confidences, *names.values()] if isinstance(names, dict) else [None]
@@ -204,6 +219,37 @@ def resolve_pointer(document: Any, pointer: str) -> Any:
 
     parts = pointer.split("/")[1:]
     return at(document, [part.replace("~1", "/").replace("~0", "~") for part in parts])
+
+
+def _templates_of_each(template: Any) -> Iterator[Any]:
+    """What a template fills in for each row, wherever ``$each`` stands in it."""
+    inside = template
+    if isinstance(template, dict):
+        if _EACH in template:
+            if len(template) > 1:
+                raise UsageError(
+                    f"the body of the request has something beside {_EACH}: "
+                    f"{', '.join(map(repr, template.keys() - {_EACH}))}",
+                    help=f'what each row gets stands in it: {{"{_EACH}": {{…}}}}',
+                )
+            yield template[_EACH]
+        inside = list(template.values())
+    if isinstance(inside, list):
+        for element in inside:
+            yield from _templates_of_each(element)
+
+
+def _known_placeholders(template: Any) -> list[str]:
+    """The placeholders of a template; an error if it has one that is none."""
+    names = list(_placeholders(template))
+    for name in names:
+        column = _of_column(name) and name not in (_COLUMN, _PICTURE)
+        if name not in (*_MANY, *_ONE, _EACH) and not column:
+            raise UsageError(
+                f"the body of the request has {name!r}, which is not a placeholder",
+                help=f"write {_PLACEHOLDERS}; for a dollar at the start of a text, write $$",
+            )
+    return names
 
 
 def _placeholders(template: Any) -> Iterator[str]:
@@ -270,17 +316,21 @@ def _is_file(source: str) -> bool:
 
 
 def from_environment(value: str, *, whose: str) -> str:
-    """A text as it stands, or for ``$env.NAME`` what that variable of the environment holds."""
+    """A text as it stands, or for ``$env.NAME`` what that variable of the environment holds.
+
+    White space around it is not part of it: a secret in a file often ends with a line break.
+    """
     variable = value.removeprefix(ENVIRONMENT)
     if variable == value:
         return value
-    if not os.environ.get(variable):
+    held = os.environ.get(variable, "").strip()
+    if not held:
         raise UsageError(
             f"{whose} needs the environment variable {variable}, which is "
             + ("empty" if variable in os.environ else "not set"),
             help=f"export {variable}=… before running sears",
         )
-    return os.environ[variable]
+    return held
 
 
 def require_json(value: Any, *, whose: str) -> None:
@@ -294,17 +344,30 @@ def require_json(value: Any, *, whose: str) -> None:
         ) from error
 
 
-def read_map(source: str, noun: str, keys: Sequence[str]) -> dict[str, Any]:
-    """Read a table with some of the keys from a .toml or .json file, or from JSON."""
-    where = f"the {noun} {source}" if _is_file(source) else f"the {noun}"
+def read_map(source: str, noun: str, keys: Sequence[str], *, also: str = "") -> dict[str, Any]:
+    """Read a table with some of the keys from a .toml or .json file, or from JSON.
+
+    ``also`` is what else may be written, for advice.
+    """
+    is_file = _is_file(source)
+    where = f"the {noun} {source}" if is_file else f"the {noun}"
     try:
-        text = read_document(Path(source)).decode() if _is_file(source) else source
-        content = tomllib.loads(text) if source.endswith(".toml") else json.loads(text)
-    except (OSError, ValueError, RecursionError) as error:
+        text = read_document(Path(source)).decode() if is_file else source
+    except (OSError, ValueError) as error:
+        reason = (isinstance(error, OSError) and error.strerror) or error
         raise UsageError(
-            f"{where} cannot be read: {error}",
-            help="name a .toml or .json file, or write JSON; a response map may also be /labels/*",
+            f"{where} cannot be read: {reason}", help="name a file of UTF-8 text that is there"
         ) from error
+    try:
+        content = tomllib.loads(text) if source.endswith(".toml") else json.loads(text)
+    except (ValueError, RecursionError) as error:
+        is_name = not is_file and not source.lstrip().startswith(("{", "["))
+        why = "it is neither JSON nor the name of a .toml or .json file" if is_name else error
+        advice = (
+            "put the file right at that place" if is_file
+            else f"name a .toml or .json file, or write JSON{also}"
+        )  # fmt: skip
+        raise UsageError(f"{where} cannot be read: {why}", help=advice) from error
     unknown = sorted(set(content) - set(keys)) if isinstance(content, dict) else ["no object"]
     if unknown:
         raise UsageError(
@@ -374,34 +437,29 @@ class HttpPredictor(AnsweringPredictor):
         """The labels of the endpoint, with confidences where the map says where they are."""
         if not rows:
             return []
-        predictions = (
-            [self._pair(self._ask([row])) for row in rows]
-            if self._request.row_by_row
-            else self._pairs(self._ask(rows))
-        )
-        answers = answers_of(self._posting.place, rows, predictions, comparison=self._comparison)
+        one_by_one = self._request.row_by_row
+        documents = [self._ask([row]) for row in rows] if one_by_one else [self._ask(rows)]
+        place, labels = self._posting.place, self._at(self._response.labels, documents)
+        answers = answers_of(place, rows, labels, comparison=self._comparison)
         named = partial(self._response.named, comparison=self._comparison)
-        return [Answer(named(label), sure) for label, sure in answers]
-
-    def _pairs(self, document: Any) -> Any:
-        labels = resolve_pointer(document, self._response.labels)
         if not self._response.confidences:
-            return labels
-        sure = resolve_pointer(document, self._response.confidences)
-        if not (isinstance(labels, list) and isinstance(sure, list) and len(labels) == len(sure)):
+            return [Answer(named(label), sure) for label, sure in answers]
+        values = self._at(self._response.confidences, documents)
+        if not isinstance(values, list) or len(values) != len(rows):
             raise ModelError(
-                f"{self._posting.place} did not return a confidence for each label: "
-                f"{self._response.labels} leads to {str(labels)[:_SHOWN]}, "
-                f"{self._response.confidences} to {str(sure)[:_SHOWN]}",
+                f"{place} did not return a confidence for each label: "
+                f"{self._response.confidences} leads to {str(values)[:_SHOWN]}",
                 help="both pointers of --response-map have to lead to lists of equal length",
             )
-        return [(label, _fraction(value)) for label, value in zip(labels, sure, strict=True)]
+        return [
+            Answer(named(answer.label), checked_confidence(place, row, value))
+            for answer, row, value in zip(answers, rows, values, strict=True)
+        ]
 
-    def _pair(self, document: Any) -> Any:
-        label = resolve_pointer(document, self._response.labels)
-        if not self._response.confidences:
-            return label
-        return label, _fraction(resolve_pointer(document, self._response.confidences))
+    def _at(self, pointer: str, documents: Sequence[Any]) -> Any:
+        """What a pointer leads to in one document about all rows, or in one for each row."""
+        values = [resolve_pointer(document, pointer) for document in documents]
+        return values if self._request.row_by_row else values[0]
 
     def _ask(self, rows: Sequence[Row]) -> Any:
         """The document that the endpoint sends for the rows."""
@@ -413,8 +471,3 @@ class HttpPredictor(AnsweringPredictor):
             takes="check the path, and that the endpoint takes what --request-map sends",
             allowed=self._request.allowed,
         )
-
-
-def _fraction(value: Any) -> Any:
-    """A confidence as a fraction: some write 1.0 as 1 in JSON."""
-    return float(value) if isinstance(value, int) and not isinstance(value, bool) else value

@@ -172,10 +172,8 @@ class PromptSettings:
     @property
     def headers(self) -> dict[str, str]:
         """The headers to send: the key from the environment, if there is one."""
-        if not self.key:
-            return {}
-        key = from_environment(self.key, whose="the key of the language model")
-        return {"Authorization": f"Bearer {key}"}
+        key = self.key and from_environment(self.key, whose="the key of the language model")
+        return {"Authorization": f"Bearer {key}"} if key else {}
 
     @property
     def most_tokens(self) -> int:
@@ -218,7 +216,9 @@ class PromptSettings:
         if not self.labels:
             return answer.strip() or None
         labels_by_word = {_folded(word): label for word, label in self.labels.items()}
-        whole = _folded(answer).strip(" \t\r\n*_`'\"“”‘.,:;!()[]{}<>")
+        # Marks around an answer do not count, except those that labels begin or end with: "(A)".
+        own = {mark for word in labels_by_word for mark in (word[0], word[-1])}
+        whole = _folded(answer).strip("".join(_MARKS - own))
         if whole in labels_by_word:
             return labels_by_word[whole]
         # Of "not toxic" and "toxic" the longer one is meant where both could be.
@@ -230,9 +230,11 @@ class PromptSettings:
 
 
 def _folded(text: str) -> str:
-    """A text as words of answers are compared: without case, with straight apostrophes."""
-    return text.casefold().replace("’", "'").replace("ʼ", "'")
+    """A text as words of answers are compared: bare, without case, with straight apostrophes."""
+    return text.strip().casefold().replace("’", "'").replace("ʼ", "'")
 
+
+_MARKS = frozenset(" \t\r\n*_`'\"“”‘.,:;!()[]{}<>")
 
 _MENTION = "\0"
 # What an answer that mentions a label must not have around it: a negation, or more of the same word
@@ -331,7 +333,9 @@ class LanguageModel:
         self._settings = settings
         own: Waits = {**settings.waits, **waits}
         headers = settings.headers
-        self._posting = Posting(settings.url, headers=headers, secrets=headers.values(), **own)
+        # The words of the key, without "Bearer".
+        secrets = [word for value in headers.values() for word in value.split()[1:]]
+        self._posting = Posting(settings.url, headers=headers, secrets=secrets, **own)
         self.connections = self._posting.connections
         self._cache = PredictionStore(Path(settings.cache)) if settings.cache else None
         self._counting = Lock()

@@ -2,6 +2,7 @@
 
 Always holds: only the named address is asked. What may pass (no connection, a time-out, 408, 429,
 500, 502 to 504) is tried again after a pause that doubles and has the same length in every run.
+Headers that cannot be sent are refused before anything is asked.
 400, 413 and 422 refuse what was asked. Anything else but JSON is an error with the beginning of
 what came. An answer is limited in size, and in the time until it is whole. Neither messages nor
 what is returned repeat a secret that was sent. Any number of threads may ask, over connections that
@@ -11,6 +12,7 @@ are kept open.
 from __future__ import annotations
 
 import json
+import re
 import time
 import weakref
 from collections import Counter
@@ -42,8 +44,13 @@ _ENDLESS = 1e6  # seconds; systems cannot count much longer waits
 _SHOWN = 200
 # The labels and scores of any batch fit into this; what is longer is not an answer.
 _MOST_BYTES = 16 * 2**20
-# A shorter word of what is secret is none: "Bearer".
-_SHORTEST_SECRET = 8
+# What is shorter is hidden only where it is a whole word: a key "pos" is no part of "positive".
+LONG_SECRET = 8
+_HEADER_NAME = re.compile(r"[\w!#$%&'*+.^`|~-]+", re.ASCII)
+_HEADER_VALUE = re.compile(r"[\t -~]*")
+# They are those of the body, which is written here.
+_OWN_HEADERS = frozenset({"content-length", "transfer-encoding"})
+_BROKEN_OFF = "look into its log for why; the address needs the right beginning, http or https"
 
 
 class _TransientError(Exception):
@@ -70,7 +77,7 @@ class Waits(TypedDict, total=False):
 class Posting:
     """An address to post to; connections are closed when it is dropped.
 
-    The long words of ``secrets``, values of headers, are never shown.
+    The words in ``secrets`` are never shown.
     """
 
     def __init__(
@@ -92,16 +99,15 @@ class Posting:
             ) from error
         if self.url.scheme not in ("http", "https") or not self.url.host:
             raise UsageError(f"{url!r} is not an address", help="write http://host:port/path")
-        if not 0 < timeout < _ENDLESS or retries < 0 or connections < 1:
+        whole = _is_whole(retries) and _is_whole(connections)
+        seconds = isinstance(timeout, int | float) and not isinstance(timeout, bool)
+        if not (whole and seconds and 0 < timeout < _ENDLESS and retries >= 0 and connections > 0):
             raise UsageError(
                 "an endpoint needs a finite time-out above 0, 0 or more retries and 1 or more "
-                "connections",
+                "connections, both whole numbers",
                 help="the defaults are 30 seconds, 3 retries and 4 connections",
             )
-        words = [word for value in secrets for word in value.split()]
-        # The longest first, since one may be part of another.
-        long = [word for word in words if len(word) >= _SHORTEST_SECRET]
-        self._secrets = sorted(long, key=len, reverse=True)
+        self._secret = _any_of(secrets)
         self._timeout = timeout
         self._retries = retries
         self.connections = connections
@@ -109,7 +115,7 @@ class Posting:
         self._again: Counter[str] = Counter()
         self._counting = Lock()
         sent = httpx.Headers({"Content-Type": "application/json"})
-        sent.update(headers)
+        sent.update(_sendable(headers))
         self._client = httpx.Client(
             timeout=timeout,
             headers=sent,
@@ -160,10 +166,20 @@ class Posting:
         except httpx.TimeoutException as error:
             unit = "second" if self._timeout == 1 else "seconds"
             raise _TransientError(f"did not answer within {self._timeout:g} {unit}") from error
+        except httpx.DecodingError as error:
+            raise ModelError(
+                f"{self.place} sent an answer that cannot be decompressed: "
+                f"{self._hidden(str(error))}",
+                help="its header Content-Encoding does not say how the answer is compressed",
+            ) from error
+        except (httpx.RemoteProtocolError, httpx.ReadError) as error:
+            why = f": {self._hidden(str(error))}"
+            raise _TransientError("gave no whole answer", why, advice=_BROKEN_OFF) from error
         except httpx.HTTPError as error:
-            raise _TransientError("could not be reached", f": {error}") from error
-        start = quoted(text, most=_SHOWN)
-        status = f"answered {answer.status_code} {answer.reason_phrase}"
+            why = f": {self._hidden(str(error))}"
+            raise _TransientError("could not be reached", why) from error
+        start = quoted(self._hidden(text), most=_SHOWN)
+        status = f"answered {answer.status_code} {self._hidden(answer.reason_phrase)}"
         if answer.status_code in _TRY_AGAIN:
             # A date, or no header, counts as no wish.
             wish = answer.headers.get("Retry-After", "")
@@ -190,7 +206,7 @@ class Posting:
             ) from error
 
     def _answer(self, body: Any) -> tuple[httpx.Response, str]:
-        """The head of an answer and its text, without secrets that it repeats."""
+        """The head of an answer and its text."""
         began = time.monotonic()
         content = bytearray()
         with self._client.stream("POST", self.url, content=_encoded(body)) as answer:
@@ -204,25 +220,68 @@ class Posting:
                     )
                 if time.monotonic() - began > self._timeout:
                     raise httpx.ReadTimeout("the answer goes on", request=answer.request)
-        return answer, self._hidden(content.decode(answer.encoding or "utf-8", "replace"))
+        return answer, _decoded(bytes(content), answer.encoding or "utf-8")
 
     def _clean(self, value: Any) -> Any:
-        """A value of JSON without secrets, and without halves of characters.
-
-        Secrets are looked for again, since they may have stood there in escapes.
-        """
+        """A value of JSON without secrets, and without halves of characters."""
         if isinstance(value, dict):
             return {self._clean(name): self._clean(each) for name, each in value.items()}
         if isinstance(value, list):
             return [self._clean(each) for each in value]
         if isinstance(value, str):
             return self._hidden(value.encode(errors="replace").decode())
+        if isinstance(value, int) and abs(value) >= 10 ** (LONG_SECRET - 1):
+            shown = self._hidden(str(value))
+            return value if shown == str(value) else shown
         return value
 
     def _hidden(self, text: str) -> str:
-        for secret in self._secrets:
-            text = text.replace(secret, "…")
-        return text
+        return self._secret.sub("…", text) if self._secret else text
+
+
+def _any_of(secrets: Iterable[str]) -> re.Pattern[str] | None:
+    """What finds secrets in a text, those that are short as whole words; None if there are none."""
+    # The longest first, since one may be part of another.
+    words = sorted(filter(None, secrets), key=len, reverse=True)
+    parts = [
+        re.escape(word) if len(word) >= LONG_SECRET
+        else rf"(?<![^\W_]){re.escape(word)}(?![^\W_])"
+        for word in words
+    ]  # fmt: skip
+    return re.compile("|".join(parts)) if parts else None
+
+
+def _sendable(headers: Mapping[str, str]) -> dict[str, str]:
+    """The headers without white space around their values; an error where HTTP has no such."""
+    sent = {name: value.strip() for name, value in headers.items()}
+    for name, value in sent.items():
+        advice = "the names of headers are ASCII letters, digits and hyphens"
+        if name.lower() in _OWN_HEADERS:
+            problem, advice = "sears sends one itself", "leave it out"
+        elif not _HEADER_NAME.fullmatch(name):
+            problem = "this is no name of a header"
+        elif not _HEADER_VALUE.fullmatch(value):
+            # Without the value, which may be a key.
+            problem = "its value has a line break or a character that is not ASCII"
+            advice = "check the text, or the environment variable or file that it comes from"
+        else:
+            continue
+        raise UsageError(f"the header {name!r} cannot be sent: {problem}", help=advice)
+    return sent
+
+
+def _is_whole(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _decoded(content: bytes, encoding: str) -> str:
+    """The text of an answer, without a byte order mark."""
+    try:
+        text = content.decode(encoding, "replace")
+    except (LookupError, UnicodeError):
+        # A codec of Python that is no encoding of text, such as hex. JSON is in UTF-8.
+        text = content.decode(errors="replace")
+    return text.removeprefix("\ufeff")
 
 
 def _encoded(body: Any) -> bytes:
