@@ -147,7 +147,10 @@ class VettingResult(Result, Closing):
         target = self.place.output if path is None else Path(path)
         with in_python():
             check_unchanged(self.place)
-            written = write_vetted(self.place.ruleset, self._reviews(), target, tagger=self._tagger)
+            written = write_vetted(
+                self.place.ruleset, self._reviews(), target, tagger=self._tagger,
+                read=self.place.journals.values(),
+            )  # fmt: skip
         if others := not_counted(self.place):
             remark(others)
         return written

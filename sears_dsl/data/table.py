@@ -147,10 +147,14 @@ def guards_of(table: Table, protection: Protection, *, column: str) -> Guards | 
 
 
 def text_column(table: Table, *, chosen: str | None, label: str | None) -> str:
-    """The column that rules rewrite: the one that is named, or the only one that can be meant."""
+    """The column that rules rewrite: the one that is named, or the only one that can be meant.
+
+    Several, ``a,b`` or ``a+b``, come without blanks, and each set of them once.
+    """
     if chosen is not None:
-        for names in column_sets(chosen, tuple(table.columns)):
+        sets = column_sets(chosen, tuple(table.columns))
+        for names in sets:
             for name in names:
                 require_column(tuple(table.columns), name, where=table.path)
-        return chosen
+        return ",".join(map("+".join, sets))
     return default_column(Batch(0, len(table), table.columns), where=table.path, label=label)

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -134,7 +135,7 @@ class RewrittenTable:
                 changed.setdefault(name, list(table.columns[name]))[number] = value
         return cls(table, columns, changed)
 
-    @property
+    @cached_property
     def rewritten(self) -> list[bool]:
         """Which rows the rules change."""
         before, after = self.table.texts(self.columns.text), self.changed[self.columns.text]

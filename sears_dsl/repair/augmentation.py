@@ -84,8 +84,8 @@ class Expansion:
         if self.rewrites:
             return
         if self.left_out:
-            reason = next(iter(self.left_out))
-            raise DataError(f"no rewrite of {path} has a known label: {reason}")
+            reasons = "; ".join(self.left_out)
+            raise DataError(f"every rewrite of {path} is left out: {reasons}")
         raise nothing_changes(path)
 
 
@@ -199,7 +199,7 @@ def expand_table(
         for (name,) in sets
     }  # fmt: skip
     if len(parts) == 1:
-        return parts[column]
+        return next(iter(parts.values()))
     changed, left_out = Counter[int](), Counter[str]()
     for part in parts.values():
         changed.update(part.changed)
@@ -444,7 +444,10 @@ def named_rules(rulesets: Sequence[Ruleset]) -> list[str]:
 
 
 def new_ids(table: Table, column: str, rows: Sequence[int], names: Sequence[str]) -> list[Any]:
-    """Ids of new rows: numbers continue after the largest, names get a rule's name and a count."""
+    """Ids of new rows: numbers continue after the largest, texts get a rule's name and a count.
+
+    In a csv file all ids are texts.
+    """
     values = table.columns[require_column(tuple(table.columns), column, where=table.path)]
     old = row_ids(Batch(0, len(table), {column: values}), column, where=table.path)
     IdLedger(table.path).add(old, first=0)

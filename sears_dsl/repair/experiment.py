@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache
 from itertools import chain
 from typing import Any, Literal, TypeAlias
 
@@ -103,7 +103,7 @@ class Repair:
     rewritten_rows: int
     rewrites: int  # distinct texts that the rules make of held-out rows
     shared: int  # held-out rows whose text is also the text of a training row
-    left_out: Mapping[str, int]  # reason → training rewrites without a known label
+    left_out: Mapping[str, int]  # reason → training rewrites
 
 
 def repair(
@@ -136,15 +136,18 @@ def repair(
     )  # fmt: skip
     added.require_some(training.path)
     expansion.require_some(held_out.path)
-    augmented_by = partial(
-        augmented_rows.augment, training, added, columns=columns, amount=settings.amount,
-        balanced=settings.balanced,
-    )  # fmt: skip
+
+    @lru_cache(maxsize=1)  # the control follows the augmented rows of the same seed
+    def augmented_by(seed: int) -> augmented_rows.AugmentedTable:
+        return augmented_rows.augment(
+            training, added, columns=columns, amount=settings.amount, balanced=settings.balanced,
+            seed=seed,
+        )  # fmt: skip
 
     def table(variant: TrainingVariant, seed: int) -> Table:
         if variant == "original":
             return training
-        augmentation = augmented_by(seed=seed)
+        augmentation = augmented_by(seed)
         if variant == "augmented":
             return augmentation.table
         return augmented_rows.duplicate(training, augmentation.added, columns=columns, seed=seed)
@@ -181,7 +184,7 @@ def repair(
             for variant, flags in wrong.items()
         }
 
-    first = augmented_by(seed=settings.seed)
+    first = augmented_by(settings.seed)
     # Whether the model has the row of each rewrite right: bool (seeds, rewrites).
     own = {variant: ~rows[:, row_of] for variant, (rows, _) in wrong.items()}
     same = dict.fromkeys(wrong, own["original"])

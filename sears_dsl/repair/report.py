@@ -68,8 +68,17 @@ class RepairVerdict:
     reasons: tuple[str, ...]
 
 
+_TRAINED_ON = "all held-out rows are also training rows; use other rows"
+
+
+def _only_trained_on(repair: Repair) -> bool:
+    return 0 < repair.held_out_rows == repair.shared
+
+
 def judge_repair(repair: Repair, gate: RepairGate) -> RepairVerdict:
     """Return the verdict with its reasons."""
+    if _only_trained_on(repair):
+        return RepairVerdict(outcome="not judged", reasons=(_TRAINED_ON,))
     judgements = [*_judged_fall(repair, gate), *_judged_validation(repair, gate)]
     failed = [reason for outcome, reason in judgements if outcome == "failed"]
     unknown = [reason for outcome, reason in judgements if outcome == "not judged"]
@@ -117,8 +126,8 @@ def conclusion(repair: Repair, gate: RepairGate | None = None) -> str:
     rows = _sensitive_rows(repair)
     if before is None or after is None or change.interval is None:
         return "Nothing can be said: the rules change no held-out row that the model gets right."
-    if repair.shared and repair.shared == repair.held_out_rows:
-        return "Nothing can be said: all held-out rows are also training rows; use other rows."
+    if _only_trained_on(repair):
+        return f"Nothing can be said: {_TRAINED_ON}."
     if not before and not after:
         return f"There was nothing to repair: no rule flips the model on any of {_rows(rows)}."
     low, high = change.interval

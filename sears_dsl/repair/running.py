@@ -75,7 +75,7 @@ def check_origin(
 
 _SEEDLESS = "The train command takes no {seed}, so trainings differ by chance or not at all."
 # Settings that no answer depends on, so they may change when an interrupted run goes on.
-_FREE = ("seeds", "control", "comparison")
+_FREE = ("seeds", "control")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -203,7 +203,7 @@ def amounts_of_noise(
             help="leave out --oracle or --amounts",
         )
     participants = _participants(inputs, rulesets, settings.protection, notes=notes)
-    task = _task(participants, settings, ("amounts", "seeds", "comparison"), experiment="amounts")
+    task = _task(participants, settings, ("amounts", "seeds"), experiment="amounts")
     with RunJournal(inputs.folder / "journal.sqlite3", task=task) as journal:
         amounts = measure_amounts(
             inputs, journal=journal, settings=settings, on_training=on_training

@@ -183,7 +183,7 @@ class BuiltInTrainer:
                 average=True,
                 max_iter=_PASSES,
                 tol=None,
-                random_state=seed,
+                random_state=_random_state(seed),
             ),
         )
         try:
@@ -196,6 +196,11 @@ class BuiltInTrainer:
         path = place / MODEL
         write_atomically(path, pickle.dumps(model))
         return load_estimator(path)
+
+
+def _random_state(seed: int) -> int:
+    """The seed as scikit-learn takes it, from 0 up to 2**32."""
+    return seed % 2**32
 
 
 class GivenTrainer:
@@ -251,7 +256,7 @@ def _fitting(estimator: Any) -> Callable[[list[str], list[str], int], object]:
     def train(texts: list[str], labels: list[str], seed: int) -> object:
         fresh = clone(estimator)
         random = [name for name in fresh.get_params() if name.split("__")[-1] == "random_state"]
-        return fresh.set_params(**dict.fromkeys(random, seed)).fit(texts, labels)
+        return fresh.set_params(**dict.fromkeys(random, _random_state(seed))).fit(texts, labels)
 
     return train
 
@@ -301,13 +306,14 @@ class CommandTrainer:
         arguments = [_filled(each, values) for each in self._arguments]
         record = place / "trained.json"
         task = {"arguments": arguments, "rows": table.digest}
-        if not (record.exists() and _read(record) == task):
+        trained = record.exists() and _read(record) == task and _has_model(place)
+        if not trained:
             # Leftovers of another or an unfinished training must not become part of this one.
             shutil.rmtree(place)
             place.mkdir()
             write_columns(table.columns_to_write, rows, self._format)
             self._run(arguments, place / "output.txt")
-            if not any(place.glob(f"{MODEL}*")):
+            if not _has_model(place):
                 raise ModelError(
                     f"the train command succeeded but wrote no model: {shlex.join(arguments)}",
                     help="it has to write the model to the path given as {model}; its output is in "
@@ -383,6 +389,10 @@ def _end_group(process: subprocess.Popen[bytes]) -> None:
         with suppress(subprocess.TimeoutExpired):
             process.wait(_SECONDS_TO_END)
         os.killpg(process.pid, signal.SIGKILL)
+
+
+def _has_model(place: Path) -> bool:
+    return any(place.glob(f"{MODEL}*"))
 
 
 def _filled(template: str, values: Mapping[str, str]) -> str:

@@ -1,23 +1,25 @@
 """The files that vetting writes: the vetted ruleset, its manifest, the rest with reasons, pairs.
 
-In: a ruleset and reviews. Out: files, each written whole or not at all. The same journals write the
-same bytes. Written rulesets parse and are formatted. Kept rules stay as they were, with comments,
-so that a diff shows only what was decided. Tests of an edited or written rule that do not hold
-under the tagger are left out. A ruleset with imports stays in its folder, where they are found. The
-manifest of a discovered ruleset is copied beside the vetted one, byte for byte: it is about the run
-that found the rules, and its hash is that of the ruleset then. Costs running a few tests.
+In: a ruleset and reviews. Out: files, each written whole or not at all, and never over one that was
+read. The same journals write the same bytes. Written rulesets parse and are formatted. Kept rules
+stay as they were, with comments, so that a diff shows only what was decided. Tests of an edited or
+written rule that do not hold under the tagger are left out. A ruleset with imports stays in its
+folder, where they are found. The manifest of a discovered ruleset is copied beside the vetted one,
+byte for byte: it is about the run that found the rules, and its hash is that of the ruleset then.
+Costs running a few tests.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePath
 from typing import NamedTuple, get_args
 
+from sears_dsl.batch.workers import with_imports
 from sears_dsl.catalogue import LEFT_OUT, manifest_path
-from sears_dsl.data.dataset import format_of, write_columns
+from sears_dsl.data.dataset import FORMAT_NAMES, format_of, write_columns
 from sears_dsl.errors import DataError, UsageError, counted
 from sears_dsl.language.loader import parse, unused_sets
 from sears_dsl.language.printer import print_entries, print_rule
@@ -88,8 +90,16 @@ def left_out_path(vetted: Path) -> Path:
     return vetted.with_name(f"{vetted.stem}{LEFT_OUT}")
 
 
-def check_output(path: Path, ruleset: Ruleset) -> None:
-    """Refuse a path to which the vetted ruleset cannot be written."""
+def files_of(vetted: Path) -> tuple[Path, ...]:
+    """The vetted ruleset, and the files that writing it replaces or removes beside it."""
+    return vetted, left_out_path(vetted), manifest_path(vetted)
+
+
+def check_output(path: Path, ruleset: Ruleset, *, read: Iterable[Path] = ()) -> None:
+    """Refuse a path to which the vetted ruleset cannot be written.
+
+    Neither it nor a file beside it may be one of `read`, such as a journal, or of the ruleset.
+    """
     if path.suffix != ".sear":
         raise UsageError(f"{path} is not the name of a ruleset", help=f"name it {path.stem}.sear")
     if are_same(path, ruleset.path):
@@ -101,11 +111,47 @@ def check_output(path: Path, ruleset: Ruleset) -> None:
             f"{path} cannot be written: there is no folder {path.parent}",
             help="create the folder first, or name another file with --output",
         )
+    _refuse_overwriting(files_of(path), ruleset, read)
     if ruleset.imports and path.absolute().parent != Path(ruleset.path).absolute().parent:
         raise UsageError(
             f"{ruleset.path} imports {ruleset.imports[0].path}, which {path} would not find",
             help="write the vetted ruleset to the same folder",
         )
+
+
+def check_pairs(
+    path: Path, ruleset: Ruleset, *, read: Iterable[Path] = (), vetted: Path | None = None
+) -> None:
+    """Refuse a path to which the judged pairs cannot be written.
+
+    It may be neither of the files that were read nor of those that belong to `vetted`.
+    """
+    try:
+        format_of(str(path), reading=False)
+    except UsageError as error:
+        names = ", ".join(FORMAT_NAMES)
+        raise UsageError(error.message, help=f"let it end in one of: {names}") from error
+    if not path.parent.is_dir():
+        raise UsageError(
+            f"{path} cannot be written: there is no folder {path.parent}",
+            help="create the folder first, or name another file with --pairs",
+        )
+    _refuse_overwriting([path], ruleset, read)
+    places = [] if vetted is None else [each.resolve() for each in files_of(vetted)]
+    if path.resolve() in places:
+        raise UsageError(
+            f"{path} is a file of the vetted ruleset {vetted}",
+            help="write the pairs to another file",
+        )
+
+
+def _refuse_overwriting(written: Iterable[Path], ruleset: Ruleset, read: Iterable[Path]) -> None:
+    sources = [*read, *(Path(each.path) for each in with_imports([ruleset]))]
+    for path in written:
+        if any(are_same(path, source) for source in sources):
+            raise UsageError(
+                f"{path} is read here, and would be overwritten", help="write to another file"
+            )
 
 
 def write_vetted(
@@ -115,9 +161,13 @@ def write_vetted(
     *,
     tagger: Tagger,
     policy: merging.Policy = "majority",
+    read: Iterable[Path] = (),
 ) -> WrittenFiles:
-    """Write the vetted ruleset, and beside it the rules that were left out and the manifest."""
-    check_output(path, ruleset)
+    """Write the vetted ruleset, and beside it the rules that were left out and the manifest.
+
+    None of them replaces the ruleset or a file of `read`.
+    """
+    check_output(path, ruleset, read=read)
     outcomes = merging.vetting_outcomes(ruleset, reviews, policy=policy)
     vetted = _vetted(ruleset, outcomes, reviews, tagger)
     counts, templates = (

@@ -137,7 +137,7 @@ def place_of(
         )
     target = output or folder / f"{stem}.vetted.sear"
     # Now, not when everything was judged.
-    check_output(target, ruleset)
+    check_output(target, ruleset, read=() if journal is None else (journal,))
     journals = {name: journal or target.with_name(f"{stem}.{name}{_JOURNAL}") for name in names}
     return VettingPlace(ruleset, target, journals)
 

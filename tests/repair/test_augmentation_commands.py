@@ -225,6 +225,15 @@ def test_new_rows_alone_in_another_format(folder: Path) -> None:
     assert all("film" in text for text in rows.texts)
 
 
+@pytest.mark.parametrize("column", ["text ", "text,text", " text , text"])
+def test_a_column_with_blanks_or_named_twice_is_that_column(folder: Path, column: str) -> None:
+    done = augment("--column", "text", "-o", "plain.csv")
+    assert done.exit_code == 0, done.output
+    done = augment("--column", column, "-o", "other.csv")
+    assert done.exit_code == 0, done.output
+    assert (folder / "other.csv").read_bytes() == (folder / "plain.csv").read_bytes()
+
+
 def test_less_than_was_wanted_is_reported(folder: Path) -> None:
     done = augment("-o", "out.csv", "--amount", "2x")
     assert done.exit_code == 0
@@ -313,6 +322,15 @@ def test_a_gate_that_is_missed_exits_with_1(folder: Path) -> None:
     assert (folder / "fix.json").exists()
 
 
+def test_a_gate_on_rows_that_were_trained_on_is_not_judged(folder: Path) -> None:
+    done = fix("--data", "train.csv", "--seeds", "1", "--no-control", "--min-fall", "0.01",
+               "--margin", "1", "--min-support", "1")  # fmt: skip
+    assert done.exit_code == 1
+    record = json.loads((folder / "fix.json").read_text("utf-8"))
+    assert record["verdict"]["outcome"] == "not judged"
+    assert "all held-out rows are also training rows" in record["verdict"]["reasons"][0]
+
+
 def test_a_gate_on_few_rows_is_not_passed(folder: Path) -> None:
     """Six held-out rows prove nothing, whatever their results."""
     done = fix("--seeds", "2", "--min-fall", "0", "--margin", "1")
@@ -372,6 +390,8 @@ def test_a_train_command_that_fails_half_way_loses_nothing(folder: Path) -> None
         (("--command", "train {train} {model}"), "--command and --model go together"),
         (("--also", "context"), "--also"),
         (("-o", "fix.txt"), ".json"),
+        (("--margin", "0.1"), "--margin says nothing without --min-fall"),
+        (("--min-support", "5"), "--min-support says nothing without --min-fall"),
     ],
 )
 def test_options_that_do_not_go_together_are_reported_before_any_work(
@@ -391,6 +411,8 @@ def test_options_that_do_not_go_together_are_reported_before_any_work(
         (("--save-model", "held-out.csv"), "held-out.csv is an input of this command"),
         (("--save-model", "missing/model"), "is in a folder that does not exist"),
         (("--save-model", "."), "is already a folder"),
+        (("--save-model", "fix.json"), "fix.json is the report"),
+        (("--save-model", "./fix.md"), "fix.md is the report"),
     ],
 )
 def test_what_fix_reads_is_not_written_and_places_are_looked_at_first(

@@ -13,6 +13,8 @@ from sears_dsl.engine.matcher import Matcher
 from sears_dsl.errors import DataError, UsageError
 from sears_dsl.language.loader import parse
 from sears_dsl.repair.augmentation import (
+    REJECTED,
+    TOUCHED,
     Amount,
     Expansion,
     TableColumns,
@@ -114,6 +116,15 @@ def test_a_rule_that_changes_labels_needs_to_know_their_column() -> None:
 def test_texts_that_no_rule_changes_are_an_error_and_not_a_silent_copy() -> None:
     with pytest.raises(DataError, match=r"no rule changes a row of train\.csv"):
         made(RULES, table(text=["a play"], label=["negative"])).require_some("train.csv")
+
+
+def test_where_all_rewrites_are_left_out_every_reason_is_reported() -> None:
+    nothing = Expansion((), (), {}, {TOUCHED: 2, REJECTED: 1})
+    with pytest.raises(DataError) as told:
+        nothing.require_some("train.csv")
+    assert told.value.message == (
+        "every rewrite of train.csv is left out: it would touch a span; the oracle rejects it"
+    )
 
 
 def test_every_row_says_where_it_comes_from() -> None:

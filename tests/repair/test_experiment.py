@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
@@ -15,7 +15,7 @@ from sears_dsl.language.loader import parse
 from sears_dsl.models.predictor import Predictor, Row
 from sears_dsl.repair.augmentation import Amount, TableColumns
 from sears_dsl.repair.experiment import Repair, RepairSettings, repair
-from sears_dsl.repair.running import check_origin
+from sears_dsl.repair.running import check_origin, repair_model
 from sears_dsl.repair.trainers import ExperimentInputs
 from sears_dsl.runtime.database import RunJournal
 from sears_dsl.tagging.pinned import PinnedTagger
@@ -156,6 +156,21 @@ def test_more_seeds_train_only_those_that_are_new(tmp_path: Path) -> None:
     done = repaired(trainer, tmp_path, journal=journal, settings=settings)
     assert trainer.places == ["original-2", "augmented-2"]
     assert done.validation.control is None
+
+
+def test_answers_to_labels_read_in_another_way_are_not_taken_over(tmp_path: Path) -> None:
+    ruleset = parse(RULES)
+    inputs = ExperimentInputs(
+        training=training(), held_out=held_out(), matcher=ruleset.compile(tagger=PinnedTagger()),
+        columns=COLUMNS, trainer=VocabularyTrainer(), folder=tmp_path,
+    )  # fmt: skip
+    repair_model(inputs, [ruleset], settings=TWICE)
+    trainer = VocabularyTrainer()
+    again = replace(inputs, trainer=trainer)
+    repair_model(again, [ruleset], settings=replace(TWICE, seeds=1))
+    assert not trainer.places
+    with pytest.raises(UsageError, match="comparison"):
+        repair_model(again, [ruleset], settings=replace(TWICE, comparison="set"))
 
 
 def test_held_out_rows_that_were_trained_on_are_counted(tmp_path: Path) -> None:

@@ -195,7 +195,11 @@ def test_rows_that_were_trained_on_tell_nothing() -> None:
     assert conclusion(done).startswith(
         "Nothing can be said: all held-out rows are also training rows"
     )
+    verdict = judge_repair(done, HALF)
+    assert verdict.outcome == "not judged"
+    assert verdict.reasons == ("all held-out rows are also training rows; use other rows",)
     assert conclusion(replace(done, shared=399)).startswith("The repair helped")
+    assert judge_repair(replace(done, shared=399), HALF).outcome == "passed"
 
 
 def test_where_nothing_counts_nothing_is_claimed() -> None:

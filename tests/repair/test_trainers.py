@@ -15,11 +15,14 @@ from waiting import is_at_work, wait_until
 from sears_dsl.data.table import Table, read_table
 from sears_dsl.errors import DataError, ModelError, UsageError
 from sears_dsl.models.loading import load_predictor
-from sears_dsl.repair.trainers import MODEL, BuiltInTrainer, CommandTrainer
+from sears_dsl.repair.trainers import MODEL, BuiltInTrainer, CommandTrainer, GivenTrainer
 
 pytest.importorskip("sklearn", reason="scikit-learn is not installed")
 import joblib
 from sklearn.dummy import DummyClassifier
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.linear_model import SGDClassifier
+from sklearn.pipeline import make_pipeline
 
 ROWS = Table(
     {"text": ["a good film", "a bad film", "good fun", "bad noise"], "label": [1, 0, 1, 0]},
@@ -104,6 +107,14 @@ def test_the_same_seed_gives_the_same_built_in_model(tmp_path: Path) -> None:
     assert built_in.train(ROWS, seed=4, place=tmp_path).identity != identities[0]
 
 
+def test_any_whole_number_is_a_seed_of_scikit_learn(tmp_path: Path) -> None:
+    estimator = make_pipeline(CountVectorizer(), SGDClassifier())
+    for seed in (-1, 2**32 + 5):
+        for trainer in (BuiltInTrainer(text="text", label="label"),
+                        GivenTrainer(estimator, text="text", label="label")):  # fmt: skip
+            assert trainer.train(ROWS, seed=seed, place=tmp_path).predict(GOOD) == ["1", "0"]
+
+
 def test_rows_of_one_label_make_no_model(tmp_path: Path) -> None:
     alike = Table({"text": ["a", "b"], "label": ["x", "x"]}, "train.csv", "csv")
     with pytest.raises(DataError, match=r"train\.csv"):
@@ -142,6 +153,13 @@ def test_a_command_trains_without_a_shell_and_once(folder: Path) -> None:
     again = trainer().train(ROWS, seed=7, place=folder / "place")
     assert again.predict(GOOD) == ["1", "1"]
     assert (folder / "runs.txt").read_text("utf-8") == "7"
+
+
+def test_a_model_that_was_removed_is_trained_again(folder: Path) -> None:
+    trainer().train(ROWS, seed=7, place=folder / "place")
+    (folder / "place" / MODEL).unlink()
+    assert trainer().train(ROWS, seed=7, place=folder / "place").predict(GOOD) == ["1", "1"]
+    assert (folder / "runs.txt").read_text("utf-8") == "77"
 
 
 def test_other_rows_in_the_same_place_are_trained_on_anew(folder: Path) -> None:

@@ -273,9 +273,97 @@ def test_agreement_as_json(folder: Path) -> None:
     told = json.loads(result.output)
     decided = [each["decided"] for each in told["outcomes"]]
     assert decided == ["kept", "disputed", "rejected", "kept", "unjudged"]
-    [cohen] = told["agreement"]["rules"]["cohen"]
-    assert cohen["value"] == pytest.approx(0.5)
-    assert told["agreement"]["picks"]["fleiss"]["value"] is None
+    [cohen] = told["agreement"]["rules"]["pairs"]
+    assert (cohen["coefficient"], cohen["value"]) == ("Cohen's κ", pytest.approx(0.5))
+    assert told["agreement"]["rules"]["all"] is None
+    [blind] = told["agreement"]["picks"]["pairs"]
+    assert (blind["coefficient"], blind["value"]) == ("Brennan and Prediger's κ", None)
+
+
+def test_agreement_of_three_is_called_by_its_name_and_picks_that_nobody_made_are_not_shown(
+    folder: Path,
+) -> None:
+    paths = journals(folder)
+    ruleset = load("words.sear")
+    with Journal(Path("eve.jsonl"), ruleset=ruleset, reviewer="eve") as journal:
+        for rule in ruleset.rule_ids:
+            journal.append("accept", {"rule": rule, "shown": []})
+    arguments = ["words.sear", *paths, "eve.jsonl"]
+    result = CliRunner().invoke(vetted_command, [*arguments, "--json"])
+    assert json.loads(result.output)["agreement"]["rules"]["all"]["coefficient"] == "Fleiss' κ"
+    result = CliRunner().invoke(vetted_command, arguments)
+    assert "rules: Fleiss' κ of all 3: " in result.output
+    assert "picks" not in result.output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        (("--pairs", "words.ana.vetting.jsonl"), "words.ana.vetting.jsonl is read here"),
+        (("--pairs", "gone/../words.ben.vetting.jsonl"), "there is no folder"),
+        (("-o", "words.vetted.sear", "--pairs", "words.vetted.manifest.json"), "is a file of the"),
+        (("--pairs", "judged.foo", "-o", "o.sear"), "does not show its format"),
+        (("--pairs", "missing/judged.csv", "-o", "o.sear"), "there is no folder missing"),
+    ],
+)
+def test_pairs_go_where_nothing_is_read_or_written(
+    folder: Path, arguments: tuple[str, ...], why: str
+) -> None:
+    named = ["words.sear", *journals(folder)]
+    before = {path: path.read_bytes() for path in folder.iterdir()}
+    error = CliRunner().invoke(vetted_command, [*named, *arguments]).exception
+    assert isinstance(error, UsageError)
+    assert why in error.message
+    assert "--output-format" not in error.help
+    assert {path: path.read_bytes() for path in folder.iterdir()} == before
+
+
+def test_rules_that_were_left_out_can_be_judged_again_but_not_over_their_own_file(
+    folder: Path,
+) -> None:
+    Path("words.sear").rename("words.left-out.sear")
+    ruleset = load("words.left-out.sear")
+    with Journal(Path("ana.jsonl"), ruleset=ruleset, reviewer="ana") as journal:
+        for rule in ruleset.rule_ids:
+            journal.append("accept", {"rule": rule, "shown": []})
+    before = {path: path.read_bytes() for path in folder.iterdir()}
+    arguments = ["words.left-out.sear", "ana.jsonl", "--tagger", "pinned"]
+    for command, more in ((vetted_command, ()), (vet_command, ("--journal", "ana.jsonl"))):
+        given = [arguments[0], *more] if more else arguments
+        error = CliRunner().invoke(command, [*given, "-o", "words.sear"]).exception
+        assert isinstance(error, UsageError)
+        assert error.message == "words.left-out.sear is read here, and would be overwritten"
+    assert {path: path.read_bytes() for path in folder.iterdir()} == before
+    done = CliRunner().invoke(vetted_command, [*arguments, "-o", "again.sear"])
+    assert done.exit_code == 0, done.output
+    assert len(load("again.sear").rules) == len(ruleset.rules)
+
+
+def test_an_imported_file_is_not_replaced_by_the_vetted_ruleset(folder: Path) -> None:
+    Path("sets.sear").write_text("set A = good | fine\n", "utf-8")
+    Path("words.sear").write_text('import "sets.sear" as s\n\n@s.A -> great\n', "utf-8")
+    ruleset = load("words.sear")
+    with Journal(Path("ana.jsonl"), ruleset=ruleset, reviewer="ana") as journal:
+        journal.append("accept", {"rule": ruleset.rule_ids[0], "shown": []})
+    arguments = ["words.sear", "ana.jsonl", "--tagger", "pinned", "-o", "sets.sear"]
+    error = CliRunner().invoke(vetted_command, arguments).exception
+    assert isinstance(error, UsageError)
+    assert error.message == "sets.sear is read here, and would be overwritten"
+
+
+def test_files_are_written_although_nobody_reads_what_is_printed(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paths = journals(folder)
+
+    def closed(*_: object, **__: object) -> None:
+        raise BrokenPipeError
+
+    monkeypatch.setattr("sears_dsl.cli.model.vetted.echo_json", closed)
+    arguments = ["words.sear", *paths, "--tagger", "pinned", "-o", "o.sear", "--pairs", "p.csv"]
+    assert CliRunner().invoke(vetted_command, [*arguments, "--json"]).exit_code == 1
+    assert len(load("o.sear").rules) == 2
+    assert len(read_judgements("p.csv").pairs) == 8
 
 
 def test_a_file_of_adversaries_is_read_best_first(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from sears_dsl.cli.commands import ProjectArgument, ProjectCommand
 from sears_dsl.cli.options.augmentation import (
@@ -200,11 +201,19 @@ def _check_fix(rules: tuple[str, ...], output: Path, chosen: FixOptions) -> None
         raise click.UsageError(f"-o {output}: the report's name has to end in .json")
     target = chosen.save_model
     sources = (*rules, chosen.training, chosen.data, chosen.oracle)
-    written = filter(None, (output, output.with_suffix(".md"), target))
-    refuse_overwriting(written, sources=sources)
+    reports = (output, output.with_suffix(".md"))
+    refuse_overwriting(filter(None, (*reports, target)), sources=sources)
+    if target is not None and target.resolve() in map(Path.resolve, reports):
+        raise click.UsageError(f"--save-model {target} is the report of -o: name another place")
     if target is not None and (target.is_dir() or not target.absolute().parent.is_dir()):
         fault = "is already a folder" if target.is_dir() else "is in a folder that does not exist"
         raise click.UsageError(f"--save-model {target} {fault}: name another place")
+    if chosen.min_fall is None:
+        source = click.get_current_context().get_parameter_source
+        for option in ("margin", "min_support"):
+            if source(option) is ParameterSource.COMMANDLINE:
+                switch = option.replace("_", "-")
+                raise click.UsageError(f"--{switch} says nothing without --min-fall: add that")
     if chosen.label is None:
         raise click.UsageError("Missing option '--label': errors are measured against labels")
     if (chosen.command is None) != (chosen.model is None):

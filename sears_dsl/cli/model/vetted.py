@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,15 @@ from sears_dsl.errors import counted
 
 if TYPE_CHECKING:
     from sears_dsl.language.ruleset import Ruleset
-    from sears_dsl.vetting.merging import Agreed, Agreement, Kappa, VettingOutcomes
+    from sears_dsl.vetting.merging import Agreed, Agreement, Kappa, Review, VettingOutcomes
+
+_PAIR = 2
+# The coefficients of agreement between two reviewers, and between more.
+_COEFFICIENTS: Mapping[Agreed, tuple[str, str]] = {
+    "rules": ("Cohen's κ", "Fleiss' κ"),
+    "templates": ("Cohen's κ", "Fleiss' κ"),
+    "picks": ("Brennan and Prediger's κ", "Brennan and Prediger's κ"),
+}
 
 
 @click.command(
@@ -48,47 +56,65 @@ def vetted_command(
     from sears_dsl.catalogue import load
     from sears_dsl.tagging.tagger import load_tagger
     from sears_dsl.vetting import outputs
-    from sears_dsl.vetting.decisions import judged_both_ways
     from sears_dsl.vetting.merging import agreement, read_reviews, vetting_outcomes
 
     ruleset = load(rules, allow_imports_outside=options["allow_imports_outside"])
-    if options["output"] is not None:
-        outputs.check_output(options["output"], ruleset)
+    output: Path | None = options["output"]
+    if output is not None:
+        outputs.check_output(output, ruleset, read=journals)
+    if pairs is not None:
+        outputs.check_pairs(pairs, ruleset, read=journals, vetted=output)
     reviews = read_reviews(journals, ruleset)
     outcomes = vetting_outcomes(ruleset, reviews, policy=options["policy"])
     kinds: list[Agreed] = [] if outcomes.rules is None else ["rules", "picks"]
     kinds += [] if outcomes.templates is None else ["templates"]
     agreements = {name: agreement(reviews, on=name) for name in kinds}
+    # Files come first: whoever reads what is printed may stop reading.
+    sentences = []
+    if output is not None:
+        chosen = load_tagger(chosen_tagger([ruleset], options["tagger"], quiet=False))
+        written = outputs.write_vetted(
+            ruleset, reviews, output, tagger=chosen, policy=options["policy"], read=journals
+        )
+        sentences.append(outputs.written_sentence(written))
+    if pairs is not None:
+        sentences.append(_written_pairs(reviews, pairs))
     if options["as_json"]:
         document = {"outcomes": [asdict(each) for each in outcomes.rules or ()]}
         if outcomes.templates is not None:
             document["templates"] = [asdict(each) for each in outcomes.templates]
-        kappas = {name: _agreement_json(each) for name, each in agreements.items()}
+        kappas = {name: _agreement_json(name, each) for name, each in agreements.items()}
         echo_json({**document, "agreement": kappas})
     else:
+        if not any(review.state.picks for review in reviews):
+            agreements.pop("picks", None)
         _print_outcomes(ruleset, outcomes, agreements)
-    if options["output"] is not None:
-        chosen = load_tagger(chosen_tagger([ruleset], options["tagger"], quiet=False))
-        written = outputs.write_vetted(
-            ruleset, reviews, options["output"], tagger=chosen, policy=options["policy"]
-        )
-        click.echo(outputs.written_sentence(written), err=True)
-    if pairs is not None:
-        written_pairs = f"{counted(outputs.write_pairs(reviews, pairs), 'judged pair')} in {pairs}"
-        judged = [(each[:2], bool(each.label)) for each in outputs.judged_pairs(reviews)]
-        if contradictions := len(judged_both_ways(judged)):
-            about = counted(contradictions, "pair")
-            written_pairs += f"; reviewers contradict each other on {about}"
-        click.echo(written_pairs, err=True)
+    for sentence in sentences:
+        click.echo(sentence, err=True)
 
 
-def _agreement_json(agreement: Agreement) -> dict[str, Any]:
+def _written_pairs(reviews: Sequence[Review], path: Path) -> str:
+    """Write the judged pairs, and describe in a sentence what was written."""
+    from sears_dsl.vetting import outputs
+    from sears_dsl.vetting.decisions import judged_both_ways
+
+    written = f"{counted(outputs.write_pairs(reviews, path), 'judged pair')} in {path}"
+    judged = [(each[:2], bool(each.label)) for each in outputs.judged_pairs(reviews)]
+    if contradictions := len(judged_both_ways(judged)):
+        written += f"; reviewers contradict each other on {counted(contradictions, 'pair')}"
+    return written
+
+
+def _agreement_json(name: Agreed, agreement: Agreement) -> dict[str, Any]:
+    of_pairs, of_all = _COEFFICIENTS[name]
+    several = agreement.together if len(agreement.reviewers) > _PAIR else None
     return {
         "reviewers": agreement.reviewers,
-        "cohen": [
-            {"reviewers": names, **asdict(kappa)} for names, kappa in agreement.pairs.items()
+        "pairs": [
+            {"reviewers": names, "coefficient": of_pairs, **asdict(kappa)}
+            for names, kappa in agreement.pairs.items()
         ],
-        "fleiss": None if agreement.together is None else asdict(agreement.together),
+        "all": None if several is None else {"coefficient": of_all, **asdict(several)},
     }
 
 
@@ -115,12 +141,11 @@ def _print_outcomes(
             table.add_row(name, outcome.decided, who)
         out.print(table)
     for name, each in agreements.items():
+        of_pairs, of_all = _COEFFICIENTS[name]
         for (one, other), kappa in each.pairs.items():
-            which = "κ" if name == "picks" else "Cohen's κ"
-            out.print(f"{name}: {which} of {one} and {other}: {_kappa(kappa)}")
-        if len(each.reviewers) > 2 and each.together is not None:
-            which = "κ" if name == "picks" else "Fleiss' κ"
-            out.print(f"{name}: {which} of all {len(each.reviewers)}: {_kappa(each.together)}")
+            out.print(f"{name}: {of_pairs} of {one} and {other}: {_kappa(kappa)}")
+        if len(each.reviewers) > _PAIR and each.together is not None:
+            out.print(f"{name}: {of_all} of all {len(each.reviewers)}: {_kappa(each.together)}")
 
 
 def _kappa(kappa: Kappa) -> str:
