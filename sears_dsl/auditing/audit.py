@@ -177,8 +177,9 @@ def audit(
         )
     )
     robust = robustness(
-        effects, gates=gates, tolerance=choices.tolerance, seed=choices.seed, later=later
-    )
+        effects, gates=gates, tolerance=choices.tolerance, seed=choices.seed, later=later,
+        further=() if sentences is None else sentences.table.labels,
+    )  # fmt: skip
     if robust is not None and sentences is not None:
         robust = template_answers.with_templates(robust, sentences, effects, gates=gates)
     drawn = tuple(totals.over_draws(effects, later))
