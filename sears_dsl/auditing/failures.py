@@ -204,10 +204,7 @@ def same_rows(audits: Mapping[str, AuditDocument]) -> None:
 
 
 def _answers(name: str, audit: AuditDocument) -> Iterator[_JudgedAnswer]:
-    """The answers to untouched rows, if labels say which are right; then those after each rule.
-
-    A rule that expects ``flip`` is tested only on rows that were right before.
-    """
+    """The answers to untouched rows, if labels say which are right; then those after each rule."""
     if audit.labelled:
         total = audit.data.rows
         words = per_row_numbers(audit.answer_words, total)
@@ -216,14 +213,12 @@ def _answers(name: str, audit: AuditDocument) -> Iterator[_JudgedAnswer]:
             yield _JudgedAnswer(name, UNTOUCHED, UNTOUCHED, row, answer[0] == "0", *answer[1:])
     rulesets = chain(*(repeat(each.name, each.rules) for each in audit.rulesets))
     for record, ruleset in zip(audit.rules, rulesets, strict=True):
-        counted, failing = ("kf", "k") if record.expect == "flip" else ("kfgw", "fw")
-        rows = record.rows.split()
-        words = per_row_numbers(record.answer_words, len(rows))
-        confidences = per_row_numbers(record.confidences, len(rows))
-        for number, letter, *known in zip(rows, record.outcomes, words, confidences, strict=True):
-            if letter in counted:
-                wrong = letter in failing
-                yield _JudgedAnswer(name, record.id, ruleset, int(number) - 1, wrong, *known)
+        numbers = record.row_numbers
+        words = per_row_numbers(record.answer_words, len(numbers))
+        confidences = per_row_numbers(record.confidences, len(numbers))
+        of_rows = zip(numbers, record.as_expected, words, confidences, strict=True)
+        for number, right, *known in of_rows:
+            yield _JudgedAnswer(name, record.id, ruleset, number - 1, not right, *known)
 
 
 FOLDS = 10

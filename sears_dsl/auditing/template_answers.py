@@ -136,8 +136,8 @@ def template_notes(
 
 
 def template_parts(answers: TemplateAnswers | None) -> Iterator[SliceResult]:
-    """The accuracy on each template, if the sentences stand beside rows of data."""
-    if answers is None or answers.are_rows:
+    """The accuracy on each template."""
+    if answers is None:
         return
     for number, name in enumerate(answers.templates):
         of_template = answers.template == number
@@ -156,7 +156,7 @@ def template_column(
     answers: TemplateAnswers | None, effects: Effects
 ) -> Iterator[semantic.ColumnAccuracy]:
     """The accuracy over all templates, with the mean and what a constant answer would score."""
-    if answers is not None and not answers.are_rows:
+    if answers is not None:
         labels = semantic.labels_of(effects, answers.table.labels)
         yield semantic.ColumnAccuracy(
             column=OF_SENTENCES,

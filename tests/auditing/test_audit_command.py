@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 import sears_dsl
-from sears_dsl.auditing.comparison import GridDocument
+from sears_dsl.auditing.grids import GridDocument
 from sears_dsl.cli.model.audit import audit_command, chosen_scoring
 from sears_dsl.cli.model.compare import compare_command
 from sears_dsl.discovery.parts import PartsChoice

@@ -13,9 +13,10 @@ import numpy as np
 import pytest
 from audited import audited, rows_of
 
-from sears_dsl.auditing.comparison import NO_ROW, compare, grid
+from sears_dsl.auditing.comparison import NO_ROW, compare
 from sears_dsl.auditing.document import AuditDocument, conclusion, read_audit, write_document
 from sears_dsl.auditing.gates import Gate, Gates
+from sears_dsl.auditing.grids import grid
 from sears_dsl.auditing.reports.files import add_summary, junit_xml
 from sears_dsl.auditing.reports.markdown import audit_markdown, audit_summary, together_in_words
 from sears_dsl.auditing.reports.markdown_tables import code_cell

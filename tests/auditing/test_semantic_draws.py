@@ -11,7 +11,7 @@ import pytest
 from command_line import call
 
 import sears_dsl as sears
-from sears_dsl.auditing.comparison import grid
+from sears_dsl.auditing.grids import grid
 from sears_dsl.auditing.reports.markdown import audit_markdown
 from sears_dsl.auditing.reports.page import audit_page
 

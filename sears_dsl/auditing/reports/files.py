@@ -16,10 +16,11 @@ from pathlib import Path
 from typing import Any
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from sears_dsl.auditing.comparison import ComparisonDocument, GridDocument, grid
+from sears_dsl.auditing.comparison import ComparisonDocument
 from sears_dsl.auditing.document import AuditDocument, DocumentRecord, RuleRecord, write_document
 from sears_dsl.auditing.failures import ErrorsDocument
 from sears_dsl.auditing.gates import JudgementOutcome
+from sears_dsl.auditing.grids import GridDocument, grid
 from sears_dsl.auditing.reports import several_audits as reports
 from sears_dsl.auditing.reports.markdown import audit_markdown
 from sears_dsl.auditing.reports.page import audit_page

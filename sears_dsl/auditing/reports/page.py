@@ -518,10 +518,10 @@ def _meaning(meaning: documents.Meaning | None, tau: float | None) -> list[tuple
 
 def _example(each: documents.Example) -> str:
     edits = [Edit(*edit) for edit in each.edits]
-    known = each.label
-    before = sheet.answer(
-        each.before, each.confidence_before, wrong=known is not None and each.before != known
-    )
+    known, wrong = each.label, each.wrong_before
+    if wrong is None:  # an audit of an earlier version
+        wrong = known is not None and each.before != known
+    before = sheet.answer(each.before, each.confidence_before, wrong=wrong)
     after = sheet.answer(each.after, each.confidence_after, wrong=each.failed)
     meta = [f"row {each.row:,}"]
     meta += [] if known is None else [f"label {known}"]

@@ -13,6 +13,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 
 from sears_dsl.auditing import comparison as comparisons
+from sears_dsl.auditing import grids
 from sears_dsl.auditing.failures import ErrorsDocument, FoldMean
 from sears_dsl.auditing.reports import sheet
 from sears_dsl.auditing.reports.answer_parts import CONFIDENCE_TITLE
@@ -68,11 +69,9 @@ def _title(comparison: comparisons.ComparisonDocument) -> str:
 
 def comparison_page(comparison: comparisons.ComparisonDocument) -> str:
     """The page of a comparison."""
-    accuracies = (
-        ("accuracy", comparison.accuracy),
-        (comparisons.AGAINST_WORST, comparison.worst_accuracy),
-        ("rows flipped by any rule, of those that both get right", comparison.rows_flipped),
-    )
+    accuracies = comparison.accuracies | {
+        "rows flipped by any rule, of those that both get right": comparison.rows_flipped
+    }
     known = [each.failures for each in comparison.rules if each.failures.rows]
     enough = [each for each in known if each.rows >= _FEW_ROWS] or known
     changes = [(each.second - each.first) / each.rows for each in known]
@@ -86,7 +85,7 @@ def comparison_page(comparison: comparisons.ComparisonDocument) -> str:
         title=_title(comparison),
         header=(f"{comparison.first_model} → {comparison.second_model}", ""),
         sections=(
-            sheet.tiles(_tile(name, paired) for name, paired in accuracies if paired is not None),
+            sheet.tiles(_tile(name, paired) for name, paired in accuracies.items()),
             "<h2>Rules</h2>",
             '<p class="muted">Left of the middle, the second audit fails less. Each rule is '
             "compared on the rows that both audits tested, by McNemar's exact test; p is "
@@ -98,7 +97,7 @@ def comparison_page(comparison: comparisons.ComparisonDocument) -> str:
 
 def _page(
     kind: str,
-    document: comparisons.ComparisonDocument | comparisons.GridDocument,
+    document: comparisons.ComparisonDocument | grids.GridDocument,
     *,
     title: str,
     header: tuple[str, str],
@@ -154,7 +153,7 @@ SIGNS = {"worse": "▲", "better": "▼", "no evidence": "", "not compared": ""}
 _STRONG = 5
 
 
-def grid_markdown(document: comparisons.GridDocument) -> str:
+def grid_markdown(document: grids.GridDocument) -> str:
     """The grid as Markdown: failure rates, ▲ worse and ▼ better than the first."""
     names = [markdown_text(each.name) for each in document.models]
     rows = [
@@ -196,7 +195,7 @@ _READING = (
 )
 
 
-def _grid_title(document: comparisons.GridDocument) -> str:
+def _grid_title(document: grids.GridDocument) -> str:
     if document.worse:
         return "Some models are worse than the first"
     outcomes = {
@@ -211,26 +210,29 @@ def _grid_title(document: comparisons.GridDocument) -> str:
 
 
 def _accuracies(
-    document: comparisons.GridDocument,
-) -> Iterator[tuple[str, list[tuple[Share | None, comparisons.Contrast | None]]]]:
-    """The lines of accuracies, if there are labels."""
+    document: grids.GridDocument,
+) -> Iterator[tuple[str, list[tuple[Share | None, grids.Contrast | None]]]]:
+    """The lines of accuracies, as far as there are labels and template sentences."""
     models = document.models
-    if all(each.accuracy is None for each in models):
-        return
-    yield "accuracy", [(each.accuracy, each.accuracy_against_first) for each in models]
-    worst = [(each.worst, each.worst_against_first) for each in models]
-    if any(share for share, _ in worst):
-        yield comparisons.AGAINST_WORST, worst
+    lines = (
+        ("accuracy", [(each.accuracy, each.accuracy_against_first) for each in models]),
+        (comparisons.AGAINST_WORST, [(each.worst, each.worst_against_first) for each in models]),
+        (comparisons.ON_SENTENCES,
+         [(each.sentences, each.sentences_against_first) for each in models]),
+    )  # fmt: skip
+    for name, cells in lines:
+        if any(share is not None for share, _ in cells):
+            yield name, cells
 
 
-def _rate_cell(share: Share | None, contrast: comparisons.Contrast | None) -> str:
+def _rate_cell(share: Share | None, contrast: grids.Contrast | None) -> str:
     if share is None or share.rate is None:
         return "–"
     sign = "" if contrast is None else SIGNS[contrast.outcome]
     return f"{percent(share.rate)} ({share.total:,}){' ' if sign else ''}{sign}"
 
 
-def grid_page(document: comparisons.GridDocument) -> str:
+def grid_page(document: grids.GridDocument) -> str:
     """The page of a grid."""
     first = f"<code>{escaped(document.models[0].name)}</code>"
     return _page(
@@ -253,7 +255,7 @@ def grid_page(document: comparisons.GridDocument) -> str:
     )
 
 
-def heat_map(document: comparisons.GridDocument) -> str:
+def heat_map(document: grids.GridDocument) -> str:
     """A map of rules by models, darker with more failures; each cell has its rate."""
     parts = []
     for column, model in enumerate(document.models):
@@ -285,7 +287,7 @@ def heat_map(document: comparisons.GridDocument) -> str:
     )
 
 
-def _square(cell: comparisons.Cell, column: int, y: int) -> str:
+def _square(cell: grids.Cell, column: int, y: int) -> str:
     rate = None if cell.failures is None else cell.failures.rate
     shade = math.ceil(sheet.SHADES * (rate or 0.0))
     x = _LEFT + column * _WIDTH
@@ -298,7 +300,7 @@ def _square(cell: comparisons.Cell, column: int, y: int) -> str:
     )
 
 
-def _contrasts(document: comparisons.GridDocument) -> str:
+def _contrasts(document: grids.GridDocument) -> str:
     """A line for each rule and model after the first."""
     heads = ("rule", "model", "outcome", ">first model", ">this model", ">points (95%)",
              ">p (Holm)", ">q", ">rows")  # fmt: skip
@@ -313,7 +315,7 @@ def _contrasts(document: comparisons.GridDocument) -> str:
     return sheet.table(heads, rows, caption="Each model against the first")
 
 
-def _contrast(name: str, model: str, contrast: comparisons.Contrast) -> str:
+def _contrast(name: str, model: str, contrast: grids.Contrast) -> str:
     paired = contrast.paired
     p, q = ("–" if each is None else f"{each:.3f}"
             for each in (paired.adjusted_p_value, contrast.q_value))  # fmt: skip
@@ -330,7 +332,7 @@ def _contrast(name: str, model: str, contrast: comparisons.Contrast) -> str:
 _NOT_GIVEN = "Not given: no model reports its confidence."
 
 
-def _confidences(document: comparisons.GridDocument) -> str:
+def _confidences(document: grids.GridDocument) -> str:
     """Mean confidence in wrong and in right answers, a line for untouched rows and each rule."""
     if not document.confidences:
         return f'<p class="muted">{_NOT_GIVEN}</p>'
@@ -342,14 +344,14 @@ def _confidences(document: comparisons.GridDocument) -> str:
     return sheet.table(heads, rows, caption="Mean confidence, with the number of answers")
 
 
-def _sure(cell: comparisons.MeanConfidence | None) -> str:
+def _sure(cell: grids.MeanConfidence | None) -> str:
     if cell is None:
         return "not given"
     sides = ((cell.wrong, cell.wrong_answers), (cell.right, cell.right_answers))
     return " | ".join("–" if mean is None else f"{mean:.2f} ({n:,})" for mean, n in sides)
 
 
-def _confidence_lines(document: comparisons.GridDocument) -> Iterator[str]:
+def _confidence_lines(document: grids.GridDocument) -> Iterator[str]:
     yield f"## {CONFIDENCE_TITLE}"
     yield ""
     if not document.confidences:
@@ -368,7 +370,7 @@ def _confidence_lines(document: comparisons.GridDocument) -> Iterator[str]:
     )
 
 
-def _models(models: Sequence[comparisons.GridModel]) -> str:
+def _models(models: Sequence[grids.GridModel]) -> str:
     heads = ("name", "model", "verdict", ">accuracy", ">accuracy, worst rewrites",
              ">rows flipped by any rule")  # fmt: skip
     rows = [

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from sears_dsl.auditing.audit import AuditChoices
-    from sears_dsl.auditing.comparison import GridDocument
     from sears_dsl.auditing.document import AuditDocument, RuleRecord
     from sears_dsl.auditing.gates import Gates, JudgeBy
+    from sears_dsl.auditing.grids import GridDocument
     from sears_dsl.batch.provenance import FoundScoring
     from sears_dsl.discovery.parts import PartsChoice
     from sears_dsl.effects.asked_model import OnStage
