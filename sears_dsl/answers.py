@@ -43,6 +43,7 @@ COMPARISON_FORMS = {
 }
 
 _WITHIN = re.compile(r"within:(\d+(?:\.\d+)?)(%?)")
+_WHOLE = re.compile(r"-?(?:0|[1-9]\d*)\.0")
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
 _ARTICLES = re.compile(r"\b(?:a|an|the)\b")
 _NUMBER_WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
@@ -98,14 +99,18 @@ def answer_text(value: Any, comparison: Comparison = "exact") -> str | None:
 
 
 def label_text(value: Any) -> str | None:
-    """The text of a single label; None if it is none. 1.0 is the label 1: tables make floats of it.
+    """The text of a single label; None if it is none.
+
+    1.0 is the label 1, also as text: tables make floats of whole numbers, and write them so.
 
     Example:
-        >>> label_text(True), label_text(1.0), label_text(0.5)
-        ('True', '1', None)
+        >>> label_text(True), label_text(1.0), label_text("1.0"), label_text(0.5)
+        ('True', '1', '1', None)
     """
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
+    if isinstance(value, str) and value.endswith(".0") and _WHOLE.fullmatch(value):
+        return str(int(value.removesuffix(".0")))
     return str(value) if isinstance(value, str | bool | int) else None
 
 
@@ -212,7 +217,8 @@ def answers_equal(
     """
     golds = (gold,) if isinstance(gold, str) else gold
     if comparison == "exact":
-        return prediction in golds
+        # What a rule or a template calls 1.0 is the label 1 too.
+        return prediction in golds or prediction in map(label_text, golds)
     if comparison.startswith("within:"):
         return any(_is_near(prediction, each, comparison) for each in golds)
     if comparison in ("set", "entities"):
