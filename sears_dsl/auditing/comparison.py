@@ -141,11 +141,9 @@ class ComparisonDocument(documents.DocumentRecord):
 
     @property
     def nothing_compared(self) -> bool:
-        """Whether no rule is compared; if neither audit has rules, whether no accuracy is."""
-        outcomes = [each.outcome for each in self.rules] or list(
-            map(rate_change, self.accuracies.values())
-        )
-        return set(outcomes) <= {"not compared"}
+        """Whether neither a rule nor an accuracy is compared."""
+        tests = (*(each.failures for each in self.rules), *self.accuracies.values())
+        return not any(each.rows for each in tests)
 
 
 def compare(first: documents.AuditDocument, second: documents.AuditDocument) -> ComparisonDocument:

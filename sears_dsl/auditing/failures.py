@@ -187,9 +187,11 @@ def collect_answers(
         of_words = any(isinstance(each, str) for each in values)
         kind: FeatureKind = "category" if of_words else "number"
         features.append(Feature(name, kind, [values[each.row] for each in answers]))
+    # A row of the file stands there once for each of the columns that rules may rewrite.
+    copies = 1 + next(iter(audits.values())).data.column.count(",")
     return LearningRows(
         wrong=np.array([each.wrong for each in answers], np.bool_),
-        rows=np.array([each.row for each in answers], np.int64),
+        rows=np.array([each.row // copies for each in answers], np.int64),
         features=tuple(each for each in features if len(set(each.values)) > 1),
     )
 
@@ -381,17 +383,20 @@ def predict_errors(
     notes = []
     of_rows: dict[str, Sequence[slices.SliceValue]] = {}
     if data is not None:
-        options = replace(reading, limit=first.data.rows)
-        names = _default_features(_audited_rows(first, data, format_name, options))
+        rows = _audited_rows(first, data, format_name, reading)
+        names = _default_features(rows)
         if not has_textstat():
             notes.append(
                 "Readability is left out: textstat is not installed (sears-dsl[analysis])."
             )
         columns = dict.fromkeys((*names, *features))
         slicings = slices.read_slicings(
-            data, list(columns), format_name=format_name, options=options
-        )
-        of_rows = {name: _values(name, cells) for name, cells in slicings.items()}
+            data, list(columns), format_name=format_name,
+            options=replace(reading, limit=max(rows.numbers or (first.data.rows,))),
+        )  # fmt: skip
+        of_rows = {
+            name: slices.for_rows(rows, _values(name, cells)) for name, cells in slicings.items()
+        }
     elif features:
         raise UsageError(
             f"{features[0]} is a feature of the rows, which are not given",
@@ -418,12 +423,19 @@ def predict_errors(
 
 
 def _audited_rows(
-    audit: AuditDocument, data: object, format_name: str | None, options: ReadOptions
+    audit: AuditDocument, data: object, format_name: str | None, reading: ReadOptions
 ) -> LabelledRows:
-    rows = read_labelled(
-        data, column=audit.data.column, label=audit.data.label, also=audit.data.also,
-        comparison=audit.comparison, format_name=format_name, options=options,
-    )  # fmt: skip
+    def read(limit: int) -> LabelledRows:
+        return read_labelled(
+            data, column=audit.data.column, label=audit.data.label, also=audit.data.also,
+            comparison=audit.comparison, format_name=format_name,
+            options=replace(reading, limit=limit),
+        )  # fmt: skip
+
+    rows = read(audit.data.rows)
+    columns = len(set(rows.rewritten_columns or ()))
+    if columns > 1:  # the audit has each row of the file once for each set of columns
+        rows = read(audit.data.rows // columns)
     if rows.digest != audit.data.sha256:
         raise DataError(
             f"{rows.path} has other rows than the audit: SHA-256 {rows.digest[:12]}…, not "
@@ -454,11 +466,10 @@ def _values(name: str, cells: Sequence[object] | slices.Computed) -> Sequence[sl
                 help=f"leave it out: words({slices.ANSWER}) is a feature anyway",
             )
         return cells.values()
-    numbers = all(each is None or isinstance(each, (int, float)) for each in cells)
-    return [
-        None if each is None or each == "" else float(str(each)) if numbers else str(each)
-        for each in cells
-    ]
+    numbers = slices.as_numbers(cells)
+    if numbers is not None:
+        return numbers
+    return [None if slices.is_empty(each) else str(each) for each in cells]
 
 
 def _document(

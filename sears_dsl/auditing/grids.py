@@ -117,15 +117,17 @@ class GridDocument(documents.DocumentRecord):
 
     @property
     def nothing_compared(self) -> bool:
-        """Whether some model has no rule compared with the first or, without rules, no accuracy."""
+        """Whether of some model neither a rule nor an accuracy is compared with the first."""
         of_models = (
-            [rule.cells[place].against_first for rule in self.rules]
-            or [model.accuracy_against_first, model.sentences_against_first]
+            (
+                *(rule.cells[place].against_first for rule in self.rules),
+                model.accuracy_against_first,
+                model.sentences_against_first,
+            )
             for place, model in enumerate(self.models[1:], 1)
         )
         return any(
-            {each.outcome for each in contrasts if each is not None} <= {"not compared"}
-            for contrasts in of_models
+            not any(each and each.paired.rows for each in contrasts) for contrasts in of_models
         )
 
 

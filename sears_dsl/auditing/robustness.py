@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from sears_dsl.answers import answers_equal
 from sears_dsl.auditing import accuracies
 from sears_dsl.auditing.gates import Gate, Gates, JudgeBy, JudgementOutcome, lost_rewrites
+from sears_dsl.auditing.slices import as_numbers, for_rows, is_empty
 from sears_dsl.effects.rule_effects import Effects, RuleEffect
 from sears_dsl.errors import counted
 from sears_dsl.runtime.array_types import Flags
@@ -226,8 +227,8 @@ def column_accuracies(
     flags = [right[label] for label in labels]
     rows = np.arange(len(effects.right))
     for column, values in columns.items():
-        words = ["" if value is None else str(value) for value in values]
-        if len(words) != len(rows) or _are_numbers(words):
+        words = ["" if is_empty(value) else str(value) for value in for_rows(effects.data, values)]
+        if len(words) != len(rows) or as_numbers(words) is not None:
             continue
         names, group = np.unique(np.array(words, object), return_inverse=True)
         yield ColumnAccuracy(
@@ -242,13 +243,6 @@ def column_accuracies(
 def writable(text: str) -> str:
     """The text as UTF-8 can hold it: half a surrogate pair becomes a question mark."""
     return text.encode("utf-8", "replace").decode("utf-8")
-
-
-def _are_numbers(words: Sequence[str]) -> bool:
-    try:
-        return all(np.isfinite(float(word)) for word in words if word)
-    except ValueError:
-        return False
 
 
 def labels_of(effects: Effects, further: Iterable[str] = ()) -> tuple[str, ...]:

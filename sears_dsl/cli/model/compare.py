@@ -35,7 +35,7 @@ _CHANGES = {"worse": "bold red", "better": "green", "no evidence": "dim", "not c
 @click.option("-o", "--output", metavar="FOLDER", type=FilePath(file_okay=False),
               help="The folder for comparison.json, comparison.md, comparison.html.")  # fmt: skip
 @click.option("--fail-if-worse", is_flag=True,
-              help="Exit 1 if one is clearly worse than the first (p < 0.05, Holm), or if no rule "
+              help="Exit 1 if one is clearly worse than the first (p < 0.05, Holm), or if nothing "
               "could be compared.")  # fmt: skip
 @json_option("Print the comparison as JSON.")
 @click.option("--quiet", is_flag=True, help="Print no summary.")
