@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any, TypeAlias, TypeVar
@@ -31,7 +31,7 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sears_dsl.answers import REFUSED, normalized_answer
+from sears_dsl.answers import REFUSED, label_text, normalized_answer
 from sears_dsl.auditing.totals import label_keeping
 from sears_dsl.data.batches import ReadOptions, is_missing
 from sears_dsl.data.columnar import class_names
@@ -183,6 +183,8 @@ MOST_TEMPLATES = 200
 _QUARTERS = (0.25, 0.5, 0.75)
 # A column of numbers is cut into quarters if it has more values than this.
 _FEW_VALUES = 8
+# Whole numbers from here on are written with an exponent.
+_LONGEST_WHOLE = 1e15
 
 
 def parts_of(values: Sequence[Any]) -> list[str]:
@@ -195,8 +197,8 @@ def parts_of(values: Sequence[Any]) -> list[str]:
 
 
 def cell_words(values: Sequence[Any]) -> list[str]:
-    """The values as text."""
-    return [EMPTY if is_empty(value) else str(value) for value in values]
+    """The values as text; 3.0 is written as 3."""
+    return [EMPTY if is_empty(value) else label_text(value) or str(value) for value in values]
 
 
 def is_empty(value: object) -> bool:
@@ -246,19 +248,30 @@ def quarters(values: Sequence[float | None], unit: str = "") -> list[str]:
     cuts = cuts[cuts < known.max()]
     place = np.searchsorted(cuts, known)
     parts = [known[place == each] for each in range(len(cuts) + 1)]
+    ends = [(float(part.min()), float(part.max())) for part in parts]
+    written = _written({number for pair in ends for number in pair})
     names = [
-        f"{_exact(low)}{unit}" if low == high else f"{_exact(low)} to {_exact(high)}{unit}"
-        for low, high in ((part.min(), part.max()) for part in parts)
+        f"{written[low]}{unit}" if low == high else f"{written[low]} to {written[high]}{unit}"
+        for low, high in ends
     ]
     return [
         EMPTY if value is None else names[int(np.searchsorted(cuts, value))] for value in values
     ]
 
 
-def _exact(number: float) -> str:
-    """The number with all its digits, so that close ones do not get the same name."""
-    short, plain = f"{number:g}", f"{number:.0f}"
-    return next(each for each in (short, plain, repr(float(number))) if float(each) == number)
+def _written(numbers: Collection[float]) -> dict[float, str]:
+    """The numbers as text, with as many digits as keep them apart: six or more."""
+    names: dict[float, str] = {}
+    for digits in range(6, 18):
+        names = {
+            each: f"{each:.0f}"
+            if each.is_integer() and abs(each) < _LONGEST_WHOLE
+            else f"{each:.{digits}g}"
+            for each in numbers
+        }
+        if len(set(names.values())) == len(names):
+            break
+    return names
 
 
 def sort_parts(of_rows: Sequence[str]) -> list[str]:
