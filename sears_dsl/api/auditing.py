@@ -483,8 +483,9 @@ def audit(
         names_of_columns(slices=slices, also=also)
         rejecting = None if oracle is None else open_oracle(oracle, rulesets)
         sentences = running.sentences_of(
-            rulesets, rejecting, limit=limit, seed=seed, also=also, note=remark
-        )
+            rulesets, rejecting, limit=limit if data is None else None, seed=seed, also=also,
+            note=remark,
+        )  # fmt: skip
         if data is None:
             if sentences is None:
                 raise UsageError(
