@@ -512,7 +512,7 @@ def _worse_draws(
     if worse:
         rules = counted(len(worse), "rule passes", "rules pass")
         yield (
-            f"{rules} in the first draw but would fail in the worst one: "
+            f"{rules} in the first draw but would be above the limit in the worst one: "
             f"{listed(worse, _SHOWN)}. Limits apply to the first draw."
         )
 

@@ -33,7 +33,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from sears_dsl.auditing.gates import CERTAIN, Judgement, JudgementOutcome, lost_rewrites
 from sears_dsl.auditing.robustness import ColumnAccuracy, Robustness
 from sears_dsl.auditing.slices import SliceResult
-from sears_dsl.auditing.template_answers import OF_SENTENCES, FillerGrid
+from sears_dsl.auditing.template_answers import FillerGrid
 from sears_dsl.auditing.totals import DrawnRule, RateCurve, Together
 from sears_dsl.discovery.result.manifest import DataIdentity
 from sears_dsl.errors import DataError, UsageError, counted
@@ -426,7 +426,7 @@ def _nothing_judged(document: AuditDocument) -> str:
     sentences = [
         f"{percent(each.pooled.rate)} of {each.pooled.total:,} template sentences"
         for each in document.columns
-        if each.column == OF_SENTENCES
+        if each.of_sentences
     ]
     accuracy = document.together.accuracy
     if not most and (sentences or (accuracy is not None and not document.rules)):

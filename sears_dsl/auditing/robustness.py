@@ -32,6 +32,8 @@ TOLERANCE = 0.05
 # With more labels than this, and than a twentieth of the rows, answers are free, not classes.
 _MOST_LABELS = 12
 _ROWS_A_LABEL = 20
+#: The name of the slicing by template, for sentences beside rows of data.
+OF_SENTENCES = "template of sentences"
 NO_LABELS = "no label column was named"
 
 
@@ -136,6 +138,11 @@ class ColumnAccuracy:
     pooled: Share
     mean: float | None
     constant: accuracies.ConstantAnswer | None
+
+    @property
+    def of_sentences(self) -> bool:
+        """Whether it is about template sentences beside the rows of data."""
+        return self.column == OF_SENTENCES
 
 
 def robustness(

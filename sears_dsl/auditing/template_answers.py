@@ -34,8 +34,6 @@ from sears_dsl.models.predictor import Predictor
 from sears_dsl.runtime.array_types import Flags
 from sears_dsl.statistics import share_of
 
-#: The name of the slicing by template, for sentences beside rows of data.
-OF_SENTENCES = "template of sentences"
 _NAMED = 5
 _WORST_FIRST: tuple[JudgementOutcome, ...] = ("failed", "not judged", "passed")
 
@@ -144,7 +142,7 @@ def template_parts(answers: TemplateAnswers | None) -> Iterator[SliceResult]:
         if of_template.any():
             right = share_of(int(answers.right[of_template].sum()), int(of_template.sum()))
             yield SliceResult(
-                slicing=OF_SENTENCES,
+                slicing=semantic.OF_SENTENCES,
                 value=semantic.writable(name),
                 rows=right.total,
                 accuracy=right,
@@ -159,7 +157,7 @@ def template_column(
     if answers is not None:
         labels = semantic.labels_of(effects, answers.table.labels)
         yield semantic.ColumnAccuracy(
-            column=OF_SENTENCES,
+            column=semantic.OF_SENTENCES,
             values=len(np.unique(answers.template)),
             pooled=share_of(int(answers.right.sum()), len(answers.right)),
             mean=accuracies.mean_of_groups(answers.right, answers.template),

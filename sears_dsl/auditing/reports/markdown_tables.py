@@ -14,7 +14,12 @@ _ADDRESSED = re.compile(r"(?<!\w)@(?=\w)|\\#(?=\w)")
 
 def code_cell(text: str) -> str:
     """Any text as code in the cell of a table."""
-    one_line = " ".join(text.split()).replace("|", "\\|")
+    return code(text).replace("|", "\\|")
+
+
+def code(text: str) -> str:
+    """Any text as code, on one line; in a table, a bar would end its cell."""
+    one_line = " ".join(text.split())
     fence = "`" * (max(map(len, re.findall("`+", one_line)), default=0) + 1)
     pad = " " if "`" in one_line else ""
     return f"{fence}{pad}{one_line}{pad}{fence}"
@@ -24,11 +29,11 @@ def markdown_text(text: str) -> str:
     r"""Text that stays text in Markdown, on one line; it mentions no user and no issue.
 
     Example:
-        >>> print(markdown_text("<b> @ann, me@home #12"))
-        \<b\> @&#8203;ann, me@home \#&#8203;12
+        >>> print(markdown_text("<b> @ann, me@home #12 &copy;"))
+        \<b\> @&#8203;ann, me@home \#&#8203;12 \&copy;
     """
     one_line = " ".join(text.split())
-    marked = "".join(f"\\{c}" if c in "\\`*_{}[]<>|#~" else c for c in one_line)
+    marked = "".join(f"\\{c}" if c in "\\`*_{}[]<>|#~&" else c for c in one_line)
     return _ADDRESSED.sub(r"\g<0>&#8203;", marked)
 
 

@@ -18,7 +18,12 @@ from sears_dsl.auditing.failures import ErrorsDocument, FoldMean
 from sears_dsl.auditing.reports import sheet
 from sears_dsl.auditing.reports.answer_parts import CONFIDENCE_TITLE
 from sears_dsl.auditing.reports.markdown import interval, number
-from sears_dsl.auditing.reports.markdown_tables import code_cell, markdown_table, markdown_text
+from sears_dsl.auditing.reports.markdown_tables import (
+    code,
+    code_cell,
+    markdown_table,
+    markdown_text,
+)
 from sears_dsl.auditing.reports.sheet import escaped
 from sears_dsl.errors import shortened
 from sears_dsl.statistics import Share, percent
@@ -26,19 +31,19 @@ from sears_dsl.statistics import Share, percent
 
 def comparison_markdown(comparison: comparisons.ComparisonDocument) -> str:
     """The comparison as Markdown."""
+    heads = ("rule", "rows", "failure rate before", "after", "points (95%)", "p (Holm)", "outcome")
+    rows = (_line(each) for each in comparison.rules if each.note != comparisons.NO_ROW)
     lines = [
         f"# Comparison: {_title(comparison).lower()}",
         "",
-        f"First: {code_cell(comparison.first_model)}. Second: "
-        f"{code_cell(comparison.second_model)}. {comparison.rows:,} rows, SHA-256 "
+        f"First: {code(comparison.first_model)}. Second: "
+        f"{code(comparison.second_model)}. {comparison.rows:,} rows, SHA-256 "
         f"`{comparison.data_sha256}`.",
         "",
-        *(f"- {line}" for line in comparison.summary),
-        *(f"- {line}" for line in comparisons.untested_rules(comparison.rules)),
+        *(f"- {markdown_text(line)}" for line in comparison.summary),
+        *(f"- {markdown_text(line)}" for line in comparisons.untested_rules(comparison.rules)),
         "",
-        "| rule | rows | failure rate before | after | points (95%) | p (Holm) | outcome |",
-        "|---|---:|---:|---:|---:|---:|---|",
-        *(_line(each) for each in comparison.rules if each.note != comparisons.NO_ROW),
+        *markdown_table(heads, "lrrrrrl", rows),
         "",
         "Each rule is compared on the rows that both audits tested, by McNemar's exact test. p is "
         "Holm-corrected over all rules and the accuracies; below 5%, the difference counts as "
@@ -48,15 +53,15 @@ def comparison_markdown(comparison: comparisons.ComparisonDocument) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _line(each: comparisons.RuleComparison) -> str:
+def _line(each: comparisons.RuleComparison) -> tuple[str, ...]:
     paired = each.failures
     p = "–" if paired.adjusted_p_value is None else f"{paired.adjusted_p_value:.2g}"
     note = f" ({code_cell(each.note)})" if each.note else ""
     return (
-        f"| {code_cell(each.rule)}<br>{code_cell(each.id)} | {paired.rows:,} "
-        f"| {percent(paired.first_rate)} | {percent(paired.second_rate)} | {paired.in_points} "
-        f"| {p} | {each.outcome}{note} |"
-    )
+        f"{code_cell(each.rule)}<br>{code_cell(each.id)}", f"{paired.rows:,}",
+        percent(paired.first_rate), percent(paired.second_rate), paired.in_points, p,
+        f"{each.outcome}{note}",
+    )  # fmt: skip
 
 
 def _title(comparison: comparisons.ComparisonDocument) -> str:
@@ -181,7 +186,7 @@ def grid_markdown(document: grids.GridDocument) -> str:
         *_confidence_lines(document),
         "",
         f"{_READING} Rules that no audit tested on a row are left out. Models: "
-        + ", ".join(f"{markdown_text(m.name)} {code_cell(m.model)}" for m in document.models)
+        + ", ".join(f"{markdown_text(m.name)} {code(m.model)}" for m in document.models)
         + f". {document.rows:,} rows, SHA-256 `{document.data_sha256}`.",
     ]
     return "\n".join(lines) + "\n"
@@ -385,6 +390,17 @@ def _models(models: Sequence[grids.GridModel]) -> str:
 
 def errors_markdown(document: ErrorsDocument) -> str:
     """What predicts errors, as Markdown, most important first."""
+    audits = (
+        (markdown_text(each.name), code_cell(each.model), f"{each.answers:,}",
+         percent(each.wrong.rate), interval(each.wrong))
+        for each in document.audits
+    )  # fmt: skip
+    features = (
+        (code_cell(each.name), f"{100 * each.importance.mean:+z.2f}", _between(each.importance),
+         f"{each.known:,}")
+        for each in document.features
+    )  # fmt: skip
+    lost = "points of micro F1 lost if shuffled"
     lines = [
         f"# Errors: {'predictable' if document.foretold else 'not predictable'}",
         "",
@@ -392,23 +408,11 @@ def errors_markdown(document: ErrorsDocument) -> str:
         "",
         f"{number(document.wrong)} of the answers are wrong.",
         "",
-        "| audit | model | answers | wrong | 95% |",
-        "|---|---|---:|---:|---:|",
-        *(
-            f"| {markdown_text(each.name)} | {code_cell(each.model)} | {each.answers:,} "
-            f"| {percent(each.wrong.rate)} | {interval(each.wrong)} |"
-            for each in document.audits
-        ),
+        *markdown_table(("audit", "model", "answers", "wrong", "95%"), "llrrr", audits),
         "",
         "## What predicts an error",
         "",
-        "| feature | points of micro F1 lost if shuffled | 95% | answers with a value |",
-        "|---|---:|---:|---:|",
-        *(
-            f"| {code_cell(each.name)} | {100 * each.importance.mean:+z.2f} "
-            f"| {_between(each.importance)} | {each.known:,} |"
-            for each in document.features
-        ),
+        *markdown_table(("feature", lost, "95%", "answers with a value"), "lrrr", features),
         "",
         "## Wrong answers by feature",
         "",

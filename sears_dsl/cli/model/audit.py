@@ -374,7 +374,7 @@ _STYLES = {"failed": "bold red", "passed": "green", "not judged": "yellow", "mea
 def _accuracy_by_template(document: AuditDocument) -> Table | str:
     """Return a table, for audits without rules, of accuracy by template, the lowest first."""
     from sears_dsl.auditing.reports.markdown import interval, lowest_first
-    from sears_dsl.auditing.template_answers import OF_SENTENCES
+    from sears_dsl.auditing.robustness import OF_SENTENCES
     from sears_dsl.generating.table import TEMPLATE
     from sears_dsl.statistics import percent
 
