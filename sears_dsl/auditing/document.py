@@ -309,12 +309,14 @@ class AnswerConfidence:
 def answer_confidences(document: AuditDocument) -> list[AnswerConfidence]:
     """The known confidences in answers to untouched rows, then after each rule.
 
-    An answer after a rule counts as right if it is what the rule expects.
+    Rules that expect ``flip`` are left out, since they do not say which answer is right.
     """
     marks = [mark == "1" for mark in document.right_rows]
     splits = [_split(UNTOUCHED_ROWS, "", marks, document.confidences)] if document.labelled else []
     splits += [
-        _split(each.rule, each.id, each.as_expected, each.confidences) for each in document.rules
+        _split(each.rule, each.id, each.as_expected, each.confidences)
+        for each in document.rules
+        if each.expect != "flip"
     ]
     return [each for each in splits if each.right or each.wrong]
 

@@ -164,14 +164,15 @@ def test_one_thread_learns_however_many_there_may_be() -> None:
 def test_an_instance_is_an_answer_and_wrong_where_the_rule_is_not_obeyed() -> None:
     audit = audited(rows_of("kfgw"), rules=RULES, sure=(0.9, 0.4))
     found = collect_answers({"a": audit})
-    # Rows as they are: g and w are wrong. film and tape: f and w. turn wants a flip of k and f.
-    assert found.wrong.tolist() == [0, 0, 1, 1] + [0, 1, 0, 1] * 2 + [1, 0]
-    assert found.rows.tolist() == [0, 1, 2, 3] * 3 + [0, 1]
+    # Rows as they are: g and w are wrong. film and tape: f and w. turn wants another answer than
+    # the label, so k and g are wrong.
+    assert found.wrong.tolist() == [0, 0, 1, 1] + [0, 1, 0, 1] * 2 + [1, 0, 1, 0]
+    assert found.rows.tolist() == [0, 1, 2, 3] * 4
     features = {each.name: each for each in found.features}
     assert (
-        features["rule"].values == ["(untouched)"] * 4 + ["film"] * 4 + ["tape"] * 4 + ["turn"] * 2
+        features["rule"].values == ["(untouched)"] * 4 + ["film"] * 4 + ["tape"] * 4 + ["turn"] * 4
     )
-    assert features["confidence"].values == [0.9] * 4 + [0.4] * 10
+    assert features["confidence"].values == [0.9] * 4 + [0.4] * 12
     assert set(features) == {"rule", "ruleset", "confidence"}, "what never differs says nothing"
 
 
