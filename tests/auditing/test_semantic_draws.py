@@ -70,7 +70,10 @@ def test_a_rule_that_another_draw_would_fail_is_named() -> None:
     assert first is not None
     assert drawn.worst is not None
     assert first < drawn.worst
-    told = f"1 rule passes in the first draw but would be above the limit in the worst one: {drawn.id} ("
+    told = (
+        "1 rule passes in the first draw but would be above the limit in the worst one: "
+        f"{drawn.id} ("
+    )
     for limit, named in ((first, True), (drawn.worst, False)):
         found = sears.audit(
             predict, ROWS, rules, scorer=None, draws=5, seed=1, gates=[f"{drawn.id}={limit}"]
