@@ -18,6 +18,7 @@ from typing import Literal, TypeAlias, TypeVar
 from sears_dsl import statistics
 from sears_dsl.auditing import document as documents
 from sears_dsl.auditing.gates import CERTAIN
+from sears_dsl.auditing.robustness import points
 from sears_dsl.errors import UsageError, counted, listed
 from sears_dsl.language.diff import settings_difference
 from sears_dsl.language.printer import rule_called
@@ -83,8 +84,8 @@ class Paired:
         """The difference in points with its interval."""
         if not self.rows:
             return "–"
-        difference = 100 * (self.second - self.first) / self.rows
-        return f"{difference:+z.1f} ({100 * self.low:+z.1f} to {100 * self.high:+z.1f})"
+        difference = (self.second - self.first) / self.rows
+        return f"{points(difference)} ({points(self.low)} to {points(self.high)})"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

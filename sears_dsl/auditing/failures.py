@@ -37,6 +37,7 @@ from sears_dsl.auditing.document import (
     per_row_numbers,
     require_same_rows,
 )
+from sears_dsl.auditing.robustness import points
 from sears_dsl.data.batches import ReadOptions
 from sears_dsl.data.labelled import LabelledRows, read_labelled
 from sears_dsl.discovery.result.manifest import DataIdentity
@@ -115,11 +116,11 @@ class ErrorsDocument(DocumentRecord):
     @property
     def conclusion(self) -> str:
         """The result in one sentence."""
-        points = 100 * self.over_majority.mean
+        over = self.over_majority
         scores = (
             f"micro F1 {self.f1.mean:.3f}, against {self.majority_f1.mean:.3f} for always saying "
-            f"“{self.majority}” ({points:+z.1f} points, 95% {100 * self.over_majority.low:+z.1f} "
-            f"to {100 * self.over_majority.high:+z.1f})"
+            f"“{self.majority}” ({points(over.mean)} points, 95% {points(over.low)} to "
+            f"{points(over.high)})"
         )
         if not self.foretold:
             return f"No feature of an answer predicts whether it is wrong: {scores}."

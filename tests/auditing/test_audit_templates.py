@@ -455,8 +455,11 @@ def test_audits_of_templates_beside_data_are_compared_by_their_sentences(templat
     assert line in worse.stderr
     for name in ("comparison.md", "comparison.html"):
         assert line in (templates / "out" / name).read_text("utf-8")
-    better = call("compare", "after", "before", "--fail-if-worse", folder=templates)
+    better = call("compare", "after", "before", "--fail-if-worse", "-o", "out", folder=templates)
     assert better.returncode == 0, better.stderr
+    text = (templates / "out" / "comparison.md").read_text("utf-8")
+    assert text.startswith("# Comparison: the second is better")
+    assert "| rule |" not in text
     (templates / "copy").mkdir()
     audit = json.loads((templates / "after" / "audit.json").read_text("utf-8"))
     (templates / "copy" / "audit.json").write_text(json.dumps(audit))

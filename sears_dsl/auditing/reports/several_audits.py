@@ -25,6 +25,7 @@ from sears_dsl.auditing.reports.markdown_tables import (
     markdown_text,
 )
 from sears_dsl.auditing.reports.sheet import escaped
+from sears_dsl.auditing.robustness import points
 from sears_dsl.errors import shortened
 from sears_dsl.statistics import Share, percent
 
@@ -43,7 +44,7 @@ def comparison_markdown(comparison: comparisons.ComparisonDocument) -> str:
         *(f"- {markdown_text(line)}" for line in comparison.summary),
         *(f"- {markdown_text(line)}" for line in comparisons.untested_rules(comparison.rules)),
         "",
-        *markdown_table(heads, "lrrrrrl", rows),
+        *(markdown_table(heads, "lrrrrrl", rows) if comparison.rules else ()),
         "",
         "Each rule is compared on the rows that both audits tested, by McNemar's exact test. p is "
         "Holm-corrected over all rules and the accuracies; below 5%, the difference counts as "
@@ -67,7 +68,12 @@ def _line(each: comparisons.RuleComparison) -> tuple[str, ...]:
 def _title(comparison: comparisons.ComparisonDocument) -> str:
     if comparison.worse:
         return "The second is worse"
-    if any(each.outcome == "better" for each in comparison.rules):
+    outcomes = {each.outcome for each in comparison.rules}
+    outcomes |= {
+        comparisons.rate_change(each, more_is_better=True)
+        for each in comparison.accuracies.values()
+    }
+    if "better" in outcomes:
         return "The second is better"
     return "No evidence of a difference"
 
@@ -203,13 +209,9 @@ _READING = (
 def _grid_title(document: grids.GridDocument) -> str:
     if document.worse:
         return "Some models are worse than the first"
-    outcomes = {
-        cell.against_first.outcome
-        for rule in document.rules
-        for cell in rule.cells
-        if cell.against_first is not None
-    }
-    if "better" in outcomes:
+    contrasts = [cell.against_first for rule in document.rules for cell in rule.cells]
+    contrasts += [contrast for _, cells in _accuracies(document) for _, contrast in cells]
+    if "better" in {each.outcome for each in contrasts if each is not None}:
         return "Some models are better than the first"
     return "No evidence of a difference"
 
@@ -480,8 +482,8 @@ def _error_tiles(document: ErrorsDocument) -> Sequence[tuple[str, str, str]]:
     return (
         (f"{majority.mean:.3f} → {f1.mean:.3f}", "micro F1: majority class → learned",
          f"± {majority.deviation:.3f} and ± {f1.deviation:.3f} over {len(f1.folds)} folds"),
-        (f"{100 * over.mean:+z.1f}", "points over the majority class",
-         f"95% {100 * over.low:+z.1f} to {100 * over.high:+z.1f}"),
+        (points(over.mean), "points over the majority class",
+         f"95% {points(over.low)} to {points(over.high)}"),
         (percent(document.wrong.rate), "of the answers are wrong",
          f"{document.wrong.count:,} of {document.wrong.total:,}"),
     )  # fmt: skip
