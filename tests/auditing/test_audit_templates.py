@@ -500,3 +500,13 @@ def test_templates_ask_nothing_of_a_model_that_reads_two_columns(templates: Path
     done = sears.audit(model, rows, "negation.sear", text="a,b", label="label", scorer=None)
     assert done.document.fillers is None
     assert any("fill one column, and the model reads a, b" in each for each in done.document.notes)
+
+
+def test_rules_that_never_fire_hide_no_result_on_sentences(templates: Path) -> None:
+    with (templates / "negation.sear").open("a") as file:
+        file.write("rule never: zebra -> horse\n")
+    _, done = audited(templates, "--data", "rows.csv", "--label", "label")
+    assert (
+        "No rule was tested; the model gets 90% of the rows and 12% of 34 template sentences right."
+        in done.stderr
+    )
