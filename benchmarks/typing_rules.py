@@ -95,7 +95,7 @@ def measured(session: RuleSession, rule: str) -> Row:
             "first mistakes ms": mistakes,
             "all mistakes ms": everything,
             "rounds": rounds,
-            "mistakes": progress["flips"],
+            "mistakes": progress["summary"]["flips"],
         },
         at_least=f"first mistakes within {BUDGET} ms",
         reached=mistakes <= BUDGET,

@@ -3,8 +3,10 @@
 In: a value from a model or a file, and a comparison. Out: the value as text, or whether two texts
 mean the same answer. Always holds: a comparison is a string that includes its amount, so it passes
 through files and options unchanged. Equal answers have equal text unless the comparison says
-otherwise. What is not an answer of its kind becomes None, and the caller reports where it stood.
-Costs microseconds an answer. Entities of a rewrite without edits cost an alignment of both texts.
+otherwise. What several models say together is one answer, which equals a label where the answer of
+each model does by itself. What is not an answer of its kind becomes None, and the caller reports
+where it stood. Costs microseconds an answer. Entities of a rewrite without edits cost an alignment
+of both texts.
 
     exact        labels, character by character
     squad        free answers, compared as SQuAD's evaluation does; several may be right
@@ -20,7 +22,7 @@ import json
 import re
 import string
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from difflib import SequenceMatcher
 from math import isfinite
 from typing import Any, TypeAlias
@@ -51,6 +53,7 @@ _DIGITS = {word: str(number) for number, word in enumerate(_NUMBER_WORDS)} | {"n
 # VQA's evaluation calls an answer right if three of ten people gave it.
 _ENOUGH_PEOPLE = 3
 _BETWEEN_LABELS = "|"
+_TOGETHER = "(the models say "
 _LABEL_KEYS = ("label", "entity_group", "entity", "type")
 _PIECES = re.compile(r"\w+|\s+|[^\w\s]")
 
@@ -153,6 +156,22 @@ def _entity(value: Any) -> tuple[int, int, str] | None:
     return start, end, str(label)
 
 
+def with_each_label(answer: str, change: Callable[[str], str], comparison: Comparison) -> str:
+    """An answer of several labels, a set or entities, with a change to each label.
+
+    Example:
+        >>> with_each_label("news|sports", str.upper, "set")
+        'NEWS|SPORTS'
+        >>> with_each_label('[[0, 5, "loc"]]', str.upper, "entities")
+        '[[0, 5, "LOC"]]'
+    """
+    if comparison == "set":
+        labels: list[Any] = [change(each) for each in answer.split(_BETWEEN_LABELS) if each]
+    else:
+        labels = [(start, end, change(label)) for start, end, label in json.loads(answer)]
+    return answer_text(labels, comparison) or ""
+
+
 def _number(value: Any) -> float | None:
     if isinstance(value, bool):
         return None
@@ -198,12 +217,66 @@ def normalized_visual_answer(answer: str) -> str:
     return " ".join(_DIGITS.get(word, word) for word in normalized_answer(answer).split())
 
 
+def joint_answer(answers: Sequence[str]) -> str:
+    """What several models say of a row, as one answer: their answer, if all write the same.
+
+    Example:
+        >>> joint_answer(["good", "good"]), joint_answer(["good", "bad"])
+        ('good', '(the models say ["good", "bad"])')
+    """
+    if len(set(answers)) == 1:
+        return answers[0]
+    return f"{_TOGETHER}{json.dumps(list(answers), ensure_ascii=False)})"
+
+
+def each_answer(joint: str, models: int) -> tuple[str, ...]:
+    """What each of so many models says, recovered from what `joint_answer` wrote.
+
+    Example:
+        >>> each_answer("good", 2), each_answer('(the models say ["good", "bad"])', 2)
+        (('good', 'good'), ('good', 'bad'))
+    """
+    answers = _parts(joint)
+    return answers if len(answers) == models else (joint,) * models
+
+
+def _parts(joint: str) -> tuple[str, ...]:
+    """The answers of several models, if they differ; an answer that all give is the only part."""
+    if not joint.startswith(_TOGETHER):
+        return (joint,)
+    try:
+        parts = json.loads(joint[len(_TOGETHER) : -1])
+    except (ValueError, RecursionError):
+        parts = None
+    # Else it is a label that only begins so.
+    is_joint = isinstance(parts, list) and all(isinstance(each, str) for each in parts)
+    return tuple(parts) if is_joint and joint.endswith(")") else (joint,)
+
+
+def each_equal(
+    prediction: str, gold: str | Sequence[str], models: int, *, comparison: Comparison = "exact"
+) -> list[bool]:
+    """Of each of so many models whether its part of a prediction equals the gold label, or one.
+
+    Example:
+        >>> each_equal('(the models say ["1.4", "1.8"])', "1.0", 2, comparison="within:0.5")
+        [True, False]
+    """
+    golds = (gold,) if isinstance(gold, str) else gold
+    golds_of_each = [each_answer(each, models) for each in golds]
+    return [
+        answers_equal(own, [each[model] for each in golds_of_each], comparison=comparison)
+        for model, own in enumerate(each_answer(prediction, models))
+    ]
+
+
 def answers_equal(
     prediction: str, gold: str | Sequence[str], *, comparison: Comparison = "exact"
 ) -> bool:
     """Whether a prediction equals the gold label, or one of the gold answers, by a comparison.
 
-    Entities of a rewritten text have to be carried back first.
+    Entities of a rewritten text have to be carried back first. Of what several models say together,
+    each answer has to be equal.
 
     Example:
         >>> answers_equal("the cat.", ["A cat", "cats"], comparison="squad")
@@ -214,8 +287,14 @@ def answers_equal(
         True
         >>> answers_equal("b|a", "a|b", comparison="set")
         True
+        >>> answers_equal('(the models say ["a cat", "cats"])', ["cat", "cats"], comparison="squad")
+        True
     """
     golds = (gold,) if isinstance(gold, str) else gold
+    joint = [each for each in (prediction, *golds) if each.startswith(_TOGETHER)]
+    models = max(len(_parts(each)) for each in joint) if joint else 1
+    if models > 1:
+        return all(each_equal(prediction, golds, models, comparison=comparison))
     if comparison == "exact":
         # What a rule or a template calls 1.0 is the label 1 too.
         return prediction in golds or prediction in map(label_text, golds)
@@ -274,6 +353,11 @@ def carry_back(
     """
     if comparison != "entities" or original == rewritten:
         return answer
+    if len(parts := _parts(answer)) > 1:
+        return joint_answer(
+            [carry_back(each, original, rewritten, comparison=comparison, edits=edits)
+             for each in parts]
+        )  # fmt: skip
     entities = json.loads(_written_entities(answer) or "[]")
     if not entities:
         return answer

@@ -23,5 +23,8 @@ which one replaces the default in other languages."""
 INSTEAD_OF = {"strict": "judge", "combined": "meaning"}
 """Scorers of earlier versions, each with the one that took its place."""
 
+BEAM_WIDTH = 30
+"""The default number of prefixes that the search for paraphrases keeps."""
+
 PAPER_TAU = 0.0008
 """The paper's τ, a threshold of its score through its pivot languages."""

@@ -270,8 +270,10 @@ def check_text(value: object, *, meant: str, help: str) -> None:  # noqa: A002 -
         raise UsageError(f"an object of type {type(value).__name__} is not {meant}", help=help)
 
 
-def check_whole_number(value: object, *, name: str, least: int | None = None) -> None:
-    """Raise `UsageError`, which names the argument, for all but whole numbers from ``least`` up.
+def check_whole_number(
+    value: object, *, name: str, least: int | None = None, most: int | None = None
+) -> None:
+    """Raise `UsageError`, which names the argument, for all but whole numbers within the bounds.
 
     Example:
         >>> check_whole_number(1.5, name="draw", least=0)
@@ -283,8 +285,9 @@ def check_whole_number(value: object, *, name: str, least: int | None = None) ->
         number = index(value)  # type: ignore[arg-type]
     except TypeError:
         number = None
-    if number is None or (least is not None and number < least):
-        raise UsageError(
-            f"{name}={value!r:.60} is not valid",
-            help="pass a whole number" + ("" if least is None else f", {least} or more"),
-        )
+    too_small = number is not None and least is not None and number < least
+    too_large = number is not None and most is not None and number > most
+    if number is None or too_small or too_large:
+        bounds = "" if least is None else f", {least} or more"
+        bounds += "" if most is None else f", {most} at most"
+        raise UsageError(f"{name}={value!r:.60} is not valid", help=f"pass a whole number{bounds}")

@@ -15,7 +15,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
-from sears_dsl.engine.compile.requirements import missing_source, stand_ins
+from sears_dsl.engine.compile.requirements import advice_on, missing_source, stand_ins
 from sears_dsl.engine.matcher import Matcher, as_rulesets, compile_rules
 from sears_dsl.engine.noise.sources import NO_SOURCES, Sources
 from sears_dsl.engine.rewrite.rewrites import Rewrites
@@ -41,12 +41,14 @@ class RuleTestResult:
             ``wrong`` (fired, but gave another text); ``not run`` (the rule needs vectors or a
             paraphraser that are not there).
         actual: the text that the rule gave, None if it was silent.
+        why: what is missing for a test that is not run, and what to do about it.
     """
 
     rule_id: str
     test: RuleTest
     outcome: Outcome
     actual: str | None
+    why: str = ""
 
 
 def run_tests(
@@ -78,7 +80,8 @@ def run_tests(
     cases = [(k, test) for k, rule in enumerate(ruleset.rules) for test in rule.metadata.tests]
     of_templates = _template_results(ruleset)
     has = {"vectors": sources.vectors is not None, "paraphrases": sources.paraphrases is not None}
-    runs = [not missing_source(rule, ruleset, **has) for rule in ruleset.rules]
+    lacks = [missing_source(rule, ruleset, **has) for rule in ruleset.rules]
+    runs = [not missing for missing in lacks]
     _compile_others(ruleset, {rule for rule, _ in cases if runs[rule]}, tagger)
     actual = _actual(ruleset, [case for case in cases if runs[case[0]]], tagger, sources)
     return [
@@ -87,6 +90,7 @@ def run_tests(
             test,
             _outcome(test.expected, actual.get((rule, test))) if runs[rule] else "not run",
             actual.get((rule, test)),
+            "" if runs[rule] else f"{lacks[rule]}; {advice_on(lacks[rule], ruleset)}",
         )
         for rule, test in cases
     ] + of_templates

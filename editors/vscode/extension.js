@@ -159,6 +159,11 @@ function activate(context) {
       if (!ours(document)) return;
       server.notify("textDocument/didClose", { textDocument: { uri: document.uri.toString() } });
     }),
+    vscode.workspace.onDidSaveTextDocument((document) => {
+      if (!ours(document)) return;
+      const textDocument = { uri: document.uri.toString() };
+      server.ready.then(() => server.notify("textDocument/didSave", { textDocument }));
+    }),
     vscode.languages.registerDocumentFormattingEditProvider("sears", {
       async provideDocumentFormattingEdits(document, { tabSize, insertSpaces }) {
         await server.ready;

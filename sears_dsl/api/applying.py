@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, SupportsFloat, TypeAlias
 
 from sears_dsl.api.arguments import (
     AnyRules,
@@ -15,11 +15,11 @@ from sears_dsl.api.arguments import (
     remark,
     rulesets_of,
     rulesets_together,
-    shares,
     whole_numbers,
 )
 from sears_dsl.defaults import DEFAULT_TAGGER
-from sears_dsl.errors import UsageError
+from sears_dsl.errors import UsageError, check_whole_number
+from sears_dsl.language.words import LARGEST_SEED, read_share
 from sears_dsl.runtime.files import is_there, names_folder
 
 if TYPE_CHECKING:
@@ -307,11 +307,16 @@ def _folder(value: object, argument: str) -> str:
 def _share_of_texts(share: float | str, *, seed: int) -> TextShare:
     from sears_dsl.batch.plan import TextShare
 
-    whole_numbers(0, seed=seed)
+    check_whole_number(seed, name="seed", least=0, most=LARGEST_SEED)
     if isinstance(share, str):
         return TextShare.parse(share, seed=seed)
-    shares(share=share)
-    return TextShare.parse(f"{share:.4%}", seed=seed)
+    written = f"{float(share):.4%}" if isinstance(share, SupportsFloat) else ""
+    if read_share(written) is None:
+        raise UsageError(
+            f"share={share!r:.60} is not valid",
+            help="pass a number from 0.000001 to 1, or a string such as '50%'",
+        )
+    return TextShare.parse(written, seed=seed)
 
 
 def _recipe(ruleset: object, *, tagger: str, seed: int, vectors: str | None) -> RulesetRecipe:

@@ -246,12 +246,9 @@ def predictor_of(
     model: object, *, batch_size: int | None = None, comparison: Comparison = "exact"
 ) -> CachedPredictor:
     """Return a model, given or named, that caches its answers; several vote, by comparison."""
-    from sears_dsl.models.cached import CachedPredictor
     from sears_dsl.models.loading import load_predictor
 
     whole_numbers(1, batch_size=batch_size)
-    if isinstance(model, CachedPredictor) and batch_size is None:
-        return model
     return load_predictor(model, batch_size=batch_size, comparison=comparison, announce=remark)
 
 

@@ -263,7 +263,7 @@ class GridResult(DocumentResult):
         return name_lines(axes, labels, "rows on which a model fails a rule, per cent")
 
 
-class AuditsResult(GridResult):
+class AuditsResult(GridResult, RulesetsResult):
     """One audit of several models: a grid of models and rules, and the audits by name."""
 
     def __init__(self, audits: Mapping[str, AuditResult]) -> None:
@@ -271,6 +271,8 @@ class AuditsResult(GridResult):
 
         super().__init__(grid({name: each.document for name, each in audits.items()}))
         self.audits = dict(audits)
+        # All models are audited with the same rules.
+        self.rulesets = next(iter(self.audits.values())).rulesets
 
     @property
     def passed(self) -> bool:

@@ -88,6 +88,9 @@ class ComparisonResult(DocumentResult):
         axes.hlines(places, before, after, color="#bbbbbb", zorder=0)
         axes.plot(before, places, "o", markerfacecolor="white", label="before")
         axes.plot(after, places, "o", color="C0", label="after")
+        if not any((*before, *after)):
+            # Around nothing but zeros there would be rates below zero.
+            axes.set_xlim(0, 100)
         axes.legend(ncols=2, loc="lower right", bbox_to_anchor=(1, 1), frameon=False)
         labels = [bar_label(each.rule, each.id) for each in compared]
         return name_lines(axes, labels, "rows on which the model fails a rule, per cent")

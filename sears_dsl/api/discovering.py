@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
-from inspect import signature
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any, get_args
@@ -191,9 +190,11 @@ class DiscoveryResult(Result):
 
 @dataclass(eq=False, repr=False)
 class AdversaryResult(TableResult):
-    """Paraphrases that flip a model.
+    """Paraphrases that flip a model; with ``every``, also rewordings that do not.
 
-    Columns: row (from 1), original, adversary, score, label, prediction.
+    Columns: row (from 1), original, adversary, score, label, prediction. With ``unit="sentence"``
+    or ``avoid_important`` also: before (the model's answer to the original), flips (yes or no), and
+    words (those that were avoided, with their weights, as JSON).
 
     Attributes:
         right: how many rows the model gets right.
@@ -269,7 +270,7 @@ def discover(
     tau: float | None = None,
     minimum_flips: int | None = None,
     minimum_frequency: float = 0.005,
-    propose_from: ProposeFrom = "paraphrases",
+    propose_from: ProposeFrom | None = None,
     across: Across = "any",
     known: AnyRules | object = (),
     readings: str | Path | Sequence[str | Path] = (),
@@ -280,7 +281,7 @@ def discover(
     seed: int = 0,
     budget_seconds: float | None = None,
     paper: bool = False,
-    scorer: AnyScorer = DEFAULT_SCORER,
+    scorer: AnyScorer | None = None,
     paraphraser: AnyParaphraser | None = None,
     pivots: Sequence[str] = (),
     beam: int | None = None,
@@ -319,7 +320,8 @@ def discover(
         minimum_flips: drop rules that flip fewer rows; None is 3, or 2 if fewer than 200 rows are
             searched; for known rules 2, or 1 if fewer than ``rules`` of them flip enough.
         minimum_frequency: share of rows in which a rule's antecedent must occur.
-        propose_from: in the paper's order, what rules are generalized from.
+        propose_from: in the paper's order, what rules are generalized from; None is
+            ``adversaries``, as in the paper. Elsewhere it is ``paraphrases``.
         across: for several models, find rules that make ``any`` fail, that they share
             (``shared``), or that tell them ``apart``.
         known: rules that readers have accepted, which are tried first, as `audit` takes them.
@@ -331,10 +333,10 @@ def discover(
             from a hundred right rows on, and 0 below.
         seed: of the holdout and the sample.
         budget_seconds: time for the search, which then returns the best found so far.
-        paper: use the order and the settings of the paper (ACL 2018), except where an argument
-            above differs from its default.
+        paper: use the order and the settings of the paper (ACL 2018) where you choose none.
         scorer: says whether meaning is kept: ``judge``, ``meaning``, ``pivot``, ``minilm``, or a
-            function of pairs (original, rewrite) that returns numbers from 0 to 1.
+            function of pairs (original, rewrite) that returns numbers from 0 to 1. None is
+            ``judge``, and ``pivot`` with ``paper``.
         paraphraser: your own rewordings instead of translation models: a function of sentences,
             a mapping, a file of pairs.
         pivots: languages to translate through and back; empty for the one that comes with packages.
@@ -378,35 +380,30 @@ def discover(
     from sears_dsl.discovery.cost import estimate_search
     from sears_dsl.discovery.known_rules import load_known
     from sears_dsl.discovery.parts import PartsChoice, participants_of
-    from sears_dsl.discovery.settings import Across, ProposeFrom, Settings
+    from sears_dsl.discovery.settings import Across, ProposeFrom, Settings, paper_choices
     from sears_dsl.vetting.journal_oracle import read_readings
 
-    chosen: dict[str, Any] = {
+    settable: dict[str, Any] = {
         "scorer": scorer, "tau": tau, "delta": delta, "minimum_flips": minimum_flips,
         "minimum_frequency": minimum_frequency, "propose_from": propose_from,
     }  # fmt: skip
-    if paper:
-        parameters = signature(discover).parameters
-        own_choices = {
-            name: value for name, value in chosen.items() if value != parameters[name].default
-        }
-        papers = Settings.paper_choices(own_choices)
-        chosen.update({name: papers[name] for name in chosen if name in papers})
+    own = {name: value for name, value in settable.items() if value is not None}
+    chosen = {"scorer": DEFAULT_SCORER, **own, **(paper_choices(own) if paper else {})}
     with in_python(text="more_text", known="known"):
         whole_numbers(1, rules=rules, minimum_flips=minimum_flips, max_questions=max_questions,
                       beam=beam, jobs=jobs)  # fmt: skip
         whole_numbers(None, seed=seed)
         shares(delta=delta, tau=tau, minimum_frequency=minimum_frequency, holdout=holdout)
-        one_of(get_args(ProposeFrom), propose_from=propose_from)
+        one_of(get_args(ProposeFrom), propose_from=own.get("propose_from", "paraphrases"))
         one_of(get_args(Across), across=across)
         settings = Settings(
             rules=rules, holdout=holdout, seed=seed, max_questions=max_questions,
             budget_seconds=budget_seconds, comparison=comparison,
             order="paper" if paper else "meaning", across=across,
-            **{name: value for name, value in chosen.items() if name != "scorer"},
+            **{name: chosen[name] for name in chosen if name not in ("scorer", "no_known")},
         )  # fmt: skip
         choice = PartsChoice(
-            scorer=chosen["scorer"], paraphraser=paraphraser, tau=chosen["tau"],
+            scorer=chosen["scorer"], paraphraser=paraphraser, tau=chosen.get("tau"),
             pivots=names_of(pivots), beam=beam, device=device, jobs=jobs,
             readings=read_readings(names_of(readings)),
         )  # fmt: skip
@@ -535,7 +532,7 @@ def adversaries(
     from sears_dsl.discovery.algorithm import adversaries_of
     from sears_dsl.discovery.parts import PartsChoice
     from sears_dsl.discovery.settings import Settings
-    from sears_dsl.effects.flips import RightRows
+    from sears_dsl.effects.flips import are_right
     from sears_dsl.engine.matches import Unit
 
     strategic = unit == "sentence" or avoid_important != 0
@@ -579,7 +576,7 @@ def adversaries(
                 )  # fmt: skip
                 return AdversaryResult(
                     reworded_columns([each for each in rewordings if each.flips or every], rows),
-                    right=len(RightRows(rows, predictor, comparison=comparison)),
+                    right=int(are_right(rows, predictor, comparison=comparison).sum()),
                     rows_flipped=sum(each.flips for each in rewordings),
                     skipped=0,
                     cut_short=(),

@@ -12,11 +12,13 @@ from sears_dsl.api.arguments import (
     AnyRules,
     in_python,
     one_of,
+    remark,
     rulesets_of,
     whole_numbers,
 )
 from sears_dsl.api.results import TableResult, draw_bars
-from sears_dsl.errors import counted
+from sears_dsl.errors import check_whole_number, counted
+from sears_dsl.language.words import LARGEST_SEED
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -97,7 +99,7 @@ def generate(
 
     with in_python():
         whole_numbers(1, limit=limit)
-        whole_numbers(0, seed=seed)
+        check_whole_number(seed, name="seed", least=0, most=LARGEST_SEED)
         one_of(get_args(By), by=by)
         rulesets = rulesets_of(rules)
         keep = None
@@ -107,4 +109,6 @@ def generate(
 
             keep = sentence_filter(open_oracle(oracle, rulesets))
         table = generate_table(rulesets, limit=limit, by=by, seed=seed, keep=keep)
+        if table.note_on_labels:
+            remark(table.note_on_labels)
         return GenerationResult(table)

@@ -476,13 +476,18 @@ def fix_by_amount(
     Source: 'Evaluating Neural Machine Comprehension Model Robustness to Noisy Inputs and
     Adversarial Attacks', section 3.2.
     """
-    from sears_dsl.repair.amounts import AmountSettings
+    from sears_dsl.repair.amounts import NOISE_AMOUNTS, AmountSettings
     from sears_dsl.repair.running import amounts_of_noise
 
     with in_python():
         whole_numbers(1, seeds=seeds)
         whole_numbers(None, seed=seed)
         names = amounts.split(",") if isinstance(amounts, str) else names_of(amounts)
+        if odd := [each for each in names if not isinstance(each, str)]:
+            raise UsageError(
+                f"amounts={amounts!r:.60}: {odd[0]!r:.60} is not an amount",
+                help=f"give one or more of {', '.join(NOISE_AMOUNTS)}",
+            )
         settings = AmountSettings(
             amounts=tuple(cast("NoiseAmount", each.strip()) for each in names),
             seeds=seeds, seed=seed, scope=scope, unit=unit, comparison=comparison,

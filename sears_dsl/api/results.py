@@ -116,6 +116,8 @@ class RulesetsResult(Result):
 
 def file_to_write(path: object, called: str = "file") -> Path:
     """Return the path of a file, or of a folder, to save a result in; `UsageError` for no path."""
+    if path == "":
+        raise UsageError(f"the name of the {called} is empty", help=f"name a {called}")
     if not isinstance(path, str | Path):
         raise UsageError(
             f"an object of type {type(path).__name__} is not a {called}",

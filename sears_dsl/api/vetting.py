@@ -139,12 +139,18 @@ class VettingResult(Result, Closing):
 
         Raises:
             UsageError: a ruleset cannot have this name.
-            DataError: a file cannot be written.
+            DataError: a file cannot be written, or that of the rules has changed meanwhile.
         """
         from sears_dsl.vetting.outputs import write_vetted
+        from sears_dsl.vetting.running import check_unchanged, not_counted
 
         target = self.place.output if path is None else Path(path)
-        return write_vetted(self.place.ruleset, self._reviews(), target, tagger=self._tagger)
+        with in_python():
+            check_unchanged(self.place)
+            written = write_vetted(self.place.ruleset, self._reviews(), target, tagger=self._tagger)
+        if others := not_counted(self.place):
+            remark(others)
+        return written
 
     def plot(self, axes: Axes | None = None) -> Axes:
         """The share of reviewers who want each judged rule or template, as it is or edited."""

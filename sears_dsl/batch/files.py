@@ -5,7 +5,8 @@ options that do not go together are refused before a row is worked on; the outpu
 any number of processes, and for an interrupted run that was resumed; the old output stays until the
 new one is complete; in chain mode into the same format, everything but the rewritten values is
 written as it stood. Costs a look at the first batch and at the first mebibyte of the input, then
-memory for a few batches of about a mebibyte each, whatever the size of the file.
+memory for a few batches of about a mebibyte each, whatever the size of the file; parquet and Arrow
+files with the originals beside the rewrites are put together in memory.
 """
 
 from __future__ import annotations
@@ -34,9 +35,9 @@ from sears_dsl.batch.plan import (
     require_mode,
     require_no_draw,
 )
-from sears_dsl.batch.workers import ADDED, BatchTask, Crew, Finished, MatcherRecipe
+from sears_dsl.batch.workers import BatchTask, Crew, Finished, IdCheck, MatcherRecipe
 from sears_dsl.data.batches import Batch, Format, ReadOptions
-from sears_dsl.data.dataset import Dataset, IdLedger, default_column, is_stream, row_ids
+from sears_dsl.data.dataset import Dataset, default_column, is_stream
 from sears_dsl.data.squad import SQUAD_SPANS
 from sears_dsl.data.streams import STANDARD_STREAM, compressing_stream
 from sears_dsl.engine.matcher import Matcher
@@ -69,7 +70,7 @@ class ApplyRequest(RowChoices):
     jobs: int | None = 1
     resume: bool = False  # go on with an interrupted run of the same request
     # Mode chain: the rows as they were come first, then all rows once more as the rules leave them,
-    # with `ADDED` appended to their ids.
+    # with ``~rewritten`` appended to their ids.
     with_originals: bool = False
 
     def __post_init__(self) -> None:
@@ -286,20 +287,16 @@ class _FilePass:
 
     def _unfinished(self, finished: int) -> Iterator[Batch]:
         """The batches that are not finished; the ids of all rows are read and compared."""
-        plan = self.task.plan
-        checked = plan.id_column is not None and (
-            self.task.mode == "each"
-            or self.task.with_originals
-            or self.request.id_column is not None
+        ids = IdCheck(
+            self.task.plan,
+            mode=self.task.mode,
+            id_column=self.request.id_column,
+            with_originals=self.task.with_originals,
+            where=self.dataset.path,
         )
-        ledger = IdLedger(self.dataset.path)
         for number, batch in enumerate(self.dataset.batches()):
             self._check_text_column(batch)
-            if checked:
-                names = row_ids(batch, plan.id_column, where=self.dataset.path)
-                ledger.add(names, first=batch.first)
-                if self.task.with_originals:
-                    ledger.add([name + ADDED for name in names], first=batch.first)
+            ids.add(batch)
             if number >= finished:
                 yield batch
 

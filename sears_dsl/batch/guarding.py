@@ -1,7 +1,8 @@
 """Checks that what had to stay stayed, and leaves out rewrites that touch a span.
 
 In: texts, what rules made of them, what had to stay. Out: the rewrites that count. Always holds:
-protected text is byte for byte where its characters went, or there is no row at all but an error.
+protected text is byte for byte where its characters went, or there is no row at all but an error; a
+rewrite of several columns can be taken apart where they meet, or it does not count.
 The engine promises this, and it is checked here once more. Costs a look at each edit of the rows
 that protect something.
 """
@@ -18,7 +19,7 @@ from sears_dsl.engine.chain import ChainedRow
 from sears_dsl.engine.matcher import Matcher
 from sears_dsl.engine.matches import Rewrite, Scope, SpanMap, SpanMapChain, Unit
 from sears_dsl.engine.rewrite.rewrites import Rewrites
-from sears_dsl.errors import InternalError
+from sears_dsl.errors import DataError, InternalError
 
 
 def require_intact(
@@ -56,6 +57,19 @@ def require_all_intact(
             )  # fmt: skip
 
 
+def touched_error(row: str, why: str, *, misplaced: str | None) -> DataError:
+    """The error for a span that rules touch, or that was not where its row says before them."""
+    if misplaced is not None:
+        return DataError(
+            f"{row}: {misplaced}",
+            help="correct the position, or choose --on-touched keep, which leaves the row as it is",
+        )
+    return DataError(
+        f"{row}: {why}",
+        help="name the column with --protect, or choose --on-touched keep or drop",
+    )
+
+
 def guard_rewrites(rewrites: Rewrites, guards: Guards | None) -> tuple[Rewrites, Counter[int]]:
     """The rewrites that touch no span, and how many of each rule touch one, by its position.
 
@@ -69,8 +83,9 @@ def guard_rewrites(rewrites: Rewrites, guards: Guards | None) -> tuple[Rewrites,
         require_all_intact(rewrites, guards.protected, rewrites.rule_ids)
     numbers: list[int] = []
     for number, rewrite in enumerate(rewrites):
-        carry = SpanMap(rewrite.edits)
-        if all(carry.map(*span) is not None for span in guards.rows[rewrite.row].carried):
+        carry, guard = SpanMap(rewrite.edits), guards.rows[rewrite.row]
+        untouching = all(carry.map(*span) is not None for span in guard.carried)
+        if untouching and guard.keeps_apart(rewrite.text, carry.map):
             numbers.append(number)
         else:
             left_out[rewrite.rule] += 1
@@ -87,7 +102,10 @@ def chain_guarded(
     scope: Scope = "first",
     unit: Unit | None = None,
 ) -> Sequence[ChainedRow]:
-    """Apply rule after rule to each text; one that would touch a span is left out of the text."""
+    """Apply rule after rule to each text; one that would touch a span is left out of the text.
+
+    A text of several columns stays as it is if it could no longer be taken apart.
+    """
     if guards is None:
         return matcher.chain(texts, scope=scope, unit=unit)
     every = range(len(matcher.rules))
@@ -103,4 +121,9 @@ def chain_guarded(
         if row.steps and guard.protected:
             rule = " and ".join(matcher.rule_ids[number] for number, _ in row.steps)
             require_intact(guard.text, row.text, row.span_map, guard.protected, rule=rule)
-    return chains
+    return [
+        row
+        if guard.keeps_apart(row.text, row.span_map.map)
+        else ChainedRow(guard.text, guard.text, ())
+        for row, guard in zip(chains, guards.rows, strict=True)
+    ]

@@ -25,9 +25,9 @@ from sears_dsl.batch.plan import (
     require_draws,
     require_mode,
 )
-from sears_dsl.batch.workers import with_new_ids
+from sears_dsl.batch.workers import IdCheck, with_new_ids
 from sears_dsl.data.batches import DRAW, Batch
-from sears_dsl.data.dataset import IdLedger, format_of, row_ids
+from sears_dsl.data.dataset import format_of
 from sears_dsl.data.frames import Copies, MemoryFrame, NewRows
 from sears_dsl.data.sources import frame_of
 from sears_dsl.data.span_columns import SpanColumn
@@ -86,16 +86,18 @@ def apply_to(
     )
     plan: Plan | None = None
     counts = Tally() if tally is None else tally
-    ledger = IdLedger(_WHERE)
+    ids: IdCheck | None = None
     records: dict[str, list[Any]] = {}
     rows: list[int] = []
     chained = _ChainedDataset(with_originals=with_originals, draws=draws)
     for batch in frame.batches():
-        if plan is None:
+        if plan is None or ids is None:
             plan = make_plan(frame.names, batch, chosen, where=_WHERE)
+            ids = IdCheck(
+                plan, mode=mode, id_column=id_column, with_originals=with_originals, where=_WHERE
+            )
+        ids.add(batch)
         if mode == "each":
-            if plan.id_column is not None:
-                ledger.add(row_ids(batch, plan.id_column), first=batch.first)
             each = rewrite_each(matcher, repeat_rows(batch, draws, numbered=False), plan)
             batch_tally = each.tally
             rows += (each.rows // draws + batch.first).tolist()
@@ -150,7 +152,7 @@ class _ChainedDataset:
     def dataset(self, frame: MemoryFrame) -> Any:
         """The rows as a dataset of the kind that they came in."""
         if not self._several:
-            return frame.rewritten(self._changes, self._dropped)
+            return frame.changed(self._changes, self._dropped)
         names = {name: None for _, new, _ in self._copied for name in new}
         changed = {
             name: [new.get(name, self._columns[name][row]) for row, new, _ in self._copied]

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from sears_dsl.batch.guarding import require_intact
+from sears_dsl.batch.guarding import require_intact, touched_error
 from sears_dsl.batch.plan import (
     Plan,
     ProtectedTexts,
@@ -35,7 +35,6 @@ from sears_dsl.data.protection import Spans
 from sears_dsl.engine.chain import ChainedRow, ChainedRows
 from sears_dsl.engine.matcher import Matcher
 from sears_dsl.engine.matches import apply_edits
-from sears_dsl.errors import DataError
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +53,7 @@ def rewrite_chain(matcher: Matcher, batch: Batch, plan: Plan) -> ChangedRows:
     DataError: a value that is not text; with ``on_touched`` error, a span that was touched.
     """
     tally = Tally(rows=batch.rows // batch.copies)
-    columns = [_ChainColumn(matcher, batch, plan, name) for name in plan.rewritten]
+    columns = [_ChainColumn(matcher, batch, plan, name) for name in plan.rewritten_columns]
     for column in columns:
         count_texts(tally, matcher, column.texts, missing=column.missing, copies=batch.copies)
         for drawn in column.drawn:
@@ -68,9 +67,10 @@ def rewrite_chain(matcher: Matcher, batch: Batch, plan: Plan) -> ChangedRows:
         new, lost = column.moved()
         if lost and plan.on_touched == "error":
             row, (why, first) = next(iter(lost.items()))
-            raise DataError(
-                f"{row_name(batch, row, plan.id_column)}: {why} by rule {first} or one after it",
-                help="name the column with --protect, or choose --on-touched keep or drop",
+            raise touched_error(
+                row_name(batch, row, plan.id_column),
+                f"{why} by rule {first} or one after it",
+                misplaced=column.misplaced.get(row),
             )
         moved.append(new)
         touched |= {row: why for row, (why, _) in lost.items()}

@@ -17,9 +17,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sears_dsl.batch.guarding import require_all_intact
+from sears_dsl.batch.guarding import require_all_intact, touched_error
 from sears_dsl.batch.plan import (
     Plan,
+    ProtectedTexts,
     Tally,
     TallyExample,
     Texts,
@@ -35,10 +36,10 @@ from sears_dsl.batch.plan import (
 from sears_dsl.data.batches import DRAW, Batch, JsonColumn, Repeated, json_text
 from sears_dsl.data.columnar import ArrowValues
 from sears_dsl.data.dataset import row_ids
+from sears_dsl.data.span_columns import SpanColumn
 from sears_dsl.engine.matcher import Matcher
 from sears_dsl.engine.matches import SpanMap
 from sears_dsl.engine.rewrite.rewrites import RewriteColumns
-from sears_dsl.errors import DataError
 from sears_dsl.runtime.array_types import Int32Array
 from sears_dsl.tagging.tokens import distinct_codes
 
@@ -63,14 +64,17 @@ def rewrite_each(matcher: Matcher, batch: Batch, plan: Plan) -> Records:
     tally = Tally(rows=batch.rows // batch.copies)
     parts: list[RewriteColumns] = []
     spans = _Spans(batch, plan, matcher.rule_ids)
-    for column in plan.rewritten:
+    columns: list[tuple[str, Texts, ProtectedTexts]] = []
+    for column in plan.rewritten_columns:
         texts = present_texts(batch, column)
         missing = batch.rows - len(texts.texts)
         texts = texts.of_share(plan.share)
         count_texts(tally, matcher, texts.texts, missing=missing, copies=batch.copies)
         protected = protected_spans(batch, plan, column, texts)
-        spans.absent |= protected.absent
-        spans.misplaced |= protected.misplaced
+        spans.look_at(column, texts, protected)
+        columns.append((column, texts, protected))
+    # A span that is misplaced in one column keeps all columns of its row as they are.
+    for column, texts, protected in columns:
         drawn: list[RewriteColumns] = []
         for draw, among in draws_of(batch, texts.rows):
             of_draw, intact = texts, protected.spans
@@ -85,12 +89,14 @@ def rewrite_each(matcher: Matcher, batch: Batch, plan: Plan) -> Records:
             count_unrenderable(tally, matcher.rule_ids, of_texts.unrenderable)
             part = of_texts.columns
             drawn.append(replace(part, rows=np.asarray(of_draw.rows, np.int32)[part.rows]))
-        parts.append(spans.carried(column, texts, RewriteColumns.merged(drawn)))
+        parts.append(spans.carried(column, RewriteColumns.merged(drawn)))
     rewrites = RewriteColumns.merged(parts)
     _count(tally, rewrites, matcher.rule_ids)
     spans.count(tally)
-    columns = _columns_of_records(batch, plan, matcher.rule_ids, rewrites, parts=parts, spans=spans)
-    return Records(columns, rewrites.rows, tally)
+    of_records = _columns_of_records(
+        batch, plan, matcher.rule_ids, rewrites, parts=parts, spans=spans
+    )
+    return Records(of_records, rewrites.rows, tally)
 
 
 def _columns_of_records(
@@ -112,9 +118,9 @@ def _columns_of_records(
     }
     texts_of = row_of
     order = np.argsort(np.concatenate([part.rows for part in parts]), kind="stable")
-    if len(plan.rewritten) > 1:
+    if len(plan.rewritten_columns) > 1:
         places = np.repeat(np.arange(len(parts)), [len(part) for part in parts])[order]
-        columns["column"] = Repeated(plan.rewritten, places.tolist())
+        columns["column"] = Repeated(plan.rewritten_columns, places.tolist())
         _, texts_of = _runs(row_of * np.int64(len(parts)) + places)
     examples = np.flatnonzero(np.diff(texts_of, prepend=-1))
     originals = [rewrites.originals[example] for example in examples.tolist()]
@@ -160,20 +166,30 @@ class _Spans:
         self.columns = frozenset(names)
         self.moved: list[Mapping[str, Any]] = []
 
-    def carried(self, column: str, texts: Texts, part: RewriteColumns) -> RewriteColumns:
-        """The rewrites of a column that touch no span."""
-        if self.misplaced:
+    def _specs(self, column: str) -> list[SpanColumn]:
+        return [spec for spec in self._plan.spans if spec.text_column == column]
+
+    def look_at(self, column: str, texts: Texts, protected: ProtectedTexts) -> None:
+        """Note what is not where the rows say, before any rewrite is carried."""
+        self.absent |= protected.absent
+        self.misplaced |= protected.misplaced
+        specs = self._specs(column)
+        for text, row in zip(texts.texts, texts.rows, strict=True) if specs else ():
+            spans = spans_of(self._batch, specs, row, text)
+            if isinstance(spans, str):
+                self.misplaced[row] = spans
+
+    def carried(self, column: str, part: RewriteColumns) -> RewriteColumns:
+        """The rewrites of a column that touch no span, in rows without a misplaced one."""
+        specs = self._specs(column)
+        refuses = self._plan.on_touched == "error"
+        if self.misplaced and not (specs and refuses):
             standing = ~np.isin(part.rows, list(self.misplaced))
             part = part.select(np.flatnonzero(standing).astype(np.int32))
-        specs = [spec for spec in self._plan.spans if spec.text_column == column]
         if not specs:
             if self.columns:
                 self.moved += map(self._values, part.rows.tolist())
             return part
-        for text, row in zip(texts.texts, texts.rows, strict=True):
-            spans = spans_of(self._batch, specs, row, text)
-            if isinstance(spans, str):
-                self.misplaced[row] = spans
         untouching: list[int] = []
         for place, rewrite in enumerate(part.rewrites()):
             row = rewrite.row
@@ -183,14 +199,11 @@ class _Spans:
                 if self.columns:
                     self.moved.append({**self._values(row), **new})
                 continue
-            rule = self._rule_ids[rewrite.rule]
-            if self._plan.on_touched == "error":
-                raise DataError(
-                    f"{row_name(self._batch, row, self._plan.id_column)}: {new} by rule {rule}",
-                    help="name the column with --protect, or choose --on-touched keep or drop",
-                )
-            if row not in self.misplaced:
-                self._left_out.setdefault((row, rewrite.rule), f"{new} by rule {rule}")
+            why = f"{new} by rule {self._rule_ids[rewrite.rule]}"
+            if refuses:
+                name = row_name(self._batch, row, self._plan.id_column)
+                raise touched_error(name, why, misplaced=self.misplaced.get(row))
+            self._left_out.setdefault((row, rewrite.rule), why)
         return part.select(np.array(untouching, np.int32))
 
     def _values(self, row: int) -> dict[str, Any]:

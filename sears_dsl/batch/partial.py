@@ -148,7 +148,8 @@ class PartialOutput:
             if path.exists():
                 with suppress(ValueError):
                     before = parse_json(read_document(path))
-        count = self._whole_parts()
+        # Parts that only go away need not be read.
+        count = self._whole_parts() if resume else len(list(self.folder.glob("*.part")))
         if resume and isinstance(before, dict):
             check_same_run(self.folder, before, manifest)
             self.finished = self._count = count

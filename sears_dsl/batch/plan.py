@@ -34,7 +34,7 @@ from sears_dsl.language.words import WHOLE, print_share, read_share
 
 Mode: TypeAlias = Literal["each", "chain"]
 Touched: TypeAlias = Literal["keep", "drop", "error"]
-_Spans = TypeVar("_Spans")
+_Read = TypeVar("_Read")
 
 #: The name that stands for every column, among those of columns to keep.
 ALL = "all"
@@ -129,14 +129,14 @@ class Plan(RowChoices):
         if self.on_touched not in get_args(Touched):
             wrong = f"--on-touched {self.on_touched!r} is not valid"
             raise UsageError(wrong, help="choose keep, drop or error")
-        if not self.rewritten:
+        if not self.rewritten_columns:
             raise UsageError(
                 f"nothing to rewrite: {', '.join(self.columns)} is protected",
                 help="name another column with --column",
             )
 
     @property
-    def rewritten(self) -> tuple[str, ...]:
+    def rewritten_columns(self) -> tuple[str, ...]:
         """The columns that are rewritten and not protected."""
         return tuple(name for name in self.columns if name not in self.protect)
 
@@ -151,7 +151,7 @@ class Plan(RowChoices):
         drawn = (DRAW,) if self.draws > 1 else ()
         if mode == "chain":
             return (*names, *drawn)
-        several = len(self.rewritten) > 1
+        several = len(self.rewritten_columns) > 1
         record_columns = ("id", *drawn, *(name for name in _RECORD_COLUMNS if name != "id"))
         return (*(name for name in record_columns if several or name != "column"), *self.keep)
 
@@ -168,7 +168,7 @@ class Plan(RowChoices):
     def needed(self) -> tuple[str, ...]:
         """Every column that is looked at."""
         ids = (self.id_column,) if self.id_column else ()
-        names = (*self.rewritten, *self.protect, *ids, *self.keep)
+        names = (*self.rewritten_columns, *self.protect, *ids, *self.keep)
         return tuple(dict.fromkeys([*names, *(name for s in self.spans for name in s.columns)]))
 
 
@@ -322,7 +322,7 @@ def protected_spans(batch: Batch, plan: Plan, column: str, texts: Texts) -> Prot
     for text, row in zip(texts.texts, texts.rows, strict=True):
         cells = {name: values[row] for name, values in columns.items()}
         try:
-            guard = protection.protected(cells, column=column, text=text)
+            guard = protection.guard_of_columns(cells, column=column, text=text)
         except DataError as error:
             raise error.at(f"row {batch.row_number(row)}, ") from error
         spans.append(guard.protected)
@@ -362,8 +362,8 @@ def _of_each_column(
     batch: Batch,
     specs: Sequence[SpanColumn],
     row: int,
-    read: Callable[[SpanColumn, Mapping[str, Any]], _Spans],
-) -> Iterator[_Spans]:
+    read: Callable[[SpanColumn, Mapping[str, Any]], _Read],
+) -> Iterator[_Read]:
     """What ``read`` gives for each span column of a row; an error says where it is."""
     for spec in specs:
         try:

@@ -18,7 +18,6 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field, replace
 from functools import partial
 from hashlib import blake2b
-from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
 from sears_dsl.batch.mode_chain import rewrite_chain
@@ -27,7 +26,7 @@ from sears_dsl.batch.plan import Mode, Plan, Tally, repeat_rows
 from sears_dsl.data.batches import Batch, Format, Frame, columns_named, encoded
 from sears_dsl.data.columnar import Columnar, schema_of, untyped_columns, with_schema
 from sears_dsl.data.csv_rows import Delimited
-from sears_dsl.data.dataset import Dataset, format_named
+from sears_dsl.data.dataset import Dataset, IdLedger, format_named, row_ids
 from sears_dsl.defaults import DEFAULT_TAGGER
 from sears_dsl.engine.compile.requirements import noise_identity, sources_for
 from sears_dsl.engine.matcher import Matcher, compile_rules
@@ -79,7 +78,6 @@ class RulesetRecipe:
     rulesets: tuple[Ruleset, ...]  # applied in this order
     tagger: str = DEFAULT_TAGGER  # a name that `load_tagger` knows
     cached: bool = False  # whether tagged texts are kept on disk, where that saves time
-    cache: Path | None = None  # the folder of the cache; None for the user's
     seed: int = 0  # of what rules draw
     # A name or a file, for rules that look neighbours up; None: what they name.
     vectors: str | None = None
@@ -90,7 +88,7 @@ class RulesetRecipe:
         if self.cached and needs_cache(self.tagger):
             from sears_dsl.tagging.cache import TagCache  # noqa: PLC0415 - brings sqlite
 
-            cache = TagCache(self.cache)
+            cache = TagCache(None)
         tagger = load_tagger(self.tagger, cache=cache)
         return compile_rules(self.rulesets, tagger=tagger, sources=self.sources(), seed=self.seed)
 
@@ -115,7 +113,7 @@ class RulesetRecipe:
 
 
 def rules_digest(rulesets: Sequence[Ruleset]) -> str:
-    """A hash of all rules, sets and options, in hex.
+    """A hash of all rules, sets and options, in hex; comments and blank lines do not count.
 
     Example:
         >>> from sears_dsl.language.loader import parse
@@ -124,7 +122,8 @@ def rules_digest(rulesets: Sequence[Ruleset]) -> str:
     """
     digest = blake2b(digest_size=16)
     for ruleset in with_imports(rulesets):
-        digest.update(ruleset.format().encode() + b"\0")
+        text = replace(ruleset, layout=(), trailing=()).format()
+        digest.update(text.encode() + b"\0")
     return digest.hexdigest()
 
 
@@ -269,6 +268,38 @@ def with_new_ids(
             )
         new.setdefault(row, {})[id_column] = f"{name}{ADDED}"
     return new
+
+
+class IdCheck:
+    """Checks that ids are distinct, if the caller named their column or the output relies on them.
+
+    Copies that ``with_originals`` writes have ids of their own. DataError: two rows have the same
+    id, or a row has none.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        *,
+        mode: Mode,
+        id_column: str | None,
+        with_originals: bool,
+        where: str,
+    ) -> None:
+        needed = mode == "each" or with_originals or id_column is not None
+        self._id_column = plan.id_column if needed else None
+        self._with_originals = with_originals
+        self._where = where
+        self._ledger = IdLedger(where)
+
+    def add(self, batch: Batch) -> None:
+        """Compare the ids of a batch with those of all batches before it."""
+        if self._id_column is None:
+            return
+        names = row_ids(batch, self._id_column, where=self._where)
+        self._ledger.add(names, first=batch.first)
+        if self._with_originals:
+            self._ledger.add([name + ADDED for name in names], first=batch.first)
 
 
 def _after_others(part: bytes, encoding: str) -> bytes:

@@ -11,8 +11,10 @@ import click
 
 from sears_dsl.cli.commands import ProjectArgument, ProjectCommand
 from sears_dsl.cli.options import shared
+from sears_dsl.cli.options.overwriting import refuse_overwriting
 from sears_dsl.cli.screen import console as screen
 from sears_dsl.errors import Diagnostic, counted, listed
+from sears_dsl.language.words import LARGEST_SEED
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -66,7 +68,7 @@ class _Jobs(click.IntRange):
               "all rules applied in order.")  # fmt: skip
 @shared.scope_option
 @shared.unit_option
-@click.option("--seed", type=click.IntRange(min=0), default=0,
+@click.option("--seed", type=click.IntRange(min=0, max=LARGEST_SEED), default=0,
               help="The seed of what rules draw at random.")  # fmt: skip
 @click.option("--share", default="100%", metavar="SHARE",
               help="Rewrite about this share of the texts; the texts of 10% are among those of "
@@ -123,6 +125,7 @@ def apply_command(rules_and_input: tuple[str, ...], **options: Any) -> None:
     quiet, to_stdout = options["quiet"], options["output"] == "-"
     rulesets = tuple(load_rulesets(rules, allow_imports_outside=options["allow_imports_outside"]))
     vectors = options["vectors"]
+    refuse_overwriting([options["output"]], sources=[vectors], rulesets=rulesets)
     require_together(
         rulesets,
         rules,

@@ -177,7 +177,7 @@ class ProjectCommand(ExampleCommand):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the command line, and take what it lacks from the project file."""
-        from sears_dsl.cli.options.shared import TYPED
+        from sears_dsl.cli.options.shared import SETTINGS_OF_EACH, TYPED
         from sears_dsl.project.file import find_project
 
         ctx.meta[TYPED] = tuple(args)
@@ -186,10 +186,11 @@ class ProjectCommand(ExampleCommand):
         if project is None:
             return super().parse_args(ctx, args)
         values, _, order = self.make_parser(ctx).parse_args(list(args))
-        from sears_dsl.project.choices import choices
+        from sears_dsl.project.choices import choices, settings_of_each
 
         user_options = _user_options(values, order, project)
         chosen = choices(project, self.name or "", user_options)
+        ctx.meta[SETTINGS_OF_EACH] = settings_of_each(project, user_options)
         ctx.meta[_FILE_CHOICES] = (
             project,
             {n: each for n, each in chosen.items() if n not in user_options},
@@ -215,7 +216,7 @@ class ProjectCommand(ExampleCommand):
         if "--model" in chosen:
             several = chosen["--model"].value
             for spec in several if isinstance(several, list) else [several]:
-                _find_modules_of(project, spec.rpartition("=")[2])
+                _find_modules_of(project, spec)
         return rest
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -306,12 +307,13 @@ def _arguments(
 
 
 def _find_modules_of(project: Project, spec: str) -> None:
-    """Let a model's module be imported from the project's folder, last on the path."""
+    """Let modules of a model be imported from the project's folder, last on the path."""
     from sears_dsl.models.objects import is_object_name
+    from sears_dsl.project.members import members, nameless
 
-    folder = str(project.folder)
-    if is_object_name(spec) and project.folder != Path.cwd() and folder not in sys.path:
-        sys.path.append(folder)
+    folder, named = str(project.folder), members(nameless(spec))
+    if project.folder != Path.cwd() and any(is_object_name(each.spec) for each in named):
+        sys.path += [] if folder in sys.path else [folder]
 
 
 @contextmanager
@@ -332,6 +334,11 @@ def _telling_keys(ctx: click.Context) -> Iterator[None]:
 
 def _origins(ctx: click.Context, message: str) -> str:
     project, file_choices = ctx.meta.get(_FILE_CHOICES, (None, {}))
+    # A message about an option names no value; its words may be values of others all the same.
+    about = [choice.key for option, choice in file_choices.items()
+             if message.partition(" ")[0] == option]  # fmt: skip
+    if about:
+        return f"in {project.path.name}: {', '.join(about)}"
     places: dict[str, str] = {}
     for option, choice in file_choices.items():
         for value in choice.value if isinstance(choice.value, list) else [choice.value]:

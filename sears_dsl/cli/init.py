@@ -43,7 +43,6 @@ def init_command(
     from sears_dsl.data.batches import ReadOptions
     from sears_dsl.data.dataset import require_column
     from sears_dsl.data.table import read_table
-    from sears_dsl.models.loading import require_kind
     from sears_dsl.project.consent import agree
     from sears_dsl.project.file import FILE_NAME, find_project, read_project
     from sears_dsl.project.proposal import likely_data, likely_label, likely_text, project_text
@@ -88,7 +87,7 @@ def init_command(
     require = partial(require_column, tuple(columns), where=data)
     column = answer("text column", column, likely_text(columns), require)
     label = answer("label column", label, likely_label(columns, text=column), require)
-    model = answer("model, such as my_model:predict (empty: add it later)", model, "", require_kind)
+    model = answer("model, such as my_model:predict (empty: add it later)", model, "", _check_model)
     find_rule_files(rules)
     own = answer("your own rules, a file or a folder (empty: add them later)",
                  "" if rules else None,
@@ -108,6 +107,20 @@ def init_command(
     if model:
         what_next = "sears audit" if rules else "sears discover -o found.sear"
     click.echo(f"next: {what_next}", err=True)
+
+
+def _check_model(spec: str) -> None:
+    """Refuse what names no model, or what commands would refuse to take from the file."""
+    from sears_dsl.models.loading import require_kind
+    from sears_dsl.project.members import is_inside, members
+
+    require_kind(spec)
+    for each in members(spec):
+        if each.kind == "file" and not is_inside(Path.cwd(), each.rest):
+            raise UsageError(
+                f"{each.spec}: a project file may name predictions only in its own folder",
+                help="put them there, or leave the model out here and name it by hand: --model",
+            )
 
 
 # Rows that columns are proposed from.

@@ -16,7 +16,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cache, partial
 from operator import itemgetter
 from pathlib import Path
@@ -31,7 +31,7 @@ from sears_dsl.batch.workers import MatcherRecipe, RulesetRecipe
 from sears_dsl.clusters.parts import Workers, apply_to_parts
 from sears_dsl.data.batches import ReadOptions
 from sears_dsl.data.dataset import format_of, with_delimiter, write_columns
-from sears_dsl.data.table import read_table
+from sears_dsl.data.table import Table, read_table
 from sears_dsl.effects.oracle import Oracle
 from sears_dsl.engine.compile.requirements import any_paraphrases
 from sears_dsl.engine.matcher import Matcher
@@ -40,6 +40,7 @@ from sears_dsl.engine.rewrite.rewrites import RewriteColumns, Rewrites
 from sears_dsl.errors import DataError, UsageError
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.paraphrasing.for_rules import RewordingRecipe, compile_with_sources
+from sears_dsl.repair.augmentation import PROVENANCE
 from sears_dsl.repair.running import AugmentationChoices, augment_table, columns_of
 from sears_dsl.runtime.folders import Folder
 from sears_dsl.tagging.tagger import load_tagger
@@ -148,8 +149,8 @@ class AugmentPart:
     format_name: str | None = None
     oracle: str | None = None
     reading: ReadOptions = field(default_factory=ReadOptions)
-    _matcher: Matcher | None = field(default=None, repr=False)
-    _opened: Oracle | None = field(default=None, repr=False)
+    _matcher: Matcher | None = field(default=None, init=False, repr=False)
+    _opened: Oracle | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
         if self.choices.amount.rows is not None:
@@ -172,7 +173,13 @@ class AugmentPart:
 
     def do(self, source: str, output: str) -> Mapping[str, Any]:
         """Augment a part; return the record that otherwise stands in a manifest."""
-        table = read_table(source, format_name=self.format_name, options=self.reading)
+        table = read_table(
+            source, format_name=self.format_name, options=self.reading, required=False
+        )
+        form = with_delimiter(format_of(output, reading=False), table.format)
+        if not len(table):
+            write_columns(_without_rows(table), Path(output), form)
+            return {"rows": 0, "added": 0, "rules": {}}
         columns = columns_of(table, text=self.text, label=self.label, id_column=self.id_column)
         if columns.id is not None and all(
             isinstance(value, int) for value in table.columns[columns.id]
@@ -192,9 +199,7 @@ class AugmentPart:
             table, self._matcher, rulesets, columns=columns, tagger=self._matcher.tagger,
             choices=self.choices, oracle=self._opened, required=False,
         )  # fmt: skip
-        columns_now = augmentation.written(only_new=self.choices.only_new)
-        form = with_delimiter(format_of(output, reading=False), table.format)
-        write_columns(columns_now, Path(output), form)
+        write_columns(augmentation.written(only_new=self.choices.only_new), Path(output), form)
         return record
 
     def columns(self, names: Sequence[str]) -> Iterable[str]:
@@ -202,8 +207,14 @@ class AugmentPart:
         return names
 
     def __reduce__(self) -> tuple[Any, ...]:
-        own = (self.recipe, self.choices, self.text, self.label, self.id_column, self.format_name)
-        return AugmentPart, (*own, self.oracle, self.reading)  # compiled rules stay where they are
+        own = (getattr(self, each.name) for each in fields(self) if each.init)
+        return AugmentPart, tuple(own)  # compiled rules stay where they are
+
+
+def _without_rows(table: Table) -> Mapping[str, Sequence[Any]]:
+    """The columns of a table without rows, with those that augmentation adds."""
+    added: dict[str, Sequence[Any]] = {name: [] for name in PROVENANCE} if table.columns else {}
+    return replace(table, columns={**table.columns, **added}).columns_to_write
 
 
 def _apply_portion(

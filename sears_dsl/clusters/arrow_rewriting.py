@@ -54,7 +54,7 @@ class ArrowRewriter:
             return schema
         text = arrow.string()
         edit = [("start", arrow.int64()), ("end", arrow.int64()), ("old", text), ("new", text)]
-        several = [("column", text)] if len(plan.rewritten) > 1 else []
+        several = [("column", text)] if len(plan.rewritten_columns) > 1 else []
         return arrow.schema(
             [
                 ("id", schema.field(plan.id_column).type),

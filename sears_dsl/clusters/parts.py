@@ -37,20 +37,20 @@ _MOST_FAILED = 20
 _TOLD = 5
 _DIED = "every worker that began it died, perhaps for lack of memory"
 
-Outcome: TypeAlias = Mapping[str, Any] | DataError
+PartResult: TypeAlias = Mapping[str, Any] | DataError
 """What the work returned for a part, or what is wrong with the part, with its name."""
 
-Question = TypeVar("Question")
-Answer = TypeVar("Answer")
+Piece = TypeVar("Piece")
+Result = TypeVar("Result")
 
 
 class Workers(Protocol):
     """Those who do pieces of work: a cluster, or this process alone, which is `map`."""
 
     def __call__(
-        self, work: Callable[[Question], Answer], questions: Sequence[Question], /
-    ) -> Iterator[Answer]:
-        """What the work gives for each question, in any order.
+        self, work: Callable[[Piece], Result], pieces: Sequence[Piece], /
+    ) -> Iterator[Result]:
+        """What the work gives for each piece, in any order.
 
         Each worker has its own copy of the work, which makes itself ready when it is first asked.
         """
@@ -131,28 +131,28 @@ def apply_to_parts(
                 break
         else:
             yield number, outcome
-    _require_all(failed, output, len(parts))
+    _require_all(failed, output, tried=number, parts=len(parts))
 
 
 def _in_order(
     named: Mapping[str, FolderFile],
     known: Mapping[str, Mapping[str, Any]],
-    new: Iterator[tuple[str, Outcome]],
-) -> Iterator[Outcome]:
+    new: Iterator[tuple[str, PartResult]],
+) -> Iterator[PartResult]:
     """What came of each part, in the order of the parts."""
-    waiting: dict[str, Outcome] = dict(known)
+    waiting: dict[str, PartResult] = dict(known)
     for name, part in named.items():
         while name not in waiting and (outcome := next(new, None)) is not None:
             waiting.update([outcome])
         yield waiting.pop(name, DataError(f"{part.name}: {_DIED}"))
 
 
-def _require_all(failed: Sequence[DataError], output: Folder, parts: int) -> None:
+def _require_all(failed: Sequence[DataError], output: Folder, *, tried: int, parts: int) -> None:
     if not failed:
         return
     reasons = "".join(f"\n  {each.message}" for each in failed[:_TOLD])
     more = f"\n  and {len(failed) - _TOLD} more" if len(failed) > _TOLD else ""
-    early = ", and the rest were not tried" if len(failed) == _MOST_FAILED else ""
+    early = ", and the rest were not tried" if tried < parts else ""
     helps = list(dict.fromkeys(each.help for each in failed if each.help))[:1]
     raise DataError(
         f"{len(failed)} of {parts} files failed{early}:{reasons}{more}",
@@ -196,8 +196,14 @@ def _begin(output: Folder, job: Mapping[str, Any], *, resume: bool) -> set[str]:
             help="name a new folder",
         )
     if content is not None:
+        try:
+            before: Mapping[str, Any] = dict(parse_json(content))
+        except (ValueError, TypeError) as error:
+            raise DataError(
+                f"{output.name_of(_JOB)} is damaged: {error}", help="name a new folder"
+            ) from error
         advice = "name a new folder, or use the settings of that run"
-        check_same_run(output, parse_json(content), job, advice=advice)
+        check_same_run(output, before, job, advice=advice)
     output.write(_JOB, json.dumps(job, indent=1).encode())
     return names
 
@@ -207,13 +213,16 @@ def _record_name(name: str) -> str:
 
 
 def _record_of(output: Folder, name: str, part: FolderFile) -> Mapping[str, Any] | None:
-    """The record of a part; None if there is none, or if the part is another file now."""
+    """The record of a part; None if there is none or a damaged one, or if the part has changed."""
     content = output.read(_record_name(name))
     if content is None:
         return None
-    record = parse_json(content)
-    same = [record["part"]["size"], record["part"]["modified"]] == [part.size, part.modified]
-    work_record: Mapping[str, Any] = record["done"]
+    try:
+        record = parse_json(content)
+        same = [record["part"]["size"], record["part"]["modified"]] == [part.size, part.modified]
+        work_record: Mapping[str, Any] = record["done"]
+    except (ValueError, KeyError, TypeError):
+        return None
     return work_record if same else None
 
 
@@ -243,7 +252,7 @@ class PartTask:
     first: str
     schema: Mapping[str, str] = field(default_factory=dict)
 
-    def __call__(self, named: tuple[str, FolderFile]) -> tuple[str, Outcome]:
+    def __call__(self, named: tuple[str, FolderFile]) -> tuple[str, PartResult]:
         """Do one part, and return its name and what came of it."""
         name, part = named
         try:

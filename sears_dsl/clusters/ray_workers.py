@@ -1,10 +1,10 @@
 """Workers of a Ray cluster, or of Ray on this machine (the only module that imports ray).
 
-In: work, and questions. Out: answers, as they come. Always holds: each worker gets the work once
+In: work, and pieces. Out: results, as they come. Always holds: each worker gets the work once
 and keeps what it prepares; if a worker dies, another one does what it was doing; no address means
 this machine alone, where nothing listens to others; Ray reports nothing to its makers unless the
 user asks for it (RAY_USAGE_STATS_ENABLED=1); a Ray that was started here ends with the block. Costs
-some seconds to start; only the questions and answers go through Ray's store.
+some seconds to start; only the pieces and results go through Ray's store.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from sears_dsl.runtime.extras import need_ray
 from sears_dsl.runtime.files import Closing
 from sears_dsl.runtime.processes import usable_cores
 
-Question = TypeVar("Question")
-Answer = TypeVar("Answer")
+Piece = TypeVar("Piece")
+Result = TypeVar("Result")
 
 _PORT = 6379
 # What Ray reads when it is imported and started; what the user has set counts instead.
@@ -43,11 +43,11 @@ _STARTS = 3
 # Seconds to wait until an address accepts a connection, and until it answers as Ray does.
 _CONNECTS = 5.0
 _ANSWERS = 30.0
-# Ray's store on this machine; questions and answers are small.
+# Ray's store on this machine; pieces and results are small.
 _STORE = 128 << 20
 # Questions that a worker has at once: the one it is working on, and one so that it need not wait.
 _AHEAD = 2
-# How many workers may die over a question; Ray would give it to others for ever.
+# How many workers may die over a piece; Ray would give it to others for ever.
 _MOST_TRIES = 4
 
 
@@ -112,23 +112,22 @@ class RayWorkers(Closing):
         self._ray.shutdown()
 
     def __call__(
-        self, work: Callable[[Question], Answer], questions: Sequence[Question]
-    ) -> Iterator[Answer]:
-        """What the work gives for each question, as it comes; nothing if its workers died."""
-        if not questions:
+        self, work: Callable[[Piece], Result], pieces: Sequence[Piece]
+    ) -> Iterator[Result]:
+        """What the work gives for each piece, as it comes; nothing if its workers died."""
+        if not pieces:
             return
         data = import_module("ray.data")
         logging.getLogger("ray.data").setLevel(logging.CRITICAL)
         context = data.DataContext.get_current()
         context.enable_progress_bars = False
         context.print_on_execution_start = False
-        context.max_errored_blocks = -1  # others go on; the caller sees which answer is lacking
-        count = min(self._count, len(questions))
+        context.max_errored_blocks = -1  # others go on; the caller sees which result is lacking
+        count = min(self._count, len(pieces))
         counting = self._ray.remote(num_cpus=0, max_restarts=-1, max_task_retries=-1)(_Tries)
         tries = counting.remote()
         rows = [
-            {"number": number, "question": pickle.dumps(question)}
-            for number, question in enumerate(questions)
+            {"number": number, "piece": pickle.dumps(piece)} for number, piece in enumerate(pieces)
         ]
         dataset = data.from_items(rows, override_num_blocks=len(rows)).map(
             _Worker,
@@ -140,14 +139,14 @@ class RayWorkers(Closing):
         )
         try:
             for row in dataset.iter_rows():
-                if row["answer"]:
-                    yield pickle.loads(row["answer"])  # noqa: S301 - of our own workers
+                if row["result"]:
+                    yield pickle.loads(row["result"])  # noqa: S301 - of our own workers
         except self._ray.exceptions.RayError as error:
             raise _failed(error) from error
 
 
 class _Tries:
-    """Counts how many workers began each question; an actor of Ray."""
+    """Counts how many workers began each piece; an actor of Ray."""
 
     def __init__(self) -> None:
         self._begun: Counter[int] = Counter()
@@ -170,9 +169,9 @@ class _Worker:
     def __call__(self, row: Mapping[str, Any]) -> dict[str, bytes]:
         begun = self._tries.begin.remote(int(row["number"]))
         if import_module("ray").get(begun) > _MOST_TRIES:
-            return {"answer": b""}
-        question = pickle.loads(row["question"])  # noqa: S301 - likewise
-        return {"answer": pickle.dumps(self._work(question))}
+            return {"result": b""}
+        piece = pickle.loads(row["piece"])  # noqa: S301 - likewise
+        return {"result": pickle.dumps(self._work(piece))}
 
 
 @contextmanager

@@ -15,7 +15,7 @@ import datetime
 import decimal
 import json
 import uuid
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
@@ -109,7 +109,7 @@ class Frame:
     untyped: AbstractSet[str] = frozenset()
 
 
-class Reader:
+class Reader(ABC):
     """A file being read. ``epilogue`` is known when `batches` has ended.
 
     ``form`` is the exact format where only the first row tells it, as the delimiter of a csv.
@@ -265,6 +265,16 @@ def line_body(line: str) -> str:
     return line.removesuffix("\n").removesuffix("\r")
 
 
+def _as_line(text: str, end: str) -> str:
+    """A line that is read as this text."""
+    line = text + end
+    if "\n" in text or line_body(line) != text:
+        raise DataError(
+            f"a text with line ends is not one line of plain text: {text!r}", help="write jsonl"
+        )
+    return line
+
+
 class TextFormat:
     """What text formats share: parts are text in the file's encoding, joined in order."""
 
@@ -408,16 +418,15 @@ class PlainText(TextFormat):
                 help="choose csv, tsv or jsonl, by the file's name or with --output-format",
             )
         texts = columns["rewritten"] if "rewritten" in columns else next(iter(columns.values()))
-        for text in texts:
-            if "\n" in (text or ""):
-                raise DataError(
-                    f"a text of several lines is not one line: {text!r}", help="write jsonl"
-                )
-        return encoded("".join(f"{'' if text is None else text}\n" for text in texts), encoding)
+        content = "".join(f"{'' if text is None else text}\n" for text in texts)
+        if content.count("\n") != len(texts) or "\r\n" in content:
+            for text in texts:
+                _as_line(text or "", "\n")
+        return encoded(content, encoding)
 
     def replaced(self, source: str, names: Sequence[str], new: Mapping[str, Any]) -> str:
         """The new text with the line end of the old."""
-        return str(new["text"]) + source[len(line_body(source)) :]
+        return _as_line(str(new["text"]), source[len(line_body(source)) :])
 
 
 class _PlainReader(LineReader):

@@ -200,11 +200,9 @@ def _of_categories(array: Any, kind: Any) -> Any:
     return arrow.DictionaryArray.from_arrays(numbers, values, ordered=kind.ordered)
 
 
-def parts_of_table(table: Any, *, most: int | None = None) -> list[Any]:
-    """A table as record batches of at most so many rows, of which there is at least one."""
-    empty = require_pyarrow().RecordBatch.from_pylist
-    parts: list[Any] = table.combine_chunks().to_batches(max_chunksize=most)
-    return parts or [empty([], schema=table.schema)]
+def empty_batch(schema: Any) -> Any:
+    """A record batch of no rows."""
+    return require_pyarrow().RecordBatch.from_pylist([], schema=schema)
 
 
 class RecordBatchColumns(batches.LazyColumns):
@@ -579,7 +577,7 @@ class _ColumnarReader(batches.Reader):
         except (OSError, arrow.ArrowException) as error:
             raise DataError(f"{self._path} cannot be read as {self._form}: {error}") from error
         if not first:
-            columns = RecordBatchColumns(parts_of_table(schema.empty_table())[0])
+            columns = RecordBatchColumns(empty_batch(schema))
             yield Batch(0, 0, columns, columns)
 
     def _bounded(self, record_batch: Any, number: int) -> Iterator[Any]:

@@ -24,6 +24,8 @@ from sears_dsl.data.batches import JsonColumn, LazyColumns, Repeated, SourceRows
 from sears_dsl.runtime.array_types import Int32Array, Int64Array, Integer, UInt8Array, UInt64Array
 from sears_dsl.runtime.kernels import compiles, kernel
 
+#: A longer field is most likely a quote that is never closed; larger values break some C compilers.
+LONGEST_FIELD = 1 << 27
 _QUOTE, _COMMA, _RETURN, _LINE_FEED = map(ord, '",\r\n')
 # The codes of a pickled list of texts. One that is made here has a mark; for each text a code, its
 # length in four bytes and its UTF-8; then the codes for a list and for the end. One of Python's
@@ -91,11 +93,17 @@ class FieldColumns(LazyColumns):
         if compiles():
             return column_of(content, self._ends, len(self._of_file), column)
         # Another process, which has no compiled kernels yet, may ask for a column.
+        allow_long_fields()
         rows = csv.reader(StringIO(content.decode(), newline="\n"), strict=True)
         return [row[column] for row in rows if row]
 
     def __reduce__(self) -> tuple[Any, ...]:
         return FieldColumns, (self._names, self._of_file, self.source, self._ends)
+
+
+def allow_long_fields() -> None:
+    """Let the csv module read long fields in this process, in which it may have read none yet."""
+    csv.field_size_limit(max(csv.field_size_limit(), LONGEST_FIELD))
 
 
 def column_of(content: bytes, ends: Int32Array, width: int, column: int) -> list[str]:

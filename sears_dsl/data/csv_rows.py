@@ -23,13 +23,11 @@ import numpy as np
 
 from sears_dsl.data import batches
 from sears_dsl.data.batches import Batch, Repeated, SourceRows
-from sears_dsl.data.csv_kernels import FieldColumns, quoted_lines
+from sears_dsl.data.csv_kernels import LONGEST_FIELD, FieldColumns, allow_long_fields, quoted_lines
 from sears_dsl.data.streams import line_ends
 from sears_dsl.errors import DataError
 from sears_dsl.runtime.kernels import compiles, expect
 
-# A longer field is most likely a quote that is never closed; larger values break some C compilers.
-_LONGEST_FIELD = 1 << 27
 _EMPTY = '""'
 # How another delimiter stands between two names, in a first line without a comma.
 _BETWEEN_NAMES = {
@@ -184,8 +182,7 @@ class _DelimitedReader(batches.LineReader):
 
     def __init__(self, path: str, options: batches.ReadOptions, form: Delimited) -> None:
         super().__init__(path, options)
-        if csv.field_size_limit() < _LONGEST_FIELD:
-            csv.field_size_limit(_LONGEST_FIELD)
+        allow_long_fields()
         self.form = form
         self._width = 0  # not known before the first row
         self._line = 0  # lines before those that `_one_by_one` reads
@@ -274,7 +271,7 @@ class _DelimitedReader(batches.LineReader):
     ) -> tuple[Mapping[str, Sequence[str]], SourceRows]:
         """The whole rows in some lines, at most ``most``, as columns and as they stand."""
         at_once = self.form is CSV[","] and names and most is None and not last
-        if at_once and len(content) < _LONGEST_FIELD:
+        if at_once and len(content) < LONGEST_FIELD:
             expect(len(content) // _BYTES_A_STEP)
             columns = FieldColumns.of(content, names) if compiles() else None
             if columns is not None:

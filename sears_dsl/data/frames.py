@@ -15,6 +15,7 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -60,7 +61,7 @@ class MemoryFrame(ABC):
         """New rows as a dataset of this kind."""
 
     @abstractmethod
-    def rewritten(self, changes: Changes, dropped: AbstractSet[int]) -> Any:
+    def changed(self, changes: Changes, dropped: AbstractSet[int]) -> Any:
         """The dataset with changed values, and without the dropped rows."""
 
     @abstractmethod
@@ -68,18 +69,19 @@ class MemoryFrame(ABC):
         """The dataset and, after its rows, copies of some of them."""
 
 
-def memory_frame(data: object) -> MemoryFrame:
+def memory_frame(data: object, *, names: Sequence[str] = ("text",)) -> MemoryFrame:
     """The frame for a dataset, by its type; a DataError if it is not a dataset.
 
     Arrays of numpy, generators and other iterables of rows are read as lists; tables that offer
-    Arrow's stream of columns (polars, for one) as tables of Arrow.
+    Arrow's stream of columns (polars, for one) as tables of Arrow. A list of no rows has the
+    columns ``names``.
 
     Example:
         >>> memory_frame(["It is."]).names
         ('text',)
     """
     if isinstance(data, (list, tuple)):
-        return _Rows(data)
+        return _Rows(data, names)
     for package, name, frame in (
         ("pandas", "DataFrame", _PandasFrame),
         ("pandas", "Series", _PandasSeries),
@@ -124,11 +126,11 @@ def memory_frame(data: object) -> MemoryFrame:
 class _Rows(MemoryFrame):
     """A list of texts or of dictionaries."""
 
-    def __init__(self, rows: Sequence[Any]) -> None:
+    def __init__(self, rows: Sequence[Any], names: Sequence[str]) -> None:
         self._rows = rows
         self._texts = all(row is None or isinstance(row, str) for row in rows)
         if self._texts:
-            self.names = ("text",)
+            self.names = ("text",) if rows else tuple(names)
             return
         for number, row in enumerate(rows, start=1):
             if not isinstance(row, Mapping):
@@ -141,7 +143,7 @@ class _Rows(MemoryFrame):
     def batches(self) -> Iterator[Batch]:
         for first in range(0, max(1, len(self._rows)), _ROWS):
             rows = self._rows[first : first + _ROWS]
-            if self._texts:
+            if self._texts and rows:
                 yield Batch(first, len(rows), {"text": rows})
             else:
                 columns = {name: _cells([row.get(name) for row in rows]) for name in self.names}
@@ -151,7 +153,7 @@ class _Rows(MemoryFrame):
         values = zip(*records.columns.values(), strict=True)
         return [dict(zip(records.columns, row, strict=True)) for row in values]
 
-    def rewritten(self, changes: Changes, dropped: AbstractSet[int]) -> list[Any]:
+    def changed(self, changes: Changes, dropped: AbstractSet[int]) -> list[Any]:
         rows = list(self._rows)
         for row, new in changes.items():
             rows[row] = new["text"] if self._texts else {**rows[row], **new}
@@ -203,7 +205,7 @@ class _PandasFrame(MemoryFrame):
             frame[name] = _typed(values, frame.index, old.dtype, name)
         return frame
 
-    def rewritten(self, changes: Changes, dropped: AbstractSet[int]) -> Any:
+    def changed(self, changes: Changes, dropped: AbstractSet[int]) -> Any:
         frame = self._frame.copy()
         for name in dict.fromkeys(name for new in changes.values() for name in new):
             label = self._labels[name]
@@ -238,8 +240,8 @@ class _PandasSeries(_PandasFrame):
         super().__init__(series.to_frame("text"))
         self._name = series.name
 
-    def rewritten(self, changes: Changes, dropped: AbstractSet[int]) -> Any:
-        return super().rewritten(changes, dropped)["text"].rename(self._name)
+    def changed(self, changes: Changes, dropped: AbstractSet[int]) -> Any:
+        return super().changed(changes, dropped)["text"].rename(self._name)
 
 
 def _values_of(series: Any) -> list[Any]:
@@ -303,7 +305,10 @@ class _ArrowTable(MemoryFrame):
             first += part.num_rows
 
     def _parts(self) -> list[Any]:
-        return columnar.parts_of_table(self._table, most=_ROWS)
+        table = self._table
+        with suppress(require_pyarrow().ArrowInvalid):  # more categories than their type can number
+            table = table.combine_chunks()
+        return table.to_batches(max_chunksize=_ROWS) or [columnar.empty_batch(table.schema)]
 
     def result(self, table: Any) -> Any:
         """An Arrow table as data of the kind that the user gave."""
@@ -335,7 +340,7 @@ class _ArrowTable(MemoryFrame):
                 arrays[name] = arrow.array(values, kind)
         return arrow.table(arrays)
 
-    def rewritten(self, changes: Changes, dropped: AbstractSet[int]) -> Any:
+    def changed(self, changes: Changes, dropped: AbstractSet[int]) -> Any:
         arrow = require_pyarrow()
         parts = []
         first = 0
@@ -347,7 +352,9 @@ class _ArrowTable(MemoryFrame):
                 part = columnar.changed_record_batch(part, inside, gone)  # noqa: PLW2901
             parts.append(part)
             first = rows.stop
-        return self.result(arrow.Table.from_batches(parts, schema=self._table.schema))
+        tables = [arrow.Table.from_batches([part]) for part in parts]
+        # A part that got more categories than their type can number has a wider type.
+        return self.result(arrow.concat_tables(tables, promote_options="permissive"))
 
     def extended(self, copies: Copies) -> Any:
         arrow = require_pyarrow()
@@ -368,7 +375,18 @@ class _ArrowBatch(_ArrowTable):
         super().__init__(require_pyarrow().Table.from_batches([record_batch]))
 
     def result(self, table: Any) -> Any:
-        return columnar.parts_of_table(table)[0]
+        """A table as one record batch, whose types of categories may be wider."""
+        arrow = require_pyarrow()
+        arrays = [columnar.ArrowValues(column).array for column in table.columns]
+        if any(isinstance(array, arrow.ChunkedArray) for array in arrays):
+            raise DataError(
+                "the result is larger than a record batch can be",
+                help="pass a table: pyarrow.Table.from_batches([data])",
+            )
+        kinds = zip(table.schema, arrays, strict=True)
+        fields = [field.with_type(array.type) for field, array in kinds]
+        schema = arrow.schema(fields, table.schema.metadata)
+        return arrow.RecordBatch.from_arrays(arrays, schema=schema)
 
 
 class _Streamed(_ArrowTable):

@@ -19,7 +19,6 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -35,7 +34,7 @@ from sears_dsl.data.batches import Batch, ReadOptions, is_missing
 from sears_dsl.data.columnar import class_names
 from sears_dsl.data.dataset import default_column, require_column
 from sears_dsl.data.protection import Guard, Guards, Protection
-from sears_dsl.data.sources import open_rows
+from sears_dsl.data.sources import folder_of_paths, open_rows
 from sears_dsl.errors import HALF_CHARACTER, DataError, counted, shortened
 from sears_dsl.pictures import BETWEEN_CHOICES, need_pictures, picture_problem
 
@@ -128,17 +127,32 @@ class LabelledRows:
 
     def as_answered(self, answers: Sequence[str]) -> LabelledRows:
         """These rows with names as labels, if a model answers names of classes and not numbers."""
-        names = {str(number): name for number, name in enumerate(self.class_names)}
+        numbers = set(self._names_by_number)
         # The labels of a set have | between them.
         classes = [each for answer in answers for each in (answer, *answer.split("|"))]
         named = sum(each in self.class_names for each in classes)
-        if self.labels is None or named <= sum(each in names for each in classes):
+        return self.as_named() if named > sum(each in numbers for each in classes) else self
+
+    def as_named(self) -> LabelledRows:
+        """These rows with the names of classes as labels, in the place of their numbers."""
+        if self.labels is None:
             return self
+        names = self._names_by_number
         labels = tuple(
             tuple("|".join(sorted(names.get(n, n) for n in label.split("|"))) for label in of_row)
             for of_row in self.labels
         )
         return replace(self, labels=labels, numbered=self.labels)
+
+    @property
+    def ambiguous_classes(self) -> tuple[str, ...]:
+        """What is the name of one class and the number of another."""
+        of_number = self._names_by_number
+        return tuple(name for name in self.class_names if of_number.get(name, name) != name)
+
+    @property
+    def _names_by_number(self) -> dict[str, str]:
+        return {str(number): name for number, name in enumerate(self.class_names)}
 
     def picture_at(self, place: int) -> str | None:
         """The path of the picture of a row; None where rows have none."""
@@ -234,10 +248,10 @@ def read_labelled(
     ``column``: ``a,b`` for either of two, ``a+b`` for both; None for the only one that can be
     meant. The model also reads the columns ``also``, such as the context of a question; the
     ``choices`` for an answer, a list or text with ``|`` between; and the pictures of ``image``,
-    paths that start in the folder of the file. A row whose picture cannot be read is left out;
-    `LabelledRows.notes` tells of these, and of equal rows with different labels. A row of a SQuAD
-    file is a question with its own copy of the context; its answers have to stay there, as they do
-    in ``sears apply``.
+    paths that start in the folder of the file (see `folder_of_paths`). A row whose picture cannot
+    be read is left out; `LabelledRows.notes` tells of these, and of equal rows with different
+    labels. A row of a SQuAD file is a question with its own copy of the context; its answers have
+    to stay there, as they do in ``sears apply``.
 
     Example:
         >>> import tempfile, pathlib
@@ -251,8 +265,8 @@ def read_labelled(
     """
     dataset = open_rows(source, format_name=format_name, options=options)
     path = dataset.path
-    parent = Path(path).parent if isinstance(source, str | Path) else Path()
-    folder = "" if parent == Path() else f"{parent}{os.sep}"
+    parent = str(folder_of_paths(path))
+    folder = "" if parent == os.curdir else f"{parent}{os.sep}"
     also = tuple(dict.fromkeys((*also, *filter(None, (image, choices)))))
     sets = None if column is None else column_sets(column, dataset.names)
     for name in (*itertools.chain(*sets or ()), *filter(None, [label]), *also):
@@ -400,20 +414,20 @@ def _of_several(
         row_cells = {name: cells[name][number - 1] for name in protection.needed}
         for names in sets:
             parts = [row[name] for name in names]
-            if len(parts) > 1 and any(BETWEEN_PARTS in part for part in parts):
+            if BETWEEN_PARTS.join(parts).split(BETWEEN_PARTS) != parts:
                 raise DataError(
-                    f"{path}: row {number}: the text has an empty line, and empty lines separate "
-                    f"{' and '.join(names)}",
-                    help="remove empty lines from the texts, or rewrite either column: "
+                    f"{path}: row {number}: the text has an empty line, or a line end at its edge, "
+                    f"and empty lines separate {' and '.join(names)}",
+                    help="remove such line ends from the texts, or rewrite either column: "
                     + ",".join(names),
                 )
             guards.append(_joined_guard(row_cells, names, parts, protection))
             own_cells.append(row_cells)
+    numbers = tuple(number for number in range(1, len(rows) + 1) for _ in sets)
     return LabelledRows(
         tuple(row for row in rows for _ in sets), column,
-        None if labels is None else tuple(each for each in labels for _ in sets), path,
-        tuple(number for number in range(1, len(rows) + 1) for _ in sets),
-        Guards(protection, sets[0][0], guards, own_cells), tuple(sets) * len(rows),
+        None if labels is None else tuple(each for each in labels for _ in sets), path, numbers,
+        Guards(protection, sets[0][0], guards, own_cells, numbers), tuple(sets) * len(rows),
     )  # fmt: skip
 
 
@@ -423,17 +437,19 @@ def _joined_guard(
     """What has to stay in a text of several columns: what has to stay in each, and their border."""
     protected: list[tuple[int, int]] = []
     carried: list[tuple[int, int]] = []
+    borders: list[tuple[int, int]] = []
     absent = misplaced = ""
     at = 0
     for name, part in zip(names, parts, strict=True):
+        if at:
+            borders.append((at - len(BETWEEN_PARTS), at))
         guard = protection.guard(cells, column=name, text=part)
         protected += [(at + start, at + end) for start, end in guard.protected]
         carried += [(at + start, at + end) for start, end in guard.carried]
         absent, misplaced = absent or guard.absent, misplaced or guard.misplaced
         at += len(part) + len(BETWEEN_PARTS)
-        if at < sum(map(len, parts)) + len(BETWEEN_PARTS) * (len(parts) - 1):
-            protected.append((at - len(BETWEEN_PARTS), at))
-    return Guard(BETWEEN_PARTS.join(parts), protected, carried, absent, misplaced)
+    text = BETWEEN_PARTS.join(parts)
+    return Guard(text, [*protected, *borders], carried, absent, misplaced, borders)
 
 
 def read_texts(source: object, *, column: str | None = None, like: str | None = None) -> list[str]:
@@ -450,9 +466,10 @@ def read_texts(source: object, *, column: str | None = None, like: str | None = 
         ...     read_texts(str(path), like="text")
         ['A fun film.']
     """
-    if column is None and like in open_rows(source).names:
+    rows = open_rows(source)
+    if column is None and like in rows.names:
         column = like
-    return read_labelled(source, column=column).texts
+    return read_labelled(rows, column=column).texts
 
 
 def _value(batch: Batch, column: str, index: int) -> Any:

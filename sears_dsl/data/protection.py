@@ -9,6 +9,7 @@ is counted. Costs a look at each value, and a search of each text.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -16,6 +17,7 @@ from functools import cached_property
 from typing import Any, TypeAlias
 
 from sears_dsl.data import span_columns
+from sears_dsl.data.batches import is_missing
 from sears_dsl.data.dataset import require_column
 from sears_dsl.data.span_columns import SpanColumn, occurrences
 from sears_dsl.data.squad import SQUAD_SPANS
@@ -40,17 +42,43 @@ class Guard:
     carried: Spans = ()  # places that follow the text; a rewrite that touches one does not count
     absent: str = ""  # which protected value the text does not contain; empty where it contains all
     misplaced: str = ""  # which span is not where the row says; empty where all are
+    # Where two columns meet, if the text stands in several: protected, and all alike.
+    borders: Spans = ()
 
     def stays_in(self, text: str) -> bool:
         """Whether a rewording that no rule made has all that must stay, as often as the text.
 
-        Never for a row with a misplaced span, since nobody knows what must stay in it.
+        Never for a row with a misplaced span, since nobody knows what must stay in it. A text of
+        several columns has to have as many parts.
         """
-        if self.misplaced:
+        if self.misplaced or len(self._places_of_border(text)) != len(self.borders):
             return False
         places = {*self.protected, *self.carried}
         words = Counter(self.text[start:end] for start, end in places if start < end)
         return all(len(occurrences(text, word)) >= count for word, count in words.items())
+
+    def keeps_apart(self, text: str, carry: span_columns.CharacterMap) -> bool:
+        r"""Whether a rewrite can be taken apart into its columns, at the borders and nowhere else.
+
+        ``carry`` says where the characters of the text went.
+
+        Example:
+            >>> guard = Guard("a\n\nb", protected=[(1, 3)], borders=[(1, 3)])
+            >>> guard.keeps_apart("a c\n\nb", lambda start, end: (start + 2, end + 2))
+            True
+            >>> guard.keeps_apart("a\n\n\nb", lambda start, end: (start + 1, end + 1))
+            False
+        """
+        if not self.borders:
+            return True
+        return self._places_of_border(text) == [carry(*border) for border in self.borders]
+
+    def _places_of_border(self, text: str) -> list[tuple[int, int] | None]:
+        """Where a text is taken apart into its columns."""
+        if not self.borders:
+            return []
+        between = re.escape(self.text[slice(*self.borders[0])])
+        return [each.span() for each in re.finditer(between, text)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,10 +88,11 @@ class Protection:
     Example:
         >>> protection = Protection(("answer",))
         >>> text = "It is red, very red."
-        >>> protection.protected({"answer": "red"}, column="text", text=text).protected
+        >>> protection.guard_of_columns({"answer": "red"}, column="text", text=text).protected
         [(6, 9), (16, 19)]
-        >>> protection.protected({"answer": "blue"}, column="text", text="It is red.").absent
-        "'blue' is not in the text"
+        >>> text = "It is blue."
+        >>> protection.guard_of_columns({"answer": "red"}, column="text", text=text).absent
+        "'red' is not in the text"
     """
 
     # Columns of values. A text, or each text of a list, is protected wherever it occurs in the text
@@ -112,7 +141,7 @@ class Protection:
                 help="give the model the text of the answer instead of its position",
             )
 
-    def protected(self, cells: Mapping[str, Any], *, column: str, text: str) -> Guard:
+    def guard_of_columns(self, cells: Mapping[str, Any], *, column: str, text: str) -> Guard:
         """What the protected columns protect in one text; a value of unknown form is a `DataError`.
 
         Spans in a column of ``spans`` are not compared with the text here: that is done where they
@@ -137,7 +166,7 @@ class Protection:
 
     def guard(self, cells: Mapping[str, Any], *, column: str, text: str) -> Guard:
         """All that has to stay in one text; a row with a misplaced span stays as a whole."""
-        guard = self.protected(cells, column=column, text=text)
+        guard = self.guard_of_columns(cells, column=column, text=text)
         carried: list[tuple[int, int]] = []
         misplaced = guard.misplaced
         for spec in self.spans:
@@ -159,7 +188,7 @@ def _protected_by(value: Any, column: str, text: str) -> tuple[Spans, str, str]:
     """The places that one value protects, which part the text lacks, and which is misplaced."""
     if hasattr(value, "tolist"):
         value = value.tolist()
-    if value is None or value != value:  # noqa: PLR0124 - not a number is missing
+    if is_missing(value):
         return (), "", ""
     are_texts = isinstance(value, list) and all(isinstance(each, str) for each in value)
     if isinstance(value, list | dict) and not are_texts:
@@ -190,6 +219,8 @@ class Guards:
     rows: Sequence[Guard]  # for each row what has to stay
     # For each row its values of the columns that are `Protection.needed`
     cells: Sequence[Mapping[str, Any]] = field(repr=False)
+    # For each row its number in the file, from 1, where a row may come again; None: all come once.
+    numbers: Sequence[int] | None = None
 
     @classmethod
     def of(
@@ -224,9 +255,16 @@ class Guards:
         return any(spec.text_column == self.column for spec in self.protection.spans)
 
     def part(self, places: Sequence[int]) -> Guards:
-        """The guards of some rows, in the order given."""
-        rows = [self.rows[place] for place in places]
-        return replace(self, rows=rows, cells=[self.cells[place] for place in places])
+        """The guards of some rows, in the order given, with their numbers."""
+        return replace(
+            self,
+            rows=[self.rows[place] for place in places],
+            cells=[self.cells[place] for place in places],
+            numbers=list(map(self._number, places)),
+        )
+
+    def _number(self, place: int) -> int:
+        return place + 1 if self.numbers is None else self.numbers[place]
 
     def moved(self, row: int, carry: span_columns.CharacterMap) -> dict[str, Any]:
         """The new values of a row's span columns; ``carry`` says where its characters went."""
@@ -235,7 +273,7 @@ class Guards:
             if spec.text_column == self.column:
                 moved = span_columns.moved_spans(spec, self.cells[row], self.rows[row].text, carry)
                 if isinstance(moved, str):
-                    raise DataError(f"row {row + 1}: {moved}")
+                    raise DataError(f"row {self._number(row)}: {moved}")
                 new |= moved
         return new
 
@@ -247,10 +285,12 @@ class Guards:
             ("absent", "a protected value that is not in the text"),
             ("misplaced", "a span that is not at its position, so no rule rewrites them"),
         ):
-            whys = [(row, getattr(guard, kind)) for row, guard in enumerate(self.rows)]
-            problems = [(row, why) for row, why in whys if why]
+            problems: dict[int, str] = {}
+            for place, guard in enumerate(self.rows):
+                if why := getattr(guard, kind):
+                    problems.setdefault(self._number(place), why)
             if problems:
-                row, why = problems[0]
+                number, why = next(iter(problems.items()))
                 rows = counted(len(problems), "row has", "rows have")
-                notes.append(f"{rows} {consequence}: row {row + 1}, {why}")
+                notes.append(f"{rows} {consequence}: row {number}, {why}")
         return tuple(notes)

@@ -11,7 +11,8 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import islice
+from itertools import chain, islice
+from pathlib import Path
 from typing import Any, Protocol
 
 from sears_dsl.data.batches import Batch, ReadOptions
@@ -19,7 +20,7 @@ from sears_dsl.data.columnar import RecordBatchColumns
 from sears_dsl.data.dataset import Dataset, format_of
 from sears_dsl.data.frames import MemoryFrame, memory_frame
 from sears_dsl.errors import DataError, UsageError
-from sears_dsl.runtime.files import is_there, names_folder
+from sears_dsl.runtime.files import is_file, is_there, names_folder
 from sears_dsl.runtime.folders import Folder
 
 #: What messages call a dataset that has no file.
@@ -53,9 +54,14 @@ class MemoryRows:
         self.frame = frame
         self.limit = limit
         self.names = frame.names
-        self.first = next(self.batches())
+        self._batches = self._limited()
+        self.first = next(self._batches)
 
     def batches(self) -> Iterator[Batch]:
+        """All batches, the first included; can be read once."""
+        return chain([self.first], self._batches)
+
+    def _limited(self) -> Iterator[Batch]:
         """The rows, at least one batch."""
         for batch in self.frame.batches():
             left = batch.rows if self.limit is None else self.limit - batch.first
@@ -74,7 +80,8 @@ class MemoryRows:
 class FolderRows:
     r"""The files of a folder, one after another, as a `RowSource`; a limit counts the rows of all.
 
-    A folder without files is a `DataError`, and so is a file that lacks a column of the first.
+    A folder without files is a `DataError`, and so is a file that lacks a column of the first;
+    objects of JSON may lack a key. Each file is read once.
 
     Example:
         >>> import tempfile
@@ -96,35 +103,45 @@ class FolderRows:
         self._format_name = format_name
         self._options = options or ReadOptions()
         self.format_name = format_of(folder.name_of(self._parts[0].name), format_name).name
-        self.first = next(self.batches())
+        self._batches = self._of_parts()
+        self.first = next(self._batches)
         self.names = tuple(self.first.columns)
 
     def batches(self) -> Iterator[Batch]:
-        """The rows, at least one batch."""
+        """All batches, the first included; can be read once."""
+        return chain([self.first], self._batches)
+
+    def _of_parts(self) -> Iterator[Batch]:
+        """The rows; one batch without rows, if the files have none or the limit is 0."""
         first = 0
-        names: tuple[str, ...] | None = None
+        names: tuple[str, ...] = ()
+        without_rows: Batch | None = None
         for part in self._parts:
             limit = self._options.limit
             left = None if limit is None else limit - first
-            if left == 0:
-                return
+            if left == 0 and (first or without_rows):
+                break
             with self._folder.reading(part.name) as path:
                 rows = Dataset(
                     path, format_name=self._format_name, options=replace(self._options, limit=left)
                 )
-                lacking = [name for name in names or () if name not in rows.names]
-                # Objects of JSON may lack a key.
-                if lacking and rows.format.name != "jsonl":
+                lacking = [name for name in names if name not in rows.names]
+                if lacking and rows.format.name not in ("jsonl", "json"):
                     raise DataError(
                         f"{self._folder.name_of(part.name)} has not the same columns as "
                         f"{self._parts[0].name}: {lacking[0]!r} is missing",
                         help="give all files of the folder the same columns",
                     )
                 names = names or rows.names
+                before = first
                 for batch in rows.batches():
-                    yield replace(batch, first=batch.first + first)
-                    rows_so_far = batch.first + batch.rows
-            first += rows_so_far
+                    if batch.rows:
+                        yield replace(batch, first=before + batch.first)
+                        first = before + batch.first + batch.rows
+                    elif without_rows is None or not without_rows.columns:
+                        without_rows = batch
+        if not first and without_rows is not None:
+            yield without_rows
 
 
 def open_rows(
@@ -136,14 +153,17 @@ def open_rows(
 ) -> RowSource:
     """The rows of a file, of a folder of files, or of a dataset in memory.
 
-    In memory it is a list of texts, of dictionaries or of pairs (whose columns ``pair`` names), a
-    data frame of pandas or polars, a Hugging Face dataset, a table of Arrow, an array or a
-    generator. It takes no format, and of the options only the limit.
+    In memory it is a list or a generator of texts, of dictionaries or of pairs (whose columns
+    ``pair`` names), a data frame of pandas or polars, a Hugging Face dataset, a table of Arrow or
+    an array. It takes no format, and of the options only the limit. Rows that are open already
+    are returned as they are.
 
     Example:
         >>> open_rows([("A fun film.", "positive")]).names
         ('text', 'label')
     """
+    if isinstance(data, Dataset | FolderRows | MemoryRows):
+        return data
     if isinstance(data, str | os.PathLike):
         path = os.fspath(data)
         if isinstance(data, str) and not is_there(path) and (" " in path or "\n" in path):
@@ -151,7 +171,9 @@ def open_rows(
                 f"there is no file {path!r:.60}", help=f"pass texts in a list: [{path!r:.60}]"
             )
         if names_folder(path):
-            return FolderRows(Folder(path), format_name=format_name, options=options)
+            folder = Folder(path)
+            folder.require_one_dataset()
+            return FolderRows(folder, format_name=format_name, options=options)
         return Dataset(path, format_name=format_name, options=options)
     if format_name is not None:
         raise UsageError(
@@ -179,11 +201,13 @@ def frame_of(data: object, *, pair: tuple[str, str] = ("text", "label")) -> Memo
     for batch in source.batches():
         values = zip(*batch.columns.values(), strict=True)
         rows += (dict(zip(batch.columns, row, strict=True)) for row in values)
-    return memory_frame(rows)
+    return memory_frame(rows, names=source.names)
 
 
 def _named(data: object, pair: tuple[str, str]) -> object:
-    """A list of pairs as a list of dictionaries; all other data as it is."""
+    """A list of pairs as a list of dictionaries, a generator as a list; all other data as it is."""
+    if isinstance(data, Iterator):
+        data = list(data)
     if not isinstance(data, list | tuple) or not all(is_pair(row) for row in islice(data, 1)):
         return data
     for number, row in enumerate(data, start=1):
@@ -193,6 +217,20 @@ def _named(data: object, pair: tuple[str, str]) -> object:
                 help=f"make every row a pair: ({pair[0]}, {pair[1]})",
             )
     return [dict(zip(pair, row, strict=True)) for row in data]
+
+
+def folder_of_paths(path: str) -> Path:
+    """Where paths in the rows of a file begin: in its folder, or in the folder of files it is in.
+
+    For rows in memory it is the current one.
+
+    Example:
+        >>> str(folder_of_paths(IN_MEMORY))
+        '.'
+    """
+    if names_folder(path):
+        return Path(path)
+    return Path(path).parent if is_file(path) else Path()
 
 
 def is_pair(row: object) -> bool:

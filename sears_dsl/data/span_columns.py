@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterator, Mapping, MutableMapping, Mutable
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from sears_dsl.data.batches import is_missing
 from sears_dsl.errors import DataError, UsageError
 from sears_dsl.runtime.files import parse_json
 
@@ -163,14 +164,16 @@ def _places(value: Any) -> Iterator[_SpanPlace]:
 def _of_row(spec: SpanColumn, row: Mapping[str, Any]) -> tuple[Any, list[_SpanPlace]]:
     if spec.column is not None:
         value = row[spec.column]
-        if value is None or value == "":
+        if is_missing(value) or value == "":
             return None, []
         structure = _structure(value)
         return structure, list(_places(structure))
     values = {name: row[name] for name in spec.columns}
-    if values[str(spec.start)] in (None, ""):
+    if is_missing(values[str(spec.start)]) or values[str(spec.start)] == "":
         return None, []
-    text = None if spec.text is None else str(values[spec.text] or "")
+    text = None
+    if spec.text is not None:
+        text = "" if is_missing(values[spec.text]) else str(values[spec.text])
     return values, [_SpanPlace(values, spec.start, spec.end, text)]
 
 

@@ -3,9 +3,9 @@ r"""Files as streams of text: compression, encodings, lines and JSON values, nev
 In: a path (or ``-``). Out: text in blocks, in blocks of whole lines, or as JSON values with their
 source. Always holds: the blocks of a file joined are its whole text, the byte order mark included;
 a line ends at ``\n`` and nowhere else and keeps its end; a damaged file is a `DataError` that names
-the place. Costs the memory of one block (1 MiB) and the longest line. Compressing and decompressing
-have a thread of their own. At most a few blocks wait for it or for the caller; its errors are
-raised in the caller, and it ends with the stream.
+the place. Costs the memory of one block (1 MiB; of a .zst, what a mebibyte of it unpacks to) and
+the longest line. Compressing and decompressing have a thread of their own. At most a few blocks
+wait for it or for the caller; its errors are raised in the caller, and it ends with the stream.
 """
 
 from __future__ import annotations

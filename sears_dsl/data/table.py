@@ -11,7 +11,6 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 from sears_dsl.answers import Comparison
@@ -27,9 +26,8 @@ from sears_dsl.data.columnar import (
 from sears_dsl.data.dataset import default_column, require_column
 from sears_dsl.data.labelled import column_sets, label_alternatives
 from sears_dsl.data.protection import Guards, Protection
-from sears_dsl.data.sources import open_rows
+from sears_dsl.data.sources import folder_of_paths, open_rows
 from sears_dsl.errors import DataError
-from sears_dsl.runtime.files import is_file
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,8 +80,8 @@ class Table:
         ]
 
     def with_pictures(self, column: str) -> Table:
-        """This table with absolute paths in a column of paths that start in the file's folder."""
-        folder = (Path(self.path).parent if is_file(self.path) else Path()).resolve()
+        """This table with absolute paths in a column of paths (see `folder_of_paths`)."""
+        folder = folder_of_paths(self.path).resolve()
         paths = [str(folder / each) for each in self.texts(column)]
         return replace(self, columns={**self.columns, column: paths})
 
@@ -99,9 +97,16 @@ class Table:
 
 
 def read_table(
-    source: object, *, format_name: str | None = None, options: ReadOptions | None = None
+    source: object,
+    *,
+    format_name: str | None = None,
+    options: ReadOptions | None = None,
+    required: bool = True,
 ) -> Table:
-    """Read rows whole, from a file or from memory, as `open_rows` takes them."""
+    """Read rows whole, from a file or from memory, as `open_rows` takes them.
+
+    DataError: there are none, if some are ``required``.
+    """
     dataset = open_rows(source, format_name=format_name, options=options)
     first = dataset.first.columns
     batches: Iterable[Batch] = dataset.batches()
@@ -111,7 +116,7 @@ def read_table(
         columns = joined([batch.columns for batch in batches])
     if columns is None:
         columns = _joined_values(batches)
-    if not any(map(len, columns.values())):
+    if required and not any(map(len, columns.values())):
         raise DataError(f"{dataset.path} has no rows", help="give at least one row")
     classes = {name: class_names(first, name) for name in columns}
     return Table(columns, dataset.path, dataset.format_name, classes, schema_of(first))

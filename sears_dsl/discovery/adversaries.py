@@ -26,22 +26,22 @@ import json
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from hashlib import blake2b
 from itertools import groupby, islice
 from operator import attrgetter
 from statistics import median
 from typing import Any, NamedTuple
 
-from sears_dsl.answers import REFUSED, Comparison, is_right
+from sears_dsl.answers import REFUSED, Comparison, carry_back, is_right
 from sears_dsl.batch.guarding import require_intact
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.effects.asked_model import AskedModel, OnStage, require_confidence
-from sears_dsl.effects.flips import Ask, RightRows
+from sears_dsl.effects.flips import Ask, RightRows, right_labels
 from sears_dsl.engine.matches import Edit, SpanMap, Unit, apply_edits
 from sears_dsl.errors import counted
 from sears_dsl.meaning.scorers import Scorer
-from sears_dsl.models.cached import CachedPredictor
+from sears_dsl.models.cached import CachedPredictor, OnAnswered
 from sears_dsl.models.predictor import Answer
 from sears_dsl.paraphrasing.for_rules import lower_words
 from sears_dsl.paraphrasing.memory import ParaphraseSource, remembered_paraphrases_without
@@ -101,16 +101,16 @@ def find_adversaries(
     *,
     scorer: Scorer,
     tau: float,
-    ask: Ask | None = None,
-    in_time: Callable[[], bool] = lambda: True,
-    portion: int = 1024,
-    base: bool = True,
+    ask: Ask,
+    in_time: Callable[[], bool],
+    portion: int,
+    base: bool,
 ) -> ParaphraseFlips:
     """The paraphrases that flip a model's answer and keep the meaning.
 
     The scorer is asked about those that flip and, if the ``base`` rate is wanted, about a few of
     each row besides. Once ``in_time`` says no, between portions, the rest is left out. ``ask``
-    answers None where there was no time; it defaults to `RightRows.ask`.
+    answers None where there was no time.
     """
     # The best paraphrases of all rows come first: if time runs out, each row was looked at.
     questions = sorted(
@@ -118,7 +118,7 @@ def find_adversaries(
         for number, of_row in enumerate(paraphrases)
         for place, text in enumerate(of_row)
     )
-    answers = (ask or right.ask)([each[1] for each in questions], [each[2] for each in questions])
+    answers = ask([each[1] for each in questions], [each[2] for each in questions])
     known = {
         (number, text): answer
         for (_, number, text), answer in zip(questions, answers, strict=True)
@@ -164,8 +164,8 @@ def one_paraphrase_a_row(
     *,
     scorer: Scorer,
     tau: float,
-    in_time: Callable[[], bool] = lambda: True,
-    portion: int = 1024,
+    in_time: Callable[[], bool],
+    portion: int,
 ) -> list[tuple[int, str]]:
     """One paraphrase that keeps the meaning for each of some hundred rows, for the base rate.
 
@@ -310,13 +310,14 @@ def reword(
             new, score = chosen
             edits.setdefault(number, []).append((Edit(start, end, old, new), score))
     rewritten = {
-        number: _rewritten(data, places[number], [edit for edit, _ in of_row])
+        number: text
         for number, of_row in edits.items()
+        if (text := _rewritten(data, places[number], [edit for edit, _ in of_row])) is not None
     }
-    after = model.answers(
-        data.rewritten([places[number] for number in rewritten], list(rewritten.values())),
+    after = _asked(
+        judged, model, [(places[number], text) for number, text in rewritten.items()],
         on_progress=partial(on_stage, "asking about rewordings"),
-    )
+    )  # fmt: skip
     return [
         RewordedRow(
             place=places[number],
@@ -358,17 +359,42 @@ class _AnsweredRows:
     answers: Sequence[Answer]
     comparison: Comparison
 
+    @cached_property
+    def _labels(self) -> Sequence[tuple[str, ...]]:
+        return right_labels(self.data, [answer.label for answer in self.answers])
+
+    def carried_back(self, place: int, text: str, answer: Answer) -> Answer:
+        """An answer to a rewording of a row as an answer to the row."""
+        original, comparison = self.data.texts[place], self.comparison
+        return answer._replace(
+            label=carry_back(answer.label, original, text, comparison=comparison)
+        )
+
     def right(self, place: int, answer: Answer) -> bool:
-        """Whether an answer to a row, or to a rewording of it, is right."""
-        labels = self.data.labels
-        own = (self.answers[place].label,) if labels is None else labels[place]
-        return is_right(answer.label, own, comparison=self.comparison)
+        """Whether an answer to a row is right, or one that is carried back to it."""
+        return is_right(answer.label, self._labels[place], comparison=self.comparison)
 
     def signed(self, place: int, answer: Answer) -> float | None:
         """The model's confidence, negative for a wrong answer; None where it gives none."""
         if answer.confidence is None:
             return None
         return answer.confidence if self.right(place, answer) else -answer.confidence
+
+
+def _asked(
+    judged: _AnsweredRows,
+    model: AskedModel,
+    rewordings: Sequence[tuple[int, str]],
+    *,
+    on_progress: OnAnswered | None = None,
+) -> list[Answer]:
+    """The model's answers to rewordings, (place, text), carried back to their rows."""
+    rows = judged.data.rewritten(
+        [place for place, _ in rewordings], [text for _, text in rewordings]
+    )
+    answers = model.answers(rows, on_progress=on_progress)
+    pairs = zip(rewordings, answers, strict=True)
+    return [judged.carried_back(*reworded, answer) for reworded, answer in pairs]
 
 
 def important_words(
@@ -400,11 +426,12 @@ def important_words(
             for token in tokens.view(number):
                 word = text[token.start : token.end]
                 if _WORD.search(word) and _may_change(data, place, (token.start, token.end)):
-                    left_out.append((number, word))
-                    shortened.append((place, _without(text, token.start, token.end)))
-        answers = model.answers(
-            data.rewritten([place for place, _ in shortened], [text for _, text in shortened])
-        )
+                    deletion = _deletion(text, token.start, token.end)
+                    others = apply_edits(text, [deletion])
+                    if _keeps_apart(data, place, others, [deletion]):
+                        left_out.append((number, word))
+                        shortened.append((place, others))
+        answers = _asked(judged, model, shortened)
         weights: list[dict[str, ImportantWord]] = [{} for _ in batch]
         for (number, word), (place, _), answer in zip(left_out, shortened, answers, strict=True):
             sure = judged.signed(place, judged.answers[place])
@@ -423,13 +450,13 @@ def important_words(
     return words_by_row
 
 
-def _without(text: str, start: int, end: int) -> str:
-    """A text without a word, and without the space that would be left over."""
+def _deletion(text: str, start: int, end: int) -> Edit:
+    """The edit that deletes a word, and the space that would be left over."""
     if start and text[start - 1] == " " and (end == len(text) or text[end] == " "):
         start -= 1
     elif not start and text[end : end + 1] == " ":
         end += 1
-    return text[:start] + text[end:]
+    return Edit(start, end, text[start:end], "")
 
 
 def _may_change(data: LabelledRows, place: int, span: Span) -> bool:
@@ -442,14 +469,20 @@ def _may_change(data: LabelledRows, place: int, span: Span) -> bool:
     )
 
 
-def _rewritten(data: LabelledRows, place: int, edits: Sequence[Edit]) -> str:
+def _keeps_apart(data: LabelledRows, place: int, text: str, edits: Sequence[Edit]) -> bool:
+    """Whether a text after some edits can be taken apart into its columns."""
+    return data.guards is None or data.guards.rows[place].keeps_apart(text, SpanMap(edits).map)
+
+
+def _rewritten(data: LabelledRows, place: int, edits: Sequence[Edit]) -> str | None:
+    """A text after some edits; None if it cannot be taken apart into its columns any more."""
     text = apply_edits(data.texts[place], edits)
     if data.guards is not None:
         require_intact(
             data.texts[place], text, SpanMap(edits), data.guards.rows[place].protected,
             rule="a paraphrase",
         )  # fmt: skip
-    return text
+    return text if _keeps_apart(data, place, text, edits) else None
 
 
 def _best(

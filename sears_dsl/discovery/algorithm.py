@@ -57,7 +57,7 @@ from sears_dsl.discovery.selection import (
 )
 from sears_dsl.discovery.settings import CERTAIN, Budget, Settings, Stage
 from sears_dsl.effects.asked_model import OnStage
-from sears_dsl.effects.flips import RightRows, fails_of_models, flip_evidence
+from sears_dsl.effects.flips import RightRows, fails_of_models, flip_p_values, flip_q_values
 from sears_dsl.effects.lots import hold_out
 from sears_dsl.errors import DataError, UsageError
 from sears_dsl.meaning.scorers import spread_of
@@ -183,12 +183,13 @@ def discover(
     candidates = outcome.candidates
     on_progress("selecting rules", 0, len(candidates.passed))
     coverage, scores = _covered(search, candidates)
-    evidence = flip_evidence(
+    p_values = flip_p_values(
         candidates.counted, candidates.answers.flips, base_rate=outcome.base_rate,
         base_rows=outcome.base_rows, proposed_here=settings.order == "paper",
     )  # fmt: skip
+    q_values = flip_q_values(candidates.counted, p_values)
     # The paper's selection, or with rules that surely flip more often than rewordings in general.
-    certain = None if settings.order == "paper" else evidence.q_values[candidates.passed] <= CERTAIN
+    certain = None if settings.order == "paper" else q_values[candidates.passed] <= CERTAIN
     across = _across(search, candidates, searched, coverage, scores)
     selection = select(across, settings.rules, certain=certain)
     scores = complete_scores(
@@ -197,7 +198,7 @@ def discover(
     )  # fmt: skip
     rules, held_out_flipped = found_rules(
         searched, candidates, selection=selection, scores=scores, tau=search.tau,
-        q_values=evidence.q_values, held_out=apart,
+        q_values=q_values, held_out=apart,
     )  # fmt: skip
     texts = candidates.keep(candidates.passed).texts
     return Discovery(
@@ -206,13 +207,14 @@ def discover(
         collapsed=tuple(
             (texts[each.rule], texts[each.into], each.reason) for each in selection.collapsed
         ),
-        passing=texts, closest=outcome.closest, known=outcome.known,
+        closest=outcome.closest, known=outcome.known,
         near_rules=near_rules(
             searched.texts, outcome.near, outcome.closest, least=settings.flips(len(searched)),
-            beside=[each.rule for each in rules],
+            taken=[each.id for each in rules],
         ),
-        budget_reached=bool(search.budget.reached), cut_short=tuple(search.budget.reached),
+        cut_short=tuple(search.budget.reached),
         question_limit_reached=search.questions.left == 0
+        or (right.asked < len(data.rows) and "rows" not in search.budget.reached)
         or (candidates.answers.cut and not search.budget.reached),
         base_rate=outcome.base_rate, base_rows=outcome.base_rows,
         funnel=_funnel(

@@ -6,12 +6,16 @@ does in the file that the search writes (`ruleset_text`). Only English has such 
 
 from __future__ import annotations
 
-from itertools import pairwise
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise, zip_longest
 from typing import TypeGuard
 
+from sears_dsl.effects.applications import mined_options
 from sears_dsl.engine.rewrite.placing import wants_an
 from sears_dsl.judge.english import tags_of
 from sears_dsl.language.rule import Conjunction, Element, Literal, Piece, Rule, Text
+from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.tagging.tagger import Tagger
 
 _ARTICLES = ("a", "an")
@@ -24,6 +28,21 @@ _AFTER_ARTICLES = frozenset(
 def mends_articles(rule: Rule, tagger: Tagger) -> bool:
     """Whether a new rule is read under ``option repair = on``."""
     return tagger.language == "en" and upsets_articles(rule)
+
+
+def reading_scopes(
+    rules: Sequence[Rule], scopes: Sequence[Ruleset | None], *, tagger: Tagger
+) -> list[Ruleset | None]:
+    """What each rule is read under: its own ruleset or, where a new one mends articles, that.
+
+    ``scopes`` has the ruleset of each rule; where it has None or nothing, the rule is new. None
+    means the options of mined rules.
+    """
+    mending = Ruleset((), options=replace(mined_options(tagger), repair="on"))
+    return [
+        mending if scope is None and mends_articles(rule, tagger) else scope
+        for rule, scope in zip_longest(rules, scopes)
+    ]
 
 
 def upsets_articles(rule: Rule) -> bool:

@@ -9,7 +9,7 @@ columns.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -17,10 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sears_dsl.data.protection import Guards
-from sears_dsl.discovery.articles import mends_articles
+from sears_dsl.discovery.articles import reading_scopes
 from sears_dsl.discovery.counts import NearMiss, TextVerdict
-from sears_dsl.effects.applications import Applications, apply_candidates, mined_options
-from sears_dsl.effects.flips import Answers
+from sears_dsl.effects.applications import Applications, apply_candidates
+from sears_dsl.effects.flips import RuleAnswers
 from sears_dsl.language.printer import print_rule
 from sears_dsl.language.rule import Rule
 from sears_dsl.language.ruleset import Ruleset
@@ -29,7 +29,7 @@ from sears_dsl.tagging.tokens import Tokens
 
 _NO_ROWS, _NO_FLAGS = np.zeros(0, np.int32), np.zeros(0, np.bool_)
 _NOWHERE = Applications(np.zeros(1, np.int64), _NO_ROWS, _NO_ROWS, (), ())
-_NOT_ASKED = Answers(_NO_FLAGS, _NO_FLAGS, _NO_FLAGS, cut=False)
+_NOT_ASKED = RuleAnswers(_NO_FLAGS, _NO_FLAGS, _NO_FLAGS, cut=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class Candidates:
     rows: tuple[CandidateRule, ...]
     # The rewrites that each rule writes; empty before the rules are applied
     applications: Applications = _NOWHERE
-    answers: Answers = _NOT_ASKED  # the model's answers to these; empty before it is asked
+    answers: RuleAnswers = _NOT_ASKED  # the model's answers to these; empty before it is asked
     # int64: the positions of the rules that flip and keep the meaning, once that is known
     passed: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
 
@@ -119,17 +119,17 @@ class Candidates:
             applications.select(places) if applications.rule_count else applications,
         )
 
+    def without(self, texts: Collection[str]) -> Candidates:
+        """These candidates but for rules of these texts."""
+        return self.keep([at for at, text in enumerate(self.texts) if text not in texts])
+
     def joined_to(self, others: Candidates) -> Candidates:
         """These candidates and then others, before they are applied; no rule may be in both."""
         return Candidates((*self.rows, *others.rows))
 
     def apply(self, tokens: Tokens, *, tagger: Tagger, guards: Guards | None = None) -> Candidates:
         """These candidates, applied to rows at their first instance; see `apply_candidates`."""
-        mending = Ruleset((), options=replace(mined_options(tagger), repair="on"))
-        scopes = [
-            mending if each.scope is None and mends_articles(each.rule, tagger) else each.scope
-            for each in self.rows
-        ]
+        scopes = reading_scopes(self.rules, [each.scope for each in self.rows], tagger=tagger)
         applications = apply_candidates(
             self.rules, tokens, tagger=tagger, scopes=scopes, guards=guards
         )

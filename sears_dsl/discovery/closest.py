@@ -8,6 +8,7 @@ is left out. It costs nothing but the comparison of what a few rules write.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,19 +55,27 @@ def closest_rules(
     judged.sort(key=lambda each: -each.judged.low if each.judged else 0)
     # Those that flip enough, and of these those that text has judged, come first.
     judged.sort(key=lambda each: -each.flips if each.flips >= least else 0)
-    by_change: dict[str, NearMiss] = {}
-    for each in judged:
-        by_change.setdefault(_core_of(each.rule), each)
-    flipping = [each for each in by_change.values() if each.flips >= least]
-    losing = [each for each in by_change.values() if each.flips < least and each.lacks != "text"]
+    flipping = [each for each in judged if each.flips >= least]
+    losing = [each for each in judged if each.flips < least and each.lacks != "text"]
     # More text with a rule that was tried and flips nothing would not help.
     rare = [
         each for each in judged
         if each.flips < least and each.lacks == "text" and (each.flips or not each.asked)
     ]  # fmt: skip
     rare.sort(key=lambda each: (-each.changed, each.rule))
-    kinds = (not_passing, losing, rare)
-    return (*flipping[:_FLIPPING], *(each for kind in kinds for each in kind[:_CLOSEST]))
+    reported: set[str] = set()
+    kinds = ((flipping, _FLIPPING), (not_passing, _CLOSEST), (losing, _CLOSEST), (rare, _CLOSEST))
+    return tuple(each for kind, most in kinds for each in _one_a_change(kind, reported)[:most])
+
+
+def _one_a_change(misses: Sequence[NearMiss], reported: set[str]) -> list[NearMiss]:
+    """The first rule of each change that is not yet reported; all of them then are."""
+    by_change: dict[str, NearMiss] = {}
+    for each in misses:
+        by_change.setdefault(_core_of(each.rule), each)
+    new = [each for change, each in by_change.items() if change not in reported]
+    reported.update(by_change)
+    return new
 
 
 def _core_of(rule: str) -> str:
@@ -76,7 +85,7 @@ def _core_of(rule: str) -> str:
         >>> [_core_of(each) for each in ("a whole -> an entire", "Every -> Every single", "i -> I")]
         ['whole -> entire', ' -> single', 'i -> I']
     """
-    old, new = (side.split() for side in change_of(rule).replace('"', "").split(" -> "))
+    old, new = (side.replace('"', "").split() for side in change_of(rule))
     lower = [[_ARTICLE.get(word, word) for word in map(str.lower, side)] for side in (old, new)]
     if lower[0] != lower[1]:
         old, new = lower

@@ -12,6 +12,8 @@ from typing import Literal as OneOf
 
 LEAST = 8
 """The fewest rewrites on text that prove anything: of a rule with fewer none is judged."""
+BELIEF = 0.8
+"""The chance with which readers have to accept enough of a rule's rewrites."""
 HALF = 0.5
 """A rule of which readers may reject half of the rewrites is not close to passing at any δ."""
 
@@ -48,10 +50,10 @@ class TextVerdict:
 
 
 @dataclass(frozen=True, slots=True)
-class HeldOutNumbers:
-    """What a rule does to rows that took no part in finding it."""
+class RowNumbers:
+    """What a rule does to right rows, held out or searched."""
 
-    changed: int  # right rows that it changes, of those that the model was asked about
+    changed: int  # rows that it changes and that the model was asked about
     flips: int  # how many of them the model then has wrong
     interval: tuple[float, float]  # 95% (Wilson) of flips over changed
     at_tau: int  # how many of the changed rows have S ≥ τ
@@ -81,20 +83,25 @@ class NearMiss:
         return self.judged is not None and self.judged.low >= 1 - delta
 
 
-# A word with a tag that narrows it.
+# A word with a tag that narrows it, and a word in quotes.
 _TAGGED = re.compile(r"\[(?:lower|text)=(\S+) & (?:pos|tag)=\w+\$?\]")
+_QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"')
 
 
-def change_of(rule: str) -> str:
-    """What a rule replaces by what, without its conditions and its signs of spacing.
+def change_of(rule: str) -> tuple[str, str]:
+    """What a rule replaces and by what, without its conditions and its signs of spacing.
 
     Example:
         >>> change_of("I -> And I / <s> __"), change_of(". -> ~!")
-        ('I -> And I', '. -> !')
+        (('I', 'And I'), ('.', '!'))
         >>> change_of("[lower=movie & pos=NOUN] -> flick")
-        'movie -> flick'
+        ('movie', 'flick')
     """
-    return _TAGGED.sub(r"\1", rule.partition(" / ")[0]).replace("~", "")
+    # What is in quotes is no arrow and begins no condition.
+    signs = _QUOTED.sub(lambda word: "_" * len(word[0]), rule)
+    arrow, end = signs.find(" -> "), (signs + " / ").find(" / ")
+    old, new = rule[:arrow], rule[arrow + len(" -> ") : end]
+    return _TAGGED.sub(r"\1", old).replace("~", ""), new.replace("~", "")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

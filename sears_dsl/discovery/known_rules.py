@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 
 from sears_dsl.catalogue import loaded_files, shipped_rulesets
 from sears_dsl.data.protection import Guards
+from sears_dsl.discovery.counts import BELIEF
+from sears_dsl.discovery.names import valid_ids
 from sears_dsl.discovery.ruleset_text import is_writable
 from sears_dsl.effects.applications import Applications, applications_of, apply_candidates
 from sears_dsl.effects.flips import RightRows
@@ -36,8 +38,6 @@ NOT_ACCEPTED = ("noise/", "paper/", "rejected/")
 # The tag of rules that write what a careful person would not, such as a question without its mark.
 # They keep the label, so that audits use them; but readers of a found file refuse them.
 _CARELESS = "careless"
-# The chance that readers accept nine of ten rewrites has to be as high as for a new rule.
-_BELIEF = 0.8
 # From so many readings on, nine of ten of the rule's own have to be accepted: better rules speak
 # for one that nobody has read, but not against what readers said.
 _MET = 20
@@ -68,7 +68,7 @@ class KnownRules:
     @cached_property
     def ids(self) -> tuple[str, ...]:
         """For each rule an id that a file can hold, no two the same."""
-        return tuple(each.replace("/", "-") for each in self.matcher.rule_ids)
+        return tuple(valid_ids(self.matcher.rule_ids))
 
     @cached_property
     def writable(self) -> NDArray[np.bool_]:
@@ -193,9 +193,9 @@ def acceptance_test() -> Callable[[Rule], bool]:
         of_rule = read.get(rule.name)
         if of_rule is None or of_rule["rule"] != print_rule(rule):
             kind = "plain" if tone.isdisjoint(rule.metadata.tags) else "tone"
-            return bool(unread[kind] >= _BELIEF)
+            return bool(unread[kind] >= BELIEF)
         refused = of_rule["read"] >= _MET and of_rule["accepted"] < _SHARE * of_rule["read"]
-        return bool(of_rule["chance"] >= _BELIEF and not refused)
+        return bool(of_rule["chance"] >= BELIEF and not refused)
 
     return surely
 

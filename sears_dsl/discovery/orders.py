@@ -32,13 +32,13 @@ from sears_dsl.discovery.filtering.paper_filter import CandidateVerdict, filter_
 from sears_dsl.discovery.filtering.text_filter import JUDGING, Corpus, RuleJudge, RuleJudgements
 from sears_dsl.discovery.known_rules import KnownFlips, KnownRules
 from sears_dsl.discovery.proposing.changes import Rewording, single_changes
-from sears_dsl.discovery.proposing.proposal import propose, where_english
+from sears_dsl.discovery.proposing.proposal import CONTEXT, propose, where_english
 from sears_dsl.discovery.proposing.synonyms import propose_synonyms, without_listed
 from sears_dsl.discovery.result.found_rules import HeldOutRows
 from sears_dsl.discovery.selection import complete_scores, words_replaced
 from sears_dsl.discovery.settings import Budget, Settings, Stage
 from sears_dsl.effects.asked_model import OnStage, Questions
-from sears_dsl.effects.flips import Answers, Ask, RightRows, ask_everything, ask_in_rounds
+from sears_dsl.effects.flips import Ask, RightRows, RuleAnswers, ask_everything, ask_in_rounds
 from sears_dsl.effects.lots import lots
 from sears_dsl.language.rule import Literal, Rule, Text
 from sears_dsl.meaning.scorers import Scorer, spread_of
@@ -166,7 +166,7 @@ class SearchOutcome:
     """What one of the orders found."""
 
     candidates: Candidates  # rules that the model was asked about, and which of them pass
-    base_rate: float  # how often a paraphrase that keeps the meaning flips its row
+    base_rate: float  # how often a rewording that keeps the meaning flips its row
     base_rows: int  # how many rows that was counted on
     counts: dict[str, Any]  # the counts of the `Funnel` that only the order knows
     closest: tuple[NearMiss, ...] = ()
@@ -195,8 +195,9 @@ def search_meaning_first(
     changes = _changes(search, right, paraphrases, tokens)
     corpus = search.corpus(held_out)
     judgements = _judged(search, right, changes, corpus, tokens)
+    accepted = _known_rules(search)
     tried = _ask_about_rules(
-        search, right, tokens, judgements.passed.joined_to(_known_rules(search)),
+        search, right, tokens, judgements.passed.without(accepted.texts).joined_to(accepted),
         held_out=held_out, base_rate=base_rate,
     )  # fmt: skip
     enough = _flip_enough(search.settings, tried, searched=len(right))
@@ -235,7 +236,7 @@ def _try_known_rules(search: Search, right: RightRows, tokens: Tokens) -> KnownF
     search.on_progress(shown, 0, None)
     applications = known.apply(tokens, guards=right.guards)
 
-    def flips_of(answers: Answers) -> KnownFlips:
+    def flips_of(answers: RuleAnswers) -> KnownFlips:
         counted = applications.where(answers.counted)
         return KnownFlips(
             known=known, applications=counted, flips=answers.flips, right=right,
@@ -259,6 +260,7 @@ def _base_rate(
 
     One rewording a row counts: a random rewrite by a known rule, or else a paraphrase.
     """
+    in_time = search.in_time("adversaries")  # one end, for scores and for questions
     drawn: dict[int, str] = {}
     if known is not None:
         applications = known.applications
@@ -275,11 +277,10 @@ def _base_rate(
             right,
             [(row, text) for row, some in enumerate(paraphrases) if row not in drawn
              for text in some],
-            scorer=search.remembered, tau=search.tau, in_time=search.budget.stage("adversaries"),
+            scorer=search.remembered, tau=search.tau, in_time=in_time or (lambda: True),
             portion=search.portion,
         )
     )  # fmt: skip
-    in_time = search.in_time("adversaries")
     ask = search.asker(right, shown="asking about paraphrases", in_time=in_time)
     answers = ask(list(drawn), list(drawn.values()))
     answer_count = sum(answer is not None for answer in answers)
@@ -410,7 +411,7 @@ def _ask_though_refused(
     """
     lows = np.array([each.judged.low if each.judged else 0.0 for each in failed.rows])
     support = np.array([each.support for each in failed.rows], np.int64)
-    of_change: dict[str, int] = {}
+    of_change: dict[tuple[str, str], int] = {}
     for rule in np.lexsort((-support, -lows)).tolist():
         of_change.setdefault(change_of(failed.texts[rule]), rule)
     best = np.array(list(of_change.values()), np.int64)
@@ -431,8 +432,8 @@ def _ask_though_refused(
 def _least_rates(candidates: Candidates, base_rate: float) -> NDArray[np.float64]:
     """The share of its rows that each rule has to flip.
 
-    A rule that flips more rarely than paraphrases do is no new rule, however many rows it flips:
-    what flips may be the paraphrases among its rewrites. People accepted those of a known rule.
+    A rule that flips more rarely than rewordings do is no new rule, however many rows it flips:
+    what flips may be the rewordings among its rewrites. People accepted those of a known rule.
     """
     return np.where(candidates.known, 0.0, base_rate)
 
@@ -525,7 +526,7 @@ def _candidates(
     if settings.propose_from == "paraphrases":
         rewordings |= dict.fromkeys(single_changes(right.texts, paraphrases, tagger=search.tagger))
     candidates = propose(
-        list(rewordings), tokens, tagger=search.tagger, context=settings.context,
+        list(rewordings), tokens, tagger=search.tagger, context=CONTEXT,
         minimum_frequency=settings.minimum_frequency,
     )  # fmt: skip
     # What flips nothing where it was proposed has to be proposed more than once.

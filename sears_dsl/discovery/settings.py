@@ -14,11 +14,14 @@ from typing import Any, Literal, SupportsFloat, TypeAlias
 
 from sears_dsl.answers import Comparison
 from sears_dsl.defaults import PAPER_TAU
-from sears_dsl.discovery.filtering.paper_filter import MINIMUM_FLIPS
 from sears_dsl.errors import UsageError
 
 HOLDOUT, HOLDOUT_FROM = 0.3, 100
 """The default share of right rows that is held out, and from how many right rows on."""
+
+MINIMUM_FLIPS = 3
+"""How many rows a new rule has to flip by default: intervals and q-values say what few flips mean;
+the paper's authors took 6."""
 
 FEW_ROWS = 200
 """With fewer searched rows than this, a rule has to flip one row less."""
@@ -51,7 +54,6 @@ Across: TypeAlias = Literal["any", "shared", "apart"]
 
 _RANGES: tuple[tuple[tuple[str, ...], Callable[[Any], bool], str], ...] = (
     (("rules", "minimum_flips", "max_questions"), lambda number: number >= 1, "1 or more"),
-    (("context",), lambda number: number >= 0, "0 or more"),
     (("tau", "minimum_frequency"), lambda share: 0 <= share <= 1, "a number from 0 to 1"),
     (("delta", "holdout"), lambda share: 0 <= share < 1, "a number from 0 up to, not including, 1"),
     (("budget_seconds",), lambda seconds: isinstance(seconds, SupportsFloat) and float(seconds) > 0,
@@ -76,9 +78,6 @@ class Settings:
     # proposed it may flip others, so ``paraphrases`` finds more, for more questions to the model.
     # Where meaning comes first it is always the paraphrases
     propose_from: ProposeFrom = "paraphrases"
-    # The most unchanged words on each side of a change in the paper's order. Where meaning comes
-    # first, rules get the contexts that text shows to be needed
-    context: int = 1
     # The share of right rows that take no part in finding rules; found rules are measured on them.
     # 0 is none. None stands for 0.3 from a hundred right rows on, and for 0 below
     holdout: float | None = None
@@ -99,36 +98,6 @@ class Settings:
                 if value is not None and not is_right(value):
                     option = name.replace("_", "-")
                     raise UsageError(f"--{option} {value!r} is not valid", help=f"give {wanted}")
-
-    @classmethod
-    def paper(cls, **chosen: Any) -> Settings:
-        """The settings of the paper, for its scorer ``pivot``, except those that are chosen.
-
-        τ = 0.0008, δ = 0.1, rules that flip six rows at least, left sides in 0.5% of the rows,
-        contexts of one word, rules proposed from adversaries, the model asked first and without a
-        limit. The paper has no known rules and no further text: give `discover` none.
-
-        Source: Ribeiro, Singh, Guestrin, "Semantically Equivalent Adversarial Rules for Debugging
-        NLP Models", ACL 2018.
-        """
-        papers: dict[str, Any] = {
-            "order": "paper", "tau": PAPER_TAU, "delta": 0.1, "minimum_flips": 6,
-            "minimum_frequency": 0.005, "context": 1, "propose_from": "adversaries",
-        }  # fmt: skip
-        return cls(**{**papers, **chosen})
-
-    @staticmethod
-    def paper_choices(choices: Mapping[str, Any]) -> dict[str, Any]:
-        """All that the paper chooses: scorer, settings, no known rules; ``choices`` come first.
-
-        τ is the paper's only with the paper's scorer: for another one it would mean nothing.
-        """
-        papers: dict[str, Any] = {"scorer": "pivot", "no_known": True}
-        if choices.get("scorer", "pivot") == "pivot":
-            papers["tau"] = Settings.paper().tau
-        for name in ("delta", "minimum_flips", "minimum_frequency", "propose_from"):
-            papers[name] = getattr(Settings.paper(), name)
-        return {name: choices.get(name, value) for name, value in papers.items()}
 
     def share_held_out(self, right: int) -> float:
         """The share that is held out of this many right rows."""
@@ -165,13 +134,38 @@ class Settings:
         return None if most is None else max(1, round(_OF_ROWS * most))
 
 
+# What the paper chose. It has no known rules and no further text, and sets no limit of questions.
+_PAPER: Mapping[str, Any] = {
+    "scorer": "pivot", "tau": PAPER_TAU, "delta": 0.1, "minimum_flips": 6,
+    "minimum_frequency": 0.005, "propose_from": "adversaries", "no_known": True,
+}  # fmt: skip
+
+
+def paper_choices(choices: Mapping[str, Any]) -> dict[str, Any]:
+    """All that the paper chooses: scorer, settings, no known rules; ``choices`` come first.
+
+    τ is the paper's only with the paper's scorer: for another one it would mean nothing.
+
+    Example:
+        >>> chosen = paper_choices({"scorer": "judge", "minimum_flips": 3})
+        >>> chosen["propose_from"], chosen["minimum_flips"], "tau" in chosen
+        ('adversaries', 3, False)
+
+    Source: Ribeiro, Singh, Guestrin, "Semantically Equivalent Adversarial Rules for Debugging NLP
+    Models", ACL 2018.
+    """
+    own_scorer = choices.get("scorer", _PAPER["scorer"]) != _PAPER["scorer"]
+    papers = {name: value for name, value in _PAPER.items() if name != "tau" or not own_scorer}
+    return {name: choices.get(name, value) for name, value in papers.items()}
+
+
 Stage: TypeAlias = Literal[
     "rows", "known", "paraphrases", "answers", "adversaries", "judging", "rules", "filter",
     "telling",
 ]  # fmt: skip
 STAGE_NAMES: Mapping[Stage, str] = {
     "rows": "asking about rows", "known": "trying known rules", "paraphrases": "paraphrasing",
-    "answers": "asking about paraphrases", "adversaries": "scoring paraphrases",
+    "answers": "asking about paraphrases", "adversaries": "trying paraphrases",
     "judging": "judging rules on text", "rules": "asking about rules", "filter": "scoring rules",
     "telling": "measuring rules on held-out rows",
 }  # fmt: skip

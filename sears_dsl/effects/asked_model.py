@@ -10,13 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from itertools import chain, islice, zip_longest
 from time import monotonic
 from typing import TypeAlias
 
 from sears_dsl.answers import REFUSED, Comparison, is_right
 from sears_dsl.data.labelled import LabelledRows
-from sears_dsl.errors import DataError, NothingRightError, UsageError, counted
+from sears_dsl.errors import DataError, ModelError, NothingRightError, UsageError, counted
 from sears_dsl.models.cached import CachedPredictor, OnAnswered
 from sears_dsl.models.predictor import WRITE_ALIKE, Answer, Predictor, Row, row_key
 
@@ -150,8 +151,9 @@ def try_model(
     # A slow model is not asked again for this, and what is read from a file does not change.
     if all_at_once or monotonic() > end or REFUSED in answers[:_ASKED_AGAIN]:
         return ""
+    # Nothing is remembered here, and a refusal is a change like any other.
     with predictor.surround():
-        again = predictor.predictor.predict(rows[:_ASKED_AGAIN])
+        again = CachedPredictor(predictor.predictor, on_error="skip").predict(rows[:_ASKED_AGAIN])
     changed = sum(answer != first for answer, first in zip(again, answers, strict=False))
     if not changed:
         return ""
@@ -166,12 +168,32 @@ def with_labels_of(
 ) -> LabelledRows:
     """The rows with names of classes as labels, if they number classes and the model names them.
 
-    Only the first `most` distinct rows may be asked about.
+    Only the first `most` distinct rows may be asked about. Where the name of a class is the number
+    of another, answers do not tell which is meant: names count, and a note says so.
+
+    Raises:
+        ModelError: the name of a class is the number of another, and an answer is but a number.
     """
-    if not data.class_names:
+    if not data.class_names or data.labels is None:
         return data
-    rows = _first_rows(data, predictor, most)
-    return data.as_answered(AskedModel(predictor).labels(rows))
+    answers = AskedModel(predictor).labels(_first_rows(data, predictor, most))
+    if not (ambiguous := data.ambiguous_classes):
+        return data.as_answered(answers)
+    numbers = {str(number) for number in range(len(data.class_names))}
+    bare_numbers = numbers.difference(data.class_names)
+    # The labels of a set have | between them.
+    classes = (each for answer in answers for each in answer.split("|"))
+    bare = next((each for each in classes if each in bare_numbers), None)
+    example = f"{ambiguous[0]!r} is the name of one class and the number of another"
+    if bare is not None:
+        raise ModelError(
+            f"the model answers {bare!r}, the number of a class; but {example}, so answers are "
+            "read as names",
+            help="let the model answer with names, or make the column plain numbers: "
+            "dataset.cast_column(…, Value('int64'))",
+        )
+    note = f"of the classes of the label, {example}; answers are read as names"
+    return replace(data.as_named(), notes=(*data.notes, note))
 
 
 def require_confidence(data: LabelledRows, predictor: CachedPredictor) -> None:
@@ -227,4 +249,7 @@ def nothing_right(
         return NothingRightError(refuses, help=advice)
     examples = ", ".join(map(repr, labels_given[:5]))
     advice = f"it says {examples}; the labels are {', '.join(map(repr, labels[:5]))}; "
+    if set(labels_given) <= set(labels):
+        question = "the names are the same: does the model swap them, or is --label another column?"
+        return NothingRightError(wrong, help=f"{advice}{question}")
     return NothingRightError(wrong, help=f"{advice}do they mean the same? {WRITE_ALIKE}")

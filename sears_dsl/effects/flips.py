@@ -5,21 +5,22 @@ comparison of its field (labels exactly, answers normalized as SQuAD does). Wher
 labels, the model's answer to the untouched row counts as right. A flip is a right row that is not
 right after the rewrite.
 
-`ask_in_rounds` and `ask_everything` turn the applications of all candidates into `Answers`, from
-which `flip_evidence` computes p and q of each rule, by array operations and one hash a rule.
+`ask_in_rounds` and `ask_everything` turn the applications of all candidates into `RuleAnswers`.
+`flip_p_values` and `flip_q_values` say what these prove of each rule, by array operations and one
+hash a rule.
 
 Questions. Each distinct rewrite is asked about once. The rows of a rule are asked about in random
 order, and only those before the first one that was not asked about count, so that the rule's rate
 is that of a random sample. A rule is dropped as soon as it cannot flip ``minimum_flips`` rows any
-more, or surely flips more rarely than a paraphrase does.
+more, or surely flips more rarely than a rewording does.
 
 The test. Any rewording flips a brittle model now and then, so a rule is a discovery if it flips
 more often than a rewording does: H0 says that each row that it changes flips with at most the base
-rate, the chance that a paraphrase that keeps the meaning (S ≥ τ) flips its row. That rate is itself
-counted, one paraphrase a row (`adversaries.base_flips`), so the p-value is that of Fisher's exact
-test, one-sided: flips of the rule among the rows that it changes against flips of paraphrases among
-the rows that have one. Where the rate is known for certain it is the binomial tail. All flips of a
-rule count, since nobody asks for their S before it passes; if it passes, at most δ are below τ.
+rate, the chance that a rewording that keeps the meaning flips its row: what a known rule writes,
+which people have accepted, or a paraphrase with S ≥ τ. That rate is itself counted, one rewording a
+row, so the p-value is that of Fisher's exact test, one-sided: flips of the rule among the rows that
+it changes against flips of rewordings among the rows that have one. All flips of a rule count,
+since nobody asks for their S before it passes; if it passes, at most δ are below τ.
 
 A rule proposed by a row flips that row by construction (nobody would look at it otherwise), so
 where rules are judged on the rows that proposed them, one row and one flip are left out: given
@@ -34,12 +35,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sears_dsl.answers import REFUSED, Comparison, carry_back, is_right
+from sears_dsl.answers import REFUSED, Comparison, carry_back, each_equal, is_right
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.data.protection import Guards
 from sears_dsl.effects.applications import Applications
@@ -48,8 +49,23 @@ from sears_dsl.effects.lots import lots
 from sears_dsl.errors import DataError
 from sears_dsl.models.cached import OnAnswered
 from sears_dsl.models.predictor import Predictor, Row
-from sears_dsl.models.vote import each_answer
-from sears_dsl.statistics import binomial_tail, excess_exact, q_values, wilson_interval
+from sears_dsl.statistics import excess_exact, q_values, wilson_interval
+
+
+def right_labels(data: LabelledRows, answers: Sequence[str | None]) -> Sequence[tuple[str, ...]]:
+    """The labels that are right for each row: the data's or, without any, the model's answer."""
+    if data.labels is not None:
+        return data.labels
+    return [(REFUSED if answer is None else answer,) for answer in answers]
+
+
+def are_right(
+    data: LabelledRows, predictor: Predictor, *, comparison: Comparison = "exact"
+) -> NDArray[np.bool_]:
+    """Which rows a model has right, bool (rows,); of none it is no error, unlike `RightRows`."""
+    answers = AskedModel(predictor).labels(data.rows)
+    pairs = zip(answers, right_labels(data, answers), strict=True)
+    return np.array([is_right(*each, comparison=comparison) for each in pairs], np.bool_)
 
 
 class RightRows:
@@ -80,9 +96,7 @@ class RightRows:
         answered = {
             place: answer for place, answer in enumerate(model_answers) if answer is not None
         }
-        labels = data.labels or tuple(
-            (answered.get(place, REFUSED),) for place in range(len(model_answers))
-        )
+        labels = right_labels(data, model_answers)
         self.asked = len(answered)
         # The position of each right row in the data; further down, the model's answer to it.
         self.positions = [
@@ -115,7 +129,10 @@ class RightRows:
 
     @property
     def of_file(self) -> Sequence[str]:
-        """The texts that tell the file's rows apart: both, where either of two is rewritten."""
+        """What is the same for right rows that are one row of the file, which has to stay together.
+
+        It is the text of the row or, where rules rewrite either of two texts, both of them.
+        """
         if len(set(self._data.rewritten_columns or ())) <= 1:
             return self.texts
         return ["\n".join(self._data.rows[each].values()) for each in self.positions]
@@ -166,15 +183,14 @@ class RightRows:
     def fails_of_each(self, numbers: Sequence[int], texts: Sequence[str]) -> NDArray[np.bool_]:
         """Which of several models fail at right rows with other texts: bool (rows, models).
 
-        Nothing that was asked before is asked again.
+        Where one of them refuses, none fails. Nothing that was asked before is asked again.
         """
-        fails = np.zeros((len(numbers), len(self.models)), np.bool_)
-        together = self._model.labels(self._rows(numbers, texts))
-        for place, (number, text) in enumerate(zip(numbers, texts, strict=True)):
-            answers = each_answer(together[place], len(self.models))
-            fails[place] = [
-                self.is_flip(number, self._carried_back(number, text, each)) for each in answers
-            ]
+        models, how = len(self.models), self._comparison
+        fails = np.zeros((len(numbers), models), np.bool_)
+        for place, answer in enumerate(self.ask(numbers, texts)):
+            if answer != REFUSED:
+                labels = self._labels[numbers[place]]
+                fails[place] = ~np.array(each_equal(answer, labels, models, comparison=how))
         return fails
 
     def _carried_back(self, number: int, text: str, answer: str) -> str:
@@ -187,40 +203,32 @@ class RightRows:
 # ---------------------------------------------------------------- what flips are worth
 
 
-class FlipEvidence(NamedTuple):
-    """What the flips of rules prove; arrays with an entry a rule.
-
-    p tests the hypothesis that the rule flips no more often than a paraphrase does (the base rate);
-    q is the false-discovery rate at which the rule would just be a discovery.
-    """
-
-    p_values: NDArray[np.float64]
-    q_values: NDArray[np.float64]
-
-
-def flip_evidence(
+def flip_p_values(
     applications: Applications,
     flips: NDArray[np.bool_],
     *,
     base_rate: float,
-    base_rows: int | None = None,
+    base_rows: int,
     proposed_here: bool = True,
-) -> FlipEvidence:
-    """Test every candidate; the table has to hold all rules that were looked at.
+) -> NDArray[np.float64]:
+    """The p-value of each rule, float64 (rules,): H0 is that it flips no more than rewordings do.
 
-    ``flips``: bool (rewrites,). ``base_rate`` is the share of flips among paraphrases that keep the
-    meaning, counted on ``base_rows``, or known for certain if None. ``proposed_here``: these rows
-    proposed the rules, so that one row and one flip of each rule are left out.
+    ``flips``: bool (rewrites,). ``base_rate`` is the share of flips among ``base_rows`` rewordings
+    that keep the meaning. ``proposed_here``: these rows proposed the rules, so that one row and one
+    flip of each rule are left out.
     """
     changed, flipped = applications.changed, applications.count(flips)
     left_out = int(proposed_here)
     some, trials = np.maximum(flipped - left_out, 0), np.maximum(changed - left_out, 0)
-    p_values = (
-        binomial_tail(some, trials, base_rate)
-        if base_rows is None
-        else excess_exact(some, trials, round(base_rate * base_rows), base_rows)
-    )
-    # Rules that write the same rewrites are one hypothesis.
+    return excess_exact(some, trials, round(base_rate * base_rows), base_rows)
+
+
+def flip_q_values(applications: Applications, p_values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The false-discovery rate at which each rule would just be a discovery, float64 (rules,).
+
+    The table has to hold all rules that were looked at. Rules that write the same rewrites are one
+    hypothesis.
+    """
     numbers: dict[bytes, int] = {}
     hypothesis = np.array(
         [
@@ -230,7 +238,7 @@ def flip_evidence(
         np.int64,
     )
     first = np.unique(hypothesis, return_index=True)[1]
-    return FlipEvidence(p_values, q_values(p_values[first])[hypothesis])
+    return q_values(p_values[first])[hypothesis]
 
 
 # ---------------------------------------------------------------- few questions
@@ -243,7 +251,7 @@ _FIRST_ROUND = 4
 
 
 @dataclass(frozen=True, eq=False)
-class Answers:
+class RuleAnswers:
     """What the model says of rules."""
 
     flips: NDArray[np.bool_]  # (rewrites,): which ones flip the model
@@ -254,7 +262,7 @@ class Answers:
 
 def ask_everything(
     applications: Applications, right: RightRows, ask: Ask, order: NDArray[np.int64]
-) -> Answers:
+) -> RuleAnswers:
     """Ask about every rewrite, in the given order.
 
     If time ran out before all rewrites of a rule were asked about, the rule has no honest numbers,
@@ -262,7 +270,7 @@ def ask_everything(
     """
     flips, asked = ask_about(applications, right, order, ask)
     complete = applications.count(~asked) == 0
-    return Answers(flips, complete[applications.rules], complete, cut=not asked.all())
+    return RuleAnswers(flips, complete[applications.rules], complete, cut=not asked.all())
 
 
 def ask_in_rounds(
@@ -274,11 +282,11 @@ def ask_in_rounds(
     base_rate: float | NDArray[np.float64] = 0.0,
     until: int | None = None,
     seed: int = 0,
-    on_round: Callable[[Answers], None] = lambda _: None,
-) -> Answers:
+    on_round: Callable[[RuleAnswers], None] = lambda _: None,
+) -> RuleAnswers:
     """Ask about a few rows of each rule, then about more rows of the rules that may flip enough.
 
-    A rule has to flip `minimum_flips` rows, and to reach the `base_rate`, at which a paraphrase
+    A rule has to flip `minimum_flips` rows, and to reach the `base_rate`, at which a rewording
     that keeps the meaning flips its row; each is one number, or an array with one a rule. A rule
     that flips ``until`` rows is asked about no further.
     """
@@ -360,7 +368,7 @@ def _counted(
     flips: NDArray[np.bool_],
     asked: NDArray[np.bool_],
     requests: NDArray[np.int64],
-) -> Answers:
+) -> RuleAnswers:
     """What counts of each rule: its rows up to the first one that was not asked about."""
     missing = ~asked[applications.rewrites[order]]
     before = np.cumsum(missing)
@@ -369,4 +377,4 @@ def _counted(
     counted[order] = before == start[applications.rules[order]]
     counts = applications.where(counted).changed
     cut = bool((counts < requests).any())
-    return Answers(flips.copy(), counted, counts == applications.changed, cut)
+    return RuleAnswers(flips.copy(), counted, counts == applications.changed, cut)

@@ -17,7 +17,7 @@ from sears_dsl.errors import UsageError
 
 
 def hold_out(
-    texts: Sequence[str], *, seed: int, share: float = 0.5
+    texts: Sequence[str], *, seed: int, share: float
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The places of the rows to find rules on, and of those held out.
 

@@ -1,6 +1,6 @@
 """The oracle of semantic robustness: it rejects rewrites before a model is asked about them.
 
-    rewrites ──▶ a `Candidate` for each ──▶ keep or not ──▶ the rewrites that are kept
+    rewrites ──▶ a `TaskInstance` for each ──▶ keep or not ──▶ the rewrites that are kept
 
 It judges rewrites of rows, or sentences of templates, and what it rejects is counted for each rule.
 An oracle sees every rewrite before the model sees any. It is an error if it answers anything but
@@ -27,8 +27,8 @@ from sears_dsl.models.objects import foreign_code, object_name, python_values
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
-    """A rewrite, or a labelled sentence of a template, that a model may be asked about.
+class TaskInstance:
+    """A rewrite, or a labelled sentence of a template, which may be an instance of the task.
 
     Its row is column → text after the rewrite; the rule is the id of a rule or template.
     """
@@ -47,7 +47,7 @@ class Oracle(Protocol):
     def identity(self) -> str:
         """What it is, with its version."""
 
-    def keeps(self, candidates: Sequence[Candidate]) -> Sequence[bool]:
+    def keeps(self, candidates: Sequence[TaskInstance]) -> Sequence[bool]:
         """For each rewrite whether it is kept."""
 
 
@@ -61,7 +61,7 @@ class FunctionOracle:
     Example:
         >>> no_book = FunctionOracle(lambda rows: ["book" not in row["text"] for row in rows])
         >>> texts = ["A film.", "A book."]
-        >>> no_book.keeps([Candidate({"text": text}, "A play.", text, "x") for text in texts])
+        >>> no_book.keeps([TaskInstance({"text": text}, "A play.", text, "x") for text in texts])
         [True, False]
     """
 
@@ -74,7 +74,7 @@ class FunctionOracle:
         self._function: Callable[[Sequence[Mapping[str, str]]], object] = function
         self.identity = identity or object_name(function)
 
-    def keeps(self, candidates: Sequence[Candidate]) -> list[bool]:
+    def keeps(self, candidates: Sequence[TaskInstance]) -> list[bool]:
         """For each rewrite whether it is kept."""
         items = [{"original": each.original, "rule": each.rule, **each.row} for each in candidates]
         advice = "it is called with a list of dictionaries from column to text"
@@ -103,7 +103,7 @@ class CountedOracle:
         self.identity = oracle.identity
         self.rejected: Counter[str] = Counter()
 
-    def keeps(self, candidates: Sequence[Candidate]) -> Sequence[bool]:
+    def keeps(self, candidates: Sequence[TaskInstance]) -> Sequence[bool]:
         """For each rewrite or sentence whether it is kept."""
         answers = self._oracle.keeps(candidates)
         pairs = zip(candidates, answers, strict=True)
@@ -114,7 +114,7 @@ class CountedOracle:
 def sentence_filter(oracle: Oracle) -> Callable[[Sequence[Mapping[str, str]]], Sequence[bool]]:
     """An oracle as a function that `generating.table.generate_table` calls on sentences."""
     return lambda rows: oracle.keeps(
-        [Candidate(row, row["text"], row["text"], row["template"], row["label"]) for row in rows]
+        [TaskInstance(row, row["text"], row["text"], row["template"], row["label"]) for row in rows]
     )
 
 
@@ -130,7 +130,7 @@ def accepted_rewrites(
     ids, texts = rewrites.rule_ids, rewrites.texts
     rows = data.rewritten(rewrites.rows.tolist(), texts)
     columns = zip(rows, rewrites.originals, texts, rewrites.rules.tolist(), strict=True)
-    candidates = [Candidate(row, old, new, ids[rule]) for row, old, new, rule in columns]
+    candidates = [TaskInstance(row, old, new, ids[rule]) for row, old, new, rule in columns]
     keep = np.array(oracle.keeps(candidates), np.bool_)
     if needed and not keep.any():
         raise DataError(

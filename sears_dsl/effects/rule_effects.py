@@ -27,6 +27,7 @@ from sears_dsl.batch.guarding import guard_rewrites
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.effects.applications import Applications, applications_in, by_rule
 from sears_dsl.effects.asked_model import AskedModel, OnStage
+from sears_dsl.effects.flips import right_labels
 from sears_dsl.effects.oracle import Oracle, accepted_rewrites
 from sears_dsl.engine.matcher import Matcher
 from sears_dsl.engine.matches import Edit, Scope, Unit
@@ -190,7 +191,7 @@ def rule_effects(
         on_stage("asking the oracle", 0, len(rewrites))
         rewrites, rejected = accepted_rewrites(rewrites, data, oracle)
     answers = _answers(model, data.rows, "asking about rows", on_stage)
-    labels = data.labels or tuple((answer.label,) for answer in answers)
+    labels = right_labels(data, [answer.label for answer in answers])
     pairs = zip(answers, labels, strict=True)
     are_right = [is_right(answer.label, of_row, comparison=comparison) for answer, of_row in pairs]
     right = np.array(are_right, np.bool_)

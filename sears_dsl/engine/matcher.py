@@ -59,6 +59,7 @@ from sears_dsl.errors import (
 )
 from sears_dsl.language.printer import distinct_ids
 from sears_dsl.language.rule import Rule, RuleSource
+from sears_dsl.language.words import LARGEST_SEED
 from sears_dsl.tagging.tagger import (
     CutTexts,
     CuttingTagger,
@@ -127,6 +128,7 @@ class Matcher:
         self._rulesets = as_rulesets(rulesets)
         # What a copy is compiled from: tables under locks are for one process.
         self._compiled_again = partial(type(self), self._rulesets, sources=sources, seed=seed)
+        check_whole_number(seed, name="seed", most=LARGEST_SEED)
         self._seed = seed
         self._tagger = None if tagger is None else as_tagger(tagger)
         # Guards the tagger, what is remembered of it, and the prefilter.
@@ -535,7 +537,7 @@ class Matcher:
         return (unit or self.unit) == "sentence"
 
     def _drawing(self, seed: int, draw: int) -> Drawing:
-        check_whole_number(seed, name="seed", least=0)
+        check_whole_number(seed, name="seed", least=0, most=LARGEST_SEED)
         check_whole_number(draw, name="draw", least=0)
         if not (seed or draw):
             return self._first_drawing

@@ -9,11 +9,11 @@ each from its number and tells whether a text is one of them. Unfit functions gi
 E350 and E351 if an inflection has several forms or none, E329 if noise can change no member.
 
 Slots count from left to right, and the last one changes fastest. A named slot is one choice
-wherever it is written, and each place applies its own functions. An empty slot takes one space with
-it, so that no two spaces meet and none stands before a closing mark or at an end. Two choices that
-write the same sentence have two numbers. A function writes a member alike in every sentence:
-inflections take it as a base form, and noise is drawn by the member's own text. Costs some
-microseconds a member, and some 200 ns a sentence of many, as shared parts are written only once.
+wherever it is written, and each place applies its own functions. An empty slot goes as a rule's
+deletion of its first word would (`parts`). Two choices that write the same sentence have two
+numbers. A function writes a member alike in every sentence: inflections take it as a base form, and
+noise is drawn by the member's own text. Costs some microseconds a member, and some 200 ns a
+sentence of many, as shared parts are written only once.
 """
 
 from __future__ import annotations
@@ -22,8 +22,9 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import chain, pairwise
+from itertools import chain, pairwise, product
 from math import prod
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,7 +33,16 @@ from sears_dsl.engine.noise.characters import PlacedText, change_places, change_
 from sears_dsl.engine.noise.draws import FIRST_DRAW, Draw
 from sears_dsl.engine.rewrite.pieces import CASE_FUNCTIONS
 from sears_dsl.engine.rewrite.placing import wants_an
-from sears_dsl.errors import Diagnostic, RuleSyntaxError, Span
+from sears_dsl.errors import Diagnostic, RuleSyntaxError, Span, counted
+from sears_dsl.generating.parts import (
+    Numbers,
+    Part,
+    Texts,
+    between,
+    blocks_of,
+    ending,
+    parts_of,
+)
 from sears_dsl.language.printer import print_slot, print_statements
 from sears_dsl.language.rule import Literal, Noise, SetReference, Slot, SlotCopy, Template
 from sears_dsl.language.ruleset import Ruleset
@@ -140,12 +150,9 @@ def _of_members(functions: Sequence[str | Noise], members: Sequence[str]) -> Ite
             yield Diagnostic(number, f"{code(member)} {message}", help=f"{advice} of their own")
 
 
-Numbers = NDArray[np.int64]
-Texts = NDArray[np.object_]
-
-_CLOSING = frozenset(",.;:!?)]}%…’”")
-_OPENING = frozenset("([{“‘")
 _BASE, _MASK = 0x9E3779B97F4A7C15, (1 << 64) - 1
+# The ending of a text of which nothing counts; and the first text, for all sentences.
+_ANY, _FIRST = "", np.zeros(1, np.int64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,20 +197,47 @@ class Sentences:
 
     def __contains__(self, text: object) -> bool:
         """Whether a text is one of the sentences."""
-        return isinstance(text, str) and any(
-            _reads(text, 0, self._written(empty), {}) for empty in self._shapes
-        )
+        return isinstance(text, str) and self._reads(text, 0, 1, (0, ""), {})
+
+    def _reads(
+        self, text: str, start: int, at: int, last: tuple[int, str], chosen: dict[int, int]
+    ) -> bool:
+        """Whether the parts from a place on can write the text from ``start`` on.
+
+        ``last`` is the last part that is not empty, and its ending; ``chosen`` has the choices.
+        """
+        if at == len(self._parts):
+            return start == len(text)
+        part, (before, end) = self._parts[at], last
+        is_chosen = part.place in chosen
+        for option in [chosen[part.place]] if is_chosen else range(len(part.texts)):  # type: ignore[index]
+            choices = chosen if part.place is None else {**chosen, part.place: option}
+            if part.optional and not option:
+                if self._reads(text, start, at + 1, last, choices):
+                    return True
+                continue
+            own = str(part.texts[option])
+            piece = between(self._parts[before : at + 1], end, own) + own
+            if text.startswith(piece, start) and self._reads(
+                text, start + len(piece), at + 1, (at, ending(own)), choices
+            ):
+                return True
+        return False
 
     @property
     def may_be_blank(self) -> bool:
         """Whether one of the sentences is empty or only white space."""
-        choices = (
-            [[part] if isinstance(part, str) else part.members for part in self._written(empty)]
-            for empty in self._shapes
+        if any(part.has_words for part in self._parts):
+            return False
+        blank = (
+            [number for number, member in enumerate(choice.members) if not member.strip()]
+            for choice in self.choices
         )
-        return any(
-            all(any(not text.strip() for text in texts) for texts in each) for each in choices
-        )
+        numbers = [
+            sum(digit * stride for digit, stride in zip(digits, self._strides, strict=True))
+            for digits in product(*blank)
+        ]
+        return any(not text.strip() for text in self.texts(np.array(numbers, np.int64)))
 
     def members(self, numbers: Numbers) -> list[tuple[list[str], Numbers]]:
         """For each slot, its members as written, and the index of the one that each sentence has.
@@ -218,20 +252,12 @@ class Sentences:
     def texts(self, numbers: Numbers) -> Texts:
         """The sentences of these numbers, in the same order."""
         digits = {place: self._digits(numbers, place) for place in range(len(self.choices))}
-        if len(self._shapes) == 1:
-            return self._joined(self._written(self._shapes[0]), digits, len(numbers))
-        shape_of = self._shape_of(digits, len(numbers))
-        texts: Texts = np.empty(len(numbers), object)
-        for which, empty in enumerate(self._shapes):
-            at = np.flatnonzero(shape_of == which)
-            chosen = {place: column[at] for place, column in digits.items()}
-            texts[at] = self._joined(self._written(empty), chosen, len(at))
-        return texts
+        return self._joined(self._blocks, digits, len(numbers))
 
     @cached_property
     def distinct(self) -> Numbers:
         """The numbers of the sentences that no smaller number writes, in ascending order."""
-        marks = self._marks(np.arange(self._count))
+        marks = self.marks(np.arange(self._count))
         order = np.argsort(marks)
         same = np.flatnonzero(marks[order[1:]] == marks[order[:-1]])
         if not len(same):
@@ -244,31 +270,18 @@ class Sentences:
         again = np.setdiff1d(alike, np.fromiter(first.values(), np.int64, len(first)))
         return np.setdiff1d(np.arange(self._count), again, assume_unique=True)
 
-    def _marks(self, numbers: Numbers) -> NDArray[np.uint64]:
+    def marks(self, numbers: Numbers) -> NDArray[np.uint64]:
         """A 64-bit hash of each sentence, which depends on its text and not on the choices.
 
         The hash reads the characters as the digits of a number to a large odd base, modulo 2**64.
         """
         marks = np.zeros(len(numbers), np.uint64)
         digits = {place: self._digits(numbers, place) for place in range(len(self.choices))}
-        shape_of = self._shape_of(digits, len(numbers))
-        for which, empty in enumerate(self._shapes):
-            at = np.flatnonzero(shape_of == which)
-            of_shape = np.zeros(len(at), np.uint64)
-            for part in self._written(empty):
-                texts = [part] if isinstance(part, str) else part.members.tolist()
+        for block in self._blocks:
+            for rows, texts, which in self._written(block, digits, len(numbers)):
                 bits, powers = np.array([_mark(text) for text in texts], np.uint64).T
-                which_text = 0 if isinstance(part, str) else digits[part.place][at]
-                of_shape = of_shape * powers[which_text] + bits[which_text]
-            marks[at] = of_shape
+                marks[rows] = marks[rows] * powers[which] + bits[which]
         return marks
-
-    def _shape_of(self, digits: Mapping[int, Numbers], count: int) -> Numbers:
-        shape_of = np.zeros(count, np.int64)
-        for place, choice in enumerate(self.choices):
-            if choice.slot.optional:
-                shape_of = 2 * shape_of + (digits[place] != 0)
-        return shape_of
 
     def _formed(self, choice: Choice, functions: Sequence[str | Noise]) -> Texts:
         """The members of a choice after the functions of one place where it is written."""
@@ -277,69 +290,99 @@ class Sentences:
         return formed
 
     @cached_property
-    def _shapes(self) -> list[tuple[bool, ...]]:
-        """All combinations of empty slots, as one flag for each slot; the last changes fastest."""
-        shapes: list[tuple[bool, ...]] = [()]
-        for choice in self.choices:
-            ends = (True, False) if choice.slot.optional else (False,)
-            shapes = [(*shape, end) for shape in shapes for end in ends]
-        return shapes
+    def _parts(self) -> tuple[Part, ...]:
+        place_of = {choice.slot.name: place for place, choice in enumerate(self.choices)}
+        numbers = iter(range(len(self.choices)))
+
+        def part_of(slot: Slot | SlotCopy) -> Part:
+            place = next(numbers) if isinstance(slot, Slot) else place_of[slot.name]
+            choice = self.choices[place]
+            return Part("", self._formed(choice, slot.functions), place, choice.slot.optional)
+
+        return parts_of(self.template.parts, part_of)
+
+    @cached_property
+    def _blocks(self) -> tuple[tuple[int, int], ...]:
+        return tuple(blocks_of(self._parts))
+
+    @cached_property
+    def _endings(self) -> list[tuple[tuple[str, ...], Numbers]]:
+        """For each part, the different endings of its texts, and which of them each text has."""
+        endings = []
+        for part in self._parts:
+            numbers: dict[str, int] = {}
+            of_texts = [numbers.setdefault(ending(text), len(numbers)) for text in part.texts]
+            endings.append((tuple(numbers), np.array(of_texts, np.int64)))
+        return endings
 
     def _digits(self, numbers: Numbers, place: int) -> Numbers:
         return numbers // self._strides[place] % len(self.choices[place].members)
 
     def _joined(
-        self, parts: Sequence[str | _Filled], digits: Mapping[int, Numbers], count: int
+        self, blocks: Sequence[tuple[int, int]], digits: Mapping[int, Numbers], count: int
     ) -> Texts:
-        """Join the parts into `count` texts; `digits` has each slot's member for each of them."""
-        places = dict.fromkeys(part.place for part in parts if not isinstance(part, str))
-        if not places:
-            return np.full(count, "".join(map(str, parts)), object)
+        """Join blocks into `count` texts; `digits` has each slot's member for each of them."""
+        places = list(self._places(blocks))
         sizes = [len(self.choices[place].members) for place in places]
         distinct = prod(sizes)
         if distinct < count:
             which = np.zeros(count, np.int64)
             for place, size in zip(places, sizes, strict=True):
                 which = which * size + digits[place]
-            indexes = zip(places, np.unravel_index(np.arange(distinct), sizes), strict=True)
-            return self._joined(parts, dict(indexes), distinct)[which]
-        if len(parts) > 1:
-            half = len(parts) // 2
+            indexes = np.unravel_index(np.arange(distinct), sizes) if sizes else ()
+            return self._joined(blocks, dict(zip(places, indexes, strict=True)), distinct)[which]
+        if len(blocks) > 1:
+            half = len(blocks) // 2
             left, right = (
-                self._joined(some, digits, count) for some in (parts[:half], parts[half:])
+                self._joined(some, digits, count) for some in (blocks[:half], blocks[half:])
             )
             joined: Texts = left + right
             return joined
-        [part] = (part for part in parts if not isinstance(part, str))
-        return part.members[digits[part.place]]
+        texts: Texts = np.full(count, "", object)
+        for rows, written, which in self._written(blocks[0], digits, count):
+            texts[rows] += np.array(written, object)[which]
+        return texts
 
-    def _written(self, empty: tuple[bool, ...]) -> list[str | _Filled]:
-        """The parts of a sentence with these slots empty, less the spaces that go with them."""
-        place_of = {choice.slot.name: place for place, choice in enumerate(self.choices)}
-        numbers = iter(range(len(self.choices)))
-        parts: list[str | _Filled] = []
-        gaps: list[int] = []
-        for part in self.template.parts:
-            if isinstance(part, str):
-                parts.append(part)
-                continue
-            place = next(numbers) if isinstance(part, Slot) else place_of[part.name]
-            if empty[place]:
-                gaps.append(len(parts))
-                parts.append("")
-            else:
-                parts.append(_Filled(place, self._formed(self.choices[place], part.functions)))
-        for gap in gaps:
-            _close(parts, gap)
-        return parts
+    def _places(self, blocks: Sequence[tuple[int, int]]) -> dict[int, None]:
+        """The choices that decide what blocks write."""
+        places: dict[int, None] = {}
+        for first, last in blocks:
+            low = first if last - first > 1 and len(self._endings[first][0]) > 1 else first + 1
+            parts = self._parts[low : last + 1]
+            places |= dict.fromkeys(part.place for part in parts if part.place is not None)
+        return places
 
+    def _written(
+        self, block: tuple[int, int], digits: Mapping[int, Numbers], count: int
+    ) -> Iterator[tuple[Numbers | slice, list[str], Numbers]]:
+        """What a block adds to texts, in turn: to which of them, some texts, and which of these."""
+        first, stop = block
+        if stop - first == 1:
+            yield slice(None), *self._between(first, stop, digits, slice(None))
+            return
+        last = np.full(count, first)
+        for at in range(first + 1, stop + 1):
+            part = self._parts[at]
+            is_there = np.ones(count, np.bool_)
+            if part.optional and part.place is not None:
+                is_there = digits[part.place] != 0
+            for before in range(first, at):
+                rows = np.flatnonzero(is_there & (last == before))
+                if len(rows):
+                    yield rows, *self._between(before, at, digits, rows)
+            last[is_there] = at
 
-@dataclass(frozen=True, slots=True)
-class _Filled:
-    """A slot that is not empty: which choice, and its members after functions."""
-
-    place: int
-    members: Texts
+    def _between(
+        self, before: int, at: int, digits: Mapping[int, Numbers], rows: Numbers | slice
+    ) -> tuple[list[str], Numbers]:
+        """What a part and all that stands between it and one before may be; and what it is."""
+        first, *_, part = parts = self._parts[before : at + 1]
+        ends, end_of = self._endings[before] if len(parts) > 2 else ((_ANY,), _FIRST)
+        texts = [between(parts, end, text) + text for end in ends for text in part.texts]
+        which = _FIRST if part.place is None else digits[part.place][rows]
+        if len(ends) > 1 and first.place is not None:
+            which = which + end_of[digits[first.place][rows]] * len(part.texts)
+        return texts, which
 
 
 def _mark(text: str) -> tuple[int, int]:
@@ -350,60 +393,76 @@ def _mark(text: str) -> tuple[int, int]:
     return mark, power
 
 
-def _close(parts: list[str | _Filled], gap: int) -> None:
-    """Remove one space beside an empty slot, as the deletion of a word does."""
-    before = next((place for place in range(gap - 1, -1, -1) if parts[place] != ""), None)
-    after = next((place for place in range(gap + 1, len(parts)) if parts[place] != ""), None)
-    left = "" if before is None else parts[before]
-    right = "" if after is None else parts[after]
-    ahead = isinstance(right, str) and right[:1] == " "
-    behind = isinstance(left, str) and left[-1:] == " "
-    opens = before is None or (isinstance(left, str) and (behind or left[-1:] in _OPENING))
-    if ahead and opens and after is not None:
-        parts[after] = str(right)[1:]
-    elif (
-        behind
-        and before is not None
-        and (after is None or (isinstance(right, str) and right[:1] in _CLOSING))
-    ):
-        parts[before] = str(left)[:-1]
-
-
 def _choices(template: Template, ruleset: Ruleset) -> Iterator[Choice]:
     names = [slot.name or slot.reference.name for slot in template.slots]
-    counts: dict[str, int] = {}
+    columns: list[str] = []
     for slot, name in zip(template.slots, names, strict=True):
-        counts[name] = counts.get(name, 0) + 1
-        column = name if counts[name] == 1 else f"{name}_{counts[name]}"
+        column, number = name, 1
+        while column in columns or (number > 1 and column in names):
+            number += 1
+            column = f"{name}_{number}"
+        columns.append(column)
         texts = set_texts(ruleset, slot.reference)
         yield Choice(column, slot, ("", *texts) if slot.optional else texts)
 
 
-def _reads(text: str, start: int, parts: Sequence[str | _Filled], chosen: dict[int, int]) -> bool:
-    """Whether the parts can write the text from `start` on; `chosen` has the choices so far."""
-    if not parts:
-        return start == len(text)
-    part, rest = parts[0], parts[1:]
-    if isinstance(part, str):
-        return text.startswith(part, start) and _reads(text, start + len(part), rest, chosen)
-    options = [chosen[part.place]] if part.place in chosen else range(len(part.members))
-    return any(
-        text.startswith(part.members[option], start)
-        and _reads(text, start + len(part.members[option]), rest, {**chosen, part.place: option})
-        for option in options
-        if part.members[option]
+class Contradiction(NamedTuple):
+    """A sentence that two templates write with different labels, by their places."""
+
+    text: str
+    one: int
+    other: int
+
+
+def contradictions(
+    templates: Sequence[Sentences], numbers: Sequence[Numbers]
+) -> list[Contradiction]:
+    r"""Sentences that have different labels, each once, among those of each template's numbers.
+
+    Example:
+        >>> from sears_dsl.language.loader import parse
+        >>> fine = [f'template {each}: "Fine{{M}}"\n  label: {each}' for each in ("so", "no")]
+        >>> rules = parse("\n".join(['set M = "." | "!"', *fine]))
+        >>> both = [Sentences(each, rules) for each in rules.templates]
+        >>> contradictions(both, [np.array([0, 1]), np.array([1])])
+        [Contradiction(text='Fine!', one=0, other=1)]
+    """
+    labels = [each.template.metadata.label or "" for each in templates]
+    if len(set(labels)) < 2:
+        return []
+    label_of = np.unique(labels, return_inverse=True)[1]
+    owners = np.repeat(np.arange(len(templates)), [len(some) for some in numbers])
+    marks = np.concatenate(
+        [each.marks(some) for each, some in zip(templates, numbers, strict=True)]
     )
+    order = np.argsort(marks, kind="stable")
+    pairs = np.stack([order[:-1], order[1:]])
+    alike = marks[pairs[0]] == marks[pairs[1]]
+    pairs = pairs[:, alike & np.diff(label_of[owners[pairs]], axis=0)[0].astype(np.bool_)]
+    pairs = pairs[:, np.argsort(pairs[1])]
+    texts: Texts = np.empty(pairs.shape, object)
+    for place, each in enumerate(templates):
+        own = owners[pairs] == place
+        texts[own] = each.texts(np.concatenate(numbers)[pairs[own]])
+    both = zip(*texts.tolist(), *owners[pairs].tolist(), strict=True)
+    named: dict[str, Contradiction] = {}
+    for text, same, one, other in both:
+        if text == same:  # different texts may have equal marks
+            named.setdefault(text, Contradiction(text, one, other))
+    return list(named.values())
 
 
 def template_findings(ruleset: Ruleset) -> list[Diagnostic]:
     """What is wrong with the sentences of a ruleset's templates."""
     findings: list[Diagnostic] = []
-    for template in ruleset.templates:
+    written: list[tuple[str, Sentences]] = []
+    for name, template in ruleset.named_templates:
         try:
             sentences = Sentences(template, ruleset)
         except RuleSyntaxError as error:
             findings += error.diagnostics
             continue
+        written.append((name, sentences))
         repeated = len(sentences) - len(sentences.distinct)
         if repeated:
             finding = Diagnostic(
@@ -419,6 +478,25 @@ def template_findings(ruleset: Ruleset) -> list[Diagnostic]:
                 help="write words around its slots, or let one slot always have a word",
             )
             findings.append(place_in_template(finding, template, ruleset))
+    return findings + _contradictory(written, ruleset)
+
+
+def _contradictory(written: Sequence[tuple[str, Sentences]], ruleset: Ruleset) -> list[Diagnostic]:
+    """W627 for each two templates that write one sentence with different labels."""
+    templates = [sentences for _, sentences in written]
+    of_pairs: dict[tuple[int, int], list[str]] = {}
+    for text, one, other in contradictions(templates, [each.distinct for each in templates]):
+        of_pairs.setdefault((one, other), []).append(text)
+    findings = []
+    for (one, other), texts in sorted(of_pairs.items()):
+        label = templates[one].template.metadata.label or ""
+        finding = Diagnostic(
+            "W627",
+            f"{code(written[one][0])} also writes {counted(len(texts), 'sentence')} of this "
+            f"template, with the label {label}: {code(texts[0])}",
+            help="reword one of the two, or take the words that meet out of a set",
+        )
+        findings.append(place_in_template(finding, templates[other].template, ruleset))
     return findings
 
 

@@ -26,8 +26,9 @@ from numpy.typing import NDArray
 
 from sears_dsl.data.batches import Repeated
 from sears_dsl.engine.noise.draws import Draw, mixed, unit_state
-from sears_dsl.errors import DataError, UsageError
-from sears_dsl.generating.sentences import Numbers, Sentences, Texts
+from sears_dsl.errors import DataError, UsageError, counted
+from sears_dsl.generating.parts import Numbers, Texts
+from sears_dsl.generating.sentences import Contradiction, Sentences, contradictions
 from sears_dsl.language.printer import print_template, template_ids
 from sears_dsl.language.ruleset import Ruleset
 
@@ -97,10 +98,14 @@ class TemplateCount:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GeneratedTable:
-    """A table of sentences, and what each template gave, in the order of the files."""
+    """A table of sentences, and what each template gave, in the order of the files.
+
+    `contradictions` are the sentences that come with different labels, from several templates.
+    """
 
     columns: dict[str, Sequence[str]]
     templates: tuple[TemplateCount, ...]
+    contradictions: tuple[Contradiction, ...] = ()
 
     def __len__(self) -> int:
         return len(self.columns[TEXT])
@@ -109,6 +114,18 @@ class GeneratedTable:
     def labels(self) -> Counter[str]:
         """How many rows have each label."""
         return Counter(self.columns[LABEL])
+
+    @property
+    def note_on_labels(self) -> str:
+        """How many sentences have different labels, with one of them; "" if none has."""
+        if not self.contradictions:
+            return ""
+        text, *places = self.contradictions[0]
+        one, other = (
+            f"{each.label} in {each.name}" for each in map(self.templates.__getitem__, places)
+        )
+        count = counted(len(self.contradictions), "sentence has", "sentences have")
+        return f"{count} different labels: {text!r} is {one} and {other}"
 
 
 def generate_table(
@@ -133,11 +150,10 @@ def generate_table(
     distinct = [each.distinct for each in templates]
     accepted = distinct if keep is None else _accepted(names, templates, distinct, keep)
     chosen, chosen_numbers = select_sentences(templates, accepted, limit=limit, by=by, seed=seed)
-    choices = (choice for each in templates for choice in each.choices)
-    slots = dict.fromkeys(_slot_column(choice.column) for choice in choices)
+    column_of = _columns_of_slots(templates)
     written_texts: Texts = np.empty(len(chosen), object)
     empty = [0] * len(templates)
-    others = {name: _TemplateColumn(len(chosen)) for name in (LABEL, TEMPLATE, *slots)}
+    others = {name: _TemplateColumn(len(chosen)) for name in (LABEL, TEMPLATE, *column_of.values())}
     for number, (name, sentences) in enumerate(zip(names, templates, strict=True)):
         places = np.flatnonzero(chosen == number)
         numbers = chosen_numbers[places]
@@ -148,12 +164,14 @@ def generate_table(
         others[LABEL].put(places, [sentences.template.metadata.label or ""], zeros)
         others[TEMPLATE].put(places, [name], zeros)
         for choice, members in zip(sentences.choices, sentences.members(numbers), strict=True):
-            others[_slot_column(choice.column)].put(places, *members)
+            others[column_of[choice.column]].put(places, *members)
+    of_templates = [chosen_numbers[chosen == number] for number in range(len(templates))]
     columns: dict[str, Sequence[str]] = {TEXT: written_texts.tolist()}
     columns |= {name: column.repeated() for name, column in others.items()}
     written = np.bincount(chosen, minlength=len(templates)).tolist()
     return GeneratedTable(
         columns=columns,
+        contradictions=tuple(contradictions(templates, of_templates)),
         templates=tuple(
             TemplateCount(
                 name=name,
@@ -163,7 +181,7 @@ def generate_table(
                 written=count,
                 rejected=len(numbers) - len(left),
                 empty=blank,
-                slots=tuple(_slot_column(choice.column) for choice in sentences.choices),
+                slots=tuple(column_of[choice.column] for choice in sentences.choices),
             )
             for name, sentences, numbers, left, count, blank in zip(
                 names, templates, distinct, accepted, written, empty, strict=True
@@ -177,6 +195,7 @@ def _accepted(
 ) -> list[Numbers]:
     """The numbers of each template's sentences that are kept."""
     accepted = []
+    column_of = _columns_of_slots(templates)
     for name, sentences, numbers in zip(names, templates, distinct, strict=True):
         columns: dict[str, Sequence[str]] = {
             TEXT: sentences.texts(numbers).tolist(),
@@ -184,7 +203,7 @@ def _accepted(
             TEMPLATE: [name] * len(numbers),
         }
         for choice, members in zip(sentences.choices, sentences.members(numbers), strict=True):
-            columns[_slot_column(choice.column)] = Repeated(members[0], members[1].tolist())
+            columns[column_of[choice.column]] = Repeated(members[0], members[1].tolist())
         of_rows = zip(*columns.values(), strict=True)
         rows = [dict(zip(columns, values, strict=True)) for values in of_rows]
         accepted.append(numbers[np.array(keep(rows), np.bool_)])
@@ -211,9 +230,19 @@ def _check(templates: Sequence[Sentences], names: Sequence[str]) -> None:
         )
 
 
-def _slot_column(name: str) -> str:
-    """The column of a slot: its name, with an underscore if that is one of our own columns."""
-    return f"{name}_" if name in _OWN else name
+def _columns_of_slots(templates: Sequence[Sentences]) -> dict[str, str]:
+    """The column of each slot: its name, with an underscore if that is one of our own columns.
+
+    Where another slot has that name, it gets one more.
+    """
+    names = dict.fromkeys(choice.column for each in templates for choice in each.choices)
+    columns = {}
+    for name in names:
+        column = name
+        while column in _OWN or (column != name and column in names):
+            column += "_"
+        columns[name] = column
+    return columns
 
 
 class _TemplateColumn:

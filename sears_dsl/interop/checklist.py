@@ -19,7 +19,7 @@ from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.effects.applications import applications_in
 from sears_dsl.effects.oracle import Oracle, accepted_rewrites, sentence_filter
 from sears_dsl.engine.matches import Scope
-from sears_dsl.errors import UsageError
+from sears_dsl.errors import UsageError, check_whole_number
 from sears_dsl.generating.table import TEMPLATE, TEXT, generate_table
 from sears_dsl.language.printer import print_rule, print_template
 from sears_dsl.paraphrasing.for_rules import compile_with_sources
@@ -79,6 +79,8 @@ def rule_cases(
         >>> cases.rule_id, cases.kind, cases.cases
         ('film', 'INV', (Case(row=0, original='A movie .', rewritten='A film .'),))
     """
+    # A column of a table counts its rows by an index of its own.
+    texts = list(texts)
     matcher = compile_with_sources(rulesets_of(rulesets), tagger=tagger)
     rewrites = matcher.apply(texts, scope=scope)
     if oracle is not None:
@@ -116,6 +118,8 @@ def template_cases(
         >>> cases.rule_id, cases.kind, cases.label, [case.rewritten for case in cases.cases]
         ('fine', 'MFT', 'positive', ['A good film.', 'A nice film.'])
     """
+    if limit is not None:
+        check_whole_number(limit, name="limit", least=1)
     rulesets = rulesets_of(rulesets)
     templates = [each for ruleset in rulesets for each in ruleset.templates]
     if not templates:

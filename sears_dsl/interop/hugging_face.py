@@ -7,9 +7,10 @@ in its cache; neither package is imported. Costs one run of the engine per batch
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from sears_dsl.answers import label_text
 from sears_dsl.catalogue import load_rulesets
@@ -33,7 +34,7 @@ class RowRewriter:
 
     Raises:
         RuleSyntaxError: a rule file with errors.
-        UsageError: a name that stands for no rules.
+        UsageError: a name that stands for no rules, or a column named `changed`.
 
     Example:
         >>> import sears_dsl as sears
@@ -43,14 +44,20 @@ class RowRewriter:
     """
 
     def __init__(self, rules: Ruleset | str | Path, *, column: str = "text", seed: int = 0) -> None:
+        if column == CHANGED:
+            raise UsageError(
+                f"the texts are in the column {CHANGED!r}, which says whether a row was rewritten",
+                help=f"rename it first: dataset.rename_column({CHANGED!r}, …)",
+            )
         self._rulesets = [rules] if isinstance(rules, Ruleset) else load_rulesets([str(rules)])
         self._column = column
         self._seed = seed
         self._matcher: Matcher | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out the compiled rules, which each process compiles anew."""
-        return {**self.__dict__, "_matcher": None}
+        """Leave out what a use of the rules adds: the cache has to recognize them afterwards."""
+        unused = [replace(each) for each in self._rulesets]
+        return {**self.__dict__, "_rulesets": unused, "_matcher": None}
 
     def __call__(self, batch: Mapping[str, Sequence[Any]]) -> dict[str, list[Any]]:
         """Return the texts of a batch after the rules, and whether each was changed.
@@ -58,11 +65,21 @@ class RowRewriter:
         Raises:
             DataError: the column is missing, or holds a value that is not text.
         """
+        if not isinstance(batch, Mapping):
+            raise DataError(
+                f"a batch is a {type(batch).__name__}, not columns of Python's own values",
+                help="map rows without a format: dataset.with_format(None).map(…)",
+            )
         texts = batch.get(self._column)
         if texts is None:
             raise DataError(
                 f"the rows have no column {self._column!r}; their columns are {', '.join(batch)}",
                 help="name one of them: RowRewriter(rules, column=…)",
+            )
+        if CHANGED in batch:
+            raise DataError(
+                f"the rows have a column {CHANGED!r} already, which would be overwritten",
+                help=f"rename or remove it first: dataset.remove_columns({CHANGED!r})",
             )
         if isinstance(texts, str):
             raise DataError(
@@ -82,14 +99,25 @@ class RowRewriter:
         return {self._column: rewritten, CHANGED: changed}
 
 
-def _label(value: Any) -> str:
-    item = getattr(value, "item", None)  # of a number of NumPy or torch
-    label = label_text(item() if callable(item) else value)
-    if not label:
-        raise DataError(
-            f"{value!r:.80} is not a label", help="labels are text, whole numbers or booleans"
+def _labels(values: object, *, argument: str, answers: bool) -> list[str]:
+    """The text of labels, or of answers, which may be empty: such an answer is wrong."""
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        raise UsageError(
+            f"{argument}={values!r:.60} is not a list",
+            help="give references, predictions and rewritten: one of each for every row",
         )
-    return label
+    labels = []
+    for value in values:
+        # A number of NumPy or torch has no dimension.
+        single = value.item() if getattr(value, "ndim", None) == 0 else value
+        label = label_text(single)
+        if label is None or not (label or answers):
+            raise DataError(
+                f"{argument}: {value!r:.80} is not a label",
+                help="labels are text, whole numbers or booleans",
+            )
+        labels.append(label)
+    return labels
 
 
 class FlipRate:
@@ -117,22 +145,30 @@ class FlipRate:
     ) -> None:
         """Add several rows.
 
-        Labels are compared as in an audit: 1 and "1" are the same.
+        Labels are compared as in an audit: 1 and "1" are the same, and an empty answer is wrong.
 
         Raises:
-            UsageError: lists of different lengths.
-            DataError: a value that is not a label.
+            UsageError: no lists, or lists of different lengths; then no row is added.
+            DataError: a value that is not a label; likewise.
         """
-        if not len(references) == len(predictions) == len(rewritten):
+        gold = _labels(references, argument="references", answers=False)
+        before = _labels(predictions, argument="predictions", answers=True)
+        after = _labels(rewritten, argument="rewritten", answers=True)
+        if not len(gold) == len(before) == len(after):
             raise UsageError(
-                f"there are {len(references)} references, {len(predictions)} predictions and "
-                f"{len(rewritten)} predictions on rewrites",
+                f"there are {len(gold)} references, {len(before)} predictions and "
+                f"{len(after)} predictions on rewrites",
                 help="give one of each for every row",
             )
-        columns = (references, predictions, rewritten)
-        self._rows += zip(*(map(_label, each) for each in columns), strict=True)
+        self._rows += zip(gold, before, after, strict=True)
 
-    def compute(self, **batch: Sequence[Any]) -> dict[str, float | int | None]:
+    def compute(
+        self,
+        *,
+        references: Sequence[Any] | None = None,
+        predictions: Sequence[Any] | None = None,
+        rewritten: Sequence[Any] | None = None,
+    ) -> dict[str, float | int | None]:
         """Return the rate over the rows added before and those given here, and forget them all.
 
         Returns:
@@ -140,10 +176,12 @@ class FlipRate:
             of Wilson's 95% interval.
 
         Raises:
-            UsageError: lists of different lengths, or others than `add_batch` takes.
+            UsageError: lists of different lengths, or only some of the three.
+            DataError: a value that is not a label.
         """
-        if batch:
-            self.add_batch(**batch)
+        if any(each is not None for each in (references, predictions, rewritten)):
+            batch = {"references": references, "predictions": predictions, "rewritten": rewritten}
+            self.add_batch(**cast(dict[str, Sequence[Any]], batch))
         rows, self._rows = self._rows, []
         right = [(gold, after) for gold, before, after in rows if before == gold]
         flips = sum(after != gold for gold, after in right)

@@ -3,9 +3,10 @@
     with mlflow.start_run():
         log_audit(sears.audit(model, rows, "rules.sear"))
 
-In: an audit. Out: metrics, parameters, a tag and artifacts in the tracking store. Always holds: the
-numbers are those of the audit; a rate of no row is not logged, rather than logged as 0; data goes
-only to the store that MLflow was told to use. Costs a few requests to it.
+In: an audit, also of several models. Out: metrics, parameters, a tag and artifacts in the tracking
+store. Always holds: audits with different prefixes overwrite nothing of each other; the numbers are
+those of the audit; a rate of no row is not logged, rather than logged as 0; data goes only to the
+store that MLflow was told to use. Costs a few requests to it.
 """
 
 from __future__ import annotations
@@ -15,33 +16,44 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from sears_dsl.api.auditing import AuditResult
+from sears_dsl.api.auditing import AuditResult, AuditsResult
+from sears_dsl.errors import UsageError
 from sears_dsl.runtime.extras import import_tool
 
 _INSTALL = "pip install mlflow-skinny"
-_ARTIFACTS = "sears"
 # What MLflow refuses in the name of a metric, and how long a parameter may be.
 _ODD = re.compile(r"[^\w\-./ ]")
 _LONGEST = 500
 
 
-def log_audit(audit: AuditResult, *, prefix: str = "sears", run_id: str | None = None) -> None:
-    """Log an audit.
+def log_audit(
+    audit: AuditResult | AuditsResult, *, prefix: str = "sears", run_id: str | None = None
+) -> None:
+    """Log an audit; of several models the audit of each, with the prefix ``sears.MODEL``.
 
     Metrics are ``sears.flip_rate`` of all rules together, ``sears.accuracy`` before and
     ``sears.accuracy_worst`` against the worst rule, ``sears.rules_failed`` and so on, and
     ``sears.rule.ID`` of each rule that was tested; the verdict is a tag; the page, Markdown, JSON
-    and JUnit are artifacts.
+    and JUnit are artifacts, in a folder called like the prefix.
 
     Args:
         audit: what `sears.audit` gives, or `sears_dsl.api.auditing.AuditResult` of a document.
-        prefix: the prefix of all names.
+        prefix: the prefix of all names; give each audit in a run its own.
         run_id: the run; None for the active one, or a new one if there is none.
 
     Raises:
-        UsageError: MLflow is not installed.
+        UsageError: MLflow is not installed, or this is no audit.
     """
     mlflow = import_tool("mlflow", tool="MLflow", install=_INSTALL)
+    if isinstance(audit, AuditsResult):
+        for model, each in audit.audits.items():
+            log_audit(each, prefix=f"{prefix}.{_ODD.sub('_', model)}", run_id=run_id)
+        return
+    if not isinstance(audit, AuditResult):
+        raise UsageError(
+            f"an object of type {type(audit).__name__} is not an audit",
+            help="pass what sears.audit returns",
+        )
     document = audit.document
     mlflow.log_metrics(_metrics(audit, prefix), run_id=run_id)
     params = {
@@ -58,7 +70,7 @@ def log_audit(audit: AuditResult, *, prefix: str = "sears", run_id: str | None =
     client.set_tag(run, f"{prefix}.verdict", audit.verdict.outcome)
     with tempfile.TemporaryDirectory() as folder:
         audit.save(Path(folder))
-        mlflow.log_artifacts(folder, _ARTIFACTS, run_id=run)
+        mlflow.log_artifacts(folder, prefix, run_id=run)
 
 
 def _metrics(audit: AuditResult, prefix: str) -> dict[str, float]:

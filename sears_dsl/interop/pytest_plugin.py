@@ -1,11 +1,13 @@
 """Runs the tests of rule files, and the gates of a project, in pytest: ``pytest --sears``.
 
     a.sear       a test for each test line of its rules
-    sears.toml   a test for each of its rules: the audit of the project, judged by its gates
+    sears.toml   a test for each of its rules: the audit of the project, judged by its gates; so it
+                 is for [tool.sears] of a pyproject.toml
 
 In: pytest's collection. Out: items. Always holds: without ``--sears`` (or ``sears = true`` in
-pytest's settings) nothing is collected, and nothing of sears is imported; the audit runs once, as
-`sears audit` in a process of its own, and only if one of its items runs; a rule that could not be
+pytest's settings) nothing is collected, and nothing of sears is imported; the audit runs once, even
+if it fails, as `sears audit` in a process of its own, and only if one of its items runs; of several
+models, each has to pass; a rule that could not be
 judged, or a test that could not be run, is skipped with the reason. Costs what `sears test` and
 `sears audit` cost.
 """
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
     from sears_dsl.auditing.document import AuditDocument
     from sears_dsl.rule_tests import RuleTestResult
 
-_PROJECT = "sears.toml"
+_PROJECTS = ("sears.toml", "pyproject.toml")
 _TOGETHER = "all rules"
 _SEARS = "from sears_dsl.cli import main; main()"
 
@@ -36,7 +38,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     description = "run the tests of .sear files, and the audit of sears.toml"
     parser.getgroup("sears").addoption("--sears", action="store_true", help=description)
     parser.addini("sears", description, type="bool", default=False)
-    parser.addini("sears_audit", "further options of `sears audit`, for sears.toml", default="")
+    parser.addini("sears_audit", "further options of `sears audit`, for the project", default="")
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
@@ -45,7 +47,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
         return None
     if file_path.suffix == ".sear":
         return RuleFile.from_parent(parent, path=file_path)
-    if file_path.name == _PROJECT:
+    if file_path.name in _PROJECTS:
         return ProjectAudit.from_parent(parent, path=file_path)
     return None
 
@@ -112,39 +114,64 @@ class RuleTestItem(_Item):
 class ProjectAudit(pytest.File):
     """The audit of a project file."""
 
-    _document: AuditDocument | None = None
+    _outcome: dict[str, AuditDocument] | GateError | None = None
 
     def collect(self) -> Iterator[pytest.Item]:
-        """Yield one item per rule, and one for all rules together."""
+        """Yield one item per rule, and one for all rules together; none if it has no settings."""
         from sears_dsl.catalogue import load_rulesets  # noqa: PLC0415 - only where there is one
         from sears_dsl.errors import SearsError  # noqa: PLC0415
         from sears_dsl.language.printer import distinct_ids  # noqa: PLC0415
         from sears_dsl.project.choices import rules_of  # noqa: PLC0415
-        from sears_dsl.project.file import read_project  # noqa: PLC0415
+        from sears_dsl.project.file import find_project  # noqa: PLC0415
 
+        if b"sears" not in self.path.read_bytes() and self.path.name != _PROJECTS[0]:
+            return
         try:
-            rulesets = load_rulesets(rules_of(read_project(self.path), "audit"))
+            project = find_project(self.path.parent)
+            if project is None or not project.path.samefile(self.path):
+                return
+            rulesets = load_rulesets(rules_of(project, "audit"))
         except SearsError as error:
             raise self.CollectError(error.render()) from error
         for name in (*distinct_ids(rulesets), _TOGETHER) if rulesets else ():
             yield GateItem.from_parent(self, name=name, audit=self)
 
-    def document(self) -> AuditDocument:
-        """Return the audit, which the first call runs; GateError if it could not be run."""
+    def documents(self) -> dict[str, AuditDocument]:
+        """Return the audit by model, which the first call runs; GateError if it could not run."""
+        if self._outcome is None:
+            try:
+                self._outcome = self._audited()
+            except GateError as error:
+                self._outcome = error
+        if isinstance(self._outcome, GateError):
+            raise self._outcome
+        return self._outcome
+
+    def _audited(self) -> dict[str, AuditDocument]:
         from sears_dsl.auditing.document import read_audit  # noqa: PLC0415
 
-        if self._document is None:
-            more = shlex.split(self.config.getini("sears_audit"))
-            with tempfile.TemporaryDirectory() as folder:
-                process = subprocess.run(  # noqa: S603 - as the user would type it
-                    [sys.executable, "-c", _SEARS, "audit", "--quiet", "-o", folder, *more],
-                    cwd=self.path.parent, capture_output=True, text=True, check=False,
-                )  # fmt: skip
-                if not Path(folder, "audit.json").is_file():
-                    message = process.stderr.strip()
-                    raise GateError(message or f"sears audit: exit code {process.returncode}")
-                self._document = read_audit(Path(folder))
-        return self._document
+        setting = self.config.getini("sears_audit")
+        try:
+            more = shlex.split(setting)
+        except ValueError as error:
+            raise GateError(f"sears_audit of pytest's settings: {error}: {setting}") from error
+        if any(each.startswith(("-o", "--output=")) or each == "--output" for each in more):
+            raise GateError(
+                "sears_audit of pytest's settings names an output, but the audit is read from a "
+                "temporary folder here: leave out -o"
+            )
+        with tempfile.TemporaryDirectory() as folder:
+            process = subprocess.run(  # noqa: S603 - as the user would type it
+                [sys.executable, "-c", _SEARS, "audit", "--quiet", "-o", folder, *more],
+                cwd=self.path.parent, capture_output=True, text=True, check=False,
+            )  # fmt: skip
+            # Of several models, each has a folder of its own.
+            files = [*Path(folder).glob("audit.json"), *sorted(Path(folder).glob("*/audit.json"))]
+            if not files:
+                message = process.stderr.strip()
+                raise GateError(message or f"sears audit: exit code {process.returncode}")
+            several = len(files) > 1
+            return {each.parent.name if several else "": read_audit(each) for each in files}
 
 
 class GateItem(_Item):
@@ -156,20 +183,27 @@ class GateItem(_Item):
 
     def runtest(self) -> None:
         """Fail if a gate does."""
-        document = self._audit.document()
+        judged = [
+            (outcome, f"{model}: {reason}" if model else reason)
+            for model, document in self._audit.documents().items()
+            for outcome, reason in self._judgements(document)
+        ]
+        if not judged:
+            pytest.skip("the audit has no such rule")
+        if failed := [reason for outcome, reason in judged if outcome == "failed"]:
+            raise GateError("\n".join(failed))
+        if others := [reason for outcome, reason in judged if outcome != "passed"]:
+            pytest.skip("\n".join(filter(None, others)) or "no limit is set")
+
+    def _judgements(self, document: AuditDocument) -> list[tuple[str, str]]:
+        """Return outcome and reason of all rules together, or of the rule, if the audit has it."""
         if self.name == _TOGETHER:
-            outcome, reason = document.verdict.outcome, "\n".join(document.verdict.reasons)
-        else:
-            judged = {each.id: each for each in document.rules}
-            if self.name not in judged:
-                pytest.skip("the audit has no such rule")
-            record = judged[self.name]
-            outcome = record.judgement.outcome
-            reason = f"{record.rule}: {record.judgement.reason}"
-        if outcome == "failed":
-            raise GateError(reason)
-        if outcome != "passed":
-            pytest.skip(reason or "no limit is set")
+            return [(document.verdict.outcome, "\n".join(document.verdict.reasons))]
+        return [
+            (each.judgement.outcome, f"{each.rule}: {each.judgement.reason}")
+            for each in document.rules
+            if each.id == self.name
+        ]
 
 
 class GateError(Exception):

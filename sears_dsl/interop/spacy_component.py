@@ -6,14 +6,17 @@
     doc.spans["sears"]      # one span per match, labelled with the id of its rule
     doc._.sears             # one `Rewrite` per rule that changes the text
 
-In: a Doc. Out: the same Doc. Always holds: the words and tags are those of the pipeline; if it has
-set no tags and the rules read some, that is an error, never a guess; the Doc's text stays as it
-is. The package offers the component as an entry point, so that nothing has to be imported. Costs
-one compilation of the rules, and one run of the engine per Doc.
+In: a Doc. Out: the same Doc. Always holds: the words and tags are those of the pipeline, and words
+of rules are cut as it cuts them; if it has set no tags and the rules read some, or if it is for
+another language than they are, that is an error, never a guess; the Doc's text stays as it is. A
+component of another name keeps its results under that name, so that several do not mix. The package
+offers the component as an entry point, so that nothing has to be imported. Costs one compilation of
+the rules, and one run of the engine per Doc.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from spacy.language import Language
@@ -26,18 +29,67 @@ from sears_dsl.paraphrasing.for_rules import compile_with_sources
 from sears_dsl.tagging.tokens import Token, Tokens, cut_contractions
 
 NAME = "sears"
-# Where spaCy keeps the value of an extension, so that `doc._.sears = …` sets it.
-_PLACE: Any = ("._.", NAME, None, None)
+# The language of pipelines for texts in any language.
+_ANY_LANGUAGE = "xx"
+
+
+class PipelineTagger:
+    """Cuts the words of rules as a pipeline cuts its texts; implements `Tagger`.
+
+    Its texts have no tags: those are set by the components of the pipeline.
+    """
+
+    version = ""
+
+    def __init__(self, cut: Callable[[str], Doc], *, name: str, language: str) -> None:
+        self._cut = cut
+        self.name = name
+        self.language = language
+
+    def tokenize(self, texts: Sequence[str]) -> Tokens:
+        """The tokens of each text, without tags."""
+        return tokens_of(list(map(self._cut, texts)))
+
+    tag = tokenize
+
+    def split(self, words: str) -> tuple[str, ...]:
+        """The tokens of a word of a rule."""
+        tokens = self.tokenize([words])
+        return tuple(
+            words[begin:end] for begin, end in zip(tokens.starts, tokens.ends, strict=True)
+        )
+
+    def sentences(self, texts: Sequence[str]) -> list[list[tuple[int, int]]]:
+        """Each text as a single sentence: rules see a whole Doc."""
+        return [[(0, len(text))] for text in texts]
+
+
+def tokens_of(docs: Sequence[Doc]) -> Tokens:
+    """The words of Docs, with the tags that were set."""
+    words = [
+        [
+            Token(each.text, each.pos_ or "X", each.tag_ or "XX", each.idx, each.idx + len(each))
+            for each in doc
+            if not each.is_space
+        ]
+        for doc in docs
+    ]
+    return cut_contractions(Tokens.from_rows([doc.text for doc in docs], words))
 
 
 class RuleComponent:
     """The component, which `make` makes from rule files, folders or names of rulesets."""
 
-    def __init__(self, rules: list[str], *, scope: Scope) -> None:
-        self._matcher = compile_with_sources(load_rulesets(rules))
+    def __init__(self, nlp: Language, name: str, rules: list[str], *, scope: Scope) -> None:
+        rulesets = load_rulesets(rules)
+        language = nlp.lang or _ANY_LANGUAGE
+        if language == _ANY_LANGUAGE:
+            language = rulesets[0].options.language
+        tagger = PipelineTagger(nlp.tokenizer, name=f"pipeline:{nlp.lang}", language=language)
+        self._matcher = compile_with_sources(rulesets, tagger=tagger)
         self._scope = scope
-        if not Doc.has_extension(NAME):
-            Doc.set_extension(NAME, getter=_rewrites)
+        self._name = name
+        self._place = _register(name)
 
     def __call__(self, doc: Doc) -> Doc:
         """Set the spans that the rules match in a Doc, and its rewrites."""
@@ -47,12 +99,7 @@ class RuleComponent:
                 "the rules need tags, but no earlier component of the pipeline sets any",
                 help="add the component after a tagger, as in nlp.add_pipe('sears', last=True)",
             )
-        words = [
-            Token(each.text, each.pos_ or "X", each.tag_ or "XX", each.idx, each.idx + len(each))
-            for each in doc
-            if not each.is_space
-        ]
-        tokens = cut_contractions(Tokens.from_rows([doc.text], [words]))
+        tokens = tokens_of([doc])
         matches = self._matcher.find(tokens, scope=self._scope)
         starts, ends = tokens.starts, tokens.ends
         ids = self._matcher.rule_ids
@@ -63,17 +110,39 @@ class RuleComponent:
             if inside < len(starts):
                 begin, end = int(starts[first]), int(ends[inside])
                 spans.append(_span(doc, begin, end, ids[rule]))
-        doc.spans[NAME] = spans
-        doc.user_data[_PLACE] = tuple(self._matcher.rewrites(tokens, matches))
+        doc.spans[self._name] = spans
+        doc.user_data[self._place] = tuple(self._matcher.rewrites(tokens, matches))
         return doc
 
 
-def _rewrites(doc: Doc) -> tuple[Rewrite, ...]:
-    """Return the rewrites of a Doc; they are bare lists if it came from a process or a file."""
-    return tuple(
-        Rewrite(rule, row, original, text, tuple(Edit(*each) for each in edits))
-        for rule, row, original, text, edits in doc.user_data.get(_PLACE, ())
-    )
+class _DocRewrites:
+    """The value of an extension: the rewrites of a Doc."""
+
+    def __init__(self, place: Any) -> None:
+        self._place = place
+
+    def __call__(self, doc: Doc) -> tuple[Rewrite, ...]:
+        """Return the rewrites; they are bare lists if the Doc came from a process or a file."""
+        return tuple(
+            Rewrite(rule, row, original, text, tuple(Edit(*each) for each in edits))
+            for rule, row, original, text, edits in doc.user_data.get(self._place, ())
+        )
+
+
+def _register(name: str) -> Any:
+    """Make the extension of a component known, and return the place where spaCy keeps its value.
+
+    To set the value there lets `doc._.sears = …` set it, too.
+    """
+    place = ("._.", name, None, None)
+    if not Doc.has_extension(name):
+        Doc.set_extension(name, getter=_DocRewrites(place))
+    elif type(Doc.get_extension(name)[2]).__module__ != __name__:
+        raise UsageError(
+            f"a Doc has an extension named {name} already, which is not of sears",
+            help='give the component another name: nlp.add_pipe("sears", name=…)',
+        )
+    return place
 
 
 def _span(doc: Doc, begin: int, end: int, label: str) -> Span:
@@ -92,4 +161,4 @@ def make(nlp: Language, name: str, rules: list[str], scope: Scope) -> Any:
             "the component has no rules",
             help='nlp.add_pipe("sears", config={"rules": ["contractions/expand"]})',
         )
-    return RuleComponent(list(rules), scope=scope)
+    return RuleComponent(nlp, name, list(rules), scope=scope)

@@ -2,15 +2,16 @@
 
 In: rules that write noise or members of sets, and templates; other rules need not come here. Out:
 E325 (`<unit>` beside something), E327 (a function that needs one token, or a whole unit), E330 (a
-member that is to be written and has no text), W619 (a share of one instance), W620 (noise before
-rules that read). Always holds: a template without errors has a label, its sets exist, and it writes
-at most a million sentences, and all templates of a file at most five million. What needs the table
-of look-alikes is reported when a rule is compiled.
+member that is to be written and has no text), W605 (look-alikes of look-alikes), W619 (a share of
+one instance), W620 (noise before rules that read). Always holds: a template without errors has a
+label, its sets exist, and it writes at most a million sentences, and all templates of a file at
+most five million. What needs the table of look-alikes is reported when a rule is compiled.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence, Set
+from itertools import pairwise
 from math import prod
 
 from sears_dsl.errors import Diagnostic, Span
@@ -195,6 +196,10 @@ def _functions(rule: syntax.Rule, piece: syntax.Reference) -> Iterator[Diagnosti
             piece.span or rule.span,
             "write `<unit> -> $0.paraphrase`; `option unit = sentence` makes each sentence one",
         )
+    for one, other in pairwise(piece.functions):
+        if one == other and isinstance(one, syntax.Noise) and one.kind == "homoglyph":
+            message = "the second `.homoglyph` turns back what the first one changed"
+            yield Diagnostic("W605", message, piece.span or rule.span, "remove one of them")
     if "neighbor" in kinds and _most_tokens(rule, piece.target) > 1:
         message = f"`.neighbor` needs one token, but `${piece.target}` can be several"
         advice = "name the word inside: `(DET? x:NOUN) -> $x.neighbor`"

@@ -304,6 +304,9 @@ def _mixed(text: str, place: WordPlace, either: str) -> Objection | None:
 WHOLE = 1_000_000
 """All of something, in millionths."""
 
+LARGEST_SEED = 2**63 - 1
+"""The largest seed, of a run and of a rule: draws read the sum of the two as 64 bits."""
+
 _PLACES = re.compile(r"[1-9][0-9]{0,8}", re.ASCII)
 _SHARE = re.compile(r"([0-9]{1,3})(?:\.([0-9]{1,4}))?%", re.ASCII)
 

@@ -2,6 +2,7 @@
 
 In: messages of an editor on standard input, which pygls reads. `server` answers each request with
 the help of `assistance`, which asks the parser and the checker of `language` first and then the
-compiler of `engine`; the printer formats. Out: messages on standard output. The server reads only
-what a rule file imports and its sample, and writes no file.
+compiler of `engine`; `names` finds the names of sets with the lexer; the printer formats. Out:
+messages on standard output. The server reads only what a rule file imports and its sample, and
+writes no file.
 """

@@ -3,7 +3,8 @@
 In: requests and notifications of an editor, as pygls reads them. Out: findings as the editor's
 diagnostics, the canonical text as an edit, an outline, what a place means, where it is defined and
 used, what may be written there. Always holds: the server works on the text in the editor, never on
-the file; nothing is written to disk. Costs one parse of the file for each change.
+the file; what a file imports is read as it was saved, and judged anew when a file is saved; nothing
+is written to disk. Costs one parse of the file for each change.
 
 Every request gets an answer: an invalid one under its id, while an invalid notification is logged;
 a request before `initialize` or after `shutdown` is refused; a failure of ours is named as such;
@@ -14,6 +15,7 @@ and the editor waits.
 from __future__ import annotations
 
 import logging
+import re
 import sys
 import typing
 from collections.abc import Callable, Iterator
@@ -32,10 +34,11 @@ from pygls.uris import to_fs_path
 from sears_dsl import __version__
 from sears_dsl.errors import Diagnostic, RuleSyntaxError, SearsError, UsageError
 from sears_dsl.language.loader import parse
-from sears_dsl.language_server import assistance
+from sears_dsl.language_server import assistance, names
 from sears_dsl.tagging.tagger import Tagger
 
 _SEVERITY = {"error": types.DiagnosticSeverity.Error, "warning": types.DiagnosticSeverity.Warning}
+_IMPORTS = re.compile(r"^import\b", re.MULTILINE)
 _LARGEST = 128 << 20  # more than the largest rule file takes, escaped
 # Typing one of these makes the editor ask what may follow.
 TRIGGERS = ("{", "@", ".", "=")
@@ -128,7 +131,7 @@ class Conversation(LanguageServer):
             try:
                 return handler(params)
             except UsageError as error:
-                raise exceptions.JsonRpcInvalidParams(f"{error.message} ({error.help})") from error
+                raise exceptions.JsonRpcInvalidParams(f"{error.message}; {error.help}") from error
             # A defect of ours may raise anything, and the editor's next message may go well.
             except Exception as error:
                 ours = (
@@ -205,6 +208,8 @@ class RuleServer(Conversation):
         self.answer(types.TEXT_DOCUMENT_DID_OPEN, self._opened)
         self.answer(types.TEXT_DOCUMENT_DID_CHANGE, self._changed)
         self.answer(types.TEXT_DOCUMENT_DID_CLOSE, self._closed)
+        self.answer(types.TEXT_DOCUMENT_DID_SAVE, self._files_changed)
+        self.answer(types.WORKSPACE_DID_CHANGE_WATCHED_FILES, self._files_changed)
         self.answer(types.TEXT_DOCUMENT_FORMATTING, self._formatting)
         self.answer(types.TEXT_DOCUMENT_HOVER, self._hover)
         self.answer(types.TEXT_DOCUMENT_DEFINITION, self._definition)
@@ -226,6 +231,12 @@ class RuleServer(Conversation):
 
     def _closed(self, params: types.DidCloseTextDocumentParams) -> None:
         self._show(params.text_document.uri, [])
+
+    def _files_changed(self, _: object) -> None:
+        """Judge the open files anew that import others, which are read from the disk."""
+        for uri, document in self.workspace.text_documents.items():
+            if document.version is not None and _IMPORTS.search(document.source):
+                self._publish(uri)
 
     def _publish(self, uri: str) -> None:
         text = self._text(uri)
@@ -264,12 +275,12 @@ class RuleServer(Conversation):
             return None
         here = target.path == place.path
         uri = params.text_document.uri if here else Path(target.path).absolute().as_uri()
-        where = assistance.NameSpan(target.line, target.column, target.column)
+        where = names.NameSpan(target.line, target.column, target.column)
         return types.Location(uri, self._range(where, place.text if here else ""))
 
     def _references(self, params: types.ReferenceParams) -> list[types.Location]:
         uri, place = params.text_document.uri, self._place(params)
-        spans = assistance.references(*place)
+        spans = names.references(place.text, place.line, place.column)
         return [types.Location(uri, self._range(each, place.text)) for each in spans]
 
     def _outline(self, params: types.DocumentSymbolParams) -> list[types.DocumentSymbol]:
@@ -284,14 +295,14 @@ class RuleServer(Conversation):
 
     def _prepared_rename(self, params: types.PrepareRenameParams) -> types.Range | None:
         place = self._place(params)
-        named = assistance.name_at(place.text, place.line, place.column)
-        return self._range(named[1], place.text) if named else None
+        named = names.name_at(place.text, place.line, place.column)
+        return self._range(named.span, place.text) if named else None
 
     def _rename(self, params: types.RenameParams) -> types.WorkspaceEdit:
         place = self._place(params)
         edits = [
             types.TextEdit(self._range(each, place.text), params.new_name)
-            for each in assistance.renamed(*place, new=params.new_name)
+            for each in names.renamed(*place, new=params.new_name)
         ]
         return types.WorkspaceEdit(changes={params.text_document.uri: edits})
 
@@ -327,10 +338,10 @@ class RuleServer(Conversation):
         return _AskedPlace(text, _path(uri), position.line, column)
 
     def _diagnostic(self, finding: Diagnostic, text: str) -> types.Diagnostic:
-        place = assistance.NameSpan(0, 0, len(text.partition("\n")[0]))
+        place = names.NameSpan(0, 0, len(text.partition("\n")[0]))
         if finding.span is not None:
             first, last = finding.span.column - 1, finding.span.end_column - 1
-            place = assistance.NameSpan(finding.span.line - 1, first, max(last, first))
+            place = names.NameSpan(finding.span.line - 1, first, max(last, first))
         return types.Diagnostic(
             self._range(place, text),
             f"{finding.message}\n{finding.help}" if finding.help else finding.message,
@@ -339,9 +350,9 @@ class RuleServer(Conversation):
             source="sears",
         )
 
-    def _range(self, place: assistance.NameSpan, text: str) -> types.Range:
+    def _range(self, place: names.NameSpan, text: str) -> types.Range:
         """Return a place in the units that the editor counts in; a line after the last is empty."""
-        line = assistance.line_of(text, place.line)
+        line = names.line_of(text, place.line)
         return types.Range(
             types.Position(place.line, self._units(line[: place.start])),
             types.Position(place.line, self._units(line[: place.end])),

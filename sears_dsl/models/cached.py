@@ -8,8 +8,9 @@ a row on top of the model.
 
 In a file (`PredictionStore`), a label is found only under the identity that gave it. A batch is
 stored whole or not at all, and a process that is killed leaves a readable file. Several processes
-may use it at once. A file of another program or version is refused. It holds keys (hashes), labels
-and confidences, no text. A row takes about 60 bytes, and some microseconds to read.
+may use it at once. A file of another program or version is refused. It holds no row but its key, a
+hash, and what the model said: a label and a confidence, or a whole answer, which may repeat a text.
+A row with a label takes about 60 bytes, and some microseconds to read.
 """
 
 from __future__ import annotations
@@ -18,11 +19,12 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from copy import copy
 from queue import SimpleQueue
 from threading import Event, Lock, Thread
 from typing import TypeAlias, TypeVar
 
-from sears_dsl.answers import REFUSED
+from sears_dsl.answers import REFUSED, Comparison
 from sears_dsl.errors import CacheError, ModelError, UsageError, counted
 from sears_dsl.models.predictor import Answer, OnError, Predictor, Row, RowsRefused, row_key
 from sears_dsl.runtime.database import Database, rows_of, transaction
@@ -125,8 +127,9 @@ class CachedPredictor:
 
     Without a batch size, the model gets as many rows in a call as it wants, 64 where it does not
     say. With ``on_error="skip"``, the answer to a text that it refuses is `REFUSED`, which equals
-    no label and is not stored. ``announce`` is called with what a round of questions will cost,
-    before the round, if the model can tell.
+    no label and is not stored. ``comparison`` is the one that it was loaded for, None where that
+    does not matter. ``announce`` is called with what a round of questions will cost, before the
+    round, if the model can tell.
     """
 
     def __init__(
@@ -136,15 +139,15 @@ class CachedPredictor:
         store: PredictionStore | None = None,
         batch_size: int | None = None,
         on_error: OnError = "stop",
+        comparison: Comparison | None = None,
         announce: Callable[[str], None] = lambda _: None,
     ) -> None:
-        if batch_size is not None and batch_size < 1:
-            raise UsageError(f"the batch size is {batch_size}", help="it has to be 1 or more")
         self.predictor = predictor
-        self._store = store
+        self.store = store
+        self.comparison = comparison
         own_size: int | None = getattr(predictor, "batch_size", _BATCH_SIZE)
         # Rows that the model gets in a call; None where it gets all of them.
-        self.batch_size = own_size if batch_size is None else batch_size
+        self.batch_size = own_size if batch_size is None else _at_least_one(batch_size)
         self._connections: int = getattr(predictor, "connections", 1)
         self._on_error = on_error
         self._announce = announce
@@ -156,6 +159,12 @@ class CachedPredictor:
         self._answers: dict[str, Answer] = {}
         self.asked = 0
         self.seconds = 0.0
+
+    def in_batches_of(self, rows: int) -> CachedPredictor:
+        """The same model with the same memory, asked in batches of so many rows."""
+        resized = copy(self)
+        resized.batch_size = _at_least_one(rows)
+        return resized
 
     @property
     def identity(self) -> str:
@@ -202,7 +211,7 @@ class CachedPredictor:
         keys = self._ask_missing(
             rows,
             self._labels,
-            None if self._store is None else self._store.get,
+            None if self.store is None else self.store.get,
             ask=self.predictor.predict,
             refused=REFUSED,
             keep=self._keep,
@@ -221,7 +230,7 @@ class CachedPredictor:
         keys = self._ask_missing(
             rows,
             self._answers,
-            None if self._store is None else self._store.get_answers,
+            None if self.store is None else self.store.get_answers,
             ask=lambda some: list(confident(some)),
             refused=Answer(REFUSED),
             keep=self._keep_answers,
@@ -257,10 +266,14 @@ class CachedPredictor:
         if missing and on_progress is not None:
             on_progress(answer_count, len(distinct))
 
-        def answers(batch: list[str]) -> list[_Prediction]:
-            return self._unless_refused([distinct[key] for key in batch], ask, refused)
+        batches = _Batches(missing, self.batch_size, in_time)
 
-        batches = _batches(missing, self.batch_size, in_time)
+        def answers(batch: list[str]) -> list[_Prediction]:
+            began = time.monotonic()
+            of_batch = self._unless_refused([distinct[key] for key in batch], ask, refused)
+            batches.answered(len(batch), time.monotonic() - began)
+            return of_batch
+
         began = time.monotonic()
         with self.surround():
             for batch, batch_answers in _in_threads(answers, batches, self._connections):
@@ -298,33 +311,56 @@ class CachedPredictor:
         return [refused]
 
     def _keep(self, labels: dict[str, str]) -> None:
-        if self._store is not None:
-            self._store.put(self.identity, {k: v for k, v in labels.items() if v != REFUSED})
+        if self.store is not None:
+            self.store.put(self.identity, {k: v for k, v in labels.items() if v != REFUSED})
         self._labels.update(labels)
 
     def _keep_answers(self, answers: dict[str, Answer]) -> None:
-        if self._store is not None:
+        if self.store is not None:
             stored = {key: each for key, each in answers.items() if each.label != REFUSED}
-            self._store.put_answers(self.identity, stored)
+            self.store.put_answers(self.identity, stored)
         self._answers.update(answers)
         self._labels.update((key, answer.label) for key, answer in answers.items())
 
 
-def _batches(
-    keys: list[str], size: int | None, in_time: Callable[[], bool] | None
-) -> Iterator[list[str]]:
-    """The keys in batches; where time is limited, small ones until the model proves quick."""
-    most = max(1, len(keys)) if size is None else size
-    count = most if in_time is None or size is None else min(most, _FIRST_BATCH)
-    first = 0
-    while first < len(keys):
-        if in_time is not None and not in_time():
-            return
-        began = time.monotonic()
-        yield keys[first : first + count]
-        first += count
-        if time.monotonic() - began < _QUICK:
-            count = min(most, 2 * count)
+def _at_least_one(batch_size: int) -> int:
+    if batch_size < 1:
+        raise UsageError(f"the batch size is {batch_size}", help="it has to be 1 or more")
+    return batch_size
+
+
+class _Batches:
+    """The keys in batches; where time is limited, small ones until the model proves quick.
+
+    A batch has at most twice as many rows as one that was answered quickly, whatever the number of
+    threads that take batches.
+    """
+
+    def __init__(
+        self, keys: list[str], size: int | None, in_time: Callable[[], bool] | None
+    ) -> None:
+        self._keys = keys
+        self._in_time = in_time
+        self._most = max(1, len(keys)) if size is None else size
+        small = in_time is not None and size is not None
+        self._count = min(self._most, _FIRST_BATCH) if small else self._most
+        self._first = 0
+
+    def __iter__(self) -> _Batches:
+        return self
+
+    def __next__(self) -> list[str]:
+        over = self._in_time is not None and self._first < len(self._keys) and not self._in_time()
+        if over or self._first >= len(self._keys):
+            raise StopIteration
+        batch = self._keys[self._first : self._first + self._count]
+        self._first += len(batch)
+        return batch
+
+    def answered(self, rows: int, seconds: float) -> None:
+        """Let the next batches be larger if this one was quick."""
+        if seconds < _QUICK:
+            self._count = max(self._count, min(self._most, 2 * rows))
 
 
 def _in_threads(

@@ -5,7 +5,7 @@
     hf:FOLDER, hf:NAME       text classification or question answering of transformers
     http://…, https://…      an endpoint that takes and gives JSON
     llm:FILE                 a language model behind an OpenAI-compatible endpoint, by its settings
-    file:FILE                predictions that somebody else makes: csv, tsv or jsonl
+    file:FILE                predictions that somebody else makes: csv, tsv, jsonl or parquet
     vote:SPEC,SPEC,SPEC      several of these together: most labels win, or most words of answers
     every:SPEC,SPEC          several of these together: right where each of them is
 
@@ -81,8 +81,9 @@ def load_predictor(
     Args:
         model: a specification of what to load, as above; or a function, an estimator, a pipeline
             or an object with ``predict``.
-        store: keeps predictions on disk. Not used for ``file:``, whose file keeps them. An object
-            that is stored needs an attribute ``identity``, by which its predictions are found.
+        store: keeps predictions on disk, of several models those of each. Not used for ``file:``,
+            whose file keeps them. An object that is stored needs an attribute ``identity``, by
+            which its predictions are found.
         batch_size: rows in a call; None leaves it to the kind (64; all for ``file:``; one where
             each row has its own request).
         request_map: of an endpoint: how rows become JSON, a .toml or .json file, or JSON.
@@ -98,10 +99,13 @@ def load_predictor(
             voted on whole, free answers word by word.
         announce: of ``llm:``: called before a round of questions with what it will cost.
 
-    Of several models that answer together, each gets the options that its kind takes.
+    Of several models that answer together, each gets the options that its kind takes. A model that
+    this function returned stays as it is, with its store and its memory; it may get another batch
+    size.
 
     Raises:
-        UsageError: no such kind of model, no model of that name, or options of another kind.
+        UsageError: no such kind of model, no model of that name, options of another kind, or a
+            loaded model with another store or for another kind of answers.
         ModelError: the model is there but cannot be loaded.
 
     Example:
@@ -124,15 +128,20 @@ def load_predictor(
     if several or kind in ("vote", "every"):
         members = model if isinstance(model, list | tuple | Mapping) else _members(spec)
         together = _together(
-            spec, members, options, alike=kind != "vote", comparison=comparison, announce=announce
-        )
-        return CachedPredictor(together, store=store)
+            spec, members, options, alike=kind != "vote", store=store, comparison=comparison,
+            announce=announce,
+        )  # fmt: skip
+        # Each member is stored by itself, under its own identity.
+        return CachedPredictor(together, comparison=comparison)
     _refuse(options, spec, [kind])
+    if isinstance(model, CachedPredictor):
+        _check_loaded(model, store, comparison)
+        return model if batch_size is None else model.in_batches_of(batch_size)
     if kind == "file":
         store = None
     if not isinstance(model, str):
         own = _predictor_of(model, store, comparison)
-        return CachedPredictor(own, store=store, batch_size=batch_size)
+        return CachedPredictor(own, store=store, batch_size=batch_size, comparison=comparison)
     predictor: Predictor
     if kind == "llm":
         predictor = language_model(rest, **_waits(options))
@@ -145,6 +154,8 @@ def load_predictor(
         store=store,
         batch_size=batch_size,
         on_error=on_error or "stop",
+        # The answers of a language model are text, however they are compared.
+        comparison=None if kind == "llm" else comparison,
         announce=announce,
     )
 
@@ -189,6 +200,7 @@ def _together(
     options: Mapping[str, Any],
     *,
     alike: bool,
+    store: PredictionStore | None,
     comparison: Comparison,
     announce: Callable[[str], None],
 ) -> Predictor:
@@ -204,7 +216,11 @@ def _together(
         )
     models = [
         load_predictor(
-            each, comparison=comparison, announce=announce, **_options_of(options, [kind])
+            each,
+            store=store,
+            comparison=comparison,
+            announce=announce,
+            **_options_of(options, [kind]),
         )
         for each, kind in zip(named.values(), kinds, strict=True)
     ]
@@ -212,13 +228,29 @@ def _together(
     return VotingPredictor(models, comparison=comparison, alike=alike, names=names)
 
 
+def _check_loaded(
+    model: CachedPredictor, store: PredictionStore | None, comparison: Comparison
+) -> None:
+    """Raise where a loaded model would not do as the options say."""
+    if store is not None and model.store is not store:
+        raise UsageError(
+            f"{model.identity} is loaded, and does not keep its predictions in {store.path}",
+            help="name the store where you load it, or use no store here",
+        )
+    kinds = [each.partition(":")[0] for each in (comparison, model.comparison or comparison)]
+    if kinds[0] != kinds[1]:
+        raise UsageError(
+            f"{model.identity} is loaded for answers that are compared as {model.comparison}, not "
+            f"as {comparison}",
+            help=f"load it with comparison={comparison!r}, or pass the model itself",
+        )
+
+
 def _predictor_of(
     model: object, store: PredictionStore | None, comparison: Comparison
 ) -> Predictor:
     from sears_dsl.models.function import CallablePredictor  # noqa: PLC0415 - as in `_local`
 
-    if isinstance(model, CachedPredictor):
-        return model.predictor
     library = type(model).__module__.partition(".")[0]
     if library == __name__.partition(".")[0] and isinstance(model, Predictor):
         return model
@@ -272,7 +304,7 @@ def _local(
     if kind == "file":
         from sears_dsl.models.prediction_file import FilePredictor  # noqa: PLC0415
 
-        return FilePredictor(Path(rest), inputs=inputs)
+        return FilePredictor(Path(rest), inputs=inputs, comparison=comparison)
     from sears_dsl.models.function import load_callable  # noqa: PLC0415
 
     return load_callable(spec, comparison=comparison)

@@ -64,7 +64,11 @@ def load_object(spec: str, *, kind: str) -> NamedObject:
 def object_name(value: object) -> str:
     """The name of an object for messages, as ``module:object``."""
     named = value if hasattr(value, "__qualname__") else type(value)
-    return f"{named.__module__}:{named.__qualname__}"
+    module = getattr(named, "__module__", None)
+    if module is None:  # a method of a type that is built in, of no object or of one
+        owner = getattr(named, "__objclass__", type(getattr(named, "__self__", None)))
+        module = owner.__module__
+    return f"{module}:{named.__qualname__}"
 
 
 def function_of(

@@ -3,7 +3,8 @@
 Always holds: a row is known by its content, so the order and the number of runs do not matter. The
 file of inputs is written whole or not at all and holds every row that was ever asked for, so a
 model that is run over all of it gives a complete file of predictions. The file of predictions is
-only read. A call reads each file once and holds all rows in memory.
+only read, and may hold what a model of Python may give for the same comparison of answers. A call
+reads each file once and holds all rows in memory.
 """
 
 from __future__ import annotations
@@ -13,9 +14,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from sears_dsl.answers import label_text
+from sears_dsl.answers import COMPARISON_FORMS, Comparison, answer_text
 from sears_dsl.data.dataset import Dataset, format_of
 from sears_dsl.errors import HALF_CHARACTER, DataError, ModelError, UsageError, counted
+from sears_dsl.models.objects import python_values
 from sears_dsl.models.predictor import Answer, AnsweringPredictor, Row, row_key
 from sears_dsl.runtime.files import parse_json, write_atomically
 
@@ -39,7 +41,7 @@ class PredictionsNeeded(ModelError):  # noqa: N818 - a step of the way, nothing 
 
 
 class FilePredictor(AnsweringPredictor):
-    """Predictions in a csv, tsv or jsonl file with the columns ``id`` and ``prediction``.
+    """Predictions in a csv, tsv, jsonl or parquet file with columns ``id`` and ``prediction``.
 
     A further column ``confidence``, from 0 to 1, may say how sure the model is of each. The file
     need not be there yet: rows that need predictions are written to ``inputs``, JSON lines with
@@ -49,10 +51,13 @@ class FilePredictor(AnsweringPredictor):
     # All rows at once, so that the file of inputs is complete.
     batch_size = None
 
-    def __init__(self, predictions: Path, *, inputs: Path | None = None) -> None:
+    def __init__(
+        self, predictions: Path, *, inputs: Path | None = None, comparison: Comparison = "exact"
+    ) -> None:
         # A name of no known format is refused before somebody runs a model.
         format_of(str(predictions), reading=False)
         self.predictions = predictions
+        self._comparison = comparison
         # No hash of the content: the file is read anew at every call.
         self._identity = f"file:{predictions}"
         self.inputs = inputs or predictions.with_name(predictions.stem + ".inputs.jsonl")
@@ -94,7 +99,8 @@ class FilePredictor(AnsweringPredictor):
             sure = batch.columns.get(_CONFIDENCE, [None] * batch.rows)
             for at, (key, value, confidence) in enumerate(zip(ids, predictions, sure, strict=True)):
                 where = f"{self.predictions}, row {batch.row_number(at)}"
-                answer = Answer(_label(value, where), _confidence(confidence, where))
+                label = _label(value, where, self._comparison)
+                answer = Answer(label, _confidence(confidence, where))
                 before = known.setdefault(str(key), answer)
                 if before.label != answer.label:
                     raise DataError(
@@ -108,20 +114,20 @@ class FilePredictor(AnsweringPredictor):
         """Add the rows to the file of inputs, and return how many rows it has then."""
         rows: dict[str, Row] = {}
         if self.inputs.exists():
-            for number, line in enumerate(self.inputs.read_text("utf-8").split("\n")[:-1], 1):
+            # In bytes, so that characters that some take for line breaks stay in their line.
+            for number, line in enumerate(self.inputs.read_bytes().splitlines(), 1):
                 rows.update(self._read_input(line, number))
         rows.update(missing)
-        lines = [
+        documents = [
             json.dumps(
                 {_ID: key, **row}, ensure_ascii=any(map(HALF_CHARACTER.search, row.values()))
             )
-            + "\n"
             for key, row in rows.items()
         ]
-        write_atomically(self.inputs, "".join(lines).encode())
+        write_atomically(self.inputs, "".join(f"{each}\n" for each in documents).encode())
         return len(rows)
 
-    def _read_input(self, line: str, number: int) -> dict[str, Row]:
+    def _read_input(self, line: bytes, number: int) -> dict[str, Row]:
         """A line of the file of inputs that an earlier run wrote."""
         try:
             row: Any = parse_json(line)
@@ -137,12 +143,17 @@ class FilePredictor(AnsweringPredictor):
         return {key: row}
 
 
-def _label(value: Any, where: str) -> str:
-    if written := label_text(value):
+def _label(value: Any, where: str, comparison: Comparison) -> str:
+    written = answer_text(python_values(value), comparison)
+    # No label is an empty text: the cell was left empty. A free answer and a set may be empty.
+    if written or (written is not None and comparison != "exact"):
         return written
     raise DataError(
         f"{where}: {value!r} is not a prediction",
-        help="give every row a label: a text, a whole number, true or false",
+        help=COMPARISON_FORMS.get(
+            comparison.partition(":")[0],
+            "give every row a label: a text, a whole number, true or false",
+        ),
     )
 
 

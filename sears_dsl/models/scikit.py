@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from hashlib import sha256
+from math import isnan
 from pathlib import Path
 from typing import Any
 
@@ -57,14 +58,20 @@ class EstimatorPredictor(AnsweringPredictor):
 
     def _with_probabilities(
         self, rows: Sequence[Row], labels: Sequence[str]
-    ) -> list[tuple[str, float]]:
-        """Each predicted label, which need not be the most probable one, with its probability."""
+    ) -> list[tuple[str, float] | str]:
+        """Each predicted label, which need not be the most probable one, with its probability.
+
+        One without a number as its probability stands alone.
+        """
         probabilities = self._estimator.predict_proba(self._inputs(rows))
         classes = self._estimator.classes_.tolist()
         place = {label_text(each): at for at, each in enumerate(classes)}
+        sure = [
+            float(of_row[place[label]]) for label, of_row in zip(labels, probabilities, strict=True)
+        ]
         return [
-            (label, min(1.0, max(0.0, float(of_row[place[label]]))))
-            for label, of_row in zip(labels, probabilities, strict=True)
+            label if isnan(each) else (label, min(1.0, max(0.0, each)))
+            for label, each in zip(labels, sure, strict=True)
         ]
 
     def _inputs(self, rows: Sequence[Row]) -> Any:

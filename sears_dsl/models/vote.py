@@ -2,8 +2,9 @@
 
 Always holds: every model is asked about every row. The label with the most votes wins, and of
 labels with as many votes the one whose model stands first. Of free answers, a word stays where more
-than half of the models have it. Models that answer all alike have a row right only where each of
-them has, so whatever makes one of them fail is a flip of them together.
+than half of the models have it. Models that answer all alike have a row right where each of them
+has by itself, so whatever makes one of them fail is a flip of them together; a row that one of them
+refuses is refused.
 
 Source: 'Evaluating Neural Machine Comprehension Model Robustness to Noisy Inputs and Adversarial
 Attacks', section 3.2 and Table 3 (three models of which two are needed). The paper leaves open in
@@ -12,17 +13,14 @@ which order words stand and how often; here both are those of the first answer t
 
 from __future__ import annotations
 
-import json
 from collections import Counter
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 
-from sears_dsl.answers import REFUSED, Comparison, answers_equal, is_free_text
+from sears_dsl.answers import REFUSED, Comparison, is_free_text, joint_answer
 from sears_dsl.errors import ModelError
 from sears_dsl.models.prediction_file import PredictionsNeeded
 from sears_dsl.models.predictor import Predictor, Row
 
-_SAY = "(the models say "
 _LEAST_BATCH = 64
 
 
@@ -30,7 +28,8 @@ class VotingPredictor:
     """At least two models that answer together, in the order in which ties are broken.
 
     They vote on labels, or on the words of free answers where the comparison is such as ``squad``.
-    With ``alike`` there is no vote: they have an answer only where all give the same one.
+    With ``alike`` there is no vote: their answer is what each of them says, as `joint_answer`
+    writes it.
     """
 
     def __init__(
@@ -45,9 +44,6 @@ class VotingPredictor:
         self._alike = alike
         #: The names of models that answer all alike; empty for models that vote.
         self.models = (tuple(names) or tuple(model.identity for model in models)) if alike else ()
-        by_votes = common_words if is_free_text(comparison) else most_frequent
-        same = partial(unanimous, comparison=comparison)
-        self._together: Callable[[Sequence[str]], str] = same if alike else by_votes
         self._comparison = comparison
 
     @property
@@ -90,28 +86,16 @@ class VotingPredictor:
 
     def _of_row(self, answers: Sequence[str]) -> str:
         """What the models say together; in a vote, one that refused the row does not count."""
-        voting = answers if self._alike else [each for each in answers if each != REFUSED]
-        return self._together(voting) if voting else REFUSED
+        voting = [each for each in answers if each != REFUSED]
+        if self._alike:
+            return REFUSED if len(voting) < len(answers) else joint_answer(voting)
+        vote = common_words if is_free_text(self._comparison) else most_frequent
+        return vote(voting) if voting else REFUSED
 
 
 def most_frequent(labels: Sequence[str]) -> str:
     """The label with the most votes; of several the one that comes first."""
     return Counter(labels).most_common(1)[0][0]
-
-
-def unanimous(labels: Sequence[str], *, comparison: Comparison = "exact") -> str:
-    """The label that all give; where they differ, all labels together, which is not a label."""
-    first, *others = labels
-    if all(answers_equal(each, first, comparison=comparison) for each in others):
-        return first
-    return f"{_SAY}{json.dumps(list(labels), ensure_ascii=False)})"
-
-
-def each_answer(together: str, models: int) -> tuple[str, ...]:
-    """What each of the models said, recovered from what `unanimous` made of it."""
-    if not together.startswith(_SAY):
-        return (together,) * models
-    return tuple(json.loads(together[len(_SAY) : -1]))
 
 
 def common_words(answers: Sequence[str]) -> str:

@@ -61,7 +61,7 @@ class ParaphraseSource(Protocol):
 
 
 class RememberedScorer:
-    """Remembers the scores of another scorer; ``asked`` counts the pairs that it passed on."""
+    """Remembers the scores of another scorer."""
 
     def __init__(
         self, scorer: Scorer, journal: RunJournal, *, on_portion: OnPortion = lambda *_: None
@@ -70,7 +70,6 @@ class RememberedScorer:
         self._journal = journal
         self._on_portion = on_portion
         self._known: dict[str, dict[str, float]] = {}
-        self.asked = 0
 
     def quietly(self) -> RememberedScorer:
         """The same memory without progress of its own, for a stage that shows how far it is."""
@@ -137,7 +136,6 @@ class RememberedScorer:
             portion = dict(zip(batch, answers.tolist(), strict=True))
             self._journal.put_many(kind, portion)
             known.update(portion)
-            self.asked += len(batch)
             show(len(batch))
         return np.fromiter((known[key] for key in keys), np.float64, len(keys))
 
@@ -160,10 +158,10 @@ def remembered_paraphrases(
     answers = paraphrase_each or partial(map, source.paraphrase)
     size = GROUP if paraphrase_each else _SENTENCES
     known = _look_up_or_ask(
-        "paraphrases", {text: text for text in distinct}, answers, journal,
+        "paraphrases", {_key([text]): text for text in distinct}, answers, journal,
         size=size, on_portion=on_portion, in_time=in_time,
     )  # fmt: skip
-    return [known.get(text) for text in sentences]
+    return [known.get(_key([text])) for text in sentences]
 
 
 def remembered_paraphrases_without(
@@ -178,7 +176,7 @@ def remembered_paraphrases_without(
     If the source cannot search under constraints, paraphrases with such a word are dropped.
     """
     distinct = sorted(set(sentences), key=lambda pair: (len(pair[0]), pair))
-    keys = {pair: "\0".join((pair[0], *pair[1])) for pair in distinct}
+    keys = {pair: _key([pair[0], *pair[1]]) for pair in distinct}
 
     constrained = getattr(source, "paraphrase_without", None)
 
@@ -257,5 +255,5 @@ def _are_texts(value: object) -> bool:
     return isinstance(value, list) and all(isinstance(text, str) for text in value)
 
 
-def _key(pair: Pair) -> str:
-    return blake2b("\0".join(pair).encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+def _key(texts: Sequence[str]) -> str:
+    return blake2b("\0".join(texts).encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()

@@ -33,7 +33,7 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
-from sears_dsl.defaults import PAPER_TAU
+from sears_dsl.defaults import BEAM_WIDTH, PAPER_TAU
 from sears_dsl.errors import UsageError
 from sears_dsl.meaning.pivot_score import PivotScorer
 from sears_dsl.translation.beam_search import DecoderInput, Guide, beam_search
@@ -100,7 +100,7 @@ class Paraphraser:
         self,
         pivots: Sequence[Pivot],
         *,
-        beam: int = 30,
+        beam: int = BEAM_WIDTH,
         tau: float = PAPER_TAU,
         maximum_edit_distance: int = 4,
         exact: bool = True,

@@ -378,7 +378,7 @@ class OwnScorer:
         decide = self._decide
         answers = self._answers(lambda some: decide(some, tau), pairs)
         for answer, pair in zip(answers, pairs, strict=True):
-            if not isinstance(answer, bool):
+            if not isinstance(answer, bool | np.bool_):
                 raise ModelError(
                     f"{self.name}: at_least returned {_kind(answer)} for {_pair(pair)}",
                     help="return True or False for each pair, in order",

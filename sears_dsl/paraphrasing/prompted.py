@@ -182,12 +182,23 @@ class SecondOpinion(PromptedPart):
 
 
 def _lines(answer: str, sentence: str) -> list[str]:
-    """The sentences of an answer, without list marks before them and quotes around them."""
+    """The sentences of an answer, without list marks before them, quotes around them and headings.
+
+    A mark that the sentence itself begins with stays, and so do its quotes and its final colon.
+    """
+    own_mark = _MARK.match(sentence)
     sentences = []
     for line in answer.splitlines():
-        text = _MARK.sub("", line, count=1).strip()
-        if len(text) > 1 and _QUOTES.get(text[0]) == text[-1]:
+        text = line.strip()
+        if not (own_mark and text.startswith(own_mark[0].strip())):
+            text = _MARK.sub("", line, count=1).strip()
+        if _is_quoted(text) and not _is_quoted(sentence):
             text = text[1:-1].strip()
-        if text and text != sentence and not text.endswith(":"):
+        heading = text.endswith(":") and not sentence.endswith(":")
+        if text and text != sentence and not heading:
             sentences.append(text)
     return list(dict.fromkeys(sentences))
+
+
+def _is_quoted(text: str) -> bool:
+    return len(text) > 1 and _QUOTES.get(text[0]) == text[-1]

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from sears_dsl.defaults import DEFAULT_SCORER
+from sears_dsl.defaults import BEAM_WIDTH, DEFAULT_SCORER
 from sears_dsl.errors import ModelError, UsageError
 from sears_dsl.meaning import scorers
 from sears_dsl.paraphrasing.memory import GROUP
@@ -44,7 +44,7 @@ class Recipe:
     # A name as `load_scorer` takes it; None where somebody else scores
     scorer: str | None = DEFAULT_SCORER
     paraphrases: bool = True
-    beam: int = 30
+    beam: int = BEAM_WIDTH
     # The threshold of the run; None for the scorer's own. The search uses it as well
     tau: float | None = None
     device: str = "cpu"

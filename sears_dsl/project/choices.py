@@ -19,6 +19,7 @@ from sears_dsl.errors import TaggerError, UsageError
 from sears_dsl.project.consent import agreed, what_it_does
 from sears_dsl.project.fields import DatasetFields, GateFields, Model, UseOfCommand
 from sears_dsl.project.file import Project
+from sears_dsl.project.members import MemberSpec, is_inside, nameless, with_members
 from sears_dsl.runtime.files import is_there
 
 _Named = TypeVar("_Named")
@@ -42,7 +43,9 @@ _TAKES = {
 _ROWS_AS_ARGUMENT = ("apply", "augment")
 # What looks like a name of the project file, and not like a path or the spec of a model.
 _NAME = re.compile(r"[\w-]+")
-_FILES = ("sklearn:", "hf:", "file:", "llm:")
+_FILES = ("sklearn", "hf", "file", "llm")
+# A map with another ending is written out in the project file.
+_MAP_ENDINGS = (".toml", ".json")
 
 
 class ProjectChoice(NamedTuple):
@@ -64,6 +67,11 @@ def choices(project: Project, command: str, arguments: Mapping[str, Any]) -> Cho
     file and the columns of ``[datasets.test]``.
     """
     return dict(_ChoiceCollector(project, command, arguments).choices())
+
+
+def settings_of_each(project: Project, arguments: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return model → how it is asked, where the user names several models of the file."""
+    return _ChoiceCollector(project, "", arguments).settings_of_each()
 
 
 def rules_of(project: Project, command: str) -> list[str]:
@@ -111,10 +119,10 @@ class _ChoiceCollector:
         if isinstance(models, list):
             named = [name for name in models if _stands_for(name, defined)]
             specs = {name: self._spec(name, defined[name]) for name in named}
-            members = [f"{name}={specs[name]}" if name in specs else name for name in models]
+            several = [f"{name}={specs[name]}" if name in specs else name for name in models]
             if named:
                 keys = ", ".join(self.project.key("models", name) for name in named)
-                yield "--model", ProjectChoice(members, keys)
+                yield "--model", ProjectChoice(several, keys)
             return
         chosen = self._chosen("--model", "model", self.project.fields.models)
         if chosen is None:
@@ -122,17 +130,38 @@ class _ChoiceCollector:
         name, model = chosen
         key = self.project.key("models", name)
         yield "--model", ProjectChoice(self._spec(name, model), f"{key}.spec")
-        for field in Model.model_fields:
-            value = getattr(model, field)
-            if field != "spec" and value is not None:
-                if field.endswith("_map") and (self.project.folder / value).is_file():
-                    value = _from_here(self.project, value)
-                yield _option(field), ProjectChoice(value, f"{key}.{field}")
+        for field, value in self._settings(name, model).items():
+            yield _option(field), ProjectChoice(value, f"{key}.{field}")
+
+    def settings_of_each(self) -> dict[str, dict[str, Any]]:
+        """Return model → how it is asked, for those of several models that the file defines."""
+        models, defined = self.arguments.get("--model"), self.project.fields.models
+        settings: dict[str, dict[str, Any]] = {}
+        for name in models if isinstance(models, list) else ():
+            spec, own = nameless(name), {}
+            if _stands_for(name, defined):
+                spec, own = self._spec(name, defined[name]), self._settings(name, defined[name])
+            if settings.setdefault(spec, own) != own:
+                raise UsageError(
+                    f"two of the models are {spec}, but {_file(self.project)} has them asked in "
+                    "different ways",
+                    help="audit them one by one, each to a folder of its own: -o FOLDER",
+                )
+        return settings
+
+    def _settings(self, name: str, model: Model) -> dict[str, Any]:
+        """Return how a model of the file is asked: its fields apart from ``spec``."""
+        settings = model.model_dump(exclude={"spec"}, exclude_none=True)
+        for field in ("request_map", "response_map"):
+            if settings.get(field, "").endswith(_MAP_ENDINGS):
+                key = self.project.key("models", name, field)
+                settings[field] = _path(self.project, settings[field], key)
+        return settings
 
     def _spec(self, name: str, model: Model) -> str:
         """Return the specification of a model of the file, if the user agreed to it.
 
-        Its path is given from here; hub names and modules stay as they are.
+        Its paths are given from here; hub names and modules stay as they are.
         """
         key = self.project.key("models", name)
         if not agreed(self.project, model):
@@ -141,17 +170,19 @@ class _ChoiceCollector:
                 help="if you trust it, `sears trust` allows what the project file names; or name "
                 f"it by hand: --model {model.spec}",
             )
-        project, spec = self.project, model.spec
-        for kind in _FILES:
-            if spec.startswith(kind):
-                path = spec.removeprefix(kind)
-                if kind == "hf:" and not (project.folder / path).exists():
-                    return spec
-                if kind == "file:":  # rows that want predictions are written beside it
-                    _require_inside(project, path, f"{key}.spec", instead="--model")
-                    return kind + _from_here(project, path)
-                return kind + _path(project, path, f"{key}.spec")
-        return spec
+        return with_members(model.spec, lambda each: self._from_file(each, f"{key}.spec"))
+
+    def _from_file(self, member: MemberSpec, key: str) -> str:
+        """Return what follows the kind of a model, where it is a path as one writes it here."""
+        project, path = self.project, member.rest
+        if member.kind not in _FILES:
+            return path
+        if member.kind == "hf" and not is_there(project.folder / path) and not is_there(path):
+            return path
+        if member.kind == "file":  # rows that want predictions are written beside it
+            _require_inside(project, path, key, instead="--model")
+            return _from_here(project, path)
+        return _path(project, path, key)
 
     def _dataset(self, option: str, use: str) -> Iterator[tuple[str, ProjectChoice]]:
         chosen = self._chosen(option, use, self.project.fields.datasets)
@@ -216,7 +247,7 @@ class _ChoiceCollector:
         """Yield the text, beside the rows, and the readings that rules are judged by."""
         fields, key = self.project.fields, self.project.key
         for field, paths in (("text", fields.text), ("readings", fields.readings)):
-            if paths:
+            if paths and _option(field) not in self.arguments:
                 named = [_path(self.project, each, key(field)) for each in paths]
                 yield _option(field), ProjectChoice(named, key(field))
         if fields.text_column:
@@ -252,8 +283,8 @@ class _ChoiceCollector:
                     yield "--gate", ProjectChoice(limits, key("gates", "rules"))
             elif value is not None:
                 yield _option(field), ProjectChoice(value, key("gates", field))
-        if self.project.fields.audits:
-            folder = self.project.fields.audits
+        folder = self.project.fields.audits
+        if folder and "--output" not in self.arguments:
             _require_inside(self.project, folder, key("audits"), instead="-o")
             yield "--output", ProjectChoice(_from_here(self.project, folder), key("audits"))
 
@@ -288,7 +319,7 @@ def _path(project: Project, path: str, key: str) -> str:
 
 def _require_inside(project: Project, path: str, key: str, *, instead: str) -> None:
     """Refuse to write outside the folder of the project file, after resolving links."""
-    if not (project.folder / path).resolve().is_relative_to(project.folder.resolve()):
+    if not is_inside(project.folder, path):
         raise UsageError(
             f"{_file(project)}: {key} is {path!r}, but a project file may name outputs only in its "
             "own folder",

@@ -1,8 +1,9 @@
 """The user's consent to run what a project file names: asked for once, and remembered.
 
 In: a project and one of its models. Out: whether the user agreed to it. Always holds: consent is
-for one file in one place, one model as it is written, and the bytes of the request map and the
-``llm:`` settings that it names; it is stored among the user's files, out of any project's reach.
+for one file in one place, one model as it is written, and the bytes of the request map and of each
+file of ``llm:`` settings that it names; of models that answer together, each counts. It is stored
+among the user's files, out of any project's reach.
 """
 
 from __future__ import annotations
@@ -12,11 +13,12 @@ from hashlib import sha256
 from pathlib import Path
 
 from sears_dsl.errors import UsageError
-from sears_dsl.models.loading import members_of
 from sears_dsl.project.fields import Model
 from sears_dsl.project.file import Project
+from sears_dsl.project.members import MemberSpec, members
+from sears_dsl.runtime.files import is_file
 
-_HARMLESS = ("file:", "hf:")
+_HARMLESS = ("file", "hf")
 
 
 def what_it_does(model: Model) -> str:
@@ -30,19 +32,19 @@ def what_it_does(model: Model) -> str:
         >>> what_it_does(Model(spec="every:hf:models/reviews,llm:chat.toml"))
         'sends rows to the address in chat.toml'
     """
-    effects = [_what_one_does(spec, model.request_map) for spec in members_of(model.spec)]
+    effects = [_what_one_does(member, model.request_map) for member in members(model.spec)]
     return ", ".join(filter(None, effects))
 
 
-def _what_one_does(spec: str, request_map: str | None) -> str:
-    if spec.startswith(_HARMLESS):
+def _what_one_does(member: MemberSpec, request_map: str | None) -> str:
+    kind, rest = member.kind, member.rest
+    if kind in _HARMLESS:
         return ""
-    kind, _, rest = spec.partition(":")
     if kind == "sklearn":
         return f"unpickles {rest}, which runs any code that its author put there"
     if kind in ("http", "https"):
         beside = f" with the request map {request_map}" if request_map else ""
-        return f"sends rows to {spec}{beside}"
+        return f"sends rows to {member.spec}{beside}"
     if kind == "llm":
         return f"sends rows to the address in {rest}"
     return f"imports the module {kind} and calls {rest}"
@@ -70,10 +72,9 @@ def _mark(project: Project, model: Model) -> Path:
 
     written = [str(project.path.resolve()), model.spec, model.request_map, model.response_map]
     digest = sha256(json.dumps(written).encode())
-    settings = [
-        each.removeprefix("llm:") for each in members_of(model.spec) if each.startswith("llm:")
-    ]
+    settings = [each.rest for each in members(model.spec) if each.kind == "llm"]
     for name in (model.request_map, *settings):
-        if name is not None and (project.folder / name).is_file():
-            digest.update((project.folder / name).read_bytes())
+        if name is not None and is_file(project.folder / name):
+            # The bytes of one file do not pass for those of two.
+            digest.update(sha256((project.folder / name).read_bytes()).digest())
     return Path(platformdirs.user_data_dir("sears")) / "agreed" / digest.hexdigest()

@@ -1,16 +1,18 @@
 """What a project file may say, field by field.
 
-In: the tables of a TOML file. Out: `ProjectFields`. Always holds: an unknown key is an error that
-names the known ones; a name in `use` is one that the file defines; nothing is opened or imported.
+In: the tables of a TOML file. Out: `ProjectFields`. Always holds: an unknown key is an error;
+`names_without_meaning` gives the names in `use` that the file does not define; nothing is opened or
+imported.
 Costs the import of pydantic.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, Strict
 from pydantic_core import PydanticCustomError
 
 from sears_dsl.answers import COMPARISONS, check_comparison
@@ -19,16 +21,6 @@ from sears_dsl.errors import UsageError
 
 class _TomlTable(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
-
-    @model_validator(mode="before")
-    @classmethod
-    def _has_no_unknown_key(cls, value: Any) -> Any:
-        if isinstance(value, dict):
-            for key in value:
-                if key not in cls.model_fields:
-                    about = {"key": key, "known": " ".join(cls.model_fields)}
-                    raise PydanticCustomError("unknown_key", "unknown key", about)
-        return value
 
 
 def _listed(value: object) -> object:
@@ -45,7 +37,9 @@ def _standing_for(key: str) -> BeforeValidator:
 
 def _rate(value: object) -> object:
     """Return a number as text, as commands take it."""
-    return str(value) if isinstance(value, int | float) and value is not True else value
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        raise PydanticCustomError("rate", 'Input should be a rate, such as "5%" or 0.05')
+    return str(value)
 
 
 def _comparison(value: str) -> str:
@@ -66,18 +60,22 @@ _Text = Annotated[str, Field(min_length=1)]
 _Texts = Annotated[tuple[_Text, ...], BeforeValidator(_listed)]
 _Rate = Annotated[_Text, BeforeValidator(_rate)]
 _Name = Annotated[str, BeforeValidator(_name)]
+# Neither true nor "4" is a number, nor 1 a yes.
+_Whole = Annotated[int, Strict()]
+_Number = Annotated[float, Strict()]
+_Switch = Annotated[bool, Strict()]
 
 
 class Model(_TomlTable):
     """A model under test: what follows ``--model``, and how an endpoint is asked."""
 
     spec: _Text
-    batch_size: int | None = Field(default=None, ge=1)
+    batch_size: _Whole | None = Field(default=None, ge=1)
     request_map: _Text | None = None
     response_map: _Text | None = None
-    timeout: float | None = Field(default=None, gt=0)
-    retries: int | None = Field(default=None, ge=0)
-    connections: int | None = Field(default=None, ge=1)
+    timeout: _Number | None = Field(default=None, gt=0)
+    retries: _Whole | None = Field(default=None, ge=0)
+    connections: _Whole | None = Field(default=None, ge=1)
     on_error: Literal["stop", "skip"] | None = None
 
 
@@ -101,8 +99,8 @@ class GateFields(_TomlTable):
     max_rows_flipped: _Rate | None = None
     tolerance: _Rate | None = None
     judge_by: Literal["rate", "evidence", "proof"] | None = None
-    min_support: int | None = Field(default=None, ge=1)
-    require_support: bool | None = None
+    min_support: _Whole | None = Field(default=None, ge=1)
+    require_support: _Switch | None = None
     rules: dict[str, _Rate] = {}
 
 
@@ -151,17 +149,34 @@ class ProjectFields(_TomlTable):
     audits: _Text | None = None
     baseline: _Text | None = None
 
-    @model_validator(mode="after")
-    def _uses_what_is_there(self) -> ProjectFields:
-        for command in (None, *Use.model_fields.keys() - UseOfCommand.model_fields.keys()):
-            chosen = self.use if command is None else getattr(self.use, command)
-            where = "use" if command is None else f"use.{command}"
-            for field in ("model", "data", "train"):
-                kind = "models" if field == "model" else "datasets"
-                name, names = getattr(chosen, field), getattr(self, kind)
-                if name is not None and name not in names:
-                    defined = ", ".join(names) or "it defines none"
-                    raise ValueError(
-                        f"{where}.{field} is {name!r}, which [{kind}] does not define ({defined})"
-                    )
-        return self
+
+def keys_of(*names: str) -> list[str]:
+    """The keys that a table of the file may have; without names, the file itself."""
+    tables: dict[str, type[BaseModel]] = {
+        "models": Model, "datasets": DatasetFields, "gates": GateFields,
+        "use": Use if len(names) == 1 else UseOfCommand,
+    }  # fmt: skip
+    return [*(tables[names[0]] if names else ProjectFields).model_fields]
+
+
+def names_without_meaning(table: object) -> Iterator[str]:
+    """Say which models and datasets ``use`` names although the file does not define them.
+
+    What has a wrong type is passed over, since it is reported otherwise.
+    """
+    content = _as_table(table)
+    use = _as_table(content.get("use"))
+    of_commands = {f"use.{name}": _as_table(value) for name, value in use.items()}
+    for where, chosen in {"use": use, **of_commands}.items():
+        for field, kind in _NAMED_BY.items():
+            name, defined = chosen.get(field), content.get(kind, {})
+            if isinstance(name, str) and isinstance(defined, dict) and name not in defined:
+                known = ", ".join(defined) or "it defines none"
+                yield f"{where}.{field} is {name!r}, which [{kind}] does not define ({known})"
+
+
+_NAMED_BY = {"model": "models", "data": "datasets", "train": "datasets"}
+
+
+def _as_table(value: object) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}

@@ -7,6 +7,7 @@ to its folder; all mistakes in it are reported at once.
 
 from __future__ import annotations
 
+import os
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -51,13 +52,14 @@ def find_project(start: Path | None = None) -> Project | None:
     for folder in _folders(Path.cwd() if start is None else start):
         own, shared = folder / FILE_NAME, folder / _SHARED
         table = _own_table(shared) if shared.is_file() else None
-        if own.exists() and table is not None:
+        is_own = os.path.lexists(own)  # a link that leads nowhere is a mistake to report
+        if is_own and table is not None:
             raise UsageError(
                 f"{_near(own)} and [tool.sears] in {_near(shared)} are two project files in one "
                 "folder",
                 help="keep one of them: move the settings of either into the other",
             )
-        if own.exists():
+        if is_own:
             return read_project(own)
         if table is not None:
             return _checked(shared, table, prefix="tool.sears.")
@@ -86,7 +88,8 @@ def _own_table(path: Path) -> Any:
     content = _content(path)
     if b"sears" not in content:
         return None
-    return _toml(path).get("tool", {}).get("sears")
+    tools = _toml(path).get("tool")
+    return tools.get("sears") if isinstance(tools, dict) else None
 
 
 def _content(path: Path) -> bytes:
@@ -109,12 +112,16 @@ def _toml(path: Path) -> dict[str, Any]:
 def _checked(path: Path, table: Any, *, prefix: str) -> Project:
     from pydantic import ValidationError  # noqa: PLC0415 - only where there is a project file
 
-    from sears_dsl.project.fields import ProjectFields  # noqa: PLC0415
+    from sears_dsl.project.fields import ProjectFields, names_without_meaning  # noqa: PLC0415
 
+    mistakes = [(f"{prefix}{each}", "") for each in names_without_meaning(table)]
     try:
-        return Project(path, prefix, ProjectFields.model_validate(table))
+        fields = ProjectFields.model_validate(table)
     except ValidationError as error:
-        mistakes = [_mistake(each, prefix) for each in error.errors()]
+        mistakes = [*(_mistake(each, prefix) for each in error.errors()), *mistakes]
+    else:
+        if not mistakes:
+            return Project(path, prefix, fields)
     first = "\n".join(f"{_near(path)}: {message}" for message, _ in mistakes)
     advice = [help_ for _, help_ in mistakes if help_]
     raise UsageError(first, help="; ".join(dict.fromkeys(advice)))
@@ -122,10 +129,14 @@ def _checked(path: Path, table: Any, *, prefix: str) -> Project:
 
 def _mistake(error: Any, prefix: str) -> tuple[str, str]:
     """Return what is wrong in one place, and what to write instead."""
+    from sears_dsl.project.fields import keys_of  # noqa: PLC0415 - as in `_checked`
+
     names = [str(name) for name in error["loc"]]
+    is_unknown = error["type"] == "extra_forbidden"
+    unknown = names.pop() if is_unknown else ""
     key = prefix + ".".join(names) if names else prefix.rstrip(".") or "the file"
-    if error["type"] == "unknown_key":
-        unknown, known = error["ctx"]["key"], error["ctx"]["known"].split()
+    if is_unknown:
+        known = keys_of(*names)
         near = get_close_matches(unknown, known, n=1)
         where = f"{key}: " if names or prefix else ""
         advice = f"the keys there are {', '.join(known)}"
@@ -135,8 +146,7 @@ def _mistake(error: Any, prefix: str) -> tuple[str, str]:
             f"did you mean {near[0]}? {advice}" if near else advice
         )
     if error["type"] == "value_error":
-        where = f"{key}: " if names else prefix  # without names, the message begins with them
-        return where + error["msg"].removeprefix("Value error, "), ""
+        return f"{key}: {error['msg'].removeprefix('Value error, ')}", ""
     expected = _EXPECTED.get(error["type"]) or (
         error["msg"].replace("Input should be ", "").replace("a valid ", "a ")
     )

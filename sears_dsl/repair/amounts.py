@@ -22,7 +22,6 @@ from typing import Any, Literal, TypeAlias, get_args
 import numpy as np
 
 from sears_dsl.answers import Comparison, is_free_text
-from sears_dsl.auditing.reports.markdown_tables import markdown_table
 from sears_dsl.batch.guarding import chain_guarded
 from sears_dsl.batch.plan import TextShare
 from sears_dsl.data.protection import Protection
@@ -36,6 +35,7 @@ from sears_dsl.repair.measurement import Estimate, Outcomes, differ, estimate
 from sears_dsl.repair.report import RepairParticipants, error_cell, seeds_cell, write_report
 from sears_dsl.repair.trainers import ExperimentInputs, OnTraining, train_and_ask
 from sears_dsl.runtime.database import RunJournal
+from sears_dsl.runtime.markdown_tables import markdown_table
 
 NoiseAmount: TypeAlias = Literal["none", "half", "full", "both", "vote"]
 """How much of the training data is rewritten; in ``vote`` the models of the first three vote."""

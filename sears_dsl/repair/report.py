@@ -23,12 +23,12 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from sears_dsl import __version__
-from sears_dsl.auditing.reports.markdown_tables import code_cell, markdown_table, table_row
 from sears_dsl.auditing.robustness import tenths
 from sears_dsl.errors import UsageError, counted
 from sears_dsl.repair.experiment import ErrorRow, Repair, RepairSettings
 from sears_dsl.repair.measurement import FEW_ROWS, ErrorChange, Estimate
 from sears_dsl.runtime.files import write_atomically
+from sears_dsl.runtime.markdown_tables import code_cell, markdown_table, table_row
 from sears_dsl.statistics import ROUNDING
 
 RepairOutcome: TypeAlias = Literal["passed", "failed", "not judged"]

@@ -239,7 +239,8 @@ CREATE TABLE findings (
 
     def put_many(self, kind: str, values: Mapping[str, Any]) -> None:
         """Store values; they replace those of the same kind and keys."""
-        rows = [(kind, key, json.dumps(value, ensure_ascii=False)) for key, value in values.items()]
+        # As ASCII, since a database takes no half of a character, which a text may have.
+        rows = [(kind, key, json.dumps(value)) for key, value in values.items()]
         self._begin()
         with self.using("written") as connection, transaction(connection):
             connection.executemany("INSERT OR REPLACE INTO findings VALUES (?, ?, ?)", rows)

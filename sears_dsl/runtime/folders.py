@@ -22,11 +22,14 @@ from typing import Any, NamedTuple
 
 from sears_dsl.errors import DataError, UsageError
 from sears_dsl.runtime.extras import need_arrow
+from sears_dsl.runtime.files import parse_json
 
 _BLOCK = 8 << 20
 _UNFINISHED = ".sears-new"
-# What `save_to_disk` of Hugging Face's datasets writes beside the rows.
-_NOTES = ("dataset_dict.json", "dataset_info.json", "state.json")
+# What `save_to_disk` of Hugging Face's datasets writes beside the rows; the first one lies beside
+# the folders of several datasets, and names them.
+_SEVERAL = "dataset_dict.json"
+_NOTES = (_SEVERAL, "dataset_info.json", "state.json")
 # The user's part of s3://key:secret@bucket/folder.
 _CREDENTIALS = re.compile(r"(?<=://)[^/@]*@")
 
@@ -147,6 +150,22 @@ class Folder:
                 f"{self} has no files", help="name a folder with parquet or JSON lines files"
             )
         return parts
+
+    def require_one_dataset(self) -> None:
+        """Refuse a folder in which Hugging Face's datasets saved several, such as train and test.
+
+        Raises:
+            DataError: it names the folder of each.
+        """
+        try:
+            names = list(map(str, parse_json(self.read(_SEVERAL) or b"{}")["splits"]))
+        except (ValueError, KeyError, TypeError):
+            return
+        if len(names) > 1:
+            raise DataError(
+                f"{self} holds several datasets: {', '.join(names)}",
+                help=f"name the folder of one of them: {self.name_of(names[0])}",
+            )
 
     def read(self, name: str) -> bytes | None:
         """The content of a small file; None if it does not exist."""

@@ -15,7 +15,7 @@ Kinds of entries, by task:
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Literal, TypeAlias
@@ -82,9 +82,10 @@ class RuleVerdict:
 
 @dataclass(frozen=True, slots=True)
 class WrittenRule:
-    """A rule that a reviewer wrote: its text, the time, and (original, rewritten) examples."""
+    """A rule that a reviewer wrote: its text, its entry, and (original, rewritten) examples."""
 
     text: str
+    number: int
     time: str
     examples: tuple[Pair, ...]
 
@@ -161,7 +162,8 @@ def replay(entries: Sequence[JournalEntry]) -> ReviewState:
             _mark(labelled if _optional(entry, "expect") else pairs, entry)
         elif entry.kind == "save":
             text = _need(entry, "text", str)
-            written[text] = WrittenRule(text, entry.time, _pairs(entry, "examples"))
+            examples = _pairs(entry, "examples")
+            written[text] = WrittenRule(text, entry.number, entry.time, examples)
         elif entry.kind == "remove":
             written.pop(_need(entry, "text", str), None)
         elif entry.kind == "pick":
@@ -187,6 +189,50 @@ def replay(entries: Sequence[JournalEntry]) -> ReviewState:
         rules, pairs, labelled, tuple(written.values()), picks, templates, tuple(rejected),
         len(entries), last,
     )  # fmt: skip
+
+
+JudgementSource: TypeAlias = Literal["pair", "pick", "rule", "edit"]
+"""What a judgement of a rewrite comes from; ``edit`` is the rule that replaced another one."""
+
+
+def judged_rewrites(
+    state: ReviewState, *, sources: Collection[JudgementSource], against: Collection[str]
+) -> dict[Pair, tuple[bool, JudgementSource]]:
+    """Each rewrite that a reviewer judged: whether it is good, and by which of the `sources`.
+
+    A mark on the pair takes precedence over a pick, and a pick over a verdict on its rule. A
+    rejected rule counts against its rewrites only for the reasons in `against`. A verdict on a rule
+    that may change the label says nothing about them.
+    """
+    judged: dict[Pair, tuple[bool, JudgementSource]] = {}
+    for pair, good, source in _judgements(state, against):
+        if source in sources:
+            judged.setdefault(pair, (good, source))
+    return judged
+
+
+def _judgements(
+    state: ReviewState, against: Collection[str]
+) -> Iterator[tuple[Pair, bool, JudgementSource]]:
+    for pair, same in state.pairs.items():
+        yield pair, same, "pair"
+    for pick in state.picks.values():
+        closest = pick.shown if pick.choice is None else (pick.choice,)
+        for shown in closest:
+            yield (pick.original, shown), pick.choice is not None, "pick"
+    for verdict in state.rules.values():
+        good = verdict.verdict in ("accept", "edit")
+        if not verdict.expect and (good or verdict.reason in against):
+            for pair in verdict.shown:
+                yield pair, good, "edit" if verdict.verdict == "edit" else "rule"
+
+
+def judged_both_ways(judgements: Iterable[tuple[Pair, bool]]) -> list[Pair]:
+    """The pairs about which judgements contradict each other, each once."""
+    verdicts: dict[Pair, set[bool]] = {}
+    for pair, good in judgements:
+        verdicts.setdefault(pair, set()).add(good)
+    return [pair for pair, of_pair in verdicts.items() if len(of_pair) > 1]
 
 
 def _undone(entry: JournalEntry, entries: Sequence[JournalEntry]) -> int:

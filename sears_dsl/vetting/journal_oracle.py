@@ -17,18 +17,18 @@ the label, because the question was whether the label is right, not whether the 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
 
-from sears_dsl.effects.oracle import Candidate, FunctionOracle, Oracle
+from sears_dsl.effects.oracle import FunctionOracle, Oracle, TaskInstance
 from sears_dsl.errors import UsageError, counted
 from sears_dsl.judge.readings import Reading
 from sears_dsl.language.printer import distinct_ids, template_ids
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.models.objects import is_object_name, load_object
 from sears_dsl.runtime.files import is_there
-from sears_dsl.vetting.decisions import Pair, ReviewState, replay
+from sears_dsl.vetting.decisions import Pair, judged_both_ways, judged_rewrites, replay
 from sears_dsl.vetting.journal import read_journal, ruleset_digest
 
 
@@ -48,7 +48,7 @@ class JournalOracle:
     mislabelled: Set[Pair]
     changing: Set[str]
 
-    def keeps(self, candidates: Sequence[Candidate]) -> list[bool]:
+    def keeps(self, candidates: Sequence[TaskInstance]) -> list[bool]:
         """Whether each rewrite or sentence is kept."""
         return [
             each.rule not in self.rejected
@@ -113,35 +113,22 @@ _AGAINST_REWRITES = ("meaning", "grammar", "unnatural")
 
 def read_readings(paths: Sequence[str | Path]) -> tuple[Reading, ...]:
     """Return the readings of all journals, in their order."""
-    readings: list[Reading] = []
-    for path in paths:
-        own: dict[tuple[str, str], Reading] = {}
-        for reading in _readings_of(replay(read_journal(Path(path))[1])):
-            own.setdefault(reading[:2], reading)
-        readings += own.values()
-    return tuple(readings)
+    return tuple(
+        Reading(*pair, good)
+        for path in paths
+        for pair, (good, _) in judged_rewrites(
+            replay(read_journal(Path(path))[1]),
+            sources=("pair", "rule", "edit"),
+            against=_AGAINST_REWRITES,
+        ).items()
+    )
 
 
 def readings_in_words(readings: Sequence[Reading]) -> str:
     """A sentence about readings, and about those that contradict each other."""
-    verdicts: dict[tuple[str, str], set[bool]] = {}
-    for original, rewrite, accepted in readings:
-        verdicts.setdefault((original, rewrite), set()).add(accepted)
-    both = sum(len(each) > 1 for each in verdicts.values())
+    both = len(judged_both_ways((each[:2], each.accepted) for each in readings))
     one, many = "reading of your own counts", "readings of your own count"
     count = counted(len(readings), one, many)
     if not both:
         return count
     return f"{count}; on {counted(both, 'rewrite')} they contradict each other, and both count"
-
-
-def _readings_of(state: ReviewState) -> Iterator[Reading]:
-    for (original, rewritten), same in state.pairs.items():
-        yield Reading(original, rewritten, same)
-    for verdict in state.rules.values():
-        if verdict.expect:
-            continue
-        accepted = verdict.verdict in ("accept", "edit")
-        if accepted or verdict.reason in _AGAINST_REWRITES:
-            for original, rewritten in verdict.shown:
-                yield Reading(original, rewritten, accepted)

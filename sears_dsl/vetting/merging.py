@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sears_dsl.errors import UsageError
-from sears_dsl.language.printer import template_ids
+from sears_dsl.language.printer import print_rule, template_ids
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.statistics import wilson_interval
 from sears_dsl.vetting.decisions import ReviewState, RuleVerdict, replay
@@ -62,11 +62,6 @@ def cohen_kappa(first: Sequence[str], second: Sequence[str]) -> Kappa:
         >>> kappa.observed, kappa.value
         (0.75, 0.5)
     """
-    if len(first) != len(second):
-        raise UsageError(
-            f"one reviewer judged {len(first)} items and the other {len(second)}",
-            help="give the items that both judged, in the same order",
-        )
     count = len(first)
     if not count:
         return Kappa(0, None, None)
@@ -105,11 +100,6 @@ def fleiss_kappa(ratings: Sequence[Sequence[str]]) -> Kappa:
     if not ratings:
         return Kappa(0, None, None)
     raters = len(ratings[0])
-    if raters < 2 or any(len(of_item) != raters for of_item in ratings):
-        raise UsageError(
-            "the items have different numbers of ratings, or fewer than two",
-            help="give items that all reviewers judged",
-        )
     names = sorted(set().union(*ratings))
     counts = np.array([[list(of_item).count(name) for name in names] for of_item in ratings])
     shares = counts.sum(axis=0) / counts.sum()
@@ -129,19 +119,9 @@ def choice_kappa(choices: Sequence[Sequence[str]], options: Sequence[int]) -> Ka
     `choices` has, for each item, what each reviewer chose, and `options` how many options there
     were, "none of these" included.
     """
-    if len(choices) != len(options):
-        raise UsageError(
-            f"there are {len(choices)} items and {len(options)} numbers of options",
-            help="give both for the same items in the same order",
-        )
     if not choices:
         return Kappa(0, None, None)
     raters = len(choices[0])
-    if raters < 2 or any(len(of_item) != raters for of_item in choices) or min(options) < 2:
-        raise UsageError(
-            "the items have different numbers of choices, or fewer than two choices or options",
-            help="give items that all reviewers judged, with at least two options",
-        )
     agreeing = [
         sum(of_item.count(one) - 1 for one in of_item) / (raters * (raters - 1))
         for of_item in map(list, choices)
@@ -199,6 +179,7 @@ class VettingOutcomes:
 
     rules: Sequence[ReviewOutcome] | None
     templates: Sequence[ReviewOutcome] | None
+    policy: Policy = "majority"
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,11 +221,28 @@ def outcomes(
     """The outcome for each rule, or for each template, in the order of the ruleset.
 
     One is kept if more than half, all or any of those who judged it accept it, as it is or edited.
-    Skipping is not judging.
+    Skipping is not judging. Who writes a rule of the ruleset anew and did not judge it accepts it.
     """
     names = ruleset.rule_ids if of == "rules" else template_ids(ruleset.templates)
-    judgements = {review.header.reviewer: getattr(review.state, of) for review in reviews}
+    judgements = {
+        review.header.reviewer: _rule_verdicts(review.state, ruleset)
+        if of == "rules"
+        else review.state.templates
+        for review in reviews
+    }
     return [_outcome(name, judgements, policy) for name in names]
+
+
+def _rule_verdicts(state: ReviewState, ruleset: Ruleset) -> dict[str, RuleVerdict]:
+    """A reviewer's verdicts, and her written rules as verdicts on the rules that they equal."""
+    written = {each.text: each for each in state.written}
+    verdicts = {
+        name: RuleVerdict(name, "accept", each.number, each.time, shown=each.examples)
+        for name, rule in zip(ruleset.rule_ids, ruleset.rules, strict=True)
+        if rule.keeps_label and (each := written.get(print_rule(rule))) is not None
+    }
+    judged = {name: each for name, each in state.rules.items() if each.verdict != "skip"}
+    return verdicts | judged
 
 
 def vetting_outcomes(
@@ -258,6 +256,7 @@ def vetting_outcomes(
     of_templates = any(each.state.templates or each.state.rejected for each in reviews)
     of_rules = any(each.state.rules or each.state.written for each in reviews)
     return VettingOutcomes(
+        policy=policy,
         rules=outcomes(ruleset, reviews, policy=policy) if of_rules or not of_templates else None,
         templates=outcomes(ruleset, reviews, policy=policy, of="templates")
         if of_templates
@@ -278,7 +277,7 @@ def _outcome(
     keeping = [each for each in verdicts.values() if each.verdict != "reject"]
     needed = {"majority": len(verdicts) // 2 + 1, "all": len(verdicts), "any": 1}[policy]
     if len(keeping) < needed:
-        tied = policy == "majority" and 2 * len(keeping) == len(verdicts)
+        tied = is_tie(len(keeping), len(verdicts), policy)
         return ReviewOutcome(name, "disputed" if tied else "rejected", "", verdicts)
     # The wording with the most voices. In a tie the original one wins, since somebody accepted it.
     wordings = Counter(each.new for each in keeping)
@@ -287,6 +286,11 @@ def _outcome(
     if first and others:
         return ReviewOutcome(name, "disputed", "", verdicts)
     return ReviewOutcome(name, "edited" if first else "kept", first, verdicts)
+
+
+def is_tie(keeping: int, judging: int, policy: Policy) -> bool:
+    """Whether a majority is needed, and as many reviewers keep a rule as reject it."""
+    return policy == "majority" and 2 * keeping == judging
 
 
 def agreement(reviews: Sequence[Review], on: Agreed = "rules") -> Agreement:

@@ -21,13 +21,22 @@ from sears_dsl.data.dataset import format_of, write_columns
 from sears_dsl.errors import DataError, UsageError, counted
 from sears_dsl.language.loader import parse, unused_sets
 from sears_dsl.language.printer import print_entries, print_rule
-from sears_dsl.language.rule import Entry, HeaderLine, Metadata, Rule, RuleTest, Template
+from sears_dsl.language.rule import (
+    Entry,
+    Expectation,
+    HeaderLine,
+    Metadata,
+    MetadataEntry,
+    Rule,
+    RuleTest,
+    Template,
+)
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.rule_tests import run_tests
 from sears_dsl.runtime.files import are_same, write_atomically
 from sears_dsl.tagging.tagger import Tagger
 from sears_dsl.vetting import merging
-from sears_dsl.vetting.decisions import REASONS, TEMPLATE_REASONS, WrittenRule
+from sears_dsl.vetting.decisions import REASONS, TEMPLATE_REASONS, WrittenRule, judged_rewrites
 from sears_dsl.vetting.journal import ruleset_digest
 from sears_dsl.vetting.review.sessions import is_unicode
 from sears_dsl.vetting.review.trials import RuleReader
@@ -35,13 +44,18 @@ from sears_dsl.vetting.review.trials import RuleReader
 
 @dataclass(frozen=True, slots=True)
 class WrittenFiles:
-    """The files that were written, and how many rules and templates have each outcome."""
+    """The files that were written, and how many rules and templates have each outcome.
+
+    `added` counts the rules of reviewers that are in the file, and `equal` the edited rules that
+    equal another rule there, with which they are written once.
+    """
 
     vetted: Path
     left_out: Path | None
     counts: Mapping[str, int]
     added: int
     templates: Mapping[str, int] = field(default_factory=dict)
+    equal: int = 0
 
 
 def written_sentence(written: WrittenFiles) -> str:
@@ -53,6 +67,8 @@ def written_sentence(written: WrittenFiles) -> str:
         parts.append(f"{counted(rules, 'rule')} kept")
     if counts.get("edited"):
         parts.append(f"{counts['edited']} of them edited")
+    if written.equal:
+        parts.append(f"{written.equal} equal to another and written once")
     if written.added:
         parts.append(f"{written.added} written")
     if templates:
@@ -72,6 +88,26 @@ def left_out_path(vetted: Path) -> Path:
     return vetted.with_name(f"{vetted.stem}{LEFT_OUT}")
 
 
+def check_output(path: Path, ruleset: Ruleset) -> None:
+    """Refuse a path to which the vetted ruleset cannot be written."""
+    if path.suffix != ".sear":
+        raise UsageError(f"{path} is not the name of a ruleset", help=f"name it {path.stem}.sear")
+    if are_same(path, ruleset.path):
+        raise UsageError(
+            f"{path} is the ruleset that was vetted", help="write the result to another file"
+        )
+    if not path.parent.is_dir():
+        raise UsageError(
+            f"{path} cannot be written: there is no folder {path.parent}",
+            help="create the folder first, or name another file with --output",
+        )
+    if ruleset.imports and path.absolute().parent != Path(ruleset.path).absolute().parent:
+        raise UsageError(
+            f"{ruleset.path} imports {ruleset.imports[0].path}, which {path} would not find",
+            help="write the vetted ruleset to the same folder",
+        )
+
+
 def write_vetted(
     ruleset: Ruleset,
     reviews: Sequence[merging.Review],
@@ -81,19 +117,9 @@ def write_vetted(
     policy: merging.Policy = "majority",
 ) -> WrittenFiles:
     """Write the vetted ruleset, and beside it the rules that were left out and the manifest."""
-    if path.suffix != ".sear":
-        raise UsageError(f"{path} is not the name of a ruleset", help=f"name it {path.stem}.sear")
-    if are_same(path, ruleset.path):
-        raise UsageError(
-            f"{path} is the ruleset that was vetted", help="write the result to another file"
-        )
-    if ruleset.imports and path.absolute().parent != Path(ruleset.path).absolute().parent:
-        raise UsageError(
-            f"{ruleset.path} imports {ruleset.imports[0].path}, which {path} would not find",
-            help="write the vetted ruleset to the same folder",
-        )
+    check_output(path, ruleset)
     outcomes = merging.vetting_outcomes(ruleset, reviews, policy=policy)
-    text = vetted_text(ruleset, outcomes, reviews, tagger=tagger)
+    vetted = _vetted(ruleset, outcomes, reviews, tagger)
     counts, templates = (
         Counter[str](outcome.decided for outcome in of_kind or ())
         for of_kind in (outcomes.rules, outcomes.templates)
@@ -104,10 +130,11 @@ def write_vetted(
     elif beside.exists():
         beside.unlink()
     _carry_manifest(Path(ruleset.path), path)
-    write_atomically(path, text.encode("utf-8"))
-    added = {written.text for review in reviews for written in review.state.written}
+    write_atomically(path, vetted.text.encode("utf-8"))
     left_out = beside if beside.exists() else None
-    return WrittenFiles(path, left_out, dict(counts), len(added), dict(templates))
+    return WrittenFiles(
+        path, left_out, dict(counts), vetted.added, dict(templates), equal=vetted.equal
+    )
 
 
 def _carry_manifest(source: Path, vetted: Path) -> None:
@@ -167,19 +194,70 @@ def vetted_text(
     tagger: Tagger,
 ) -> str:
     """The text of the ruleset with all that was kept, edited or written."""
+    return _vetted(ruleset, outcomes, reviews, tagger).text
+
+
+class _VettedText(NamedTuple):
+    """The text of a vetted ruleset, and the numbers of `WrittenFiles` about it."""
+
+    text: str
+    added: int
+    equal: int
+
+
+def _vetted(
+    ruleset: Ruleset,
+    outcomes: merging.VettingOutcomes,
+    reviews: Sequence[merging.Review],
+    tagger: Tagger,
+) -> _VettedText:
     entries: list[Entry] = []
+    edits: dict[int, str] = {}
     for entry, outcome in _with_outcomes(ruleset, outcomes):
         if outcome is None or outcome.decided == "kept":
             entries.append(entry)
         elif isinstance(entry.node, Rule) and outcome.decided == "edited":
+            edits[len(entries)] = outcome.rule
             entries.append(_edited(entry, entry.node, outcome, ruleset, tagger))
-    known = {print_rule(entry.node) for entry in entries if isinstance(entry.node, Rule)}
+    once = _each_once(entries, edits)
+    equal = len(entries) - len(once)
+    # What reviewers decided about a rule of the file holds for one who wrote it, too.
+    known = {print_rule(each) for each in ruleset.rules if each.keeps_label}
+    known |= {print_rule(entry.node) for entry in once if isinstance(entry.node, Rule)}
+    added: dict[str, Entry] = {}
     for review in reviews:
         for written in review.state.written:
-            if written.text not in known:
-                known.add(written.text)
-                entries.append(_written(written, review.header.reviewer, ruleset, tagger))
-    return _file(entries, ruleset, _heading(ruleset, outcomes, reviews))
+            if written.text not in known | added.keys():
+                author = review.header.reviewer
+                added[written.text] = _written(written, author, ruleset, tagger)
+    text = _file([*once, *added.values()], ruleset, _heading(ruleset, outcomes, reviews))
+    return _VettedText(text, len(added), equal)
+
+
+def _each_once(entries: Sequence[Entry], edits: Mapping[int, str]) -> list[Entry]:
+    """The entries without edited rules that equal another one, which gets their remarks.
+
+    `edits` has the places of edited rules with the ids of what they replace. One that equals
+    another rule but for what it expects of the label needs an id, and gets this one.
+    """
+    once = dict(enumerate(entries))
+    first: dict[tuple[str, Expectation], int] = {}
+    # A rule that was kept stays where it is, whatever was edited above it.
+    for place in sorted(once, key=lambda place: place in edits):
+        entry = once[place]
+        if not isinstance(entry.node, Rule):
+            continue
+        text, expectation = print_rule(entry.node), entry.node.expectation
+        home = first.setdefault((text, expectation), place)
+        if place not in edits:
+            continue
+        if home != place:
+            remarks = (*once[home].leading, entry.leading[-1])
+            once[home] = replace(once[home], leading=remarks)
+            del once[place]
+        elif entry.node.name is None and any(text == known for known, _ in list(first)[:-1]):
+            once[place] = replace(entry, node=replace(entry.node, name=edits[place]))
+    return list(once.values())
 
 
 def left_out_text(ruleset: Ruleset, outcomes: merging.VettingOutcomes) -> str:
@@ -190,7 +268,7 @@ def left_out_text(ruleset: Ruleset, outcomes: merging.VettingOutcomes) -> str:
             if not isinstance(entry.node, Rule | Template | HeaderLine):
                 entries.append(entry)
         elif outcome.decided not in ("kept", "edited"):
-            remarks = tuple(f"# {line}" for line in _reasons(outcome))
+            remarks = tuple(f"# {line}" for line in _reasons(outcome, outcomes.policy))
             leading = ("", *filter(None, entry.leading), *remarks)
             entries.append(replace(entry, leading=leading))
     return _file(entries, ruleset, [f"Left out when {_name(ruleset)} was vetted."])
@@ -213,38 +291,13 @@ def judged_pairs(reviews: Sequence[merging.Review]) -> list[JudgedPair]:
     A rule that was rejected for another reason than its meaning says nothing about its pairs, nor
     does any verdict on a rule that may change the label.
     """
-    pairs: list[JudgedPair] = []
-    for review in reviews:
-        own: dict[tuple[str, str], JudgedPair] = {}
-        for original, rewritten, label, source in _judged(review):
-            pair = JudgedPair(original, rewritten, label, review.header.reviewer, source)
-            own.setdefault((original, rewritten), pair)
-        pairs += own.values()
-    return pairs
-
-
-def judged_both_ways(pairs: Sequence[JudgedPair]) -> list[tuple[str, str]]:
-    """The pairs about which reviewers contradict each other, each once."""
-    labels: dict[tuple[str, str], set[int]] = {}
-    for each in pairs:
-        labels.setdefault((each.original, each.rewritten), set()).add(each.label)
-    return [pair for pair, of_pair in labels.items() if len(of_pair) > 1]
-
-
-def _judged(review: merging.Review) -> Iterator[tuple[str, str, int, str]]:
-    state = review.state
-    for (original, rewritten), same in state.pairs.items():
-        yield original, rewritten, int(same), "pair"
-    for pick in state.picks.values():
-        if pick.choice is not None:
-            yield pick.original, pick.choice, 1, "pick"
-        else:
-            for shown in pick.shown:
-                yield pick.original, shown, 0, "pick"
-    for verdict in state.rules.values():
-        if not verdict.expect and (verdict.verdict == "accept" or verdict.reason == "meaning"):
-            for original, rewritten in verdict.shown:
-                yield original, rewritten, int(verdict.verdict == "accept"), "rule"
+    return [
+        JudgedPair(*pair, int(good), review.header.reviewer, source)
+        for review in reviews
+        for pair, (good, source) in judged_rewrites(
+            review.state, sources=("pair", "pick", "rule"), against=("meaning",)
+        ).items()
+    ]
 
 
 def _edited(
@@ -256,7 +309,13 @@ def _edited(
     node = replace(new, name=rule.name, metadata=replace(rule.metadata, tests=()))
     node = _tested(node, rule.metadata.tests, shown, ruleset, tagger)
     remark = f"# edited by {', '.join(authors)}; it was: {print_rule(rule)}"
-    return replace(entry, node=node, leading=(*entry.leading, remark), metadata=())
+    # Comments go with their lines, and those of a test that holds no more go with it.
+    of_tests = [each for each in entry.metadata if each.key == "test"]
+    lines = dict(zip(rule.metadata.tests, of_tests, strict=False))
+    layout = [each for each in entry.metadata if each.key != "test"]
+    layout += [lines.get(test, MetadataEntry("test")) for test in node.metadata.tests]
+    leading = (*entry.leading, remark)
+    return replace(entry, node=node, leading=leading, metadata=tuple(layout))
 
 
 def _written(written: WrittenRule, author: str, ruleset: Ruleset, tagger: Tagger) -> Entry:
@@ -331,10 +390,17 @@ def _name(ruleset: Ruleset) -> str:
 def _heading(
     ruleset: Ruleset, outcomes: merging.VettingOutcomes, reviews: Sequence[merging.Review]
 ) -> list[str]:
-    who = "; ".join(f"{review.header.reviewer}, {review.ended}" for review in reviews)
+    judged = [*(outcomes.rules or ()), *(outcomes.templates or ())]
+    deciding = {name for outcome in judged for name in outcome.verdicts}
+    who = "; ".join(
+        f"{review.header.reviewer}, {review.ended}"
+        for review in reviews
+        if review.header.reviewer in deciding or review.state.written or review.state.rejected
+    )
     both = [_counts(each) for each in (outcomes.rules, outcomes.templates) if each]
     of_templates = " (templates)" if outcomes.templates and not outcomes.rules else ""
-    lines = [f"Vetted from {_name(ruleset)} by {who}: {'; templates: '.join(both)}{of_templates}."]
+    vetted = f"Vetted from {_name(ruleset)} by {who or 'nobody'}"
+    lines = [f"{vetted}: {'; templates: '.join(both)}{of_templates}."]
     sentences = {each for review in reviews for each in review.state.rejected}
     if sentences:
         one = "sentence was rejected on its own: --oracle JOURNAL leaves it out."
@@ -350,12 +416,12 @@ def _counts(outcomes: Sequence[merging.ReviewOutcome]) -> str:
     return ", ".join(words)
 
 
-def _reasons(outcome: merging.ReviewOutcome) -> Iterator[str]:
+def _reasons(outcome: merging.ReviewOutcome, policy: merging.Policy) -> Iterator[str]:
     if outcome.decided == "unjudged":
         yield "not judged"
     if outcome.decided == "disputed":
         keeping = [each for each in outcome.verdicts.values() if each.verdict != "reject"]
-        tied = 2 * len(keeping) == len(outcome.verdicts)
+        tied = merging.is_tie(len(keeping), len(outcome.verdicts), policy)
         yield (
             "disputed: as many reviewers keep it as reject it"
             if tied

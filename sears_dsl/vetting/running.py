@@ -13,6 +13,7 @@ from __future__ import annotations
 import getpass
 import re
 import secrets
+import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -22,13 +23,15 @@ from typing import TYPE_CHECKING, Any
 
 from sears_dsl.effects.asked_model import with_labels_of
 from sears_dsl.effects.oracle import Oracle
-from sears_dsl.errors import DataError, UsageError
+from sears_dsl.errors import DataError, SearsError, UsageError
+from sears_dsl.language.loader import load
+from sears_dsl.runtime.files import are_same
 from sears_dsl.tagging.cache import CachedTagger, TagCache
 from sears_dsl.tagging.tagger import Tagger, needs_cache
 from sears_dsl.tagging.tokens import cut_contractions
-from sears_dsl.vetting.journal import REVIEWER, Journal
+from sears_dsl.vetting.journal import REVIEWER, Journal, read_journal, ruleset_digest
 from sears_dsl.vetting.merging import read_reviews
-from sears_dsl.vetting.outputs import write_vetted, written_sentence
+from sears_dsl.vetting.outputs import check_output, write_vetted, written_sentence
 from sears_dsl.vetting.review.rule_session import RuleSession
 from sears_dsl.vetting.review.sessions import ReviewSession
 from sears_dsl.vetting.review.workbench import Workbench, choices_of_rules, read_choices
@@ -41,6 +44,9 @@ if TYPE_CHECKING:
     from sears_dsl.language.ruleset import Ruleset
     from sears_dsl.meaning.scorers import Scorer
     from sears_dsl.models.cached import CachedPredictor
+
+
+_JOURNAL = ".vetting.jsonl"
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,14 +95,14 @@ class VettingInputs:
             tagger=self.tagger, scorer=self.scorer, tau=self.tau, oracle=self.oracle,
             comparison=self.comparison, on_progress=show,
         )  # fmt: skip
-        if bench.rejected and not len(bench.effects.answers):
+        if bench.rejected and not len(bench.table.answers):
             raise DataError(
                 f"the oracle rejects all {bench.rejected:,} rewrites, so there is nothing to judge",
                 help="it has to return true for a rewrite to keep, and false for one to reject",
             )
         if bench.rejected:
             note(f"the oracle rejected {bench.rejected:,} rewrites, which are not shown")
-        choices = choices_of_rules(bench, bench.effects) if chosen is None else chosen
+        choices = choices_of_rules(bench, bench.table) if chosen is None else chosen
         return {
             name: RuleSession(bench, journal, most=self.most, choices=choices)
             for name, journal in journals.items()
@@ -130,8 +136,62 @@ def place_of(
             f"{ruleset.path} has no rules", help="name a ruleset with rules or templates to judge"
         )
     target = output or folder / f"{stem}.vetted.sear"
-    journals = {name: journal or target.with_name(f"{stem}.{name}.vetting.jsonl") for name in names}
+    # Now, not when everything was judged.
+    check_output(target, ruleset)
+    journals = {name: journal or target.with_name(f"{stem}.{name}{_JOURNAL}") for name in names}
     return VettingPlace(ruleset, target, journals)
+
+
+def journals_beside(place: VettingPlace) -> list[Path]:
+    """Journals of other reviewers about the same rules, with decisions, where ours are.
+
+    A damaged one is among them: whoever merges them reads what is wrong with it.
+    """
+    stem, digest = Path(place.ruleset.path).stem, ruleset_digest(place.ruleset)
+    others = []
+    for path in sorted(place.output.absolute().parent.iterdir()):
+        named = path.name.startswith(f"{stem}.") and path.name.endswith(_JOURNAL)
+        if not named or any(are_same(path, own) for own in place.journals.values()):
+            continue
+        try:
+            header, entries = read_journal(path)
+        except DataError:
+            others.append(path)
+        else:
+            if entries and header.sha256 == digest:
+                others.append(path)
+    return [place.output.with_name(path.name) for path in others]
+
+
+def merging_command(place: VettingPlace, journals: Sequence[Path]) -> str:
+    """The command that writes the vetted ruleset from these journals."""
+    words = ["vetted", place.ruleset.path, *map(str, journals), "-o", str(place.output)]
+    return f"sears {shlex.join(words)}"
+
+
+def not_counted(place: VettingPlace) -> str:
+    """Which other journals a vetted ruleset of this place leaves out, and how to merge them."""
+    others = journals_beside(place)
+    if not others:
+        return ""
+    own = [path for path in place.journals.values() if path.exists()]
+    names = ", ".join(path.name for path in others)
+    return f"not counted: {names}; to merge all: `{merging_command(place, [*own, *others])}`"
+
+
+def check_unchanged(place: VettingPlace) -> None:
+    """Refuse to write what was decided about rules that their file no longer has."""
+    try:
+        # What it imported was allowed when it was loaded.
+        now = ruleset_digest(load(place.ruleset.path, allow_imports_outside=True))
+    except SearsError:
+        now = ""
+    if now != ruleset_digest(place.ruleset):
+        raise DataError(
+            f"{place.ruleset.path} is not the file that is judged here: it has changed meanwhile",
+            help="restore it, and write again; to judge it as it is now, stop `sears vet`, and "
+            "start a new journal with --journal FILE",
+        )
 
 
 def _user() -> str:
@@ -185,9 +245,10 @@ def pages_of(
     """The application that serves the sessions on a socket, and each reviewer's page address."""
 
     def write() -> str:
+        check_unchanged(place)
         reviews = read_reviews(list(place.journals.values()), place.ruleset)
         written = write_vetted(place.ruleset, reviews, place.output, tagger=tagger)
-        return written_sentence(written)
+        return "\n".join(filter(None, [written_sentence(written), not_counted(place)]))
 
     tokens = {secrets.token_urlsafe(24): name for name in sessions}
     host, port = listening.getsockname()

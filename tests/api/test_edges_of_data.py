@@ -295,6 +295,11 @@ def test_paraphrases_are_of_the_texts_that_have_some() -> None:
     assert some.summary == "1 paraphrase of 1 of 2 texts"
 
 
+def test_half_a_character_is_reworded_like_any_other() -> None:
+    half = sears.paraphrase(["\ud800 film"], paraphraser={"\ud800 film": ["\ud800 movie"]})
+    assert half[0] == ["\ud800 movie"]
+
+
 @pytest.mark.parametrize(
     ("advice", "in_words_of_python"),
     [

@@ -16,6 +16,8 @@ import sears_dsl as sears
 from sears_dsl.auditing.slices import read_slicings
 from sears_dsl.engine.compile import requirements
 from sears_dsl.errors import DataError, ModelError, RuleSyntaxError, UsageError
+from sears_dsl.models.cached import CachedPredictor
+from sears_dsl.models.function import CallablePredictor
 from sears_dsl.models.predictor import RowsRefused
 
 
@@ -112,6 +114,41 @@ def test_files_of_a_dataset_say_what_their_numbers_are_called(
     numbered().save_to_disk(folder / "saved")
     for data in ("rows.parquet", "saved"):
         assert flips(model, data, rules) == len(NOUNS)
+
+
+@pytest.mark.parametrize("seen", [3, 4, 5])
+def test_names_of_classes_that_are_digits_are_read_as_names_whichever_occur(seen: int) -> None:
+    datasets = pytest.importorskip("datasets")
+    rows = [{"text": f"A movie of {n % seen + 1} stars.", "stars": n % seen} for n in range(20)]
+    stars = datasets.ClassLabel(names=["1", "2", "3", "4", "5"])
+    data = datasets.Dataset.from_list(rows).cast_column("stars", stars)
+    rules = sears.parse("movie -> film")
+    by_name = lambda texts: [text.split()[3] for text in texts]  # noqa: E731
+    document = sears.audit(by_name, data, rules, label="stars", scorer=None).document
+    assert document.together.accuracy is not None
+    assert document.together.accuracy.before.rate == 1
+    assert any("answers are read as names" in each for each in document.notes)
+    numbers = lambda texts: [int(each) - 1 for each in by_name(texts)]  # noqa: E731
+    with pytest.raises(ModelError, match="answers '0', the number of a class") as wrong:
+        sears.audit(numbers, data, rules, label="stars", scorer=None)
+    assert "cast_column" in wrong.value.help
+
+
+def test_a_folder_of_several_datasets_is_refused_like_the_datasets(
+    folder: Path, rules: sears.Ruleset
+) -> None:
+    datasets = pytest.importorskip("datasets")
+    parts = datasets.DatasetDict(train=numbered(), test=numbered().select([0]))
+    parts.save_to_disk(folder / "saved")
+    for data in (parts, "saved"):
+        with pytest.raises(DataError, match="holds several datasets: train, test"):
+            sears.audit(predict, data, rules, label="label", scorer=None)
+    with pytest.raises(DataError, match="several datasets") as wrong:
+        sears.augment("saved", rules)
+    assert "saved/train" in wrong.value.help
+    assert flips(predict, "saved/train", rules) == len(NOUNS)
+    datasets.DatasetDict(train=numbered()).save_to_disk(folder / "one")
+    assert flips(predict, "one", rules) == len(NOUNS)
 
 
 def test_a_part_of_a_dataset_keeps_the_names_of_its_classes(rules: sears.Ruleset) -> None:
@@ -368,8 +405,12 @@ def test_one_name_or_number_is_as_good_as_a_list_or_a_text(tmp_path: Path) -> No
     assert (report.tally.rows, report.tally.changed) == (1, 0)
     texts = [f"Movie {number}." for number in range(40)]
     assert sears.apply(texts, rules, share=0.25) == sears.apply(texts, rules, share="25%")
-    with pytest.raises(UsageError, match="share=2"):
-        sears.apply(texts, rules, share=2)
+    for share in (2, 50, 0, -0.5, 1e-9, float("nan"), None):
+        with pytest.raises(UsageError, match=f"share={share}") as refusal:
+            sears.apply(texts, rules, share=share)  # type: ignore[arg-type]
+        assert refusal.value.help == ("pass a number from 0.000001 to 1, or a string such as '50%'")
+    with pytest.raises(UsageError, match="vectors=3 is not valid"):
+        sears.apply(texts, rules, vectors=3)  # type: ignore[arg-type]
 
 
 def test_folders_are_for_the_function_of_folders(
@@ -582,3 +623,22 @@ def test_a_warning_points_at_the_line_of_the_user() -> None:
             scorer=lambda pairs: [1.0 for _ in pairs],
         )  # fmt: skip
     assert [each.filename for each in caught] == [__file__]
+
+
+def test_a_loaded_model_is_asked_as_it_was_loaded(rules: sears.Ruleset) -> None:
+    def refusing(texts: list[str]) -> list[str]:
+        if any("film" in text for text in texts):
+            raise RowsRefused("no", help="")
+        return predict(texts)
+
+    movies = sum("movie" in text for text, _ in ROWS)
+    loaded = CachedPredictor(CallablePredictor(refusing), on_error="skip")
+    for batch_size in (None, 4):
+        with pytest.warns(UserWarning, match=f"refused {movies} texts, left out"):
+            found = sears.audit(
+                loaded, ROWS, rules, label="label", scorer=None, batch_size=batch_size
+            )
+        assert (found.rules[0].flips.count, found.rules[0].refused) == (0, movies)
+    with pytest.raises(UsageError, match="compared as exact, not as set") as caught:
+        sears.audit(sears.load_predictor(predict), ROWS, rules, comparison="set", scorer=None)
+    assert "load it with comparison='set'" in caught.value.help

@@ -112,7 +112,7 @@ def test_reviewers_see_no_rewrite_of_what_stays(rows: Path) -> None:
     tagger = load_tagger()
     bench = Workbench(sears.load("rules.sear"), data, predictor_of(predict), tagger=tagger,
                       tokens=tagger.tag(data.texts))  # fmt: skip
-    assert bench.effects.applications.changed.tolist() == [FREE, 0]
+    assert bench.table.applications.changed.tolist() == [FREE, 0]
 
 
 def test_what_the_text_lacks_is_reported_and_counted(rows: Path) -> None:

@@ -443,6 +443,8 @@ def test_an_audit_on_the_rows_of_the_search_says_so(
 
 def test_an_audit_is_saved_in_a_folder_and_says_so(tmp_path: Path) -> None:
     done = sears.audit(predict, ROWS, sears.parse("movie -> film"), scorer=None)
+    with pytest.raises(UsageError, match="the name of the folder is empty"):
+        done.save("")
     for name in (None, 3, tmp_path / "audit.html", str(tmp_path / "audit.JSON")):
         with pytest.raises(UsageError, match=r"folder|several are written") as caught:
             done.save(name)  # type: ignore[arg-type]
@@ -450,6 +452,28 @@ def test_an_audit_is_saved_in_a_folder_and_says_so(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
     done.save(tmp_path / "v1.2")
     assert (tmp_path / "v1.2" / "audit.html").exists()
+
+
+def test_an_audit_of_several_models_has_the_rules_of_each() -> None:
+    rules = sears.parse("movie -> film")
+    done = sears.audit({"a": predict, "b": predict}, ROWS, rules, scorer=None)
+    assert done.ruleset.rules == rules.rules
+
+
+def test_a_plot_of_no_failures_has_no_rates_below_zero() -> None:
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("agg")
+    for rules in (sears.parse("zebra -> quagga"), sears.parse("This -> That")):
+        done = sears.audit(lambda texts: ["good"] * len(texts), ROWS, rules, scorer=None)
+        assert sears.compare(done, done).plot().get_xlim() == (0, 100)
+    matplotlib.pyplot.close("all")
+
+
+@pytest.mark.parametrize("amounts", [[1, 2], 5, [None]])
+def test_an_amount_that_is_no_name_is_refused(amounts: Any) -> None:
+    with pytest.raises(UsageError, match="is not an amount") as wrong:
+        sears.fix_by_amount(ROWS, ROWS, sears.parse("movie -> film"), amounts=amounts)
+    assert "none, half, full" in wrong.value.help
 
 
 def test_rules_that_were_not_tested_have_no_bar(tmp_path: Path) -> None:

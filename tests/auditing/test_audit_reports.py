@@ -21,13 +21,13 @@ from sears_dsl.auditing.gates import Gate, Gates
 from sears_dsl.auditing.grids import grid
 from sears_dsl.auditing.reports.files import add_summary, junit_xml
 from sears_dsl.auditing.reports.markdown import audit_markdown, audit_summary, together_in_words
-from sears_dsl.auditing.reports.markdown_tables import code, code_cell, markdown_text
 from sears_dsl.auditing.reports.page import audit_page
 from sears_dsl.auditing.reports.several_audits import comparison_markdown, comparison_page
 from sears_dsl.auditing.reports.sheet import top_for
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.errors import DataError, UsageError
 from sears_dsl.language.loader import parse
+from sears_dsl.runtime.markdown_tables import code_cell, code_span, markdown_text
 from sears_dsl.statistics import binomial_tail, share_of
 
 RULES = parse(
@@ -272,7 +272,7 @@ def test_a_pull_request_is_told_the_decision_and_what_failed(
 
 def test_code_in_a_table_is_left_whole() -> None:
     assert code_cell("a|b `c`") == "`` a\\|b `c` ``"
-    assert code("a|b `c`") == "`` a|b `c` ``"
+    assert code_span("a|b `c`") == "`` a|b `c` ``"
     assert markdown_text("&lt;b> &copy;") == "\\&lt;b\\> \\&copy;"
 
 

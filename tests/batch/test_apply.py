@@ -19,6 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from word_matcher import WordRecipe
 
+import sears_dsl as sears
 from sears_dsl.batch.files import ApplyProgress, ApplyReport, ApplyRequest, apply_file
 from sears_dsl.batch.plan import Plan
 from sears_dsl.batch.workers import BatchTask, Crew, RulesetRecipe, _Pace
@@ -765,3 +766,37 @@ def test_a_column_that_is_named_twice_is_rewritten_once(tmp_path: Path) -> None:
     for twice in ({"columns": ("text", "text")}, {"columns": ("text",), "protect": ("n", "n")}):
         _, after = apply(tmp_path, CSV, **twice)
         assert after == once
+
+
+@pytest.mark.parametrize(
+    ("ids", "options", "message"),
+    [
+        (["a", "a"], {"with_originals": True}, "rows 1 and 2 have the same id 'a'"),
+        (["a", "a"], {"id_column": "id"}, "rows 1 and 2 have the same id 'a'"),
+        (["a", "a~rewritten"], {"with_originals": True}, "the same id 'a~rewritten'"),
+        ([None, "b"], {"with_originals": True}, "row 1 has no id"),
+    ],
+)
+def test_ids_of_rows_in_memory_are_checked_as_those_of_a_file(
+    tmp_path: Path, ids: list[str | None], options: dict[str, Any], message: str
+) -> None:
+    rows = [{"id": each, "review": "A movie."} for each in ids]
+    path = tmp_path / "rows.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    rules = sears.parse("movie -> film")
+    with pytest.raises(DataError, match=message):
+        sears.apply(rows, rules, mode="chain", **options)
+    recipe, output = RulesetRecipe((rules,), tagger="pinned"), tmp_path / "out.jsonl"
+    with pytest.raises(DataError, match=message):
+        apply_file(
+            ApplyRequest(
+                recipe=recipe, input=str(path), output=str(output), mode="chain", **options
+            )
+        )
+
+
+def test_a_file_of_no_rows_has_its_columns_in_memory_too(tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text("id,review\n", "utf-8")
+    for mode in ("each", "chain"):
+        assert sears.apply(path, sears.parse("movie -> film"), column="review", mode=mode) == []

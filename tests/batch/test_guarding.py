@@ -15,7 +15,7 @@ from sears_dsl.data.span_columns import SpanColumn
 from sears_dsl.engine.chain import ChainedRow, ChainedRows
 from sears_dsl.engine.matches import Edit, Rewrite, SpanMap
 from sears_dsl.engine.rewrite.rewrites import Rewrites
-from sears_dsl.errors import InternalError
+from sears_dsl.errors import DataError, InternalError
 from sears_dsl.language.loader import parse
 from sears_dsl.tagging.pinned import PinnedTagger
 
@@ -89,3 +89,19 @@ def test_values_that_the_text_lacks_are_counted_and_misplaced_rows_stay() -> Non
             ("1", "'blue' is not in the text"),
             ("2", "the text at position 1 is not 'red'"),
         ]
+
+
+@pytest.mark.parametrize("columns", [["title", "text"], ["text", "title"]])
+def test_a_misplaced_span_keeps_its_row_in_whatever_order_columns_are_named(
+    columns: list[str],
+) -> None:
+    matcher = parse("movie -> film").compile(tagger=PinnedTagger())
+    rows = [{"title": "A movie", "text": "A movie is red", "start": "2", "answer": "red"}]
+    spans = (SpanColumn.parse("text=start+answer"),)
+    for mode, of_rows in (("each", []), ("chain", rows)):
+        tally = Tally()
+        options: dict[str, Any] = {"column": columns, "mode": mode, "spans": spans}
+        assert apply_to(rows, matcher, tally=tally, **options) == of_rows
+        assert tally.reasons == [("1", "the text at position 2 is not 'red'")]
+        with pytest.raises(DataError, match=r"row 1: the text at position 2 is not 'red'\n"):
+            apply_to(rows, matcher, on_touched="error", **options)

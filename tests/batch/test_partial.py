@@ -19,9 +19,11 @@ from word_matcher import WordRecipe
 
 from sears_dsl.batch.files import ApplyProgress, ApplyRequest, apply_file
 from sears_dsl.batch.partial import PartialOutput
+from sears_dsl.batch.workers import RulesetRecipe
 from sears_dsl.data.batches import ReadOptions
 from sears_dsl.data.span_columns import SpanColumn
 from sears_dsl.errors import DataError, SearsError, UsageError
+from sears_dsl.language.loader import parse
 
 ROWS = 60
 BATCHES = 13  # of five lines each, the header included
@@ -450,3 +452,11 @@ def test_a_killed_run_that_keeps_columns_is_resumed(tmp_path: Path) -> None:
     assert report.note.startswith("resumed after ")
     assert report.tally == whole.tally
     assert report.tally.touched == len(rows)
+
+
+def test_a_comment_does_not_make_another_job_of_the_same_rules() -> None:
+    plain, commented, other = (
+        RulesetRecipe((parse(text),), tagger="pinned").identity()
+        for text in ("movie -> film", "# why\n\nmovie -> film  # again\n", "movie -> movies")
+    )
+    assert plain == commented != other

@@ -625,3 +625,21 @@ def test_help_explains_every_scorer(command: str) -> None:
     explained = " ".join(told.split())
     for name in (*SCORER_NAMES, "llm:SETTINGS"):
         assert f" {name}: " in explained
+
+
+@pytest.mark.parametrize("command", ["apply", "augment"])
+@pytest.mark.parametrize("output", ["near.sear", "rows.csv", "four.txt", "sets.sear"])
+def test_what_a_command_reads_is_not_written_over(
+    run: Run, tmp_path: Path, command: str, output: str
+) -> None:
+    (tmp_path / "four.txt").write_text("color 1 0\ncolour 0.9 0.1\n", "utf-8")
+    (tmp_path / "sets.sear").write_text("set WORD = color\n", "utf-8")
+    (tmp_path / "near.sear").write_text(
+        'import "sets.sear" as s\noption vectors = four.txt\n@s.WORD -> $1.neighbor\n', "utf-8"
+    )
+    before = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
+    typed = (command, "near.sear", "rows.csv", "--output-format", "csv", "--column", "text", "-o")
+    done = run(*typed, output)
+    assert done.returncode == 2
+    assert f"{output} is " in done.stderr
+    assert {name: (tmp_path / name).read_bytes() for name in before} == before

@@ -10,6 +10,13 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 from command_line import call
+from PIL import Image
+
+from sears_dsl.data.batches import ReadOptions
+from sears_dsl.data.labelled import read_labelled
+from sears_dsl.data.sources import open_rows
+from sears_dsl.data.table import read_table
+from sears_dsl.runtime.folders import Folder
 
 RULES = "rule film: movie -> film\nrule picture: movie -> picture\n"
 
@@ -201,3 +208,81 @@ def test_an_output_within_the_input_is_refused(place: Path, output: str) -> None
     assert sorted(os.listdir(place / "in")) == [f"part-{part}.parquet" for part in range(3)]
     beside = call("apply", "r.sear", "in", "-o", "in-out", "--column", "text", folder=place)
     assert beside.returncode == 0, beside.stderr
+
+
+def test_a_part_without_rows_does_not_hinder_the_others(place: Path) -> None:
+    for name, empty, rows in (
+        ("c", "text,label\n", "text,label\nA movie.,1\n"),
+        ("j", "", '{"text": "A movie.", "label": "1"}\n'),
+    ):
+        suffix = "csv" if name == "c" else "jsonl"
+        (place / name).mkdir()
+        (place / name / f"a.{suffix}").write_text(empty)
+        (place / name / f"b.{suffix}").write_text(rows)
+        done = call("augment", "r.sear", name, "-o", f"out-{name}", "--column", "text",
+                    "--label", "label", folder=place)  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        assert read_labelled(str(place / name), column="text", label="label").texts == ["A movie."]
+        written = read_labelled(str(place / f"out-{name}"), column="text", also=["source_rule"])
+        assert written.texts == ["A movie.", "A film.", "A picture."]
+    assert (place / "out-c" / "a.csv").read_text().startswith("text,label,source_row,")
+    assert (place / "out-j" / "a.jsonl").read_text() == ""
+
+
+def test_the_files_of_a_folder_are_read_once_up_to_the_limit(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[str] = []
+    reading = Folder.reading
+    monkeypatch.setattr(
+        Folder, "reading", lambda folder, name: opened.append(name) or reading(folder, name)
+    )
+    for limit, parts in ((0, 1), (20, 1), (21, 2), (None, 3)):
+        opened.clear()
+        rows = open_rows(str(place / "in"), options=ReadOptions(limit=limit))
+        assert sum(batch.rows for batch in rows.batches()) == (60 if limit is None else limit)
+        assert rows.names == ("id", "text", "label")
+        assert opened == [f"part-{number}.parquet" for number in range(parts)]
+
+
+def test_objects_of_json_arrays_may_lack_a_key_in_a_folder_too(place: Path) -> None:
+    (place / "j").mkdir()
+    (place / "j" / "a.json").write_text('[{"text": "a", "source": 1}]')
+    (place / "j" / "b.json").write_text('[{"text": "b"}]')
+    assert read_table(str(place / "j")).columns == {"text": ["a", "b"], "source": [1, None]}
+
+
+def test_paths_of_pictures_begin_in_the_folder_that_is_read(place: Path) -> None:
+    (place / "rows" / "_img").mkdir(parents=True)
+    Image.new("RGB", (1, 1)).save(place / "rows" / "_img" / "a.png")
+    (place / "rows" / "a.jsonl").write_text('{"text": "A movie?", "image": "_img/a.png"}\n')
+    for source in ("rows", "rows/a.jsonl"):
+        assert not read_labelled(str(place / source), column="text", image="image").notes
+        [path] = read_table(str(place / source)).with_pictures("image").columns["image"]
+        assert Path(path).is_file()
+
+
+def test_a_damaged_record_is_made_again_and_a_damaged_job_is_reported(place: Path) -> None:
+    command = ("apply", "r.sear", "in", "-o", "out")
+    assert call(*command, folder=place).returncode == 0
+    before = (place / "out" / "part-1.parquet").read_bytes()
+    for damage in ("{", '{"done": {}}', "[]"):
+        (place / "out" / "_sears" / "part-1.parquet.json").write_text(damage)
+        done = call(*command, "--resume", "--json", folder=place)
+        assert (done.returncode, json.loads(done.stdout)["rows"]) == (0, 60), done.stderr
+        assert (place / "out" / "part-1.parquet").read_bytes() == before
+    (place / "out" / "_sears" / "job.json").write_text("{")
+    done = call(*command, "--resume", folder=place)
+    assert done.returncode == 2
+    assert "out/_sears/job.json is damaged" in done.stderr
+
+
+def test_files_that_were_not_tried_are_told_only_if_there_are_some(place: Path) -> None:
+    (place / "bad").mkdir()
+    for number in range(20):
+        (place / "bad" / f"{number:02}.jsonl").write_text("{\n")
+    done = call("apply", "r.sear", "bad", "-o", "a", folder=place)
+    assert "20 of 20 files failed:" in done.stderr
+    (place / "bad" / "20.jsonl").write_text("{\n")
+    done = call("apply", "r.sear", "bad", "-o", "b", folder=place)
+    assert "20 of 21 files failed, and the rest were not tried:" in done.stderr

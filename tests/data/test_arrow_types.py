@@ -295,3 +295,34 @@ def test_categories_that_are_views_of_texts_are_written(tmp_path: Path, output: 
     more = read(tmp_path / f"more.{output}")
     assert more["kind"].to_pylist() == ["x", "y", "x", "x", "x"]
     assert pa.types.is_dictionary(more.schema.field("kind").type)
+
+
+@pytest.mark.parametrize("as_batch", [False, True])
+@pytest.mark.parametrize("options", [{"protect": ("stays",)}, {"with_originals": True}])
+def test_rewritten_categories_beside_others_may_outgrow_their_type(
+    as_batch: bool, options: dict[str, Any]
+) -> None:
+    kind = pa.dictionary(pa.int8(), pa.string())
+    texts = [f"movie {number % 100}" for number in range(200)]
+    stays = ["movie"] * 100 + [""] * 100
+    metadata = {"made": "by hand"}
+    rows = pa.table({"text": pa.array(texts, kind), "stays": stays}, metadata=metadata)
+    given = rows.to_batches()[0] if as_batch else rows
+    written = sears.apply(
+        given, sears.parse("movie -> film"), column="text", mode="chain", **options
+    )
+    films = [text.replace("movie", "film") for text in texts]
+    expected = texts + films if "with_originals" in options else texts[:100] + films[100:]
+    assert type(written) is type(given)
+    assert written.column("text").to_pylist() == expected
+    assert pa.types.is_dictionary(written.schema.field("text").type)
+    assert written.schema.metadata == rows.schema.metadata
+
+
+def test_chunks_whose_categories_do_not_fit_together_are_read_apart() -> None:
+    kind = pa.dictionary(pa.int8(), pa.string())
+    chunks = [pa.array([f"movie {number + first}" for number in range(100)], kind)
+              for first in (0, 100)]  # fmt: skip
+    rows = pa.table({"text": pa.chunked_array(chunks, kind)})
+    written = sears.apply(rows, sears.parse("movie -> film"), mode="chain")
+    assert written["text"].to_pylist() == [f"film {number}" for number in range(200)]

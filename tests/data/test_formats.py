@@ -404,8 +404,9 @@ def test_new_rows_round_trip_through_every_text_format(tmp_path: Path) -> None:
 def test_what_a_format_cannot_hold_is_refused() -> None:
     with pytest.raises(DataError, match="cannot hold a tab or a line end"):
         format_named("tsv").encode({"a": ["x\ty"]}, "utf-8")
-    with pytest.raises(DataError, match="several lines"):
-        format_named("txt").encode({"text": ["x\ny"]}, "utf-8")
+    for text in ("x\ny", "x\r"):
+        with pytest.raises(DataError, match="is not one line of plain text"):
+            format_named("txt").encode({"text": [text]}, "utf-8")
     with pytest.raises(DataError, match=r"latin-1 cannot encode the character U\+20AC"):
         format_named("txt").encode({"text": ["5 €"]}, "latin-1")
 
@@ -495,3 +496,32 @@ def test_json_is_recognized_in_every_encoding(
             list(Dataset(str(path)).batches())
         assert f"iconv -f {encoding} -t utf-8" in told.value.help
         assert f"`--encoding {encoding}`" in told.value.help
+
+
+@pytest.mark.parametrize(
+    ("row", "new", "written"),
+    [
+        ("old\n", "x\ry", "x\ry\n"),
+        ("old\r\n", "x\r", "x\r\r\n"),
+        ("old\n", "x\r", None),
+        ("old", "x\r", None),
+        ("old\n", "x\ny", None),
+    ],
+)
+def test_a_changed_line_of_plain_text_is_read_as_it_was_meant(
+    tmp_path: Path, row: str, new: str, written: str | None
+) -> None:
+    path = tmp_path / "a.txt"
+    path.write_bytes(b"first\n" + row.encode())
+    *_, last = Dataset(str(path)).batches()
+    form, changes = format_named("txt"), {last.rows - 1: {"text": new}}
+    if written is None:
+        with pytest.raises(DataError, match="row 2: a text with line ends is not one line"):
+            form.patch(last, changes, frozenset(), "utf-8")
+        return
+    path.write_bytes(form.patch(last, changes, frozenset(), "utf-8"))
+    assert path.read_bytes() == b"first\n" + written.encode()
+    assert [text for each in Dataset(str(path)).batches() for text in each.columns["text"]] == [
+        "first",
+        new,
+    ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from dataclasses import replace
 from itertools import count
@@ -11,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sears_dsl.data.labelled import LabelledRows, read_labelled
+from sears_dsl.data.labelled import LabelledRows, read_labelled, read_texts
 from sears_dsl.effects.asked_model import try_model
 from sears_dsl.errors import DataError
 from sears_dsl.models.cached import CachedPredictor
@@ -66,6 +67,9 @@ def test_names_of_classes_are_labels_if_more_answers_are_names_than_numbers() ->
         assert data.as_answered(answers) is data
     stars = replace(data, class_names=("1", "2", "3"))
     assert stars.as_answered(["3", "1"]).labels == (("1",), ("2",), ("-1",))
+    assert stars.ambiguous_classes == ("1", "2")
+    assert not replace(data, class_names=("0", "1")).ambiguous_classes
+    assert stars.as_named().labels == (("1",), ("2",), ("-1",))
     several = replace(data, labels=(("0|1",), ("",), ("1",)))
     assert several.as_answered(["neg|pos", ""]).labels == (("neg|pos",), ("",), ("pos",))
 
@@ -138,3 +142,18 @@ def test_what_the_model_reads_besides_and_how_answers_are_compared_tell_rows_apa
     # A model that answers with a number in between is right on both.
     near = read_labelled(rows, column="text", label="label", comparison="within:0.5")
     assert near.notes == ()
+
+
+def test_texts_and_pairs_of_a_generator_are_read_once() -> None:
+    assert read_texts((text for text in ("It is.", "A movie.")), like="text") == [
+        "It is.",
+        "A movie.",
+    ]
+    pairs = ((text, "good") for text in ("It is.", "A movie."))
+    assert read_labelled(pairs, label="label").labels == (("good",), ("good",))
+
+
+def test_texts_are_read_from_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = io.TextIOWrapper(io.BytesIO(b"It is.\nA movie.\n"))
+    monkeypatch.setattr("sys.stdin", stream)
+    assert read_texts("-", like="text") == ["It is.", "A movie."]

@@ -6,10 +6,16 @@ import csv
 from collections.abc import Sequence
 from pathlib import Path
 
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 from starlette.testclient import TestClient
 
 import sears_dsl as sears
+from sears_dsl.batch.guarding import chain_guarded, guard_rewrites
 from sears_dsl.data.labelled import read_labelled
+from sears_dsl.engine.matches import Edit, apply_edits
+from sears_dsl.errors import DataError
 from sears_dsl.language.loader import parse
 from sears_dsl.models.cached import CachedPredictor
 from sears_dsl.models.function import CallablePredictor
@@ -98,3 +104,57 @@ def test_the_built_in_model_is_repaired_on_pairs(tmp_path: Path) -> None:
     # Common words of both texts decide the label; words of one text do not.
     assert found.columns["original"][0] < 0.1
     assert words_of_pair({"b": "A a", "a": "a"}) == ["a:a", "b:a", "b:a", "both:a", "shared:5"]
+
+
+FIRST, SECOND = "first", "second"
+PART = st.text(st.sampled_from("ab\n "), max_size=6).map(
+    lambda text: text.replace("\n\n", "\n").strip("\n")
+)
+
+
+def with_edits(row: dict[str, str], edits: Sequence[Edit]) -> dict[str, str]:
+    """The row with each edit in the column in which it stands."""
+    border = len(row[FIRST])
+    begin = border + len("\n\n")
+    first = [edit for edit in edits if edit.end <= border]
+    second = [edit._replace(start=edit.start - begin, end=edit.end - begin)
+              for edit in edits if edit.end > border]  # fmt: skip
+    return {FIRST: apply_edits(row[FIRST], first), SECOND: apply_edits(row[SECOND], second)}
+
+
+@example("a b", "b", r'b -> "\n"')
+@example("a b", "b", r'a -> "b\n\nb"')
+@example("b\na", "b", "a -> <>")
+@given(PART, PART, st.sampled_from(["a -> b", "a -> <>", r'b -> "\n"', r'a -> "b\n\nb"']))
+def test_a_rewrite_of_two_columns_changes_nothing_outside_of_its_match(
+    first: str, second: str, rule: str
+) -> None:
+    row = {FIRST: first, SECOND: second}
+    matcher = parse(rule).compile(tagger=PinnedTagger())
+    data = read_labelled([row], column="first+second")
+    assert data.rewritten([0], data.texts) == [row]
+    assert data.guards is not None
+    protected = data.guards.protected
+    done, _ = guard_rewrites(
+        matcher.apply(data.texts, scope="all", protected=protected), data.guards
+    )
+    for rewrite in done:
+        assert data.rewritten([0], [rewrite.text]) == [with_edits(row, rewrite.edits)]
+    for chained in chain_guarded(matcher, data.texts, data.guards, scope="all"):
+        edits = chained.steps[0][1] if chained.steps else ()
+        assert data.rewritten([0], [chained.text]) == [with_edits(row, edits)]
+
+
+def test_a_rule_that_writes_an_empty_line_into_one_of_two_columns_does_not_count() -> None:
+    rows = [{"a": "A movie", "b": "x", "label": "x"}, {"a": "A cat", "b": "y", "label": "x"}]
+    rules = sears.parse('rule gap: movie -> "a\\n\\nb"\nrule film: movie -> film')
+    audited = sears.audit(
+        lambda texts: ["x" for _ in texts], rows, rules, text="a+b", label="label", scorer="none"
+    )
+    assert audited.columns["changed"] == [0, 1]
+
+
+@pytest.mark.parametrize("first", ["A man eats.\n", "A man\n\neats.", "\n\n"])
+def test_texts_that_could_not_be_taken_apart_again_are_refused(first: str) -> None:
+    with pytest.raises(DataError, match="row 1: the text has an empty line, or a line end at its"):
+        read_labelled([{FIRST: first, SECOND: "A man sits."}], column="first+second")

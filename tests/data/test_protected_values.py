@@ -106,3 +106,29 @@ def test_notes_count_the_rows() -> None:
         "2 rows have a protected value that is not in the text: row 2, 'red' is not in the text",
     )
     assert guards.part([0]).notes == ()
+
+
+def test_notes_count_rows_and_not_their_copies() -> None:
+    rows = [
+        {"a": "A car.", "b": "A bus.", "answer": "car"},
+        {"a": "It is red.", "b": "It is.", "answer": "blue"},
+    ]
+    data = read_labelled(rows, column="a,b", protection=Protection(("answer",)))
+    assert data.guards is not None
+    of_both = "a protected value that is not in the text: row"
+    assert data.guards.notes == (f"2 rows have {of_both} 1, 'car' is not in the text",)
+    part = data.part([3, 2]).guards
+    assert part is not None
+    assert part.notes == (f"1 row has {of_both} 2, 'blue' is not in the text",)
+
+
+def test_what_is_missing_is_no_span_whatever_holds_it() -> None:
+    nothing = float("nan")
+    for written in ("text=start+answer", "text=start:end", "text=spans"):
+        spec = SpanColumn.parse(written)
+        cells = dict.fromkeys(("start", "end", "answer", "spans"), nothing)
+        guard = Protection((), (spec,)).guard(cells, column="text", text=TEXT)
+        assert (guard.carried, guard.misplaced) == ([], "")
+    spans = Protection((), (SpanColumn.parse("text=start+answer"),))
+    cells = {"start": 3.0, "answer": nothing}
+    assert spans.guard(cells, column="text", text=TEXT).carried == [(3, 3)]

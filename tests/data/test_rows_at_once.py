@@ -257,3 +257,17 @@ def test_a_blank_line_of_a_single_column_without_quotes_is_a_row_wherever_it_sta
     for rows in (1, 100):
         batches = Dataset(str(path), options=ReadOptions(rows=rows)).batches()
         assert [text for batch in batches for text in batch.columns["text"]] == ["a", "", "b"]
+
+
+def test_a_long_field_is_read_in_a_process_without_kernels_that_opened_no_file(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    long = "x " * 100_000
+    columns = FieldColumns.of(f'1,"{long}"\n'.encode(), NAMES)
+    assert columns is not None
+    monkeypatch.setattr("sears_dsl.data.csv_kernels.compiles", lambda: False)
+    limit = csv.field_size_limit(1 << 17)  # as a process begins
+    try:
+        assert list(columns["b"]) == [long]
+    finally:
+        csv.field_size_limit(limit)

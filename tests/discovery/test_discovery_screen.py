@@ -28,8 +28,8 @@ from sears_dsl.discovery.counts import (
     COUNT_NAMES,
     Flip,
     Funnel,
-    HeldOutNumbers,
     NearMiss,
+    RowNumbers,
     TextVerdict,
 )
 from sears_dsl.discovery.known_rules import KnownFlips, KnownRules
@@ -95,7 +95,7 @@ def verdict(accepted: int, sampled: int, low: float) -> TextVerdict:
 
 def found(text: str, *, source: str = "") -> FoundRule:
     flip = Flip("It is a good film.", "It is a good movie.", "good", "bad", 0.93)
-    held = HeldOutNumbers(
+    held = RowNumbers(
         changed=9, flips=2, interval=(0.06, 0.55), at_tau=9, at_tau_interval=(0.7, 1.0),
         flips_at_tau=2, mean_score=0.9,
     )  # fmt: skip
@@ -116,8 +116,8 @@ def discovery(**changed: Any) -> Discovery:
     given: dict[str, Any] = {
         "data": DATA, "settings": Settings(minimum_flips=3), "models": (), "tau": 0.5,
         "readers_forecast": True, "rules": (), "collapsed": (),
-        "passing": (), "closest": (), "known": known(), "base_rate": 0.02, "base_rows": 80,
-        "budget_reached": False, "cut_short": (), "question_limit_reached": False,
+        "closest": (), "known": known(), "base_rate": 0.02, "base_rows": 80,
+        "cut_short": (), "question_limit_reached": False,
         "funnel": FUNNEL,
     }  # fmt: skip
     chosen = given | changed
@@ -171,12 +171,12 @@ CASES: dict[str, Discovery] = {
                        distinct_rewrites=0),
         known=None),
     "time-cut-short": discovery(
-        funnel=replace(NOTHING, skipped=64, not_asked=12, undecided=30), budget_reached=True,
+        funnel=replace(NOTHING, skipped=64, not_asked=12, undecided=30),
         cut_short=("paraphrases", "judging")),
     "no-time-at-all": discovery(
         funnel=replace(NOTHING, skipped=109, paraphrases=0, candidates=0, listed=0, judged=0,
                        keep_meaning=0),
-        budget_reached=True, cut_short=("paraphrases",)),
+        cut_short=("paraphrases",)),
     "question-limit": discovery(
         rules=(found("film -> movie"),), question_limit_reached=True,
         funnel=replace(FUNNEL, questions=400, question_limit=400, not_asked=17)),
@@ -307,7 +307,7 @@ def test_a_rule_that_rests_on_one_flip_says_so() -> None:
 
 def test_held_out_rows_that_nobody_asked_about_are_not_called_safe() -> None:
     out = screen()
-    hurried = replace(CASES["rules-found"], budget_reached=True, cut_short=("telling",))
+    hurried = replace(CASES["rules-found"], cut_short=("telling",))
     assert hurried.funnel.held_out
     print_discovery(out, hurried, Path("found.sear"))
     assert "time ran out before all" in printed(out)

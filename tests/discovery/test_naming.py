@@ -1,15 +1,19 @@
-"""Names of rules are words, distinct, and independent of what else was discovered."""
+"""Names of rules are words, distinct, and what a file can hold, whatever else was discovered."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from pathlib import Path
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sears_dsl.discovery.result.found_rules import names_of
+import sears_dsl as sears
+from sears_dsl.discovery.names import names_of, valid_id, valid_ids
 from sears_dsl.errors import SearsError
-from sears_dsl.language.loader import parse
+from sears_dsl.language.loader import load, parse
 from sears_dsl.language.printer import print_rule
 from sears_dsl.language.rule import Rule
 
@@ -81,3 +85,53 @@ def test_a_long_name_leaves_the_context_out_and_ends_with_a_whole_word() -> None
     assert endless == f"film-to-{'x' * 30}"
     [cut] = names_of(parse(f"{'x' * 61} -> film").rules)
     assert re.fullmatch("x{60}-[0-9a-f]{6}", cut)
+
+
+@settings(deadline=None)
+@given(st.lists(st.text(min_size=1, max_size=8)), st.lists(st.sampled_from(["a", "a-m"])))
+def test_any_names_become_distinct_ids_of_the_language(names: list[str], taken: list[str]) -> None:
+    ids = valid_ids(names, taken=taken)
+    assert len({*ids, *taken}) == len(ids) + len(set(taken))
+    written = "".join(f"rule {each}: film{n} -> movie\n" for n, each in enumerate(ids))
+    assert parse(f"ruleset {valid_id(''.join(names))} 1.0.0\n{written}").rule_ids == tuple(ids)
+
+
+def test_a_rule_keeps_its_own_id_where_it_is_valid() -> None:
+    assert valid_ids(["a/m", "b/m", "a-m", "Été.1"]) == ["a-m-2", "b-m", "a-m", "rule-Été.1"]
+
+
+NOUNS = ("plot", "cast", "score", "pace", "end", "start")
+
+
+def search(known: Sequence[object]) -> sears.DiscoveryResult:
+    """*movie → film* and *play → film* flip the model; rewordings have the first of them alone."""
+    return sears.discover(
+        lambda texts: ["bad" if "film" in text else "good" for text in texts],
+        [(f"A {kind} with a good {noun}.", "good") for noun in NOUNS for kind in ("movie", "play")],
+        paraphraser=lambda texts: [[each.replace("movie", "film")] for each in texts],
+        scorer=lambda pairs: [1.0 for _ in pairs], tau=0.5, with_shipped=False, known=known,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("stem", ["été", "Фильм", "①②", "日本", "film 2"])
+def test_a_search_can_be_written_to_a_file_of_any_name(stem: str, tmp_path: Path) -> None:
+    result = search([])
+    result.save(tmp_path / f"{stem}.sear")
+    assert load(tmp_path / f"{stem}.sear").rule_ids == ("movie-to-film",)
+
+
+def test_a_new_rule_takes_no_id_of_a_known_one(tmp_path: Path) -> None:
+    result = search([sears.parse("rule movie-to-film: play -> film")])
+    assert sorted((each.id, each.text) for each in result.rules) == [
+        ("movie-to-film", "play -> film"), ("movie-to-film-2", "movie -> film"),
+    ]  # fmt: skip
+    result.save(tmp_path / "found.sear")
+    assert set(load(tmp_path / "found.sear").rule_ids) == {"movie-to-film", "movie-to-film-2"}
+
+
+def test_known_rules_of_files_with_spaces_in_their_names_can_be_written(tmp_path: Path) -> None:
+    for name, word in (("her rules", "movie"), ("my rules", "play")):
+        (tmp_path / f"{name}.sear").write_text(f"rule m: {word} -> film\n", "utf-8")
+    result = search([tmp_path / "my rules.sear", tmp_path / "her rules.sear"])
+    result.save(tmp_path / "found.sear")
+    assert set(load(tmp_path / "found.sear").rule_ids) == {"my-rules-m", "her-rules-m"}

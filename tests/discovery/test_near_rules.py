@@ -15,11 +15,13 @@ from command_line import call
 
 import sears_dsl as sears
 from sears_dsl.discovery.candidates import CandidateRule, Candidates
-from sears_dsl.discovery.counts import NearMiss, TextVerdict
+from sears_dsl.discovery.closest import closest_rules
+from sears_dsl.discovery.counts import NearMiss, TextVerdict, change_of
+from sears_dsl.discovery.names import names_of
 from sears_dsl.discovery.proposing.synonyms import propose_synonyms
 from sears_dsl.discovery.result.found_rules import near_rules
 from sears_dsl.discovery.result.report import closest_text
-from sears_dsl.effects.flips import Answers
+from sears_dsl.effects.flips import RuleAnswers
 from sears_dsl.language.loader import load, parse
 from sears_dsl.language.printer import print_rule
 from sears_dsl.tagging.pinned import PinnedTagger
@@ -211,7 +213,7 @@ def asked(candidates: Candidates, texts: Sequence[str], tagger: Tagger) -> Candi
     flips = np.array([any(map(str.isupper, each[1:])) for each in applications.texts], np.bool_)
     counted = np.ones(len(applications), np.bool_)
     return replace(
-        applied, answers=Answers(flips, counted, np.ones(len(applied), np.bool_), cut=False)
+        applied, answers=RuleAnswers(flips, counted, np.ones(len(applied), np.bool_), cut=False)
     )
 
 
@@ -228,7 +230,7 @@ def test_a_rule_is_written_in_the_casing_in_which_it_was_judged(
     mined = CandidateRule(parse("them -> these").rules[0], judged=VERDICT)
     table = asked(listed.joined_to(Candidates((mined,))), texts, tagger)
     closest = [close("them -> these", 1), close("assist -> help", 2)]
-    near = near_rules(texts, table, closest, least=1, beside=())
+    near = near_rules(texts, table, closest, least=1, taken=())
     assert [each.id for each in near] == ["them-to-these", "assist-to-help"]
     assert near[1].firing[:2] == (
         ("WE ASSIST THEM.", "WE HELP THEM."), ("Assist two OF them.", "Help two OF them."),
@@ -255,8 +257,47 @@ def test_names_are_those_of_no_found_rule_and_what_flips_too_few_rows_is_left_ou
     table = asked(Candidates(tuple(CandidateRule(each) for each in rules[1:])), texts, tagger)
     closest = [close("is -> 's", 2), close("the -> a", 1),
                replace(close("the -> a", 2), lacks="flips")]  # fmt: skip
-    [near] = near_rules(texts, table, closest, least=2, beside=rules[:1])
+    [near] = near_rules(texts, table, closest, least=2, taken=names_of(rules[:1]))
     assert near.rule == rules[1]
-    [alone] = near_rules(texts, table, closest, least=2, beside=())
+    [alone] = near_rules(texts, table, closest, least=2, taken=())
     assert near.id != alone.id
     assert near.id.startswith(alone.id)
+
+
+def unjudged(texts: Sequence[str], rules: str, tagger: Tagger) -> Candidates:
+    """Rules of which text says nothing, applied to texts and asked about: nothing flips."""
+    none = replace(VERDICT, sampled=0, accepted=0, low=0.0, places=3, passed=False)
+    rows = tuple(CandidateRule(each, judged=none) for each in parse(rules).rules)
+    table = asked(Candidates(rows), texts, tagger)
+    flips = np.zeros(len(table.applications.texts), np.bool_)
+    return replace(table, answers=replace(table.answers, flips=flips))
+
+
+def test_of_rules_that_make_the_same_change_one_is_reported() -> None:
+    tagger = load_tagger("fast")
+    texts = ["I think so.", "I think that I do.", "I think it.", "He thinks."]
+    nothing = unjudged(texts, "", tagger)
+    failed = Candidates(
+        unjudged(texts, "I think -> I guess\nI think -> I guess / <s> __\n"
+                 "I think -> I guess / __ PRON\nso -> thus", tagger).rows
+    )  # fmt: skip
+    rare = closest_rules(nothing, np.zeros(0, np.bool_), failed, Candidates(()), 3)
+    assert [each.rule for each in rare] == ["I think -> I guess", "so -> thus"]
+    # Nor are those that the model was asked about and that flip too few rows.
+    tried = unjudged(texts, "I think -> I guess\nI think -> I guess / <s> __", tagger)
+    one = replace(tried, answers=replace(tried.answers, flips=~tried.answers.flips))
+    often = np.ones(2, np.bool_)
+    both = closest_rules(one, often, failed, Candidates(()), 3)
+    assert [(each.rule, each.lacks) for each in both] == [
+        ("I think -> I guess", "flips"), ("so -> thus", "text"),
+    ]  # fmt: skip
+
+
+def test_arrows_in_a_text_are_words_of_a_rule() -> None:
+    tagger = load_tagger("fast")
+    texts = ["a -> b ."]
+    failed = Candidates(unjudged(texts, '"->" -> to\n"->" b -> to b / <s> a __', tagger).rows)
+    nothing = unjudged(texts, "", tagger)
+    rare = closest_rules(nothing, np.zeros(0, np.bool_), failed, Candidates(()), 3)
+    assert [each.rule for each in rare] == ['"->" -> to']
+    assert change_of('a "->" b -> c / " / " __') == ('a "->" b', "c")

@@ -121,7 +121,7 @@ def test_the_rule_that_flips_and_keeps_the_meaning_is_found_and_the_other_is_not
     assert rule.mean_score == pytest.approx(0.9)
     assert rule.examples[0].prediction == "0"
     assert found.funnel.rows_flipped == 6
-    assert not any("dog" in text for text in found.passing)
+    assert not any("dog" in text for text, _, _ in found.collapsed)
 
 
 def test_without_labels_what_the_model_says_of_the_untouched_row_counts_as_right() -> None:
@@ -182,7 +182,7 @@ def test_what_held_out_rows_say_stands_in_all_that_is_written(tmp_path: Path) ->
     assert record.settings.holdout == 0.3
     assert record.counts.right == 120
     assert "held-out rows, which took no part in the search" in files["found.md"].decode()
-    files = written(tmp_path, replace(found, budget_reached=True, cut_short=("telling",)))
+    files = written(tmp_path, replace(found, cut_short=("telling",)))
     assert "Time ran out before all" in files["found.md"].decode()
     assert "cut short: measuring rules on held-out rows**" in files["found.md"].decode()
     assert "which took no part in the search" not in files["found.md"].decode()
@@ -193,6 +193,18 @@ def test_a_report_says_in_words_why_a_rule_is_left_out(tmp_path: Path) -> None:
     twin = ("film -> movie", found.rules[0].text, "inverse")
     report = written(tmp_path, replace(found, collapsed=(twin,)))["found.md"].decode()
     assert f"- `film -> movie` undoes `{found.rules[0].text}`\n" in report
+
+
+def test_no_text_breaks_the_tables_of_a_report(tmp_path: Path) -> None:
+    """A rule with a backtick, and an example with a bar and a line break."""
+    found = run(data=many(60))
+    first = found.rules[0]
+    flip = replace(first.examples[0], original="a | b\nc", rewritten="`d` *e*")
+    rule = replace(first, text='"`" -> film|movie', examples=(flip,))
+    report = written(tmp_path, replace(found, rules=(rule,)))["found.md"].decode()
+    [row] = [line for line in report.splitlines() if f"| {rule.flips} of " in line]
+    assert '| `` "`" -> film\\|movie `` |' in row
+    assert "| a \\| b c → \\`d\\` \\*e\\* (" in row
 
 
 def test_all_rows_held_out_is_an_error_that_says_what_to_do() -> None:
@@ -220,6 +232,13 @@ def written(folder: Path, found: Discovery) -> dict[str, bytes]:
     folder.mkdir(exist_ok=True)
     write_discovery(found, folder / "found.sear", participants=participants, tagger=TAGGER)
     return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
+
+
+def test_no_manifest_is_written_for_rules_that_could_not_be(tmp_path: Path) -> None:
+    (tmp_path / "found.sear").mkdir()
+    with pytest.raises(DataError):
+        written(tmp_path, run())
+    assert [path.name for path in tmp_path.iterdir()] == ["found.sear"]
 
 
 def test_two_runs_write_the_same_bytes(tmp_path: Path) -> None:
@@ -357,7 +376,7 @@ def test_an_ample_budget_changes_nothing() -> None:
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("delta", 1.0), ("minimum_frequency", 2), ("minimum_flips", 0), ("context", -1)],
+    [("delta", 1.0), ("minimum_frequency", 2), ("minimum_flips", 0)],
 )
 def test_settings_that_mean_nothing_are_refused(name: str, value: float) -> None:
     with pytest.raises(UsageError, match=f"--{name.replace('_', '-')} {value} is not valid"):
@@ -669,6 +688,33 @@ def test_known_rules_come_first_and_count_as_people_read_them() -> None:
     assert [(each.text, each.source) for each in found.rules] == [("story -> dog", "mine/dogs")]
     assert found.rules[0].judged is None
     assert found.funnel.rows_flipped == 40
+
+
+def test_a_known_rule_wins_over_a_mined_one_of_the_same_text() -> None:
+    """Its id, its file and its acceptance stay, and nothing is left out beside it."""
+    texts = [f"This story is number {number} ." for number in range(40)]
+    found = discover(
+        LabelledRows(tuple({"text": text} for text in texts), "text", None, "rows.csv"),
+        CallablePredictor(lambda some: ["0" if "tale" in text else "1" for text in some]),
+        paraphraser=Says(story="tale"),
+        scorer=Meaning(),
+        tagger=TAGGER,
+        settings=Settings(holdout=0),
+        known=KnownRules.of({"mine": parse("rule tales: story -> tale")}, tagger=TAGGER),
+    )
+    assert [(each.text, each.id, each.source) for each in found.rules] == [
+        ("story -> tale", "tales", "mine")
+    ]
+    assert found.collapsed == ()
+    assert found.funnel.keep_meaning == 1  # the mined one
+
+
+def test_rows_that_were_not_tried_for_want_of_questions_say_that_the_limit_was_reached() -> None:
+    """Half of nine questions go to the rows, and the rules tried take no more of the others."""
+    limited = run(max_questions=9, minimum_flips=1)
+    assert limited.funnel.unasked > 0
+    assert limited.question_limit_reached
+    assert not run(minimum_flips=1).question_limit_reached
 
 
 def test_the_report_counts_as_many_known_rules_as_the_screen() -> None:

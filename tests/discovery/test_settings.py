@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from sears_dsl.discovery.settings import Settings
+from sears_dsl.discovery.settings import Settings, paper_choices
 
 
 @pytest.mark.parametrize(("right", "share"), [(99, 0.0), (100, 0.3)])
@@ -39,7 +39,11 @@ def test_the_papers_order_has_no_limit_of_questions() -> None:
 
 
 def test_what_a_person_chose_counts_before_the_paper() -> None:
-    assert Settings.paper(rules=20).minimum_flips == 6
-    assert Settings.paper_choices({"delta": 0.2})["delta"] == 0.2
-    assert "tau" in Settings.paper_choices({})
-    assert "tau" not in Settings.paper_choices({"scorer": "judge"})
+    assert paper_choices({})["minimum_flips"] == 6
+    assert paper_choices({"delta": 0.2})["delta"] == 0.2
+    assert "tau" in paper_choices({})
+    assert "tau" not in paper_choices({"scorer": "judge"})
+    # What the function of Python has as numbers cannot be told from a choice of the same number.
+    assert (paper_choices({})["delta"], paper_choices({})["minimum_frequency"]) == (
+        Settings().delta, Settings().minimum_frequency,
+    )  # fmt: skip

@@ -315,3 +315,41 @@ def test_the_command_and_the_function_write_words_and_weights(
     top = CliRunner().invoke(commands, [*options, *model, *sentence, "--top", "2"])
     assert top.exit_code == 2
     assert "--top does not go with --unit sentence" in top.output
+
+
+def of_paris(texts: Sequence[str]) -> list[tuple[str, float]]:
+    """Finds each Paris, and is surer of it in a good text."""
+    return [
+        (json.dumps([[each.start(), each.end(), "LOC"] for each in re.finditer("Paris", text)]),
+         0.9 if "good" in text else 0.5)
+        for text in texts
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("avoid", [0, 1])
+def test_entities_are_compared_where_they_would_stand_in_the_original(avoid: int) -> None:
+    text = "A good movie came out. It was seen in Paris."
+    [(entities, _)] = of_paris([text])
+    result = sears.adversaries(
+        of_paris, [{"text": text, "places": entities, "city": "Paris"}], text="text",
+        label="places", protect=["city"], comparison="entities", unit="sentence",
+        avoid_important=avoid, every=True, scorer=lambda pairs: [1.0 for _ in pairs], tau=0.5,
+        paraphraser=lambda texts: [[each.replace("good", "wonderful")] for each in texts],
+    )  # fmt: skip
+    assert result.columns["adversary"] == ["A wonderful movie came out. It was seen in Paris."]
+    assert (result.columns["flips"], result.rows_flipped) == (["no"], 0)
+    assert result.columns["prediction"] == [entities]
+    # Without *good* the model is as right as with it, and 0.4 less sure.
+    assert json.loads(result.columns["words"][0]) == [["good", 0.4]][:avoid]
+
+
+@pytest.mark.parametrize("every", [True, False])
+def test_a_model_with_no_row_right_leaves_rows_to_reword_only_with_every(every: bool) -> None:
+    rows = [(f"A good movie, number {number}.", f"answer {number}") for number in range(3)]
+    result = sears.adversaries(
+        lambda texts: ["none"] * len(texts), rows, unit="sentence", every=every, tau=0.5,
+        paraphraser=lambda texts: [[each.replace("movie", "film")] for each in texts],
+        scorer=lambda pairs: [1.0 for _ in pairs],
+    )  # fmt: skip
+    assert len(result.columns["row"]) == (3 if every else 0)
+    assert (result.right, result.rows_flipped) == (0, 0)

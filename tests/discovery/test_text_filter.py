@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from sears_dsl.discovery.candidates import CandidateRule, Candidates
-from sears_dsl.discovery.counts import LEAST, TextVerdict
+from sears_dsl.discovery.counts import BELIEF, LEAST, TextVerdict
 from sears_dsl.discovery.filtering.text_filter import (
-    BELIEF,
     JUDGING,
     NARROWING,
     SAMPLE,
@@ -368,6 +367,22 @@ def test_a_rule_is_judged_and_applied_with_the_articles_that_it_mends() -> None:
     assert mended <= set(places.texts)
     applied = proposed(rules).apply(text.tokens, tagger=TAGGER).applications
     assert set(applied.texts) == set(places.texts)
+
+
+def test_what_a_rule_writes_does_not_depend_on_the_rules_judged_with_it() -> None:
+    """The first one does not mend articles, since no table has its word; the second one does."""
+    text = Corpus.of(["a zorky movie", "a great movie"], tagger=TAGGER, sample=[])
+    rules = parse("zorky -> okay\ngreat -> awesome\nmovie -> film").rules
+    together = text.places(rules, 5)
+    assert together.texts[together.of_rule(0)] == ["a okay movie"]
+    assert together.texts[together.of_rule(1)] == ["an awesome movie"]
+    for number in range(len(rules)):
+        alone = text.places(rules[number : number + 1], 5)
+        assert alone.texts == together.texts[together.of_rule(number)]
+        assert alone.rows.tolist() == together.rows[together.of_rule(number)].tolist()
+        assert alone.instances.tolist() == [together.instances[number]]
+        applied = proposed(rules[number : number + 1]).apply(text.tokens, tagger=TAGGER)
+        assert set(applied.applications.texts) == set(alone.texts)
 
 
 def test_the_shipped_sample_is_english_and_plain() -> None:

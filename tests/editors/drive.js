@@ -37,6 +37,10 @@ vscode.shown = async (found) => {
     .catch((error) => vscode.say("refused", error.message));
   const line = { start: used, end: used };
   vscode.say("actions", await vscode.actions.provideCodeActions(vscode.document, line));
+  vscode.document.text = 'import "gone.sear" as g\n';
+  vscode.handlers.change({ document: vscode.document });
+  vscode.handlers.save(vscode.document);
+  await vscode.symbols.provideDocumentSymbols(vscode.document);
   for (const each of context.subscriptions) if (each.dispose) each.dispose();
 };
 extension.activate(context);

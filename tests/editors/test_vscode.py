@@ -113,7 +113,10 @@ def test_findings_and_formatting_reach_the_editor(tmp_path: Path) -> None:
     assert "'W H' is not a valid name" in why
     [[fix]] = [each["content"] for each in told if each["kind"] == "actions"]
     assert (fix["title"], fix["edit"]["edits"][0]["text"]) == ("Write NOUN", "NOUN")
-    assert [] in [each["content"] for each in told if each["kind"] == "findings"]
+    found = [each["content"] for each in told if each["kind"] == "findings"]
+    assert [] in found
+    missing = [each for each in found if [one["code"] for one in each] == ["E401"]]
+    assert len(missing) == 2, "an import is looked for when it is written, and after each save"
 
 
 def test_a_missing_command_is_reported_once(tmp_path: Path) -> None:

@@ -13,11 +13,13 @@ from hypothesis import strategies as st
 import sears_dsl as sears
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.effects.applications import apply_candidates
-from sears_dsl.effects.asked_model import Questions
+from sears_dsl.effects.asked_model import Questions, try_model
 from sears_dsl.effects.flips import RightRows, ask_in_rounds
 from sears_dsl.errors import DataError
 from sears_dsl.language.loader import parse
+from sears_dsl.models.cached import CachedPredictor
 from sears_dsl.models.function import CallablePredictor
+from sears_dsl.models.predictor import RowsRefused
 from sears_dsl.tagging.pinned import PinnedTagger
 
 TAGGER = PinnedTagger()
@@ -132,3 +134,29 @@ def test_of_a_few_rows_that_are_all_wrong_their_number_is_reported_once() -> Non
             lambda texts: ["bad"] * len(texts), [("A fun film.", "good")] * 4,
             paraphraser=lambda texts: [[] for _ in texts],
         )  # fmt: skip
+
+
+def test_labels_that_are_all_swapped_are_not_reported_as_other_names() -> None:
+    swapped = {"bad day": "no", "good day": "yes"}
+    rows = tuple({"text": text} for text in swapped)
+    data = LabelledRows(rows, "text", (("yes",), ("no",)), "a.csv")
+    predictor = CallablePredictor(lambda texts: [swapped[text] for text in texts], identity="m")
+    with pytest.raises(DataError, match="none of the 2 rows") as caught:
+        RightRows(data, predictor)
+    assert "does the model swap them" in caught.value.help
+    assert "do they mean the same" not in caught.value.help
+
+
+class Tired(Model):
+    """Answers to a text once and refuses it from then on."""
+
+    def predict(self, rows: Sequence[Mapping[str, str]]) -> list[str]:
+        if any(row["text"] in self.asked for row in rows):
+            raise RowsRefused("asked before", help="")
+        return super().predict(rows)
+
+
+def test_a_model_that_refuses_what_it_has_answered_ends_no_run() -> None:
+    data = LabelledRows(tuple({"text": text} for text in TEXTS), "text", None, "a.csv")
+    warning = try_model(data, CachedPredictor(Tired(), on_error="skip"))
+    assert warning.startswith("the model changes its answer to 4 of 4 rows when asked again")

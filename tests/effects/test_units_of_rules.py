@@ -47,7 +47,7 @@ def test_reviewers_see_what_an_audit_counts(tagger: FastTagger) -> None:
                          label="label")  # fmt: skip
     rules = parse(OF_SENTENCES)
     bench = Workbench(rules, data, predictor_of(model), tagger=tagger, tokens=tagger.tag(ROWS))
-    assert list(bench.effects.applications.texts) == THOUGHT
+    assert list(bench.table.applications.texts) == THOUGHT
     assert explained(rules.rules[0], rules)[0] == ("<unit>", "the whole sentence")
     audit = sears.audit(model, data=[(text, "good") for text in ROWS], rules=rules, scorer=None)
     assert [each.rewritten for each in audit.document.rules[0].examples] == THOUGHT

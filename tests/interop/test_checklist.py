@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -15,7 +16,7 @@ from sears_dsl import parse
 from sears_dsl.cli.model.export import export_command
 from sears_dsl.effects.oracle import FunctionOracle
 from sears_dsl.errors import DataError, UsageError
-from sears_dsl.interop.checklist import checklist_suite, rule_cases
+from sears_dsl.interop.checklist import checklist_suite, rule_cases, template_cases
 from sears_dsl.tagging.pinned import PinnedTagger
 
 RULES = parse("""\
@@ -211,13 +212,69 @@ def test_the_command_counts_what_the_oracle_rejects(
     assert done.output.endswith("rejected 2: one 1, two 1\n")
 
 
-def test_a_label_value_without_a_value_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "x.sear").write_text("a -> b\n")
-    done = _exported(
-        str(tmp_path / "x.sear"), "--data", "x", "-o", "y", "--label-value", "negative"
-    )
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [(["negative"], "is not LABEL=VALUE"), (["negative="], "is not LABEL=VALUE"),
+     (["=1"], "is not LABEL=VALUE"),
+     (["negative=0", "negative=1"], "gives negative twice: 0 and 1"),
+     (["negative=0", "zzz=3"], "no rule or template expects the label zzz")],
+)  # fmt: skip
+def test_a_label_value_that_means_nothing_is_refused(
+    values: list[str], message: str, tmp_path: Path
+) -> None:
+    (tmp_path / "x.sear").write_text("a -> b\n  expect: label negative\n")
+    options = [word for value in values for word in ("--label-value", value)]
+    done = _exported(str(tmp_path / "x.sear"), "--data", "x", "-o", "y", *options)
     assert isinstance(done.exception, UsageError)
-    assert "negative=0" in done.exception.help
+    assert message in done.exception.message
+    assert "negative" in done.exception.help
+
+
+def test_a_label_value_may_be_a_negative_number(
+    packages_from: Callable[[str], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    packages_from("fakes")
+    suites: list[Any] = []
+    monkeypatch.setattr(
+        "sears_dsl.cli.model.export._save", lambda suite, output: suites.append(suite)
+    )
+    rules, rows = tmp_path / "rules.sear", tmp_path / "rows.txt"
+    rules.write_text("nice -> awful\n  expect: label negative\n")
+    rows.write_text("A nice play .\n")
+    done = _exported(str(rules), "--data", str(rows), "-o", "suite", "--label-value", "negative=-1")
+    assert done.exit_code == 0, done.output
+    assert [test.how["labels"] for test in suites[0].tests.values()] == [-1]
+
+
+def test_the_command_never_writes_over_what_it_reads(
+    packages_from: Callable[[str], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    packages_from("fakes")
+    monkeypatch.chdir(tmp_path)
+    Path("rules").mkdir()
+    sources = {"rules/a.sear": "movie -> film\n", "rows.txt": "A movie .\n", "votes.jsonl": "{}\n"}
+    for name, text in sources.items():
+        Path(name).write_text(text)
+    for name in sources:
+        done = _exported("rules", "--data", "rows.txt", "--oracle", "votes.jsonl", "-o", name)
+        assert done.exit_code == 2, done.output
+        assert "is an input of this command: write to another file" in done.output
+    assert {name: Path(name).read_text() for name in sources} == sources
+    done = _exported("rules", "--data", "rows.txt", "-o", "-")
+    assert done.exit_code == 2
+    assert "not for standard output" in done.output
+
+
+def test_texts_may_be_a_column_of_a_table_with_an_index_of_its_own() -> None:
+    pandas = pytest.importorskip("pandas")
+    column = pandas.Series(TEXTS, index=range(5, 9))
+    assert rule_cases([RULES], column) == rule_cases([RULES], TEXTS)
+
+
+@pytest.mark.parametrize("limit", [0, -1, 1.5])
+def test_a_limit_of_no_sentence_is_refused(limit: Any) -> None:
+    with pytest.raises(UsageError, match=f"limit={limit} is not valid"):
+        template_cases([TEMPLATES], limit=limit)
 
 
 def test_a_folder_that_is_not_there_is_reported(

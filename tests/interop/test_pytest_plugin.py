@@ -133,3 +133,53 @@ def test_a_wrong_option_is_reported_as_the_command_tells_it(
     pytester.makeini("[pytest]\nsears_audit = --modle critic:predict\n")
     done = run_inside("--sears", "sears.toml")
     done.stdout.fnmatch_lines(["Usage: sears audit*", "*No such option '--modle'*"])
+
+
+def test_an_audit_that_fails_runs_once(
+    run_inside: Run, pytester: pytest.Pytester, project: Path
+) -> None:
+    (project / "critic.py").write_text("open('runs', 'a').write('one ')\nraise OSError('broken')\n")
+    done = run_inside("--sears", "sears.toml")
+    done.assert_outcomes(failed=3)
+    assert (project / "runs").read_text() == "one "
+
+
+def test_each_of_several_models_has_to_pass(
+    run_inside: Run, pytester: pytest.Pytester, project: Path
+) -> None:
+    (project / "critic.py").write_text(
+        f"{MODEL}\ndef steady(texts):\n    return ['good'] * len(texts)\n"
+    )
+    models = "--model old=critic:steady --model new=critic:predict"
+    pytester.makeini(f"[pytest]\nsears_audit = {models} --scorer none\n")
+    done = run_inside("--sears", "sears.toml", "-v")
+    done.assert_outcomes(passed=1, failed=2)
+    done.stdout.fnmatch_lines(["new: movie -> film: 30 of 30 fail*"])
+    done.stdout.no_fnmatch_line("old: *")
+
+
+def test_the_project_may_be_a_table_of_pyproject(
+    run_inside: Run, pytester: pytest.Pytester, project: Path
+) -> None:
+    (project / "sears.toml").unlink()
+    table = PROJECT.replace("datasets.test", "[tool.sears]\ndatasets.test")
+    (project / "pyproject.toml").write_text(table.replace("[gates]", "[tool.sears.gates]"))
+    done = run_inside("--sears", "-v")
+    done.stdout.fnmatch_lines_random(
+        ["*pyproject.toml::film FAILED*", "*pyproject.toml::play PASSED*"]
+    )
+    (project / "pyproject.toml").write_text("[tool.ruff]\n# see sears\n")
+    run_inside("--sears", "pyproject.toml").assert_outcomes()
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [("--model 'critic", "sears_audit of pytest's settings: No closing quotation: --model 'critic"),
+     ("-o elsewhere", "sears_audit of pytest's settings names an output*")],
+)  # fmt: skip
+def test_a_setting_that_cannot_be_used_is_named(
+    setting: str, message: str, run_inside: Run, pytester: pytest.Pytester, project: Path
+) -> None:
+    pytester.makeini(f"[pytest]\nsears_audit = {setting}\n")
+    done = run_inside("--sears", "sears.toml")
+    done.stdout.fnmatch_lines([message])

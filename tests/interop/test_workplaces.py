@@ -14,7 +14,7 @@ import spacy
 from datasets import Dataset
 
 import sears_dsl as sears
-from sears_dsl.errors import DataError, UsageError
+from sears_dsl.errors import CompileError, DataError, UsageError
 from sears_dsl.interop.hugging_face import FlipRate, RowRewriter
 from sears_dsl.interop.mlflow_logging import log_audit
 
@@ -76,6 +76,39 @@ def test_a_pipeline_without_tags_is_reported(rules: Path) -> None:
         spacy.blank("en").add_pipe("sears")
 
 
+def test_rules_of_a_language_without_a_tagger_match_the_words_of_its_pipeline(
+    tmp_path: Path,
+) -> None:
+    french, english = tmp_path / "fr.sear", tmp_path / "en.sear"
+    french.write_text("option language = fr\nrule est: n'est -> est\nrule film: film -> métrage\n")
+    english.write_text("movie -> film\n")
+    nlp = spacy.blank("fr")
+    nlp.add_pipe("sears", config={"rules": [str(french)]})
+    assert [each.text for each in nlp("Le film n'est pas bon.")._.sears] == [
+        "Le film est pas bon.", "Le métrage n'est pas bon.",
+    ]  # fmt: skip
+    with pytest.raises(CompileError, match="is for language en, but the tagger pipeline:fr is for"):
+        spacy.blank("fr").add_pipe("sears", config={"rules": [str(english)]})
+    of_any = spacy.blank("xx")
+    of_any.add_pipe("sears", config={"rules": [str(french)]})
+    assert [each.text for each in of_any("Le film.")._.sears] == ["Le métrage."]
+
+
+def test_each_component_has_its_results_under_its_name(tmp_path: Path) -> None:
+    nlp = spacy.blank("en")
+    for name, rule in (("sears", "movie -> film"), ("plays", "play -> show")):
+        (tmp_path / f"{name}.sear").write_text(f"rule {name}: {rule}\n")
+        nlp.add_pipe("sears", name=name, config={"rules": [str(tmp_path / f"{name}.sear")]})
+    doc = nlp("A movie and a play.")
+    assert [span.text for span in doc.spans["sears"]] == ["movie"]
+    assert [span.text for span in doc.spans["plays"]] == ["play"]
+    assert [each.text for each in doc._.sears] == ["A film and a play."]
+    assert [each.text for each in doc._.plays] == ["A movie and a show."]
+    spacy.tokens.Doc.set_extension("own", default=1, force=True)
+    with pytest.raises(UsageError, match="an extension named own already"):
+        nlp.add_pipe("sears", name="own", config={"rules": [str(tmp_path / "sears.sear")]})
+
+
 # ---------------------------------------------------------------- Hugging Face
 
 
@@ -94,6 +127,35 @@ def test_rules_are_mapped_over_a_dataset_and_an_unchanged_one_comes_from_its_cac
     sent = pickle.loads(pickle.dumps(rewriter))  # noqa: S301 - what processes of map are sent
     again = rows.map(sent, batched=True, batch_size=4)
     assert again._fingerprint == first._fingerprint
+
+
+@pytest.mark.parametrize("use", [
+    lambda rules: rules.rule_ids, lambda rules: rules._repr_html_(), lambda rules: rules[0],
+    lambda rules: sears.apply(["a movie"], rules),
+])  # fmt: skip
+def test_the_cache_recognizes_rules_that_were_used_in_between(use: Any) -> None:
+    rows = Dataset.from_dict({"text": ["A movie."]})
+    rules = sears.parse("movie -> film")
+    first = rows.map(RowRewriter(rules), batched=True)
+    use(rules)
+    assert rows.map(RowRewriter(rules), batched=True)._fingerprint == first._fingerprint
+
+
+def test_a_column_that_would_be_lost_is_refused() -> None:
+    rules = sears.parse("movie -> film")
+    rows = Dataset.from_dict({"text": ["A movie."], "changed": ["on Monday"]})
+    with pytest.raises(DataError, match="a column 'changed' already, which would be overwritten"):
+        rows.map(RowRewriter(rules), batched=True)
+    with pytest.raises(UsageError, match="the texts are in the column 'changed'"):
+        RowRewriter(rules, column="changed")
+
+
+@pytest.mark.parametrize("form", ["arrow", "pandas"])
+def test_batches_of_which_map_would_lose_columns_are_refused(form: str) -> None:
+    rows = Dataset.from_dict({"text": ["A movie."], "n": [1]}).with_format(form)
+    with pytest.raises(DataError, match="not columns of Python's own values") as wrong:
+        rows.map(RowRewriter(sears.parse("movie -> film")), batched=True)
+    assert "with_format(None)" in wrong.value.help
 
 
 class _Loud:
@@ -134,6 +196,23 @@ def test_flips_are_counted_among_right_rows_alone() -> None:
         metric.add_batch(references=[1], predictions=[1, 1], rewritten=[1])
 
 
+def test_an_empty_answer_is_wrong_and_nothing_of_a_refused_batch_counts() -> None:
+    metric = FlipRate()
+    metric.add_batch(references=["a", "a"], predictions=["a", ""], rewritten=["", "a"])
+    with pytest.raises(DataError, match="predictions: None is not a label"):
+        metric.add_batch(references=["a", "a"], predictions=["a", None], rewritten=["a", "a"])
+    with pytest.raises(DataError, match="references: '' is not a label"):
+        metric.add(reference="", prediction="a", rewritten="a")
+    with pytest.raises(DataError, match="is not a label"):
+        metric.add_batch(
+            references=[1], predictions=np.array([[1, 2]]), rewritten=np.array([[1, 2]])
+        )
+    with pytest.raises(UsageError, match="predictions=None is not a list"):
+        metric.compute(references=["a"])
+    found = metric.compute()
+    assert (found["right"], found["flips"]) == (1, 1)
+
+
 @pytest.mark.parametrize(
     ("references", "predictions"),
     [
@@ -156,15 +235,18 @@ def test_flips_compare_labels_as_an_audit_does_and_are_numbers_of_python(
 # ---------------------------------------------------------------- MLflow
 
 
-def test_an_audit_is_logged_in_a_local_store(
-    rules: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def mlflow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
     monkeypatch.setenv("MLFLOW_DISABLE_TELEMETRY", "true")
     monkeypatch.setenv("MLFLOW_ENABLE_ASYNC_LOGGING", "false")
     import mlflow
 
     mlflow.set_tracking_uri((tmp_path / "runs").as_uri())
+    return mlflow
+
+
+def test_an_audit_is_logged_in_a_local_store(rules: Path, tmp_path: Path, mlflow: Any) -> None:
     rows = [(f"A movie, {number}.", "good") for number in range(30)]
     model = lambda texts: ["bad" if "film" in text else "good" for text in texts]  # noqa: E731
     audit = sears.audit(model, rows, rules, scorer=None, max_flip_rate="5%")
@@ -179,3 +261,24 @@ def test_an_audit_is_logged_in_a_local_store(
     assert logged.params["sears.rows"] == "30"
     names = {path.name for path in (tmp_path / "runs").rglob("*") if path.is_file()}
     assert {"audit.html", "audit.md", "audit.json", "junit.xml"} <= names
+
+
+def test_audits_in_one_run_keep_their_numbers_and_files_apart(
+    rules: Path, tmp_path: Path, mlflow: Any
+) -> None:
+    rows = [(f"A movie, {number}.", "good") for number in range(30)]
+    models = {
+        "old": lambda texts: ["bad" if "film" in text else "good" for text in texts],
+        "new": lambda texts: ["good" for _ in texts],
+    }
+    both = sears.audit(models, rows, rules, scorer=None)
+    with mlflow.start_run() as run:
+        log_audit(both)
+        log_audit(both.audits["new"], prefix="again")
+    logged = mlflow.MlflowClient().get_run(run.info.run_id).data
+    assert logged.metrics["sears.old.flip_rate"] == 1.0
+    assert logged.metrics["sears.new.flip_rate"] == logged.metrics["again.flip_rate"] == 0.0
+    folders = {path.parent.name for path in (tmp_path / "runs").rglob("audit.html")}
+    assert folders == {"sears.old", "sears.new", "again"}
+    with pytest.raises(UsageError, match="an object of type str is not an audit"):
+        log_audit("audit")  # type: ignore[arg-type]

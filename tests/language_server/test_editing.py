@@ -9,6 +9,7 @@ import pytest
 from editor import Editor
 
 from sears_dsl.language.loader import parse
+from sears_dsl.language.rule import KEYS
 from sears_dsl.language_server.assistance import find_all
 from sears_dsl.language_server.server import RuleServer
 from sears_dsl.rule_tests import run_tests
@@ -122,7 +123,10 @@ def taken(editor: Editor, line: int) -> list[dict[str, Any]]:
     ("text", "fixed"),
     [("What NUON -> it", "What NOUN -> it"), ("set WH = a\n@WHH -> b", "set WH = a\n@WH -> b"),
      ("[tga=NN] -> x", "[tag=NN] -> x"), ("movie -> $1.uper", "movie -> $1.upper"),
-     ("a -> b\n  sevrity: high", "a -> b\n  severity: high")],
+     ("a -> b\n  sevrity: high", "a -> b\n  severity: high"),
+     ("option cas = exact\nx -> y", "option case = exact\nx -> y"),
+     ('import "words.sear" as col\n@co.GOOD x -> $1\n@col.GOOD y -> $1',
+      'import "words.sear" as col\n@col.GOOD x -> $1\n@col.GOOD y -> $1')],
 )  # fmt: skip
 def test_a_proposed_fix_is_taken(editor: Editor, uri: str, text: str, fixed: str) -> None:
     editor.open(text)
@@ -137,10 +141,10 @@ def test_a_proposed_fix_is_taken(editor: Editor, uri: str, text: str, fixed: str
 
 def test_a_rule_shows_what_it_does_to_the_sample(editor: Editor, uri: str) -> None:
     told = editor.answer("hover", 6, 20)["contents"]["value"]
-    assert told.startswith('changes 2 of 3 rows of `a.sample.txt`\n\n- A "fun" movie.\n- → A')
+    assert told.startswith('changes 2 of 3 rows of `a.sample.txt`\n\n- `A "fun" movie.`\n- → `A')
     editor.open("set MOVIE = movie | book\n@MOVIE -> film\nfilm -> NUON\n  tags: a\n[tag=")
     assert "changes 2 of 3 rows" in editor.answer("hover", 1, 10)["contents"]["value"]
-    assert editor.answer("hover", 1, 2)["contents"]["value"] == "`MOVIE` = movie | book"
+    assert editor.answer("hover", 1, 2)["contents"]["value"] == "`MOVIE` = `movie | book`"
     assert editor.answer("hover", 2, 1) is None
     editor.uri = uri.replace("a.sear", "b.sear")
     editor.open("movie -> film\n")
@@ -173,3 +177,124 @@ def test_tags_are_explained_and_proposed(editor: Editor, uri: str) -> None:
         editor.open(typed)
         found = {each["label"] for each in editor.answer("completion", 0, len(typed))}
         assert found == labels, typed
+
+
+def shown(editor: Editor, line: int, column: int) -> str | None:
+    told = editor.answer("hover", line, column)
+    return None if told is None else str(told["contents"]["value"])
+
+
+def test_all_members_of_a_set_are_shown_where_it_is_defined_too(editor: Editor) -> None:
+    editor.open('set B = NOUN | movie | lemma=be | /colou?r/ | !"x"\n@B x -> x $1\n')
+    members = '`B` = `NOUN | movie | lemma=be | /colou?r/ | !"x"`'
+    assert shown(editor, 1, 1) == shown(editor, 0, 4) == members
+    editor.open("set B = a | b | c | d | e | f | g | NOUN | i\n@B x -> x $1\n")
+    assert shown(editor, 1, 1) == "`B` = `a | b | c | d | e | f | g | NOUN` | … 9 in all"
+
+
+def test_what_needs_vectors_or_translation_is_not_said_to_change_nothing(editor: Editor) -> None:
+    editor.open("<unit> -> $0.paraphrase\nmovie -> $1.neighbor\n")
+    for line, function in enumerate((".paraphrase", ".neighbor")):
+        assert f"`{function}` is not tried on the sample" in str(shown(editor, line, 2))
+        assert taken(editor, line) == []
+
+
+@pytest.mark.parametrize(
+    ("sample", "told"),
+    [("\ufeffmovie one\nplay\n", "changes 1 of 2 rows"),
+     ("a movie\u2028one\x85two\x0bthree\x0cfour\nplay\r\n", "changes 1 of 2 rows"),
+     ("movie\n" * 300_000, "changes 1,000 of 1,000 rows"),
+     ("play\n" + "x" * (1 << 20) + " movie\n", "changes 1 of 2 rows")],
+    ids=["mark", "separators", "rows", "long"],
+)  # fmt: skip
+def test_the_sample_is_read_as_apply_reads_it(
+    editor: Editor, tmp_path: Path, sample: str, told: str
+) -> None:
+    (tmp_path / "a.sample.txt").write_text(sample, "utf-8", newline="")
+    editor.open("movie -> film\n")
+    assert str(shown(editor, 0, 1)).startswith(told)
+    assert "\ufeff" not in str(shown(editor, 0, 1))
+
+
+def test_why_a_sample_cannot_be_read_is_said(editor: Editor, tmp_path: Path) -> None:
+    (tmp_path / "a.sample.txt").write_bytes(b"The movie.\nthe caf\xe9 movie\n")
+    editor.open("movie -> film\n")
+    assert "the sample cannot be read: " in str(shown(editor, 0, 1))
+    assert "line 2" in str(shown(editor, 0, 1))
+    assert taken(editor, 0) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["set WH = NOUM | b\nmovie -> film\n@WH x -> $1\n@WH y -> z\n",
+     'import "nope.sear" as n\nmovie -> film\n@n.C x -> $1\n',
+     'x -> NOUM\nmovie -> film\nset A = @B\nset B = @C\nset C = NOUM\n@A x -> y\n',
+     'x -> NOUM\n\n  test "x" => none\nmovie -> film\n',
+     'x -> NOUM\n# so\n\n  # and\n  test "x" => none\nmovie -> film\n'],
+)  # fmt: skip
+def test_a_wrong_statement_hides_only_those_that_need_it(editor: Editor, text: str) -> None:
+    editor.open(text)
+    line = text.split("\n").index("movie -> film")
+    assert "changes 2 of 3 rows" in str(shown(editor, line, 1))
+    assert len(taken(editor, line)) == 2
+
+
+def test_texts_of_others_are_no_markdown(editor: Editor, tmp_path: Path) -> None:
+    evil = "![x](https://tracker/a.png) *movie* [a](command:evil) `` ` x"
+    (tmp_path / "a.sample.txt").write_text(evil + "\n", "utf-8")
+    rules = 'movie -> film\nset S = "[a](command:evil)" | "`"\ntemplate "![x](y) {S}"\n  label: x\n'
+    editor.open(rules)
+    assert f"- ```{evil}```" in str(shown(editor, 0, 1))
+    assert shown(editor, 1, 4) == '`S` = ``"[a](command:evil)" | "`"``'
+    assert "- `![x](y) [a](command:evil)`\n- `` ![x](y) ` ``" in str(shown(editor, 2, 1))
+
+
+def test_the_findings_of_an_imported_file_stand_with_its_import(
+    editor: Editor, tmp_path: Path
+) -> None:
+    (tmp_path / "words.sear").write_text("set C = x\nset D = NOUM\n", "utf-8")
+    [found] = editor.open('import "words.sear" as k\n@k.C a -> $1\n')[-1]["params"]["diagnostics"]
+    assert found["code"] == "E404"
+    assert "words.sear:2: `NOUM` is not a tag" in found["message"]
+    assert "listed below" not in found["message"]
+
+
+@pytest.mark.parametrize(
+    ("method", "params"),
+    [("textDocument/didSave", {"textDocument": {"uri": "file:///elsewhere.sear"}}),
+     ("workspace/didChangeWatchedFiles", {"changes": []})],
+)  # fmt: skip
+def test_when_a_file_is_saved_those_that_import_it_are_judged_anew(
+    editor: Editor, tmp_path: Path, method: str, params: Any
+) -> None:
+    text = 'import "words.sear" as k\n@k.D a -> $1\n'
+    [found] = editor.open(text)[-1]["params"]["diagnostics"]
+    assert found["code"] == "E206"
+    (tmp_path / "words.sear").write_text("set D = x\n", "utf-8")
+    told = editor.tell(method, params)
+    assert [each["params"]["diagnostics"] for each in told] == [[]]
+
+
+def test_what_would_be_a_mistake_is_not_proposed(editor: Editor) -> None:
+    def proposed(text: str) -> set[str]:
+        editor.open(text)
+        last = text.count("\n")
+        answer = editor.answer("completion", last, len(text.rpartition("\n")[2]))
+        return {each["label"] for each in answer}
+
+    assert {"label"} == {*KEYS} - proposed("a -> b\n  why: x\n\n  # so\n  ")
+    under_template = proposed('set S = x\ntemplate "{S}"\n  ')
+    assert {*KEYS} - under_template == {"expect", "rate", "seed"}
+    tags = proposed("N")
+    assert {"CCONJ", "NN"} <= tags
+    assert not tags & {"CONJ", "SPACE", "_SP"}
+    older = proposed("option tagset = sears2018\nN")
+    assert "CONJ" in older
+    assert "CCONJ" not in older
+
+
+def test_a_test_is_offered_once(editor: Editor, tmp_path: Path) -> None:
+    (tmp_path / "a.sample.txt").write_text("movie\nmovie\na movie\nmovies\nno movie\n")
+    editor.open('movie -> film\n  test "a movie" => "a film"\n')
+    titles = [each["title"] for each in taken(editor, 0)]
+    assert titles == ["Make a test from: movie", "Make a test from: no movie"]

@@ -150,14 +150,11 @@ _ -> $1.typo(25%)
 @pytest.mark.parametrize(
     ("line", "character", "told"),
     [
-        (
-            2,
-            1,
-            "6 sentences, positive\n\n- A Good 😀 film.\n- A Nice 😀 film.\n- A Fine 😀 film.\n- …",
-        ),
+        (2, 1, "6 sentences, positive\n\n- `A Good 😀 film.`\n- `A Nice 😀 film.`\n"),
+        (2, 1, "\n- `A Fine 😀 film.`\n- …"),
         (2, 31, "6 sentences"),
-        (2, 13, "`D` = very"),
-        (2, 20, "`GOOD` = good | nice | fine"),
+        (2, 13, "`D` = `very`"),
+        (2, 20, "`GOOD` = `good | nice | fine`"),
         (2, 23, "`.cap`: with a capital"),
         (4, 8, "`.typo`: a slip of typing, drawn"),
         (5, 3, "`rate`: the share of its instances"),
@@ -182,7 +179,7 @@ def test_a_place_is_explained(line: int, character: int, told: str | None) -> No
         ('template "A {{', set()),
         ("a:NOUN -> $a.VBD.", {"cap", "homoglyph"}),
         ("movie -> @", {"GOOD", "D"}),
-        ("  ra", {"rate", "label", "why"}),
+        ("  ra", {"rate", "expect", "why"}),
         ("movie -> film", set()),
     ],
 )

@@ -101,6 +101,35 @@ def test_an_answer_is_a_label_or_refuses_the_row(
     assert "the model refused 2 texts, left out and not counted as flips" in model.remarks
 
 
+POLAR = {"positive": "1", "negative": "0"}
+TOXIC = {"toxic": "1", "not toxic": "0"}
+STARS = {each: each for each in "12345"}
+
+
+@pytest.mark.parametrize(
+    ("labels", "answer", "label"),
+    [(POLAR, "It isn’t positive.", None), (POLAR, "It isn't positive.", None),
+     (POLAR, "I cannot call this positive.", None), (POLAR, "This is hardly positive.", None),
+     (POLAR, "No, positive is wrong.", None), (POLAR, "non-negative", None),
+     (POLAR, "A negative‑leaning text", None), (POLAR, "positive - it praises", "1"),
+     (POLAR, "Label:positive", "1"), (POLAR, "It’s positive.", "1"),
+     (TOXIC, "The text is not toxic.", "0"), (TOXIC, "Answer: Not toxic", "0"),
+     (TOXIC, "The text is toxic.", "1"), (TOXIC, "The text isn’t toxic.", None),
+     (TOXIC, "It is not not toxic.", None), (TOXIC, "not toxic, or toxic", None),
+     ({"don’t know": "?", "no": "0"}, "I don't know.", "?"),
+     ({"don't know": "?", "no": "0"}, "The answer is no.", "0"),
+     ({"negative": "0", "non-negative": "1"}, "It is non-negative.", "1"),
+     (STARS, "Rating: 4", "4"), (STARS, "Rating: 4.7", None), (STARS, "-1", None),
+     (STARS, "I give it 4/10", None), ({"-1": "-1", "1": "1"}, "The score is -1.", "-1"),
+     ({"Yes": "1", "YES": "1", "no": "0"}, "yes", "1")],
+)  # fmt: skip
+def test_what_denies_a_label_or_is_part_of_another_word_is_no_label(
+    labels: dict[str, str], answer: str, label: str | None
+) -> None:
+    settings = PromptSettings(address="http://host/v1", model="m", prompt="$text", labels=labels)
+    assert settings.label(answer) == label
+
+
 def test_words_of_answers_stand_for_labels_and_rows_have_columns(endpoint: ChatEndpoint) -> None:
     endpoint.answer = lambda _, prompt: "Yes" if prompt == "Is He $text in It?$" else "no"
     settings = endpoint.settings(
@@ -271,6 +300,7 @@ def test_answers_are_kept_from_run_to_run(endpoint: ChatEndpoint, tmp_path: Path
      ({"prompt": None}, "no text in prompt"), ({"address": "ftp://host/v1"}, "is not an address"),
      ({"address": "http://me:top-secret@host/v1"}, "has a password in it"),
      ({"labels": [1, 0]}, "labels of a language model have to be strings"),
+     ({"labels": {"Yes": "1", "YES": "2"}}, "the labels 'Yes' and 'YES' .* are one word"),
      ({"price": {"input": -1, "output": 2}}, "is not a price"),
      ({"price": {"input": True, "output": 2}}, "is not a price"),
      ({"timeout": 0}, "timeout of a language model is 0, not seconds above 0"),
@@ -281,7 +311,8 @@ def test_answers_are_kept_from_run_to_run(endpoint: ChatEndpoint, tmp_path: Path
      ({"retries": 1.5}, "retries of a language model is 1.5"),
      ({"connections": 0}, "connections of a language model is 0, not a whole number, 1 or more"),
      ({"cache": "../answers"}, "not a file name"), ({"color": "red"}, "'color'"),
-     ({"parameters": {"stream": True}}, "beside model and messages")],
+     ({"parameters": {"stream": True}}, "beside model and messages"),
+     ({"parameters": {"temperature": float("nan")}}, "parameters .* cannot be sent as JSON")],
 )  # fmt: skip
 def test_settings_that_cannot_be_are_reported(
     endpoint: ChatEndpoint, changes: dict[str, Any], told: str
@@ -290,6 +321,17 @@ def test_settings_that_cannot_be_are_reported(
         load_predictor(f"llm:{endpoint.settings(**changes)}")
     assert "top-secret" not in caught.value.render()
     assert not endpoint.requests
+
+
+def test_a_date_among_the_parameters_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "chat.toml"
+    path.write_text(
+        'address = "http://localhost"\nmodel = "m"\nprompt = "$text"\n'
+        "[parameters]\nday = 2020-01-01\n"
+    )
+    with pytest.raises(UsageError, match="date is not JSON") as caught:
+        load_predictor(f"llm:{path}")
+    assert "finite numbers" in caught.value.help
 
 
 @pytest.mark.parametrize(("option", "most"), [(None, 1), (3, 3)])

@@ -121,6 +121,22 @@ def test_batches_are_small_where_time_is_limited_and_grow_where_the_model_is_qui
     assert [len(batch) for batch in recorder.batches] == [1, 2, 4, 8, 16, 32, 64, 64, 9]
 
 
+def test_batches_grow_with_answers_and_not_with_connections() -> None:
+    class SideBySide(Recorder):
+        connections = 4
+
+    slow, looks = SideBySide(seconds=0.6), iter([True] * 4)
+    texts = list(map(str, range(300)))
+    CachedPredictor(slow).predict_in_time(rows(*texts), in_time=lambda: next(looks, False))
+    assert [len(batch) for batch in slow.batches] == [1, 1, 1, 1]
+    quick = SideBySide()
+    answers = CachedPredictor(quick).predict_in_time(rows(*texts), in_time=lambda: True)
+    assert answers == texts
+    sizes = [len(batch) for batch in quick.batches]
+    assert max(sizes) > 8
+    assert all(size <= 2 * max(sizes[:place]) for place, size in enumerate(sizes) if size > 1)
+
+
 def test_batches_before_a_failure_are_kept_on_disk(tmp_path: Path) -> None:
     path = tmp_path / "new folder" / "predictions.sqlite3"
     with PredictionStore(path) as store:

@@ -5,15 +5,18 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from sears_dsl.answers import REFUSED
 from sears_dsl.errors import ModelError, UsageError
-from sears_dsl.models.cached import PredictionStore
+from sears_dsl.models.cached import CachedPredictor, PredictionStore
 from sears_dsl.models.function import CallablePredictor, load_callable
 from sears_dsl.models.loading import load_predictor
+from sears_dsl.models.predictor import RowsRefused, row_key
 
 SOURCE = """
 from collections.abc import Sequence
@@ -272,3 +275,74 @@ def test_predictions_of_an_object_are_kept_under_its_identity_alone(tmp_path: Pa
             model.identity = f"version {label}"  # type: ignore[attr-defined]
             kept = load_predictor(model, store=store)
             assert (kept.identity, kept.predict(GOOD)) == (f"version {label}", [label, label])
+
+
+@pytest.mark.parametrize("together", [list, lambda models: dict(zip("xy", models, strict=True))])
+def test_several_objects_are_stored_one_by_one_by_their_identities(
+    tmp_path: Path, together: Callable[[list[Any]], Any]
+) -> None:
+    class Named(Fixed):
+        def __init__(self, label: str) -> None:
+            super().__init__(label)
+            self.identity = f"version {label}"
+
+    class Other(Named):
+        """Has another name in a list."""
+
+    with PredictionStore(tmp_path / "kept.sqlite3") as store:
+        with pytest.raises(UsageError, match="nothing distinguishes it from another one"):
+            load_predictor(together([Fixed("a"), Named("a")]), store=store)
+        for label in ("a", "b"):
+            model = load_predictor(together([Named(label), Other(label)]), store=store)
+            assert model.predict(GOOD) == [label, label]
+        assert set(store.get("version b", [row_key(row) for row in GOOD]).values()) == {"b"}
+
+
+class Refusing:
+    """Refuses what is bad, and records its batches."""
+
+    identity = "refusing"
+
+    def __init__(self) -> None:
+        self.batches: list[int] = []
+
+    def __call__(self, texts: list[str]) -> list[str]:
+        self.batches.append(len(texts))
+        if "Bad." in texts:
+            raise RowsRefused("no", help="")
+        return ["a"] * len(texts)
+
+
+def test_a_loaded_model_keeps_its_store_its_memory_and_what_it_does_on_an_error(
+    tmp_path: Path,
+) -> None:
+    rows = [{"text": "Good."}, {"text": "Bad."}]
+    refusing = Refusing()
+    with PredictionStore(tmp_path / "p.sqlite3") as store:
+        own = CallablePredictor(refusing, identity="mine")
+        loaded = CachedPredictor(own, store=store, on_error="skip")
+        assert load_predictor(loaded) is loaded
+        assert load_predictor(loaded, batch_size=1).predict(rows) == ["a", REFUSED]
+        assert refusing.batches == [1, 1]
+        assert load_predictor(loaded, batch_size=2).predict(rows) == ["a", REFUSED]
+        both = load_predictor([loaded, Fixed("a")])
+        assert both.predict(rows) == ["a", REFUSED]
+        assert refusing.batches == [1, 1], "it remembers what it said"
+        assert list(store.get("mine", [row_key(row) for row in rows]).values()) == ["a"]
+        with pytest.raises(UsageError, match="the batch size is 0"):
+            load_predictor(loaded, batch_size=0)
+    with (
+        PredictionStore(tmp_path / "q.sqlite3") as other,
+        pytest.raises(UsageError, match=r"mine is loaded, and does not keep .*q\.sqlite3"),
+    ):
+        load_predictor(loaded, store=other)
+
+
+def test_a_model_that_was_loaded_for_other_answers_is_refused() -> None:
+    loaded = load_predictor(lambda texts: [["a", "b"] for _ in texts], comparison="set")
+    assert load_predictor(loaded, comparison="set") is loaded
+    with pytest.raises(UsageError, match="compared as set, not as exact") as caught:
+        load_predictor(loaded)
+    assert caught.value.help == "load it with comparison='exact', or pass the model itself"
+    near = load_predictor(lambda texts: [0.5 for _ in texts], comparison="within:0.5")
+    assert load_predictor(near, comparison="within:1") is near

@@ -194,3 +194,20 @@ def test_answers_of_an_endpoint_come_with_their_confidences() -> None:
         server.shutdown()
         server.server_close()
         thread.join()
+
+
+def test_a_probability_that_is_no_number_is_not_given() -> None:
+    class Unsure:
+        """An estimator that has no probability for some rows."""
+
+        classes_ = np.array(["bad", "good"])
+
+        def predict(self, texts: list[str]) -> list[str]:
+            return ["good" for _ in texts]
+
+        def predict_proba(self, texts: list[str]) -> list[list[float]]:
+            return [[float("nan")] * 2 if text == "?" else [0.25, 0.75] for text in texts]
+
+    model = EstimatorPredictor(Unsure())
+    rows = [{"text": text} for text in ("?", "A film.")]
+    assert model.predict_with_confidence(rows) == [Answer("good", None), Answer("good", 0.75)]

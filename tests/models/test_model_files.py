@@ -17,7 +17,7 @@ from sears_dsl.errors import DataError, ModelError, UsageError
 from sears_dsl.models.cached import PredictionStore
 from sears_dsl.models.loading import load_predictor
 from sears_dsl.models.prediction_file import FilePredictor, PredictionsNeeded
-from sears_dsl.models.predictor import Row
+from sears_dsl.models.predictor import Row, row_key
 from sears_dsl.models.scikit import EstimatorPredictor
 
 ROWS: list[Row] = [{"text": "Good."}, {"text": "Bad."}, {"text": "Good."}]
@@ -106,6 +106,65 @@ def test_files_of_predictions_that_are_none(tmp_path: Path, content: str, told: 
     assert told in str(failure.value)
 
 
+VALUES: list[tuple[str, Any, str]] = [
+    ("within:0.5", 3.2, "3.2"), ("within:10%", 3, "3"), ("set", ["b", "a"], "a|b"), ("set", [], ""),
+    ("entities", [[0, 2, "LOC"]], '[[0, 2, "LOC"]]'), ("entities", [], "[]"), ("squad", "", ""),
+    ("vqa", "two", "two"), ("exact", True, "True"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("comparison", "value", "label"), VALUES)
+@pytest.mark.parametrize("suffix", ["jsonl", "csv", "parquet"])
+def test_a_file_may_say_what_a_function_may_say(
+    tmp_path: Path, suffix: str, comparison: str, value: Any, label: str
+) -> None:
+    predictions = tmp_path / f"labels.{suffix}"
+    entry = {"id": row_key(ROWS[0]), "prediction": value}
+    if suffix == "jsonl":
+        predictions.write_text(json.dumps(entry) + "\n")
+    elif suffix == "csv":
+        entry["prediction"] = label if isinstance(value, list) else value
+        with predictions.open("w", newline="", encoding="utf-8") as file:
+            csv.writer(file).writerows([entry.keys(), entry.values()])
+    else:  # a column holds values of one type, so entities are a text of JSON
+        arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+        cell = label if comparison == "entities" else value
+        column = arrow.array([cell], arrow.list_(arrow.string()) if comparison == "set" else None)
+        table = arrow.table({"id": [entry["id"]], "prediction": column})
+        parquet.write_table(table, predictions)
+    model = load_predictor(f"file:{predictions}", comparison=comparison)
+    assert model.predict(ROWS[:1]) == [label]
+    function = load_predictor(lambda texts: [value for _ in texts], comparison=comparison)
+    assert function.predict(ROWS[:1]) == [label]
+
+
+@pytest.mark.parametrize(
+    ("comparison", "value", "told"),
+    [("within:1", '"many"', "write one number"), ("set", "[[1]]", "write the labels of a row"),
+     ("entities", '"LOC"', "write [start, end, label]"), ("squad", "null", "give every row"),
+     ("exact", '""', "give every row")],
+)  # fmt: skip
+def test_a_prediction_that_cannot_be_compared_is_an_error_that_says_how_to_write_it(
+    tmp_path: Path, comparison: str, value: str, told: str
+) -> None:
+    predictions = tmp_path / "labels.jsonl"
+    predictions.write_text(f'{{"id": "1", "prediction": {value}}}\n')
+    with pytest.raises(DataError, match="is not a prediction") as caught:
+        FilePredictor(predictions, comparison=comparison).predict(ROWS)
+    assert caught.value.help.startswith(told)
+
+
+def test_no_row_of_the_inputs_is_lost_without_the_last_line_break(tmp_path: Path) -> None:
+    model = FilePredictor(tmp_path / "labels.csv")
+    with pytest.raises(PredictionsNeeded):
+        model.predict([{"text": "One.\u2028 More."}, {"text": "Two."}])
+    model.inputs.write_bytes(model.inputs.read_bytes().removesuffix(b"\n"))
+    with pytest.raises(PredictionsNeeded, match="3 rows in all"):
+        model.predict([{"text": "Three."}])
+    texts = [row["text"] for row in asked(model.inputs)]
+    assert texts == ["One.\u2028 More.", "Two.", "Three."]
+
+
 @pytest.mark.parametrize("value", ["0.5", "null", "[1]"])
 def test_predictions_that_are_no_labels(tmp_path: Path, value: str) -> None:
     predictions = tmp_path / "labels.jsonl"
@@ -114,12 +173,15 @@ def test_predictions_that_are_no_labels(tmp_path: Path, value: str) -> None:
         FilePredictor(predictions).predict(ROWS)
 
 
-def test_a_file_of_somebody_else_is_not_overwritten(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "notes", [b"my notes\n", b"my notes", b"\n", b"\xff\xfe\n", b"\xe9t\xe9\n"]
+)
+def test_a_file_of_somebody_else_is_not_overwritten(tmp_path: Path, notes: bytes) -> None:
     inputs = tmp_path / "mine.jsonl"
-    inputs.write_text("my notes\n")
+    inputs.write_bytes(notes)
     with pytest.raises(DataError, match=r"mine\.jsonl, line 1: this is not a file of inputs"):
         FilePredictor(tmp_path / "labels.csv", inputs=inputs).predict(ROWS)
-    assert inputs.read_text() == "my notes\n"
+    assert inputs.read_bytes() == notes
 
 
 def test_what_cannot_be_a_round_trip_is_reported_before(tmp_path: Path) -> None:
@@ -246,3 +308,14 @@ def test_options_of_another_kind_are_refused(spec: str, options: dict[str, Any],
     with pytest.raises(UsageError) as failure:
         load_predictor(spec, **options)
     assert told in str(failure.value)
+
+
+@pytest.mark.parametrize("kind", ["vote", "every"])
+def test_predictions_of_several_files_are_not_kept_elsewhere(tmp_path: Path, kind: str) -> None:
+    files = [tmp_path / "a.csv", tmp_path / "b.csv"]
+    spec = f"{kind}:" + ",".join(f"file:{file}" for file in files)
+    with PredictionStore(tmp_path / "store.sqlite3") as store:
+        for label in ("old", "new"):
+            for file in files:
+                file.write_text(f"id,prediction\n{row_key(ROWS[0])},{label}\n")
+            assert load_predictor(spec, store=store).predict(ROWS[:1]) == [label]

@@ -425,3 +425,57 @@ def test_rows_that_do_not_fit_the_map(endpoint: Endpoint) -> None:
 def test_a_label_without_a_name_is_reported() -> None:
     with pytest.raises(SearsError, match="label '2', which the response map does not name"):
         ResponseMap(names={"1": "positive"}).named("2")
+
+
+def test_only_secrets_of_headers_are_hidden(
+    endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OWN_TOKEN", "Bearer of-the-environment")
+    headers = {
+        "X-Task": "positive predictions", "X-Own": "$env.OWN_TOKEN", "X-Api-Key": "of-the-map",
+        "Content-Type": "application/json; v=2",
+    }  # fmt: skip
+    said = ["positive", "of-the-map", "of-the-environment", "of-the"]
+    endpoint.answer = lambda _, body: (200, {"predictions": said})
+    model = HttpPredictor(endpoint.url, request=RequestMap(headers=headers))
+    assert model.predict([{"text": text} for text in "abcd"]) == ["positive", "…", "…", "of-the"]
+    assert endpoint.headers[0]["X-Own"] == "Bearer of-the-environment"
+    assert endpoint.headers[0]["Content-Type"] == "application/json; v=2"
+    load_predictor(endpoint.url).predict([{"text": each} for each in "abcd"])
+    assert endpoint.headers[1]["Content-Type"] == "application/json"
+
+
+def test_half_a_character_is_sent_as_it_is(endpoint: Endpoint) -> None:
+    rows = [{"text": "a \ud800 film"}, {"text": "é"}]
+    endpoint.answer = lambda _, body: (200, {"predictions": ["a"] * len(body["inputs"])})
+    assert load_predictor(endpoint.url).predict(rows) == ["a", "a"]
+    assert endpoint.requests == [{"inputs": ["a \ud800 film", "é"]}]
+
+
+def test_what_json_cannot_say_is_refused_before_anything_is_sent(tmp_path: Path) -> None:
+    path = tmp_path / "request.toml"
+    for value in ("2020-01-01", "nan", "inf"):
+        path.write_text(f'[body]\nq = "$texts"\nday = {value}\n')
+        with pytest.raises(UsageError, match="the body of the request cannot be sent as JSON"):
+            load_predictor("http://localhost/p", request_map=str(path))
+
+
+@pytest.mark.parametrize(
+    ("comparison", "said", "label"),
+    [("set", "a|b", "0|1"), ("set", ["b"], "1"), ("set", [], ""), ("exact", "b", "1"),
+     ("entities", [[0, 2, "b"]], '[[0, 2, "1"]]'), ("entities", [], "[]")],
+)  # fmt: skip
+def test_names_are_those_of_each_label(
+    endpoint: Endpoint, comparison: str, said: Any, label: str
+) -> None:
+    endpoint.answer = lambda _, body: (200, {"predictions": [said]})
+    names = '{"names": {"a": "0", "b": "1"}}'
+    model = load_predictor(endpoint.url, response_map=names, comparison=comparison)
+    assert model.predict(ROWS[:1]) == [label]
+
+
+def test_a_label_of_a_set_without_a_name_is_reported(endpoint: Endpoint) -> None:
+    endpoint.answer = lambda _, body: (200, {"predictions": [["a", "c"]]})
+    model = load_predictor(endpoint.url, response_map='{"names": {"a": "0"}}', comparison="set")
+    with pytest.raises(ModelError, match="has the label 'c', which the response map does not name"):
+        model.predict(ROWS[:1])

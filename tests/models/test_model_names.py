@@ -53,5 +53,7 @@ def test_each_model_gets_the_options_that_its_kind_takes() -> None:
 def test_objects_are_named_by_their_module() -> None:
     names = ("my.parts:reword", "pairs.csv", "C:/a.csv")
     assert [is_object_name(name) for name in names] == [True, False, False]
-    assert object_name(len) == "builtins:len"
+    assert [object_name(each) for each in (len, str.lower, "".lower)] == [
+        "builtins:len", "builtins:str.lower", "builtins:str.lower",
+    ]  # fmt: skip
     assert load_object("builtins:str.upper", kind="model").value("good") == "GOOD"

@@ -12,16 +12,11 @@ from chat_endpoint import Reply, chat_endpoint
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sears_dsl.answers import REFUSED
+from sears_dsl.answers import REFUSED, each_answer, each_equal, is_right
 from sears_dsl.errors import ModelError, UsageError
 from sears_dsl.models.function import CallablePredictor
 from sears_dsl.models.loading import load_predictor
-from sears_dsl.models.vote import (
-    VotingPredictor,
-    common_words,
-    each_answer,
-    most_frequent,
-)
+from sears_dsl.models.vote import VotingPredictor, common_words, most_frequent
 
 WORDS = st.lists(st.sampled_from(["a", "A", "b", "c"]), max_size=6).map(" ".join)
 
@@ -155,7 +150,7 @@ def test_endpoints_files_and_functions_answer_together(
         assert model.predict(rows) == [
             "good",
             '(the models say ["bad", "good", "good"])',
-            f'(the models say ["good", "{REFUSED}", "good"])',
+            REFUSED,
         ]
         # No model is asked twice because another one was not ready.
         assert len(endpoint.requests) == 4
@@ -168,3 +163,34 @@ def test_endpoints_files_and_functions_answer_together(
         load_predictor(spec, request_map="{}")
     with pytest.raises(UsageError, match="has its own beside it"):
         load_predictor(spec, inputs=tmp_path / "in.jsonl")
+
+
+ANSWERS: dict[str, st.SearchStrategy[str]] = {
+    "exact": st.sampled_from(["good", "bad", '(the models say ["good"])', "(the models say 3)"]),
+    "squad": st.sampled_from(["a cat", "the cat", "cats", "(the models say", ""]),
+    "within:0.5": st.sampled_from(["0.4", "0.6", "1.0", "1.4", "1.8"]),
+    "within:10%": st.sampled_from(["95", "100", "105", "111"]),
+    "set": st.sampled_from(["a", "a|b", "b|a", ""]),
+    "entities": st.sampled_from(['[[0, 2, "LOC"]]', '[[0,2,"LOC"]]', "[]"]),
+}
+
+
+@given(st.data(), st.sampled_from(list(ANSWERS)), st.integers(2, 4))
+def test_models_together_are_right_where_each_of_them_is_by_itself(
+    data: st.DataObject, comparison: str, count: int
+) -> None:
+    said = data.draw(st.lists(ANSWERS[comparison], min_size=count, max_size=count))
+    labels = data.draw(st.lists(ANSWERS[comparison], max_size=3))
+    models = [CallablePredictor(lambda texts, own=own: [own] * len(texts)) for own in said]
+    (together,) = VotingPredictor(models, comparison=comparison, alike=True).predict([{"text": ""}])
+    alone = [is_right(each, labels, comparison=comparison) for each in said]
+    assert is_right(together, labels, comparison=comparison) is all(alone)
+    assert each_equal(together, labels, count, comparison=comparison) == alone
+    assert each_answer(together, count) == tuple(said)
+
+
+def test_each_model_is_compared_with_what_it_said_of_the_untouched_row() -> None:
+    assert each_equal(
+        '(the models say ["1", "5"])', '(the models say ["1.4", "3"])', 2, comparison="within:0.5"
+    ) == [True, False]
+    assert each_equal("good", '(the models say ["good", "bad"])', 2) == [True, False]

@@ -145,6 +145,8 @@ def test_what_decides_says_yes_or_no() -> None:
     own = OwnScorer(SimpleNamespace(scores=lambda _: [0, 1], at_least=decide), name="mine")
     assert own.at_least(PAIRS, 0.25).tolist() == [True, False]
     assert asked == [0.25]
+    listed = SimpleNamespace(scores=lambda _: [0, 1], at_least=lambda *_: list(np.arange(2) > 0))
+    assert OwnScorer(listed, name="mine").at_least(PAIRS, 0.25).tolist() == [False, True]
 
 
 @given(st.lists(st.floats(0, 1), min_size=2, max_size=2), st.floats(0, 1))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -168,6 +169,18 @@ def test_what_stands_on_the_command_line_wins(folder: Path) -> None:
     assert taken("apply", "a.sear", "b.csv", "-o", "x")["rules_and_input"] == ("a.sear", "b.csv")
 
 
+def test_what_is_wrong_in_the_file_does_not_matter_where_the_command_line_says_otherwise(
+    folder: Path,
+) -> None:
+    wrong = PROJECT.replace('"audits/last"', '"../elsewhere"').replace("more.txt", "gone.txt")
+    (folder / "sears.toml").write_text('readings = "gone.jsonl"\n' + wrong, "utf-8")
+    trusted()
+    assert str(taken("audit", "-o", "out")["output"]) == "out"
+    given = ("--text", "t.txt", "--readings", "r.jsonl", "-o", "found.sear")
+    discover = taken("discover", *given)
+    assert (discover["texts"], list(map(str, discover["readings"]))) == (("t.txt",), ["r.jsonl"])
+
+
 def test_names_stand_for_what_the_file_defines(folder: Path) -> None:
     trusted()
     chosen = taken("discover", "--data", "test", "--model", "remote", "-o", "found.sear")
@@ -208,7 +221,13 @@ def test_pyproject_holds_a_table_of_the_same_keys(folder: Path) -> None:
 
 def test_a_pyproject_of_others_is_none_of_ours(folder: Path) -> None:
     (folder / "sears.toml").unlink()
-    for text in ("[project]\nname = 'x'\n", "no toml at all", "[tool.ruff]\n# sears\n"):
+    for text in (
+        "tool = 5 # sears\n",
+        "[[tool]]\nsears = 5\n",
+        "[project]\nname = 'x'\n",
+        "no toml at all",
+        "[tool.ruff]\n# sears\n",
+    ):
         (folder / "pyproject.toml").write_text(text, "utf-8")
         assert find_project() is None
 
@@ -248,6 +267,13 @@ def test_two_project_files_of_one_folder_are_an_error(folder: Path) -> None:
         ("[datasets.dev]\ncolumn = 'b'", "datasets.dev.file is missing", ""),
         ("[datasets.dev]\nfile = 5", "datasets.dev.file is 5", "takes a text in quotes"),
         ("[gates]\nmin_support = 'many'", "gates.min_support is 'many'", "takes a whole number"),
+        ("[gates]\nmin_support = true", "gates.min_support is True", "takes a whole number"),
+        ("[gates]\nmin_support = '4'", "gates.min_support is '4'", "takes a whole number"),
+        ("[gates]\nrequire_support = 1", "gates.require_support is 1", "takes true or false"),
+        ("[gates]\nrequire_support = 'yes'", "is 'yes'", "takes true or false"),
+        ("[gates]\nmax_flip_rate = true", "is True", 'takes a rate, such as "5%" or 0.05'),
+        ("[gates]\nrules = {a = false}", "is False", 'takes a rate, such as "5%" or 0.05'),
+        ("[models.a]\nspec = 'b:c'\ntimeout = true", "timeout is True", "takes a number"),
         ("datasets = 'dev.csv'", "datasets is 'dev.csv'", "takes a table"),
         ("[datasets.dev]\nfile = 'a'\ncompare = 'fuzzy'", "datasets.dev.compare is 'fuzzy'",
          "set, entities, or within:AMOUNT"),
@@ -259,7 +285,7 @@ def test_two_project_files_of_one_folder_are_an_error(folder: Path) -> None:
         ("[gates]\n'severity:high' = '2%'", "gates: there is no key 'severity:high'",
          "put a limit for some rules under gates.rules"),
     ],
-    ids=range(12),
+    ids=range(19),
 )  # fmt: skip
 def test_what_is_wrong_is_reported_with_its_key(
     folder: Path, text: str, message: str, advice: str
@@ -271,8 +297,21 @@ def test_what_is_wrong_is_reported_with_its_key(
 
 
 def test_all_mistakes_are_reported_at_once(folder: Path) -> None:
-    error = refused("sears.toml", "[gates]\nmin_support = 0\nmax_rate = 1\n[models.a]\nspec = ''\n")
-    assert len(error.message.splitlines()) == 2
+    error = refused(
+        "sears.toml",
+        "[models]\nx = 5\ny = {spec = '', url = 'a'}\n[rulesets]\nr = 5\n[nope]\n"
+        "[datasets.dev]\ncolum = 'a'\nlabl = 'b'\ncompare = 'foo'\n[gates]\nmin_support = 0\n"
+        "[use]\ndata = 'zz'\nmodel = 'q'\n[use.check]\ndata = 'y'\nmodl = 'x'\n",
+    )
+    lines = [line.removeprefix("sears.toml: ") for line in error.message.splitlines()]
+    assert {re.split(r" is (?!no key)", line)[0] for line in lines} == {
+        "models.x", "models.y.spec", "models.y: there is no key 'url'", "rulesets.r",
+        "there is no key 'nope'", "datasets.dev.file", "datasets.dev: there is no key 'colum'",
+        "datasets.dev: there is no key 'labl'", "datasets.dev.compare", "gates.min_support",
+        "use.data", "use.model", "use.check.data", "use.check: there is no key 'modl'",
+    }  # fmt: skip
+    assert "did you mean label? the keys there are file, column, label" in error.help
+    assert "did you mean model? the keys there are model, data, train, rules" in error.help
 
 
 def test_a_path_that_is_not_there_is_reported_with_its_key(folder: Path) -> None:
@@ -333,6 +372,24 @@ def test_errors_say_from_where_a_value_came(folder: Path) -> None:
     assert isinstance(done.exception, UsageError)
     assert "the gate flim matches no rule" in done.exception.message
     assert "in sears.toml: gates.rules = 'flim=0.5'" in done.exception.help
+
+
+def test_errors_about_an_option_name_its_key_and_no_other(folder: Path) -> None:
+    text = PROJECT[: PROJECT.index("[gates]")] + "[gates]\nrequire_support = true\n"
+    (folder / "sears.toml").write_text(text + PROJECT[PROJECT.index("[use]") :], "utf-8")
+    trusted()
+    error = run("audit", "--tagger", "pinned", "--scorer", "none").exception
+    assert isinstance(error, UsageError)
+    assert error.message == "--require-support has no limit to judge rules by"
+    assert error.help.endswith("; in sears.toml: gates.require_support")
+
+
+def test_a_link_that_leads_nowhere_is_reported(folder: Path) -> None:
+    (folder / "sears.toml").unlink()
+    (folder / "sears.toml").symlink_to("elsewhere.toml")
+    with pytest.raises(UsageError, match=r"sears\.toml cannot be read: No such file"):
+        find_project()
+    assert "sears.toml cannot be read" in str(run("init", "--data", "data/dev.csv").exception)
 
 
 def test_a_byte_order_mark_is_no_mistake(folder: Path) -> None:
@@ -517,6 +574,8 @@ def test_init_replaces_nothing(folder: Path) -> None:
         (("--data", "nowhere.csv"), "nowhere.csv"),
         (("--data", "data/dev.csv", "--label", "glod"), "no column 'glod'"),
         ((), "no file of rows"),
+        (("--data", "data/dev.csv", "--model", "file:../x.jsonl"), "only in its own folder"),
+        (("--data", "data/dev.csv", "--model", "every:file:a.csv,file:../x.csv"), "own folder"),
         (("--data", "data/dev.csv", "--model", "critic"), "'critic' does not name a model"),
         (("--data", "data/dev.csv", "--rules", "nope"), "ruleset is called nope"),
     ],

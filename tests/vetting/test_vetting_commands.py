@@ -6,12 +6,17 @@ import csv
 import json
 import os
 import shlex
+from contextlib import closing
+from http.client import HTTPConnection
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 from click.testing import CliRunner, Result
 from free_port import free_port
 
+import sears_dsl as sears
+from sears_dsl.api.vetting import VettingResult
 from sears_dsl.cli.model.vet import vet_command
 from sears_dsl.cli.model.vetted import vetted_command
 from sears_dsl.errors import DataError, ModelError, SearsError, UsageError
@@ -113,6 +118,34 @@ def test_a_journal_without_decisions_is_not_left_behind(folder: Path) -> None:
     assert not list(folder.glob("*.jsonl"))
     assert isinstance(vet("--reviewer", "ana", "--data", "none.csv").exception, DataError)
     assert not list(folder.glob("*.jsonl"))
+
+
+@pytest.mark.parametrize(
+    ("output", "why"),
+    [
+        ("words.sear", "is the ruleset that was vetted"),
+        ("words.txt", "is not the name of a ruleset"),
+        ("gone/words.vetted.sear", "there is no folder gone"),
+    ],
+)
+def test_a_place_where_no_ruleset_can_be_written_is_refused_at_once(
+    folder: Path, output: str, why: str
+) -> None:
+    """Not after everything was judged; the failing model is not asked."""
+    error = vet("--reviewer", "ana", "-o", output).exception
+    assert isinstance(error, UsageError)
+    assert why in error.message
+    assert "--journal" not in error.help
+    assert not list(folder.glob("*.jsonl"))
+
+
+def test_a_ruleset_that_would_lose_its_imports_is_refused_at_once(folder: Path) -> None:
+    (folder / "sets.sear").write_text("set KIND = movie | film\n", "utf-8")
+    (folder / "words.sear").write_text('import "sets.sear" as s\n\n@s.KIND -> show\n', "utf-8")
+    (folder / "other").mkdir()
+    error = vet("--reviewer", "ana", "-o", "other/words.vetted.sear").exception
+    assert isinstance(error, UsageError)
+    assert "imports sets.sear" in error.message
 
 
 def test_whoever_ends_the_page_without_writing_is_told_how(
@@ -261,6 +294,19 @@ def test_a_file_of_adversaries_is_read_best_first(tmp_path: Path) -> None:
         read_choices(str(path))
 
 
+def test_a_score_that_is_no_number_and_a_label_that_is_missing(tmp_path: Path) -> None:
+    path = tmp_path / "adversaries.jsonl"
+    lines = [
+        {"original": "It is good.", "adversary": text, "prediction": "n", "label": None, **more}
+        for text, more in {"It is fine.": {"score": float("nan")}, "It is ok.": {"score": 1e999},
+                           "It is so.": {"score": 0.5}}.items()
+    ]  # fmt: skip
+    path.write_text("".join(f"{json.dumps(line)}\n" for line in lines), "utf-8")
+    [choice] = read_choices(str(path))
+    assert choice.label == ""
+    assert [each.score for each in choice.adversaries] == [0.5, None, None]
+
+
 def test_sets_go_with_the_last_rule_that_names_them(tmp_path: Path) -> None:
     source = tmp_path / "sets.sear"
     source.write_text(
@@ -279,3 +325,68 @@ def test_sets_go_with_the_last_rule_that_names_them(tmp_path: Path) -> None:
     names = {part: {each.name for each in load(tmp_path / f"out{part}.sear").sets}
              for part in ("", ".left-out")}  # fmt: skip
     assert names == {"": {"OWN", "LEFT"}, ".left-out": {"OWN", "INNER", "OUTER"}}
+
+
+# ---------------------------------------------------------------- writing from the page
+
+
+def writing_page(folder: Path, reviewer: str) -> VettingResult:
+    return sears.vet(
+        lambda texts: ["positive"] * len(texts), [("a good movie", "positive")],
+        folder / "words.sear", reviewers=[reviewer], tagger="pinned", port=free_port(),
+    )  # fmt: skip
+
+
+def ask_to_write(address: str) -> tuple[int, dict[str, str]]:
+    """What the page does when its button is pressed."""
+    host, path = urlsplit(address)[1:3]
+    with closing(HTTPConnection(host, timeout=60)) as connection:
+        headers = {"Content-Type": "application/json"}
+        connection.request("POST", f"{path}api/write", body="{}", headers=headers)
+        response = connection.getresponse()
+        return response.status, json.load(response)
+
+
+def accepted(folder: Path, name: str) -> None:
+    ruleset = load(folder / "words.sear")
+    path = folder / f"words.{name}.vetting.jsonl"
+    with Journal(path, ruleset=ruleset, reviewer=name) as journal:
+        journal.append("accept", {"rule": ruleset.rule_ids[0], "shown": []})
+
+
+def test_writing_names_the_journals_that_do_not_count(folder: Path) -> None:
+    for name in ("ana", "ben"):
+        accepted(folder, name)
+    other = folder / "words.eve.vetting.jsonl"
+    with Journal(other, ruleset=load(folder / "words.sear"), reviewer="eve"):
+        pass  # eve decided nothing
+    with writing_page(folder, "ana") as page:
+        status, answer = ask_to_write(page.address)
+        assert status == 200
+        assert answer["written"].startswith("1 rule kept, in ")
+        _, _, rest = answer["written"].partition("\nnot counted: words.ben.vetting.jsonl; to merge")
+        command = rest.partition("`sears ")[2].removesuffix("`")
+        with pytest.warns(UserWarning, match=r"not counted: words\.ben"):
+            page.save()
+    done = CliRunner().invoke(vetted_command, shlex.split(command)[1:])
+    assert done.exit_code == 0, done.output
+    head = (folder / "words.vetted.sear").read_text("utf-8").splitlines()[0]
+    assert "by ana, " in head
+    assert "; ben, " in head
+
+
+def test_rules_that_changed_under_the_page_are_not_written(folder: Path) -> None:
+    accepted(folder, "ana")
+    with writing_page(folder, "ana") as page:
+        before = (folder / "words.sear").read_text("utf-8")
+        (folder / "words.sear").write_text(f"{before}\nfun -> joy\n", "utf-8")
+        status, answer = ask_to_write(page.address)
+        assert status >= 400
+        assert "words.sear is not the file that is judged here" in answer["error"]
+        assert "restore it, and write again" in answer["help"]
+        with pytest.raises(DataError, match="has changed meanwhile"):
+            page.save()
+        assert not (folder / "words.vetted.sear").exists()
+        # Comments say nothing about the rules.
+        (folder / "words.sear").write_text(f"{before}# done\n", "utf-8")
+        assert ask_to_write(page.address)[0] == 200

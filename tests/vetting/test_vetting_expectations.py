@@ -9,7 +9,7 @@ from time import monotonic
 import pytest
 
 from sears_dsl.data.labelled import LabelledRows
-from sears_dsl.effects.oracle import Candidate
+from sears_dsl.effects.oracle import TaskInstance
 from sears_dsl.errors import UsageError
 from sears_dsl.language.loader import load, parse
 from sears_dsl.models.cached import CachedPredictor
@@ -86,9 +86,9 @@ def decide(session: RuleSession, kind: str, **content: object) -> None:
 )
 def test_mistakes_are_those_that_the_rule_speaks_of(expect: str, mistakes: int) -> None:
     bench = bench_of(f"is -> is not\n  expect: {expect}")
-    summary = bench.summary(bench.effects, 0)
+    summary = bench.summary(bench.table, 0)
     assert (summary.right, summary.flips) == (15, mistakes)
-    shown = bench.examples(bench.effects, 0, mistakes=True, most=50)[1]
+    shown = bench.examples(bench.table, 0, mistakes=True, most=50)[1]
     assert len(shown) == mistakes
     assert all((each.after == each.before) == (expect == "flip") for each in shown
                if expect in ("same", "flip"))  # fmt: skip
@@ -96,13 +96,13 @@ def test_mistakes_are_those_that_the_rule_speaks_of(expect: str, mistakes: int) 
 
 def test_where_rules_that_write_one_text_disagree_the_label_should_stay() -> None:
     bench = bench_of("is -> is not\n  expect: flip\nit is -> it is not\n")
-    assert [bench.summary(bench.effects, rule).flips for rule in (0, 1)] == [5, 5]
+    assert [bench.summary(bench.table, rule).flips for rule in (0, 1)] == [5, 5]
 
 
 def test_what_changes_the_label_is_no_adversary_to_pick() -> None:
     keeping, changing = bench_of("is -> is not"), bench_of("is -> is not\n  expect: flip")
-    assert len(choices_of_rules(keeping, keeping.effects)) == 5
-    assert not choices_of_rules(changing, changing.effects)
+    assert len(choices_of_rules(keeping, keeping.table)) == 5
+    assert not choices_of_rules(changing, changing.table)
 
 
 def test_an_edited_rule_keeps_what_it_expects(session: RuleSession, tmp_path: Path) -> None:
@@ -111,7 +111,7 @@ def test_an_edited_rule_keeps_what_it_expects(session: RuleSession, tmp_path: Pa
     edited = "is bad -> is not bad"
     alone = session.mistakes(edited, deadline=monotonic() + 60)
     instead = session.mistakes(edited, deadline=monotonic() + 60, instead_of="deny")
-    assert (alone["flips"], instead["flips"]) == (0, 5)
+    assert (alone["summary"]["flips"], instead["summary"]["flips"]) == (0, 5)
     decide(session, "edit", rule="deny", new=edited)
     overview = session.overview()["judge"]
     assert overview["mistakes"] == 5
@@ -175,5 +175,5 @@ def test_that_the_meaning_changes_is_no_reason_where_the_label_may(session: Rule
 def test_an_oracle_takes_a_mark_for_rules_of_its_kind(session: RuleSession) -> None:
     decide(session, "pair", rule="deny", row=1, same=False)
     oracle = read_oracle(session.journal.path, [session.bench.ruleset])
-    denied, same = (Candidate({"text": GOOD[1]}, *GOOD, rule) for rule in ("deny", "keep"))
+    denied, same = (TaskInstance({"text": GOOD[1]}, *GOOD, rule) for rule in ("deny", "keep"))
     assert oracle.keeps([denied, same]) == [False, True]

@@ -18,8 +18,8 @@ from sears_dsl.meaning.judgements import read_judgements
 from sears_dsl.tagging.pinned import PinnedTagger
 from sears_dsl.vetting.journal import Clock, Journal
 from sears_dsl.vetting.journal_oracle import read_readings, readings_in_words
-from sears_dsl.vetting.merging import agreement, outcomes, read_reviews
-from sears_dsl.vetting.outputs import left_out_path, write_pairs, write_vetted
+from sears_dsl.vetting.merging import Policy, agreement, outcomes, read_reviews
+from sears_dsl.vetting.outputs import left_out_path, write_pairs, write_vetted, written_sentence
 
 MOVIE, GOOD_MOVIE, GOOD, SHOUT, BOOK = range(5)
 
@@ -305,3 +305,156 @@ def test_journals_are_readings_for_the_next_search(
     assert PartsChoice(readings=readings).own().scorer is None
     with pytest.raises(UsageError, match="only in the scorers judge and judge-lm"):
         PartsChoice(readings=readings, scorer="meaning").own()
+
+
+# ---------------------------------------------------------------- what a vetted file says
+
+
+def written_by(
+    folder: Path,
+    ruleset: Ruleset,
+    verdicts: dict[str, dict[int, str]],
+    *,
+    clock: Clock,
+    extra: dict[str, tuple[tuple[str, dict[str, object]], ...]] | None = None,
+    policy: Policy = "majority",
+) -> tuple[str, str, str]:
+    """The vetted text, the text left out, and the sentence about both."""
+    paths = [
+        journal_of(folder, ruleset, name, each, clock=clock, extra=(extra or {}).get(name, ()))
+        for name, each in verdicts.items()
+    ]
+    out = folder / "o.sear"
+    reviews = read_reviews(paths, ruleset)
+    written = write_vetted(ruleset, reviews, out, tagger=PinnedTagger(), policy=policy)
+    beside = left_out_path(out)
+    left_out = beside.read_text("utf-8") if beside.exists() else ""
+    load(out)
+    return out.read_text("utf-8"), left_out, written_sentence(written)
+
+
+@pytest.mark.parametrize("edited", [MOVIE, GOOD])
+def test_a_rule_edited_into_another_one_is_written_once(
+    tmp_path: Path, ruleset: Ruleset, clock: Clock, edited: int
+) -> None:
+    """Before or after the rule that it equals now, and across reviewers."""
+    text, _, said = written_by(
+        tmp_path, ruleset,
+        {"ana": {GOOD_MOVIE: "accept"}, "ben": {edited: "good movie -> good film"}}, clock=clock,
+    )  # fmt: skip
+    assert text.count("\ngood movie -> good film\n") == 1
+    old = {MOVIE: "movie -> film", GOOD: "good -> fine"}[edited]
+    assert f"# edited by ben; it was: {old}\ngood movie -> good film\n" in text
+    once = "2 rules kept, 1 of them edited, 1 equal to another and written once, in "
+    assert said.startswith(once)
+
+
+def test_two_rules_edited_into_the_same_one_are_written_once(
+    tmp_path: Path, ruleset: Ruleset, clock: Clock
+) -> None:
+    text, _, _ = written_by(
+        tmp_path, ruleset, {"ana": {MOVIE: "good -> nice", GOOD: "good -> nice"}}, clock=clock
+    )
+    assert text.count("\ngood -> nice\n") == 1
+    for old in ("movie -> film", "good -> fine"):
+        assert f"# edited by ana; it was: {old}\n" in text
+
+
+def test_rules_of_one_text_that_expect_different_labels_are_both_written(
+    tmp_path: Path, clock: Clock
+) -> None:
+    file = tmp_path / "labels.sear"
+    file.write_text("good -> bad\n  expect: flip\n\nfine -> bad\n", "utf-8")
+    text, _, _ = written_by(
+        tmp_path, load(file), {"ana": {0: "accept", 1: "good -> bad"}}, clock=clock
+    )
+    assert text.count("good -> bad\n") == 2
+
+
+def test_only_who_decided_something_is_named(
+    tmp_path: Path, ruleset: Ruleset, clock: Clock
+) -> None:
+    text, _, _ = written_by(
+        tmp_path, ruleset, {"ana": {MOVIE: "accept"}, "ben": {}, "cid": {MOVIE: "skip"}},
+        clock=clock,
+    )  # fmt: skip
+    first = text.splitlines()[0]
+    assert " by ana, 2026" in first
+    assert "ben" not in first
+    assert "cid" not in first
+
+
+SAVED: tuple[tuple[str, dict[str, object]], ...] = (
+    ("save", {"text": "book -> novel", "examples": [["a book", "a novel"]]}),
+)
+
+
+def test_only_rules_that_were_added_count_as_written(
+    tmp_path: Path, ruleset: Ruleset, clock: Clock
+) -> None:
+    more: dict[str, object] = {"text": "bad -> poor", "examples": []}
+    _, _, said = written_by(
+        tmp_path, ruleset, {"ana": {BOOK: "accept"}}, clock=clock,
+        extra={"ana": (*SAVED, ("save", more))},
+    )  # fmt: skip
+    assert said.startswith("1 rule kept, 1 written, in ")
+
+
+def test_a_rule_that_was_rejected_is_not_kept_because_one_reviewer_wrote_it(
+    tmp_path: Path, ruleset: Ruleset, clock: Clock
+) -> None:
+    text, left_out, said = written_by(
+        tmp_path, ruleset,
+        {"ana": {BOOK: "reject other"}, "ben": {MOVIE: "accept"}, "cid": {BOOK: "reject meaning"}},
+        clock=clock, extra={"ben": SAVED},
+    )  # fmt: skip
+    assert "book -> novel" not in text
+    assert "# rejected by cid, " in left_out
+    assert "# accepted by ben, 2026-11-21T00:04:00Z\n" in left_out
+    assert said.startswith("1 rule kept, in ")
+
+
+def test_a_rule_that_nobody_judged_but_one_wrote_is_in_one_file(
+    tmp_path: Path, ruleset: Ruleset, clock: Clock
+) -> None:
+    text, left_out, said = written_by(
+        tmp_path, ruleset, {"ben": {MOVIE: "accept"}}, clock=clock, extra={"ben": SAVED}
+    )
+    assert text.count("book -> novel") == 1
+    assert "book -> novel" not in left_out
+    assert said.startswith("2 rules kept, in ")
+    assert "; 3 left out" in said
+
+
+def test_different_edits_are_the_dispute_where_one_voice_would_do(
+    tmp_path: Path, ruleset: Ruleset, clock: Clock
+) -> None:
+    verdicts = {
+        "ana": {GOOD: "reject meaning"}, "ben": {GOOD: "reject meaning"},
+        "cid": {GOOD: "good -> nice"}, "eve": {GOOD: "good -> great"},
+    }  # fmt: skip
+    _, left_out, _ = written_by(tmp_path, ruleset, verdicts, clock=clock, policy="any")
+    assert "# disputed: its reviewers edited it in different ways\n" in left_out
+    (tmp_path / "o.sear").unlink()
+    for name in verdicts:
+        (tmp_path / f"{name}.jsonl").unlink()
+    _, left_out, _ = written_by(tmp_path, ruleset, verdicts, clock=clock)
+    assert "# disputed: as many reviewers keep it as reject it\n" in left_out
+
+
+def test_comments_inside_an_edited_rule_stay(tmp_path: Path, clock: Clock) -> None:
+    file = tmp_path / "remarks.sear"
+    file.write_text(
+        "good -> fine  # head\n"
+        '  author: "ana"\n'
+        "  # inner\n"
+        '  why: "because"  # reason\n'
+        '  test "a film" => none  # holds no more\n'
+        '  test "good" => "fine"  # holds no more\n'
+        '  test "a book" => none  # holds\n', "utf-8",
+    )  # fmt: skip
+    text, _, _ = written_by(tmp_path, load(file), {"ana": {0: "(good|film) -> great"}}, clock=clock)
+    assert "(good|film) -> great  # head\n" in text
+    assert '  # inner\n  why: "because"  # reason\n' in text
+    assert 'test "a book" => none  # holds\n' in text
+    assert "holds no more" not in text

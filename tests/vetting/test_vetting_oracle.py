@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sears_dsl.effects.oracle import Candidate, FunctionOracle
+from sears_dsl.effects.oracle import FunctionOracle, TaskInstance
 from sears_dsl.errors import DataError, UsageError
 from sears_dsl.language.loader import parse
 from sears_dsl.vetting.journal import Journal
@@ -30,9 +30,9 @@ def journal(tmp_path: Path) -> Path:
     return path
 
 
-def candidate(text: str, rule: str) -> Candidate:
+def candidate(text: str, rule: str) -> TaskInstance:
     original = f"movie {text[-1]}"
-    return Candidate({"text": text}, original, text, rule)
+    return TaskInstance({"text": text}, original, text, rule)
 
 
 CANDIDATES = [candidate(f"film {number}", "film") for number in (1, 2, 3)] + [
@@ -79,17 +79,17 @@ def test_what_an_oracle_rejects_nobody_is_shown(bench: Workbench) -> None:
     class NoNumber:
         identity = "odd numbers alone"
 
-        def keeps(self, candidates: Sequence[Candidate]) -> list[bool]:
+        def keeps(self, candidates: Sequence[TaskInstance]) -> list[bool]:
             return [int(each.text.split(" no ")[1][0]) % 2 == 1 for each in candidates]
 
     told: list[str] = []
     sitting = VettingInputs(data=bench.data, predictor=bench.predictor, tagger=bench.tagger,
                       oracle=NoNumber(), cached=False)  # fmt: skip
     assert sitting.sessions(bench.ruleset, {}, show=lambda *_: None, note=told.append) == {}
-    whole = sum(len(bench.effects.applications.of_rule(rule)) for rule in range(5))
+    whole = sum(len(bench.table.applications.of_rule(rule)) for rule in range(5))
     assert told == [f"the oracle rejected {whole // 2} rewrites, which are not shown"]
     choosy = Workbench(bench.ruleset, bench.data, bench.predictor, tokens=bench.tokens,
                        tagger=bench.tagger, oracle=NoNumber())  # fmt: skip
     film = bench.ruleset.rules[0]
-    assert choosy.summary(choosy.effects, 0).changed * 2 == bench.summary(bench.effects, 0).changed
+    assert choosy.summary(choosy.table, 0).changed * 2 == bench.summary(bench.table, 0).changed
     assert len(choosy.apply([film]).texts) == 1

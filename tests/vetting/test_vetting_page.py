@@ -11,7 +11,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import count, pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -53,7 +54,7 @@ good -> fine
 book -> novel
 """
 # The servers run real sittings, each with its own reviewer, so that tests do not interfere.
-REVIEWERS = [f"reviewer{number}" for number in range(20)]
+REVIEWERS = [f"reviewer{number}" for number in range(30)]
 
 
 class Server(NamedTuple):
@@ -638,10 +639,183 @@ def test_two_tabs_never_decide_over_something_unseen(sit: Callable[..., Sitting]
     first.page.keyboard.press("a")
     first.wait("accept")
     second.page.evaluate("document.getElementById('reject').click()")
-    second.page.click("#reject-dialog button[type=submit]")
-    second.shows("#alert", "another tab")
+    second.page.fill("#note", "nobody says so")
+    second.page.keyboard.press("Enter")
+    second.shows("#reject-dialog .alert", "another tab")
     second.shows("#tally", "1 accepted, 0 rejected")
     assert first.kinds() == ["accept"]
+    # What was typed stays, and can be decided again now that the state is known.
+    sync_api.expect(second.page.locator("#note")).to_have_value("nobody says so")
+    second.page.keyboard.press("Enter")
+    second.wait("reject")
+    sync_api.expect(second.page.locator("#reject-dialog")).to_be_hidden()
+    assert second.entries()[-1]["note"] == "nobody says so"
+
+
+def brittle(texts: list[str]) -> list[str]:
+    """The model of the page's tests; breaks down at explosions."""
+    if any("boom" in text for text in texts):
+        raise ValueError("no such layer: 12")
+    return ["positive" if "good" in text and "film" not in text else "negative" for text in texts]
+
+
+@contextmanager
+def sitting_of(
+    browser: Any, folder: Path, rules: str, rows: Sequence[tuple[str, str]] = (), **options: Any
+) -> Iterator[Callable[..., Sitting]]:
+    """Opens pages of a server in this process."""
+    (folder / "words.sear").write_text(rules, "utf-8")
+    data = rows or [
+        (text.format(number), label) for number in range(4)
+        for text, label in (("a good movie no {} .", "positive"),
+                            ("a good book no {} .", "positive"),
+                            ("a bad movie no {} .", "negative"))
+    ]  # fmt: skip
+    with sears.vet(
+        brittle, data, folder / "words.sear", reviewers=["ana"], port=free_port(),
+        tagger="pinned", **options,
+    ) as page:  # fmt: skip
+        sittings = []
+
+        def open_page(**look: Any) -> Sitting:
+            sittings.append(opened(browser, page.address, "ana", folder, **look))
+            return sittings[-1]
+
+        yield open_page
+        for each in sittings:
+            each.page.close()
+
+
+@pytest.mark.parametrize("by", ["reject", "edit"])
+def test_a_dialog_decides_about_the_rule_that_it_names(
+    browser: Any, tmp_path: Path, by: str
+) -> None:
+    """Whatever another tab does to the list meanwhile."""
+    with sitting_of(browser, tmp_path, RULES, most=3) as sit:
+        first = sit()
+        first.page.click("#queue button:has-text('movie -> film') >> nth=0")
+        first.rule("movie -> film")
+        first.page.click("#reject")
+        first.page.click("#reject-dialog button[type=submit]")
+        first.wait("reject")
+        first.page.click("#queue button:has-text('. -> !')")
+        first.rule(". -> !")
+        second = sit()
+        first.page.click(f"#{by}")
+        if by == "reject":
+            first.page.fill("#note", "it shouts")
+        else:
+            first.page.fill("#edit-text", ". -> ?")
+            sync_api.expect(first.page.locator("#edit-save")).to_be_enabled()
+        second.page.keyboard.press("u")
+        second.wait("undo")
+        first.page.evaluate("window.dispatchEvent(new Event('focus'))")
+        first.shows(f"#{by}-dialog .alert", "Another tab has decided something")
+        sync_api.expect(first.page.locator("#queue")).not_to_contain_text(". -> !")
+        first.page.keyboard.press("Enter")
+        first.wait(by, 2 if by == "reject" else 1)
+        assert first.entries()[-1]["text"] == ". -> !"
+
+
+def test_an_edit_at_which_the_model_fails_stays_in_its_dialog(browser: Any, tmp_path: Path) -> None:
+    with sitting_of(browser, tmp_path, RULES) as sit:
+        sitting = sit()
+        page = sitting.page
+        page.click("#edit")
+        page.fill("#edit-text", "good -> boom")
+        sitting.shows("#edit-findings", "no such layer")
+        page.click("#edit-save")
+        sitting.shows("#edit-dialog .alert", "no such layer")
+        sync_api.expect(page.locator("#edit-text")).to_have_value("good -> boom")
+        assert sitting.kinds() == []
+        # Nothing of a rule that was typed before stays beside a text that cannot be tried.
+        page.fill("#edit-text", "good movie -> fine movie")
+        sitting.shows("#edit-examples", "fine")
+        page.evaluate("document.getElementById('edit-text').value = 'x'.repeat(70_000)")
+        page.evaluate("document.getElementById('edit-text').dispatchEvent(new Event('input'))")
+        sitting.shows("#edit-findings", "64 KiB")
+        sync_api.expect(page.locator("#edit-numbers div, #edit-examples li")).to_have_count(0)
+        sync_api.expect(page.locator("#edit-save")).to_be_disabled()
+
+
+def test_a_long_list_is_read_to_its_end(browser: Any, tmp_path: Path) -> None:
+    """The server gives two hundred items at once."""
+    rows = [(f"a good movie\nno {number} .", "positive") for number in range(230)]
+    with sitting_of(browser, tmp_path, RULES, rows) as sit:
+        page = sit().page
+        while page.locator("#more").is_visible():
+            shown = page.locator("#examples > li").count()
+            page.click("#more")
+            sync_api.expect(page.locator("#examples > li")).not_to_have_count(shown)
+        sync_api.expect(page.locator("#examples > li")).to_have_count(230)
+        # As it is in the file, with its line breaks.
+        assert "movie\nno" in page.locator("#examples .text").first.inner_text()
+        button = page.locator("#examples > li").nth(225).get_by_role("button", name="differs")
+        button.click()
+        sync_api.expect(button).to_have_attribute("aria-pressed", "true")
+        sync_api.expect(button).to_be_focused()
+        sync_api.expect(page.locator("#examples > li")).to_have_count(230)
+
+
+def test_a_rule_with_a_long_word_stays_in_its_card(browser: Any, tmp_path: Path) -> None:
+    long = "|".join(f"word{number}" for number in range(150))
+    rules = f"({long}|movie) -> film\nmovie -> film\ngood -> fine\n"
+    with sitting_of(browser, tmp_path, rules) as sit:
+        sitting = sit()
+        page = sitting.page
+        for _ in range(3):
+            assert page.evaluate("document.documentElement.scrollWidth") <= 1280
+            for part in page.locator("#rule *:visible").all():
+                box, card = part.bounding_box(), page.locator("#rule").bounding_box()
+                assert box["x"] + box["width"] <= card["x"] + card["width"]
+            page.keyboard.press("j")
+            page.wait_for_timeout(200)
+        page.click("#queue button:has-text('word149')")
+        sitting.shows("#rule-text", "word149")
+        page.keyboard.press("r")
+        dialog = page.locator("#reject-dialog").bounding_box()
+        assert dialog["x"] + dialog["width"] <= 1280
+        assert (
+            page.evaluate("document.getElementById('reject-dialog').scrollWidth")
+            <= (dialog["width"])
+        )
+
+
+def test_the_help_begins_at_its_beginning(sit: Callable[..., Sitting]) -> None:
+    sitting = sit(viewport={"width": 640, "height": 400})
+    sitting.page.keyboard.press("?")
+    sync_api.expect(sitting.page.locator("#help-title")).to_be_in_viewport()
+    assert sitting.page.evaluate("document.getElementById('help-dialog').scrollTop") == 0
+
+
+def test_after_a_pick_comes_the_next_sentence_and_undo_leads_back(
+    sit: Callable[..., Sitting],
+) -> None:
+    sitting = sit()
+    page = sitting.page
+    page.click("#tab-pick")
+    page.click("#pick-forward")
+    sitting.shows("#pick-place", "Sentence 2 of 24")
+    page.click("#pick-forward")
+    sitting.shows("#pick-place", "Sentence 3 of 24")
+    page.keyboard.press("1")
+    sitting.wait("pick")
+    sitting.shows("#pick-place", "Sentence 4 of 24")
+    undone = f"pick {sitting.entries()[-1]['choice']}"
+    sync_api.expect(page.locator("#undo-pick")).to_have_attribute("title", f"Undo: {undone}")
+    page.click("#pick-forward")
+    page.keyboard.press("u")
+    sitting.wait("undo")
+    sitting.shows("#pick-place", "Sentence 3 of 24")
+    sitting.shows("#status", f"Undone: {undone}")
+
+
+def test_half_a_rule_applies_to_nothing_yet(sit: Callable[..., Sitting]) -> None:
+    sitting = sit()
+    sitting.page.click("#tab-write")
+    sitting.page.fill("#consequent", "nice")
+    sitting.page.wait_for_timeout(200)
+    sitting.shows("#applies-empty", "Rows appear here while you type.")
 
 
 def test_texts_of_rows_are_never_read_as_html(sit: Callable[..., Sitting]) -> None:
@@ -874,6 +1048,31 @@ def reading(browser: Any, tmp_path: Path) -> Iterator[Sitting]:
         yield sitting
         sitting.page.close()
         assert not sitting.complaints
+
+
+def test_a_template_of_many_sentences_is_read_to_its_end(browser: Any, tmp_path: Path) -> None:
+    words = " | ".join(f"word{number}" for number in range(16))
+    (tmp_path / "words.sear").write_text(
+        f'set A = {words}\n\ntemplate many: "{{A}} and {{A}}."\n  label: negative\n', "utf-8"
+    )
+    with sears.vet(
+        None, None, tmp_path / "words.sear", reviewers=["ana"], port=free_port()
+    ) as sitting:
+        reading = opened(browser, sitting.address, "ana", tmp_path)
+        page = reading.page
+        total = int(page.inner_text("#template strong").split()[0])
+        assert total > 210
+        while page.locator("#more-sentences").is_visible():
+            shown = page.locator("#sentences > li").count()
+            page.click("#more-sentences")
+            sync_api.expect(page.locator("#sentences > li")).not_to_have_count(shown)
+        sync_api.expect(page.locator("#sentences > li")).to_have_count(total)
+        button = page.locator("#sentences > li").nth(205).locator("button")
+        button.click()
+        reading.wait("sentence")
+        sync_api.expect(button).to_be_focused()
+        sync_api.expect(page.locator("#sentences > li").nth(205)).to_have_class("rejected")
+        page.close()
 
 
 def test_templates_are_read_by_keyboard(reading: Sitting) -> None:

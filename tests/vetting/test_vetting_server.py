@@ -111,6 +111,12 @@ def test_the_page_loads_nothing_from_elsewhere_and_is_not_kept(place: Place) -> 
         assert place.get(name).status == 200
 
 
+def test_the_address_without_its_last_slash_leads_to_the_page(place: Place) -> None:
+    reply = place.request("GET", f"/{ANA}")
+    assert (reply.status, reply.headers["location"]) == (307, f"/{ANA}/")
+    assert place.request("GET", "/ana-toke").status == 403
+
+
 @pytest.mark.parametrize(
     "path",
     ["/", "/api/overview", "/wrong/", "/wrong/api/overview", "/ana-toke/", "/ana-tokenx/",
@@ -275,7 +281,7 @@ def test_questions_are_answered(place: Place) -> None:
     assert place.get("api/rule?id=none").status == 400
     assert place.get(f"api/examples?id={rule}&first=-1").status == 400
     assert place.post("api/typed", {"text": "good -> nice"}).json["changed"] == 20
-    assert place.post("api/mistakes", {"text": "good -> nice"}).json["flips"] == 20
+    assert place.post("api/mistakes", {"text": "good -> nice"}).json["summary"]["flips"] == 20
     assert place.post("api/mistakes", {"text": "good NUON -> nice"}).status == 400
     assert place.post("api/write", {}).json == {"written": "written"}
     assert place.request("GET", "/ana-token/api/decide").status == 404

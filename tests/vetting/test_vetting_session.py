@@ -10,10 +10,13 @@ from typing import Any
 
 import pytest
 
+from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.errors import UsageError
 from sears_dsl.language.loader import load
 from sears_dsl.language.rule import LABEL_STAYS, Rule
 from sears_dsl.language.ruleset import Ruleset
+from sears_dsl.models.cached import CachedPredictor
+from sears_dsl.models.predictor import Row
 from sears_dsl.tagging.pinned import PinnedTagger
 from sears_dsl.vetting.journal import Journal, read_journal
 from sears_dsl.vetting.merging import read_reviews
@@ -158,10 +161,10 @@ def test_a_typed_rule_is_read_in_the_ruleset_and_reported_with_a_caret(
 def test_mistakes_of_a_typed_rule_and_of_all_saved(session: RuleSession) -> None:
     found = session.mistakes("movie -> film", deadline=monotonic() + 300)
     assert found["complete"]
-    assert (found["flips"], found["mistakes"], found["with_this"]) == (10, 0, 10)
+    assert (found["summary"]["flips"], found["with_this"]) == (10, 10)
     decide(session, "save", text="movie -> film")
     found = session.mistakes("good -> nice", deadline=monotonic() + 300)
-    assert (found["flips"], found["mistakes"], found["with_this"]) == (20, 10, 20)
+    assert (found["summary"]["flips"], found["with_this"]) == (20, 20)
     saved = session.overview()["write"]
     assert saved["mistakes"] == 10
     decide(session, "save", text="good -> nice")
@@ -186,7 +189,7 @@ def test_a_slow_model_is_asked_bit_by_bit_and_never_twice(session: RuleSession, 
 
 
 def test_the_closest_adversary_or_none(session: RuleSession, bench: Workbench) -> None:
-    session.choices = choices_of_rules(bench, bench.effects)
+    session.choices = choices_of_rules(bench, bench.table)
     number = next(
         place
         for place, choice in enumerate(session.choices)
@@ -277,11 +280,11 @@ def test_pairs_of_a_verdict_are_drawn_from_all_that_the_rule_does(
     decide(session, "accept", rule=rule)
     shown = session.state.rules[rule].shown
     place = bench.ruleset.rule_ids.index(rule)
-    done = bench.effects.applications
+    done = bench.table.applications
     every = done.pairs(done.of_rule(place))
     assert len(set(shown)) == 5
     assert set(shown) <= set(every)
-    _, first = bench.examples(bench.effects, place, mistakes=False, most=5)
+    _, first = bench.examples(bench.table, place, mistakes=False, most=5)
     assert set(shown) != {(each.original, each.rewritten) for each in first}
     # A random draw, the same for everyone who judges this rule.
     decide(session, "undo", task="judge")
@@ -317,8 +320,8 @@ def _edit_and_look(session: RuleSession, bench: Counting) -> None:
     assert bench.applied[before:] == (1, 1)
     # The effect of the whole set is that of applying all rules together.
     texts = [each.new for each in session.state.with_verdict("edit")]
-    wanted = bench.effects_of([*bench.ruleset.rules, *map(session.trials.rule, texts)])
-    found = session._effects_with(tuple((text, LABEL_STAYS) for text in texts))
+    wanted = bench.table_of([*bench.ruleset.rules, *map(session.trials.rule, texts)])
+    found = session._table_with(tuple((text, LABEL_STAYS) for text in texts))
     for place in range(len(wanted.rules)):
         assert found.rows_flipped(place) == wanted.rows_flipped(place)
         pairs = [each.applications.pairs(each.applications.of_rule(place))
@@ -346,6 +349,7 @@ def test_a_pair_that_differs_proposes_the_rule_that_leaves_it_out(session: RuleS
             "text": "movie -> film / good __",
             "same": 1, "of_same": 1, "differs": 0, "of_differs": 1,
             "changed": 10, "of_changed": 20, "mistakes": 10, "of_mistakes": 10,
+            "not_asked": 0,
         }
     ]  # fmt: skip
     decide(session, "pair", rule=rule, row=2, same=None)
@@ -382,3 +386,96 @@ def test_a_pair_marked_under_another_rule_counts_where_this_one_writes_it_too(
     [narrowed] = session.rule(rule["movie -> film"])["narrowed"]
     assert narrowed["text"] == "movie -> film / bad __"
     assert (narrowed["changed"], narrowed["mistakes"], narrowed["of_mistakes"]) == (10, 0, 10)
+
+
+def workbench_of(ruleset: Ruleset, rows: Sequence[tuple[str, str]], model: Any) -> Workbench:
+    tagger = PinnedTagger()
+    data = LabelledRows(
+        tuple({"text": text} for text, _ in rows), "text",
+        tuple((label,) for _, label in rows), "rows.csv",
+    )  # fmt: skip
+    return Workbench(
+        ruleset, data, CachedPredictor(model), tokens=tagger.tag(data.texts), tagger=tagger
+    )
+
+
+def test_parts_and_wholes_of_a_proposal_count_the_same_things(
+    ruleset: Ruleset, model: Any, tmp_path: Path
+) -> None:
+    """Pairs are distinct, rows are not: texts repeat."""
+    rows = [("a good movie .", "positive")] * 6 + [("a bad movie .", "negative")] * 3
+    bench = workbench_of(ruleset, [*rows, ("it is a good movie too .", "positive")], model)
+    with Journal(tmp_path / "p.jsonl", ruleset=ruleset, reviewer="ana") as journal:
+        session = RuleSession(bench, journal)
+        rule = ids(session)["movie -> film"]
+        decide(session, "pair", rule=rule, row=1, same=True)
+        decide(session, "pair", rule=rule, row=7, same=False)
+        seen = session.rule(rule)
+        assert seen["narrowed"][0] == {
+            "text": "movie -> film / good __", "same": 1, "of_same": 1, "differs": 0,
+            "of_differs": 1, "changed": 7, "of_changed": 10, "mistakes": 7, "of_mistakes": 7,
+            "not_asked": 0,
+        }  # fmt: skip
+        assert seen["summary"]["flips"] == seen["narrowed"][0]["of_mistakes"]
+
+
+class Fine:
+    """Knows no fine movie."""
+
+    identity = "the fine"
+
+    def predict(self, rows: Sequence[Row]) -> list[str]:
+        return ["negative" if "the fine" in row["text"] else "positive" for row in rows]
+
+
+def test_rewrites_that_the_model_never_saw_are_no_correct_answers(tmp_path: Path) -> None:
+    """A narrowed rule may act at a later place of a row, and writes another text there."""
+    rules = tmp_path / "fine.sear"
+    rules.write_text("good -> fine\n", "utf-8")
+    rows = [
+        (text.format(n), "positive") for n in range(10)
+        for text in ("so good , the good movie {} .", "so good movie {} .", "the good movie {} .")
+    ]  # fmt: skip
+    bench = workbench_of(load(rules), rows, Fine())
+    with Journal(tmp_path / "f.jsonl", ruleset=bench.ruleset, reviewer="ana") as journal:
+        session = RuleSession(bench, journal)
+        [rule] = bench.ruleset.rule_ids
+        for row, same in ((1, False), (2, False), (3, True)):
+            decide(session, "pair", rule=rule, row=row, same=same)
+        narrowed = {each["text"]: each for each in session.rule(rule)["narrowed"]}
+        found = narrowed["good -> fine / the __"]
+        assert (found["changed"], found["of_changed"]) == (20, 30)
+        assert (found["mistakes"], found["of_mistakes"], found["not_asked"]) == (10, 10, 10)
+
+
+def test_the_number_beside_an_edited_rule_is_that_of_the_new_one(session: RuleSession) -> None:
+    decide(session, "edit", rule=ids(session)["good -> fine"], new="good movie -> fine movie")
+    [item] = [each for each in session.overview()["judge"]["items"] if each["verdict"]]
+    assert (item["new"], item["flips"]) == ("good movie -> fine movie", 10)
+
+
+def test_the_next_sentence_comes_after_the_last_pick_and_undo_says_which(
+    session: RuleSession, bench: Workbench
+) -> None:
+    session.choices = choices_of_rules(bench, bench.table)
+    count = len(session.choices)
+    assert session.overview()["pick"]["next"] == 0
+    decide(session, "pick", number=2, choice=0)
+    pick = session.overview()["pick"]
+    assert (pick["next"], pick["undo_number"]) == (3, 2)
+    assert pick["undo"] == f"pick {session.choices[2].adversaries[0].text}"
+    decide(session, "pick", number=count - 1, choice=None)
+    pick = session.overview()["pick"]
+    assert (pick["next"], pick["undo"]) == (0, "pick none")
+    for number in range(count):
+        decide(session, "pick", number=number, choice=None)
+    assert session.overview()["pick"]["next"] is None
+
+
+def test_saved_rules_are_never_asked_about_again(session: RuleSession, model: Any) -> None:
+    """However many others were tried since: decisions would wait for the model."""
+    decide(session, "save", text="movie -> film")
+    known = session.trials.known("movie -> film")
+    for number in range(300):
+        session.trials.known(f"movie -> film{number}")
+    assert session.trials.known("movie -> film") is known

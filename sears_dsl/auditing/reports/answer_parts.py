@@ -18,10 +18,10 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from sears_dsl.auditing.document import AnswerConfidence, AuditDocument, answer_confidences
-from sears_dsl.auditing.reports import markdown_tables as tables
 from sears_dsl.auditing.reports import sheet
 from sears_dsl.auditing.reports.sheet import escaped
 from sears_dsl.auditing.template_answers import FillerGrid
+from sears_dsl.runtime import markdown_tables as tables
 from sears_dsl.statistics import percent
 
 #: Bars of a histogram, from 0 to 1.

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from sears_dsl.auditing.document import AuditDocument, Example, RuleRecord, conclusion
-from sears_dsl.auditing.reports import markdown_tables as tables
 from sears_dsl.auditing.reports.answer_parts import confidence_markdown, fillers_markdown
 from sears_dsl.auditing.reports.robustness_parts import noise_markdown, robustness_markdown
 from sears_dsl.auditing.slices import SliceResult
 from sears_dsl.engine.rewrite.rewrites import with_code_points
 from sears_dsl.errors import counted
+from sears_dsl.runtime import markdown_tables as tables
 from sears_dsl.statistics import Share, percent
 
 _OUTCOMES = {"failed": "failed", "passed": "passed", "not judged": "not judged", "measured": "–"}
@@ -47,9 +47,9 @@ def audit_markdown(document: AuditDocument) -> str:
         f"than {document.gates.support} such rows it is not judged. Intervals are 95% Wilson "
         "intervals. q is the false-discovery rate over all rules (exact binomial tests, Benjamini "
         "and Hochberg).",
-        f"- Model: {tables.code(document.model)}. Data: {document.data.rows:,} rows, SHA-256 "
+        f"- Model: {tables.code_span(document.model)}. Data: {document.data.rows:,} rows, SHA-256 "
         f"`{document.data.sha256}`. Scorer: {document.scorer or 'none, S is not given'}. Tagger: "
-        f"{tables.code(document.tagger)}.",
+        f"{tables.code_span(document.tagger)}.",
         *(f"- {tables.markdown_text(line)}" for line in protection_and_noise(document)),
     ]
     return "\n".join(lines) + "\n"
@@ -100,7 +100,7 @@ def audit_summary(document: AuditDocument) -> str:
         lines += ["<details><summary>Examples</summary>", ""]
         lines += [f"- {change_cell(each)}" for each in failed]
         lines += ["", "</details>", ""]
-    lines.append(f"Model {tables.code(document.model)}, {document.data.rows:,} rows.")
+    lines.append(f"Model {tables.code_span(document.model)}, {document.data.rows:,} rows.")
     return "\n".join(lines) + "\n"
 
 
@@ -109,7 +109,7 @@ def _rules(records: Sequence[RuleRecord]) -> Iterator[str]:
              "meaning kept", "example")  # fmt: skip
     rows = map(_rule, records[:_RULES_SHOWN])
     yield from tables.section("Rules", tables.markdown_table(heads, "lllrrrrrrl", rows))
-    yield from tables.more_in_json(len(records) - _RULES_SHOWN, " rules")
+    yield from tables.more_in("audit.json", len(records) - _RULES_SHOWN, " rules")
 
 
 def _summary(document: AuditDocument) -> Iterator[str]:
@@ -246,7 +246,7 @@ def _overlap(document: AuditDocument) -> Iterator[str]:
 
 
 def _called(text: Mapping[str, str], rule: str) -> str:
-    return f"{tables.code(text[rule])} ({tables.markdown_text(rule)})"
+    return f"{tables.code_span(text[rule])} ({tables.markdown_text(rule)})"
 
 
 def number(share: Share) -> str:

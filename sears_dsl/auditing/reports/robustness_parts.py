@@ -13,16 +13,16 @@ from typing import NamedTuple, TypeAlias
 
 from sears_dsl.auditing.document import AuditDocument
 from sears_dsl.auditing.reports import sheet
-from sears_dsl.auditing.reports.markdown_tables import (
-    code,
-    code_cell,
-    markdown_table,
-    more_in_json,
-    section,
-)
 from sears_dsl.auditing.reports.sheet import escaped
 from sears_dsl.auditing.robustness import ColumnAccuracy, RobustnessRecord, in_words, points, tenths
 from sears_dsl.auditing.totals import DrawnRule, RateCurve
+from sears_dsl.runtime.markdown_tables import (
+    code_cell,
+    code_span,
+    markdown_table,
+    more_in,
+    section,
+)
 from sears_dsl.statistics import share_of
 
 Steps: TypeAlias = Sequence[tuple[float, float]]
@@ -160,20 +160,20 @@ def robustness_markdown(document: AuditDocument) -> Iterator[str]:
             rows.append((code_cell(name) if record.name else name, record.verdict, *numbers))
         title = f"Semantic robustness at τ = {100 * robustness.tolerance:g}%"
         yield from section(title, markdown_table(heads, "ll" + "r" * (len(heads) - 2), rows))
-        yield from more_in_json(len(robustness.records) - _SHOWN)
+        yield from more_in("audit.json", len(robustness.records) - _SHOWN)
         drawn = _drawn(robustness.records)
         if drawn:
             taus = ", ".join(f"{100 * tau:g}%" for tau in _TAUS)
             yield f"Share of rows that are locally robust at a tolerance of {taus}:"
             yield ""
         for record in drawn:
-            yield f"- {code(_name(record, document))}: {', '.join(_at_taus(record))}"
+            yield f"- {code_span(_name(record, document))}: {', '.join(_at_taus(record))}"
         yield ""
         for sentence in _reading(document):
             yield f"{sentence} "
         yield ""
     for column in document.columns:
-        yield f"By {code(column.column)}: {_column(column, code)}"
+        yield f"By {code_span(column.column)}: {_column(column, code_span)}"
         yield ""
 
 
@@ -231,7 +231,7 @@ def noise_markdown(document: AuditDocument) -> Iterator[str]:
         )
         table = markdown_table(noise.heads, "l" + "r" * (len(noise.heads) - 1), rows)
         yield from section(noise.title, table)
-        yield from more_in_json(len(noise.rules) - _SHOWN)
+        yield from more_in("audit.json", len(noise.rules) - _SHOWN)
         yield f"{noise.reading} "
         yield ""
 
@@ -245,7 +245,7 @@ def noise_sections(document: AuditDocument) -> Iterator[str]:
             for each, of_rule in noise.rules[:_SHOWN]
         ]
         heads = (noise.heads[0], *(f">{escaped(head)}" for head in noise.heads[1:]))
-        left_out = sheet.paragraphs(more_in_json(len(noise.rules) - _SHOWN))
+        left_out = sheet.paragraphs(more_in("audit.json", len(noise.rules) - _SHOWN))
         yield (
             f'<h2>{noise.title}</h2><p class="muted">{escaped(noise.reading)}</p>{noise.chart}'
             f"{sheet.table(heads, rows, caption=noise.title)}{left_out}"
@@ -290,7 +290,7 @@ def robustness_section(document: AuditDocument) -> str:
                 rows,
                 caption=title,
             ),
-            sheet.paragraphs(more_in_json(len(robustness.records) - _SHOWN)),
+            sheet.paragraphs(more_in("audit.json", len(robustness.records) - _SHOWN)),
         ]
         if drawn:
             parts += [

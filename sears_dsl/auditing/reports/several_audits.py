@@ -18,15 +18,15 @@ from sears_dsl.auditing.failures import ErrorsDocument, FoldMean
 from sears_dsl.auditing.reports import sheet
 from sears_dsl.auditing.reports.answer_parts import CONFIDENCE_TITLE
 from sears_dsl.auditing.reports.markdown import interval, number
-from sears_dsl.auditing.reports.markdown_tables import (
-    code,
-    code_cell,
-    markdown_table,
-    markdown_text,
-)
 from sears_dsl.auditing.reports.sheet import escaped
 from sears_dsl.auditing.robustness import points
 from sears_dsl.errors import shortened
+from sears_dsl.runtime.markdown_tables import (
+    code_cell,
+    code_span,
+    markdown_table,
+    markdown_text,
+)
 from sears_dsl.statistics import Share, percent
 
 
@@ -37,8 +37,8 @@ def comparison_markdown(comparison: comparisons.ComparisonDocument) -> str:
     lines = [
         f"# Comparison: {_title(comparison).lower()}",
         "",
-        f"First: {code(comparison.first_model)}. Second: "
-        f"{code(comparison.second_model)}. {comparison.rows:,} rows, SHA-256 "
+        f"First: {code_span(comparison.first_model)}. Second: "
+        f"{code_span(comparison.second_model)}. {comparison.rows:,} rows, SHA-256 "
         f"`{comparison.data_sha256}`.",
         "",
         *(f"- {markdown_text(line)}" for line in comparison.summary),
@@ -192,7 +192,7 @@ def grid_markdown(document: grids.GridDocument) -> str:
         *_confidence_lines(document),
         "",
         f"{_READING} Rules that no audit tested on a row are left out. Models: "
-        + ", ".join(f"{markdown_text(m.name)} {code(m.model)}" for m in document.models)
+        + ", ".join(f"{markdown_text(m.name)} {code_span(m.model)}" for m in document.models)
         + f". {document.rows:,} rows, SHA-256 `{document.data_sha256}`.",
     ]
     return "\n".join(lines) + "\n"

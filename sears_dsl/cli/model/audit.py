@@ -13,8 +13,8 @@ from click.core import ParameterSource
 
 from sears_dsl.cli.commands import ProjectArgument, ProjectCommand
 from sears_dsl.cli.options import shared
-from sears_dsl.cli.options.augmentation import refuse_overwriting
 from sears_dsl.cli.options.model import AskingOptions, noter, open_run, parts_choice, scored_options
+from sears_dsl.cli.options.overwriting import refuse_overwriting
 from sears_dsl.cli.options.unfinished import require_place
 from sears_dsl.cli.screen import console as screen
 from sears_dsl.runtime.extras import need_discovery
@@ -165,8 +165,8 @@ def audit_command(
     from sears_dsl.catalogue import load_rulesets, require_together
 
     chosen = AuditOptions(**options)
-    _require_places(rules, chosen, output, summary)
     rulesets = tuple(load_rulesets(rules, allow_imports_outside=chosen.allow_imports_outside))
+    _require_places(rulesets, chosen, output, summary)
     require_together(rulesets, rules, unit=chosen.unit, advice=shared.with_other_rules)
 
     from sears_dsl.auditing import running
@@ -275,18 +275,18 @@ def _require_rows(rulesets: Sequence[Ruleset], chosen: AuditOptions) -> None:
 
 
 def _require_places(
-    rules: Sequence[str], chosen: AuditOptions, output: Path, summary: Path | None
+    rulesets: Sequence[Ruleset], chosen: AuditOptions, output: Path, summary: Path | None
 ) -> None:
     """Refuse to write what the audit reads, and a summary into what it writes or cannot be."""
     from sears_dsl.auditing.reports.files import files_of_audits
 
-    specs = chosen.models()
-    read = [*rules, *filter(None, (chosen.data, chosen.oracle))]
-    read += [spec.partition(":")[2] for spec in specs.values()]
-    written = files_of_audits(list(specs), output)
+    models = chosen.models()
+    files = [spec.partition(":")[2] for spec in models.values()]  # as in file:predictions.csv
+    sources = [chosen.data, chosen.oracle, *models.values(), *files]
+    written = files_of_audits(list(models), output)
     if chosen.data is None:
         written.append(output / _SENTENCES)
-    refuse_overwriting(read, [*written, *filter(None, [summary])])
+    refuse_overwriting([*written, *filter(None, [summary])], sources=sources, rulesets=rulesets)
     if summary is None:
         return
     if summary.resolve() in {each.resolve() for each in written}:

@@ -16,8 +16,8 @@ from sears_dsl.cli.options import shared
 from sears_dsl.cli.options.augmentation import (
     AugmentationOptions,
     augmentation_options,
-    refuse_overwriting,
 )
+from sears_dsl.cli.options.overwriting import refuse_overwriting
 from sears_dsl.cli.screen.console import console, echo_json, plain_table, rule_labels
 from sears_dsl.errors import counted
 
@@ -86,10 +86,11 @@ def augment_command(rules_and_data: tuple[str, ...], written: str, **options: An
             return
     output = shared.FilePath().convert(written, None, None)
     manifest = _manifest_beside(output)
-    refuse_overwriting(rules_and_data, (output, manifest))
     named = format_of(str(output), chosen.output_format, reading=False)
     choices = chosen.choices()
     recipe, tagger = chosen.recipe_and_tagger(rules)
+    sources = (*rules_and_data, chosen.oracle)
+    refuse_overwriting((output, manifest), sources=sources, rulesets=recipe.rulesets)
     matcher = compile_with_sources(recipe.rulesets, tagger=tagger, seed=chosen.seed)
     table = chosen.table(data)
     augmentation, record = augment_table(

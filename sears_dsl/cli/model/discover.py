@@ -252,14 +252,14 @@ class SearchScreen:
 
 def _as_in_paper(chosen: DiscoverOptions) -> DiscoverOptions:
     """Return the paper's settings, except for the options that were given, which it names."""
-    from sears_dsl.discovery.settings import Settings
+    from sears_dsl.discovery.settings import paper_choices
 
     context = click.get_current_context()
     own = {
         field.name: getattr(chosen, field.name) for field in fields(chosen)
         if context.get_parameter_source(field.name) is ParameterSource.COMMANDLINE
     }  # fmt: skip
-    papers = Settings.paper_choices({})
+    papers = paper_choices({})
     others = [name for name, value in papers.items() if own.get(name, value) != value]
     others += [name for name in ("known", "texts", "max_questions", "paraphrases") if name in own]
     if others and not chosen.quiet:
@@ -267,4 +267,4 @@ def _as_in_paper(chosen: DiscoverOptions) -> DiscoverOptions:
         click.echo(
             f"note: {', '.join(switches[name] for name in others)}: not as in the paper", err=True
         )
-    return replace(chosen, **Settings.paper_choices(own))
+    return replace(chosen, **paper_choices(own))

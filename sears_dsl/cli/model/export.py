@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from sears_dsl.cli.commands import ProjectArgument, ProjectCommand
 from sears_dsl.cli.options import shared
+from sears_dsl.cli.options.overwriting import refuse_overwriting
 from sears_dsl.errors import UsageError, counted
 from sears_dsl.runtime.files import write_atomically
+
+if TYPE_CHECKING:
+    from sears_dsl.language.ruleset import Ruleset
+
+_WHOLE_NUMBER = re.compile(r"-?[0-9]+")
 
 
 @click.command(
@@ -49,6 +56,8 @@ def export_command(
     """
     from sears_dsl.catalogue import load_rulesets
 
+    if str(output) == "-":
+        raise click.UsageError("a suite is not for standard output: name a file with --output")
     rulesets = load_rulesets(rules, allow_imports_outside=options["allow_imports_outside"])
 
     from sears_dsl.data.labelled import read_labelled
@@ -57,7 +66,9 @@ def export_command(
     from sears_dsl.tagging.tagger import load_tagger
     from sears_dsl.vetting.journal_oracle import open_oracle
 
-    values = dict(map(_label_value, options["label_values"]))
+    sources = (*rules, data, options["oracle"])
+    refuse_overwriting([output], sources=sources, rulesets=rulesets)
+    values = _label_values(options["label_values"], rulesets)
     count = sum(len(ruleset.rules) for ruleset in rulesets)
     if data is None and count:
         raise click.UsageError("Missing option '--data': name the rows; only templates need none")
@@ -86,13 +97,29 @@ def export_command(
     click.echo(sentence)
 
 
-def _label_value(text: str) -> tuple[str, object]:
-    label, equals, value = text.partition("=")
-    if not equals or not label:
-        raise UsageError(
-            f"--label-value {text} is not LABEL=VALUE", help="write --label-value negative=0"
-        )
-    return label, int(value) if value.isdecimal() else value
+def _label_values(texts: Sequence[str], rulesets: Sequence[Ruleset]) -> dict[str, object]:
+    templates = [each.metadata.label for ruleset in rulesets for each in ruleset.templates]
+    rules = [rule.expectation.label for ruleset in rulesets for rule in ruleset.rules]
+    expected = sorted({*filter(None, (*rules, *templates))})
+    values: dict[str, object] = {}
+    for text in texts:
+        label, _, value = text.partition("=")
+        if not label or not value:
+            raise UsageError(
+                f"--label-value {text} is not LABEL=VALUE", help="write --label-value negative=0"
+            )
+        if label in values:
+            raise UsageError(
+                f"--label-value gives {label} twice: {values[label]} and {value}",
+                help=f"give {label} one value",
+            )
+        if label not in expected:
+            raise UsageError(
+                f"--label-value {text}: no rule or template expects the label {label}",
+                help=f"they expect {', '.join(expected) or 'no label'}",
+            )
+        values[label] = int(value) if _WHOLE_NUMBER.fullmatch(value) else value
+    return values
 
 
 def _save(suite: Any, output: Path) -> None:

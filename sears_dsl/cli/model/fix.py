@@ -17,7 +17,6 @@ from sears_dsl.cli.commands import ProjectArgument, ProjectCommand
 from sears_dsl.cli.options.augmentation import (
     AugmentationOptions,
     augmentation_options,
-    refuse_overwriting,
 )
 from sears_dsl.cli.options.model import (
     DataOptions,
@@ -26,6 +25,7 @@ from sears_dsl.cli.options.model import (
     image_option,
     load_quietly,
 )
+from sears_dsl.cli.options.overwriting import refuse_overwriting
 from sears_dsl.cli.options.shared import FilePath, chosen_as
 from sears_dsl.cli.options.unfinished import Resuming, resuming_options, unfinished_run
 from sears_dsl.cli.screen.console import console, echo_json, plain_table, stages
@@ -199,8 +199,9 @@ def _check_fix(rules: tuple[str, ...], output: Path, chosen: FixOptions) -> None
     if output.suffix != ".json":
         raise click.UsageError(f"-o {output}: the report's name has to end in .json")
     target = chosen.save_model
-    sources = (*rules, chosen.training, chosen.data)
-    refuse_overwriting(sources, filter(None, (output, output.with_suffix(".md"), target)))
+    sources = (*rules, chosen.training, chosen.data, chosen.oracle)
+    written = filter(None, (output, output.with_suffix(".md"), target))
+    refuse_overwriting(written, sources=sources)
     if target is not None and (target.is_dir() or not target.absolute().parent.is_dir()):
         fault = "is already a folder" if target.is_dir() else "is in a folder that does not exist"
         raise click.UsageError(f"--save-model {target} {fault}: name another place")

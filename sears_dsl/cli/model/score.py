@@ -10,8 +10,8 @@ import click
 
 from sears_dsl.cli.commands import ExampleCommand
 from sears_dsl.cli.options import shared
-from sears_dsl.cli.options.augmentation import refuse_overwriting
 from sears_dsl.cli.options.model import pivot_option, scorer_option
+from sears_dsl.cli.options.overwriting import refuse_overwriting
 from sears_dsl.defaults import ENGLISH_SCORERS
 from sears_dsl.errors import UsageError
 from sears_dsl.runtime.extras import need_discovery
@@ -72,8 +72,7 @@ def score_command(
 
     if tau is not None and default_tau:
         raise UsageError("--tau and --default-tau were both given", help="give one of them")
-    if output != _STDOUT:
-        refuse_overwriting([pairs], [Path(output)])
+    refuse_overwriting([output], sources=[pairs])
     reading = shared.chosen_reading(options, rows=_ROWS)
     dataset = Dataset(pairs, format_name=options["format_name"], options=reading)
     columns = pair_columns(dataset, original=options["original"], rewrite=options["rewrite"])

@@ -192,7 +192,7 @@ def _serve(
     quiet: bool,
 ) -> None:
     """The page, until Ctrl-C; then where everybody stands, and how to go on."""
-    from sears_dsl.vetting.running import pages_of
+    from sears_dsl.vetting.running import journals_beside, merging_command, pages_of
     from sears_dsl.vetting.web.serving import redirection, serve
 
     page, addresses = pages_of(place, sessions, tagger=tagger, listening=listening)
@@ -208,8 +208,8 @@ def _serve(
         click.echo(f"continue: sears {shlex.join(again)}", err=True)
     journals = [place.journals[name] for name, each in sessions.items() if each.journal.entries]
     if _is_newer(journals, place.output):
-        words = ["vetted", place.ruleset.path, *map(str, journals), "-o", str(place.output)]
-        click.echo(f"write the vetted ruleset: sears {shlex.join(words)}", err=True)
+        command = merging_command(place, [*journals, *journals_beside(place)])
+        click.echo(f"write the vetted ruleset: {command}", err=True)
 
 
 def _is_newer(journals: Sequence[Path], written: Path) -> bool:

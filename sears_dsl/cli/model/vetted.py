@@ -48,9 +48,12 @@ def vetted_command(
     from sears_dsl.catalogue import load
     from sears_dsl.tagging.tagger import load_tagger
     from sears_dsl.vetting import outputs
+    from sears_dsl.vetting.decisions import judged_both_ways
     from sears_dsl.vetting.merging import agreement, read_reviews, vetting_outcomes
 
     ruleset = load(rules, allow_imports_outside=options["allow_imports_outside"])
+    if options["output"] is not None:
+        outputs.check_output(options["output"], ruleset)
     reviews = read_reviews(journals, ruleset)
     outcomes = vetting_outcomes(ruleset, reviews, policy=options["policy"])
     kinds: list[Agreed] = [] if outcomes.rules is None else ["rules", "picks"]
@@ -72,7 +75,8 @@ def vetted_command(
         click.echo(outputs.written_sentence(written), err=True)
     if pairs is not None:
         written_pairs = f"{counted(outputs.write_pairs(reviews, pairs), 'judged pair')} in {pairs}"
-        if contradictions := len(outputs.judged_both_ways(outputs.judged_pairs(reviews))):
+        judged = [(each[:2], bool(each.label)) for each in outputs.judged_pairs(reviews)]
+        if contradictions := len(judged_both_ways(judged)):
             about = counted(contradictions, "pair")
             written_pairs += f"; reviewers contradict each other on {about}"
         click.echo(written_pairs, err=True)

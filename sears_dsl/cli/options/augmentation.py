@@ -5,9 +5,8 @@ Nothing heavy is imported before the command runs.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -15,7 +14,6 @@ import click
 from sears_dsl.cli.options import shared
 from sears_dsl.cli.options.model import TextOptions, protection_options
 from sears_dsl.cli.screen.console import tell_of_templates
-from sears_dsl.runtime.files import are_same
 
 if TYPE_CHECKING:
     from sears_dsl.batch.workers import RulesetRecipe
@@ -50,14 +48,6 @@ augmentation_options = shared.with_options(
     shared.quiet_option,
     shared.json_option("Print the result as JSON."),
 )  # fmt: skip
-
-
-def refuse_overwriting(sources: Iterable[str], written: Iterable[Path]) -> None:
-    """Refuse to write what a command reads; names of shipped rulesets are not files."""
-    read = list(sources)
-    for path in written:
-        if any(are_same(path, each) for each in read):
-            raise click.UsageError(f"{path} is an input of this command: write to another file")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -25,7 +25,7 @@ from sears_dsl.cli.options.unfinished import (
     unfinished_run,
 )
 from sears_dsl.cli.screen.console import printing_to_stderr
-from sears_dsl.defaults import DEFAULT_SCORER, DEFAULT_TAGGER, SCORER_NAMES
+from sears_dsl.defaults import BEAM_WIDTH, DEFAULT_SCORER, DEFAULT_TAGGER, SCORER_NAMES
 from sears_dsl.errors import DataError
 from sears_dsl.runtime.files import is_there
 
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from sears_dsl.models.cached import CachedPredictor
     from sears_dsl.tagging.tagger import Tagger
 
-_BEAM_WIDTH = 30
 _OWN = "|".join((*SCORER_NAMES, "MODULE:OBJECT", "llm:SETTINGS"))
 
 paraphrases_option = click.option(
@@ -167,7 +166,7 @@ _SCORING = shared.with_options(
 _SAMPLE = click.option("--sample", type=click.IntRange(min=1), metavar="N",
                        help="Use only N rows, drawn at random; each label keeps its "
                        "share.")  # fmt: skip
-_BEAM = click.option("--beam", type=click.IntRange(min=1), default=_BEAM_WIDTH,
+_BEAM = click.option("--beam", type=click.IntRange(min=1), default=BEAM_WIDTH,
                      help="The beam width of the search for paraphrases.")  # fmt: skip
 _ASKING = shared.with_options(
     click.option("--batch-size", type=click.IntRange(min=1),
@@ -268,13 +267,22 @@ class AskingOptions(DataOptions, Resuming):
     tagger: str | None
 
     def options_of(self, specs: Sequence[str]) -> dict[str, dict[str, Any]]:
-        """Return for each of the models those of these options that its kind takes."""
+        """Return for each of the models those of these options that its kind takes.
+
+        A project file may say how each of several is asked, which these options override.
+        """
         from sears_dsl.models.loading import options_of_each
+
+        of_file = click.get_current_context().meta.get(shared.SETTINGS_OF_EACH, {})
 
         names = ("batch_size", "request_map", "response_map", "timeout", "retries", "connections",
                  "on_error", "inputs")  # fmt: skip
         chosen = {name: value for name in names if (value := getattr(self, name)) is not None}
-        return dict(zip(specs, options_of_each(chosen, specs), strict=True))
+        of_each = dict(zip(specs, options_of_each(chosen, specs), strict=True))
+        for spec in of_file.keys() & of_each.keys():
+            [own] = options_of_each(of_file[spec], [spec])
+            of_each[spec] = {**own, **of_each[spec]}
+        return of_each
 
 
 def load_quietly(spec: str, **options: Any) -> CachedPredictor:

@@ -33,6 +33,9 @@ _Chosen = TypeVar("_Chosen")
 TYPED = f"{__name__}.typed"
 """The key under which a context keeps the words after the command."""
 
+SETTINGS_OF_EACH = f"{__name__}.settings_of_each"
+"""Likewise how the project file has each of several models asked, by specification."""
+
 
 class FilePath(click.Path):
     """A path on the command line; an empty one is refused, since it would be the current folder."""

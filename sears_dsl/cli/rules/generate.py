@@ -11,8 +11,10 @@ import click
 
 from sears_dsl.cli.commands import ProjectArgument, ProjectCommand
 from sears_dsl.cli.options import shared
+from sears_dsl.cli.options.overwriting import refuse_overwriting
 from sears_dsl.cli.screen.console import console, echo_json, plain_table
 from sears_dsl.errors import counted
+from sears_dsl.language.words import LARGEST_SEED
 
 if TYPE_CHECKING:
     from sears_dsl.generating.table import GeneratedTable
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
               help="At most N sentences; a lower N gives the first of them.")  # fmt: skip
 @click.option("--by", type=click.Choice(["template", "sentence"]), default="template",
               help="What a limit treats alike: all templates, or all sentences.")  # fmt: skip
-@click.option("--seed", type=click.IntRange(min=0), default=0,
+@click.option("--seed", type=click.IntRange(min=0, max=LARGEST_SEED), default=0,
               help="The seed of which sentences --limit draws, and of noise in slots.")  # fmt: skip
 @shared.oracle_option
 @shared.json_option("Print the counts as JSON.")
@@ -52,7 +54,9 @@ def generate_command(rules: tuple[str, ...], *, output: Path, **options: Any) ->
     from sears_dsl.data.streams import STANDARD_STREAM
     from sears_dsl.generating.table import generate_table
 
-    unnamed = "csv" if str(output) == STANDARD_STREAM else None
+    refuse_overwriting([output], sources=[options["oracle"]], rulesets=rulesets)
+    to_stdout = str(output) == STANDARD_STREAM
+    unnamed = "csv" if to_stdout else None
     form = format_of(str(output), options["output_format"] or unnamed, reading=False)
     keep = None
     if options["oracle"] is not None:
@@ -64,11 +68,12 @@ def generate_command(rules: tuple[str, ...], *, output: Path, **options: Any) ->
         rulesets, limit=options["limit"], by=options["by"], seed=options["seed"], keep=keep
     )
     write_columns(table.columns, output, form)
-    if options["as_json"]:
+    if options["as_json"] and not to_stdout:
         echo_json(
             {
                 "rows": len(table),
                 "labels": dict(table.labels),
+                "contradictions": len(table.contradictions),
                 "templates": [asdict(each) for each in table.templates],
             }
         )
@@ -94,8 +99,7 @@ def _print_counts(table: GeneratedTable, output: Path, rulesets: Sequence[Rulese
         if each.empty:
             empty = counted(each.empty, "sentence has", "sentences have")
             out.print(f"{each.name}: {empty} no words (W623 of `sears check`)")
-    note = note_on_articles(rulesets)
-    if note:
+    for note in filter(None, (table.note_on_labels, note_on_articles(rulesets))):
         out.print(f"note: {note}")
     rejected = {each.name: each.rejected for each in table.templates if each.rejected}
     if rejected:

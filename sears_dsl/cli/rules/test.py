@@ -89,11 +89,10 @@ def test_command(rules: tuple[str, ...], *, tagger: str, **options: Any) -> None
             if not results else
             f"{counted(len(results), 'test')} of {of}: "
             f"{len(results) - len(failed) - not_run:,} ok, {len(failed):,} not ok"
-            + (f", {not_run:,} not run: vectors or translation models are not installed "
-               "(sears-dsl[noise], sears-dsl[discovery]), or no vectors are named "
-               "(`option vectors`)"
-               if not_run else "")
+            + (f", {not_run:,} not run" if not_run else "")
         )  # fmt: skip
+        for why in dict.fromkeys(result.why for _, result in results if result.why):
+            click.echo(f"not run: {why}")
     if options["record"]:
         failing = {ruleset.path for ruleset, result in results if result.outcome != "ok"}
         _record([each for each in rulesets if each.path not in failing], tagger)

@@ -1,10 +1,10 @@
 """Which candidates are worth a person's time, as in the paper: they flip and keep the meaning.
 
 A rule passes exactly if it flips at least ``minimum_flips`` rows and the share of the rows that it
-changes with S ≥ τ is at least 1 - δ (the paper's E[S ≥ τ] ≥ 1 - δ). The scorer is asked about a
-pair at most once, and about no pair that cannot change a verdict any more. A rule that the budget
-left undecided does not pass. Filtering costs the scores of the pairs in ``asked``, and in every
-round some passes over the applications of rules that are still open.
+changes with S ≥ τ is at least 1 - δ (the paper's E[S ≥ τ] ≥ 1 - δ). The scorer is asked about no
+pair that cannot change a verdict any more, and about a pair once, or in waves once a wave. A rule
+that the budget left undecided does not pass. Filtering costs the scores of the pairs in ``asked``,
+and in every round some passes over the applications of rules that are still open.
 
 It is decided as if every rewrite had been asked about. A rule is rejected as soon as it has
 more failures than it may have among all its rows, and accepted as soon as the rows not asked about
@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from sears_dsl.discovery.settings import MINIMUM_FLIPS
 from sears_dsl.effects.applications import Applications
 from sears_dsl.engine.rewrite.rewrites import common_ends
 from sears_dsl.errors import UsageError, counted
@@ -158,10 +159,6 @@ def _changed_words(original: str, rewritten: str) -> tuple[tuple[str, ...], tupl
 
 # ---------------------------------------------------------------- candidates
 
-MINIMUM_FLIPS = 3
-"""The default: intervals and q-values say what few flips mean; the paper's authors took 6."""
-
-
 # Rules in the first wave, which is decided first where time may end.
 _FIRST_WAVE = 32
 
@@ -181,7 +178,7 @@ class FilterOutcome:
 
     verdicts: NDArray[np.int8]  # int8 (rules,): a `CandidateVerdict` each
     flips: NDArray[np.int64]  # int64 (rules,): rows that each rule flips
-    asked: int  # pairs that the scorer was asked about
+    asked: int  # distinct pairs that the scorer was asked about
     # Distinct pairs that it would have been asked about to score every rule with enough flips on
     # every row
     without_stopping: int

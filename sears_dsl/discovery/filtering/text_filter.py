@@ -36,9 +36,9 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from sears_dsl.discovery.articles import mends_articles
+from sears_dsl.discovery.articles import reading_scopes
 from sears_dsl.discovery.candidates import CandidateRule, Candidates
-from sears_dsl.discovery.counts import LEAST, TextVerdict
+from sears_dsl.discovery.counts import BELIEF, LEAST, TextVerdict
 from sears_dsl.discovery.filtering.narrowing import Sites, narrow
 from sears_dsl.effects.applications import in_scopes, mined_options, rulesets_of
 from sears_dsl.effects.asked_model import OnStage
@@ -50,7 +50,7 @@ from sears_dsl.language.printer import print_rule
 from sears_dsl.language.rule import Rule
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.meaning.scorers import Pair, Scorer, scores_from
-from sears_dsl.runtime.array_types import Floats, Int32Array, offsets_of
+from sears_dsl.runtime.array_types import Floats, Int32Array, offsets_of, places_of
 from sears_dsl.statistics import wilson_interval
 from sears_dsl.tagging.tagger import Tagger
 from sears_dsl.tagging.tokens import Tokens, cut_contractions
@@ -96,6 +96,13 @@ class Places:
     def of_rule(self, rule: int) -> slice:
         """The places of one rule."""
         return slice(int(self.offsets[rule]), int(self.offsets[rule + 1]))
+
+    def select(self, rules: NDArray[np.integer]) -> Places:
+        """The places of these rules, in this order."""
+        offsets, at = places_of(self.offsets, rules)
+        texts = [self.texts[each] for each in at.tolist()]
+        rows, starts, ends = self.rows[at], self.starts[at], self.ends[at]
+        return Places(offsets, rows, starts, ends, texts, self.instances[rules])
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,18 +162,24 @@ class Corpus:
     ) -> Places:
         """At most so many rewrites of each rule, at first instances in the texts (of a half).
 
-        ``scopes`` are those of `apply_candidates`.
+        ``scopes`` are those of `apply_candidates`; each rule is read as `Candidates.apply` reads
+        it, whatever the others are.
         """
-        mends = any(mends_articles(rule, self.tagger) for rule in rules)
-        rulesets = [
-            replace(each, options=replace(each.options, repair="on" if mends else "off"))
-            for each in rulesets_of(in_scopes(rules, scopes, tagger=self.tagger))
-        ]
+        own = reading_scopes(rules, scopes, tagger=self.tagger)
+        scoped = in_scopes(rules, own, tagger=self.tagger)
+        # Rules that mend articles go last: a few of them would cut many others into short runs.
+        order = np.argsort([scope.options.repair == "on" for _, scope in scoped], kind="stable")
+        rulesets = rulesets_of([scoped[each] for each in order.tolist()])
+        return self._places(rulesets, most, half).select(np.argsort(order))
+
+    def _places(self, rulesets: Sequence[Ruleset], most: int, half: bool | None) -> Places:
+        """The places of all rules of some rulesets, in their order."""
         matcher = compile_rules(rulesets, tagger=self.tagger)
+        size = len(matcher.rules)
         matches = matcher.find(self.tokens)
         if half is not None:
             matches = matches.select(self.halves[matches.rows] == half)
-        instances = np.bincount(matches.rules, minlength=len(rules)).astype(np.int64)
+        instances = np.bincount(matches.rules, minlength=size).astype(np.int64)
         order = self._order(matches.rules, matches.rows, matches.starts, matches.ends)
         rank = np.arange(len(order)) - (np.cumsum(instances) - instances)[matches.rules[order]]
         # A few more than wanted, since an instance may write what stands there already.
@@ -177,7 +190,6 @@ class Corpus:
         rewrites = matcher.rewrites(self.tokens, chosen)
         distinct = rewrites.distinct()
         # Both are sorted by row and rule, and there is one instance of a rule in a row.
-        size = len(rules)
         place = np.searchsorted(
             chosen.rows.astype(np.int64) * size + chosen.rules,
             rewrites.rows.astype(np.int64) * size + rewrites.rules,
@@ -245,9 +257,6 @@ SAMPLE = 60
 
 CONFIDENCE = 0.9
 """The confidence of the one-sided bound, where the scorer is taken at its word."""
-
-BELIEF = 0.8
-"""The chance with which readers have to accept enough of a rule's rewrites."""
 
 JUDGING, NARROWING = "judging rules on text", "narrowing rules"
 """The names of the stages in reports of progress."""

@@ -1,12 +1,12 @@
-"""From adversaries to candidate rules: all frequent generalizations of a change.
+"""From rewordings to candidate rules: all frequent generalizations of a change.
 
-Candidates are all rules that generalize the smallest contiguous change of some adversary, with up
-to one word of context on each side; the antecedent has each token as its text, its coarse or its
-fine tag. Applied by the engine to an adversary's row (first instance), each rule writes that
-adversary, character by character but for the length of runs of white space. Each antecedent is in
+Candidates are all rules that generalize the smallest contiguous change of some rewording, with up
+to ``context`` unchanged words on each side; the antecedent has each token as its text, its coarse
+or its fine tag. Applied by the engine to a rewording's row (first instance), each rule writes that
+rewording, character by character but for the length of runs of white space. Each antecedent is in
 enough rows. Rules are distinct, in the order of their canonical text, which `parse` reads as the
 same tree. Proposing costs some runs of the engine over the rows and about 20 microseconds for each
-rule and adversary.
+rule and rewording.
 
 `Antecedents` has the engine count in how many rows each distinct sequence is. A sequence is
 frequent only if its parts are, so longer ones are made of frequent shorter ones (Agrawal and
@@ -71,6 +71,9 @@ Window: TypeAlias = tuple[int, ...]
 
 _ANYTHING = (Text("x"),)
 _SCOPE = Ruleset((), options=MINED)
+CONTEXT = 1
+"""The most unchanged words on each side of a change, as in the paper."""
+
 # Tokens of an antecedent, at most.
 _LONGEST = 6
 
@@ -161,24 +164,24 @@ def _parts(windows: Iterable[Window], length: int) -> dict[Window, None]:
 
 
 class _Site(NamedTuple):
-    """Where one adversary differs from its row."""
+    """Where one rewording differs from its row."""
 
-    adversary: int
+    rewording: int
     row: int
     tokens: Sequence[Token]
     change: MinimalChange
 
 
 def propose(
-    adversaries: Sequence[Rewording],
+    rewordings: Sequence[Rewording],
     corpus: Tokens,
     *,
     tagger: Tagger,
-    context: int = 1,
+    context: int = CONTEXT,
     minimum_frequency: float = 0.005,
     accepts: Callable[[Rule], bool] = lambda _: True,
 ) -> Candidates:
-    """Propose rules that reproduce adversaries, or any paraphrases of rows of the tagged corpus.
+    """Propose rules that reproduce rewordings of rows of the tagged corpus.
 
     Rows are identified by their text. A rule names at most ``context`` unchanged tokens on each
     side of the change. Its antecedent has at most six tokens and is in at least a share of
@@ -193,13 +196,13 @@ def propose(
     minimum_rows = max(1, math.ceil(minimum_frequency * len(corpus) - 1e-9))
     antecedents = Antecedents(corpus, tagger=tagger, minimum_rows=minimum_rows)
     rows = {text: row for row, text in reversed(list(enumerate(corpus.texts)))}
-    sites = list(_sites(adversaries, corpus, rows, tagger))
+    sites = list(_sites(rewordings, corpus, rows, tagger))
     places = [(site, *window) for site in sites for window in _windows(site, context)]
     windows = [_types(corpus, site.row, start, end) for site, start, end in places]
     frequent = antecedents.frequent(windows)
     used = list(dict.fromkeys(each for window in windows for each in frequent[window]))
     instances = _FirstInstances(antecedents, used)
-    texts = [_spaced(each.text) for each in adversaries]
+    texts = [_spaced(each.text) for each in rewordings]
     drafts = _Drafts(antecedents, instances, texts, accepts)
     for (site, start, end), window in zip(places, windows, strict=True):
         for sequence in frequent[window]:
@@ -208,17 +211,17 @@ def propose(
 
 
 def _sites(
-    adversaries: Sequence[Rewording], corpus: Tokens, rows: dict[str, int], tagger: Tagger
+    rewordings: Sequence[Rewording], corpus: Tokens, rows: dict[str, int], tagger: Tagger
 ) -> Iterator[_Site]:
-    """Where each adversary differs from its row; nothing for one that differs in spaces alone."""
-    paraphrases = cut_contractions(tagger.tokenize([each.text for each in adversaries]))
+    """Where each rewording differs from its row; nothing for one that differs in spaces alone."""
+    paraphrases = cut_contractions(tagger.tokenize([each.text for each in rewordings]))
     tokens_of = cache(corpus.row)
-    for number, adversary in enumerate(adversaries):
-        row = rows.get(adversary.original)
+    for number, rewording in enumerate(rewordings):
+        row = rows.get(rewording.original)
         if row is None:
             raise UsageError(
-                f"the row of an adversary is not among the rows: {adversary.original!r}",
-                help="give the tagged rows that the adversaries were found on",
+                f"the row of a rewording is not among the rows: {rewording.original!r}",
+                help="give the tagged rows that the rewordings were found on",
             )
         tokens = tokens_of(row)
         change = minimal_change(tokens, paraphrases.row(number))
@@ -265,7 +268,7 @@ class _FirstInstances:
 
 @dataclass(slots=True)
 class _Draft:
-    """A rule that some adversary proposes, and the adversaries that it reproduces."""
+    """A rule that some rewording proposes, and the rewordings that it reproduces."""
 
     rule: Rule
     sequence: TestSequence
@@ -303,11 +306,11 @@ class _Drafts:
         text = self._antecedents.corpus.texts[site.row]
         edit = draft.renderer.render(text, row, _binding(sequence, self._antecedents, first))
         rewritten = _spaced(apply_edits(text, [edit])) if isinstance(edit, Edit) else None
-        if rewritten == self._paraphrases[site.adversary]:
-            draft.sources.append(site.adversary)
+        if rewritten == self._paraphrases[site.rewording]:
+            draft.sources.append(site.rewording)
 
     def candidates(self) -> Candidates:
-        """The rules that reproduce an adversary, in the order of their text."""
+        """The rules that reproduce a rewording, in the order of their text."""
         by_text: dict[str, _Draft] = {}
         for draft in self._drafts.values():
             if draft is not None and draft.sources:

@@ -55,8 +55,7 @@ def propose_synonyms(tokens: Tokens, *, tagger: Tagger, least: int) -> Candidate
 
 def without_listed(mined: Candidates, listed: Candidates) -> Candidates:
     """The mined rules but for those that a listed one makes, too: in one casing or the other."""
-    texts = {*listed.texts, *map(_with_capital, listed.texts)}
-    return mined.keep([at for at, text in enumerate(mined.texts) if text not in texts])
+    return mined.without({*listed.texts, *map(_with_capital, listed.texts)})
 
 
 def _with_capital(text: str) -> str:

@@ -7,13 +7,9 @@ rows, if there are any.
 
 from __future__ import annotations
 
-import re
-import unicodedata
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,8 +17,9 @@ from numpy.typing import NDArray
 
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.discovery.candidates import Candidates
-from sears_dsl.discovery.counts import Flip, Funnel, HeldOutNumbers, NearMiss, TextVerdict
+from sears_dsl.discovery.counts import Flip, Funnel, NearMiss, RowNumbers, TextVerdict
 from sears_dsl.discovery.known_rules import KnownFlips
+from sears_dsl.discovery.names import names_of, valid_ids
 from sears_dsl.discovery.selection import RuleSelection
 from sears_dsl.discovery.settings import Settings, Stage
 from sears_dsl.effects.flips import RightRows, ask_about, fails_of_models
@@ -35,81 +32,6 @@ from sears_dsl.tagging.tokens import Tokens, cut_contractions
 
 if TYPE_CHECKING:
     from sears_dsl.meaning.scorers import Scorer
-
-_LONGEST = 60
-_DIGITS = 6
-# How signs without letters are spelled in the name of a rule.
-_SIGNS = {
-    "<>": "nothing", "<s>": "start", "</s>": "end", "->": "to", ",": "comma", ".": "period",
-    "!": "exclamation", "?": "question", ":": "colon", ";": "semicolon", "-": "hyphen", "|": "or",
-    "__": "", "/": "", "...": "dots", "&": "and", "%": "percent",
-}  # fmt: skip
-_PLAIN = re.compile(r"[a-z0-9]+")
-# A token with several tests, and the keys and signs in it that are no words.
-_BRACKETS = re.compile(r"\[[^\]]*\]")
-_KEYS = re.compile(r"\b(?:text|lower|lemma|pos|tag)=| &(?= )")
-_QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"')
-
-
-def names_of(rules: Sequence[Rule]) -> list[str]:
-    """An id for each rule."""
-    texts = [print_rule(rule) for rule in rules]
-    words = [_words(text) for text in texts]
-    counts = Counter(words)
-    return [
-        name if counts[name] == 1 or _shows_all(text) else f"{name}-{_digits(text)}"
-        for name, text in zip(words, texts, strict=True)
-    ]
-
-
-def _words(text: str) -> str:
-    """The words of a canonical rule, joined by hyphens."""
-    words_alone = _BRACKETS.sub(lambda match: _KEYS.sub("", match[0]), text)
-    change, slash, context = words_alone.partition(" / ")
-    words = [_spell(token) for token in change.split(" ")]
-    alone = "-".join(filter(None, words))
-    if slash:
-        left, _, right = context.partition("__")
-        for word, side in (("after", left), ("before", right)):
-            if side.strip():
-                words += [word, *(_spell(token) for token in side.split())]
-    name = "-".join(filter(None, words))
-    if len(name) > _LONGEST:
-        # The context is left out. What is too long even so is cut where a word ends, if any does.
-        shown = alone or name
-        if len(shown) > _LONGEST:
-            shown = shown[: _LONGEST + 1].rpartition("-")[0] or shown[:_LONGEST]
-        return f"{shown.rstrip('-')}-{_digits(text)}"
-    return name if name and name[0].isalnum() else f"rule-{_digits(text)}"
-
-
-def _spell(token: str) -> str:
-    """A token of the rule in letters and digits."""
-    token = _QUOTED.sub(r"\1", token)
-    if token in _SIGNS:
-        return _SIGNS[token]
-    denied = token.startswith("!") and len(token) > 1
-    alternatives = [_letters(each) for each in token.strip("!()").split("|")]
-    spelled = "-or-".join(filter(None, alternatives))
-    return f"not-{spelled}" if denied and spelled else spelled
-
-
-def _letters(token: str) -> str:
-    if token in _SIGNS:
-        return _SIGNS[token]
-    plain = unicodedata.normalize("NFKD", token).encode("ascii", "ignore").decode().lower()
-    return "-".join(re.findall(r"[a-z0-9]+", plain.replace("'", "")))
-
-
-def _shows_all(text: str) -> bool:
-    """Whether a rule's name shows all of it: words in small letters, replaced by other words."""
-    words = text.replace(" -> ", " ", 1).split(" ")
-    return all(_PLAIN.fullmatch(word) and word != "to" for word in words)
-
-
-def _digits(text: str) -> str:
-    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=_DIGITS // 2).hexdigest()
-
 
 # Sentences kept for examples and tests; a few more than are shown, since some may not do.
 _KEPT = 8
@@ -147,10 +69,16 @@ class FoundRule:
     # (original, rewritten) of rows that it changes, those that read best first
     firing: tuple[tuple[str, str], ...]
     silent: tuple[str, ...]  # rows that it leaves alone, those that share a word with it first
-    held_out: HeldOutNumbers | None  # what it does to held-out rows; None where none were held out
+    held_out: RowNumbers | None  # what it does to held-out rows; None where none were held out
 
     def __repr__(self) -> str:
         return f"<FoundRule {self.id}: {self.text}, flips {self.flips} of {self.asked} rows>"
+
+    @property
+    def at_tau_interval(self) -> tuple[float, float]:
+        """95% (Wilson) of at_tau over asked."""
+        low, high = wilson_interval(self.at_tau, self.asked)
+        return float(low), float(high)
 
     @property
     def is_one_flip(self) -> bool:
@@ -184,17 +112,20 @@ class Discovery:
     rules: tuple[FoundRule, ...]  # the selected rules, in the order of selection
     # (rule, rule that stands for it, reason) of those left out as twins
     collapsed: tuple[tuple[str, str, str], ...]
-    passing: tuple[str, ...]  # the texts of all rules that flip and keep the meaning
     closest: tuple[NearMiss, ...]  # rules that came closest of those that do not
     near_rules: tuple[NearRule, ...]  # the first of these: all that flip enough rows
     known: KnownFlips | None  # what known rules do to the searched rows; None where there are none
-    # The share of rows that a random paraphrase that keeps the meaning flips
+    # The share of rows that a rewording that keeps the meaning flips; see `effects.flips`
     base_rate: float
     base_rows: int  # how many rows that share was counted on
-    budget_reached: bool  # whether the time budget cut a stage short
-    cut_short: tuple[Stage, ...]
+    cut_short: tuple[Stage, ...]  # the stages that the time budget cut short
     question_limit_reached: bool  # whether the limit of questions did
     funnel: Funnel
+
+    @property
+    def budget_reached(self) -> bool:
+        """Whether the time budget cut a stage short."""
+        return bool(self.cut_short)
 
     def is_accepted(self, text: str) -> bool:
         """Whether readers accepted the known rule of this text; else it only counts as such."""
@@ -228,7 +159,7 @@ class HeldOutRows:
         """How many of the rows each rule changes."""
         return self._applied(rules).applications.changed if len(rules) else np.zeros(0, np.int64)
 
-    def measure(self, rules: Candidates, *, tau: float) -> tuple[list[HeldOutNumbers], int]:
+    def measure(self, rules: Candidates, *, tau: float) -> tuple[list[RowNumbers], int]:
         """What each rule does to the rows, and how many rows any of them flips with S ≥ τ."""
         if not len(rules):
             return [], 0
@@ -259,13 +190,13 @@ def _numbers(
     fails: NDArray[np.bool_],
     scores: NDArray[np.float64],
     tau: float,
-) -> HeldOutNumbers:
+) -> RowNumbers:
     """The numbers of a rule by some of its rewrites, of searched or of held-out rows."""
     flipped, of_rule = flips[rewrites], scores[rewrites]
     counts = int(flipped.sum()), int((of_rule >= tau).sum())
     ends = (wilson_interval(count, len(rewrites)) for count in counts)
     interval, at_tau_interval = ((float(low), float(high)) for low, high in ends)
-    return HeldOutNumbers(
+    return RowNumbers(
         changed=len(rewrites), flips=counts[0], interval=interval, at_tau=counts[1],
         at_tau_interval=at_tau_interval, flips_at_tau=int((flipped & (of_rule >= tau)).sum()),
         mean_score=float(of_rule.mean()) if len(of_rule) else None,
@@ -292,18 +223,19 @@ def found_rules(
     measured, flipped = (
         held_out.measure(rules, tau=tau) if held_out is not None else ([None] * len(chosen), None)
     )
-    names = names_of(rules.rules)
+    new = names_of([each.rule for each in rules.rows if not each.name])
+    new_ids = iter(valid_ids(new, taken=[each.name for each in rules.rows]))
     applications, flips = candidates.applications, candidates.answers.flips
     fails = fails_of_models(applications, right, flips)
     results = []
-    for number, each, text, name, gain, held in zip(
-        chosen.tolist(), rules.rows, rules.texts, names, selection.gains, measured, strict=True
+    for number, each, text, gain, held in zip(
+        chosen.tolist(), rules.rows, rules.texts, selection.gains, measured, strict=True
     ):
         numbers = _numbers(candidates.counted.of_rule(number), flips, fails, scores, tau)
         examples, firing = _shown(right, candidates, number, scores, tau)
         rows = applications.rows[applications.of_rule(number)]
         results.append(FoundRule(
-            rule=each.rule, text=text, id=each.name or name, source=each.source,
+            rule=each.rule, text=text, id=each.name or next(new_ids), source=each.source,
             scope=each.scope, judged=each.judged, changed=len(rows), asked=numbers.changed,
             flips=numbers.flips, interval=numbers.interval, at_tau=numbers.at_tau,
             flips_at_tau=numbers.flips_at_tau, mean_score=numbers.mean_score or 0.0,
@@ -320,17 +252,17 @@ def near_rules(
     closest: Sequence[NearMiss],
     *,
     least: int,
-    beside: Sequence[Rule],
+    taken: Sequence[str],
 ) -> tuple[NearRule, ...]:
     """Those of the closest rules that flip ``least`` of the rows, in the same order.
 
-    ``near`` are the rules that were asked about although text did not let them pass. No id is that
-    of a rule in ``beside``.
+    ``near`` are the rules that were asked about although text did not let them pass. No id is
+    among those that are ``taken``.
     """
     places = {text: place for place, text in enumerate(near.texts)}
     misses = [each for each in closest if each.lacks in ("meaning", "text") and each.flips >= least]
     rows = [near.rows[places[each.rule]] for each in misses]
-    names = names_of([*beside, *(each.rule for each in rows)])[len(beside) :]
+    names = valid_ids(names_of([each.rule for each in rows]), taken=taken)
     results = []
     for each, row, name in zip(misses, rows, names, strict=True):
         rewrites = near.applications.of_rule(places[each.rule])

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from sears_dsl.answers import Comparison
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.data.protection import Protection
-from sears_dsl.discovery.counts import Flip, Funnel, HeldOutNumbers, NearMiss, TextVerdict
+from sears_dsl.discovery.counts import Flip, Funnel, NearMiss, RowNumbers, TextVerdict
 from sears_dsl.discovery.settings import Across, Order
 from sears_dsl.errors import DataError
 from sears_dsl.runtime.files import read_document, write_atomically
@@ -126,14 +126,15 @@ class FoundRecord(_ManifestPart):
     flips_of_models: tuple[int, ...] = ()
     gain: float
     flips_at_tau: int
-    held_out: HeldOutNumbers | None
+    held_out: RowNumbers | None
     examples: tuple[Flip, ...]
 
 
 class Manifest(_ManifestPart):
     """Everything about a run of discovery.
 
-    ``base_rate`` is the share of ``base_rows`` rows that a random paraphrase with S ≥ τ flips.
+    ``base_rate`` is the share of ``base_rows`` rows that a rewording flips, one drawn for each:
+    what a known rule writes or, where none changes the row, a paraphrase with S ≥ τ.
     ``models`` are the names of several models that answered together, and ``flips_of_models`` of a
     rule is how many rows each of them then has wrong.
     ``closest`` are rules that were not found, with what they lacked.

@@ -16,6 +16,8 @@ from pathlib import Path
 
 from sears_dsl.catalogue import closest_path, manifest_path
 from sears_dsl.discovery.counts import COUNT_NAMES, NearMiss
+from sears_dsl.discovery.names import valid_id
+from sears_dsl.discovery.proposing.proposal import CONTEXT
 from sears_dsl.discovery.result.found_rules import Discovery, FoundRule
 from sears_dsl.discovery.result.manifest import (
     DataIdentity,
@@ -31,7 +33,7 @@ from sears_dsl.discovery.settings import STAGE_NAMES
 from sears_dsl.engine.rewrite.rewrites import with_code_points
 from sears_dsl.errors import DataError, UsageError, counted
 from sears_dsl.runtime.files import is_file, make_folder, write_atomically
-from sears_dsl.statistics import wilson_interval
+from sears_dsl.runtime.markdown_tables import code_cell, code_span, markdown_text, table_row
 from sears_dsl.tagging.tagger import Tagger, identity_of
 
 _SHOWN = 2
@@ -75,7 +77,7 @@ def ruleset_text(discovery: Discovery, name: str, *, tagger: Tagger) -> str:
     ]
     manifest = manifest_path(Path(f"{name}.sear")).name
     comment = [f"Found by sears discover; the numbers are in {manifest}."]
-    return emit(rules, name=_plain(name), comment=comment, tagger=tagger)
+    return emit(rules, name=_name_of_ruleset(name), comment=comment, tagger=tagger)
 
 
 def closest_text(discovery: Discovery, name: str, *, tagger: Tagger) -> str:
@@ -96,13 +98,12 @@ def closest_text(discovery: Discovery, name: str, *, tagger: Tagger) -> str:
         f"Rules that nearly passed in sears discover: readers may reject more than {allowed} of "
         "their rewrites (δ), so vet them before you use them."
     ]
-    return emit(rules, name=_plain(name), comment=comment, tagger=tagger)
+    return emit(rules, name=_name_of_ruleset(name), comment=comment, tagger=tagger)
 
 
-def _plain(name: str) -> str:
-    """The name of a file, in characters that the name of a ruleset may have."""
-    plain = "".join(each if each.isalnum() else "-" for each in name.lower())
-    return "-".join(filter(None, plain.split("-"))) or "found"
+def _name_of_ruleset(stem: str) -> str:
+    """The name of a ruleset in a file of this name."""
+    return valid_id(stem.lower().replace(".", "-"), front="found")
 
 
 def write_discovery(
@@ -118,10 +119,11 @@ def write_discovery(
     make_folder(path.parent)
     text = ruleset_text(discovery, path.stem, tagger=tagger).encode("utf-8")
     manifest = _manifest(discovery, participants, tagger, hashlib.sha256(text).hexdigest())
+    # A manifest comes after its rules: it never speaks of a file that could not be written.
+    write_atomically(path, text)
+    write_manifest(manifest, manifest_path(path))
     write_atomically(path.with_suffix(".md"), _report(discovery, manifest).encode("utf-8"))
     _write_closest(discovery, closest_path(path), manifest, tagger=tagger)
-    write_manifest(manifest, manifest_path(path))
-    write_atomically(path, text)
     return manifest
 
 
@@ -131,8 +133,8 @@ def _write_closest(discovery: Discovery, path: Path, manifest: Manifest, *, tagg
         return
     text = closest_text(discovery, path.stem, tagger=tagger).encode("utf-8")
     own = manifest.model_copy(update={"ruleset_sha256": hashlib.sha256(text).hexdigest()})
-    write_manifest(own, manifest_path(path))
     write_atomically(path, text)
+    write_manifest(own, manifest_path(path))
 
 
 def _remove_closest(path: Path) -> None:
@@ -159,7 +161,7 @@ def _remove_closest(path: Path) -> None:
 def _why(rule: FoundRule, tau: float) -> str:
     """The numbers of a rule in one sentence."""
     low, high = rule.interval
-    share_low, share_high = wilson_interval(rule.at_tau, rule.asked)
+    share_low, share_high = rule.at_tau_interval
     of = f"{rule.asked} right rows that it changes"
     if rule.asked < rule.changed:
         of = f"{rule.asked} rows asked about, of {rule.changed} right ones that it changes"
@@ -167,7 +169,7 @@ def _why(rule: FoundRule, tau: float) -> str:
         f"flips {rule.flips} of {of} "
         f"({rounded(rule.flips / max(1, rule.asked))}, 95% {rounded(low)} to {rounded(high)}); "
         f"S >= {tau:.3g} in {rounded(rule.at_tau / max(1, rule.asked))} of them "
-        f"({rounded(float(share_low))} to {rounded(float(share_high))}), "
+        f"({rounded(share_low)} to {rounded(share_high)}), "
         f"mean S {rule.mean_score:.2f}"
     )
     judged = rule.judged
@@ -200,10 +202,10 @@ def _manifest(
             question_limit_reached=discovery.question_limit_reached,
             holdout=settings.share_held_out(discovery.funnel.right),
             beam=participants.beam, budget_reached=discovery.budget_reached,
-            cut_short=discovery.cut_short,
+            cut_short=discovery.cut_short, context=CONTEXT,
             **{
                 name: getattr(settings, name)
-                for name in ("rules", "delta", "minimum_frequency", "propose_from", "context",
+                for name in ("rules", "delta", "minimum_frequency", "propose_from",
                              "order", "seed", "budget_seconds", "comparison", "across")
             },
         ),
@@ -214,11 +216,10 @@ def _manifest(
 
 
 def _record(rule: FoundRule) -> FoundRecord:
-    low, high = wilson_interval(rule.at_tau, rule.asked)
     return FoundRecord(
         rule=rule.text, examples=rule.examples[:_SHOWN],
         flip_rate=rule.flips / max(1, rule.asked), flip_interval=rule.interval,
-        share_at_tau=rule.at_tau / max(1, rule.asked), share_interval=(float(low), float(high)),
+        share_at_tau=rule.at_tau / max(1, rule.asked), share_interval=rule.at_tau_interval,
         **{
             name: getattr(rule, name)
             for name in ("id", "source", "judged", "changed", "asked", "flips", "q_value",
@@ -267,8 +268,9 @@ def _report(discovery: Discovery, manifest: Manifest) -> str:
         "A flip is a row that the model gets right before the rule and wrong after it; *S ≥ τ* is "
         "the share of the rows asked about that keep the meaning, according to the score. "
         "Intervals are 95% (Wilson). q is the smallest false-discovery rate at which the rule "
-        "counts as flipping more rows than a paraphrase that keeps the meaning does (such a "
-        f"paraphrase flips {rounded(manifest.base_rate)} of {manifest.base_rows:,} rows).",
+        "counts as flipping more rows than a rewording that keeps the meaning does: by a known "
+        "rule or, in a row that none changes, a paraphrase with S ≥ τ (one for each row flips "
+        f"{rounded(manifest.base_rate)} of {manifest.base_rows:,} rows).",
         *_cautions(discovery, manifest),
         *_one_flip(discovery.rules),
         *_closest(discovery),
@@ -283,11 +285,11 @@ def _report(discovery: Discovery, manifest: Manifest) -> str:
             if number or (number is not None and name not in _WHERE_ANY)
         ),
         "",
-        f"Model: `{manifest.model}`. Data: {manifest.data.rows:,} rows, SHA-256 "
-        f"`{manifest.data.sha256}`. Scorer: `{manifest.scorer}`, τ = {manifest.settings.tau:.4g} "
-        f"({manifest.settings.tau_from}), δ = {manifest.settings.delta:g}. Tagger: "
-        f"`{manifest.tagger}`."
-        + (f" Paraphrases: `{manifest.paraphraser}`." if manifest.paraphraser else ""),
+        f"Model: {code_span(manifest.model)}. Data: {manifest.data.rows:,} rows, SHA-256 "
+        f"`{manifest.data.sha256}`. Scorer: {code_span(manifest.scorer)}, "
+        f"τ = {manifest.settings.tau:.4g} ({manifest.settings.tau_from}), "
+        f"δ = {manifest.settings.delta:g}. Tagger: {code_span(manifest.tagger)}."
+        + (f" Paraphrases: {code_span(manifest.paraphraser)}." if manifest.paraphraser else ""),
     ]
     if manifest.settings.budget_reached:
         stages = ", ".join(STAGE_NAMES[each] for each in discovery.cut_short)
@@ -305,7 +307,10 @@ def _report(discovery: Discovery, manifest: Manifest) -> str:
     stood_for = [each for each in discovery.collapsed if each[1] in selected]
     if stood_for:
         lines += ["", "## Left out because a selected rule says the same", ""]
-        lines += [f"- `{rule}` {_TWINS[reason]} `{into}`" for rule, into, reason in stood_for]
+        lines += [
+            f"- {code_span(rule)} {_TWINS[reason]} {code_span(into)}"
+            for rule, into, reason in stood_for
+        ]
     return "\n".join(lines) + "\n"
 
 
@@ -313,7 +318,7 @@ def _table(manifest: Manifest) -> list[str]:
     """A line a rule; what it does to held-out rows, where there are any, beside the rest."""
     heads = ["id", "rule", "from", "accepted on text", "lower bound"]
     heads += ["flips", "rate (95%)", "flips with S ≥ τ", "q", "S ≥ τ", "mean S"]
-    of_models = [f"flips of `{_escaped(name)}`" for name in manifest.models]
+    of_models = [f"flips of {code_cell(name)}" for name in manifest.models]
     heads += of_models
     if manifest.counts.held_out:
         named = ["flips", "rate (95%)", "S ≥ τ", "S ≥ τ (95%)", *of_models]
@@ -322,15 +327,15 @@ def _table(manifest: Manifest) -> list[str]:
     numeric = [name not in ("id", "rule", "from", "example") for name in heads]
     lines = [heads, ["---:" if each else "---" for each in numeric]]
     lines += [_cells(record, held_out=bool(manifest.counts.held_out)) for record in manifest.rules]
-    return [f"| {' | '.join(cells)} |" for cells in lines]
+    return list(map(table_row, lines))
 
 
 def _cells(record: FoundRecord, *, held_out: bool) -> list[str]:
     judged = record.judged
     cells = [
         record.id,
-        f"`{_escaped(record.rule)}`",
-        record.source or "new",
+        code_cell(record.rule),
+        markdown_text(record.source) or "new",
         "" if judged is None else f"{judged.accepted:,} of {judged.sampled:,}",
         "" if judged is None else rounded(judged.low),
         *rate_cells(record.flips, record.asked, record.flip_interval),
@@ -352,7 +357,7 @@ def _cells(record: FoundRecord, *, held_out: bool) -> list[str]:
         f"({each.label} → {each.prediction})"
         for each in record.examples[:1]
     ]
-    return [*cells, *map(_escaped, shown or [""])]
+    return [*cells, *map(markdown_text, shown or [""])]
 
 
 def _cautions(discovery: Discovery, manifest: Manifest) -> list[str]:
@@ -449,8 +454,8 @@ def _closest(discovery: Discovery) -> list[str]:
             least = rounded(floor(100 * judged.low + 1e-9) / 100)
             text = f"{judged.accepted:,} of {judged.sampled:,}"
         flips = f"{each.flips:,} of {each.asked:,}" if each.asked else ""
-        rule, lack = _escaped(each.rule), what_is_lacking(each, discovery)
-        lines.append(f"| `{rule}` | {lack} | {text} | {least} | {flips} |")
+        lack = what_is_lacking(each, discovery)
+        lines.append(table_row([code_cell(each.rule), lack, text, least, flips]))
     return lines
 
 
@@ -506,10 +511,6 @@ def what_is_lacking(each: NearMiss, discovery: Discovery) -> str:
     if each.is_cut_short(discovery.settings.delta):
         return "time to judge it to the end"
     return "certainty that readers accept it"
-
-
-def _escaped(text: str) -> str:
-    return text.replace("|", "\\|")
 
 
 def rate_cells(count: int, rows: int, interval: tuple[float, float]) -> tuple[str, str]:

@@ -22,12 +22,19 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from operator import itemgetter
+from pathlib import Path
 
 from sears_dsl.engine.compile.program import Problem
 from sears_dsl.engine.matches import Unit
 from sears_dsl.engine.noise.characters import has_place, lookalikes_identity
 from sears_dsl.engine.noise.sources import Sources
-from sears_dsl.engine.noise.vectors import NAME_VECTORS, VECTORS, load_vectors, vectors_installed
+from sears_dsl.engine.noise.vectors import (
+    NAME_VECTORS,
+    VECTORS,
+    how_to_install,
+    load_vectors,
+    vectors_installed,
+)
 from sears_dsl.errors import DataError, Diagnostic, RuleSyntaxError, Span, listed
 from sears_dsl.language import rule as syntax
 from sears_dsl.language.measure import draws, every_element, noise_in
@@ -309,7 +316,7 @@ def sources_for(
     rules = [pair for pair in rules if syntax.Reference in map(type, pair[0].consequent)]
     if sources.vectors is None:
         wanting = [pair for pair in rules if "neighbor" in noise_in(pair[0])]
-        names = {ruleset.options.vectors or "" for _, ruleset in wanting}
+        names = set(map(vectors_of, map(itemgetter(1), wanting)))
         if len(names) > 1:
             listed = ", ".join(sorted(name or "no name" for name in names))
             message = f"the rules name different vectors: {listed}"
@@ -329,6 +336,15 @@ def sources_for(
             message = "`.paraphrase` needs a paraphraser, but the run has none"
             missing.append(_placed(Diagnostic("E353", message, help=advice), *wanting[0]))
     return sources, missing
+
+
+def vectors_of(ruleset: RuleSource) -> str:
+    """The vectors that a ruleset names, a file with its path from here; "" if it names none.
+
+    The path of a file is relative to the rule file, as that of an import is.
+    """
+    named = ruleset.options.vectors or ""
+    return str(Path(ruleset.path).parent / named) if named and named not in VECTORS else named
 
 
 def noise_identity(
@@ -363,6 +379,20 @@ def stand_ins(ruleset: RuleSource) -> Sources:
     """
     of_a_file = ruleset.options.vectors is not None and ruleset.options.vectors not in VECTORS
     return Sources(vectors=None if of_a_file else _Nothing(), paraphrases=_Nothing())
+
+
+def advice_on(missing: str, ruleset: RuleSource) -> str:
+    """What to do about what `missing_source` gives.
+
+    Example:
+        >>> from sears_dsl.language.loader import parse
+        >>> advice_on("no translation models are installed", parse("movie -> film"))
+        "pip install 'sears-dsl[discovery]'"
+    """
+    named = ruleset.options.vectors
+    if missing == _NO_PARAPHRASER:
+        return "pip install 'sears-dsl[discovery]'"
+    return how_to_install(named) if named else NAME_VECTORS
 
 
 def missing_source(rule: Rule, ruleset: RuleSource, *, vectors: bool, paraphrases: bool) -> str:
@@ -436,10 +466,11 @@ def hindrances(
 
 def _source_missing(missing: str, rule: Rule, ruleset: RuleSource) -> Diagnostic:
     """E352 or E353, before anything is looked up."""
-    number, function, advice = "E352", "neighbor", NAME_VECTORS
+    number, function = "E352", "neighbor"
     if missing == _NO_PARAPHRASER:
-        number, function, advice = "E353", "paraphrase", "pip install 'sears-dsl[discovery]'"
-    finding = Diagnostic(number, f"`.{function}` cannot be used: {missing}", help=advice)
+        number, function = "E353", "paraphrase"
+    message = f"`.{function}` cannot be used: {missing}"
+    finding = Diagnostic(number, message, help=advice_on(missing, ruleset))
     return _placed(finding, rule, ruleset)
 
 

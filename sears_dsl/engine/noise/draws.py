@@ -3,9 +3,9 @@
 In: a seed, the number of the draw, the name of the decision, the text of the unit, a place in it
 and a count. Out: 64 bits, and numbers made from them. Always holds: only integers are used, so all
 machines get the same numbers; a share takes the first few in the order of their numbers, so what
-10% changes, 25% changes too. The chain is SplitMix64 (Steele, Lea and Flood 2014), which names and
-texts enter as 64 bits of BLAKE2b. Costs some two microseconds a number, less if many are asked for
-at once.
+10% of some things takes, 25% of them takes too. The chain is SplitMix64 (Steele, Lea and Flood
+2014), which names and texts enter as 64 bits of BLAKE2b. Costs some two microseconds a number, less
+if many are asked for at once.
 """
 
 from __future__ import annotations

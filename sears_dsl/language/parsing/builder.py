@@ -515,13 +515,13 @@ def plain_string(leaf: Node, report: Report) -> str:
 
 def read_function(written: str, start: int, report: Report, *, shown: str) -> str | syntax.Noise:
     """The function that is written; help shows calls as ``shown`` with the call for its ``*``."""
-    name, _, amount = written.rstrip(")").partition("(")
-    if amount and name in _WITHOUT_AMOUNT:
+    name, opened, amount = written.rstrip(")").partition("(")
+    if opened and name in _WITHOUT_AMOUNT:
         plain, other = code(shown.replace("*", name)), code(shown.replace("*", "swap(2)"))
         hint = f"write {plain}; only `.homoglyph` and typing errors take an amount, as in "
         place = start - 1, start + len(written)
         report("E326", f"`.{name}` takes no amount", place, hint + other)
-    elif amount and name in syntax.FUNCTIONS:
+    elif opened and name in syntax.FUNCTIONS:
         places, share = read_places(amount), read_share(amount)
         if places is None and share is None:
             place = start + len(name), start + len(written)
@@ -535,4 +535,6 @@ def no_amount(what: str, name: str, place: Place, report: Report, *, shown: str)
     places, share = (shown.replace("*", f"{name}({amount})") for amount in ("2", "25%"))
     hint = f"an amount is a whole number of places, {code(places)}, or a share of the characters, "
     hint += code(share)
+    if what == "`()`":
+        hint += f"\nto change one place, write {code(shown.replace('*', name))}"
     report("E121", f"{what} is not an amount", place, hint)

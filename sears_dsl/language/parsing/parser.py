@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import astuple, dataclass, replace
 from functools import lru_cache, partial
 from pathlib import PurePath
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from lark import Lark
 from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
@@ -27,6 +27,7 @@ from sears_dsl.language.check import check_rule
 from sears_dsl.language.parsing.builder import Builder, Node, Place, Report, plain_string
 from sears_dsl.language.parsing.syntax_errors import explain
 from sears_dsl.language.words import (
+    LARGEST_SEED,
     QUOTED,
     WHOLE,
     code,
@@ -96,7 +97,6 @@ _PLAIN_TEST = re.compile(r'([ \t]+)test "([^"\\]*)" => (?:"([^"\\]*)"|none)')
 
 SEVERITIES = ("low", "medium", "high")
 _TAG = re.compile(r"[\w.-]+")
-_LARGEST_SEED = 2**63 - 1
 
 
 @lru_cache(maxsize=1)
@@ -321,6 +321,36 @@ class _LineParser:
         self._findings.append(Diagnostic(code, message, span, hint, self._path, source))
 
 
+class Leaf(NamedTuple):
+    """A token of a line: its terminal in the grammar, its text, and its place, from 0."""
+
+    kind: str
+    text: str
+    start: int
+    end: int
+
+
+def leaves(line: str) -> list[Leaf] | None:
+    """The tokens of a line without those that only separate others; None if it does not parse.
+
+    Example:
+        >>> leaves("@WH NOUN -> it  # done")[0]
+        Leaf(kind='SET_REFERENCE', text='@WH', start=0, end=3)
+    """
+    indent = len(line) - len(line.lstrip(" \t"))
+    try:
+        tree = _grammar().parse(
+            line[indent:].rstrip(" \t\r"), start="metadata" if indent else "statement"
+        )
+    except UnexpectedInput:
+        return None
+    tokens: Iterable[Any] = tree.scan_values(lambda value: hasattr(value, "start_pos"))
+    return [
+        Leaf(str(token.type), str(token), token.start_pos + indent, token.end_pos + indent)
+        for token in tokens
+    ]
+
+
 class _AnySets:
     """A scope in which every set exists, for lines that are checked alone."""
 
@@ -471,8 +501,8 @@ def _number(key: str, values: list[Node], report: Report) -> int | None:
             report("E323", f"`{text}` is not a share above 0% and up to 100%", place, hint)
         return share
     digits = len(text) <= 19 and text.isascii() and text.isdigit()
-    if not digits or int(text) > _LARGEST_SEED:
-        hint = "a seed is a whole number from 0 to 9223372036854775807: `seed: 7`"
+    if not digits or int(text) > LARGEST_SEED:
+        hint = f"a seed is a whole number from 0 to {LARGEST_SEED}: `seed: 7`"
         report("E328", f"`{text}` is not a seed", place, hint)
         return None
     return int(text)

@@ -19,14 +19,16 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Unpack
 
-from sears_dsl.answers import Comparison
+from sears_dsl.answers import Comparison, with_each_label
 from sears_dsl.errors import ModelError, UsageError
 from sears_dsl.models.http.posting import Posting, Waits
 from sears_dsl.models.predictor import Answer, AnsweringPredictor, Row, answers_of, excerpt, row_key
@@ -41,6 +43,8 @@ _PICTURE = "$picture."
 _LABELS = "/predictions"
 _SHOWN = 200
 ENVIRONMENT = "$env."
+# Names of headers whose value is a secret: Authorization, X-Api-Key, Cookie, …
+_SECRET = re.compile("auth|cookie|credential|key|pass|secret|session|sign|token", re.IGNORECASE)
 _PLACEHOLDERS = "$texts, $rows, {$each: …}, $text, $row, $column.NAME or $picture.NAME"
 
 
@@ -56,6 +60,7 @@ class RequestMap:
     def __post_init__(self) -> None:
         if self.body is None:
             return
+        require_json(self.body, whose="the body of the request")
         placeholders = list(_placeholders(self.body))
         for name in placeholders:
             column = _of_column(name) and name not in (_COLUMN, _PICTURE)
@@ -111,6 +116,15 @@ class RequestMap:
             '"$env.TOKEN"}}\', with its whole value (Bearer …) in the environment variable TOKEN'
         )
 
+    @property
+    def secrets(self) -> list[str]:
+        """The values of headers that stand in the environment, or whose name says so."""
+        return [
+            value
+            for name, value in self.sent_headers().items()
+            if self.headers[name].startswith(ENVIRONMENT) or _SECRET.search(name)
+        ]
+
     def sent_headers(self) -> dict[str, str]:
         """The headers, with the values that stand in the environment."""
         return {
@@ -153,10 +167,12 @@ class ResponseMap:
             )
         return cls(labels, names, confidences)
 
-    def named(self, label: str) -> str:
-        """A label of the response as the data calls it."""
+    def named(self, label: str, *, comparison: Comparison = "exact") -> str:
+        """A label of the response as the data calls it; of a set or of entities, each of them."""
         if not self.names:
             return label
+        if comparison in ("set", "entities"):
+            return with_each_label(label, self.named, comparison)
         if label not in self.names:
             raise ModelError(
                 f"the response has the label {label!r}, which the response map does not name",
@@ -267,6 +283,17 @@ def from_environment(value: str, *, whose: str) -> str:
     return os.environ[variable]
 
 
+def require_json(value: Any, *, whose: str) -> None:
+    """Refuse what JSON cannot say: a date, which TOML has, or a number that is not finite."""
+    try:
+        json.dumps(value, allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise UsageError(
+            f"{whose} cannot be sent as JSON: {error}",
+            help="write texts, finite numbers, true, false, lists and tables of these",
+        ) from error
+
+
 def read_map(source: str, noun: str, keys: Sequence[str]) -> dict[str, Any]:
     """Read a table with some of the keys from a .toml or .json file, or from JSON."""
     where = f"the {noun} {source}" if _is_file(source) else f"the {noun}"
@@ -318,7 +345,9 @@ class HttpPredictor(AnsweringPredictor):
                 f"looks for many labels",
                 help="point at one label, as in /label, or send many rows with $texts or $rows",
             )
-        self._posting = Posting(url, headers=self._request.sent_headers(), **waits)
+        self._posting = Posting(
+            url, headers=self._request.sent_headers(), secrets=self._request.secrets, **waits
+        )
         self.connections = self._posting.connections
         # The identity has the address without what may be secret, and a hash of these settings.
         settings = [
@@ -351,7 +380,8 @@ class HttpPredictor(AnsweringPredictor):
             else self._pairs(self._ask(rows))
         )
         answers = answers_of(self._posting.place, rows, predictions, comparison=self._comparison)
-        return [Answer(self._response.named(label), sure) for label, sure in answers]
+        named = partial(self._response.named, comparison=self._comparison)
+        return [Answer(named(label), sure) for label, sure in answers]
 
     def _pairs(self, document: Any) -> Any:
         labels = resolve_pointer(document, self._response.labels)

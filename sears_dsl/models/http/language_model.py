@@ -8,9 +8,10 @@ r"""A language model behind an OpenAI-compatible endpoint, one prompt a row, by 
 
 Always holds: the temperature is 0 unless the settings say otherwise. A prompt is filled in one
 pass, so that a text with a placeholder in it stays a text. An answer that names no label, or
-several, refuses its row and is never guessed at. Tokens are counted as the endpoint reports them,
-or not at all. An answer in the cache is not asked for again. `forecast` says before what the tokens
-will cost, and `remarks` afterwards what they cost.
+several, refuses its row and is never guessed at; so does one that denies the label or makes it part
+of a longer word. Tokens are counted as the endpoint reports them, or not at all. An answer in the
+cache is not asked for again. `forecast` says before what the tokens will cost, and `remarks`
+afterwards what they cost.
 """
 
 from __future__ import annotations
@@ -27,7 +28,12 @@ from typing import Any, Unpack, cast
 
 from sears_dsl.errors import ModelError, UsageError, counted
 from sears_dsl.models.cached import PredictionStore
-from sears_dsl.models.http.endpoint import ENVIRONMENT, from_environment, read_map
+from sears_dsl.models.http.endpoint import (
+    ENVIRONMENT,
+    from_environment,
+    read_map,
+    require_json,
+)
 from sears_dsl.models.http.posting import Posting, Waits
 from sears_dsl.models.predictor import Row, RowsRefused, excerpt, quoted, row_key
 
@@ -91,7 +97,11 @@ class PromptSettings:
         elif "@" in self.address.partition("://")[2].partition("/")[0]:
             problem = "the address of a language model has a password in it"
             advice = 'put the key into an environment variable: key = "$env.NAME"'
+        elif alike := _alike(self.labels):
+            problem = f"the labels {alike[0]!r} and {alike[1]!r} of a language model are one word"
+            advice = "case does not count in answers: write words that differ in their letters"
         else:
+            require_json(self.parameters, whose="the parameters of the language model")
             return
         raise UsageError(problem, help=advice)
 
@@ -207,16 +217,30 @@ class PromptSettings:
         """The label that an answer names; None where it names none, or several."""
         if not self.labels:
             return answer.strip() or None
-        labels_by_word = {word.casefold(): label for word, label in self.labels.items()}
-        whole = answer.casefold().strip(" \t\r\n*_`'\"“”‘’.,:;!()[]{}<>")
+        labels_by_word = {_folded(word): label for word, label in self.labels.items()}
+        whole = _folded(answer).strip(" \t\r\n*_`'\"“”‘.,:;!()[]{}<>")
         if whole in labels_by_word:
             return labels_by_word[whole]
-        # Of "very negative" and "negative" the longer one is meant where both could be.
+        # Of "not toxic" and "toxic" the longer one is meant where both could be.
         words = "|".join(re.escape(word) for word in sorted(labels_by_word, key=len, reverse=True))
-        mentions = {each[0] for each in re.finditer(rf"(?<!\w)(?:{words})(?!\w)", whole)}
-        refused = re.search(r"\b(?:not|neither|nor|never)\b|n't\b", whole)
-        return labels_by_word[mentions.pop()] if len(mentions) == 1 and not refused else None
+        mention = re.compile(rf"(?<!\w)(?:{words})(?!\w)")
+        mentions = set(mention.findall(whole))
+        unclear = len(mentions) != 1 or _UNCLEAR.search(mention.sub(_MENTION, whole))
+        return None if unclear else labels_by_word[mentions.pop()]
 
+
+def _folded(text: str) -> str:
+    """A text as words of answers are compared: without case, with straight apostrophes."""
+    return text.casefold().replace("’", "'").replace("ʼ", "'")
+
+
+_MENTION = "\0"
+# What an answer that mentions a label must not have around it: a negation, or more of the same word
+# or number, as in "non-negative" and "4.5".
+_UNCLEAR = re.compile(
+    r"\b(?:no|not|cannot|neither|nor|none|never|nothing|without|hardly|barely|scarcely)\b|n't\b"
+    r"|[-‐‑−]\0|\0[-‐‑]\w|\d[.,/]\0|\0[.,/]\d"
+)  # fmt: skip
 
 _TEXTS = ("address", "model", "prompt", "system", "key", "cache")
 _PATH = "/chat/completions"
@@ -264,6 +288,16 @@ def _labels(value: object) -> dict[str, str]:
     return pairs
 
 
+def _alike(labels: Mapping[str, str]) -> tuple[str, str] | None:
+    """Two words that answers do not distinguish and that stand for different labels, if any."""
+    first: dict[str, str] = {}
+    for word, label in labels.items():
+        before = first.setdefault(_folded(word), word)
+        if labels[before] != label:
+            return before, word
+    return None
+
+
 def _prices(value: object) -> Prices | None:
     if value is None:
         return None
@@ -296,7 +330,8 @@ class LanguageModel:
     def __init__(self, settings: PromptSettings, **waits: Unpack[Waits]) -> None:
         self._settings = settings
         own: Waits = {**settings.waits, **waits}
-        self._posting = Posting(settings.url, headers=settings.headers, **own)
+        headers = settings.headers
+        self._posting = Posting(settings.url, headers=headers, secrets=headers.values(), **own)
         self.connections = self._posting.connections
         self._cache = PredictionStore(Path(settings.cache)) if settings.cache else None
         self._counting = Lock()

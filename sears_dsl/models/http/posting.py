@@ -4,7 +4,7 @@ Always holds: only the named address is asked. What may pass (no connection, a t
 500, 502 to 504) is tried again after a pause that doubles and has the same length in every run.
 400, 413 and 422 refuse what was asked. Anything else but JSON is an error with the beginning of
 what came. An answer is limited in size, and in the time until it is whole. Neither messages nor
-what is returned repeat a header that was sent. Any number of threads may ask, over connections that
+what is returned repeat a secret that was sent. Any number of threads may ask, over connections that
 are kept open.
 """
 
@@ -14,14 +14,14 @@ import json
 import time
 import weakref
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from hashlib import blake2b
 from threading import Lock
 from typing import Any, TypedDict
 
 import httpx
 
-from sears_dsl.errors import ModelError, UsageError
+from sears_dsl.errors import HALF_CHARACTER, ModelError, UsageError
 from sears_dsl.models.predictor import RowsRefused, quoted
 
 _TRY_AGAIN = frozenset({408, 429, 500, 502, 503, 504})
@@ -42,7 +42,7 @@ _ENDLESS = 1e6  # seconds; systems cannot count much longer waits
 _SHOWN = 200
 # The labels and scores of any batch fit into this; what is longer is not an answer.
 _MOST_BYTES = 16 * 2**20
-# A shorter word of a header is not a secret: "Bearer", "true".
+# A shorter word of what is secret is none: "Bearer".
 _SHORTEST_SECRET = 8
 
 
@@ -68,13 +68,17 @@ class Waits(TypedDict, total=False):
 
 
 class Posting:
-    """An address to post to; connections are closed when it is dropped. Headers are never shown."""
+    """An address to post to; connections are closed when it is dropped.
+
+    The long words of ``secrets``, values of headers, are never shown.
+    """
 
     def __init__(
         self,
         url: str,
         *,
         headers: Mapping[str, str],
+        secrets: Iterable[str],
         timeout: float = 30.0,
         retries: int = 3,
         connections: int = 4,
@@ -94,17 +98,21 @@ class Posting:
                 "connections",
                 help="the defaults are 30 seconds, 3 retries and 4 connections",
             )
-        words = {word for value in headers.values() for word in value.split()}
-        self._secrets = sorted((w for w in words if len(w) >= _SHORTEST_SECRET), key=len)[::-1]
+        words = [word for value in secrets for word in value.split()]
+        # The longest first, since one may be part of another.
+        long = [word for word in words if len(word) >= _SHORTEST_SECRET]
+        self._secrets = sorted(long, key=len, reverse=True)
         self._timeout = timeout
         self._retries = retries
         self.connections = connections
         self._pause = pause
         self._again: Counter[str] = Counter()
         self._counting = Lock()
+        sent = httpx.Headers({"Content-Type": "application/json"})
+        sent.update(headers)
         self._client = httpx.Client(
             timeout=timeout,
-            headers=dict(headers),
+            headers=sent,
             limits=httpx.Limits(max_connections=None, max_keepalive_connections=connections),
         )
         weakref.finalize(self, self._client.close)
@@ -185,7 +193,7 @@ class Posting:
         """The head of an answer and its text, without secrets that it repeats."""
         began = time.monotonic()
         content = bytearray()
-        with self._client.stream("POST", self.url, json=body) as answer:
+        with self._client.stream("POST", self.url, content=_encoded(body)) as answer:
             for part in answer.iter_bytes():
                 content += part
                 if len(content) > _MOST_BYTES:
@@ -215,6 +223,12 @@ class Posting:
         for secret in self._secrets:
             text = text.replace(secret, "…")
         return text
+
+
+def _encoded(body: Any) -> bytes:
+    """A body as JSON; where it has halves of characters, which UTF-8 has not, with escapes."""
+    text = json.dumps(body, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return (json.dumps(body) if HALF_CHARACTER.search(text) else text).encode()
 
 
 def _delay(key: str, attempt: int) -> float:

@@ -89,7 +89,7 @@ class RuleSession(ReviewSession):
         self.choices = tuple(choices)
         self.trials = Trials(bench)
         self._ids = {name: place for place, name in enumerate(bench.ruleset.rule_ids)}
-        self._all = lru_cache(8)(self._effects_with)
+        self._all = lru_cache(8)(self._table_with)
         # Done now so that no page waits: asking the model about rules of an earlier sitting, and
         # reading a first rule, which loads the grammar, the kernels and the lemmas of all words.
         self.overview()
@@ -111,7 +111,6 @@ class RuleSession(ReviewSession):
         bench = self.bench
         return self.about(bench.ruleset, rules=len(bench.ruleset.rules)) | {
             "data": {
-                "path": bench.data.path,
                 "rows": len(bench.data.rows),
                 "right": int(bench.right.sum()),
             },
@@ -127,23 +126,25 @@ class RuleSession(ReviewSession):
         return [each for each in self.state.with_verdict(*kinds) if each.rule in self._ids]
 
     def _judging(self) -> View:
-        decided = [
-            self._item(self._ids[each.rule], each.verdict, new=each.new)
-            for each in self._verdicts("accept", "edit", "reject")
-        ]
         skipped = {self._ids[each.rule] for each in self._verdicts("skip")}
-        accepted, rejected, replaced, effects = self._decided()
+        accepted, rejected, replaced, table = self._decided()
+        decided = [
+            self._item(place, each.verdict, new=each.new)
+            | {"flips": self.bench.summary(table, replaced.get(place, place)).flips}
+            for each in self._verdicts("accept", "edit", "reject")
+            for place in [self._ids[each.rule]]
+        ]
         places = review_queue(
-            effects.coverage, rules=len(self._ids), most=self.most, accepted=accepted,
-            rejected=rejected, replaced=replaced, skipped=skipped,
+            table.coverage, rules=len(self._ids), most=self.most, accepted=accepted,
+            rejected=rejected, replaced=tuple(replaced), skipped=skipped,
         )  # fmt: skip
         ids = self.bench.ruleset.rule_ids
         open_items = [
             self._item(place.rule, "skip" if place.rule in skipped else "", gain=place.gain)
-            | {"twin": None if place.twin is None else effects.texts[place.twin]}
+            | {"twin": None if place.twin is None else table.texts[place.twin]}
             for place in places
         ]
-        flipped = set[int]().union(*map(effects.rows_flipped, accepted))
+        flipped = set[int]().union(*map(table.rows_flipped, accepted))
         last = self.state.last.get("judge")
         undone = None if last is None else last.content.get("rule")
         return {
@@ -152,7 +153,6 @@ class RuleSession(ReviewSession):
             "accepted": len(accepted),
             "rejected": len(rejected),
             "left": len(places),
-            "most": self.most,
             "mistakes": len(flipped),
             "undo": self._undo("judge"),
             # The page goes to this rule after an undo.
@@ -161,56 +161,56 @@ class RuleSession(ReviewSession):
 
     def _item(self, rule: int, verdict: str, *, gain: float = 0.0, new: str = "") -> View:
         bench = self.bench
-        summary = bench.summary(bench.effects, rule)
         return {
             "id": bench.ruleset.rule_ids[rule],
-            "text": bench.effects.texts[rule],
+            "text": bench.table.texts[rule],
             "verdict": verdict,
             "new": new,
             "gain": gain,
-            "changed": summary.changed,
-            "flips": summary.flips,
+            "flips": bench.summary(bench.table, rule).flips,
         }
 
-    def _decided(self) -> tuple[list[int], list[int], list[int], workbench.RuleTable]:
-        """Positions of accepted, rejected and replaced rules; effects of rules and replacements."""
+    def _decided(self) -> tuple[list[int], list[int], dict[int, int], workbench.RuleTable]:
+        """Places of accepted, rejected and replaced rules, the latter with their replacements.
+
+        The table has the rules of the ruleset and, after these, the replacements.
+        """
         accepted: list[int] = []
-        replaced: list[int] = []
+        replaced: dict[int, int] = {}
         new: list[tuple[str, Expectation]] = []
         for each in self._verdicts("accept", "edit"):
             place = self._ids[each.rule]
             if each.verdict == "accept":
                 accepted.append(place)
             else:
-                replaced.append(place)
                 edited = each.new, self.bench.ruleset.rules[place].expectation
                 if edited not in new:
                     accepted.append(len(self._ids) + len(new))
                     new.append(edited)
+                replaced[place] = len(self._ids) + new.index(edited)
         rejected = [self._ids[each.rule] for each in self._verdicts("reject")]
         return accepted, rejected, replaced, self._all(tuple(new))
 
-    def _effects_with(self, edited: tuple[tuple[str, Expectation], ...]) -> workbench.RuleTable:
+    def _table_with(self, edited: tuple[tuple[str, Expectation], ...]) -> workbench.RuleTable:
         """The `RuleTable` of all rules of the ruleset and of edited ones.
 
-        The effects of the ruleset are known, so an edit costs no more than its new rule.
+        That of the ruleset is known, so an edit costs no more than its new rule.
         """
-        effects = self.bench.effects
+        table = self.bench.table
         for text, expect in edited:
-            effects = effects.joined_to(self.trials.known(text, expect))
-        return effects
+            table = table.joined_to(self.trials.known(text, expect))
+        return table
 
     def _writing(self) -> View:
         flipped: set[int] = set()
         saved = []
         for written in self.state.written:
-            effects = self.trials.known(written.text)
-            own = effects.rows_flipped(0)
-            summary = self.bench.summary(effects, 0)
+            table = self.trials.known(written.text)
+            own = table.rows_flipped(0)
+            summary = self.bench.summary(table, 0)
             saved.append(
                 {
                     "text": written.text,
-                    "changed": summary.changed,
                     "flips": summary.flips,
                     "added": len(own - flipped),
                 }
@@ -219,12 +219,19 @@ class RuleSession(ReviewSession):
         return {"rules": saved, "mistakes": len(flipped), "undo": self._undo("write")}
 
     def _picking(self) -> View:
-        picked = [choice.original in self.state.picks for choice in self.choices]
+        originals = [choice.original for choice in self.choices]
+        left = [place for place, each in enumerate(originals) if each not in self.state.picks]
+        last = self.state.last.get("pick")
+        original = None if last is None else last.content.get("original")
+        place = originals.index(original) if original in originals else None
+        after = [] if place is None else [each for each in left if each > place]
         return {
-            "sentences": len(self.choices),
-            "done": sum(picked),
-            "next": picked.index(False) if False in picked else None,
+            "sentences": len(originals),
+            "done": len(originals) - len(left),
+            # Whoever went on to a later sentence does not have to go back.
+            "next": next(iter(after or left), None),
             "undo": self._undo("pick"),
+            "undo_number": place,
         }
 
     def _undo(self, task: decisions.ReviewTask) -> str | None:
@@ -232,23 +239,24 @@ class RuleSession(ReviewSession):
         last = self.state.last.get(task)
         if last is None:
             return None
-        subject = str(last.content.get("rule", last.content.get("text", "")))
+        named = (last.content.get(name) for name in ("rule", "text", "choice"))
+        subject = str(next(filter(None, named), "none"))
         place = self._ids.get(subject)
-        text = subject if place is None else self.bench.effects.texts[place]
+        text = subject if place is None else self.bench.table.texts[place]
         return f"{last.kind} {text}".strip()
 
     def rule(self, name: str) -> View:
         """Everything about one rule except its examples."""
         bench, place = self.bench, self._place(name)
         rule = bench.ruleset.rules[place]
-        summary = bench.summary(bench.effects, place)
+        summary = bench.summary(bench.table, place)
         verdict = self.state.rules.get(name)
         marks = self._marks(place)
-        applications = bench.effects.applications
+        applications = bench.table.applications
         pairs = applications.pairs(applications.of_rule(place))
         return {
             "id": name,
-            "text": bench.effects.texts[place],
+            "text": bench.table.texts[place],
             **sides(rule)._asdict(),
             **self._meaning(rule),
             "why": _why(rule.metadata),
@@ -275,7 +283,7 @@ class RuleSession(ReviewSession):
         """The rows that a rule changes, or only its mistakes, from `first` on."""
         place = self._place(name)
         total, examples = self.bench.examples(
-            self.bench.effects, place, mistakes=mistakes, first=first, most=most
+            self.bench.table, place, mistakes=mistakes, first=first, most=most
         )
         marks = self._marks(place)
         return {"total": total, "examples": [self._example(each, marks) for each in examples]}
@@ -295,8 +303,8 @@ class RuleSession(ReviewSession):
         findings = [{"severity": each.severity, "text": each.render()} for each in typed.findings]
         if typed.rule is None:
             return {"text": "", "findings": findings, "changed": 0, "examples": []}
-        effects = self.trials.applied(text)
-        total, examples = self.bench.examples(effects, 0, mistakes=False)
+        table = self.trials.applied(text)
+        total, examples = self.bench.examples(table, 0, mistakes=False)
         return {
             "text": typed.text,
             **self._meaning(typed.rule),
@@ -314,20 +322,18 @@ class RuleSession(ReviewSession):
         expect = None
         if instead_of is not None:
             expect = bench.ruleset.rules[self._place(instead_of)].expectation
-        effects = self.trials.ask(text, deadline, expect=expect)
-        answer_count = sum(answer is not None for answer in effects.answers)
+        table = self.trials.ask(text, deadline, expect=expect)
+        answer_count = sum(answer is not None for answer in table.answers)
         others = [each.text for each in self.state.written if each.text != text]
         saved = set[int]().union(*(self.trials.known(each).rows_flipped(0) for each in others))
-        total, examples = bench.examples(effects, 0, mistakes=True)
-        _, rows = bench.examples(effects, 0, mistakes=False)
+        _, examples = bench.examples(table, 0, mistakes=True)
+        _, rows = bench.examples(table, 0, mistakes=False)
         return {
-            "complete": effects.complete,
+            "complete": table.complete,
             "asked": answer_count,
-            "of": len(effects.answers),
-            "summary": asdict(bench.summary(effects, 0)),
-            "flips": total,
-            "mistakes": len(saved),
-            "with_this": len(saved | effects.rows_flipped(0)),
+            "of": len(table.answers),
+            "summary": asdict(bench.summary(table, 0)),
+            "with_this": len(saved | table.rows_flipped(0)),
             "examples": [self._example(each, self.state.pairs) for each in examples],
             "rows": [self._example(each, self.state.pairs) for each in rows],
         }
@@ -368,11 +374,11 @@ class RuleSession(ReviewSession):
                 raise meaningless("same", same)
             return {**self._pair(content), "same": same}
         if kind == "save":
-            effects = self.trials.known(text_of(content, "text"))
-            text = effects.texts[0]
+            table = self.trials.known(text_of(content, "text"))
+            text = table.texts[0]
             if text in {each.text for each in self.state.written}:
                 raise UsageError("this rule is already saved", help="write another one")
-            return {"text": text, "examples": self._first_examples(effects)}
+            return {"text": text, "examples": self._first_examples(table)}
         if kind == "remove":
             text = text_of(content, "text")
             if text not in {each.text for each in self.state.written}:
@@ -396,7 +402,7 @@ class RuleSession(ReviewSession):
     def _pair(self, content: Mapping[str, Any]) -> dict[str, str]:
         name, row = text_of(content, "rule"), content.get("row")
         place = self._place(name)
-        applications = self.bench.effects.applications
+        applications = self.bench.table.applications
         rewrites = applications.of_rule(place)
         of_row = rewrites[applications.rows[rewrites] + 1 == (row if isinstance(row, int) else 0)]
         if not len(of_row):
@@ -409,15 +415,15 @@ class RuleSession(ReviewSession):
         name = text_of(content, "rule")
         place = self._place(name)
         rule = self.bench.ruleset.rules[place]
-        text = self.bench.effects.texts[place]
+        text = self.bench.table.texts[place]
         entry: dict[str, Any] = {"rule": name, "text": text, **_expected(rule)}
         if kind == "reject":
             entry |= rejection(content, reasons_of(rule))
         if kind == "edit":
-            effects = self.trials.known(text_of(content, "new"), rule.expectation)
-            if effects.texts[0] == text:
+            table = self.trials.known(text_of(content, "new"), rule.expectation)
+            if table.texts[0] == text:
                 raise UsageError("the rule is unchanged", help="change it, or accept it as it is")
-            return entry | {"new": effects.texts[0], "shown": self._first_examples(effects)}
+            return entry | {"new": table.texts[0], "shown": self._first_examples(table)}
         if kind != "skip":
             entry["shown"] = self._drawn(place)
         return entry
@@ -429,17 +435,17 @@ class RuleSession(ReviewSession):
         examples that are shown first have the best S, so they would bias it upwards. The draw
         depends on the rule and its pairs alone.
         """
-        effects = self.bench.effects
-        applications = effects.applications
+        table = self.bench.table
+        applications = table.applications
         pairs = sorted(set(applications.pairs(applications.of_rule(rule))))
-        text = effects.texts[rule].encode("utf-8", "surrogatepass")
+        text = table.texts[rule].encode("utf-8", "surrogatepass")
         seed = int.from_bytes(blake2b(text, digest_size=8).digest(), "big")
         chosen = np.random.default_rng(seed).permutation(len(pairs))[:_KEPT]
         return [list(pairs[place]) for place in chosen.tolist()]
 
-    def _first_examples(self, effects: workbench.RuleTable) -> list[list[str]]:
+    def _first_examples(self, table: workbench.RuleTable) -> list[list[str]]:
         """The (original, rewritten) pairs of the examples of one rule that are shown first."""
-        _, examples = self.bench.examples(effects, 0, mistakes=False, most=_KEPT)
+        _, examples = self.bench.examples(table, 0, mistakes=False, most=_KEPT)
         return [[each.original, each.rewritten] for each in examples]
 
 

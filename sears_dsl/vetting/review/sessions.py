@@ -55,8 +55,7 @@ class ReviewSession(ABC):
         return {
             "revision": self.state.revision,
             "reviewer": self.journal.reviewer,
-            "journal": str(self.journal.path),
-            "ruleset": {"name": name, "path": ruleset.path, **counts},
+            "ruleset": {"name": name, **counts},
         }
 
     @abstractmethod

@@ -14,7 +14,8 @@ from functools import lru_cache
 from typing import Any
 
 from sears_dsl.errors import UsageError
-from sears_dsl.generating.sentences import Numbers, Sentences
+from sears_dsl.generating.parts import Numbers
+from sears_dsl.generating.sentences import Sentences
 from sears_dsl.generating.table import select_sentences
 from sears_dsl.language.printer import print_template
 from sears_dsl.language.ruleset import Ruleset

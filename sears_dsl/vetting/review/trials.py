@@ -3,10 +3,11 @@
 In: texts of rules, one a line; pairs that were judged. Out: what is wrong with a rule and where, or
 the rule and its `RuleTable`; `Proposal`s, shortest condition first. A line is read under the
 options, sets and imports of the vetted ruleset, so a saved rule means the same there. The same text
-gives the same effects. The model's answers about a rule are kept, so that asking again goes on from
+gives the same table. The model's answers about a rule are kept, so that asking again goes on from
 there. The numbers of a proposal are counted on its rewrites of all rows, not only on the places
-that suggested it, and without asking the model. Only the last few hundred texts are remembered.
-Costs what the workbench costs, once for each text.
+that suggested it, and without asking the model. What a rule does is remembered once it is decided
+on; of rules that were only typed, the last few hundred are. Costs what the workbench costs, once
+for each text.
 """
 
 from __future__ import annotations
@@ -17,8 +18,10 @@ from functools import lru_cache
 from threading import Lock
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sears_dsl.discovery.filtering import narrowing
+from sears_dsl.effects.applications import Applications
 from sears_dsl.errors import Diagnostic, RuleSyntaxError, UsageError
 from sears_dsl.language.loader import parse
 from sears_dsl.language.parsing.parser import parse_lines
@@ -105,14 +108,15 @@ _REMEMBERED = 256
 
 
 class Trials:
-    """Reads rules that a reviewer types, and remembers their effects."""
+    """Reads rules that a reviewer types, and remembers what they do."""
 
     def __init__(self, bench: Workbench) -> None:
         self.reader = RuleReader(bench.ruleset, tagger=bench.tagger)
         self._bench = bench
         self._applied = lru_cache(_REMEMBERED)(lambda *typed: bench.apply([self.rule(*typed)]))
-        self._known = lru_cache(_REMEMBERED)(lambda *typed: bench.effects_of([self.rule(*typed)]))
-        self._effects: dict[tuple[str, Expectation], RuleTable] = {}
+        # Never forgotten: a decision on another rule would wait for the model.
+        self._known = lru_cache(None)(lambda *typed: bench.table_of([self.rule(*typed)]))
+        self._asked: dict[tuple[str, Expectation], RuleTable] = {}
 
     def rule(self, text: str, expect: Expectation = LABEL_STAYS) -> Rule:
         """Parse a rule, which gets the expectation of the rule that it is to replace."""
@@ -127,27 +131,29 @@ class Trials:
         return self._applied(text, expect)
 
     def known(self, text: str, expect: Expectation = LABEL_STAYS) -> RuleTable:
-        """All effects of a rule; asks the model and the scorer unless they were asked before."""
+        """All that a rule does; asks the model and the scorer unless they were asked before."""
         return self._known(text, expect)
 
     def ask(self, text: str, deadline: float, *, expect: Expectation | None = None) -> RuleTable:
-        """The effects of a rule with the answers that the model gave in time, at least some."""
+        """What a rule does, with the answers that the model gave in time, at least some."""
         typed = text, expect or LABEL_STAYS
-        effects = self._effects.pop(typed, None) or self.applied(*typed)
-        if not effects.complete:
-            effects = self._bench.ask_until(effects, deadline)
-        self._effects[typed] = effects
-        if len(self._effects) > _REMEMBERED:
-            del self._effects[next(iter(self._effects))]
-        return effects
+        table = self._asked.pop(typed, None) or self.applied(*typed)
+        if not table.complete:
+            table = self._bench.ask_until(table, deadline)
+        self._asked[typed] = table
+        if len(self._asked) > _REMEMBERED:
+            del self._asked[next(iter(self._asked))]
+        return table
 
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
     """A narrower rule that fires where a reviewer liked the original, and not where she did not.
 
-    The fields count pairs marked as the same and as differing, changed rows and mistakes of this
-    rule, and (``of_…``) of the original. Its differing pairs are only those of later places.
+    The fields count distinct pairs marked as the same and as differing, changed rows and mistakes
+    of this rule, and (``of_…``) of the original. Its differing pairs are only those of later
+    places. The model was not asked about `not_asked` of its rewrites, which the original does not
+    write, so its mistakes are those among the others.
     """
 
     text: str
@@ -159,6 +165,7 @@ class Proposal:
     of_changed: int
     mistakes: int
     of_mistakes: int
+    not_asked: int
 
 
 def proposals(
@@ -169,17 +176,14 @@ def proposals(
     There are none if no pair of the rule was marked as differing, or if no condition on the words
     beside or inside the match separates these from the rest.
     """
-    applications = bench.effects.applications
+    applications = bench.table.applications
     rewrites = applications.of_rule(rule)
     pairs = applications.pairs(rewrites)
-    flipping = {
-        pair for pair, flip in zip(pairs, bench.effects.flips[rewrites], strict=True) if flip
-    }
     marked = {pair: marks[pair] for pair in pairs if pair in marks}
     if all(marked.values()):
         return
     of_row = dict(zip(applications.rows[rewrites].tolist(), pairs, strict=True))
-    written = bench.effects.rules[rule]
+    written = bench.table.rules[rule]
     scoped = replace(bench.ruleset, rules=(written,), layout=(), trailing=())
     sites = narrowing.sites_of(compile_with_sources([scoped], tagger=bench.tagger), bench.tokens)
     acts = np.isin(sites.rows, applications.rows[rewrites])
@@ -189,19 +193,29 @@ def proposals(
     narrower = narrowing.narrow(
         written, bench.tokens, sites, verdicts, tagger=bench.tagger, options=bench.ruleset.options
     )
+    # By row, since rows of one text may have different labels.
+    flips = dict(zip(_cells(applications, rewrites), bench.table.flips[rewrites], strict=True))
     same = sum(marked.values())
     for each in narrower:
         text = print_rule(each.rule)
-        effects = trials.applied(text).applications
-        own = effects.pairs(effects.of_rule(0))
+        acting = trials.applied(text).applications
+        own = _cells(acting, acting.of_rule(0))
+        own_pairs = set(acting.pairs(acting.of_rule(0)))
         yield Proposal(
             text=text,
-            same=sum(marked.get(pair) is True for pair in own),
+            same=sum(marked.get(pair) is True for pair in own_pairs),
             of_same=same,
-            differs=sum(marked.get(pair) is False for pair in own),
+            differs=sum(marked.get(pair) is False for pair in own_pairs),
             of_differs=len(marked) - same,
             changed=len(own),
             of_changed=len(pairs),
-            mistakes=sum(pair in flipping for pair in own),
-            of_mistakes=len(flipping),
+            mistakes=sum(bool(flips.get(cell)) for cell in own),
+            of_mistakes=int(bench.table.flips[rewrites].sum()),
+            not_asked=sum(cell not in flips for cell in own),
         )
+
+
+def _cells(applications: Applications, rewrites: NDArray[np.integer]) -> list[tuple[int, str]]:
+    """The row and the text of some rewrites."""
+    rows = applications.rows[rewrites].tolist()
+    return list(zip(rows, (applications.texts[each] for each in rewrites.tolist()), strict=True))

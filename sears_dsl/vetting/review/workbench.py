@@ -15,6 +15,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import chain
+from math import isfinite
 from time import monotonic
 from typing import TYPE_CHECKING
 
@@ -168,15 +169,15 @@ class RuleTable:
         )
 
 
-def _expectations(effects: RuleTable) -> list[Expectation]:
+def _expectations(table: RuleTable) -> list[Expectation]:
     """What is expected of each distinct rewrite; if its rules disagree, that the label stays."""
     expectations: dict[int, Expectation] = {}
-    for number, rule in enumerate(effects.rules):
+    for number, rule in enumerate(table.rules):
         expect = rule.expectation
-        for rewrite in effects.applications.of_rule(number).tolist():
+        for rewrite in table.applications.of_rule(number).tolist():
             known = expectations.setdefault(rewrite, expect)
             expectations[rewrite] = expect if known == expect else LABEL_STAYS
-    return [expectations.get(rewrite, LABEL_STAYS) for rewrite in range(len(effects.answers))]
+    return [expectations.get(rewrite, LABEL_STAYS) for rewrite in range(len(table.answers))]
 
 
 class Workbench:
@@ -220,7 +221,7 @@ class Workbench:
         self._number = {row: number for number, row in enumerate(self._right.positions)}
         self.right = np.zeros(len(data.rows), np.bool_)
         self.right[self._right.positions] = True
-        self.effects = self.effects_of(ruleset.rules, on_progress=on_progress)
+        self.table = self.table_of(ruleset.rules, on_progress=on_progress)
 
     def apply(self, rules: Sequence[Rule]) -> RuleTable:
         """Apply rules to the rows; the model is not asked."""
@@ -243,49 +244,47 @@ class Workbench:
         self.rejected += rejected.total()
         return allowed
 
-    def ask_until(self, effects: RuleTable, deadline: float) -> RuleTable:
-        """Return the effects with more answers: at least some, and more until the deadline."""
+    def ask_until(self, table: RuleTable, deadline: float) -> RuleTable:
+        """Return the table with more answers: at least some, and more until the deadline."""
         may_begin = chain([True], iter(lambda: monotonic() < deadline, None))
-        answers = self._model.labels_in_time(self._rows(effects), in_time=partial(next, may_begin))
-        return self._with_answers(effects, answers)
+        answers = self._model.labels_in_time(self._rows(table), in_time=partial(next, may_begin))
+        return self._with_answers(table, answers)
 
-    def _rows(self, effects: RuleTable) -> list[Row]:
+    def _rows(self, table: RuleTable) -> list[Row]:
         """The distinct rewrites, as rows that the model reads."""
-        applications = effects.applications
+        applications = table.applications
         return list(self.data.rewritten(applications.rows.tolist(), applications.texts))
 
-    def _with_answers(self, effects: RuleTable, answers: Sequence[str | None]) -> RuleTable:
-        rows = effects.applications.rows.tolist()
-        expectations = _expectations(effects)
+    def _with_answers(self, table: RuleTable, answers: Sequence[str | None]) -> RuleTable:
+        rows = table.applications.rows.tolist()
+        expectations = _expectations(table)
         texts = self.data.texts
         answers = [
             answer and carry_back(answer, texts[row], rewritten, comparison=self._comparison)
-            for row, rewritten, answer in zip(
-                rows, effects.applications.texts, answers, strict=True
-            )
+            for row, rewritten, answer in zip(rows, table.applications.texts, answers, strict=True)
         ]
         flips = [
             answer is not None and row in self._number and self._fails(row, answer, expect)
             for row, answer, expect in zip(rows, answers, expectations, strict=True)
         ]
-        return replace(effects, answers=tuple(answers), flips=np.array(flips, np.bool_))
+        return replace(table, answers=tuple(answers), flips=np.array(flips, np.bool_))
 
-    def effects_of(
+    def table_of(
         self, rules: Sequence[Rule], *, on_progress: OnStage = lambda _stage, _done, _total: None
     ) -> RuleTable:
         """Apply rules, ask the model about the rewrites and, with a scorer, score the flips."""
         applied = self.apply(rules)
         asking = partial(on_progress, "asking about rewrites")
         answers = self._model.labels(self._rows(applied), on_progress=asking)
-        effects = self._with_answers(applied, answers)
+        table = self._with_answers(applied, answers)
         if self.scorer is None:
-            return effects
-        stays = np.array([each.kind == "same" for each in _expectations(effects)], np.bool_)
-        flipping = np.flatnonzero(effects.flips & stays)
+            return table
+        stays = np.array([each.kind == "same" for each in _expectations(table)], np.bool_)
+        flipping = np.flatnonzero(table.flips & stays)
         on_progress("scoring flips", 0, len(flipping))
-        scores = np.full(len(effects.flips), np.nan)
-        scores[flipping] = self._scored(effects.applications.pairs(flipping))
-        return replace(effects, scores=scores)
+        scores = np.full(len(table.flips), np.nan)
+        scores[flipping] = self._scored(table.applications.pairs(flipping))
+        return replace(table, scores=scores)
 
     def _scored(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
         """S of pairs; each pair is scored only once, since a reviewer returns to the same rules."""
@@ -301,32 +300,32 @@ class Workbench:
             return not answers_equal(answer, expect.label, comparison=self._comparison)
         return self._right.is_flip(self._number[row], answer) == (expect.kind == "same")
 
-    def summary(self, effects: RuleTable, rule: int) -> RuleSummary:
+    def summary(self, table: RuleTable, rule: int) -> RuleSummary:
         """Count what one rule does."""
-        rewrites = effects.applications.of_rule(rule)
-        right = int(self.right[effects.applications.rows[rewrites]].sum())
-        flips = int(effects.flips[rewrites].sum())
+        rewrites = table.applications.of_rule(rule)
+        right = int(self.right[table.applications.rows[rewrites]].sum())
+        flips = int(table.flips[rewrites].sum())
         low, high = wilson_interval(flips, right)
         return RuleSummary(len(rewrites), right, flips, (float(low), float(high)))
 
     def examples(
-        self, effects: RuleTable, rule: int, *, mistakes: bool, first: int = 0, most: int = 20
+        self, table: RuleTable, rule: int, *, mistakes: bool, first: int = 0, most: int = 20
     ) -> tuple[int, list[ExampleRow]]:
         """How many rows a rule changes, and some of them: flips first, best scored ones first."""
-        rewrites = effects.applications.of_rule(rule)
-        flips = effects.flips[rewrites]
+        rewrites = table.applications.of_rule(rule)
+        flips = table.flips[rewrites]
         if mistakes:
             rewrites, flips = rewrites[flips], flips[flips]
-        scores = np.zeros(len(rewrites)) if effects.scores is None else effects.scores[rewrites]
-        right = self.right[effects.applications.rows[rewrites]]
+        scores = np.zeros(len(rewrites)) if table.scores is None else table.scores[rewrites]
+        right = self.right[table.applications.rows[rewrites]]
         order = np.lexsort((rewrites, ~right, -np.nan_to_num(scores), ~flips))
         chosen = rewrites[order[first : first + most]].tolist()
-        return len(rewrites), [self._example(effects, rewrite) for rewrite in chosen]
+        return len(rewrites), [self._example(table, rewrite) for rewrite in chosen]
 
-    def _example(self, effects: RuleTable, rewrite: int) -> ExampleRow:
-        row = int(effects.applications.rows[rewrite])
-        original, rewritten = self.data.texts[row], effects.applications.texts[rewrite]
-        score = float("nan") if effects.scores is None else float(effects.scores[rewrite])
+    def _example(self, table: RuleTable, rewrite: int) -> ExampleRow:
+        row = int(table.applications.rows[rewrite])
+        original, rewritten = self.data.texts[row], table.applications.texts[rewrite]
+        score = float("nan") if table.scores is None else float(table.scores[rewrite])
         return ExampleRow(
             row=row + 1,
             number=self.data.number(row),
@@ -335,9 +334,9 @@ class Workbench:
             pieces=change_pieces(original, rewritten),
             labels=(self.before[row],) if self.data.labels is None else self.data.labels[row],
             before=self.before[row],
-            after=effects.answers[rewrite],
+            after=table.answers[rewrite],
             right=bool(self.right[row]),
-            flip=bool(effects.flips[rewrite]),
+            flip=bool(table.flips[rewrite]),
             score=None if np.isnan(score) else score,
             picture=self.data.image is not None,
             choices=self.data.choices_at(row),
@@ -396,7 +395,7 @@ def read_choices(path: str) -> tuple[AdversaryChoice, ...]:
                 value["adversary"], value["prediction"], _score(value.get("score"))
             )
             known = choices.get(value["original"])
-            label = str(value.get("label", ""))
+            label = "" if (right := value.get("label")) is None else str(right)
             before = known.adversaries if known else ()
             choices[value["original"]] = AdversaryChoice(value["original"], label, (*before, new))
     return tuple(_best(choice) for choice in choices.values())
@@ -404,9 +403,11 @@ def read_choices(path: str) -> tuple[AdversaryChoice, ...]:
 
 def _score(value: object) -> float | None:
     try:
-        return None if value in (None, "") else float(str(value))
+        score = float(str(value))
     except ValueError:
         return None
+    # JSON has no other numbers.
+    return score if isfinite(score) else None
 
 
 def _best(choice: AdversaryChoice) -> AdversaryChoice:
@@ -415,7 +416,7 @@ def _best(choice: AdversaryChoice) -> AdversaryChoice:
     return AdversaryChoice(choice.original, choice.label, tuple(best[:MOST]))
 
 
-def choices_of_rules(bench: Workbench, effects: RuleTable) -> tuple[AdversaryChoice, ...]:
+def choices_of_rules(bench: Workbench, table: RuleTable) -> tuple[AdversaryChoice, ...]:
     """The rows that rules flip, with the rewrites as adversaries.
 
     Rows with more adversaries come first, as they offer more choice. Rules after which the label
@@ -423,20 +424,20 @@ def choices_of_rules(bench: Workbench, effects: RuleTable) -> tuple[AdversaryCho
     """
     rows: dict[int, list[PickableAdversary]] = {}
     changing: set[int] = set()
-    for number, rule in enumerate(effects.rules):
+    for number, rule in enumerate(table.rules):
         if not rule.keeps_label:
-            changing.update(effects.applications.of_rule(number).tolist())
-    flipping: Iterable[int] = np.flatnonzero(effects.flips).tolist()
+            changing.update(table.applications.of_rule(number).tolist())
+    flipping: Iterable[int] = np.flatnonzero(table.flips).tolist()
     for rewrite in flipping:
         if rewrite in changing:
             continue
-        score = float("nan") if effects.scores is None else float(effects.scores[rewrite])
+        score = float("nan") if table.scores is None else float(table.scores[rewrite])
         adversary = PickableAdversary(
-            effects.applications.texts[rewrite],
-            effects.answers[rewrite] or "",
+            table.applications.texts[rewrite],
+            table.answers[rewrite] or "",
             None if np.isnan(score) else score,
         )
-        rows.setdefault(int(effects.applications.rows[rewrite]), []).append(adversary)
+        rows.setdefault(int(table.applications.rows[rewrite]), []).append(adversary)
     texts, before = bench.data.texts, bench.before
     choices = [
         _best(AdversaryChoice(texts[row], before[row], tuple(rows[row]))) for row in sorted(rows)

@@ -19,7 +19,7 @@ from collections.abc import Mapping
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
-from starlette.responses import JSONResponse
+from starlette.responses import JSONResponse, RedirectResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 BODY_LIMIT = 64 * 1024
@@ -62,7 +62,11 @@ class PageGuard:
         if refusal is not None:
             await refusal(scope, body.receive, sending)
             return
-        token, _, rest = scope["path"].removeprefix("/").partition("/")
+        token, slash, rest = scope["path"].removeprefix("/").partition("/")
+        if not slash:
+            # Relative addresses on the page would lose the token.
+            await RedirectResponse(f"/{token}/")(scope, body.receive, sending)
+            return
         inner = {
             **scope,
             "path": f"/{rest}",

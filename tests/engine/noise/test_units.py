@@ -7,15 +7,19 @@ from pathlib import Path
 
 import pytest
 from command_line import call
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+import sears_dsl as sears
 from sears_dsl.engine.compile import requirements
 from sears_dsl.engine.matcher import compile_rules
 from sears_dsl.engine.matches import Unit
 from sears_dsl.engine.rewrite import batch_rendering
-from sears_dsl.errors import RuleSyntaxError
+from sears_dsl.errors import RuleSyntaxError, UsageError
 from sears_dsl.language.loader import parse
 from sears_dsl.rule_tests import run_tests
 from sears_dsl.tagging.fast.fast_tagger import FastTagger
+from sears_dsl.tagging.pinned import PinnedTagger
 
 UNITS: tuple[Unit | None, ...] = (None, "text", "sentence")
 TEXT = "It is good. She saw a movie."
@@ -184,3 +188,79 @@ def test_what_is_left_alone_is_explained_by_what_the_rules_write(tmp_path: Path)
     (tmp_path / "in.txt").write_text("It is 42 %.\n", "utf-8")
     done = call("apply", "look.sear", "in.txt", "-o", "out.txt", folder=tmp_path)
     assert "left alone: no character there can change this way\n" in done.stderr
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.lists(st.sampled_from([*"abc", "film", "42", "wonderful", "I"]), max_size=12),
+    st.sampled_from(["upper", "homoglyph", "typo(2)", "swap", "drop", "key"]),
+    st.tuples(st.integers(1, 100), st.integers(1, 100)),
+)
+def test_what_a_rate_rewrites_a_higher_rate_rewrites_alike(
+    words: list[str], function: str, rates: tuple[int, int]
+) -> None:
+    low, high = (_changed(" ".join(words), f"$1.{function}", rate) for rate in sorted(rates))
+    assert low.items() <= high.items()
+
+
+def test_under_a_rate_a_share_is_of_the_text_that_is_rewritten() -> None:
+    """So a higher rate changes other characters of the words that a lower one rewrites too."""
+    text = "The story of this wonderful film never comes together ."
+    counts = []
+    for rate in (10, 25, 50, 100):
+        new = _noisy(text, "$1.homoglyph(25%)", rate)
+        counts.append(sum(one != other for one, other in zip(text, new, strict=True)))
+    assert counts == sorted(counts)
+    assert counts[-1] in {11, 12}  # a quarter of 46 characters
+
+
+def _noisy(text: str, consequent: str, rate: int) -> str:
+    rules = parse(f"/[A-Za-z]+/ -> {consequent}\n  rate: {rate}%")
+    [row] = compile_rules([rules], tagger=PinnedTagger({})).chain([text])
+    return row.text
+
+
+def _changed(text: str, consequent: str, rate: int) -> dict[int, str]:
+    """The words that change, by their number."""
+    new = _noisy(text, consequent, rate).split()
+    pairs = zip(text.split(), new, strict=True)
+    return {number: after for number, (before, after) in enumerate(pairs) if after != before}
+
+
+def test_a_seed_that_draws_would_not_tell_from_a_smaller_one_is_refused(tmp_path: Path) -> None:
+    rules = parse(SHOUT)
+    largest = 2**63 - 1
+    compile_rules([rules], tagger=PinnedTagger({}), seed=largest).apply([TEXT], seed=largest)
+    with pytest.raises(UsageError, match="seed=9223372036854775808 is not valid"):
+        compile_rules([rules], tagger=PinnedTagger({}), seed=largest + 1)
+    with pytest.raises(UsageError, match="pass a whole number, 9223372036854775807 at most"):
+        sears.apply([TEXT], rules, seed=2**64)
+    (tmp_path / "rules.sear").write_text(
+        SHOUT + '\nset A = b\ntemplate "{A}"\n  label: c\n', "utf-8"
+    )
+    (tmp_path / "in.txt").write_text(TEXT + "\n", "utf-8")
+    for command in (("apply", "rules.sear", "in.txt"), ("generate", "rules.sear")):
+        typed = (*command, "-o", "out.csv", "--seed", str(2**64))
+        done = call(*typed, folder=tmp_path)
+        assert done.returncode == 2
+        assert "is not in the range 0<=x<=9223372036854775807" in done.stderr
+        assert call(*typed[:-1], str(largest), folder=tmp_path).returncode == 0
+
+
+def test_tests_that_are_not_run_say_what_is_missing_for_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(requirements, "vectors_installed", lambda name=None: False)
+    test = '\n  test "a" => "b"\n'
+    (tmp_path / "named.sear").write_text(
+        f"option vectors = minilm\n_ -> $1.neighbor{test}", "utf-8"
+    )
+    (tmp_path / "unnamed.sear").write_text(f"_ -> $1.neighbor{test}", "utf-8")
+    done = call("test", "named.sear", folder=tmp_path)
+    assert done.stdout == (
+        "1 test of 1 rule: 0 ok, 0 not ok, 1 not run\nnot run: the vectors minilm are not "
+        "installed; pip install 'sears-dsl[discovery]', or name a file: `--vectors FILE`\n"
+    )
+    done = call("test", "named.sear", "unnamed.sear", folder=tmp_path)
+    assert done.stdout.count("not run: ") == 2
+    assert "not run: no vectors are named; pip install 'sears-dsl[noise]' and write" in done.stdout

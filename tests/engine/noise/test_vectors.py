@@ -14,6 +14,7 @@ import pytest
 from sears_dsl.batch.workers import RulesetRecipe
 from sears_dsl.engine.compile.requirements import hindrances
 from sears_dsl.engine.matcher import compile_rules
+from sears_dsl.engine.noise import vectors as vectors_module
 from sears_dsl.engine.noise.sources import Sources
 from sears_dsl.engine.noise.vectors import (
     _GLOVE_NEIGHBOURS,
@@ -22,7 +23,7 @@ from sears_dsl.engine.noise.vectors import (
     load_vectors,
 )
 from sears_dsl.errors import DataError, RuleSyntaxError
-from sears_dsl.language.loader import parse
+from sears_dsl.language.loader import load, parse
 from sears_dsl.rule_tests import run_tests
 from sears_dsl.tagging.pinned import PinnedTagger
 
@@ -233,3 +234,77 @@ def test_vectors_that_nobody_names_are_not_whatever_is_installed(file: Path) -> 
     assert [each.outcome for each in run_tests(rules)] == ["not run"]
     known = run_tests(rules, sources=Sources(vectors=load_vectors(str(file))))
     assert [each.outcome for each in known] == ["ok"]
+
+
+@pytest.mark.parametrize("head", ["", "2 2\n"])
+def test_a_mark_of_the_byte_order_is_no_part_of_the_first_word(tmp_path: Path, head: str) -> None:
+    path = tmp_path / "marked.txt"
+    path.write_text(f"{head}movie 1 0\nfilm 0.9 0.1\n", "utf-8-sig")
+    assert load_vectors(str(path)).nearest(["film", "movie"]) == ["movie", "film"]
+
+
+def test_a_file_that_rules_name_is_looked_for_beside_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for folder, other in (("rules", "film"), ("here", "tree")):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "two.txt").write_text(f"movie 1 0\n{other} 0.9 0.1\n", "utf-8")
+    rules = tmp_path / "rules" / "near.sear"
+    rules.write_text(f"option vectors = two.txt\n{RULE}\n", "utf-8")
+    monkeypatch.chdir(tmp_path / "here")
+    for path in (str(rules), "../rules/near.sear"):
+        matcher = load(path).compile(tagger=PinnedTagger({}))
+        assert [each.text for each in matcher.apply(["a movie"], scope="all")] == ["a film"]
+    (tmp_path / "rules" / "two.txt").unlink()
+    with pytest.raises(RuleSyntaxError) as caught:
+        load("../rules/near.sear").compile(tagger=PinnedTagger({}))
+    [finding] = caught.value.diagnostics
+    assert (finding.code, finding.message) == (
+        "E352", "there are no vectors called ../rules/two.txt",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "extra"), [("glove-6b-50d", "noise"), ("minilm", "discovery")])
+def test_vectors_that_rules_name_and_that_are_not_installed(
+    name: str, extra: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(vectors_module, "find_spec", lambda module: None)
+    rules = parse(f"option vectors = {name}\n{RULE}")
+    with pytest.raises(RuleSyntaxError) as caught:
+        rules.compile(tagger=PinnedTagger({}))
+    findings = [*caught.value.diagnostics]
+    findings += hindrances([rules], unit=None, vectors=False, paraphrases=True)[0]
+    assert [each.code for each in findings] == ["E352", "E352"]
+    for help_line in [each.help for each in findings]:
+        assert help_line == f"pip install 'sears-dsl[{extra}]', or name a file: `--vectors FILE`"
+    with pytest.raises(DataError, match=f"the vectors {name} are not installed"):
+        load_vectors(name)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("movie 1e39 0\n", "line 1 has a number for 'movie' that is too large"),
+        ("movie\t1\t0\n", "line 1 has a tab and no space behind its word"),
+        ("movie\n", "line 1 has no number behind its word"),
+        ("movie  1 0\n", "line 1 has two spaces in a row"),
+        ("film 1 0\nmovie 1  0\n", "line 2 has two spaces in a row"),
+    ],
+)
+def test_numbers_that_are_too_large_and_words_without_one_space_behind_them(
+    tmp_path: Path, text: str, told: str
+) -> None:
+    path = tmp_path / "bad.vec"
+    path.write_text(text, "utf-8")
+    with pytest.raises(DataError, match=told) as caught:
+        load_vectors(str(path))
+    assert "each after one space" in str(caught.value.help)
+
+
+def test_a_text_file_that_is_called_a_binary_one(tmp_path: Path) -> None:
+    path = tmp_path / "text.bin"
+    path.write_text(FILE, "utf-8")
+    with pytest.raises(DataError, match="does not begin like word2vec's binary files") as caught:
+        load_vectors(str(path))
+    assert str(caught.value.help).endswith("the name of a text file ends in .txt or .vec")

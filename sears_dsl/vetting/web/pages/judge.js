@@ -1,6 +1,6 @@
 // The first task: rules one at a time.
-import { ask, send } from "./server.js";
-import { alone, counted, example, find, findings, latest, make, marked, number, say, signs, summary, tell } from "./parts.js";
+import { ask, askMany, send } from "./server.js";
+import { alone, counted, example, find, findings, latest, make, marked, number, openDialog, say, signs, summary, tell } from "./parts.js";
 import { askWhy } from "./reasons.js";
 
 const PAGE = 20;
@@ -14,6 +14,7 @@ let shown = null;
 let loaded = 0;
 let wanted = "mistakes";
 let showing = null; // what was asked for, until it is on the page
+let edited = null; // the rule that the dialog edits
 
 export function start(given) {
   task = given;
@@ -40,11 +41,11 @@ export function start(given) {
 }
 
 const items = () => task.overview.judge.items;
-const place = () => items().findIndex((item) => item.id === current);
+const place = (id = current) => items().findIndex((item) => item.id === id);
 
-export function render({ keep = true } = {}) {
+export function render() {
   const judge = task.overview.judge;
-  if (!keep || current === null || place() < 0) current = judge.next ?? items()[0]?.id ?? null;
+  if (current === null || place() < 0) current = judge.next ?? items()[0]?.id ?? null;
   const decided = judge.accepted + judge.rejected;
   find("tally").textContent = `${judge.accepted} accepted, ${judge.rejected} rejected, ${judge.left} left; accepted rules induce ${counted(judge.mistakes, "mistake")}`;
   find("progress").max = Math.max(1, decided + judge.left);
@@ -144,9 +145,9 @@ function narrowed(rule) {
     : `No condition on the words in or beside the change separates the pairs you marked as ${bad} from the rest. Mark more pairs, edit the rule, or reject it.`;
   find("narrowed-rules").replaceChildren(...rule.narrowed.map((each, at) => {
     const take = make("button", { type: "button", className: "good" }, at === 0 ? make("kbd", {}, "N") : null, " Take", make("span", { className: "hidden" }, ` ${each.text} instead`));
-    take.addEventListener("click", () => decide("edit", { new: each.text }));
+    take.addEventListener("click", () => decide("edit", { new: each.text }, rule));
     const look = make("button", { type: "button", "aria-haspopup": "dialog" }, "Look…", make("span", { className: "hidden" }, ` at what ${each.text} does`));
-    look.addEventListener("click", () => openEdit(each.text));
+    look.addEventListener("click", () => openEdit(each.text, rule));
     return make("li", {}, make("span", { className: "mono" }, each.text), make("span", { className: "quiet" }, effects(each, marksOf(rule).as)), make("div", { className: "row" }, take, look));
   }));
 }
@@ -154,7 +155,8 @@ function narrowed(rule) {
 function effects(each, [good, bad]) {
   const of = (some, all, what) => `${some.toLocaleString("en")} of ${counted(all, what)}`;
   const same = each.of_same ? `keeps ${of(each.same, each.of_same, "pair")} marked as ${good}, ` : "keeps ";
-  return `${same}${of(each.differs, each.of_differs, "pair")} marked as ${bad}; changes ${of(each.changed, each.of_changed, "row")}, induces ${of(each.mistakes, each.of_mistakes, "mistake")}`;
+  const unknown = each.not_asked ? `; the model was not asked about ${counted(each.not_asked, "rewrite")} at a later place of its row: Look… asks it` : "";
+  return `${same}${of(each.differs, each.of_differs, "pair")} marked as ${bad}; changes ${of(each.changed, each.of_changed, "row")}, induces ${of(each.mistakes, each.of_mistakes, "mistake")}${unknown}`;
 }
 
 function withArrow({ antecedent, consequent }) {
@@ -176,7 +178,7 @@ function choose(value) {
 async function examples(most = PAGE, first = 0) {
   const id = current;
   const which = only();
-  const found = await ask("examples", { id, only: which, first, most });
+  const found = await askMany("examples", "examples", { id, only: which }, most, first);
   if (id !== current || which !== only()) return;
   const made = found.examples.map((each) => example(each, judgePair, marksOf(shown)));
   const list = find("examples");
@@ -203,13 +205,18 @@ const judgePair = alone(async (each, same) => {
   if (first && first !== before) say(`Narrowed rule: ${first}. Press N to take it.`);
 });
 
-const decide = alone(async (kind, content = {}) => {
+/** The rule on the page, or null until it is there. */
+const onPage = () => (shown?.id === current ? shown : null);
+
+/** Decide about a rule: that of a dialog, whatever the page shows meanwhile, or that of the page. */
+const decide = alone(async (kind, content = {}, about = null) => {
   await showing;
-  if (current === null || shown?.id !== current) return;
-  const text = shown?.text ?? current;
+  const rule = about ?? onPage();
+  if (!rule) return;
+  const { text } = rule;
   const word = WORDS[kind];
-  const after = items()[place() + 1];
-  if (!await task.decide(kind, { rule: current, ...content })) return;
+  const after = items()[place(rule.id) + 1];
+  if (!await task.decide(kind, { rule: rule.id, ...content })) return;
   const next = task.overview.judge.next;
   current = next ?? after?.id ?? current;
   await render();
@@ -231,15 +238,16 @@ const undo = alone(async () => {
 
 const openReject = alone(async () => {
   await showing;
-  if (current === null || shown?.id !== current) return;
-  askWhy("rule", shown.text, shown.reasons, (why) => decide("reject", why));
+  const rule = onPage();
+  if (rule) askWhy("rule", rule.text, rule.reasons, (why) => decide("reject", why, rule));
 });
 
-const openEdit = alone(async (text = "") => {
+const openEdit = alone(async (text = "", about = null) => {
   await showing;
-  if (current === null || shown?.id !== current) return;
-  find("edit-text").value = text || shown.verdict?.new || shown.text;
-  find("edit-dialog").showModal();
+  edited = about ?? onPage();
+  if (!edited) return;
+  find("edit-text").value = text || edited.verdict?.new || edited.text;
+  openDialog("edit-dialog");
   find("edit-text").focus();
   find("edit-save").disabled = true;
   tryEdit();
@@ -250,32 +258,31 @@ const tryEdit = latest(async (signal) => {
   try {
     const typed = await send("typed", { text });
     findings(find("edit-findings"), typed.findings);
-    const changed = typed.text && typed.text !== shown.text;
+    const changed = typed.text && typed.text !== edited.text;
     if (!signal.aborted) find("edit-save").disabled = !changed;
     find("edit-numbers").replaceChildren(...(typed.text ? [number(typed.changed.toLocaleString("en"), "rows changed in all")] : []));
     find("edit-examples").replaceChildren(...typed.examples.slice(0, 5).map((each) => make("li", {}, make("div", { className: "text" }, marked(each.pieces)))));
     if (!typed.text) return;
     let found;
     do {
-      found = await send("mistakes", { text, rule: current }, signal);
+      found = await send("mistakes", { text, rule: edited.id }, signal);
       find("edit-numbers").replaceChildren(...summary(found.summary));
     } while (!found.complete && find("edit-dialog").open);
   } catch (error) {
     if (error.name === "AbortError") throw error;
     findings(find("edit-findings"), [{ severity: "error", text: error.message }]);
+    find("edit-numbers").replaceChildren();
+    find("edit-examples").replaceChildren();
   }
 });
 
-async function saveEdit() {
-  const text = find("edit-text").value.trim();
-  find("edit-dialog").close();
-  await decide("edit", { new: text });
-}
+const saveEdit = () => decide("edit", { new: find("edit-text").value.trim() }, edited);
 
 async function takeNarrowed() {
   await showing;
-  const first = shown?.id === current ? shown?.narrowed[0] : undefined;
-  if (first) await decide("edit", { new: first.text });
+  const rule = onPage();
+  const first = rule?.narrowed[0];
+  if (first) await decide("edit", { new: first.text }, rule);
   else say(`No narrowed rule is proposed: mark an example that ${marksOf(shown ?? { keeps_label: true }).bad}.`);
 }
 

@@ -1,6 +1,6 @@
 // The page as a whole: tasks in tabs, decisions, keys, what other tabs did meanwhile.
 import { ask, send } from "./server.js";
-import { alone, busy, counted, find, tell } from "./parts.js";
+import { alone, asking, busy, counted, find, tell } from "./parts.js";
 import * as judge from "./judge.js";
 import * as write from "./write.js";
 import * as pick from "./pick.js";
@@ -17,6 +17,7 @@ const task = {
   async decide(kind, content) {
     try {
       this.overview = await send("decide", { kind, revision: this.overview.revision, ...content });
+      asking()?.close();
       tell("");
     } catch (error) {
       if (error.status === 409) await refresh();
@@ -41,6 +42,13 @@ async function refresh() {
   task.overview = await ask("overview");
   await renderAll();
 }
+
+/** Show what another tab has decided; until it is on the page, nothing is decided here. */
+const catchUp = alone(async (now) => {
+  task.overview = now;
+  await renderAll();
+  tell("Another tab has decided something; this is the current state.");
+});
 
 function select(name, { focus = false } = {}) {
   shown = name;
@@ -125,11 +133,7 @@ async function begin() {
   window.addEventListener("focus", async () => {
     try {
       const now = await ask("overview");
-      if (now.revision !== task.overview.revision) {
-        task.overview = now;
-        await renderAll();
-        tell("Another tab has decided something; this is the current state.");
-      }
+      if (now.revision > task.overview.revision) await catchUp(now);
     } catch (error) {
       tell(error.message);
     }

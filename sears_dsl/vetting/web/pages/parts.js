@@ -17,9 +17,18 @@ export function say(text) {
   find("status").textContent = text;
 }
 
+/** The dialog that waits for a decision, if one is open; it has a place for what goes wrong. */
+export const asking = () => document.querySelector("dialog[open]:has(.alert)");
+
+/** Open a dialog about a decision; it stays open, with all that was typed, until it is made. */
+export function openDialog(id) {
+  find(id).showModal();
+  tell("");
+}
+
 /** Tell what went wrong, or (done) what went well, until the next thing happens. */
 export function tell(text, { done = false } = {}) {
-  const alert = find("alert");
+  const alert = asking()?.querySelector(".alert") ?? find("alert");
   alert.classList.toggle("done", done);
   alert.textContent = text;
   alert.hidden = !text;

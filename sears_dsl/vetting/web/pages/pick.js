@@ -18,19 +18,20 @@ export function start(given) {
   find("undo-pick").addEventListener("click", undo);
 }
 
-export function render(options) {
-  showing = show(options).catch((error) => tell(error.message));
+export function render() {
+  showing = show().catch((error) => tell(error.message));
   return showing;
 }
 
-async function show({ keep = true } = {}) {
+async function show() {
   const pick = task.overview.pick;
   find("count-pick").textContent = `${pick.done}/${pick.sentences}`;
   find("picker").hidden = pick.sentences === 0;
   find("pick-empty").hidden = pick.sentences > 0;
   if (!pick.sentences) return;
-  if (!keep || at === null) at = pick.next ?? 0;
+  if (at === null) at = pick.next ?? 0;
   find("undo-pick").disabled = pick.undo === null;
+  find("undo-pick").title = pick.undo === null ? "Nothing to undo" : `Undo: ${pick.undo}`;
   find("pick-back").disabled = at === 0;
   find("pick-forward").disabled = at === pick.sentences - 1;
   const number = at;
@@ -79,11 +80,12 @@ function step(by) {
 }
 
 const undo = alone(async () => {
-  const what = task.overview.pick.undo;
+  const { undo: what, undo_number: number } = task.overview.pick;
   if (what === null) return;
   if (!await task.decide("undo", { task: "pick" })) return;
-  await render({ keep: false });
-  say("Undone");
+  at = number ?? at;
+  await render();
+  say(`Undone: ${what}`);
 });
 
 export function key(pressed) {

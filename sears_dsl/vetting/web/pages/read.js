@@ -1,5 +1,5 @@
 // Templates one at a time, each with a sample of its sentences.
-import { ask } from "./server.js";
+import { askMany } from "./server.js";
 import { alone, counted, find, make, say, tell } from "./parts.js";
 import { askWhy } from "./reasons.js";
 
@@ -25,11 +25,11 @@ export function start(given) {
 }
 
 const items = () => task.overview.read.items;
-const place = () => items().findIndex((item) => item.id === current);
+const place = (id = current) => items().findIndex((item) => item.id === id);
 
-export function render({ keep = true } = {}) {
+export function render() {
   const read = task.overview.read;
-  if (!keep || current === null || place() < 0) current = read.next ?? items()[0]?.id ?? null;
+  if (current === null || place() < 0) current = read.next ?? items()[0]?.id ?? null;
   const decided = items().length - read.left;
   const count = (verdict) => items().filter((item) => item.verdict === verdict).length;
   find("tally-read").textContent = `${count("accept")} accepted, ${count("reject")} rejected, ${read.left} left; ${counted(read.rejected, "sentence")} rejected`;
@@ -70,7 +70,7 @@ function step(by) {
 
 async function show() {
   const id = current;
-  const template = await ask("template", { id, first: 0, most: wanted });
+  const template = await askMany("template", "sentences", { id }, wanted);
   if (id !== current) return showing;
   shown = template;
   const verdict = template.verdict;
@@ -125,12 +125,16 @@ const more = alone(async () => {
   find("sentences").querySelectorAll("button")[before]?.focus();
 });
 
-const decide = alone(async (verdict, content = {}) => {
+/** The template on the page, or null until it is there. */
+const onPage = () => (shown?.id === current ? shown : null);
+
+const decide = alone(async (verdict, content = {}, about = null) => {
   await showing;
-  if (current === null || shown?.id !== current) return;
-  const after = items()[place() + 1];
-  const what = shown.text;
-  if (!await task.decide("template", { template: current, verdict, ...content })) return;
+  const template = about ?? onPage();
+  if (!template) return;
+  const after = items()[place(template.id) + 1];
+  const what = template.text;
+  if (!await task.decide("template", { template: template.id, verdict, ...content })) return;
   const next = task.overview.read.next;
   wanted = PAGE;
   current = next ?? after?.id ?? current;
@@ -153,8 +157,8 @@ const undo = alone(async () => {
 
 const openReject = alone(async () => {
   await showing;
-  if (current === null || shown?.id !== current) return;
-  askWhy("template", shown.text, task.overview.reasons, (why) => decide("reject", why));
+  const template = onPage();
+  if (template) askWhy("template", template.text, task.overview.reasons, (why) => decide("reject", why, template));
 });
 
 export function key(pressed) {

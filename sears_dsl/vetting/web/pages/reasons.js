@@ -1,11 +1,12 @@
 // The dialog that asks why something is rejected; it is the same for rules and for templates.
-import { find, make } from "./parts.js";
+import { find, make, openDialog } from "./parts.js";
 
 let rejecting = () => {};
 
 export function start() {
   const form = find("reject-dialog").querySelector("form");
-  form.addEventListener("submit", () => {
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
     const reason = find("reasons").querySelector("input:checked")?.value;
     rejecting({ ...(reason && { reason }), note: find("note").value });
   });
@@ -23,7 +24,7 @@ export function start() {
   });
 }
 
-/** Ask why; `reject({reason, note})` where it is rejected after all. */
+/** Ask why; `reject({reason, note})` makes the decision, which closes the dialog. */
 export function askWhy(what, text, reasons, reject) {
   rejecting = reject;
   find("reject-title").textContent = `Why do you reject this ${what}?`;
@@ -32,6 +33,6 @@ export function askWhy(what, text, reasons, reject) {
   const choices = Object.entries(reasons).filter(([key]) => key !== "none").map(([key, word]) =>
     make("label", {}, make("input", { type: "radio", name: "reason", value: key }), `The ${what} ${word.startsWith("another") ? "is bad for another reason" : word}`));
   find("reasons").replaceChildren(make("legend", { className: "hidden" }, "Reason"), ...choices);
-  find("reject-dialog").showModal();
+  openDialog("reject-dialog");
   find("note").focus();
 }

@@ -44,7 +44,7 @@ function numbers(found, typed = null) {
   const write = task.overview.write;
   const boxes = [];
   if (typed?.text) boxes.push(number(typed.changed.toLocaleString("en"), "rows it applies to"));
-  if (found) boxes.push(number(found.flips.toLocaleString("en"), found.complete ? "mistakes induced" : `mistakes so far (${found.asked} of ${found.of} asked)`));
+  if (found) boxes.push(number(found.summary.flips.toLocaleString("en"), found.complete ? "mistakes induced" : `mistakes so far (${found.asked} of ${found.of} asked)`));
   boxes.push(number(write.mistakes.toLocaleString("en"), "mistakes in total"));
   if (found) boxes.push(number(found.with_this.toLocaleString("en"), "mistakes if this rule is saved"));
   find("numbers-write").replaceChildren(...boxes);
@@ -83,6 +83,10 @@ const tryRule = latest(async (signal) => {
   } catch (error) {
     if (error.name === "AbortError") throw error;
     findings(find("findings"), [{ severity: "error", text: error.message }]);
+    all = [];
+    mistakes = null;
+    list();
+    numbers(null);
   }
 });
 
@@ -94,7 +98,7 @@ function list() {
   const broken = find("findings").querySelector(".error") !== null;
   find("applies-empty").textContent = broken ? "Fix the rule to see where it applies." : all.length && only === "mistakes"
     ? "The model makes no mistake on the rows that this rule changes."
-    : find("consequent").value.trim() ? "The rule applies to no row." : "Rows appear here while you type.";
+    : find("antecedent").value.trim() && find("consequent").value.trim() ? "The rule applies to no row." : "Rows appear here while you type.";
 }
 
 const save = alone(async () => {

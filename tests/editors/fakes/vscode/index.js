@@ -76,6 +76,7 @@ Object.assign(exports, {
     onDidOpenTextDocument: told("open"),
     onDidChangeTextDocument: told("change"),
     onDidCloseTextDocument: told("close"),
+    onDidSaveTextDocument: told("save"),
   },
   window: {
     createOutputChannel: () => ({ appendLine: (line) => say("log", line) }),

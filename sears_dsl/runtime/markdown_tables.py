@@ -12,17 +12,17 @@ from collections.abc import Iterable, Iterator, Sequence
 _ADDRESSED = re.compile(r"(?<!\w)@(?=\w)|\\#(?=\w)")
 
 
-def code_cell(text: str) -> str:
-    """Any text as code in the cell of a table."""
-    return code(text).replace("|", "\\|")
-
-
-def code(text: str) -> str:
-    """Any text as code, on one line; in a table, a bar would end its cell."""
+def code_span(text: str) -> str:
+    """Any text as code, on one line, outside a table."""
     one_line = " ".join(text.split())
     fence = "`" * (max(map(len, re.findall("`+", one_line)), default=0) + 1)
     pad = " " if "`" in one_line else ""
     return f"{fence}{pad}{one_line}{pad}{fence}"
+
+
+def code_cell(text: str) -> str:
+    """Any text as code in the cell of a table."""
+    return code_span(text).replace("|", "\\|")
 
 
 def markdown_text(text: str) -> str:
@@ -42,9 +42,9 @@ def section(title: str, lines: Iterable[str]) -> Iterator[str]:
     yield from (f"## {title}", "", *lines, "")
 
 
-def more_in_json(count: int, noun: str = "") -> list[str]:
-    """A line about `count` things that are not shown, or none if all are."""
-    return [f"{count:,} more{noun} are in audit.json.", ""] if count > 0 else []
+def more_in(path: str, count: int, noun: str = "") -> list[str]:
+    """A line about `count` things that only a file shows, or none if there are none."""
+    return [f"{count:,} more{noun} are in {path}.", ""] if count > 0 else []
 
 
 def table_row(cells: Iterable[str]) -> str:

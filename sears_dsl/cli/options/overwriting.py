@@ -1,0 +1,51 @@
+"""Outputs that are inputs: a command refuses to write over a file that it reads.
+
+In: the files to write; what the command was told to read, as typed, and the rulesets that it
+loaded. Out: an error that names the file, or nothing. Always holds: names of shipped rulesets and
+standard streams are no files; rule files count with all that they import. Costs a look at the disk
+for each pair of files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from sears_dsl.runtime.files import are_same
+
+if TYPE_CHECKING:
+    from sears_dsl.language.ruleset import Ruleset
+
+
+def refuse_overwriting(
+    written: Iterable[str | Path],
+    *,
+    sources: Iterable[str | None] = (),
+    rulesets: Sequence[Ruleset] = (),
+) -> None:
+    """Refuse to write what a command reads: files, modules of ``module:function``, rule files."""
+    named = filter(None, [*sources, *_files_of(rulesets)])
+    read = list(map(_file_of, named))
+    for path in written:
+        if any(are_same(path, each) for each in read):
+            raise click.UsageError(f"{path} is an input of this command: write to another file")
+
+
+def _file_of(source: str) -> str:
+    """The file of a module that is named as in ``module:function``; other names stay."""
+    from sears_dsl.models.objects import is_object_name
+
+    return f"{source.partition(':')[0].replace('.', '/')}.py" if is_object_name(source) else source
+
+
+def _files_of(rulesets: Sequence[Ruleset]) -> Iterator[str]:
+    """The rule files, their imports, and the vectors that they name."""
+    from sears_dsl.batch.workers import with_imports
+    from sears_dsl.engine.compile.requirements import vectors_of
+
+    for ruleset in with_imports(rulesets):
+        yield ruleset.path
+        yield vectors_of(ruleset)
