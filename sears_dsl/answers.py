@@ -46,6 +46,7 @@ COMPARISON_FORMS = {
 }
 
 _WITHIN = re.compile(r"within:(\d+(?:\.\d+)?)(%?)")
+_WHOLE = re.compile(r"-?(?:0|[1-9]\d*)\.0")
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
 _ARTICLES = re.compile(r"\b(?:a|an|the)\b")
 _NUMBER_WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
@@ -102,19 +103,23 @@ def answer_text(value: Any, comparison: Comparison = "exact") -> str | None:
 
 
 def label_text(value: Any) -> str | None:
-    """The text of a single label; None if it is none. 1.0 is the label 1: tables make floats of it.
+    """The text of a single label; None if it is none.
+
+    1.0 is the label 1, also as text: tables make floats of whole numbers, and write them so.
 
     A text or number that is the member of an ``Enum`` is the label of its value.
 
     Example:
-        >>> label_text(True), label_text(1.0), label_text(0.5)
-        ('True', '1', None)
+        >>> label_text(True), label_text(1.0), label_text("1.0"), label_text(0.5)
+        ('True', '1', '1', None)
     """
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
-    if not isinstance(value, str | bool | int):
-        return None
-    return str(value.value if isinstance(value, Enum) else value)
+    if isinstance(value, Enum) and isinstance(value, str | int):
+        value = value.value
+    if isinstance(value, str) and value.endswith(".0") and _WHOLE.fullmatch(value):
+        return str(int(value.removesuffix(".0")))
+    return str(value) if isinstance(value, str | bool | int) else None
 
 
 def _written_set(value: Any) -> str | None:
@@ -301,7 +306,8 @@ def answers_equal(
     if models > 1:
         return all(each_equal(prediction, golds, models, comparison=comparison))
     if comparison == "exact":
-        return False
+        # What a rule or a template calls 1.0 is the label 1 too.
+        return prediction in map(label_text, golds)
     if comparison.startswith("within:"):
         return any(_is_near(prediction, each, comparison) for each in golds)
     if comparison in ("set", "entities"):

@@ -49,8 +49,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from sears_dsl.answers import Comparison
-    from sears_dsl.auditing.comparison import GridDocument, GridRule
     from sears_dsl.auditing.document import AuditDocument, RuleRecord, Verdict
+    from sears_dsl.auditing.grids import GridDocument, GridRule
     from sears_dsl.auditing.robustness import Robustness
     from sears_dsl.engine.matches import Scope, Unit
     from sears_dsl.language.ruleset import Ruleset
@@ -267,7 +267,7 @@ class AuditsResult(GridResult, RulesetsResult):
     """One audit of several models: a grid of models and rules, and the audits by name."""
 
     def __init__(self, audits: Mapping[str, AuditResult]) -> None:
-        from sears_dsl.auditing.comparison import grid
+        from sears_dsl.auditing.grids import grid
 
         super().__init__(grid({name: each.document for name, each in audits.items()}))
         self.audits = dict(audits)
@@ -485,8 +485,9 @@ def audit(
         names_of_columns(slices=slices, also=also)
         rejecting = None if oracle is None else open_oracle(oracle, rulesets)
         sentences = running.sentences_of(
-            rulesets, rejecting, limit=limit, seed=seed, also=also, note=remark
-        )
+            rulesets, rejecting, limit=limit if data is None else None, seed=seed, also=also,
+            note=remark,
+        )  # fmt: skip
         if data is None:
             if sentences is None:
                 raise UsageError(

@@ -134,7 +134,7 @@ def compare(before: AnyAudit, after: AnyAudit, *more: AnyAudit) -> ComparisonRes
         [None, 'better', 'no evidence']
     """
     from sears_dsl.auditing.comparison import compare as compare_documents
-    from sears_dsl.auditing.comparison import grid
+    from sears_dsl.auditing.grids import grid
 
     with in_python():
         if more:

@@ -25,9 +25,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from pandas import DataFrame
 
-    from sears_dsl.auditing.comparison import ComparisonDocument, GridDocument
+    from sears_dsl.auditing.comparison import ComparisonDocument
     from sears_dsl.auditing.document import RuleRecord
     from sears_dsl.auditing.failures import ErrorsDocument
+    from sears_dsl.auditing.grids import GridDocument
     from sears_dsl.discovery.result.found_rules import FoundRule
     from sears_dsl.language.ruleset import Ruleset
 

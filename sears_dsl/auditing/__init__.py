@@ -4,6 +4,7 @@
 judges each rule. `totals` and `slices` count all rules together, and by part of the rows.
 `robustness` (its numbers come from `accuracies`) says how far accuracy falls, `template_answers`
 how the model does on sentences of templates. `audit` combines all this. Out: `document`, one JSON
-file that `reports` shows. `comparison` sets audits side by side, and `failures` learns what
-predicts that the model is wrong. A rate is a `Share` of `statistics`, with its interval.
+file that `reports` shows. `comparison` sets two audits side by side, `grids` several, and
+`failures` learns what predicts that the model is wrong. A rate is a `Share` of `statistics`, with
+its interval.
 """

@@ -8,6 +8,7 @@ one of the gates, the audit does not pass, whatever the others say.
 from __future__ import annotations
 
 import hashlib
+import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -27,6 +28,7 @@ from sears_dsl.effects.rule_effects import Effects, RuleEffect
 from sears_dsl.engine.compile.requirements import unit_of
 from sears_dsl.engine.matches import Scope, Unit
 from sears_dsl.errors import counted, listed, readable
+from sears_dsl.generating.table import LABEL, TEMPLATE, TEXT
 from sears_dsl.language.diff import rule_settings
 from sears_dsl.language.measure import causes_of_no_rewrite, writes_the_same_words
 from sears_dsl.language.ruleset import Ruleset
@@ -107,6 +109,7 @@ def _judge_all(whole: totals.Together, gates: Gates) -> tuple[JudgementOutcome, 
 
 _SHOWN = 3
 _NAMED = 5
+_SENTENCE_COLUMNS = (TEXT, LABEL, TEMPLATE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,10 +180,14 @@ def audit(
         )
     )
     robust = robustness(
-        effects, gates=gates, tolerance=choices.tolerance, seed=choices.seed, later=later
-    )
+        effects, gates=gates, tolerance=choices.tolerance, seed=choices.seed, later=later,
+        further=() if sentences is None else sentences.table.labels,
+    )  # fmt: skip
     if robust is not None and sentences is not None:
         robust = template_answers.with_templates(robust, sentences, effects, gates=gates)
+    # Sentences that are the rows and sliced by template are in every number already.
+    known = sentences is None or (sentences.are_rows and TEMPLATE in (columns or {}))
+    beside = None if known else sentences
     drawn = tuple(totals.over_draws(effects, later))
     plain = {
         name: values for name, values in (columns or {}).items() if not isinstance(values, Computed)
@@ -204,7 +211,7 @@ def audit(
         ),
         together=whole,
         rules=records,
-        slices=(*slices, *template_answers.template_parts(sentences)),
+        slices=(*slices, *template_answers.template_parts(beside)),
         notes=(
             *_notes(effects, gates, slices),
             *_rejections(effects, circumstances.oracle),
@@ -223,7 +230,7 @@ def audit(
         robustness=robust,
         columns=(
             *column_accuracies(effects, plain),
-            *template_answers.template_column(sentences, effects),
+            *template_answers.template_column(beside, effects),
         ),
         draws=1 + len(later),
         drawn=drawn,
@@ -231,7 +238,16 @@ def audit(
         fillers=None if sentences is None else template_answers.filler_grid(sentences),
         oracle=circumstances.oracle,
         noise=dict(circumstances.noise),
+        sentences=None if beside is None else _sentence_answers(beside),
     )
+
+
+def _sentence_answers(answers: template_answers.TemplateAnswers) -> document.SentenceAnswers:
+    hasher = hashlib.sha256()
+    for sentence in zip(*(answers.table.columns[each] for each in _SENTENCE_COLUMNS), strict=True):
+        hasher.update(json.dumps(sentence).encode("utf-8") + b"\n")
+    marks = "".join("01"[right] for right in answers.right.tolist())
+    return document.SentenceAnswers(sha256=hasher.hexdigest(), right=marks)
 
 
 def _identity(ruleset: Ruleset) -> document.RulesetIdentity:
@@ -357,6 +373,7 @@ def _examples(effect: RuleEffect, effects: Effects, most: int) -> tuple[document
             confidence_after=_known(effect.confidence_after, place),
             score=_known(effect.scores, place),
             failed=bool(effect.failed[place]),
+            wrong_before=not effect.right_before[place],
         )
         for place in order[:most].tolist()
         for row in [int(effect.rows[place])]
@@ -495,7 +512,7 @@ def _worse_draws(
     if worse:
         rules = counted(len(worse), "rule passes", "rules pass")
         yield (
-            f"{rules} in the first draw but would fail in the worst one: "
+            f"{rules} in the first draw but would be above the limit in the worst one: "
             f"{listed(worse, _SHOWN)}. Limits apply to the first draw."
         )
 

@@ -1,35 +1,37 @@
-"""Audits of the same rows side by side: two models or versions of one, or a grid of several.
+"""Two audits of the same rows side by side: two models, or two versions of one.
 
-In: `AuditDocument`s. Out: `ComparisonDocument`, `GridDocument`. Only rows that both audits tested
-are compared, so that no model is called better for having other rows right. Each comparison is
-McNemar's exact test on these pairs. All tests of rules and accuracies (in a grid, those of all
-models against the first) are one family after Holm: whatever else changed, at most one of twenty
-documents calls anything worse by mistake. What rules do together is compared over those that both
-audits have. A rule that was changed under its id, or is read under other sets or options, is
-another one. What cannot be compared is listed with the reason. A cell of a grid is the failure rate
-on the rows that its own audit tested. A confidence that a model does not give is None, never 0.
+In: two `AuditDocument`s. Out: `ComparisonDocument`. Only rows that both audits tested are compared,
+so that no model is called better for having other rows right. Each comparison is McNemar's exact
+test on these pairs. All tests of rules and accuracies (in a grid, those of all models against the
+first) are one family after Holm: whatever else changed, at most one of twenty documents calls
+anything worse by mistake. What rules do together is compared over those that both audits have. A
+rule that was changed under its id, or is read under other sets or options, is another one. What
+cannot be compared is listed with the reason.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from statistics import fmean
 from typing import Literal, TypeAlias, TypeVar
 
 from sears_dsl import statistics
 from sears_dsl.auditing import document as documents
-from sears_dsl.auditing.gates import CERTAIN, JudgementOutcome
+from sears_dsl.auditing.gates import CERTAIN
+from sears_dsl.auditing.robustness import points
 from sears_dsl.errors import UsageError, counted, listed
 from sears_dsl.language.diff import settings_difference
 from sears_dsl.language.printer import rule_called
 
 _Key = TypeVar("_Key")
-_SOME, _FEW = 3, 10  # so many rules are named
+_SOME = 3  # so many rules are named
 #: Rules that expect another answer do not count, since they change what is right.
 AGAINST_WORST = "accuracy with the worst rewrites by rules that expect the same answer"
+ON_SENTENCES = "accuracy on template sentences"
+TestedNumber: TypeAlias = Literal["rule", "accuracy", "worst", "sentences"]
+"""What a test compares: the failures of a rule, or one of the accuracies."""
 # What is compared: a rule by its id, or an accuracy.
-_Test: TypeAlias = tuple[Literal["rule", "accuracy", "worst"], str]
+_Test: TypeAlias = tuple[TestedNumber, str]
 RateChange: TypeAlias = Literal["worse", "better", "no evidence", "not compared"]
 """How a rate changed; ``no evidence`` if the difference may be chance (p ≥ 0.05, Holm)."""
 NO_ROW = "no row was tested in both audits"
@@ -82,8 +84,8 @@ class Paired:
         """The difference in points with its interval."""
         if not self.rows:
             return "–"
-        difference = 100 * (self.second - self.first) / self.rows
-        return f"{difference:+z.1f} ({100 * self.low:+z.1f} to {100 * self.high:+z.1f})"
+        difference = (self.second - self.first) / self.rows
+        return f"{points(difference)} ({points(self.low)} to {points(self.high)})"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,7 +111,10 @@ class RuleComparison:
 
 
 class ComparisonDocument(documents.DocumentRecord):
-    """Two audits side by side. Rates of accuracy are of rows that are right, not of failures."""
+    """Two audits side by side. Rates of accuracy are of rows that are right, not of failures.
+
+    `sentence_accuracy` is that on template sentences beside the rows.
+    """
 
     format: Literal["sears-comparison"] = "sears-comparison"
     version: Literal[1] = 1
@@ -123,6 +128,23 @@ class ComparisonDocument(documents.DocumentRecord):
     worst_accuracy: Paired | None
     worse: bool
     summary: tuple[str, ...]
+    sentence_accuracy: Paired | None = None
+
+    @property
+    def accuracies(self) -> dict[str, Paired]:
+        """The accuracies that are compared, by their names."""
+        named = {
+            "accuracy": self.accuracy,
+            AGAINST_WORST: self.worst_accuracy,
+            ON_SENTENCES: self.sentence_accuracy,
+        }
+        return {name: each for name, each in named.items() if each is not None}
+
+    @property
+    def nothing_compared(self) -> bool:
+        """Whether neither a rule nor an accuracy is compared."""
+        tests = (*(each.failures for each in self.rules), *self.accuracies.values())
+        return not any(each.rows for each in tests)
 
 
 def compare(first: documents.AuditDocument, second: documents.AuditDocument) -> ComparisonDocument:
@@ -153,12 +175,16 @@ def compare(first: documents.AuditDocument, second: documents.AuditDocument) -> 
         if any(each.changed for pair in common for each in pair):
             right_at_worst = [good - bad for good, bad in zip(right, flips, strict=True)]
             tests["worst", ""] = _pairs(every, *right_at_worst)
+    sentences = _sentence_pairs(first.sentences, second.sentences)
+    if sentences is not None:
+        tests["sentences", ""] = sentences
     family = one_family(tests)
     rules = tuple(_change(name, *both, *family["rule", name]) for name, both in records.items())
-    accuracy, worst = (
-        family[kind, ""][0] if (kind, "") in family else None for kind in ("accuracy", "worst")
+    kinds: tuple[TestedNumber, ...] = ("accuracy", "worst", "sentences")
+    accuracy, worst, sentences = (
+        family[kind, ""][0] if (kind, "") in family else None for kind in kinds
     )
-    return ComparisonDocument(
+    compared = ComparisonDocument(
         first_model=first.model,
         second_model=second.model,
         data_sha256=first.data.sha256,
@@ -169,10 +195,39 @@ def compare(first: documents.AuditDocument, second: documents.AuditDocument) -> 
         worst_accuracy=worst,
         worse=any(each.outcome == "worse" for each in rules)
         or any(
-            rate_change(each, more_is_better=True) == "worse" for each in (accuracy, worst) if each
+            rate_change(each, more_is_better=True) == "worse"
+            for each in (accuracy, worst, sentences)
+            if each
         ),
-        summary=(*_summary(rules, accuracy, worst), *compared_draws([first, second])),
+        summary=(),
+        sentence_accuracy=sentences,
     )
+    summary = (
+        *_summary(compared),
+        *other_sentences([first, second]),
+        *compared_draws([first, second]),
+    )
+    return compared.model_copy(update={"summary": summary})
+
+
+def _sentence_pairs(
+    first: documents.SentenceAnswers | None, second: documents.SentenceAnswers | None
+) -> Paired | None:
+    if first is None or second is None or first.sha256 != second.sha256:
+        return None
+    right = [
+        {place for place, mark in enumerate(each.right) if mark == "1"} for each in (first, second)
+    ]
+    return _pairs(set(range(len(first.right))), *right)
+
+
+def other_sentences(audits: Sequence[documents.AuditDocument]) -> Iterator[str]:
+    """A line that says so if the audits asked about different template sentences, or none."""
+    if len({each.sentences and each.sentences.sha256 for each in audits}) > 1:
+        yield (
+            "template sentences are not compared: the audits have different ones, or one of an "
+            "earlier version does not say which are right"
+        )
 
 
 def one_family(tests: Mapping[_Key, Paired]) -> dict[_Key, tuple[Paired, float | None]]:
@@ -244,15 +299,11 @@ def _rule_pairs(first: documents.RuleRecord | None, second: documents.RuleRecord
 
 def _tested_and_failed(record: documents.RuleRecord) -> tuple[set[int], set[int]]:
     """The numbers of the rows on which a rule was tested, and of those that failed."""
-    rows = [int(row) for row in record.rows.split()]
-    outcomes = dict(zip(rows, record.outcomes, strict=True))
-    kind = record.expect.split(" ")[0]
-    tested = "kfgw" if kind == "label" else "kf"
-    failing = {"same": "f", "flip": "k", "label": "fw"}[kind]
-    return (
-        {row for row, letter in outcomes.items() if letter in tested},
-        {row for row, letter in outcomes.items() if letter in failing},
-    )
+    tested = {row for row, each in zip(record.row_numbers, record.tested, strict=True) if each}
+    as_expected = {
+        row for row, each in zip(record.row_numbers, record.as_expected, strict=True) if each
+    }
+    return tested, tested - as_expected
 
 
 def _pairs(rows: set[int], first: set[int], second: set[int]) -> Paired:
@@ -307,256 +358,12 @@ def untested_rules(rules: Sequence[RuleComparison]) -> Iterator[str]:
         yield f"{are}, because {NO_ROW}: {listed(names, _SOME)}"
 
 
-def _summary(
-    rules: Sequence[RuleComparison], accuracy: Paired | None, worst: Paired | None
-) -> list[str]:
-    lines = [changes_in_words([each.outcome for each in rules])]
-    for name, paired in (("accuracy", accuracy), (AGAINST_WORST, worst)):
-        if paired is not None:
-            lines.append(
-                f"{name}: {paired.in_percent}, a difference of {paired.in_points} points, "
-                f"p = {paired.adjusted_p_value:.2g} (Holm)"
-            )
-    return lines
-
-
-# ---------------------------------------------------------------- a grid
-
-_LEAST = 2
-# The place of a model among those after the first, what is compared, and the id of a rule.
-_GridTest: TypeAlias = tuple[int, Literal["rule", "accuracy", "worst"], str]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Contrast:
-    """A model against the first on the same rows: how often something happened, with p after Holm.
-
-    q, the false-discovery rate over the same tests, decides nothing.
-    """
-
-    paired: Paired
-    q_value: float | None
-    outcome: RateChange
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cell:
-    """A rule on one model, None if its audit has no such rule, and compared with the first."""
-
-    failures: statistics.Share | None
-    against_first: Contrast | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GridModel:
-    """A column of the grid, by a name that distinguishes its audit from the others.
-
-    The accuracies are those on the untouched rows and against the worst rule for each row, None
-    without labels. Comparisons with the first model are over the rules that both have.
-    """
-
-    name: str
-    model: str
-    verdict: JudgementOutcome
-    flipped: statistics.Share
-    accuracy: statistics.Share | None
-    worst: statistics.Share | None
-    accuracy_against_first: Contrast | None
-    worst_against_first: Contrast | None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GridRule:
-    """A row of the grid."""
-
-    id: str
-    rule: str
-    expect: str
-    cells: tuple[Cell, ...]
-
-    @property
-    def is_tested(self) -> bool:
-        """Whether any audit tested it on a row."""
-        return any(cell.failures is not None and cell.failures.total for cell in self.cells)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MeanConfidence:
-    """The mean confidence of a model in its right and wrong answers; None if there are none."""
-
-    right: float | None
-    right_answers: int
-    wrong: float | None
-    wrong_answers: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GridConfidence:
-    """The confidence of each model when it is right and wrong, on untouched rows or after a rule.
-
-    None for a model that does not say how sure it is.
-    """
-
-    name: str
-    cells: tuple[MeanConfidence | None, ...]
-
-
-class GridDocument(documents.DocumentRecord):
-    """Several audits side by side; the first model is what the others are compared with."""
-
-    format: Literal["sears-grid"] = "sears-grid"
-    version: Literal[1] = 1
-    data_sha256: str
-    rows: int
-    models: tuple[GridModel, ...]
-    rules: tuple[GridRule, ...]
-    worse: bool
-    summary: tuple[str, ...]
-    confidences: tuple[GridConfidence, ...] = ()
-
-
-def grid(audits: Mapping[str, documents.AuditDocument]) -> GridDocument:
-    """Set audits side by side, by the names of their columns, and compare them with the first."""
-    if len(audits) < _LEAST:
-        raise UsageError("a grid needs more than one audit", help="name two audits or more")
-    (_, first), *others = audits.items()
-    pairs = [compare(first, other) for _, other in others]
-    contrasts = _contrasts(pairs)
-    models = tuple(
-        GridModel(
-            name=name,
-            model=audit.model,
-            verdict=audit.verdict.outcome,
-            flipped=audit.together.flipped,
-            accuracy=None if accuracy is None else accuracy.before,
-            worst=accuracy.worst if accuracy and audit.together.changed else None,
-            accuracy_against_first=contrasts.get((place, "accuracy", "")),
-            worst_against_first=contrasts.get((place, "worst", "")),
+def _summary(comparison: ComparisonDocument) -> Iterator[str]:
+    accuracies = comparison.accuracies
+    if comparison.rules or not accuracies:
+        yield changes_in_words([each.outcome for each in comparison.rules])
+    for name, paired in accuracies.items():
+        yield (
+            f"{name}: {paired.in_percent}, a difference of {paired.in_points} points, "
+            f"p = {paired.adjusted_p_value:.2g} (Holm)"
         )
-        for place, (name, audit) in enumerate(audits.items(), -1)
-        for accuracy in [audit.together.accuracy]
-    )
-    records = [{each.id: each for each in audit.rules} for audit in audits.values()]
-    ids = list(dict.fromkeys(name for of_audit in records for name in of_audit))
-    rules = []
-    for name in ids:
-        known = next(of_audit[name] for of_audit in records if name in of_audit)
-        cells = tuple(
-            Cell(
-                failures=of_audit[name].judgement.failures if name in of_audit else None,
-                against_first=contrasts.get((place, "rule", name)),
-            )
-            for place, of_audit in enumerate(records, -1)
-        )
-        rules.append(GridRule(id=name, rule=known.rule, expect=known.expect, cells=cells))
-    return GridDocument(
-        data_sha256=first.data.sha256,
-        rows=first.data.rows,
-        models=models,
-        rules=tuple(rules),
-        worse=any(each.outcome == "worse" for each in contrasts.values()),
-        summary=(
-            *_verdicts(audits),
-            *_grid_summary(models, rules),
-            *_changed_rules([name for name, _ in others], pairs),
-            *compared_draws(list(audits.values())),
-        ),
-        confidences=tuple(_confidences(audits.values())),
-    )
-
-
-def _confidences(audits: Iterable[documents.AuditDocument]) -> Iterator[GridConfidence]:
-    """Confidences on untouched rows, then after each rule, if any model says how sure it is."""
-    known = [
-        {(each.id, each.name): each for each in documents.answer_confidences(audit)}
-        for audit in audits
-    ]
-    for key in dict.fromkeys(key for of_audit in known for key in of_audit):
-        cells = [of_audit.get(key) for of_audit in known]
-        yield GridConfidence(
-            name=key[1], cells=tuple(None if each is None else _mean(each) for each in cells)
-        )
-
-
-def _mean(confidences: documents.AnswerConfidence) -> MeanConfidence:
-    return MeanConfidence(
-        right=fmean(confidences.right) if confidences.right else None,
-        right_answers=len(confidences.right),
-        wrong=fmean(confidences.wrong) if confidences.wrong else None,
-        wrong_answers=len(confidences.wrong),
-    )
-
-
-def _contrasts(pairs: Sequence[ComparisonDocument]) -> dict[_GridTest, Contrast]:
-    tests: dict[_GridTest, Paired] = {}
-    for place, pair in enumerate(pairs):
-        for each in pair.rules:
-            tests[place, "rule", each.id] = each.failures
-        if pair.accuracy is not None:
-            tests[place, "accuracy", ""] = pair.accuracy
-        if pair.worst_accuracy is not None:
-            tests[place, "worst", ""] = pair.worst_accuracy
-    # For accuracies more is better, for failures fewer.
-    return {
-        key: Contrast(
-            paired=paired, q_value=q, outcome=rate_change(paired, more_is_better=key[1] != "rule")
-        )
-        for key, (paired, q) in one_family(tests).items()
-    }
-
-
-def _verdicts(audits: Mapping[str, documents.AuditDocument]) -> Iterator[str]:
-    """The verdict on each model whose audit has gates."""
-    for name, audit in audits.items():
-        verdict = audit.verdict
-        if verdict.outcome != "measured":
-            yield ": ".join((name, verdict.outcome, *filter(None, ["; ".join(verdict.reasons)])))
-
-
-def _grid_summary(models: Sequence[GridModel], rules: Sequence[GridRule]) -> Iterator[str]:
-    first = models[0]
-    for place, model in enumerate(models[1:], 1):
-        outcomes = [
-            cell.against_first.outcome
-            for cell in (rule.cells[place] for rule in rules)
-            if cell.against_first is not None
-        ]
-        sentence = f"{model.name} against {first.name} on {changes_in_words(outcomes)}"
-        contrast = model.accuracy_against_first
-        if contrast is not None:
-            paired = contrast.paired
-            sentence += f"; accuracy {paired.in_percent}, p = {paired.adjusted_p_value:.2g} (Holm)"
-        yield sentence
-    yield from _shared(models, rules)
-
-
-def _changed_rules(names: Sequence[str], pairs: Sequence[ComparisonDocument]) -> Iterator[str]:
-    """Rules that were changed under their id since the first audit; missing ones show in cells."""
-    for name, pair in zip(names, pairs, strict=True):
-        changed = [
-            f"{rule_called(each.rule, each.id)} ({each.note})"
-            for each in pair.rules
-            if each.changed
-        ]
-        if changed:
-            yield f"not compared, because changed in {name}: {listed(changed, _FEW)}"
-
-
-def _shared(models: Sequence[GridModel], rules: Sequence[GridRule]) -> Iterator[str]:
-    """Rules that every model fails, and rules that only one fails; counts prove nothing yet."""
-    every: list[str] = []
-    alone: dict[str, list[str]] = {}
-    for rule in rules:
-        failing = [
-            model.name
-            for model, cell in zip(models, rule.cells, strict=True)
-            if cell.failures is not None and cell.failures.count
-        ]
-        if len(failing) == len(models):
-            every.append(rule_called(rule.rule, rule.id))
-        elif len(failing) == 1 and all(cell.failures is not None for cell in rule.cells):
-            alone.setdefault(failing[0], []).append(rule_called(rule.rule, rule.id))
-    if every:
-        yield f"every model fails on {listed(every, _FEW)}"
-    for name, rules_of_it in alone.items():
-        yield f"only {name} fails on {listed(rules_of_it, _FEW)}"

@@ -33,7 +33,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from sears_dsl.auditing.gates import CERTAIN, Judgement, JudgementOutcome, lost_rewrites
 from sears_dsl.auditing.robustness import ColumnAccuracy, Robustness
 from sears_dsl.auditing.slices import SliceResult
-from sears_dsl.auditing.template_answers import OF_SENTENCES, FillerGrid
+from sears_dsl.auditing.template_answers import FillerGrid
 from sears_dsl.auditing.totals import DrawnRule, RateCurve, Together
 from sears_dsl.discovery.result.manifest import DataIdentity
 from sears_dsl.errors import DataError, UsageError, counted
@@ -110,8 +110,10 @@ class Example:
     """A row before and after a rule; `row` is its number in the file, from 1.
 
     `edits` has start, end, old and new text of each change. Values are None if the data or the
-    model does not give them, or nothing was scored. `failed` says that the model does not do as
-    expected. `picture` is a path, and `choices` are what the answer is chosen from.
+    model does not give them, or nothing was scored. `label` is the first of several right answers,
+    and `wrong_before` says whether the first answer is none of them (None in audits of earlier
+    versions). `failed` says that the model does not do as expected. `picture` is a path, and
+    `choices` are what the answer is chosen from.
     """
 
     row: int
@@ -127,6 +129,7 @@ class Example:
     failed: bool
     picture: str | None = None
     choices: tuple[str, ...] = ()
+    wrong_before: bool | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -176,6 +179,23 @@ class RuleRecord:
         """The name of the rule in reports."""
         return rule_called(self.rule, self.id)
 
+    @property
+    def row_numbers(self) -> list[int]:
+        """The rows that the rule changes, from 1."""
+        return [int(row) for row in self.rows.split()]
+
+    @property
+    def tested(self) -> list[bool]:
+        """For each of these rows, whether it shows if the model does as expected."""
+        tested = "kfgw" if self.expect.startswith("label") else "kf"
+        return [letter in tested for letter in self.outcomes]
+
+    @property
+    def as_expected(self) -> list[bool]:
+        """For each of these rows, whether the answer after the rule is what the rule expects."""
+        expected = "fw" if self.expect == "flip" else "kg"
+        return [letter in expected for letter in self.outcomes]
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
@@ -220,8 +240,19 @@ class GateRecord(DocumentRecord):
     tolerated: float
 
 
+class SentenceAnswers(DocumentRecord):
+    """The answers to template sentences: a mark for each, ``1`` if it is right.
+
+    The hash is that of the sentences with their labels and templates. Equal hashes mean the same
+    sentences in the same order.
+    """
+
+    sha256: str = Field(pattern=r"^[0-9a-f]{64}$")
+    right: str
+
+
 class AuditDocument(DocumentRecord):
-    """Everything about an audit."""
+    """Everything about an audit; `sentences` are those of templates beside rows of data."""
 
     format: Literal["sears-audit"] = "sears-audit"
     version: Literal[1] = 1
@@ -255,6 +286,7 @@ class AuditDocument(DocumentRecord):
     fillers: FillerGrid | None = None
     oracle: str | None = None
     noise: dict[str, str] = {}
+    sentences: SentenceAnswers | None = None
 
     def __repr__(self) -> str:
         return f"<AuditDocument of {self.model}: {conclusion(self)}>"
@@ -282,7 +314,7 @@ def answer_confidences(document: AuditDocument) -> list[AnswerConfidence]:
     marks = [mark == "1" for mark in document.right_rows]
     splits = [_split(UNTOUCHED_ROWS, "", marks, document.confidences)] if document.labelled else []
     splits += [
-        _split(each.rule, each.id, [letter in "kg" for letter in each.outcomes], each.confidences)
+        _split(each.rule, each.id, each.as_expected, each.confidences)
         for each in document.rules
         if each.expect != "flip"
     ]
@@ -359,7 +391,7 @@ def conclusion(document: AuditDocument) -> str:
     few = len(document.rules) - len(judged)
     outcome = document.verdict.outcome
     if not judged:
-        gates = _of_robustness(document, outcome)
+        gates = _of_other_gates(document, outcome)
         does = {"failed": "fails", "passed": "passes"}.get(outcome)
         return f"The model {does}: {gates}." if does and gates else _nothing_judged(document)
     rest = f"; {counted(few, 'rule')} changed too few rows to be judged" if few else ""
@@ -367,19 +399,22 @@ def conclusion(document: AuditDocument) -> str:
         return f"The model fails: {_failures(document, judged)}{rest}."
     if outcome == "not judged":
         return f"The model cannot be judged on these rows: {document.verdict.reasons[0]}."
-    limited = any(each.judgement.limit is not None for each in document.rules)
-    if outcome == "passed" and not limited and document.gates.rows_flipped is None:
-        return f"The model passes: {_of_robustness(document, 'passed')}{rest}."
+    limited = [each for each in judged if each.judgement.limit is not None]
+    if outcome == "passed" and not limited:
+        return f"The model passes: {_of_other_gates(document, 'passed')}{rest}."
     clear = [each for each in judged if _clear(each)]
     if outcome == "measured" and clear:
         than = _than(clear, one=len(clear) == 1)
         return (
             f"{_subject(clear, judged)} clearly {_verb(judged, clear)} {than}{_worst(clear)}{rest}."
         )
-    than = _than([each for each in judged if each.judgement.limit is not None] or judged, one=True)
-    passes = "The model passes: no" if outcome == "passed" else "No"
-    sure = "" if outcome == "passed" and document.gates.judge_by != "evidence" else " clearly"
-    return f"{passes} rule{sure} {_verb(judged, judged[:1])} {than}{rest}."
+    if outcome == "measured":
+        than = _than(judged, one=True)
+        return f"No rule clearly {_verb(judged, judged[:1])} {than}{rest}."
+    rule = "rule" if len(limited) == len(judged) else "rule with a limit"
+    sure = " clearly" if document.gates.judge_by == "evidence" else ""
+    does = f"{_verb(limited, limited[:1])} {_than(limited, one=True)}"
+    return f"The model passes: no {rule}{sure} {does}{rest}."
 
 
 def _clear(record: RuleRecord) -> bool:
@@ -389,16 +424,17 @@ def _clear(record: RuleRecord) -> bool:
 
 def _nothing_judged(document: AuditDocument) -> str:
     most = max((each.judgement.failures.total for each in document.rules), default=0)
-    if not document.rules and document.together.accuracy is not None:
-        right = document.together.accuracy.before
-        sentences = "".join(
-            f" and {percent(each.pooled.rate)} of {each.pooled.total:,} template sentences"
-            for each in document.columns
-            if each.column == OF_SENTENCES
-        )
-        rows = f"{percent(right.rate)} of the rows{sentences} right"
-        return f"No rule was tested; the model gets {rows}."
     lost = why_lost(document.rules)
+    sentences = [
+        f"{percent(each.pooled.rate)} of {each.pooled.total:,} template sentences"
+        for each in document.columns
+        if each.of_sentences
+    ]
+    accuracy = document.together.accuracy
+    if not most and (sentences or (accuracy is not None and not document.rules)):
+        gets = [] if accuracy is None else [f"{percent(accuracy.before.rate)} of the rows"]
+        why = f", because {lost}" if lost else ""
+        return f"No rule was tested{why}; the model gets {' and '.join(gets + sentences)} right."
     if lost and not any(each.changed for each in document.rules):
         return f"Nothing can be said about the model: no rewrite is left, because {lost}."
     also = f"; {lost}" if lost else ""
@@ -423,30 +459,39 @@ def why_lost(records: Sequence[RuleRecord]) -> str:
 
 def _failures(document: AuditDocument, judged: Sequence[RuleRecord]) -> str:
     failed = [each for each in judged if each.judgement.outcome == "failed"]
-    whole = document.together.flipped
+    whole, gates = document.together.flipped, document.gates
     if failed:
         one = len(failed) == 1
+        if gates.judge_by == "proof" and not all(map(_clear, failed)):
+            no_more = _than(failed, one=one).replace("more", "no more", 1)
+            return (
+                f"it is not proven that {_subject(failed, judged)} {_verb(judged, failed)} "
+                f"{no_more}{_worst(failed)}"
+            )
         doubt = f", though {'this' if one else 'each of these'} may be chance"
         return (
             f"{_subject(failed, judged)} {_verb(judged, failed)} {_than(failed, one=one)}"
             f"{_worst(failed)}{'' if any(map(_clear, failed)) else doubt}"
         )
-    if document.verdict.all_rules == "failed":
+    if document.verdict.all_rules == "failed" and (whole.rate or 0.0) > (gates.rows_flipped or 0.0):
         return (
             f"all rules together flip more rows than allowed: {whole.count:,} of {whole.total:,} "
             f"({percent(whole.rate)})"
         )
-    return _of_robustness(document, "failed") or "what is required could not be judged"
+    return _of_other_gates(document, "failed") or "what is required could not be judged"
 
 
-def _of_robustness(document: AuditDocument, outcome: JudgementOutcome) -> str:
-    """The first gate about robustness with this outcome, and how many more there are."""
-    gates = () if document.robustness is None else document.robustness.gates
-    of_outcome = [each for each in gates if each.outcome == outcome]
-    if not of_outcome:
+def _of_other_gates(document: AuditDocument, outcome: JudgementOutcome) -> str:
+    """The first gate that is not about a single rule with this outcome, and how many more."""
+    verdict = document.verdict
+    gates = [("all rules together", verdict.all_rules, verdict.all_rules_reason)]
+    if document.robustness is not None:
+        gates += [(each.gate, each.outcome, each.reason) for each in document.robustness.gates]
+    reasons = [f"{gate}: {reason}" for gate, judged, reason in gates if judged == outcome]
+    if not reasons:
         return ""
-    more = f" (and {counted(len(of_outcome) - 1, 'more gate')})" if of_outcome[1:] else ""
-    return f"{of_outcome[0].gate}: {of_outcome[0].reason}{more}"
+    more = f" (and {counted(len(reasons) - 1, 'more gate')})" if reasons[1:] else ""
+    return f"{reasons[0]}{more}"
 
 
 def _subject(some: Sequence[RuleRecord], judged: Sequence[RuleRecord]) -> str:

@@ -37,6 +37,7 @@ from sears_dsl.auditing.document import (
     per_row_numbers,
     require_same_rows,
 )
+from sears_dsl.auditing.robustness import points
 from sears_dsl.data.batches import ReadOptions
 from sears_dsl.data.labelled import LabelledRows, read_labelled
 from sears_dsl.discovery.result.manifest import DataIdentity
@@ -115,11 +116,11 @@ class ErrorsDocument(DocumentRecord):
     @property
     def conclusion(self) -> str:
         """The result in one sentence."""
-        points = 100 * self.over_majority.mean
+        over = self.over_majority
         scores = (
             f"micro F1 {self.f1.mean:.3f}, against {self.majority_f1.mean:.3f} for always saying "
-            f"“{self.majority}” ({points:+z.1f} points, 95% {100 * self.over_majority.low:+z.1f} "
-            f"to {100 * self.over_majority.high:+z.1f})"
+            f"“{self.majority}” ({points(over.mean)} points, 95% {points(over.low)} to "
+            f"{points(over.high)})"
         )
         if not self.foretold:
             return f"No feature of an answer predicts whether it is wrong: {scores}."
@@ -187,9 +188,11 @@ def collect_answers(
         of_words = any(isinstance(each, str) for each in values)
         kind: FeatureKind = "category" if of_words else "number"
         features.append(Feature(name, kind, [values[each.row] for each in answers]))
+    # A row of the file stands there once for each of the columns that rules may rewrite.
+    copies = 1 + next(iter(audits.values())).data.column.count(",")
     return LearningRows(
         wrong=np.array([each.wrong for each in answers], np.bool_),
-        rows=np.array([each.row for each in answers], np.int64),
+        rows=np.array([each.row // copies for each in answers], np.int64),
         features=tuple(each for each in features if len(set(each.values)) > 1),
     )
 
@@ -204,10 +207,7 @@ def same_rows(audits: Mapping[str, AuditDocument]) -> None:
 
 
 def _answers(name: str, audit: AuditDocument) -> Iterator[_JudgedAnswer]:
-    """The answers to untouched rows, if labels say which are right; then those after each rule.
-
-    A rule that expects ``flip`` is tested only on rows that were right before.
-    """
+    """The answers to untouched rows, if labels say which are right; then those after each rule."""
     if audit.labelled:
         total = audit.data.rows
         words = per_row_numbers(audit.answer_words, total)
@@ -216,14 +216,12 @@ def _answers(name: str, audit: AuditDocument) -> Iterator[_JudgedAnswer]:
             yield _JudgedAnswer(name, UNTOUCHED, UNTOUCHED, row, answer[0] == "0", *answer[1:])
     rulesets = chain(*(repeat(each.name, each.rules) for each in audit.rulesets))
     for record, ruleset in zip(audit.rules, rulesets, strict=True):
-        counted, failing = ("kf", "k") if record.expect == "flip" else ("kfgw", "fw")
-        rows = record.rows.split()
-        words = per_row_numbers(record.answer_words, len(rows))
-        confidences = per_row_numbers(record.confidences, len(rows))
-        for number, letter, *known in zip(rows, record.outcomes, words, confidences, strict=True):
-            if letter in counted:
-                wrong = letter in failing
-                yield _JudgedAnswer(name, record.id, ruleset, int(number) - 1, wrong, *known)
+        numbers = record.row_numbers
+        words = per_row_numbers(record.answer_words, len(numbers))
+        confidences = per_row_numbers(record.confidences, len(numbers))
+        of_rows = zip(numbers, record.as_expected, words, confidences, strict=True)
+        for number, right, *known in of_rows:
+            yield _JudgedAnswer(name, record.id, ruleset, number - 1, not right, *known)
 
 
 FOLDS = 10
@@ -386,17 +384,20 @@ def predict_errors(
     notes = []
     of_rows: dict[str, Sequence[slices.SliceValue]] = {}
     if data is not None:
-        options = replace(reading, limit=first.data.rows)
-        names = _default_features(_audited_rows(first, data, format_name, options))
+        rows = _audited_rows(first, data, format_name, reading)
+        names = _default_features(rows)
         if not has_textstat():
             notes.append(
                 "Readability is left out: textstat is not installed (sears-dsl[analysis])."
             )
         columns = dict.fromkeys((*names, *features))
         slicings = slices.read_slicings(
-            data, list(columns), format_name=format_name, options=options
-        )
-        of_rows = {name: _values(name, cells) for name, cells in slicings.items()}
+            data, list(columns), format_name=format_name,
+            options=replace(reading, limit=max(rows.numbers or (first.data.rows,))),
+        )  # fmt: skip
+        of_rows = {
+            name: slices.for_rows(rows, _values(name, cells)) for name, cells in slicings.items()
+        }
     elif features:
         raise UsageError(
             f"{features[0]} is a feature of the rows, which are not given",
@@ -423,12 +424,19 @@ def predict_errors(
 
 
 def _audited_rows(
-    audit: AuditDocument, data: object, format_name: str | None, options: ReadOptions
+    audit: AuditDocument, data: object, format_name: str | None, reading: ReadOptions
 ) -> LabelledRows:
-    rows = read_labelled(
-        data, column=audit.data.column, label=audit.data.label, also=audit.data.also,
-        comparison=audit.comparison, format_name=format_name, options=options,
-    )  # fmt: skip
+    def read(limit: int) -> LabelledRows:
+        return read_labelled(
+            data, column=audit.data.column, label=audit.data.label, also=audit.data.also,
+            comparison=audit.comparison, format_name=format_name,
+            options=replace(reading, limit=limit),
+        )  # fmt: skip
+
+    rows = read(audit.data.rows)
+    columns = len(set(rows.rewritten_columns or ()))
+    if columns > 1:  # the audit has each row of the file once for each set of columns
+        rows = read(audit.data.rows // columns)
     if rows.digest != audit.data.sha256:
         raise DataError(
             f"{rows.path} has other rows than the audit: SHA-256 {rows.digest[:12]}…, not "
@@ -459,11 +467,10 @@ def _values(name: str, cells: Sequence[object] | slices.Computed) -> Sequence[sl
                 help=f"leave it out: words({slices.ANSWER}) is a feature anyway",
             )
         return cells.values()
-    numbers = all(each is None or isinstance(each, (int, float)) for each in cells)
-    return [
-        None if each is None or each == "" else float(str(each)) if numbers else str(each)
-        for each in cells
-    ]
+    numbers = slices.as_numbers(cells)
+    if numbers is not None:
+        return numbers
+    return [None if slices.is_empty(each) else str(each) for each in cells]
 
 
 def _document(

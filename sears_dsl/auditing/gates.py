@@ -60,13 +60,11 @@ class Gate:
 
     def is_about(self, effect: RuleEffect) -> bool:
         """Whether a gate about robustness includes this rule."""
-        rule = effect.rule
-        known = (_ALL, effect.id, rule.name, *_tags(rule.metadata))
-        return self.selector in known
+        return self.selector in (_ALL, *_of_rule(effect.id, effect.rule))
 
     def is_about_template(self, name: str, template: Template) -> bool:
         """Whether this is a gate about robustness that includes a template of this id."""
-        known = (_ALL, _TEMPLATE + name, *_tags(template.metadata))
+        known = (_ALL, *_of_template(name, template))
         return self.demand != "failures" and self.selector in known
 
     def tolerance(self, of_run: float) -> float:
@@ -126,7 +124,7 @@ class Gates:
         """The limit of a rule and what sets it; None if nothing is demanded of the rule."""
         metadata = effect.rule.metadata
         selectors = (
-            (effect.id, effect.rule.name or effect.id),
+            _ids(effect.id, effect.rule),
             _tags(metadata),
             () if metadata.severity is None else (_SEVERITY + metadata.severity,),
         )
@@ -147,13 +145,12 @@ class Gates:
         """Refuse a gate that selects no rule and, if it is about robustness, no template."""
         of_failures, of_robustness = set[str](), {_ALL}
         for name, rule in rules:
-            names = {name, rule.name or name, *_tags(rule.metadata)}
-            of_robustness |= names
-            of_failures |= names
+            of_robustness.update(_of_rule(name, rule))
+            of_failures.update(_of_rule(name, rule))
             if rule.metadata.severity is not None:
                 of_failures.add(_SEVERITY + rule.metadata.severity)
         for name, template in templates:
-            of_robustness |= {_TEMPLATE + name, *_tags(template.metadata)}
+            of_robustness.update(_of_template(name, template))
         for gate in self.own:
             known, noun = of_robustness, "rule and no template"
             others = "template:ID, tag:NAME or all"
@@ -167,6 +164,20 @@ class Gates:
                     f"the gate {gate.name} matches no {noun}",
                     help=f"{guess}a gate names a rule's id, {others}",
                 )
+
+
+def _of_rule(name: str, rule: Rule) -> tuple[str, ...]:
+    """The selectors of a rule, whatever is demanded; its severity is one for failures alone."""
+    return (*_ids(name, rule), *_tags(rule.metadata))
+
+
+def _of_template(name: str, template: Template) -> tuple[str, ...]:
+    return (_TEMPLATE + name, *_tags(template.metadata))
+
+
+def _ids(name: str, rule: Rule) -> tuple[str, ...]:
+    """The id of a rule, with the name of its ruleset if two rules share it, and without."""
+    return (name, rule.name or name)
 
 
 def _tags(metadata: Metadata) -> tuple[str, ...]:

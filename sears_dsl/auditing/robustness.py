@@ -7,7 +7,7 @@ that keep it. Rows on which the model is wrong take part too. With too few rows 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, TypeAlias
 
@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from sears_dsl.answers import answers_equal
 from sears_dsl.auditing import accuracies
-from sears_dsl.auditing.gates import Gate, Gates, JudgeBy, JudgementOutcome
+from sears_dsl.auditing.gates import Gate, Gates, JudgeBy, JudgementOutcome, lost_rewrites
+from sears_dsl.auditing.slices import as_numbers, for_rows, is_empty
 from sears_dsl.effects.rule_effects import Effects, RuleEffect
 from sears_dsl.errors import counted
 from sears_dsl.runtime.array_types import Flags
@@ -31,6 +32,9 @@ TOLERANCE = 0.05
 # With more labels than this, and than a twentieth of the rows, answers are free, not classes.
 _MOST_LABELS = 12
 _ROWS_A_LABEL = 20
+#: The name of the slicing by template, for sentences beside rows of data.
+OF_SENTENCES = "template of sentences"
+NO_LABELS = "no label column was named"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,6 +139,11 @@ class ColumnAccuracy:
     mean: float | None
     constant: accuracies.ConstantAnswer | None
 
+    @property
+    def of_sentences(self) -> bool:
+        """Whether it is about template sentences beside the rows of data."""
+        return self.column == OF_SENTENCES
+
 
 def robustness(
     effects: Effects,
@@ -143,10 +152,12 @@ def robustness(
     tolerance: float | None,
     seed: int = 0,
     later: Sequence[Effects] = (),
+    further: Iterable[str] = (),
 ) -> Robustness | None:
     """How robust the model is to all rules, to each tag and to each rule, over all draws.
 
-    None if nobody asked: there is neither a τ nor a gate about robustness.
+    `further` are labels that neither rows nor rules have, such as those of template sentences. None
+    if nobody asked: there is neither a τ nor a gate about robustness.
     """
     demanded = gates.of_robustness
     if tolerance is None and not demanded:
@@ -156,7 +167,8 @@ def robustness(
         # The smallest tolerance of the gates, so that no rules whose gate fails are called robust.
         tolerant = [each for each in demanded if each.demand in ("robust", "invariant", "local")]
         chosen = min((each.tolerance(TOLERANCE) for each in tolerant), default=TOLERANCE)
-    right = _right_answers(effects, labels_of(effects))
+    further = tuple(further) if effects.labelled else ()  # else no row has any of the labels
+    right = _right_answers(effects, labels_of(effects, further))
     draws: dict[str, list[RuleEffect]] = {}
     for draw in (effects, *later):
         for each in draw.rules:
@@ -188,9 +200,16 @@ def robustness(
 
     def judged(gate: Gate, of_run: float) -> RobustnessGate:
         """Judge a gate about robustness."""
-        members = [each for each in effects.rules if len(each) and gate.is_about(each)]
+        chosen = [each for each in effects.rules if gate.is_about(each)]
+        members = [each for each in chosen if len(each)]
         measured = record("rule", gate.selector, members, tolerance=gate.tolerance(of_run))
-        outcome, reason = judged_gate(gate, measured, gates)
+        lost = lost_rewrites(
+            sum(each.refused for each in chosen), sum(each.rejected for each in chosen)
+        )
+        outcome, reason = judged_gate(
+            gate, measured, gates, why_empty=lost or "no row is changed",
+            why_unknown=why_no_classes(effects, further),
+        )  # fmt: skip
         return RobustnessGate(gate=gate.name, tolerance=gate.rate, outcome=outcome, reason=reason)
 
     return Robustness(
@@ -215,8 +234,8 @@ def column_accuracies(
     flags = [right[label] for label in labels]
     rows = np.arange(len(effects.right))
     for column, values in columns.items():
-        words = ["" if value is None else str(value) for value in values]
-        if len(words) != len(rows) or _are_numbers(words):
+        words = ["" if is_empty(value) else str(value) for value in for_rows(effects.data, values)]
+        if len(words) != len(rows) or as_numbers(words) is not None:
             continue
         names, group = np.unique(np.array(words, object), return_inverse=True)
         yield ColumnAccuracy(
@@ -233,28 +252,37 @@ def writable(text: str) -> str:
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
-def _are_numbers(words: Sequence[str]) -> bool:
-    try:
-        return all(np.isfinite(float(word)) for word in words if word)
-    except ValueError:
-        return False
+def labels_of(effects: Effects, further: Iterable[str] = ()) -> tuple[str, ...]:
+    """The labels that rows and sentences (`further`) have or rules name, sorted.
 
-
-def labels_of(effects: Effects) -> tuple[str, ...]:
-    """The labels that rows have or rules name, sorted; none if answers are free.
-
-    Answers are free if they answer questions, so that hardly two are the same, or if the data has
-    no labels, so that the model's own answers count.
+    None if the answers are no classes, as `why_no_classes` says.
     """
-    rows = effects.data.labels
-    if rows is None or any(len(of_row) != 1 for of_row in rows):
-        return ()
-    if any(each.comparison != "exact" for each in effects.rules):
-        return ()
-    labels = {of_row[0] for of_row in rows}
-    labels |= {each.expect.label for each in effects.rules if each.expect.kind == "label"}
-    most = max(_MOST_LABELS, len(rows) // _ROWS_A_LABEL)
-    return tuple(sorted(labels)) if len(labels) <= most else ()
+    return () if why_no_classes(effects, further) else _all_labels(effects, further)
+
+
+def why_no_classes(effects: Effects, further: Iterable[str] = ()) -> str:
+    """Why answers are not one of a few classes among which one can guess; "" if they are.
+
+    Answers are free if they answer questions, so that hardly two are the same. Without any labels
+    the model's own answers count.
+    """
+    rows = effects.data.labels or ()
+    several = any(len(of_row) != 1 for of_row in rows)
+    if several or any(each.comparison != "exact" for each in effects.rules):
+        return "answers are free text"
+    labels = _all_labels(effects, further)
+    if not labels:
+        return NO_LABELS
+    if len(labels) > max(_MOST_LABELS, len(rows) // _ROWS_A_LABEL):
+        return f"there are {len(labels):,} labels, too many to guess among"
+    return ""
+
+
+def _all_labels(effects: Effects, further: Iterable[str]) -> tuple[str, ...]:
+    labels = {label for of_row in effects.data.labels or () for label in of_row}
+    if effects.labelled:
+        labels |= {each.expect.label for each in effects.rules if each.expect.kind == "label"}
+    return tuple(sorted({*labels, *further}))
 
 
 def _selections(effects: Effects) -> Iterator[tuple[About, str, list[RuleEffect]]]:
@@ -320,15 +348,20 @@ def _joined(parts: Sequence[NDArray[Any]], kind: type[np.generic]) -> NDArray[An
     return np.concatenate([np.zeros(0, kind), *parts]).astype(kind)
 
 
-def judged_gate(gate: Gate, record: RobustnessRecord, gates: Gates) -> tuple[JudgementOutcome, str]:
-    """Judge a gate by a record; returns the outcome, and the reason in a sentence."""
+def judged_gate(
+    gate: Gate, record: RobustnessRecord, gates: Gates, *, why_empty: str, why_unknown: str
+) -> tuple[JudgementOutcome, str]:
+    """Judge a gate by a record; returns the outcome, and the reason in a sentence.
+
+    `why_empty` says why nothing is tested, and `why_unknown` why nothing can be guessed.
+    """
     if not record.rows:
-        return "not judged", "nothing to test: no row is changed"
+        return "not judged", f"nothing to test: {why_empty}"
     if record.rows < gates.support:
         counts = f"{_number_of(record)} tested, {gates.support} needed"
         return "not judged", f"too little support: {counts}"
     if gate.demand not in ("robust", "invariant"):
-        return _at_least(gate, record, gates.judge_by)
+        return _at_least(gate, record, gates.judge_by, why_unknown)
     gap = record.gap or 0.0
     holds, kind, change = (
         (record.robust, "drop", -gap)
@@ -344,7 +377,7 @@ def judged_gate(gate: Gate, record: RobustnessRecord, gates: Gates) -> tuple[Jud
 
 
 def _at_least(
-    gate: Gate, record: RobustnessRecord, judge_by: JudgeBy
+    gate: Gate, record: RobustnessRecord, judge_by: JudgeBy, why_unknown: str
 ) -> tuple[JudgementOutcome, str]:
     """Judge a gate that demands a share or an accuracy; only a share of rows has an interval."""
     local = record.local
@@ -366,12 +399,12 @@ def _at_least(
             f"{tenths(constant.rate)} of always answering {constant.answer!r}"
         )
     elif gate.demand == "above-constant":
-        return "not judged", "there is no constant answer to compare with: answers are free text"
+        return "not judged", f"there is no constant answer to compare with: {why_unknown}"
     else:
         value = record.after_corrected
         sentence = f"accuracy corrected for guessing is {tenths(value)}"
     if value is None:
-        return "not judged", "no correction for guessing: answers are free text or of one label"
+        return "not judged", f"no correction for guessing: {why_unknown or 'there is one label'}"
     reason = f"{sentence}; at least {100 * gate.rate:g}% is required"
     return ("passed" if value >= gate.rate - ROUNDING else "failed"), reason
 

@@ -30,7 +30,7 @@ from sears_dsl.effects.asked_model import OnStage, with_labels_of
 from sears_dsl.effects.oracle import Oracle, sentence_filter
 from sears_dsl.effects.rule_effects import Effects, rule_effects
 from sears_dsl.engine.matcher import Matcher
-from sears_dsl.errors import UsageError, counted
+from sears_dsl.errors import UsageError, counted, listed
 from sears_dsl.generating.table import GeneratedTable, generate_table
 from sears_dsl.language.measure import draws
 from sears_dsl.language.ruleset import Ruleset
@@ -43,6 +43,9 @@ from sears_dsl.tagging.tagger import Tagger, identity_of
 if TYPE_CHECKING:
     from sears_dsl.discovery.parts import OwnParts, PartsChoice
     from sears_dsl.meaning.scorers import Scorer
+
+
+_NAMED = 5
 
 
 def read_rates(written: str | Sequence[str]) -> tuple[int, ...]:
@@ -161,6 +164,10 @@ def audit_rules(
             help="write `rate: 10%` under a rule, or leave out the rates",
         )
     data = with_labels_of(data, predictor)
+    if sentences is not None and len(data.rows[0]) > 1:
+        read = listed(list(data.rows[0]), _NAMED)
+        note = f"templates fill one column, and the model reads {read}, so none is asked about"
+        data, sentences = replace(data, notes=(*data.notes, note)), None
     # A search without labels counts the model's own answers as right.
     rows = {data.digest, replace(data, labels=None).digest}
     same = [Path(each.path).name for each in rulesets if found_on(Path(each.path)) in rows]

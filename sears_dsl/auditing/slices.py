@@ -23,15 +23,15 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sears_dsl.answers import REFUSED, normalized_answer
+from sears_dsl.answers import REFUSED, label_text, normalized_answer
 from sears_dsl.auditing.totals import label_keeping
 from sears_dsl.data.batches import ReadOptions, is_missing
 from sears_dsl.data.columnar import class_names
@@ -45,6 +45,7 @@ from sears_dsl.models.predictor import Answer
 from sears_dsl.runtime.extras import load_textstat
 from sears_dsl.statistics import Share, fisher_exact, q_values, share_of
 
+_Value = TypeVar("_Value")
 _WH = ("what", "which", "who", "whom", "whose", "where", "when", "why")
 _MANY = re.compile(r"how (many|much)\b")
 _WH_PATTERN = re.compile(rf"\b({'|'.join(_WH)})\b|\bhow\b")
@@ -138,8 +139,7 @@ def slicings(
             of_rows = largest(cell_words(values), MOST_TEMPLATES)
         else:
             of_rows = parts_of(values)
-        if data.numbers is not None and not of_answers and len(of_rows) >= max(data.numbers):
-            of_rows = [of_rows[number - 1] for number in data.numbers]
+        of_rows = of_rows if of_answers else list(for_rows(data, of_rows))
         if len(of_rows) != len(texts):
             raise UsageError(
                 f"the column {name} has {len(of_rows):,} values for {len(texts):,} rows",
@@ -147,6 +147,16 @@ def slicings(
             )
         parts[name if name not in parts else f"column {name}"] = of_rows
     return parts
+
+
+def for_rows(data: LabelledRows, values: Sequence[_Value]) -> Sequence[_Value]:
+    """The value of each row, of values for the rows of the file: it may have rows more than once.
+
+    Other values, such as those of too few rows, are returned as they are.
+    """
+    if data.numbers is None or len(values) < max(data.numbers, default=0):
+        return values
+    return [values[number - 1] for number in data.numbers]
 
 
 def question_type(text: str) -> str:
@@ -173,28 +183,51 @@ MOST_TEMPLATES = 200
 _QUARTERS = (0.25, 0.5, 0.75)
 # A column of numbers is cut into quarters if it has more values than this.
 _FEW_VALUES = 8
+# Whole numbers from here on are written with an exponent.
+_LONGEST_WHOLE = 1e15
 
 
 def parts_of(values: Sequence[Any]) -> list[str]:
     """The part of each value: many numbers become ranges, other values stay as they are."""
-    numbers = [value for value in values if not _is_empty(value)]
-    if len(set(map(str, numbers))) > _FEW_VALUES:
-        try:
-            as_numbers = [None if _is_empty(value) else float(value) for value in values]
-        except (TypeError, ValueError):
-            as_numbers = []
-        if as_numbers and all(each is None or np.isfinite(each) for each in as_numbers):
-            return quarters(as_numbers)
+    if len({str(value) for value in values if not is_empty(value)}) > _FEW_VALUES:
+        numbers = as_numbers(values)
+        if numbers is not None:
+            return quarters(numbers)
     return largest(cell_words(values))
 
 
 def cell_words(values: Sequence[Any]) -> list[str]:
-    """The values as text."""
-    return [EMPTY if _is_empty(value) else str(value) for value in values]
+    """The values as text; 3.0 is written as 3."""
+    return [EMPTY if is_empty(value) else label_text(value) or str(value) for value in values]
 
 
-def _is_empty(value: object) -> bool:
+def is_empty(value: object) -> bool:
+    """Whether a cell holds nothing."""
     return value == "" or is_missing(value)
+
+
+def as_numbers(values: Sequence[Any]) -> list[float | None] | None:
+    """The values as numbers, None for empty ones; None if one is no number, such as a truth value.
+
+    A number may be written as text, since a file of text holds nothing else.
+
+    Example:
+        >>> as_numbers(["1", 2.5, ""]), as_numbers(["1", "one"]), as_numbers([True])
+        ([1.0, 2.5, None], None, None)
+    """
+    numbers: list[float | None] = []
+    for value in values:
+        if is_empty(value):
+            numbers.append(None)
+            continue
+        try:
+            number = float("nan" if isinstance(value, bool) else value)
+        except (TypeError, ValueError):
+            return None
+        if not np.isfinite(number):
+            return None
+        numbers.append(number)
+    return numbers
 
 
 def largest(values: Sequence[str], most: int = MOST_PARTS) -> list[str]:
@@ -215,13 +248,30 @@ def quarters(values: Sequence[float | None], unit: str = "") -> list[str]:
     cuts = cuts[cuts < known.max()]
     place = np.searchsorted(cuts, known)
     parts = [known[place == each] for each in range(len(cuts) + 1)]
+    ends = [(float(part.min()), float(part.max())) for part in parts]
+    written = _written({number for pair in ends for number in pair})
     names = [
-        f"{low:g}{unit}" if low == high else f"{low:g} to {high:g}{unit}"
-        for low, high in ((part.min(), part.max()) for part in parts)
+        f"{written[low]}{unit}" if low == high else f"{written[low]} to {written[high]}{unit}"
+        for low, high in ends
     ]
     return [
         EMPTY if value is None else names[int(np.searchsorted(cuts, value))] for value in values
     ]
+
+
+def _written(numbers: Collection[float]) -> dict[float, str]:
+    """The numbers as text, with as many digits as keep them apart: six or more."""
+    names: dict[float, str] = {}
+    for digits in range(6, 18):
+        names = {
+            each: f"{each:.0f}"
+            if each.is_integer() and abs(each) < _LONGEST_WHOLE
+            else f"{each:.{digits}g}"
+            for each in numbers
+        }
+        if len(set(names.values())) == len(names):
+            break
+    return names
 
 
 def sort_parts(of_rows: Sequence[str]) -> list[str]:
@@ -231,7 +281,7 @@ def sort_parts(of_rows: Sequence[str]) -> list[str]:
 
 
 def _rank(value: str, counts: Mapping[str, int]) -> tuple[float, int, str]:
-    number = re.match(r"[-+]?\d+(\.\d+)?", value)
+    number = re.match(r"[-+]?\d+(\.\d+)?(e[-+]?\d+)?", value)
     return (float(number[0]) if number else np.inf, -counts[value], value)
 
 

@@ -25,7 +25,7 @@ from sears_dsl.auditing.gates import Gate, Gates, JudgementOutcome
 from sears_dsl.auditing.slices import SliceResult
 from sears_dsl.effects.asked_model import AskedModel, OnStage
 from sears_dsl.effects.rule_effects import Effects
-from sears_dsl.errors import listed
+from sears_dsl.errors import counted, listed
 from sears_dsl.generating.sentences import note_on_articles
 from sears_dsl.generating.table import LABEL, TEMPLATE, TEXT, GeneratedTable
 from sears_dsl.language.rule import Template
@@ -34,8 +34,6 @@ from sears_dsl.models.predictor import Predictor
 from sears_dsl.runtime.array_types import Flags
 from sears_dsl.statistics import share_of
 
-#: The name of the slicing by template, for sentences beside rows of data.
-OF_SENTENCES = "template of sentences"
 _NAMED = 5
 _WORST_FIRST: tuple[JudgementOutcome, ...] = ("failed", "not judged", "passed")
 
@@ -44,14 +42,15 @@ _WORST_FIRST: tuple[JudgementOutcome, ...] = ("failed", "not judged", "passed")
 class TemplateAnswers:
     """Sentences of templates, and whether a model has them right.
 
-    `before` is how many rows of data it has right, and how many there are; None if the sentences
-    are the rows, or the rows have no labels.
+    `before` is how many rows of data it has right, and how many there are; None if the rows have no
+    labels, or are the sentences themselves (`are_rows`).
     """
 
     table: GeneratedTable
     templates: Mapping[str, Template]
     right: Flags
     before: tuple[int, int] | None
+    are_rows: bool
 
     @cached_property
     def template(self) -> NDArray[np.int64]:
@@ -75,22 +74,30 @@ def template_answers(
     comparison: Comparison,
     on_stage: OnStage,
 ) -> TemplateAnswers:
-    """Ask a model about sentences, unless they are the rows, which it was already asked about."""
+    """Ask a model about sentences, and judge its answers by the labels of their templates.
+
+    If they are also the rows of data, in whatever order, the model remembers its answers.
+    """
     templates = {
         name: template for ruleset in rulesets for name, template in ruleset.named_templates
     }
-    data, texts = effects.data, list(table.columns[TEXT])
-    if data.texts == texts:
-        return TemplateAnswers(table=table, templates=templates, right=effects.right, before=None)
-    on_stage("asking about sentences", 0, len(texts))
+    data, texts, labels = effects.data, table.columns[TEXT], table.columns[LABEL]
+    labelled = sorted(zip(texts, ((label,) for label in labels), strict=True))
+    are_rows = sorted(zip(data.texts, data.labels or (), strict=False)) == labelled
+    if not are_rows:
+        on_stage("asking about sentences", 0, len(texts))
     answers = AskedModel(predictor).labels([{data.column: text} for text in texts])
     right = [
         is_right(answer, (label,), comparison=comparison)
-        for answer, label in zip(answers, table.columns[LABEL], strict=True)
+        for answer, label in zip(answers, labels, strict=True)
     ]
-    rows = (int(effects.right.sum()), len(effects.right)) if effects.labelled else None
+    has_accuracy = effects.labelled and not are_rows
     return TemplateAnswers(
-        table=table, templates=templates, right=np.array(right, np.bool_), before=rows
+        table=table,
+        templates=templates,
+        right=np.array(right, np.bool_),
+        before=(int(effects.right.sum()), len(effects.right)) if has_accuracy else None,
+        are_rows=are_rows,
     )
 
 
@@ -127,15 +134,15 @@ def template_notes(
 
 
 def template_parts(answers: TemplateAnswers | None) -> Iterator[SliceResult]:
-    """The accuracy on each template, if the sentences stand beside rows of data."""
-    if answers is None or answers.before is None:
+    """The accuracy on each template."""
+    if answers is None:
         return
     for number, name in enumerate(answers.templates):
         of_template = answers.template == number
         if of_template.any():
             right = share_of(int(answers.right[of_template].sum()), int(of_template.sum()))
             yield SliceResult(
-                slicing=OF_SENTENCES,
+                slicing=semantic.OF_SENTENCES,
                 value=semantic.writable(name),
                 rows=right.total,
                 accuracy=right,
@@ -147,10 +154,10 @@ def template_column(
     answers: TemplateAnswers | None, effects: Effects
 ) -> Iterator[semantic.ColumnAccuracy]:
     """The accuracy over all templates, with the mean and what a constant answer would score."""
-    if answers is not None and answers.before is not None:
-        labels = _labels(answers, effects)
+    if answers is not None:
+        labels = semantic.labels_of(effects, answers.table.labels)
         yield semantic.ColumnAccuracy(
-            column=OF_SENTENCES,
+            column=semantic.OF_SENTENCES,
             values=len(np.unique(answers.template)),
             pooled=share_of(int(answers.right.sum()), len(answers.right)),
             mean=accuracies.mean_of_groups(answers.right, answers.template),
@@ -170,12 +177,6 @@ def _constant(
     )
 
 
-def _labels(answers: TemplateAnswers, effects: Effects) -> tuple[str, ...]:
-    """The labels of rows and sentences; none if answers are free."""
-    labels = semantic.labels_of(effects)
-    return tuple(sorted({*labels, *answers.table.columns[LABEL]})) if labels else ()
-
-
 def with_templates(
     robustness: semantic.Robustness, answers: TemplateAnswers, effects: Effects, *, gates: Gates
 ) -> semantic.Robustness:
@@ -183,8 +184,9 @@ def with_templates(
 
     A gate that is about rules and templates holds only if it holds for both.
     """
-    labels = _labels(answers, effects)
+    labels = semantic.labels_of(effects, answers.table.labels)
     known = answers.templates
+    rejected = {each.name: each.rejected for each in answers.table.templates}
     chosen: list[tuple[semantic.About, str, list[str]]] = [("all templates", "", list(known))]
     for tag in dict.fromkeys(tag for each in known.values() for tag in each.metadata.tags):
         of_tag = [name for name, each in known.items() if tag in each.metadata.tags]
@@ -204,7 +206,14 @@ def with_templates(
             "template", gate.selector, names, answers, labels, gates=gates,
             tolerance=gate.tolerance(robustness.tolerance),
         )  # fmt: skip
-        outcome, reason = semantic.judged_gate(gate, record, gates)
+        lost = sum(rejected[name] for name in names)
+        outcome, reason = semantic.judged_gate(
+            gate, record, gates,
+            why_empty=f"the oracle rejected {counted(lost, 'sentence')}"
+            if lost
+            else "the templates write no sentence",
+            why_unknown=semantic.why_no_classes(effects, answers.table.labels),
+        )  # fmt: skip
         if any(map(gate.is_about, effects.rules)):
             outcomes = (of_rules.outcome, outcome)
             outcome = next(each for each in _WORST_FIRST if each in outcomes)

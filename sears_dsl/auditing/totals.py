@@ -22,6 +22,9 @@ from numpy.typing import NDArray
 from sears_dsl.effects.rule_effects import Effects, RuleEffect
 from sears_dsl.statistics import Share, share_of
 
+#: So many rules that flip the most rows are shown in a matrix of all their pairs.
+IN_MATRIX = 12
+# So many other pairs are recorded.
 _OVERLAPS = 100
 
 
@@ -48,7 +51,8 @@ class Overlap:
 class Together:
     """The ruleset as a whole: rows that any rule changes, and those that any flips or makes right.
 
-    `accuracy` is None without labels. The pairs of rules that share most flips come first.
+    `accuracy` is None without labels. The pairs of rules that share most flips come first; all
+    pairs of the `IN_MATRIX` rules with the most flips are there.
     """
 
     changed: int
@@ -119,7 +123,13 @@ def _overlaps(rules: Sequence[RuleEffect]) -> tuple[Overlap, ...]:
         for (one, other), both in shared.items()
     ]
     overlaps.sort(key=lambda each: (-each.both, each.either, each.first, each.second))
-    return tuple(overlaps[:_OVERLAPS])
+    by_flips = sorted(range(len(rules)), key=lambda number: (-flips[number], rules[number].id))
+    most = {rules[number].id for number in by_flips[:IN_MATRIX]}
+    return tuple(
+        each
+        for place, each in enumerate(overlaps)
+        if place < _OVERLAPS or {each.first, each.second} <= most
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

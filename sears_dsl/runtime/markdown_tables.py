@@ -29,11 +29,11 @@ def markdown_text(text: str) -> str:
     r"""Text that stays text in Markdown, on one line; it mentions no user and no issue.
 
     Example:
-        >>> print(markdown_text("<b> @ann, me@home #12"))
-        \<b\> @&#8203;ann, me@home \#&#8203;12
+        >>> print(markdown_text("<b> @ann, me@home #12 &copy;"))
+        \<b\> @&#8203;ann, me@home \#&#8203;12 \&copy;
     """
     one_line = " ".join(text.split())
-    marked = "".join(f"\\{c}" if c in "\\`*_{}[]<>|#~" else c for c in one_line)
+    marked = "".join(f"\\{c}" if c in "\\`*_{}[]<>|#~&" else c for c in one_line)
     return _ADDRESSED.sub(r"\g<0>&#8203;", marked)
 
 

@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 import sears_dsl
-from sears_dsl.auditing.comparison import GridDocument
+from sears_dsl.auditing.grids import GridDocument
 from sears_dsl.cli.model.audit import audit_command, chosen_scoring
 from sears_dsl.cli.model.compare import compare_command
 from sears_dsl.discovery.parts import PartsChoice
@@ -454,3 +454,62 @@ def test_rows_that_contradict_each_other_are_reported(folder: Path) -> None:
     assert f"{note} ('yes' and 'no')" in " ".join(done.stderr.split())
     assert any(each.startswith(note) for each in found(folder)["notes"])
     assert note not in audit("--quiet").output
+
+
+@pytest.mark.parametrize("name", ["audit.json", "audit.md", "audit.html", "junit.xml"])
+def test_an_audit_writes_over_nothing_that_it_reads(folder: Path, name: str) -> None:
+    (folder / "out").mkdir()
+    (folder / "test.csv").rename(folder / "out" / name)
+    before = (folder / "out" / name).read_bytes()
+    arguments = ["rules.sear", "--model", "brittle_films:predict", "--data", f"out/{name}",
+                 "--format", "csv", "--scorer", "none", "-o", "out"]  # fmt: skip
+    done = CliRunner().invoke(audit_command, arguments)
+    assert done.exit_code == 2
+    assert "is an input of this command: write to another file" in done.output
+    assert (folder / "out" / name).read_bytes() == before
+    assert not (folder / "asked.txt").exists()
+
+
+def test_a_summary_goes_into_no_file_of_the_audit(folder: Path) -> None:
+    for summary, told in (
+        ("rules.sear", "rules.sear is an input of this command"),
+        ("test.csv", "test.csv is an input of this command"),
+        ("out/audit.json", "out/audit.json is a file of the audit"),
+        ("out/../out/junit.xml", "is a file of the audit"),
+    ):
+        before = (folder / "rules.sear").read_bytes(), (folder / "test.csv").read_bytes()
+        done = audit("--summary", summary)
+        assert (done.exit_code, told in done.output) == (2, True), done.output
+        assert before == ((folder / "rules.sear").read_bytes(), (folder / "test.csv").read_bytes())
+    assert not (folder / "out").exists()
+
+
+@pytest.mark.parametrize("option", ["--tau", "--sure-from"])
+def test_what_is_no_number_is_refused_before_the_model_is_asked(folder: Path, option: str) -> None:
+    done = audit(option, "nan")
+    assert done.exit_code == 2
+    assert "nan is not a number" in done.output
+    assert not (folder / "asked.txt").exists()
+
+
+def test_no_model_is_called_like_a_file_of_the_grid(folder: Path) -> None:
+    done = audit("--model", "comparison.json=brittle_films:better")
+    assert done.exit_code == 0, done.output
+    assert (folder / "out" / "comparison.json-2" / "audit.json").is_file()
+    assert (folder / "out" / "comparison.json").is_file()
+
+
+def test_a_comparison_of_nothing_fails_a_build(folder: Path) -> None:
+    """Without labels there is no accuracy to compare, and the rules are others."""
+    unlabelled = ["--model", "brittle_films:predict", "--data", "test.csv", "--column", "text",
+                  "--scorer", "none", "--quiet"]  # fmt: skip
+    (folder / "others.sear").write_text("rule part: part -> piece\n", "utf-8")
+    for rules, output in (("rules.sear", "before"), ("others.sear", "after"), ("rules.sear", "c")):
+        done = CliRunner().invoke(audit_command, [rules, *unlabelled, "-o", output])
+        assert done.exit_code == 0, done.output
+    for audits in (["before", "after"], ["before", "c", "after"]):
+        done = CliRunner().invoke(compare_command, [*audits, "--fail-if-worse"])
+        assert done.exit_code == 1
+        assert "--fail-if-worse: nothing was compared" in done.output
+        assert CliRunner().invoke(compare_command, audits).exit_code == 0
+    assert CliRunner().invoke(compare_command, ["before", "c", "--fail-if-worse"]).exit_code == 0

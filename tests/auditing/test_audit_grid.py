@@ -11,9 +11,10 @@ from audited import audited, rows_of
 from click.testing import CliRunner
 from rich.console import Console
 
-from sears_dsl.auditing.comparison import GridDocument, compare, grid
+from sears_dsl.auditing.comparison import compare
 from sears_dsl.auditing.document import AuditDocument, write_document
 from sears_dsl.auditing.gates import Gates
+from sears_dsl.auditing.grids import GridDocument, grid
 from sears_dsl.auditing.reports.several_audits import grid_markdown, grid_page
 from sears_dsl.cli.model.compare import compare_command, print_grid
 from sears_dsl.errors import UsageError

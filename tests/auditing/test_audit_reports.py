@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
@@ -13,9 +14,11 @@ import numpy as np
 import pytest
 from audited import audited, rows_of
 
-from sears_dsl.auditing.comparison import NO_ROW, compare, grid
+import sears_dsl as sears
+from sears_dsl.auditing.comparison import NO_ROW, compare
 from sears_dsl.auditing.document import AuditDocument, conclusion, read_audit, write_document
 from sears_dsl.auditing.gates import Gate, Gates
+from sears_dsl.auditing.grids import grid
 from sears_dsl.auditing.reports.files import add_summary, junit_xml
 from sears_dsl.auditing.reports.markdown import audit_markdown, audit_summary, together_in_words
 from sears_dsl.auditing.reports.page import audit_page
@@ -24,7 +27,7 @@ from sears_dsl.auditing.reports.sheet import top_for
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.errors import DataError, UsageError
 from sears_dsl.language.loader import parse
-from sears_dsl.runtime.markdown_tables import code_cell
+from sears_dsl.runtime.markdown_tables import code_cell, code_span, markdown_text
 from sears_dsl.statistics import binomial_tail, share_of
 
 RULES = parse(
@@ -269,6 +272,8 @@ def test_a_pull_request_is_told_the_decision_and_what_failed(
 
 def test_code_in_a_table_is_left_whole() -> None:
     assert code_cell("a|b `c`") == "`` a\\|b `c` ``"
+    assert code_span("a|b `c`") == "`` a|b `c` ``"
+    assert markdown_text("&lt;b> &copy;") == "\\&lt;b\\> \\&copy;"
 
 
 def test_half_a_character_does_not_stop_a_document(tmp_path: Path, hostile: AuditDocument) -> None:
@@ -554,3 +559,53 @@ def test_what_is_left_alone_is_explained_by_what_the_rules_write() -> None:
     [note] = [e for e in audited(rows_of("k" * 3), rules=rules).notes if "eft unchanged" in e]
     assert "no single inflected form fits" in note
     assert "neighbour" not in note
+
+
+def test_bars_stay_as_they_are_outside_of_tables() -> None:
+    rules = parse("rule film: (movie|play) -> film\nrule tape: (movie|show) -> tape\n")
+    text = audit_markdown(audited(rows_of("k" * 20 + "f" * 5), rules=rules))
+    overlaps = [line for line in text.splitlines() if line.startswith("- ") and "flipped" in line]
+    assert overlaps == [
+        "- `(movie|play) -> film` (film) and `(movie|show) -> tape` (tape): 5 of 5 flipped rows"
+    ]
+
+
+def test_an_answer_is_marked_wrong_only_if_it_is_none_of_the_right_ones(tmp_path: Path) -> None:
+    rows = replace(rows_of("k" * 20 + "g" * 20), labels=(("oui", "yes"),) * 40)
+    document = audited(rows)
+    by_row = {each.row: each for each in document.rules[0].examples}
+    assert {row: each.wrong_before for row, each in by_row.items()} == {
+        row: row > 20 for row in by_row
+    }
+    page = audit_page(document)
+    wrong = [
+        each for each in by_row.values() for wrong in (each.failed, each.wrong_before) if wrong
+    ]
+    assert page.count('<span class="wrong">no</span>') == len(wrong)
+    # Audits of earlier versions do not say so.
+    write_document(document, tmp_path / "audit.json")
+    written = (tmp_path / "audit.json").read_text("utf-8")
+    older = re.sub(r',\s+"wrong_before": (true|false)', "", written).replace(
+        ',\n "sentences": null', ""
+    )
+    assert older != written
+    (tmp_path / "audit.json").write_text(older, "utf-8")
+    assert {each.wrong_before for each in read_audit(tmp_path).rules[0].examples} == {None}
+
+
+def test_the_matrix_has_every_overlap_of_its_rules() -> None:
+    """Fifteen rules share most flips; two that flip more rows share only some of theirs."""
+    rules = parse(
+        "".join(f"rule r{n}: movie -> reel{n}\n" for n in range(15))
+        + "rule x: (play|game) -> tape\nrule y: (show|game) -> disc\n"
+    )
+    words = ["movie"] * 50 + ["play"] * 50 + ["show"] * 50 + ["game"] * 10
+
+    def model(texts: Sequence[str]) -> list[str]:
+        return ["yes" if text.split()[1] in words else "no" for text in texts]
+
+    rows = [(f"A {word} {place}.", "yes") for place, word in enumerate(words)]
+    document = sears.audit(model, rows, rules, scorer=None).document
+    overlaps = {(each.first, each.second): each.both for each in document.together.overlaps}
+    assert overlaps["x", "y"] == 10
+    assert sorted(overlaps.values())[1:] == [50] * 100

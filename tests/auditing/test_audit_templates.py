@@ -340,3 +340,173 @@ def test_a_file_of_neither_rules_nor_templates_is_called_so(templates: Path) -> 
     assert audit["verdict"]["reasons"][0].startswith("no rule was tested; ")
     assert "\nno rules\n" in done.stderr
     assert "accuracy (95%)" not in done.stderr
+
+
+NEGATED = """\
+set GOOD = good | nice | fantastic
+set BAD = bad | poor | boring
+template nothing-good: "There is nothing {GOOD} about it."
+  label: negative
+template nothing-bad: "There is nothing {BAD} about it."
+  label: positive
+"""
+
+
+@pytest.mark.parametrize("rows", ["as written", "reversed", "other labels"])
+@pytest.mark.parametrize("labelled", [True, False])
+def test_sentences_are_judged_by_their_templates_whatever_the_rows_are(
+    folder: Path, rows: str, labelled: bool
+) -> None:
+    """The model has every sentence wrong, also if the rows are these sentences."""
+    (folder / "negation.sear").write_text(NEGATED)
+    table = sears.generate("negation.sear").columns
+    lines = list(zip(table["text"], table["label"], strict=True))
+    if rows == "other labels":  # those that the model gives
+        lines = [(text, {"positive": "negative"}.get(label, "positive")) for text, label in lines]
+    lines = lines[::-1] if rows == "reversed" else lines
+    (folder / "rows.csv").write_text(
+        "text,label\n" + "".join(f"{text},{label}\n" for text, label in lines)
+    )
+    label = ("--label", "label") if labelled else ()
+    audit, done = audited(
+        folder, "--data", "rows.csv", "--column", "text", *label,
+        "--gate", "robust:all=10%", "--min-support", "6",
+    )  # fmt: skip
+    assert (done.returncode, audit["verdict"]["outcome"]) == (1, "failed"), done.stderr
+    assert "accuracy is 0.0% on 6 sentences" in audit["verdict"]["reasons"][0]
+    of_sentences = [each for each in audit["slices"] if each["slicing"] == "template of sentences"]
+    assert [each["accuracy"]["count"] for each in of_sentences] == [0, 0]
+
+
+def test_without_labels_sentences_still_have_results(templates: Path) -> None:
+    audit, done = audited(
+        templates, "--data", "rows.csv", "--column", "text",
+        "--gate", "above-constant:all=0", "--gate", "corrected:all=0", "--min-support", "3",
+    )  # fmt: skip
+    assert done.returncode == 1
+    labelled, _ = audited(templates, "--data", "rows.csv", "--label", "label", "--tolerance", "5%")
+    for name in ("columns", "fillers"):
+        assert audit[name] == labelled[name]
+    assert "by template of sentences: accuracy is 11.8% on all 34 sentences" in done.stderr
+    assert "averaged over the 3 templates" in done.stderr
+    assert [each["outcome"] for each in audit["robustness"]["gates"]] == ["failed", "failed"]
+    audit, done = audited(templates, "--data", "rows.csv", "--column", "text")
+    assert "No rule was tested; the model gets 12% of 34 template sentences right." in done.stderr
+
+
+def test_a_gate_on_rules_without_labels_says_that_no_column_was_named(templates: Path) -> None:
+    (templates / "negation.sear").write_text("rule film: film -> movie\n")
+    audit, _ = audited(
+        templates, "--data", "rows.csv", "--column", "text", "--min-support", "3",
+        "--gate", "corrected:all=0", "--gate", "above-constant:all=0",
+    )  # fmt: skip
+    assert [each["reason"] for each in audit["robustness"]["gates"]] == [
+        "no correction for guessing: no label column was named",
+        "there is no constant answer to compare with: no label column was named",
+    ]
+
+
+def test_one_number_of_labels_corrects_rules_and_templates(folder: Path) -> None:
+    (folder / "negation.sear").write_text(
+        'rule film: movie -> film\ntemplate shrug: "This is so-so."\n  label: neutral\n'
+    )
+    lines = [f"movie {n} is {'good' if n % 2 else 'bad'}" for n in range(8)]
+    labels = ["positive" if n % 2 else "negative" for n in range(8)]
+    (folder / "rows.csv").write_text("text,label\n" + "".join(map("{},{}\n".format, lines, labels)))
+    audit, _ = audited(folder, "--data", "rows.csv", "--label", "label", "--tolerance", "5%")
+    robust = audit["robustness"]
+    assert robust["labels"] == 3
+    found = {(each["about"], each["after"], each["after_corrected"]) for each in robust["records"]}
+    assert found == {
+        ("all rules", 1.0, 1.0), ("rule", 1.0, 1.0),
+        ("all templates", 0.0, -0.5), ("template", 0.0, -0.5),
+    }  # fmt: skip
+
+
+def test_a_gate_whose_sentences_the_oracle_rejects_names_the_oracle(templates: Path) -> None:
+    (templates / "affirming_oracle.py").write_text(
+        'def keep(rows):\n    return [" not " not in row["text"] for row in rows]\n'
+    )
+    audit, done = audited(
+        templates, "--oracle", "affirming_oracle:keep", "--gate", "robust:template:not-bad=10%"
+    )
+    assert done.returncode == 1
+    (gate,) = audit["robustness"]["gates"]
+    assert gate["reason"] == "nothing to test: the oracle rejected 18 sentences"
+
+
+def test_audits_of_templates_beside_data_are_compared_by_their_sentences(templates: Path) -> None:
+    (templates / "negating.py").write_text(
+        "import lexicon_model\n\ndef predict(texts):\n"
+        "    other = {'positive': 'negative', 'negative': 'positive'}\n"
+        "    return [other[label] if ' not ' in text else label\n"
+        "            for text, label in zip(texts, lexicon_model.predict(texts))]\n"
+    )
+    data = ("--data", "rows.csv", "--label", "label")
+    for name, model in (("before", "negating:predict"), ("after", "lexicon_model:predict")):
+        done = call(
+            "audit", "negation.sear", "--model", model, "--scorer", "none", *data, "-o", name,
+            folder=templates,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+    worse = call("compare", "before", "after", "--fail-if-worse", "-o", "out", folder=templates)
+    assert worse.returncode == 1, worse.stderr
+    line = "accuracy on template sentences: 100% → 12%"
+    assert line in worse.stderr
+    for name in ("comparison.md", "comparison.html"):
+        assert line in (templates / "out" / name).read_text("utf-8")
+    better = call("compare", "after", "before", "--fail-if-worse", "-o", "out", folder=templates)
+    assert better.returncode == 0, better.stderr
+    text = (templates / "out" / "comparison.md").read_text("utf-8")
+    assert text.startswith("# Comparison: the second is better")
+    assert "| rule |" not in text
+    (templates / "copy").mkdir()
+    audit = json.loads((templates / "after" / "audit.json").read_text("utf-8"))
+    (templates / "copy" / "audit.json").write_text(json.dumps(audit))
+    several = call("compare", "before", "after", "copy", "--fail-if-worse", folder=templates)
+    assert several.returncode == 1
+    assert "0 rules" not in several.stderr
+    # An earlier version does not say which sentences are right.
+    del audit["sentences"]
+    (templates / "copy" / "audit.json").write_text(json.dumps(audit))
+    older = call("compare", "before", "copy", folder=templates)
+    assert "template sentences are not compared" in older.stderr
+
+
+def test_options_about_rows_need_rows(templates: Path) -> None:
+    typed = "--label label", "--column text", "--no-header", "--format json", "--encoding utf-8"
+    for option in map(str.split, typed):
+        done = call("audit", "negation.sear", "--model", "lexicon_model:predict", *option,
+                    folder=templates)  # fmt: skip
+        assert done.returncode == 2
+        assert f"{option[0]} is about the rows of --data" in done.stderr
+    assert not (templates / "audit").exists()
+
+
+def test_a_limit_of_rows_takes_no_sentence_away(templates: Path) -> None:
+    audit, _ = audited(templates, "--data", "rows.csv", "--label", "label", "--limit", "5")
+    assert audit["data"]["rows"] == 5
+    assert audit["columns"][-1]["pooled"]["total"] == 34
+    alone, _ = audited(templates, "--limit", "5")
+    assert alone["data"]["rows"] == 5
+
+
+def test_templates_ask_nothing_of_a_model_that_reads_two_columns(templates: Path) -> None:
+    rows = [{"a": "A good film.", "b": "Seen twice.", "label": "positive"}] * 3
+
+    def model(asked: list[dict[str, str]]) -> list[str]:
+        return ["positive" if "good" in row["a"] and row["b"] else "negative" for row in asked]
+
+    done = sears.audit(model, rows, "negation.sear", text="a,b", label="label", scorer=None)
+    assert done.document.fillers is None
+    assert any("fill one column, and the model reads a, b" in each for each in done.document.notes)
+
+
+def test_rules_that_never_fire_hide_no_result_on_sentences(templates: Path) -> None:
+    with (templates / "negation.sear").open("a") as file:
+        file.write("rule never: zebra -> horse\n")
+    _, done = audited(templates, "--data", "rows.csv", "--label", "label")
+    assert (
+        "No rule was tested; the model gets 90% of the rows and 12% of 34 template sentences right."
+        in done.stderr
+    )

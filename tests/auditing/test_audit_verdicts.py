@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from audited import audited, effects_of, rows_of
 
+from sears_dsl.auditing.document import conclusion
 from sears_dsl.auditing.gates import Gate, Gates, judge_share, read_gate
 from sears_dsl.errors import UsageError
 from sears_dsl.language.loader import parse
 from sears_dsl.statistics import share_of
 
 FIVE = Gates(flip_rate=0.05)
+FILM = parse("rule film: movie -> film\n")
 
 
 def outcome(letters: str, gates: Gates = FIVE) -> tuple[str, str]:
@@ -182,3 +186,54 @@ def test_nothing_is_said_about_nothing() -> None:
         "not judged",
         "nothing to test: the model gets none of the changed rows right",
     )
+
+
+def test_the_conclusion_names_no_limit_that_nobody_set() -> None:
+    document = audited(rows_of("k" * 40 + "f" * 20), rules=FILM, gates=Gates(rows_flipped=0.5))
+    assert document.verdict.outcome == "passed"
+    assert conclusion(document) == (
+        "The model passes: all rules together: 20 of 60 fail (33%), at most 50%."
+    )
+    robust = Gates(rows_flipped=0.5, own=(read_gate("robust:all=50%"),))
+    assert conclusion(audited(rows_of("k" * 40 + "f" * 20), rules=FILM, gates=robust)).endswith(
+        "at most 50% (and 1 more gate)."
+    )
+
+
+def test_the_conclusion_is_about_rules_with_a_limit_alone() -> None:
+    rules = parse("rule film: movie -> film\nrule tape: movie -> tape\n")
+    gates = Gates(own=(read_gate("film=40%"),))
+    document = audited(rows_of("k" * 40 + "f" * 20), rules=rules, gates=gates)
+    assert document.rules[1].judgement.outcome == "measured"
+    assert conclusion(document) == (
+        "The model passes: no rule with a limit flips more than 40% of its tested rows."
+    )
+
+
+def test_a_limit_for_all_rules_is_the_conclusion_if_none_is_tested_enough_by_itself() -> None:
+    rules = parse("rule film: movie -> film\nrule show: play -> show\n")
+    rows = rows_of("k" * 15)
+    plays = rows_of("k" * 15, word="play")
+    data = replace(rows, rows=(*rows.rows, *plays.rows), labels=(("yes",),) * 30)
+    document = audited(data, rules=rules, gates=Gates(rows_flipped=0.1))
+    assert document.verdict.outcome == "passed"
+    assert conclusion(document) == (
+        "The model passes: all rules together: 0 of 30 fail (0%), at most 10%."
+    )
+
+
+def test_what_is_not_proven_is_not_called_a_failure_of_the_model() -> None:
+    document = audited(rows_of("k" * 40), rules=FILM, gates=Gates(flip_rate=0.05, judge_by="proof"))
+    assert document.verdict.outcome == "failed"
+    assert conclusion(document) == (
+        "The model fails: it is not proven that 1 of 1 rule flips no more than 5.0% of its tested "
+        "rows: movie -> film (film) with 0 of 40 (0%)."
+    )
+    whole = audited(rows_of("k" * 40), rules=FILM, gates=Gates(rows_flipped=0.05, judge_by="proof"))
+    assert conclusion(whole) == (
+        "The model fails: all rules together: 0 of 40 fail (0%); the 95% interval ends at 8.8%, "
+        "above 5.0%."
+    )
+    # What is clearly above the limit is said to be so.
+    clear = audited(rows_of("f" * 40), rules=FILM, gates=Gates(flip_rate=0.05, judge_by="proof"))
+    assert "1 of 1 rule flips more than 5.0%" in conclusion(clear)

@@ -21,9 +21,11 @@ from sears_dsl.auditing.slices import (
     Computed,
     SliceResult,
     parse_computed,
+    parts_of,
     read_slicings,
     slice_results,
     slicings,
+    sort_parts,
 )
 from sears_dsl.data.labelled import read_labelled
 from sears_dsl.effects.rule_effects import Effects
@@ -242,3 +244,42 @@ def plain(answer: str) -> str:
     """Compare answers as the official script of SQuAD does."""
     kept = "".join(each for each in answer.lower() if each not in string.punctuation)
     return " ".join(re.sub(r"\b(a|an|the)\b", " ", kept).split())
+
+
+@pytest.mark.parametrize(
+    ("values", "ranges"),
+    [
+        (range(20200101, 20200113), ["20200101 to 20200103", "20200104 to 20200106",
+                                     "20200107 to 20200109", "20200110 to 20200112"]),
+        ([1 + n / 1e7 for n in range(12)], ["1 to 1.0000002", "1.0000003 to 1.0000005",
+                                            "1.0000006 to 1.0000008", "1.0000009 to 1.0000011"]),
+        ([n * 1e20 for n in range(8, 20)], ["8e+20 to 1e+21", "1.1e+21 to 1.3e+21",
+                                            "1.4e+21 to 1.6e+21", "1.7e+21 to 1.9e+21"]),
+        ([n / 3 for n in range(12)], ["0 to 0.666667", "1 to 1.66667", "2 to 2.66667",
+                                      "3 to 3.66667"]),
+    ],
+)  # fmt: skip
+def test_ranges_of_large_and_of_close_numbers_stay_apart_and_in_order(
+    values: Sequence[float], ranges: list[str]
+) -> None:
+    found = parts_of(list(values))
+    assert sort_parts(found) == ranges
+    assert set(Counter(found).values()) == {3}
+    assert parts_of(list(map(str, values))) == found
+
+
+def test_accuracy_by_column_is_also_known_where_each_row_is_there_twice() -> None:
+    rows = [
+        {"a": f"A good movie {n}", "b": f"No movie {n}", "label": "pos" if n % 4 else "neg",
+         "source": "xy"[n % 2]}
+        for n in range(20)
+    ]  # fmt: skip
+    done = sears.audit(
+        lambda asked: ["pos"] * len(asked), rows, sears.parse("rule film: movie -> film\n"),
+        text="a,b", label="label", scorer=None, slices=["source"],
+    )  # fmt: skip
+    (column,) = done.document.columns
+    assert (column.column, column.values, column.mean) == ("source", 2, 0.75)
+    parts = {each.value: each.accuracy for each in done.document.slices if each.slicing == "source"}
+    assert parts["x"] is not None
+    assert (parts["x"].rate, parts["x"].total) == (0.5, 20)

@@ -164,14 +164,15 @@ def test_one_thread_learns_however_many_there_may_be() -> None:
 def test_an_instance_is_an_answer_and_wrong_where_the_rule_is_not_obeyed() -> None:
     audit = audited(rows_of("kfgw"), rules=RULES, sure=(0.9, 0.4))
     found = collect_answers({"a": audit})
-    # Rows as they are: g and w are wrong. film and tape: f and w. turn wants a flip of k and f.
-    assert found.wrong.tolist() == [0, 0, 1, 1] + [0, 1, 0, 1] * 2 + [1, 0]
-    assert found.rows.tolist() == [0, 1, 2, 3] * 3 + [0, 1]
+    # Rows as they are: g and w are wrong. film and tape: f and w. turn wants another answer than
+    # the label, so k and g are wrong.
+    assert found.wrong.tolist() == [0, 0, 1, 1] + [0, 1, 0, 1] * 2 + [1, 0, 1, 0]
+    assert found.rows.tolist() == [0, 1, 2, 3] * 4
     features = {each.name: each for each in found.features}
     assert (
-        features["rule"].values == ["(untouched)"] * 4 + ["film"] * 4 + ["tape"] * 4 + ["turn"] * 2
+        features["rule"].values == ["(untouched)"] * 4 + ["film"] * 4 + ["tape"] * 4 + ["turn"] * 4
     )
-    assert features["confidence"].values == [0.9] * 4 + [0.4] * 10
+    assert features["confidence"].values == [0.9] * 4 + [0.4] * 12
     assert set(features) == {"rule", "ruleset", "confidence"}, "what never differs says nothing"
 
 
@@ -294,3 +295,64 @@ def test_an_audit_that_is_named_twice_is_reported(tmp_path: Path) -> None:
     done = errors(tmp_path, str(tmp_path / "clean"), str(tmp_path / "clean"))
     assert isinstance(done.exception, UsageError)
     assert "an audit is named twice" in str(done.exception)
+
+
+@pytest.mark.parametrize("named", ["a,b", "a, b"])
+def test_rows_of_which_two_columns_are_rewritten_are_those_of_the_file(named: str) -> None:
+    rows = [
+        {"a": f"A {'good' if n % 3 else 'bad'} movie {n}", "b": f"No movie {n % 7}",
+         "label": "pos" if n % 2 else "neg", "flag": bool(n % 2)}
+        for n in range(80)
+    ]  # fmt: skip
+
+    def model(asked: list[dict[str, str]]) -> list[str]:
+        return ["pos" if "good" in row["a"] or "film" in row["b"] else "neg" for row in asked]
+
+    rules = parse("rule film: movie -> film\n")
+    audit = sears.audit(model, rows, rules, text=named, label="label", scorer=None).document
+    errors = predict_errors({"a": audit}, data=rows, features=["flag"])
+    flag = next(each for each in errors.features if each.name == "flag")
+    assert (flag.kind, flag.known, errors.wrong.total) == ("category", 320, 320)
+    assert {each.value for each in flag.parts} == {"True", "False"}
+    # No fold learns from the other copy of a row that it judges.
+    answers = collect_answers({"a": audit})
+    assert sorted(set(answers.rows.tolist())) == list(range(80))
+    part = sears.audit(
+        model, rows, rules, text=named, label="label", scorer=None, limit=40
+    ).document
+    assert predict_errors({"a": part}, data=rows).wrong.total == 160
+    with pytest.raises(DataError, match="other rows than the audit"):
+        predict_errors({"a": part}, data=rows[1:])
+
+
+def test_numbers_are_numbers_in_every_format(tmp_path: Path) -> None:
+    rows = [{**row, "age": place} for place, row in enumerate(ROWS)]
+    lines = "".join(f"{row['text']},yes,{row['age']}\n" for row in rows)
+    (tmp_path / "rows.csv").write_text(f"text,label,age\n{lines}", "utf-8")
+    by_text, by_number = (
+        next(each for each in found.features if each.name == "age")
+        for data in (tmp_path / "rows.csv", rows)
+        for found in [predict_errors({"a": planted()}, data=data, features=["age"])]
+    )
+    assert by_text == by_number
+    assert (by_text.kind, len(by_text.parts)) == ("number", 4)
+
+
+def test_counts_of_words_are_written_as_whole_numbers() -> None:
+    found = predict_errors({"a": planted()}, data=[
+        {**row, "said": "word " * (place % 3 + 1)} for place, row in enumerate(ROWS)
+    ], features=["words(said)"])  # fmt: skip
+    (words,) = (each for each in found.features if each.name == "words(said)")
+    assert [each.value for each in words.parts] == ["1", "2", "3"]
+
+
+def test_errors_are_written_over_nothing_that_is_read(tmp_path: Path) -> None:
+    (tmp_path / "errors.json").write_text("text,label\n", "utf-8")
+    write_document(planted(), tmp_path / "audit.json")
+    done = CliRunner().invoke(errors_command, [
+        str(tmp_path), "--data", str(tmp_path / "errors.json"), "--format", "csv", "-o",
+        str(tmp_path),
+    ])  # fmt: skip
+    assert done.exit_code == 2
+    assert "is an input of this command" in done.output
+    assert (tmp_path / "errors.json").read_text("utf-8") == "text,label\n"

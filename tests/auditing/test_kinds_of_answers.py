@@ -285,3 +285,23 @@ def test_entities_are_carried_back(
     back = carry_back(answer, original, rewritten, comparison="entities", edits=edits)
     [(first, last, _)] = json.loads(back)
     assert original[first:last] == there
+
+
+def test_whole_numbers_that_a_table_writes_with_a_point_are_the_same_labels(tmp_path: Path) -> None:
+    lines = "".join(f"A {'good' if n % 2 else 'bad'} movie {n}.,{n % 2}.0\n" for n in range(40))
+    (tmp_path / "rows.csv").write_text(f"text,label\n{lines}", "utf-8")
+    rules = sears.parse("rule film: movie -> film\nrule fine: bad -> good\n  expect: label 1.0\n")
+    for answer in (int, float, str, "{}.0".format):
+
+        def model(texts: Sequence[str], answer: Callable[[int], Any] = answer) -> list[Any]:
+            return [answer(int("good" in text)) for text in texts]
+
+        done = sears.audit(model, tmp_path / "rows.csv", rules, label="label", scorer=None)
+        accuracy = done.document.together.accuracy
+        assert accuracy is not None
+        assert accuracy.before.rate == 1
+        assert [each.judgement.failures.count for each in done.rules] == [0, 0]
+        parts = {each.value for each in done.document.slices if each.slicing == "label"}
+        assert parts == {"0", "1"}
+    assert answers_equal("1.5", "1.0") is False
+    assert answers_equal("01.0", "1") is False

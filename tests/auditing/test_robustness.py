@@ -370,6 +370,8 @@ def test_names_that_are_markup_stay_text() -> None:
     )
     document = document_of(effects, tolerance=0.1, columns={"<u>": ["<s>"] * 20})
     assert "&lt;u&gt;" in audit_page(document)
-    assert "x|" not in audit_markdown(document).replace("x\\|", "")
+    tables = [line for line in audit_markdown(document).splitlines() if line.startswith("|")]
+    assert "x\\|" in "".join(tables)
+    assert "x|" not in "".join(tables).replace("x\\|", "")
     assert document.model_dump_json().encode()
     assert not re.search(r"<(b|s|u)>", audit_page(document))

@@ -11,7 +11,7 @@ import pytest
 from command_line import call
 
 import sears_dsl as sears
-from sears_dsl.auditing.comparison import grid
+from sears_dsl.auditing.grids import grid
 from sears_dsl.auditing.reports.markdown import audit_markdown
 from sears_dsl.auditing.reports.page import audit_page
 
@@ -70,7 +70,10 @@ def test_a_rule_that_another_draw_would_fail_is_named() -> None:
     assert first is not None
     assert drawn.worst is not None
     assert first < drawn.worst
-    told = f"1 rule passes in the first draw but would fail in the worst one: {drawn.id} ("
+    told = (
+        "1 rule passes in the first draw but would be above the limit in the worst one: "
+        f"{drawn.id} ("
+    )
     for limit, named in ((first, True), (drawn.worst, False)):
         found = sears.audit(
             predict, ROWS, rules, scorer=None, draws=5, seed=1, gates=[f"{drawn.id}={limit}"]

@@ -7,6 +7,7 @@ import io
 import json
 from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner, Result
 
@@ -257,3 +258,25 @@ def test_judgements_are_chosen_by_where_they_come_from(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="no judgement whose source is 'pairs'") as error:
         read_judgements(str(path), sources=("pairs",))
     assert "pair, pick, rule" in error.value.help
+
+
+@pytest.mark.parametrize(
+    ("command", "option"),
+    [
+        (score_command, "--tau"),
+        (calibrate_command, "--tau"),
+        (calibrate_command, "--positive-from"),
+    ],
+)
+def test_what_is_no_number_is_refused(labelled: str, command: click.Command, option: str) -> None:
+    done = CliRunner().invoke(command, [labelled, "--scorer", "minilm", option, "nan"])
+    assert done.exit_code == 2
+    assert "nan is not a number" in done.output
+
+
+def test_score_does_not_overwrite_its_input(labelled: str) -> None:
+    before = Path(labelled).read_bytes()
+    done = CliRunner().invoke(score_command, [labelled, "--scorer", "minilm", "-o", labelled])
+    assert done.exit_code == 2
+    assert "is an input of this command: write to another file" in done.output
+    assert Path(labelled).read_bytes() == before

@@ -11,15 +11,16 @@ written as escapes.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from sears_dsl.auditing.comparison import ComparisonDocument, GridDocument, grid
+from sears_dsl.auditing.comparison import ComparisonDocument
 from sears_dsl.auditing.document import AuditDocument, DocumentRecord, RuleRecord, write_document
 from sears_dsl.auditing.failures import ErrorsDocument
 from sears_dsl.auditing.gates import JudgementOutcome
+from sears_dsl.auditing.grids import GridDocument, grid
 from sears_dsl.auditing.reports import several_audits as reports
 from sears_dsl.auditing.reports.markdown import audit_markdown
 from sears_dsl.auditing.reports.page import audit_page
@@ -29,7 +30,7 @@ from sears_dsl.errors import DataError
 from sears_dsl.models.loading import folder_names
 from sears_dsl.runtime.files import make_folder, write_atomically
 
-_WRITERS: Mapping[type, tuple[str, Callable[[Any], str], Callable[[Any], str]]] = {
+_WRITERS: Mapping[type[DocumentRecord], tuple[str, Callable[[Any], str], Callable[[Any], str]]] = {
     AuditDocument: ("audit", audit_page, audit_markdown),
     ComparisonDocument: ("comparison", reports.comparison_page, reports.comparison_markdown),
     GridDocument: ("comparison", reports.grid_page, reports.grid_markdown),
@@ -46,10 +47,31 @@ def write_audit_files(document: AuditDocument, folder: Path) -> None:
 def write_audits_files(audits: Mapping[str, AuditDocument], folder: Path) -> GridDocument:
     """Write a folder for the audit of each model, and the grid of them beside these."""
     several = grid(audits)
-    for name, document in zip(folder_names(list(audits)), audits.values(), strict=True):
+    for name, document in zip(_folders_of(list(audits)), audits.values(), strict=True):
         write_audit_files(document, folder / name)
     write_files(several, folder)
     return several
+
+
+def _folders_of(names: Sequence[str]) -> list[str]:
+    """A folder for each model; none is called like a file of the grid beside it."""
+    taken = [path.name for path in files_of(GridDocument, Path())]
+    return folder_names([*taken, *names])[len(taken) :]
+
+
+def files_of(kind: type[DocumentRecord], folder: Path) -> list[Path]:
+    """The files that `write_files` writes of a document."""
+    name, *_ = _WRITERS[kind]
+    return [folder / f"{name}.{suffix}" for suffix in ("html", "md", "json")]
+
+
+def files_of_audits(names: Sequence[str], folder: Path) -> list[Path]:
+    """The files of the audit of a model, or of the audits of several and their grid."""
+    several = len(names) > 1
+    folders = [folder / name for name in _folders_of(names)] if several else [folder]
+    files = [path for each in folders for path in files_of(AuditDocument, each)]
+    files += [each / "junit.xml" for each in folders]
+    return [*files, *(files_of(GridDocument, folder) if several else ())]
 
 
 def add_summary(text: str, file: Path) -> None:
@@ -65,11 +87,12 @@ def add_summary(text: str, file: Path) -> None:
 
 def write_files(document: DocumentRecord, folder: Path) -> None:
     """Write page, Markdown and JSON: ``comparison.html`` and so on, or ``errors.html``."""
-    name, page, text = _WRITERS[type(document)]
+    _, page, text = _WRITERS[type(document)]
+    page_file, text_file, json_file = files_of(type(document), folder)
     make_folder(folder)
-    write_atomically(folder / f"{name}.html", page(document).encode("utf-8", "replace"))
-    write_atomically(folder / f"{name}.md", text(document).encode("utf-8", "replace"))
-    write_document(document, folder / f"{name}.json")
+    write_atomically(page_file, page(document).encode("utf-8", "replace"))
+    write_atomically(text_file, text(document).encode("utf-8", "replace"))
+    write_document(document, json_file)
 
 
 # Characters that XML 1.0 cannot represent.

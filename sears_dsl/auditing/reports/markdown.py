@@ -47,9 +47,9 @@ def audit_markdown(document: AuditDocument) -> str:
         f"than {document.gates.support} such rows it is not judged. Intervals are 95% Wilson "
         "intervals. q is the false-discovery rate over all rules (exact binomial tests, Benjamini "
         "and Hochberg).",
-        f"- Model: {tables.code_cell(document.model)}. Data: {document.data.rows:,} rows, SHA-256 "
+        f"- Model: {tables.code_span(document.model)}. Data: {document.data.rows:,} rows, SHA-256 "
         f"`{document.data.sha256}`. Scorer: {document.scorer or 'none, S is not given'}. Tagger: "
-        f"{tables.code_cell(document.tagger)}.",
+        f"{tables.code_span(document.tagger)}.",
         *(f"- {tables.markdown_text(line)}" for line in protection_and_noise(document)),
     ]
     return "\n".join(lines) + "\n"
@@ -100,7 +100,7 @@ def audit_summary(document: AuditDocument) -> str:
         lines += ["<details><summary>Examples</summary>", ""]
         lines += [f"- {change_cell(each)}" for each in failed]
         lines += ["", "</details>", ""]
-    lines.append(f"Model {tables.code_cell(document.model)}, {document.data.rows:,} rows.")
+    lines.append(f"Model {tables.code_span(document.model)}, {document.data.rows:,} rows.")
     return "\n".join(lines) + "\n"
 
 
@@ -246,7 +246,7 @@ def _overlap(document: AuditDocument) -> Iterator[str]:
 
 
 def _called(text: Mapping[str, str], rule: str) -> str:
-    return f"{tables.code_cell(text[rule])} ({tables.markdown_text(rule)})"
+    return f"{tables.code_span(text[rule])} ({tables.markdown_text(rule)})"
 
 
 def number(share: Share) -> str:

@@ -18,6 +18,7 @@ from sears_dsl.auditing.reports.answer_parts import confidence_section, fillers_
 from sears_dsl.auditing.reports.robustness_parts import noise_sections, robustness_section
 from sears_dsl.auditing.reports.sheet import escaped
 from sears_dsl.auditing.slices import SliceResult
+from sears_dsl.auditing.totals import IN_MATRIX
 from sears_dsl.engine.matches import Edit
 from sears_dsl.engine.rewrite.rewrites import marked_html
 from sears_dsl.errors import counted, listed, printable
@@ -33,7 +34,6 @@ _TITLES = {
 }
 _REASONS = 6
 _NAMES = 3
-_MATRIX = 12
 _PAIRS = 8
 
 
@@ -271,7 +271,7 @@ def _overlap(document: documents.AuditDocument) -> str:
     flipping = sorted(
         (each for each in document.rules if each.expect == "same" and each.flips.count),
         key=lambda each: (-each.flips.count, each.id),
-    )[:_MATRIX]
+    )[:IN_MATRIX]
     place = {each.id: number for number, each in enumerate(flipping)}
     shared = [[0] * len(flipping) for _ in flipping]
     for each in overlaps:
@@ -518,10 +518,10 @@ def _meaning(meaning: documents.Meaning | None, tau: float | None) -> list[tuple
 
 def _example(each: documents.Example) -> str:
     edits = [Edit(*edit) for edit in each.edits]
-    known = each.label
-    before = sheet.answer(
-        each.before, each.confidence_before, wrong=known is not None and each.before != known
-    )
+    known, wrong = each.label, each.wrong_before
+    if wrong is None:  # an audit of an earlier version
+        wrong = known is not None and each.before != known
+    before = sheet.answer(each.before, each.confidence_before, wrong=wrong)
     after = sheet.answer(each.after, each.confidence_after, wrong=each.failed)
     meta = [f"row {each.row:,}"]
     meta += [] if known is None else [f"label {known}"]

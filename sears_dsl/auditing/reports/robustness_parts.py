@@ -18,6 +18,7 @@ from sears_dsl.auditing.robustness import ColumnAccuracy, RobustnessRecord, in_w
 from sears_dsl.auditing.totals import DrawnRule, RateCurve
 from sears_dsl.runtime.markdown_tables import (
     code_cell,
+    code_span,
     markdown_table,
     more_in,
     section,
@@ -166,13 +167,13 @@ def robustness_markdown(document: AuditDocument) -> Iterator[str]:
             yield f"Share of rows that are locally robust at a tolerance of {taus}:"
             yield ""
         for record in drawn:
-            yield f"- {code_cell(_name(record, document))}: {', '.join(_at_taus(record))}"
+            yield f"- {code_span(_name(record, document))}: {', '.join(_at_taus(record))}"
         yield ""
         for sentence in _reading(document):
             yield f"{sentence} "
         yield ""
     for column in document.columns:
-        yield f"By {code_cell(column.column)}: {_column(column, code_cell)}"
+        yield f"By {code_span(column.column)}: {_column(column, code_span)}"
         yield ""
 
 
@@ -383,16 +384,20 @@ def _corrected(rate: float | None) -> str:
 
 
 def _column(column: ColumnAccuracy, quoted: Quoted) -> str:
+    rows, values = ("sentences", "templates") if column.of_sentences else ("rows", "values")
+    several = column.values > 1
     words = (
-        f"accuracy is {tenths(column.pooled.rate)} on all {column.pooled.total:,} rows "
-        f"(95% {tenths(column.pooled.low)}–{tenths(column.pooled.high)}) and "
-        f"{tenths(column.mean)} averaged over the {column.values:,} values"
+        f"accuracy is {tenths(column.pooled.rate)} on all {column.pooled.total:,} {rows} "
+        f"(95% {tenths(column.pooled.low)}–{tenths(column.pooled.high)})"
     )
+    if several:
+        words += f" and {tenths(column.mean)} averaged over the {column.values:,} {values}"
     if column.constant is not None:
         words += (
             f"; always answering {quoted(column.constant.answer)} would score "
-            f"{tenths(column.constant.rate)} and {tenths(column.constant.mean)}"
+            f"{tenths(column.constant.rate)}"
         )
+        words += f" and {tenths(column.constant.mean)}" if several else ""
     return words + "."
 
 

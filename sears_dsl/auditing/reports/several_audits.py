@@ -13,31 +13,38 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 
 from sears_dsl.auditing import comparison as comparisons
+from sears_dsl.auditing import grids
 from sears_dsl.auditing.failures import ErrorsDocument, FoldMean
 from sears_dsl.auditing.reports import sheet
 from sears_dsl.auditing.reports.answer_parts import CONFIDENCE_TITLE
 from sears_dsl.auditing.reports.markdown import interval, number
 from sears_dsl.auditing.reports.sheet import escaped
+from sears_dsl.auditing.robustness import points
 from sears_dsl.errors import shortened
-from sears_dsl.runtime.markdown_tables import code_cell, markdown_table, markdown_text
+from sears_dsl.runtime.markdown_tables import (
+    code_cell,
+    code_span,
+    markdown_table,
+    markdown_text,
+)
 from sears_dsl.statistics import Share, percent
 
 
 def comparison_markdown(comparison: comparisons.ComparisonDocument) -> str:
     """The comparison as Markdown."""
+    heads = ("rule", "rows", "failure rate before", "after", "points (95%)", "p (Holm)", "outcome")
+    rows = (_line(each) for each in comparison.rules if each.note != comparisons.NO_ROW)
     lines = [
         f"# Comparison: {_title(comparison).lower()}",
         "",
-        f"First: {code_cell(comparison.first_model)}. Second: "
-        f"{code_cell(comparison.second_model)}. {comparison.rows:,} rows, SHA-256 "
+        f"First: {code_span(comparison.first_model)}. Second: "
+        f"{code_span(comparison.second_model)}. {comparison.rows:,} rows, SHA-256 "
         f"`{comparison.data_sha256}`.",
         "",
-        *(f"- {line}" for line in comparison.summary),
-        *(f"- {line}" for line in comparisons.untested_rules(comparison.rules)),
+        *(f"- {markdown_text(line)}" for line in comparison.summary),
+        *(f"- {markdown_text(line)}" for line in comparisons.untested_rules(comparison.rules)),
         "",
-        "| rule | rows | failure rate before | after | points (95%) | p (Holm) | outcome |",
-        "|---|---:|---:|---:|---:|---:|---|",
-        *(_line(each) for each in comparison.rules if each.note != comparisons.NO_ROW),
+        *(markdown_table(heads, "lrrrrrl", rows) if comparison.rules else ()),
         "",
         "Each rule is compared on the rows that both audits tested, by McNemar's exact test. p is "
         "Holm-corrected over all rules and the accuracies; below 5%, the difference counts as "
@@ -47,32 +54,35 @@ def comparison_markdown(comparison: comparisons.ComparisonDocument) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _line(each: comparisons.RuleComparison) -> str:
+def _line(each: comparisons.RuleComparison) -> tuple[str, ...]:
     paired = each.failures
     p = "–" if paired.adjusted_p_value is None else f"{paired.adjusted_p_value:.2g}"
     note = f" ({code_cell(each.note)})" if each.note else ""
     return (
-        f"| {code_cell(each.rule)}<br>{code_cell(each.id)} | {paired.rows:,} "
-        f"| {percent(paired.first_rate)} | {percent(paired.second_rate)} | {paired.in_points} "
-        f"| {p} | {each.outcome}{note} |"
-    )
+        f"{code_cell(each.rule)}<br>{code_cell(each.id)}", f"{paired.rows:,}",
+        percent(paired.first_rate), percent(paired.second_rate), paired.in_points, p,
+        f"{each.outcome}{note}",
+    )  # fmt: skip
 
 
 def _title(comparison: comparisons.ComparisonDocument) -> str:
     if comparison.worse:
         return "The second is worse"
-    if any(each.outcome == "better" for each in comparison.rules):
+    outcomes = {each.outcome for each in comparison.rules}
+    outcomes |= {
+        comparisons.rate_change(each, more_is_better=True)
+        for each in comparison.accuracies.values()
+    }
+    if "better" in outcomes:
         return "The second is better"
     return "No evidence of a difference"
 
 
 def comparison_page(comparison: comparisons.ComparisonDocument) -> str:
     """The page of a comparison."""
-    accuracies = (
-        ("accuracy", comparison.accuracy),
-        (comparisons.AGAINST_WORST, comparison.worst_accuracy),
-        ("rows flipped by any rule, of those that both get right", comparison.rows_flipped),
-    )
+    accuracies = comparison.accuracies | {
+        "rows flipped by any rule, of those that both get right": comparison.rows_flipped
+    }
     known = [each.failures for each in comparison.rules if each.failures.rows]
     enough = [each for each in known if each.rows >= _FEW_ROWS] or known
     changes = [(each.second - each.first) / each.rows for each in known]
@@ -86,7 +96,7 @@ def comparison_page(comparison: comparisons.ComparisonDocument) -> str:
         title=_title(comparison),
         header=(f"{comparison.first_model} → {comparison.second_model}", ""),
         sections=(
-            sheet.tiles(_tile(name, paired) for name, paired in accuracies if paired is not None),
+            sheet.tiles(_tile(name, paired) for name, paired in accuracies.items()),
             "<h2>Rules</h2>",
             '<p class="muted">Left of the middle, the second audit fails less. Each rule is '
             "compared on the rows that both audits tested, by McNemar's exact test; p is "
@@ -98,7 +108,7 @@ def comparison_page(comparison: comparisons.ComparisonDocument) -> str:
 
 def _page(
     kind: str,
-    document: comparisons.ComparisonDocument | comparisons.GridDocument,
+    document: comparisons.ComparisonDocument | grids.GridDocument,
     *,
     title: str,
     header: tuple[str, str],
@@ -154,7 +164,7 @@ SIGNS = {"worse": "▲", "better": "▼", "no evidence": "", "not compared": ""}
 _STRONG = 5
 
 
-def grid_markdown(document: comparisons.GridDocument) -> str:
+def grid_markdown(document: grids.GridDocument) -> str:
     """The grid as Markdown: failure rates, ▲ worse and ▼ better than the first."""
     names = [markdown_text(each.name) for each in document.models]
     rows = [
@@ -182,7 +192,7 @@ def grid_markdown(document: comparisons.GridDocument) -> str:
         *_confidence_lines(document),
         "",
         f"{_READING} Rules that no audit tested on a row are left out. Models: "
-        + ", ".join(f"{markdown_text(m.name)} {code_cell(m.model)}" for m in document.models)
+        + ", ".join(f"{markdown_text(m.name)} {code_span(m.model)}" for m in document.models)
         + f". {document.rows:,} rows, SHA-256 `{document.data_sha256}`.",
     ]
     return "\n".join(lines) + "\n"
@@ -196,41 +206,40 @@ _READING = (
 )
 
 
-def _grid_title(document: comparisons.GridDocument) -> str:
+def _grid_title(document: grids.GridDocument) -> str:
     if document.worse:
         return "Some models are worse than the first"
-    outcomes = {
-        cell.against_first.outcome
-        for rule in document.rules
-        for cell in rule.cells
-        if cell.against_first is not None
-    }
-    if "better" in outcomes:
+    contrasts = [cell.against_first for rule in document.rules for cell in rule.cells]
+    contrasts += [contrast for _, cells in _accuracies(document) for _, contrast in cells]
+    if "better" in {each.outcome for each in contrasts if each is not None}:
         return "Some models are better than the first"
     return "No evidence of a difference"
 
 
 def _accuracies(
-    document: comparisons.GridDocument,
-) -> Iterator[tuple[str, list[tuple[Share | None, comparisons.Contrast | None]]]]:
-    """The lines of accuracies, if there are labels."""
+    document: grids.GridDocument,
+) -> Iterator[tuple[str, list[tuple[Share | None, grids.Contrast | None]]]]:
+    """The lines of accuracies, as far as there are labels and template sentences."""
     models = document.models
-    if all(each.accuracy is None for each in models):
-        return
-    yield "accuracy", [(each.accuracy, each.accuracy_against_first) for each in models]
-    worst = [(each.worst, each.worst_against_first) for each in models]
-    if any(share for share, _ in worst):
-        yield comparisons.AGAINST_WORST, worst
+    lines = (
+        ("accuracy", [(each.accuracy, each.accuracy_against_first) for each in models]),
+        (comparisons.AGAINST_WORST, [(each.worst, each.worst_against_first) for each in models]),
+        (comparisons.ON_SENTENCES,
+         [(each.sentences, each.sentences_against_first) for each in models]),
+    )  # fmt: skip
+    for name, cells in lines:
+        if any(share is not None for share, _ in cells):
+            yield name, cells
 
 
-def _rate_cell(share: Share | None, contrast: comparisons.Contrast | None) -> str:
+def _rate_cell(share: Share | None, contrast: grids.Contrast | None) -> str:
     if share is None or share.rate is None:
         return "–"
     sign = "" if contrast is None else SIGNS[contrast.outcome]
     return f"{percent(share.rate)} ({share.total:,}){' ' if sign else ''}{sign}"
 
 
-def grid_page(document: comparisons.GridDocument) -> str:
+def grid_page(document: grids.GridDocument) -> str:
     """The page of a grid."""
     first = f"<code>{escaped(document.models[0].name)}</code>"
     return _page(
@@ -253,7 +262,7 @@ def grid_page(document: comparisons.GridDocument) -> str:
     )
 
 
-def heat_map(document: comparisons.GridDocument) -> str:
+def heat_map(document: grids.GridDocument) -> str:
     """A map of rules by models, darker with more failures; each cell has its rate."""
     parts = []
     for column, model in enumerate(document.models):
@@ -285,7 +294,7 @@ def heat_map(document: comparisons.GridDocument) -> str:
     )
 
 
-def _square(cell: comparisons.Cell, column: int, y: int) -> str:
+def _square(cell: grids.Cell, column: int, y: int) -> str:
     rate = None if cell.failures is None else cell.failures.rate
     shade = math.ceil(sheet.SHADES * (rate or 0.0))
     x = _LEFT + column * _WIDTH
@@ -298,7 +307,7 @@ def _square(cell: comparisons.Cell, column: int, y: int) -> str:
     )
 
 
-def _contrasts(document: comparisons.GridDocument) -> str:
+def _contrasts(document: grids.GridDocument) -> str:
     """A line for each rule and model after the first."""
     heads = ("rule", "model", "outcome", ">first model", ">this model", ">points (95%)",
              ">p (Holm)", ">q", ">rows")  # fmt: skip
@@ -313,7 +322,7 @@ def _contrasts(document: comparisons.GridDocument) -> str:
     return sheet.table(heads, rows, caption="Each model against the first")
 
 
-def _contrast(name: str, model: str, contrast: comparisons.Contrast) -> str:
+def _contrast(name: str, model: str, contrast: grids.Contrast) -> str:
     paired = contrast.paired
     p, q = ("–" if each is None else f"{each:.3f}"
             for each in (paired.adjusted_p_value, contrast.q_value))  # fmt: skip
@@ -330,7 +339,7 @@ def _contrast(name: str, model: str, contrast: comparisons.Contrast) -> str:
 _NOT_GIVEN = "Not given: no model reports its confidence."
 
 
-def _confidences(document: comparisons.GridDocument) -> str:
+def _confidences(document: grids.GridDocument) -> str:
     """Mean confidence in wrong and in right answers, a line for untouched rows and each rule."""
     if not document.confidences:
         return f'<p class="muted">{_NOT_GIVEN}</p>'
@@ -342,14 +351,14 @@ def _confidences(document: comparisons.GridDocument) -> str:
     return sheet.table(heads, rows, caption="Mean confidence, with the number of answers")
 
 
-def _sure(cell: comparisons.MeanConfidence | None) -> str:
+def _sure(cell: grids.MeanConfidence | None) -> str:
     if cell is None:
         return "not given"
     sides = ((cell.wrong, cell.wrong_answers), (cell.right, cell.right_answers))
     return " | ".join("–" if mean is None else f"{mean:.2f} ({n:,})" for mean, n in sides)
 
 
-def _confidence_lines(document: comparisons.GridDocument) -> Iterator[str]:
+def _confidence_lines(document: grids.GridDocument) -> Iterator[str]:
     yield f"## {CONFIDENCE_TITLE}"
     yield ""
     if not document.confidences:
@@ -368,7 +377,7 @@ def _confidence_lines(document: comparisons.GridDocument) -> Iterator[str]:
     )
 
 
-def _models(models: Sequence[comparisons.GridModel]) -> str:
+def _models(models: Sequence[grids.GridModel]) -> str:
     heads = ("name", "model", "verdict", ">accuracy", ">accuracy, worst rewrites",
              ">rows flipped by any rule")  # fmt: skip
     rows = [
@@ -383,6 +392,17 @@ def _models(models: Sequence[comparisons.GridModel]) -> str:
 
 def errors_markdown(document: ErrorsDocument) -> str:
     """What predicts errors, as Markdown, most important first."""
+    audits = (
+        (markdown_text(each.name), code_cell(each.model), f"{each.answers:,}",
+         percent(each.wrong.rate), interval(each.wrong))
+        for each in document.audits
+    )  # fmt: skip
+    features = (
+        (code_cell(each.name), f"{100 * each.importance.mean:+z.2f}", _between(each.importance),
+         f"{each.known:,}")
+        for each in document.features
+    )  # fmt: skip
+    lost = "points of micro F1 lost if shuffled"
     lines = [
         f"# Errors: {'predictable' if document.foretold else 'not predictable'}",
         "",
@@ -390,23 +410,11 @@ def errors_markdown(document: ErrorsDocument) -> str:
         "",
         f"{number(document.wrong)} of the answers are wrong.",
         "",
-        "| audit | model | answers | wrong | 95% |",
-        "|---|---|---:|---:|---:|",
-        *(
-            f"| {markdown_text(each.name)} | {code_cell(each.model)} | {each.answers:,} "
-            f"| {percent(each.wrong.rate)} | {interval(each.wrong)} |"
-            for each in document.audits
-        ),
+        *markdown_table(("audit", "model", "answers", "wrong", "95%"), "llrrr", audits),
         "",
         "## What predicts an error",
         "",
-        "| feature | points of micro F1 lost if shuffled | 95% | answers with a value |",
-        "|---|---:|---:|---:|",
-        *(
-            f"| {code_cell(each.name)} | {100 * each.importance.mean:+z.2f} "
-            f"| {_between(each.importance)} | {each.known:,} |"
-            for each in document.features
-        ),
+        *markdown_table(("feature", lost, "95%", "answers with a value"), "lrrr", features),
         "",
         "## Wrong answers by feature",
         "",
@@ -474,8 +482,8 @@ def _error_tiles(document: ErrorsDocument) -> Sequence[tuple[str, str, str]]:
     return (
         (f"{majority.mean:.3f} → {f1.mean:.3f}", "micro F1: majority class → learned",
          f"± {majority.deviation:.3f} and ± {f1.deviation:.3f} over {len(f1.folds)} folds"),
-        (f"{100 * over.mean:+z.1f}", "points over the majority class",
-         f"95% {100 * over.low:+z.1f} to {100 * over.high:+z.1f}"),
+        (points(over.mean), "points over the majority class",
+         f"95% {points(over.low)} to {points(over.high)}"),
         (percent(document.wrong.rate), "of the answers are wrong",
          f"{document.wrong.count:,} of {document.wrong.total:,}"),
     )  # fmt: skip

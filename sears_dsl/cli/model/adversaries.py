@@ -11,7 +11,7 @@ import click
 
 from sears_dsl.cli.commands import ProjectCommand
 from sears_dsl.cli.options.model import SearchingOptions, model_options, noter, open_search
-from sears_dsl.cli.options.shared import FilePath
+from sears_dsl.cli.options.shared import FilePath, NumberRange
 from sears_dsl.cli.screen.console import console, stages
 from sears_dsl.errors import counted
 from sears_dsl.runtime.extras import need_discovery
@@ -51,7 +51,7 @@ class AdversariesOptions(SearchingOptions):
               help="With --unit sentence or --avoid-important: also write rewordings that do not "
               "flip, and those of rows that the model gets wrong.")  # fmt: skip
 @click.option("--seed", type=int, default=0, help="The seed of which rows --sample draws.")
-@click.option("--budget-seconds", type=click.FloatRange(0, min_open=True),
+@click.option("--budget-seconds", type=NumberRange(0, min_open=True),
               help="Stop the search after this many seconds.")  # fmt: skip
 def adversaries_command(output: Path, *, top: int, **options: Any) -> None:
     """Write the paraphrases that flip a model: the best one of each row that it gets right.

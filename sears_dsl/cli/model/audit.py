@@ -14,6 +14,7 @@ from click.core import ParameterSource
 from sears_dsl.cli.commands import ProjectArgument, ProjectCommand
 from sears_dsl.cli.options import shared
 from sears_dsl.cli.options.model import AskingOptions, noter, open_run, parts_choice, scored_options
+from sears_dsl.cli.options.overwriting import refuse_overwriting
 from sears_dsl.cli.options.unfinished import require_place
 from sears_dsl.cli.screen import console as screen
 from sears_dsl.runtime.extras import need_discovery
@@ -23,9 +24,9 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from sears_dsl.auditing.audit import AuditChoices
-    from sears_dsl.auditing.comparison import GridDocument
     from sears_dsl.auditing.document import AuditDocument, RuleRecord
     from sears_dsl.auditing.gates import Gates, JudgeBy
+    from sears_dsl.auditing.grids import GridDocument
     from sears_dsl.batch.provenance import FoundScoring
     from sears_dsl.discovery.parts import PartsChoice
     from sears_dsl.effects.asked_model import OnStage
@@ -140,7 +141,7 @@ class AuditOptions(AskingOptions, shared.EngineOptions):
               "answers; repeatable.")  # fmt: skip
 @click.option("--score-at-most", type=click.IntRange(min=1), default=100,
               help="Score at most this many rewrites of each rule, drawn at random.")  # fmt: skip
-@click.option("--sure-from", type=click.FloatRange(0, 1), default=0.9,
+@click.option("--sure-from", type=shared.NumberRange(0, 1), default=0.9,
               help="The confidence from which the model counts as sure.")  # fmt: skip
 @click.option("--examples", type=click.IntRange(min=0), default=10,
               help="Keep at most this many examples of each rule.")  # fmt: skip
@@ -164,8 +165,8 @@ def audit_command(
     from sears_dsl.catalogue import load_rulesets, require_together
 
     chosen = AuditOptions(**options)
-    _require_place_of(summary, output)
     rulesets = tuple(load_rulesets(rules, allow_imports_outside=chosen.allow_imports_outside))
+    _require_places(rulesets, chosen, output, summary)
     require_together(rulesets, rules, unit=chosen.unit, advice=shared.with_other_rules)
 
     from sears_dsl.auditing import running
@@ -181,20 +182,16 @@ def audit_command(
     if chosen.scorer != "none":
         need_discovery(otherwise=", or leave the score out: --scorer none")
     oracle = None if chosen.oracle is None else open_oracle(chosen.oracle, rulesets)
-    own_rows = any(ruleset.templates for ruleset in rulesets) and not chosen.also
-    if chosen.data is None and not own_rows:
-        raise click.UsageError(
-            "Missing option '--data': name the labelled rows; only templates that fill a single "
-            "column need none"
-        )
+    _require_rows(rulesets, chosen)
     tagger = shared.chosen_tagger(rulesets, chosen.tagger, quiet=chosen.quiet)
     chosen = replace(chosen, tagger=tagger)
     matcher = running.compile_and_check(
         rulesets, gates, tagger=load_tagger(tagger), seed=chosen.seed
     )
     sentences = running.sentences_of(
-        rulesets, oracle, limit=chosen.limit, seed=chosen.seed, also=chosen.also, note=note
-    )
+        rulesets, oracle, limit=None if chosen.data else chosen.limit, seed=chosen.seed,
+        also=chosen.also, note=note,
+    )  # fmt: skip
     if chosen.data is None and sentences is not None:
         chosen = _with_sentences(chosen, sentences, output)
     data = chosen.data or ""
@@ -254,11 +251,50 @@ def _stage_of(name: str, show: OnStage) -> OnStage:
     return lambda stage, done, total: show(f"{name}: {stage}", done, total)
 
 
-def _require_place_of(summary: Path | None, output: Path) -> None:
-    """Check that a summary can be written; a folder that the audit makes is checked with -o."""
-    if summary is None or (is_there(summary) and not is_file(summary)):
+_OF_DATA = ("column", "label", "image", "choices", "protect", "spans", "format_name", "no_header",
+            "encoding")  # fmt: skip
+
+
+def _require_rows(rulesets: Sequence[Ruleset], chosen: AuditOptions) -> None:
+    """Check that there are rows, or templates that stand for them and options that fit these."""
+    if chosen.data is not None:
+        return
+    if chosen.also or not any(ruleset.templates for ruleset in rulesets):
+        raise click.UsageError(
+            "Missing option '--data': name the labelled rows; only templates that fill a single "
+            "column need none"
+        )
+    ctx = click.get_current_context()
+    for option in ctx.command.params:
+        typed = ctx.get_parameter_source(option.name or "") is ParameterSource.COMMANDLINE
+        if typed and option.name in _OF_DATA:
+            raise click.UsageError(
+                f"{option.opts[0]} is about the rows of --data, and there is no --data: name the "
+                f"rows, or leave out {option.opts[0]}"
+            )
+
+
+def _require_places(
+    rulesets: Sequence[Ruleset], chosen: AuditOptions, output: Path, summary: Path | None
+) -> None:
+    """Refuse to write what the audit reads, and a summary into what it writes or cannot be."""
+    from sears_dsl.auditing.reports.files import files_of_audits
+
+    models = chosen.models()
+    files = [spec.partition(":")[2] for spec in models.values()]  # as in file:predictions.csv
+    sources = [chosen.data, chosen.oracle, *models.values(), *files]
+    written = files_of_audits(list(models), output)
+    if chosen.data is None:
+        written.append(output / _SENTENCES)
+    refuse_overwriting([*written, *filter(None, [summary])], sources=sources, rulesets=rulesets)
+    if summary is None:
+        return
+    if summary.resolve() in {each.resolve() for each in written}:
+        raise click.UsageError(f"{summary} is a file of the audit: name another with --summary")
+    if is_there(summary) and not is_file(summary):  # such as a pipe
         return
     place = summary.absolute().parent
+    # A folder that the audit makes is checked with -o.
     if is_there(place) or not place.is_relative_to(output.absolute()):
         require_place(place, option="--summary")
 
@@ -298,7 +334,7 @@ def _with_sentences(chosen: AuditOptions, sentences: GeneratedTable, output: Pat
     from sears_dsl.data.dataset import write_columns
     from sears_dsl.generating.table import LABEL, TEMPLATE, TEXT
 
-    file = output / "sentences.csv"
+    file = output / _SENTENCES
     output.mkdir(parents=True, exist_ok=True)
     write_columns(sentences.columns, file)
     columns = tuple(dict.fromkeys((*chosen.columns, TEMPLATE)))
@@ -324,6 +360,8 @@ def chosen_scoring(
     return as_found(choice, rulesets, note=noter(quiet=options["quiet"]))
 
 
+# The sentences of templates, if these are the rows.
+_SENTENCES = "sentences.csv"
 # The files have all of them.
 _RULES_SHOWN = 20
 # Characters of an example.
@@ -336,7 +374,7 @@ _STYLES = {"failed": "bold red", "passed": "green", "not judged": "yellow", "mea
 def _accuracy_by_template(document: AuditDocument) -> Table | str:
     """Return a table, for audits without rules, of accuracy by template, the lowest first."""
     from sears_dsl.auditing.reports.markdown import interval, lowest_first
-    from sears_dsl.auditing.template_answers import OF_SENTENCES
+    from sears_dsl.auditing.robustness import OF_SENTENCES
     from sears_dsl.generating.table import TEMPLATE
     from sears_dsl.statistics import percent
 

@@ -8,7 +8,7 @@ import click
 
 from sears_dsl.cli.commands import ExampleCommand
 from sears_dsl.cli.model.score import pairs_options
-from sears_dsl.cli.options.shared import chosen_as, chosen_reading, json_option
+from sears_dsl.cli.options.shared import NumberRange, chosen_as, chosen_reading, json_option
 from sears_dsl.cli.screen.console import console, echo_json, plain_table
 from sears_dsl.errors import counted
 from sears_dsl.runtime.extras import need_discovery
@@ -31,13 +31,13 @@ _SHOWN = 60
 @click.argument("pairs")
 @pairs_options
 @click.option("--label", help="The column of judgements: 1 where the pair means the same, else 0.")
-@click.option("--positive-from", type=float, metavar="GRADE",
+@click.option("--positive-from", type=NumberRange(), metavar="GRADE",
               help="Judgements are grades; this one and higher ones count as "
               "equivalent.")  # fmt: skip
 @click.option("--source", "sources", multiple=True, metavar="NAME",
               help="Use only judgements whose column `source` says so: pair, pick or rule, as "
               "`sears vetted --pairs` writes them; repeatable.")  # fmt: skip
-@click.option("--tau", type=click.FloatRange(0, 1), help="Measure this τ instead of fitting one.")
+@click.option("--tau", type=NumberRange(0, 1), help="Measure this τ instead of fitting one.")
 @json_option("Print everything as JSON, including the whole curve.")
 def calibrate_command(pairs: str, *, tau: float | None, **options: Any) -> None:
     """Fit the threshold τ to human judgements, and show how well a scorer agrees with them.

@@ -15,7 +15,8 @@ from sears_dsl.cli.screen.console import console, echo_document, plain_table, pr
 from sears_dsl.errors import UsageError, listed
 
 if TYPE_CHECKING:
-    from sears_dsl.auditing.comparison import ComparisonDocument, GridDocument
+    from sears_dsl.auditing.comparison import ComparisonDocument
+    from sears_dsl.auditing.grids import GridDocument
 
 # Rules of a comparison; the files have all of them.
 _RULES_SHOWN = 40
@@ -34,7 +35,8 @@ _CHANGES = {"worse": "bold red", "better": "green", "no evidence": "dim", "not c
 @click.option("-o", "--output", metavar="FOLDER", type=FilePath(file_okay=False),
               help="The folder for comparison.json, comparison.md, comparison.html.")  # fmt: skip
 @click.option("--fail-if-worse", is_flag=True,
-              help="Exit 1 if one is clearly worse than the first (p < 0.05, Holm).")  # fmt: skip
+              help="Exit 1 if one is clearly worse than the first (p < 0.05, Holm), or if nothing "
+              "could be compared.")  # fmt: skip
 @json_option("Print the comparison as JSON.")
 @click.option("--quiet", is_flag=True, help="Print no summary.")
 def compare_command(
@@ -46,8 +48,9 @@ def compare_command(
     compared on the rows that both models get right, by McNemar's exact test. MORE audits are each
     compared with the first, in a grid of models and rules.
     """
-    from sears_dsl.auditing.comparison import compare, grid
+    from sears_dsl.auditing.comparison import compare
     from sears_dsl.auditing.document import read_audit, read_audits
+    from sears_dsl.auditing.grids import grid
     from sears_dsl.auditing.reports.files import write_files
 
     document: ComparisonDocument | GridDocument
@@ -69,7 +72,9 @@ def compare_command(
         if output is not None:
             files = "comparison.html, comparison.md, comparison.json"
             click.echo(f"written: {output}/{files}", err=True)
-    if options["fail_if_worse"] and document.worse:
+    if options["fail_if_worse"] and document.nothing_compared:
+        click.echo("--fail-if-worse: nothing was compared, so nothing can be said", err=True)
+    if options["fail_if_worse"] and (document.worse or document.nothing_compared):
         sys.exit(1)
 
 
@@ -130,8 +135,8 @@ def print_grid(grid: GridDocument) -> None:
             rate = percent(None if each.failures is None else each.failures.rate)
             cells.append(Text(f"{rate} {SIGNS[outcome]}".rstrip(), style=_CHANGES[outcome]))
         table.add_row(rule_called(rule.rule, rule.id), *cells)
-    print_rule_table(out, table, left_out=len(tested) - _RULES_SHOWN)
     if tested:
+        print_rule_table(out, table, left_out=len(tested) - _RULES_SHOWN)
         out.print(f"(failure rates; ▲ clearly above that of {heads[0]}, ▼ below)", style="dim")
     for head, name in () if heads is names else zip(heads, names, strict=True):
         out.print(f"{head}: {name}")

@@ -15,7 +15,7 @@ from click.core import ParameterSource
 
 from sears_dsl.cli.commands import ProjectCommand
 from sears_dsl.cli.options.model import SearchingOptions, SearchInputs, model_options, open_search
-from sears_dsl.cli.options.shared import FilePath, chosen_as, json_option
+from sears_dsl.cli.options.shared import FilePath, NumberRange, chosen_as, json_option
 from sears_dsl.cli.screen.console import Stages, console, echo_document, stages
 from sears_dsl.runtime.extras import need_discovery
 
@@ -73,14 +73,14 @@ class DiscoverOptions(SearchingOptions):
               "apply.")  # fmt: skip
 @click.option("--rules", type=click.IntRange(min=1), default=10,
               help="Write at most this many rules.")  # fmt: skip
-@click.option("--delta", type=click.FloatRange(0, 1, max_open=True), default=0.1,
+@click.option("--delta", type=NumberRange(0, 1, max_open=True), default=0.1,
               help="δ, the share of a rule's rewrites that may change the meaning (score below "
               "τ).")  # fmt: skip
 @click.option("--minimum-flips", type=click.IntRange(min=1),
               help="Leave out rules that flip fewer rows. By default 3, or 2 if fewer than 200 "
               "rows are searched; for known rules 2, or 1 if fewer than --rules of them flip "
               "enough.")  # fmt: skip
-@click.option("--minimum-frequency", type=click.FloatRange(0, 1), default=0.005,
+@click.option("--minimum-frequency", type=NumberRange(0, 1), default=0.005,
               help="The share of rows in which a rule's antecedent has to occur.")  # fmt: skip
 @click.option("--propose-from", type=click.Choice(["paraphrases", "adversaries"]),
               default="paraphrases",
@@ -102,12 +102,12 @@ class DiscoverOptions(SearchingOptions):
 @click.option("--max-questions", type=click.IntRange(min=1), metavar="N",
               help="Ask the model at most N questions; by default 20 for each row that it gets "
               "right.")  # fmt: skip
-@click.option("--holdout", type=click.FloatRange(0, 1, max_open=True),
+@click.option("--holdout", type=NumberRange(0, 1, max_open=True),
               help="The share of right rows that are held out of the search, to show what the "
               "rules do elsewhere; 0 for none. By default 0.3, or 0 if fewer than a hundred rows "
               "are right.")  # fmt: skip
 @click.option("--seed", type=int, default=0, help="The seed of which rows are held out and drawn.")
-@click.option("--budget-seconds", type=click.FloatRange(0, min_open=True),
+@click.option("--budget-seconds", type=NumberRange(0, min_open=True),
               help="Stop the search after this many seconds, and write the best rules up to "
               "then.")  # fmt: skip
 @click.option("--yes", is_flag=True, help="Do not ask before a long search.")

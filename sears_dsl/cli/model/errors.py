@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sears_dsl.cli.options import shared
+from sears_dsl.cli.options.overwriting import refuse_overwriting
 from sears_dsl.cli.screen.console import console, echo_document, plain_table
 from sears_dsl.runtime.extras import need_learning
 
@@ -43,9 +44,12 @@ def errors_command(audits: tuple[Path, ...], *, output: Path | None, **options: 
     """
     need_learning()
     from sears_dsl.auditing.document import read_audits
-    from sears_dsl.auditing.failures import predict_errors
-    from sears_dsl.auditing.reports.files import write_files
+    from sears_dsl.auditing.failures import ErrorsDocument, predict_errors
+    from sears_dsl.auditing.reports.files import files_of, write_files
 
+    if output is not None:
+        read = [*map(str, audits), options["data"]]
+        refuse_overwriting(files_of(ErrorsDocument, output), sources=read)
     reading = shared.chosen_reading(options)
     document = shared.chosen_as(
         predict_errors, options, audits=read_audits(audits), reading=reading

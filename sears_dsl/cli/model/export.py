@@ -42,7 +42,7 @@ _WHOLE_NUMBER = re.compile(r"-?[0-9]+")
 @click.option("--label-value", "label_values", multiple=True, metavar="LABEL=VALUE",
               help="What the model predicts for a label that rules expect, such as negative=0; "
               "repeatable.")  # fmt: skip
-@click.option("--threshold", type=click.FloatRange(0, 1), default=0.0,
+@click.option("--threshold", type=shared.NumberRange(0, 1), default=0.0,
               help="How far the probability of a label that should stay may fall.")  # fmt: skip
 @shared.tagger_of_rules_option
 @shared.imports_option

@@ -11,6 +11,7 @@ import click
 from sears_dsl.cli.commands import ExampleCommand
 from sears_dsl.cli.options import shared
 from sears_dsl.cli.options.model import pivot_option, scorer_option
+from sears_dsl.cli.options.overwriting import refuse_overwriting
 from sears_dsl.defaults import ENGLISH_SCORERS
 from sears_dsl.errors import UsageError
 from sears_dsl.runtime.extras import need_discovery
@@ -52,7 +53,7 @@ pairs_options = shared.with_options(
 @pairs_options
 @click.option("-o", "--output", default=_STDOUT, help="The file to write; - for standard output.")
 @shared.output_format_option
-@click.option("--tau", type=click.FloatRange(0, 1), help="Add a column `equivalent`: score ≥ τ.")
+@click.option("--tau", type=shared.NumberRange(0, 1), help="Add a column `equivalent`: score ≥ τ.")
 @click.option("--default-tau", is_flag=True, help="The same, with the scorer's own τ.")
 def score_command(
     pairs: str, *, output: str, tau: float | None, default_tau: bool, **options: Any
@@ -71,6 +72,7 @@ def score_command(
 
     if tau is not None and default_tau:
         raise UsageError("--tau and --default-tau were both given", help="give one of them")
+    refuse_overwriting([output], sources=[pairs])
     reading = shared.chosen_reading(options, rows=_ROWS)
     dataset = Dataset(pairs, format_name=options["format_name"], options=reading)
     columns = pair_columns(dataset, original=options["original"], rewrite=options["rewrite"])

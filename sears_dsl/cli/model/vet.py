@@ -87,7 +87,7 @@ class VetOptions(AskingOptions):
                text="What scores how well a rewrite keeps the meaning, S from 0 to 1: when rules "
                "are selected, a flip counts by its S; with none, all are alike.")  # fmt: skip
 @pivot_option
-@click.option("--tau", type=click.FloatRange(0, 1),
+@click.option("--tau", type=shared.NumberRange(0, 1),
               help="The S from which a flip counts; by default the scorer's own τ.")  # fmt: skip
 @shared.oracle_option
 @click.option("--port", type=click.IntRange(1, 65535),

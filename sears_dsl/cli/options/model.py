@@ -155,7 +155,7 @@ pivot_option = click.option(
     "English; repeatable."
 )  # fmt: skip
 _SCORING = shared.with_options(
-    click.option("--tau", type=click.FloatRange(0, 1),
+    click.option("--tau", type=shared.NumberRange(0, 1),
                  help="The score τ from which two texts count as equivalent; by default, the τ "
                  "calibrated for the scorer."),
     pivot_option,
@@ -173,7 +173,7 @@ _ASKING = shared.with_options(
                  help="Rows per call of the model; by default 64."),
     click.option("--request-map", help="Endpoints: how rows become JSON."),
     click.option("--response-map", help="Endpoints: where the labels are in an answer."),
-    click.option("--timeout", type=float,
+    click.option("--timeout", type=shared.NumberRange(),
                  help="Endpoints: seconds to wait for an answer; by default 30."),
     click.option("--retries", type=click.IntRange(min=0),
                  help="Endpoints: tries after a failure; by default 3."),

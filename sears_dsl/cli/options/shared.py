@@ -13,6 +13,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import reduce
 from inspect import signature
+from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -51,6 +52,17 @@ class FilePath(click.Path):
                 "the file name is empty", help="name a file; perhaps a shell variable is not set"
             )
         return super().convert(value, param, ctx)
+
+
+class NumberRange(click.FloatRange):
+    """A number in a range, or any number; ``nan`` is outside of every range."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The number."""
+        number = super().convert(value, param, ctx)
+        if isnan(number):
+            self.fail(f"{value} is not a number", param, ctx)
+        return number
 
 
 def quietly(_context: click.Context, _option: click.Parameter, quiet: bool) -> bool:
