@@ -181,12 +181,16 @@ def test_models_together_are_right_where_each_of_them_is_by_itself(
 ) -> None:
     said = data.draw(st.lists(ANSWERS[comparison], min_size=count, max_size=count))
     labels = data.draw(st.lists(ANSWERS[comparison], max_size=3))
-    models = [CallablePredictor(lambda texts, own=own: [own] * len(texts)) for own in said]
+    models = [
+        CallablePredictor(lambda texts, own=own: [own] * len(texts), comparison=comparison)
+        for own in said
+    ]
     (together,) = VotingPredictor(models, comparison=comparison, alike=True).predict([{"text": ""}])
     alone = [is_right(each, labels, comparison=comparison) for each in said]
     assert is_right(together, labels, comparison=comparison) is all(alone)
     assert each_equal(together, labels, count, comparison=comparison) == alone
-    assert each_answer(together, count) == tuple(said)
+    answered = [each.predict([{"text": ""}])[0] for each in models]
+    assert each_answer(together, count) == tuple(answered)
 
 
 def test_each_model_is_compared_with_what_it_said_of_the_untouched_row() -> None:
