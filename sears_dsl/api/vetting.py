@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -284,10 +284,12 @@ def vet(
         whole_numbers(1, most=most, port=port)
         shares(tau=tau)
         ruleset, folder = _in_a_file(rules)
+        # Absolute, since a notebook may go to another folder before it writes.
         place = running.place_of(
-            ruleset, folder=folder, reviewers=names_of(reviewers),
-            output=None if output is None else Path(output),
-            journal=None if journal is None else Path(journal),
+            replace(ruleset, path=str(Path(ruleset.path).absolute())), folder=folder.absolute(),
+            reviewers=names_of(reviewers),
+            output=None if output is None else Path(output).absolute(),
+            journal=None if journal is None else Path(journal).absolute(),
         )  # fmt: skip
         of_templates = running.judges_templates(ruleset, templates)
         if not of_templates and (model is None or data is None):
@@ -316,7 +318,10 @@ def vet(
                 oracle=None if oracle is None else open_oracle(oracle, [ruleset]),
             )  # fmt: skip
         with ExitStack() as opening:
-            journals = opening.enter_context(running.open_journals(place, note=remark))
+            journals = opening.enter_context(
+                # A journal names the ruleset as its reviewer does.
+                running.open_journals(replace(place, ruleset=ruleset), note=remark)
+            )
             listening, changed = listen(port)
             opening.enter_context(listening)
             if changed:

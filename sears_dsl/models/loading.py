@@ -54,6 +54,8 @@ _OPTIONS: Mapping[str, tuple[str, tuple[str, ...] | None, str]] = {
     "inputs": ("file of inputs", ("file",), "predictions in a file"),
     "download": ("download", ("hf",), "names of the hub (hf:…)"),
 }
+# Comparisons of answers that are a text, which is read alike for all of them.
+_TEXTS = ("exact", "squad", "vqa")
 _KINDS = (
     "module:object, sklearn:FILE, hf:FOLDER, http://…, llm:FILE, file:FILE, vote:SPEC,SPEC, "
     "every:SPEC,SPEC"
@@ -239,12 +241,14 @@ def _check_loaded(
             f"{model.identity} is loaded, and does not keep its predictions in {store.path}",
             help="name the store where you load it, or use no store here",
         )
-    kinds = [each.partition(":")[0] for each in (comparison, model.comparison or comparison)]
-    if kinds[0] != kinds[1]:
+    comparisons = (comparison, model.comparison or comparison)
+    kinds = {"text" if each in _TEXTS else each.partition(":")[0] for each in comparisons}
+    if len(kinds) > 1:
         raise UsageError(
             f"{model.identity} is loaded for answers that are compared as {model.comparison}, not "
             f"as {comparison}",
-            help=f"load it with comparison={comparison!r}, or pass the model itself",
+            help=f"load it with comparison={comparison!r}, or pass the function or object that you "
+            "loaded",
         )
 
 

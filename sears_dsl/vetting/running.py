@@ -90,8 +90,11 @@ class VettingInputs:
                 tokens = cut_contractions(CachedTagger(self.tagger, cache).tag(self.data.texts))
         else:
             tokens = cut_contractions(self.tagger.tag(self.data.texts))
+        data = with_labels_of(self.data, self.predictor)
+        for sentence in data.notes[len(self.data.notes) :]:
+            note(sentence)
         bench = Workbench(
-            ruleset, with_labels_of(self.data, self.predictor), self.predictor, tokens=tokens,
+            ruleset, data, self.predictor, tokens=tokens,
             tagger=self.tagger, scorer=self.scorer, tau=self.tau, oracle=self.oracle,
             comparison=self.comparison, on_progress=show,
         )  # fmt: skip
@@ -181,17 +184,18 @@ def not_counted(place: VettingPlace) -> str:
 
 def check_unchanged(place: VettingPlace) -> None:
     """Refuse to write what was decided about rules that their file no longer has."""
+    path, cause, why = place.ruleset.path, None, "it has changed meanwhile"
     try:
         # What it imported was allowed when it was loaded.
-        now = ruleset_digest(load(place.ruleset.path, allow_imports_outside=True))
-    except SearsError:
-        now = ""
-    if now != ruleset_digest(place.ruleset):
-        raise DataError(
-            f"{place.ruleset.path} is not the file that is judged here: it has changed meanwhile",
-            help="restore it, and write again; to judge it as it is now, stop `sears vet`, and "
-            "start a new journal with --journal FILE",
-        )
+        if ruleset_digest(load(path, allow_imports_outside=True)) == ruleset_digest(place.ruleset):
+            return
+    except SearsError as error:
+        cause, why = error, f"it cannot be read any more: {error.message}"
+    raise DataError(
+        f"{path} is not the file that is judged here: {why}",
+        help="restore it, and write again; to judge it as it is now, stop `sears vet`, and "
+        "start a new journal with --journal FILE",
+    ) from cause
 
 
 def _user() -> str:

@@ -463,6 +463,35 @@ def test_writing_names_the_journals_that_do_not_count(folder: Path) -> None:
     assert "; ben, " in head
 
 
+def test_a_note_about_the_labels_is_shown(folder: Path) -> None:
+    datasets = pytest.importorskip("datasets")
+    rows = [{"text": f"a good movie no {n % 2 + 1}", "stars": n % 2} for n in range(8)]
+    stars = datasets.ClassLabel(names=["1", "2", "3"])
+    data = datasets.Dataset.from_list(rows).cast_column("stars", stars)
+    with (
+        pytest.warns(UserWarning, match="the number of another; answers are read as names"),
+        sears.vet(
+            lambda texts: [text[-1] for text in texts], data, folder / "words.sear", label="stars",
+            reviewers=["ana"], tagger="pinned", port=free_port(),
+        ),
+    ):  # fmt: skip
+        pass
+
+
+def test_a_notebook_may_go_to_another_folder_before_it_writes(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    accepted(folder, "ana")
+    monkeypatch.chdir(folder)
+    with writing_page(Path(), "ana") as page:
+        (tmp_path / "elsewhere").mkdir()
+        monkeypatch.chdir(tmp_path / "elsewhere")
+        assert page.save().vetted == folder / "words.vetted.sear"
+        assert ask_to_write(page.address)[0] == 200
+    assert "film" in (folder / "words.vetted.sear").read_text("utf-8")
+    assert not [*(tmp_path / "elsewhere").iterdir()]
+
+
 def test_rules_that_changed_under_the_page_are_not_written(folder: Path) -> None:
     accepted(folder, "ana")
     with writing_page(folder, "ana") as page:
@@ -475,6 +504,9 @@ def test_rules_that_changed_under_the_page_are_not_written(folder: Path) -> None
         with pytest.raises(DataError, match="has changed meanwhile"):
             page.save()
         assert not (folder / "words.vetted.sear").exists()
+        (folder / "words.sear").unlink()
+        with pytest.raises(DataError, match=r"it cannot be read any more: .*words\.sear"):
+            page.save()
         # Comments say nothing about the rules.
         (folder / "words.sear").write_text(f"{before}# done\n", "utf-8")
         assert ask_to_write(page.address)[0] == 200
