@@ -767,7 +767,7 @@ def test_a_rule_with_a_long_word_stays_in_its_card(browser: Any, tmp_path: Path)
             assert page.evaluate("document.documentElement.scrollWidth") <= 1280
             # In one go, since the card may be drawn anew between two looks.
             assert not page.evaluate(
-                "[...document.querySelectorAll('#rule *')].map(part => part.getBoundingClientRect())"
+                "[...document.querySelectorAll('#rule *')].map(one => one.getBoundingClientRect())"
                 ".some(box => box.right > "
                 "document.getElementById('rule').getBoundingClientRect().right)"
             )
