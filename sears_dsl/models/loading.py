@@ -24,7 +24,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack, cast
 
-from sears_dsl.answers import Comparison
+from sears_dsl.answers import Comparison, is_free_text
 from sears_dsl.errors import UsageError
 from sears_dsl.models.cached import CachedPredictor, PredictionStore
 from sears_dsl.models.predictor import OnError, Predictor
@@ -239,13 +239,24 @@ def _check_loaded(
             f"{model.identity} is loaded, and does not keep its predictions in {store.path}",
             help="name the store where you load it, or use no store here",
         )
-    kinds = [each.partition(":")[0] for each in (comparison, model.comparison or comparison)]
-    if kinds[0] != kinds[1]:
+    own = model.comparison or comparison
+    if _kind_of_answers(model, own) != _kind_of_answers(model, comparison):
         raise UsageError(
             f"{model.identity} is loaded for answers that are compared as {model.comparison}, not "
             f"as {comparison}",
-            help=f"load it with comparison={comparison!r}, or pass the model itself",
+            help=f"load it with comparison={comparison!r}, or pass the function or object that you "
+            "loaded",
         )
+
+
+def _kind_of_answers(model: CachedPredictor, comparison: Comparison) -> str:
+    """What a model gives by a comparison; labels and free answers are texts, alike but in votes."""
+    from sears_dsl.models.vote import VotingPredictor  # noqa: PLC0415 - as in `_local`
+
+    if is_free_text(comparison):
+        votes = isinstance(model.predictor, VotingPredictor) and not model.models
+        return "words" if votes else "exact"
+    return comparison.partition(":")[0]
 
 
 def _predictor_of(
