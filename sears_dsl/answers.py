@@ -301,8 +301,10 @@ def answers_equal(
     # Right answers are most often written as one of the labels, which spares the rest.
     if comparison == "exact" and prediction in golds:
         return True
-    joint = [each for each in (prediction, *golds) if each.startswith(_TOGETHER)]
-    models = max(len(_parts(each)) for each in joint) if joint else 1
+    models = len(_parts(prediction)) if prediction.startswith(_TOGETHER) else 1
+    for each in golds:  # a loop takes half the time of a generator, and all answers go through it
+        if each.startswith(_TOGETHER):
+            models = max(models, len(_parts(each)))
     if models > 1:
         return all(each_equal(prediction, golds, models, comparison=comparison))
     if comparison == "exact":

@@ -233,6 +233,7 @@ def _open_search(
     tagger: Tagger | str | None,
     on_progress: OnProgress | None,
     confidence: bool = False,
+    wrong_rows: bool = False,
     most: int | None = None,
 ) -> Iterator[tuple[LabelledRows, CachedPredictor, Tagger, Parts]]:
     """Open what a search works with, and check the rows."""
@@ -244,8 +245,8 @@ def _open_search(
     show("loading the model", 0, None)
     predictor = predictor_of(model, batch_size=batch_size, comparison=comparison)
     chosen = tagger_of(tagger)
-    data = check_rows(data, predictor, own, comparison=comparison, confidence=confidence, most=most,
-                      show=show, note=remark)  # fmt: skip
+    data = check_rows(data, predictor, own, comparison=comparison, confidence=confidence,
+                      wrong_rows=wrong_rows, most=most, show=show, note=remark)  # fmt: skip
     with open_parts(
         choice, own, folder=None, language=chosen.language, show=show, note=remark
     ) as parts:
@@ -561,7 +562,7 @@ def adversaries(
         )  # fmt: skip
         with _open_search(
             model, rows, choice, comparison=comparison, batch_size=batch_size, tagger=tagger,
-            on_progress=on_progress, confidence=avoid_important > 0,
+            on_progress=on_progress, confidence=avoid_important > 0, wrong_rows=every,
         ) as (rows, predictor, searching, parts):  # fmt: skip
             show = progress_reporter(on_progress)
             if strategic:

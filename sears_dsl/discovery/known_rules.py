@@ -169,6 +169,14 @@ def _with_care(ruleset: Ruleset) -> Ruleset:
     return replace(ruleset, rules=tuple(rule for rule in ruleset.rules if _is_accepted(rule)))
 
 
+def takes_place(rule: Rule) -> bool:
+    """Whether a known rule takes the place of a new one of the same text.
+
+    One with a rate acts in a part of its rows only, and readers refuse what a careless one writes.
+    """
+    return rule.metadata.rate is None and _CARELESS not in rule.metadata.tags
+
+
 def _is_accepted(rule: Rule) -> bool:
     """Whether a careful person would write what a shipped rule writes, as far as readers tell."""
     return _CARELESS not in rule.metadata.tags and acceptance_test()(rule)

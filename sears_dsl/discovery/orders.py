@@ -30,7 +30,7 @@ from sears_dsl.discovery.closest import closest_rules, lacking
 from sears_dsl.discovery.counts import HALF, NearMiss, change_of
 from sears_dsl.discovery.filtering.paper_filter import CandidateVerdict, filter_candidates
 from sears_dsl.discovery.filtering.text_filter import JUDGING, Corpus, RuleJudge, RuleJudgements
-from sears_dsl.discovery.known_rules import KnownFlips, KnownRules
+from sears_dsl.discovery.known_rules import KnownFlips, KnownRules, takes_place
 from sears_dsl.discovery.proposing.changes import Rewording, single_changes
 from sears_dsl.discovery.proposing.proposal import CONTEXT, propose, where_english
 from sears_dsl.discovery.proposing.synonyms import propose_synonyms, without_listed
@@ -196,8 +196,10 @@ def search_meaning_first(
     corpus = search.corpus(held_out)
     judgements = _judged(search, right, changes, corpus, tokens)
     accepted = _known_rules(search)
+    same = {text for row, text in zip(accepted.rows, accepted.texts, strict=True)
+            if takes_place(row.rule)}  # fmt: skip
     tried = _ask_about_rules(
-        search, right, tokens, judgements.passed.without(accepted.texts).joined_to(accepted),
+        search, right, tokens, judgements.passed.without(same).joined_to(accepted),
         held_out=held_out, base_rate=base_rate,
     )  # fmt: skip
     enough = _flip_enough(search.settings, tried, searched=len(right))

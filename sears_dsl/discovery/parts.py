@@ -171,6 +171,7 @@ def check_rows(
     *,
     comparison: Comparison,
     confidence: bool = False,
+    wrong_rows: bool = False,
     most: int | None = None,
     show: OnStage = lambda stage, done, total: None,
     note: Callable[[str], None] = lambda _: None,
@@ -178,7 +179,8 @@ def check_rows(
     """Find what cannot work before an hour of work; return the rows with labels as answered.
 
     The model is asked about no more than the first ``most`` distinct rows, the first that a search
-    asks about, so that its limit of questions holds.
+    asks about, so that its limit of questions holds. With ``wrong_rows``, rows that the model has
+    wrong are worked with too, so it need not have any right.
     """
     data.require_characters()
     if isinstance(own.paraphraser, GivenParaphrases):
@@ -190,7 +192,9 @@ def check_rows(
     for sentence in labelled.notes[len(data.notes) :]:
         note(sentence)
     data = labelled
-    strange = try_model(data, predictor, comparison=comparison, most=most)
+    strange = try_model(
+        data, predictor, comparison=comparison, most=most, all_may_be_wrong=wrong_rows
+    )
     if strange:
         note(strange)
     return data

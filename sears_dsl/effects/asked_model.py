@@ -128,12 +128,13 @@ def try_model(
     *,
     comparison: Comparison = "exact",
     most: int | None = None,
+    all_may_be_wrong: bool = False,
 ) -> str:
     """Ask a model about a few rows, or all at once, so that what cannot work fails at once.
 
     Only the first `most` distinct rows may be asked about. It is an error if the labels are classes
-    and no answer is one of them. Returns a warning if the model answers differently when it is
-    asked again, else an empty text.
+    and no answer is one of them, unless all may be wrong. Returns a warning if the model answers
+    differently when it is asked again, else an empty text.
     """
     all_at_once = predictor.batch_size is None
     admitted = _admitted(data, most)
@@ -145,7 +146,8 @@ def try_model(
     labels = sorted({label for of_row in data.labels or () for label in of_row})
     # Answers to questions are free text; labels of classes repeat.
     classes = data.labels is not None and 2 * len(labels) <= len(data.rows)
-    if classes and not any(is_right(answer, labels, comparison=comparison) for answer in answers):
+    right = (is_right(answer, labels, comparison=comparison) for answer in answers)
+    if classes and not all_may_be_wrong and not any(right):
         limited = len(answers) == len(rows) and len(admitted) < len(data.rows)
         raise nothing_right(data, answers, labels, limited=limited)
     # A slow model is not asked again for this, and what is read from a file does not change.

@@ -13,6 +13,8 @@ from __future__ import annotations
 
 import re
 import tempfile
+from collections.abc import Sequence
+from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
@@ -46,8 +48,9 @@ def log_audit(
     """
     mlflow = import_tool("mlflow", tool="MLflow", install=_INSTALL)
     if isinstance(audit, AuditsResult):
-        for model, each in audit.audits.items():
-            log_audit(each, prefix=f"{prefix}.{_ODD.sub('_', model)}", run_id=run_id)
+        names = _names_of(list(audit.audits))
+        for name, each in zip(names, audit.audits.values(), strict=True):
+            log_audit(each, prefix=f"{prefix}.{name}", run_id=run_id)
         return
     if not isinstance(audit, AuditResult):
         raise UsageError(
@@ -71,6 +74,21 @@ def log_audit(
     with tempfile.TemporaryDirectory() as folder:
         audit.save(Path(folder))
         mlflow.log_artifacts(folder, prefix, run_id=run)
+
+
+def _names_of(models: Sequence[str]) -> list[str]:
+    """A name for each model that MLflow takes, no two the same; a name that it takes stays."""
+    # Each is a path: none of its parts may be empty or dots alone.
+    plain = [
+        "/".join(part for part in _ODD.sub("_", model).split("/") if part.strip(".")) or "model"
+        for model in models
+    ]
+    names: dict[int, str] = {}
+    for place in sorted(range(len(models)), key=lambda place: plain[place] != models[place]):
+        numbered = (f"{plain[place]}-{number}" for number in count(2))
+        free = (each for each in chain([plain[place]], numbered) if each not in names.values())
+        names[place] = next(free)
+    return [names[place] for place in range(len(models))]
 
 
 def _metrics(audit: AuditResult, prefix: str) -> dict[str, float]:

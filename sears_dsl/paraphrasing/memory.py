@@ -18,7 +18,7 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sears_dsl.errors import UsageError
+from sears_dsl.errors import HALF_CHARACTER, UsageError
 from sears_dsl.meaning.scorers import Pair, Scorer, scores_from
 from sears_dsl.runtime.database import RunJournal
 
@@ -158,10 +158,10 @@ def remembered_paraphrases(
     answers = paraphrase_each or partial(map, source.paraphrase)
     size = GROUP if paraphrase_each else _SENTENCES
     known = _look_up_or_ask(
-        "paraphrases", {_key([text]): text for text in distinct}, answers, journal,
+        "paraphrases", {_text_key(text): text for text in distinct}, answers, journal,
         size=size, on_portion=on_portion, in_time=in_time,
     )  # fmt: skip
-    return [known.get(_key([text])) for text in sentences]
+    return [known.get(_text_key(text)) for text in sentences]
 
 
 def remembered_paraphrases_without(
@@ -176,7 +176,7 @@ def remembered_paraphrases_without(
     If the source cannot search under constraints, paraphrases with such a word are dropped.
     """
     distinct = sorted(set(sentences), key=lambda pair: (len(pair[0]), pair))
-    keys = {pair: _key([pair[0], *pair[1]]) for pair in distinct}
+    keys = {pair: _text_key(pair[0], *pair[1]) for pair in distinct}
 
     constrained = getattr(source, "paraphrase_without", None)
 
@@ -257,3 +257,9 @@ def _are_texts(value: object) -> bool:
 
 def _key(texts: Sequence[str]) -> str:
     return blake2b("\0".join(texts).encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+
+
+def _text_key(*texts: str) -> str:
+    """The texts themselves, or their hash where half a character keeps them from the journal."""
+    key = "\0".join(texts)
+    return key if HALF_CHARACTER.search(key) is None else _key(texts)

@@ -184,20 +184,38 @@ class SecondOpinion(PromptedPart):
 def _lines(answer: str, sentence: str) -> list[str]:
     """The sentences of an answer, without list marks before them, quotes around them and headings.
 
-    A mark that the sentence itself begins with stays, and so do its quotes and its final colon.
+    A mark that the sentence itself begins with stays where all lines have it: else it is one of the
+    list. Quotes stay if the sentence has them, and so does a final colon, but for a line without a
+    mark before others with one.
     """
-    own_mark = _MARK.match(sentence)
+    own_mark = _mark_of(sentence)
+    lines = [line.strip() for line in answer.splitlines()]
+    lines = [
+        line for place, line in enumerate(lines)
+        if line and not (line.endswith(":") and _is_heading(line, lines[place + 1 :], sentence))
+    ]  # fmt: skip
+    all_have_it = own_mark and all(_mark_of(line) == own_mark for line in lines)
     sentences = []
-    for line in answer.splitlines():
-        text = line.strip()
-        if not (own_mark and text.startswith(own_mark[0].strip())):
-            text = _MARK.sub("", line, count=1).strip()
+    for line in lines:
+        text = _MARK.sub("", line, count=1).strip()
+        if all_have_it and _mark_of(text) != own_mark:
+            text = line
         if _is_quoted(text) and not _is_quoted(sentence):
             text = text[1:-1].strip()
-        heading = text.endswith(":") and not sentence.endswith(":")
-        if text and text != sentence and not heading:
+        if text and text != sentence:
             sentences.append(text)
     return list(dict.fromkeys(sentences))
+
+
+def _mark_of(line: str) -> str:
+    """The mark of a list that a line begins with, or an empty text."""
+    mark = _MARK.match(line)
+    return mark[0].strip() if mark else ""
+
+
+def _is_heading(line: str, below: Sequence[str], sentence: str) -> bool:
+    """Whether a line that ends in a colon is no rewording of the sentence."""
+    return not sentence.endswith(":") or (not _mark_of(line) and any(map(_mark_of, below)))
 
 
 def _is_quoted(text: str) -> bool:

@@ -17,7 +17,7 @@ from sears_dsl.data.labelled import LabelledRows, read_labelled
 from sears_dsl.data.protection import Protection
 from sears_dsl.discovery.adversaries import RewordedRow, StrategicSettings, reword, reworded_columns
 from sears_dsl.effects.asked_model import require_confidence
-from sears_dsl.errors import UsageError
+from sears_dsl.errors import DataError, UsageError
 from sears_dsl.models.cached import CachedPredictor
 from sears_dsl.models.function import CallablePredictor
 from sears_dsl.models.predictor import Answer
@@ -353,3 +353,18 @@ def test_a_model_with_no_row_right_leaves_rows_to_reword_only_with_every(every: 
     )  # fmt: skip
     assert len(result.columns["row"]) == (3 if every else 0)
     assert (result.right, result.rows_flipped) == (0, 0)
+
+
+def test_a_model_with_no_row_of_any_class_right_is_reworded_only_with_every() -> None:
+    def call(*, every: bool) -> sears.AdversaryResult:
+        return sears.adversaries(
+            lambda texts: ["none"] * len(texts),
+            [(f"A good movie, number {number}.", "good") for number in range(3)],
+            unit="sentence", every=every, tau=0.5, scorer=lambda pairs: [1.0 for _ in pairs],
+            paraphraser=lambda texts: [[each.replace("movie", "film")] for each in texts],
+        )  # fmt: skip
+
+    result = call(every=True)
+    assert (len(result.columns["row"]), result.right) == (3, 0)
+    with pytest.raises(DataError, match="the model gets none of the 3 rows"):
+        call(every=False)

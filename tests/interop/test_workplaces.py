@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -282,3 +283,20 @@ def test_audits_in_one_run_keep_their_numbers_and_files_apart(
     assert folders == {"sears.old", "sears.new", "again"}
     with pytest.raises(UsageError, match="an object of type str is not an audit"):
         log_audit("audit")  # type: ignore[arg-type]
+
+
+def test_audits_of_models_of_any_names_are_logged_apart(rules: Path, mlflow: Any) -> None:
+    rows = [(f"A movie, {number}.", "good") for number in range(30)]
+    names = ("a:b", "a_b", "x//y", "models/../m", "org/m", "..")
+    models = {
+        name: lambda texts, wrong=place: [
+            "good" if int(re.findall(r"\d+", text)[0]) >= wrong else "bad" for text in texts
+        ]
+        for place, name in enumerate(names)
+    }
+    with mlflow.start_run() as run:
+        log_audit(sears.audit(models, rows, rules, scorer=None))
+    logged = mlflow.MlflowClient().get_run(run.info.run_id).data
+    prefixes = ("a_b-2", "a_b", "x/y", "models/m", "org/m", "model")
+    of_models = [logged.metrics[f"sears.{each}.accuracy"] for each in prefixes]
+    assert of_models == pytest.approx([1 - place / 30 for place in range(len(names))])

@@ -366,8 +366,6 @@ def test_a_model_that_gives_texts_is_loaded_once_for_labels_and_free_answers(
     audit = sears.audit(loaded, rows, rules, label="label", comparison=comparison, scorer=None)
     assert audit.document.together.accuracy is not None
     assert audit.document.together.accuracy.before.rate == 1
-    free = load_predictor(lambda texts: texts, comparison=comparison)
-    assert load_predictor(free) is free
 
 
 def test_a_vote_on_labels_is_no_vote_on_words() -> None:

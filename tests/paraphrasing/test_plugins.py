@@ -481,3 +481,20 @@ def test_own_paraphrases_are_remembered() -> None:
             found = remembered_paraphrases(as_paraphraser(reword), ["A film."], journal)
             assert found == [["A FILM."]]
     assert asked == ["A film."]
+
+
+def test_a_run_goes_on_with_the_paraphrases_of_texts_that_it_has(tmp_path: Path) -> None:
+    """The journal has them by their texts; half a character is no reason to ask again."""
+    asked: list[str] = []
+
+    def reword(texts: list[str]) -> list[list[str]]:
+        asked.extend(texts)
+        return [[f"{text} again"] for text in texts]
+
+    for _ in range(2):
+        with RunJournal(tmp_path / "run.db", task=lambda: "own") as journal:
+            journal.put_many("paraphrases", {"A film.": ["A movie."]})
+            for text, reworded in (("A film.", "A movie."), ("\ud800 film.", "\ud800 film. again")):
+                found = remembered_paraphrases(as_paraphraser(reword), [text], journal)
+                assert found == [[reworded]]
+    assert asked == ["\ud800 film."]

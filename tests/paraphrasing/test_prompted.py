@@ -1,4 +1,4 @@
-"""Rewordings by a language model: marks, quotes and colons of the sentence itself stay."""
+"""Rewordings by a language model: lists lose their marks and headings, sentences keep theirs."""
 
 from __future__ import annotations
 
@@ -13,10 +13,15 @@ from sears_dsl.paraphrasing.prompted import PromptedParaphraser
     [
         ("A movie.", 'Here are two:\n\n1. A film.\n- "A picture."', ["A film.", "A picture."]),
         ('"A great movie."', '"A great film."', ['"A great film."']),
-        ("He said:", "He stated:\n- He told us:", ["He stated:", "He told us:"]),
+        ("He said:", "He stated:\nHe told us:", ["He stated:", "He told us:"]),
+        ("He said:", "Here are two:\n1. He stated:\n2. He told us:", ["He stated:", "He told us:"]),
         ("- a great movie", "- a great film", ["- a great film"]),
         ("- a great movie", "1. - a great film", ["- a great film"]),
-        ("2. A movie.", "2. A film.\n3. A picture.", ["2. A film.", "A picture."]),
+        ("- a good film", "- - a great film\n- a fine film", ["- a great film", "- a fine film"]),
+        ("- a good film", "Some:\n- a great film", ["- a great film"]),
+        ("1. A movie.", "1. A film.", ["1. A film."]),
+        ("1. A movie.", "1. A film.\n2. A picture.", ["A film.", "A picture."]),
+        ("1. A movie.", "1. 1. A film.\n2. 1. A picture.", ["1. A film.", "1. A picture."]),
     ],
 )
 def test_what_the_sentence_has_itself_stays(

@@ -11,6 +11,7 @@ from contextlib import closing
 from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.parse import urljoin
 
 import pytest
 import uvicorn
@@ -113,7 +114,11 @@ def test_the_page_loads_nothing_from_elsewhere_and_is_not_kept(place: Place) -> 
 
 def test_the_address_without_its_last_slash_leads_to_the_page(place: Place) -> None:
     reply = place.request("GET", f"/{ANA}")
-    assert (reply.status, reply.headers["location"]) == (307, f"/{ANA}/")
+    assert reply.status == 307
+    # Also behind a proxy that serves the page under a longer path.
+    for before in ("", "/proxy/8765"):
+        address = urljoin(f"http://a.org{before}/{ANA}", reply.headers["location"])
+        assert address == f"http://a.org{before}/{ANA}/"
     assert place.request("GET", "/ana-toke").status == 403
 
 

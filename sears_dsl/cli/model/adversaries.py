@@ -114,7 +114,9 @@ def _reword_strategically(output: Path, top: int, chosen: AdversariesOptions) ->
     quiet, avoid = chosen.quiet, chosen.avoid_important
     with (
         stages(shown=not quiet) as show,
-        open_search(output, chosen, show=show, confidence=bool(avoid)) as work,
+        open_search(
+            output, chosen, show=show, confidence=bool(avoid), wrong_rows=chosen.every
+        ) as work,
     ):
         from sears_dsl.discovery.adversaries import StrategicSettings, reword, reworded_columns
 

@@ -419,11 +419,13 @@ def open_search(
     *,
     show: OnStage,
     confidence: bool = False,
+    wrong_rows: bool = False,
     most: int | None = None,
 ) -> Iterator[SearchInputs]:
     """Open what `open_run` opens, and the parts; ``confidence``: the model has to give confidences.
 
-    The model is tried on the first ``most`` distinct rows alone.
+    The model is tried on the first ``most`` distinct rows alone. With ``wrong_rows`` it need not
+    have any right.
 
     Raises:
         DataError: the output, a file, would lie in a folder that is not there.
@@ -447,7 +449,7 @@ def open_search(
         tell_of_protection(inputs.data, note)
         data = check_rows(
             inputs.data, inputs.predictor, own, comparison=chosen.comparison,
-            confidence=confidence, most=most, show=show, note=note,
+            confidence=confidence, wrong_rows=wrong_rows, most=most, show=show, note=note,
         )  # fmt: skip
         with open_parts(
             choice, own, folder=inputs.run.folder, language=inputs.tagger.language, show=show,

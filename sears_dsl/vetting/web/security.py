@@ -64,8 +64,9 @@ class PageGuard:
             return
         token, slash, rest = scope["path"].removeprefix("/").partition("/")
         if not slash:
-            # Relative addresses on the page would lose the token.
-            await RedirectResponse(f"/{token}/")(scope, body.receive, sending)
+            # Relative addresses on the page would lose the token. This one is relative too, so that
+            # it stays right behind a proxy that serves the page under a longer path.
+            await RedirectResponse(f"{token}/")(scope, body.receive, sending)
             return
         inner = {
             **scope,
