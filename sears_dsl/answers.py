@@ -113,6 +113,8 @@ def label_text(value: Any) -> str | None:
         >>> label_text(True), label_text(1.0), label_text("1.0"), label_text(0.5)
         ('True', '1', '1', None)
     """
+    if type(value) is str and not value.endswith(".0"):  # most labels, each compared many times
+        return value
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     if isinstance(value, Enum) and isinstance(value, str | int):

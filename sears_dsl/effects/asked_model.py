@@ -15,7 +15,7 @@ from itertools import chain, islice, zip_longest
 from time import monotonic
 from typing import TypeAlias
 
-from sears_dsl.answers import REFUSED, Comparison, is_right
+from sears_dsl.answers import REFUSED, Comparison, each_answer, is_right
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.errors import DataError, ModelError, NothingRightError, UsageError, counted
 from sears_dsl.models.cached import CachedPredictor, OnAnswered
@@ -178,7 +178,12 @@ def with_labels_of(
     """
     if not data.class_names or data.labels is None:
         return data
-    answers = AskedModel(predictor).labels(_first_rows(data, predictor, most))
+    # Of what several models say together, each answer names or numbers a class.
+    answers = [
+        own
+        for answer in AskedModel(predictor).labels(_first_rows(data, predictor, most))
+        for own in each_answer(answer, len(predictor.models) or 1)
+    ]
     if not (ambiguous := data.ambiguous_classes):
         return data.as_answered(answers)
     numbers = {str(number) for number in range(len(data.class_names))}

@@ -67,7 +67,8 @@ class RowRewriter:
         """
         if not isinstance(batch, Mapping):
             raise DataError(
-                f"a batch is a {type(batch).__name__}, not columns of Python's own values",
+                f"a batch is a {type(batch).__name__}, not columns of Python's own values, and map "
+                "leaves out all other columns of such a batch",
                 help="map rows without a format: dataset.with_format(None).map(…)",
             )
         texts = batch.get(self._column)
@@ -79,7 +80,8 @@ class RowRewriter:
         if CHANGED in batch:
             raise DataError(
                 f"the rows have a column {CHANGED!r} already, which would be overwritten",
-                help=f"rename or remove it first: dataset.remove_columns({CHANGED!r})",
+                help=f"rename or remove it first: dataset.remove_columns({CHANGED!r}); also that "
+                "of another RowRewriter, which nothing tells from a column of the data",
             )
         if isinstance(texts, str):
             raise DataError(

@@ -24,7 +24,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack, cast
 
-from sears_dsl.answers import Comparison
+from sears_dsl.answers import Comparison, is_free_text
 from sears_dsl.errors import UsageError
 from sears_dsl.models.cached import CachedPredictor, PredictionStore
 from sears_dsl.models.predictor import OnError, Predictor
@@ -54,8 +54,6 @@ _OPTIONS: Mapping[str, tuple[str, tuple[str, ...] | None, str]] = {
     "inputs": ("file of inputs", ("file",), "predictions in a file"),
     "download": ("download", ("hf",), "names of the hub (hf:…)"),
 }
-# Comparisons of answers that are a text, which is read alike for all of them.
-_TEXTS = ("exact", "squad", "vqa")
 _KINDS = (
     "module:object, sklearn:FILE, hf:FOLDER, http://…, llm:FILE, file:FILE, vote:SPEC,SPEC, "
     "every:SPEC,SPEC"
@@ -241,15 +239,24 @@ def _check_loaded(
             f"{model.identity} is loaded, and does not keep its predictions in {store.path}",
             help="name the store where you load it, or use no store here",
         )
-    comparisons = (comparison, model.comparison or comparison)
-    kinds = {"text" if each in _TEXTS else each.partition(":")[0] for each in comparisons}
-    if len(kinds) > 1:
+    own = model.comparison or comparison
+    if _kind_of_answers(model, own) != _kind_of_answers(model, comparison):
         raise UsageError(
             f"{model.identity} is loaded for answers that are compared as {model.comparison}, not "
             f"as {comparison}",
             help=f"load it with comparison={comparison!r}, or pass the function or object that you "
             "loaded",
         )
+
+
+def _kind_of_answers(model: CachedPredictor, comparison: Comparison) -> str:
+    """What a model gives by a comparison; labels and free answers are texts, alike but in votes."""
+    from sears_dsl.models.vote import VotingPredictor  # noqa: PLC0415 - as in `_local`
+
+    if is_free_text(comparison):
+        votes = isinstance(model.predictor, VotingPredictor) and not model.models
+        return "words" if votes else "exact"
+    return comparison.partition(":")[0]
 
 
 def _predictor_of(

@@ -14,6 +14,8 @@ from conftest import NOUNS, ROWS, close, predict, reword
 
 import sears_dsl as sears
 from sears_dsl.auditing.slices import read_slicings
+from sears_dsl.data.labelled import read_labelled
+from sears_dsl.effects.asked_model import with_labels_of
 from sears_dsl.engine.compile import requirements
 from sears_dsl.errors import DataError, ModelError, RuleSyntaxError, UsageError
 from sears_dsl.models.cached import CachedPredictor
@@ -132,6 +134,20 @@ def test_names_of_classes_that_are_digits_are_read_as_names_whichever_occur(seen
     with pytest.raises(ModelError, match="answers '0', the number of a class") as wrong:
         sears.audit(numbers, data, rules, label="stars", scorer=None)
     assert "cast_column" in wrong.value.help
+    # Also where another model, asked together with this one, names them.
+    both = sears.load_predictor({"names": by_name, "numbers": numbers})
+    with pytest.raises(ModelError, match="answers '0', the number of a class"):
+        sears.audit(both, data, rules, label="stars", scorer=None)
+
+
+def test_models_asked_together_that_name_classes_in_different_ways_get_names_as_labels(
+    rules: sears.Ruleset,
+) -> None:
+    swapped = lambda texts: [{"good": "bad", "bad": "good"}[each] for each in predict(texts)]  # noqa: E731
+    both = sears.load_predictor({"swapped": swapped, "right": predict})
+    data = with_labels_of(read_labelled(numbered(), label="label"), both)
+    assert data.labels is not None
+    assert {label for of_row in data.labels for label in of_row} <= {"good", "bad"}
 
 
 def test_a_folder_of_several_datasets_is_refused_like_the_datasets(

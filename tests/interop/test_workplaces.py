@@ -149,14 +149,33 @@ def test_a_column_that_would_be_lost_is_refused() -> None:
         rows.map(RowRewriter(rules), batched=True)
     with pytest.raises(UsageError, match="the texts are in the column 'changed'"):
         RowRewriter(rules, column="changed")
+    first = rows.remove_columns("changed").map(RowRewriter(rules), batched=True)
+    with pytest.raises(DataError, match="a column 'changed' already") as wrong:
+        first.map(RowRewriter(sears.parse("film -> work")), batched=True)
+    assert "also that of another RowRewriter" in wrong.value.help
+    last = first.rename_column("changed", "once").map(
+        RowRewriter(sears.parse("film -> work")), batched=True
+    )
+    assert last[0] == {"text": "A work.", "once": True, "changed": True}
 
 
 @pytest.mark.parametrize("form", ["arrow", "pandas"])
 def test_batches_of_which_map_would_lose_columns_are_refused(form: str) -> None:
-    rows = Dataset.from_dict({"text": ["A movie."], "n": [1]}).with_format(form)
-    with pytest.raises(DataError, match="not columns of Python's own values") as wrong:
-        rows.map(RowRewriter(sears.parse("movie -> film")), batched=True)
+    rows = Dataset.from_dict({"text": ["A movie."], "n": [1]})
+    if form == "pandas":
+        as_columns = lambda batch: {"text": list(batch["text"])}  # noqa: E731
+        lost = rows.with_format(form).map(as_columns, batched=True)
+        assert lost.column_names == ["text"], "else there is nothing to refuse"
+    with pytest.raises(DataError, match="map leaves out all other columns") as wrong:
+        rows.with_format(form).map(RowRewriter(sears.parse("movie -> film")), batched=True)
     assert "with_format(None)" in wrong.value.help
+
+
+@pytest.mark.parametrize("form", [None, "numpy"])
+def test_batches_of_columns_keep_all_of_them(form: str | None) -> None:
+    rows = Dataset.from_dict({"text": ["A movie."], "n": [1]}).with_format(form)
+    rewritten = rows.map(RowRewriter(sears.parse("movie -> film")), batched=True)
+    assert rewritten.with_format(None)[0] == {"text": "A film.", "n": 1, "changed": True}
 
 
 class _Loud:

@@ -104,7 +104,7 @@ def test_an_answer_is_a_label_or_refuses_the_row(
 POLAR = {"positive": "1", "negative": "0"}
 TOXIC = {"toxic": "1", "not toxic": "0"}
 STARS = {each: each for each in "12345"}
-
+YES_NO = {"yes": "1", "no": "0"}
 
 LETTERS = {"(A)": "a", "(B)": "b", "yes!": "y", " no": "n"}
 
@@ -152,7 +152,17 @@ def test_a_key_ends_before_its_line_break_and_is_never_shown(
      ({"negative": "0", "non-negative": "1"}, "It is non-negative.", "1"),
      (STARS, "Rating: 4", "4"), (STARS, "Rating: 4.7", None), (STARS, "-1", None),
      (STARS, "I give it 4/10", None), ({"-1": "-1", "1": "1"}, "The score is -1.", "-1"),
-     ({"Yes": "1", "YES": "1", "no": "0"}, "yes", "1")],
+     ({"Yes": "1", "YES": "1", "no": "0"}, "yes", "1"),
+     (POLAR, "Positive, without a doubt.", "1"), (POLAR, "Positive, not a dull moment.", "1"),
+     (POLAR, "The sentiment is positive; nothing else.", "1"),
+     (POLAR, "I have no doubt: positive", "1"), (POLAR, "Without a doubt, positive", "1"),
+     (POLAR, "It is not dull. Positive.", "1"), (POLAR, "Sentiment:-positive", "1"),
+     (POLAR, "1.positive", "1"), (POLAR, "2) positive", "1"), (POLAR, "Label: positive/1", "1"),
+     (POLAR, "Positive is not what I would say.", None), (POLAR, "Positive? No.", None),
+     (POLAR, "It is not, as some say, positive.", None), (STARS, "Score:-4", None),
+     (STARS, "4/5", None), (STARS, "1.5", None),
+     (YES_NO, "No. There is none.", "0"), (YES_NO, "No, there is no sign of it.", "0"),
+     (YES_NO, "Yes, nothing is missing.", "1"), (YES_NO, "There is nothing: no", "0")],
 )  # fmt: skip
 def test_what_denies_a_label_or_is_part_of_another_word_is_no_label(
     labels: dict[str, str], answer: str, label: str | None

@@ -11,12 +11,14 @@ from typing import Any
 
 import pytest
 
+import sears_dsl as sears
 from sears_dsl.answers import REFUSED
 from sears_dsl.errors import ModelError, UsageError
 from sears_dsl.models.cached import CachedPredictor, PredictionStore
 from sears_dsl.models.function import CallablePredictor, load_callable
 from sears_dsl.models.loading import load_predictor
 from sears_dsl.models.predictor import RowsRefused, row_key
+from sears_dsl.models.vote import VotingPredictor
 
 SOURCE = """
 from collections.abc import Sequence
@@ -347,6 +349,27 @@ def test_a_model_that_was_loaded_for_other_answers_is_refused() -> None:
     assert load_predictor(loaded, comparison="set") is loaded
     with pytest.raises(UsageError, match="compared as set, not as exact") as caught:
         load_predictor(loaded)
-    assert caught.value.help == "load it with comparison='exact', or pass the model itself"
+    assert caught.value.help == (
+        "load it with comparison='exact', or pass the function or object that you loaded"
+    )
     near = load_predictor(lambda texts: [0.5 for _ in texts], comparison="within:0.5")
     assert load_predictor(near, comparison="within:1") is near
+
+
+@pytest.mark.parametrize("comparison", ["squad", "vqa"])
+def test_a_model_that_gives_texts_is_loaded_once_for_labels_and_free_answers(
+    comparison: str,
+) -> None:
+    loaded = load_predictor(lambda texts: ["The red car." for _ in texts])
+    rows = [{"text": f"Which car is number {n}?", "label": "red car"} for n in range(4)]
+    rules = sears.parse("which car -> what car")
+    audit = sears.audit(loaded, rows, rules, label="label", comparison=comparison, scorer=None)
+    assert audit.document.together.accuracy is not None
+    assert audit.document.together.accuracy.before.rate == 1
+
+
+def test_a_vote_on_labels_is_no_vote_on_words() -> None:
+    red = lambda texts: ["a red car" for _ in texts]  # noqa: E731
+    vote = CachedPredictor(VotingPredictor([load_predictor(red)] * 2), comparison="exact")
+    with pytest.raises(UsageError, match="compared as exact, not as squad"):
+        load_predictor(vote, comparison="squad")

@@ -451,6 +451,20 @@ def test_only_secrets_of_headers_are_hidden(
     assert endpoint.headers[1]["Content-Type"] == "application/json"
 
 
+@pytest.mark.parametrize(
+    ("name", "is_secret"),
+    [("X-Assignment", False), ("X-Keyword", False), ("X-Tokenizer", False), ("X-Author", False),
+     ("X-Passage", False), ("X_Session_Id", True), ("X-Auth-Token", True), ("AccessToken", True),
+     ("Ocp-Apim-Subscription-Key", True), ("Proxy-Authorization", True), ("apikey", True)],
+)  # fmt: skip
+def test_a_value_is_a_secret_where_a_whole_part_of_its_name_says_so(
+    endpoint: Endpoint, name: str, is_secret: bool
+) -> None:
+    endpoint.answer = lambda *_: (200, {"predictions": ["positive"]})
+    model = HttpPredictor(endpoint.url, request=RequestMap(headers={name: "positive"}))
+    assert model.predict([{"text": "a"}]) == ["…" if is_secret else "positive"]
+
+
 def test_secrets_of_the_environment_are_hidden_whatever_their_length(
     endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -53,8 +53,13 @@ _SHOWN = 200
 ENVIRONMENT = "$env."
 # Words before a key that are none.
 _SCHEMES = frozenset({"apikey", "basic", "bearer", "digest", "token"})
-# Names of headers whose value is a secret: Authorization, X-Api-Key, Cookie, …
-_SECRET = re.compile("auth|cookie|credential|key|pass|secret|session|sign|token", re.IGNORECASE)
+# Part of the names of headers whose value is a secret: Authorization, X-Api-Key, Cookie, … A longer
+# word, as in X-Tokenizer, is none: its value may be a label.
+_SECRET = re.compile(
+    r"(?<![^-_])(?:auth(?:orization)?|cookie|credentials?|pass(?:word)?|secret|session"
+    r"|sign(?:ature)?|(?:access|api|auth|secret|session)?(?:key|token))(?![^-_])",
+    re.IGNORECASE,
+)
 _PLACEHOLDERS = "$texts, $rows, {$each: …}, $text, $row, $column.NAME or $picture.NAME"
 
 

@@ -225,7 +225,7 @@ class PromptSettings:
         words = "|".join(re.escape(word) for word in sorted(labels_by_word, key=len, reverse=True))
         mention = re.compile(rf"(?<!\w)(?:{words})(?!\w)")
         mentions = set(mention.findall(whole))
-        unclear = len(mentions) != 1 or _UNCLEAR.search(mention.sub(_MENTION, whole))
+        unclear = len(mentions) != 1 or _UNCLEAR.search(mention.sub(_marked, whole))
         return None if unclear else labels_by_word[mentions.pop()]
 
 
@@ -236,13 +236,25 @@ def _folded(text: str) -> str:
 
 _MARKS = frozenset(" \t\r\n*_`'\"“”‘.,:;!()[]{}<>")
 
-_MENTION = "\0"
-# What an answer that mentions a label must not have around it: a negation, or more of the same word
-# or number, as in "non-negative" and "4.5".
+# What stands for a label in an answer: for a word, and for one that ends in a digit.
+_WORD, _NUMBER = "\0", "\x01"
+
+
+def _marked(mention: re.Match[str]) -> str:
+    return _NUMBER if mention[0][-1].isdigit() else _WORD
+
+
+_NEGATION = (
+    r"(?:\b(?:no|not|cannot|neither|nor|none|never|nothing|without|hardly|barely|scarcely)|n't)\b"
+    r"(?! (?:a |any )?doubt)"
+)
+# What an answer that mentions a label must not have around it: a negation in the same clause, or
+# more of the same word or number, as in "non-negative" and "4.5". Before the label a comma ends no
+# clause, as in "No, positive is wrong"; behind it one does, as in "Positive, not a dull moment".
 _UNCLEAR = re.compile(
-    r"\b(?:no|not|cannot|neither|nor|none|never|nothing|without|hardly|barely|scarcely)\b|n't\b"
-    r"|[-‐‑−]\0|\0[-‐‑]\w|\d[.,/]\0|\0[.,/]\d"
-)  # fmt: skip
+    rf"{_NEGATION}[^.;:!?\n]*[\0\x01]|[\0\x01][^.,;:!\n]*{_NEGATION}"
+    r"|\w[-‐‑−][\0\x01]|[\0\x01][-‐‑]\w|[-‐‑−]\x01|\d[.,/]\x01|\x01[.,/]\d"
+)
 
 _TEXTS = ("address", "model", "prompt", "system", "key", "cache")
 _PATH = "/chat/completions"
