@@ -776,6 +776,7 @@ def test_a_rule_with_a_long_word_stays_in_its_card(browser: Any, tmp_path: Path)
         page.click("#queue button:has-text('word149')")
         sitting.shows("#rule-text", "word149")
         page.keyboard.press("r")
+        sync_api.expect(page.locator("#reject-dialog")).to_be_visible()
         dialog = page.locator("#reject-dialog").bounding_box()
         assert dialog["x"] + dialog["width"] <= 1280
         assert (
