@@ -23,7 +23,7 @@ _WORD = r"[A-Za-z][A-Za-z0-9_]*"
 _NAME = re.compile(_WORD)
 _DEFINED = re.compile(r"set[ \t]+([^\s=]+)[ \t]*=")
 _USED = re.compile(rf"@({_WORD}(?:\.{_WORD})?)")
-_SLOT = re.compile(rf"\{{[ \t]*(?:{_WORD}:)?({_WORD})(?:\.({_WORD})(?!\())?")
+_SLOT = re.compile(rf"\{{[ \t]*(?:{_WORD}:)?({_WORD})(?:\.({_WORD})(?![\w(]))?")
 # ``be:`` and ``$be``.
 _CAPTURED = re.compile(rf"(?<![\w$])({_WORD}):|\$({_WORD})")
 _MAY_HOLD_A_SET = re.compile(r"set\b|template\b|.*@")
@@ -88,7 +88,7 @@ def without_texts(line: str) -> str:
 
 def names(text: str) -> Iterator[SetName]:
     """Every name of a set in a file, where it is defined and where it is used."""
-    for number, line in enumerate(text.split("\n")):
+    for number, line in enumerate(_lines_of(text)):
         yield from _names_in(line, number)
 
 
@@ -191,11 +191,11 @@ def findings_of(text: str, path: str) -> list[Diagnostic]:
 
 
 def line_of(text: str, line: int) -> str:
-    """Return a line, from 0; empty after the last one."""
+    """Return a line, from 0, without its line break; empty after the last one."""
     lines = _lines_of(text)
     return lines[line] if line < len(lines) else ""
 
 
 @lru_cache(maxsize=1)
 def _lines_of(text: str) -> list[str]:
-    return text.split("\n")
+    return text.replace("\r\n", "\n").split("\n")
