@@ -17,7 +17,8 @@ its compilation and a run over the sample.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -44,6 +45,7 @@ from sears_dsl.language_server.names import (
     is_template,
     line_of,
     name_at,
+    names,
     own_sets,
     with_name,
     without_texts,
@@ -63,22 +65,43 @@ def read_in_part(text: str, path: str) -> Ruleset:
         try:
             return parse(text, path=path)
         except RuleSyntaxError as error:
-            # What needs a statement with errors has an error without it, and is left out then.
+            # What still needs a statement with errors has an error in the next round.
             own = (each for each in error.diagnostics if each.severity == "error")
-            wrong = {each.span.line for each in own if each.span and each.path == path}
-            shorter = text
-            for line in wrong:
-                shorter = without_statement(shorter, line - 1)
+            wrong = {each.span.line - 1 for each in own if each.span and each.path == path}
+            shorter = without_statements(text, _with_users(text, wrong))
             if shorter == text:
                 raise
             text = shorter
 
 
-def without_statement(text: str, line: int) -> str:
-    """Return a file without the statement on a line, from 0, and what is indented under it."""
+def _with_users(text: str, lines: set[int]) -> set[int]:
+    """Lines, from 0, and those that name a set which is defined on them alone, and so on."""
+    set_on: dict[int, str] = {}
+    users: dict[str, set[int]] = {}
+    for each in names(text):
+        if not each.defines:
+            users.setdefault(each.name, set()).add(each.span.line)
+        elif "." not in each.name:  # such a name is a mistake, or a set of an import
+            set_on[each.span.line] = each.name
+    left = Counter(set_on.values())
+    without, waiting = set(lines), list(lines)
+    while waiting:
+        name = set_on.get(waiting.pop())
+        if name is not None:
+            left[name] -= 1
+            more = set() if left[name] else users.get(name, set()) - without
+            without |= more
+            waiting += more
+    return without
+
+
+def without_statements(text: str, places: Iterable[int]) -> str:
+    """Return a file without the statements on lines, from 0, and what is indented under them."""
     lines = text.split("\n")
-    end = _end_of_statement(lines, line)
-    return "\n".join([*lines[:line], *[""] * (end - line), *lines[end:]])
+    for place in places:
+        end = _end_of_statement(lines, place)
+        lines[place:end] = [""] * (end - place)
+    return "\n".join(lines)
 
 
 def _end_of_statement(lines: Sequence[str], line: int) -> int:
@@ -489,7 +512,7 @@ def _keys_of_others(text: str, line: int) -> tuple[str, ...]:
 
 def _sets(typed: str, text: str, path: str, line: int) -> Iterator[Completion]:
     """Yield the sets that may complete what is typed; after an import only its own."""
-    ruleset = _ruleset(without_statement(text, line), path)
+    ruleset = _ruleset(without_statements(text, [line]), path)
     module = typed.rpartition(".")[0]
     if ruleset is None:
         own = [] if module else own_sets(text)

@@ -125,7 +125,13 @@ def name_at(text: str, line: int, column: int) -> SetName | None:
 
 def own_sets(text: str) -> dict[str, int]:
     """The sets that a file defines, with their lines."""
-    return {each.name: each.span.line for each in names(text) if each.defines}
+    return {
+        each.name: number
+        for number, line in enumerate(_lines_of(text))
+        if line.startswith("set")
+        for each in _names_in(line, number)
+        if each.defines
+    }
 
 
 def captured_at(text: str, line: int, column: int) -> list[NameSpan]:
@@ -152,7 +158,8 @@ def renamed(text: str, path: str, line: int, column: int, *, new: str) -> list[N
 
     UsageError: no set of this file stands there, or the new name is invalid, taken or a mistake.
     """
-    here, own = name_at(text, line, column), own_sets(text)
+    here, every = name_at(text, line, column), list(names(text))
+    own = {each.name for each in every if each.defines}
     if here is None or here.name not in own:
         raise UsageError("there is no set of this file here", help="rename others in their file")
     if new in own:
@@ -162,7 +169,7 @@ def renamed(text: str, path: str, line: int, column: int, *, new: str) -> list[N
             f"{new!r} is not a valid name",
             help="start with a letter; use only letters, digits and _",
         )
-    spans = [each.span for each in names(text) if each.name == here.name]
+    spans = [each.span for each in every if each.name == here.name]
     before, after = ([each for each in findings_of(each_text, path) if each.severity == "error"]
                      for each_text in (text, with_name(text, spans, new)))  # fmt: skip
     # Other mistakes of the file may name the set, so they are only counted.

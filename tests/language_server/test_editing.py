@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ from editor import Editor
 
 from sears_dsl.language.loader import parse
 from sears_dsl.language.rule import KEYS
-from sears_dsl.language_server.assistance import find_all
+from sears_dsl.language_server.assistance import find_all, read_in_part
 from sears_dsl.language_server.server import RuleServer
 from sears_dsl.rule_tests import run_tests
 from sears_dsl.tagging.pinned import PinnedTagger
@@ -237,6 +238,20 @@ def test_a_wrong_statement_hides_only_those_that_need_it(editor: Editor, text: s
     line = text.split("\n").index("movie -> film")
     assert "changes 2 of 3 rows" in str(shown(editor, line, 1))
     assert len(taken(editor, line)) == 2
+
+
+def test_a_long_chain_of_sets_is_left_out_at_once() -> None:
+    chain = "".join(f"set S{each} = @S{each - 1} | word\n" for each in range(1, 300))
+    began = time.process_time()
+    ruleset = read_in_part(f"set S0 = NOUM\n{chain}@S299 -> film\nmovie -> film\n", "a.sear")
+    assert time.process_time() - began < 3
+    assert (len(ruleset.sets), len(ruleset.rules)) == (0, 1)
+
+
+def test_a_set_that_is_defined_twice_is_there_for_those_that_need_it() -> None:
+    text = "set A = NOUM\nset k.A = x\nset B = a | b\nset B = NOUM\n@B x -> $1\n@k.A y -> $1\n"
+    ruleset = read_in_part(text, "a.sear")
+    assert [rule.span and rule.span.line for rule in ruleset.rules] == [5]
 
 
 def test_texts_of_others_are_no_markdown(editor: Editor, tmp_path: Path) -> None:
