@@ -9,9 +9,9 @@ if it passes. A statement with errors does not hide the others, except those tha
 are read as `parse` reads them. Texts of a sample, of sets and of templates are shown as code.
 
 A sample of text may lie beside a rule file, ``a.sample.txt``, with one row per line, of which the
-first thousand count; nothing else is read. Parsing costs some tens of microseconds per rule, and
-again for each fix that is tried. The first compilation loads the tagger. The effect of a rule costs
-its compilation and a run over the sample.
+first thousand count, and of at most 4 MiB; nothing else is read. Parsing costs some tens of
+microseconds per rule, and again for each fix that is tried. The first compilation loads the tagger.
+The effect of a rule costs its compilation and a run over the sample.
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ from sears_dsl.tagging.tagger import Tagger
 SUFFIX = ".sample.txt"
 """The ending of a sample's name, instead of ``.sear``."""
 
-_MOST_ROWS = 1_000
-_MOST_SHOWN = 3
+_MOST_ROWS, _MOST_BYTES = 1_000, 4 << 20
+_MOST_SHOWN, _LONGEST_SHOWN = 3, 300
 
 
 def read_in_part(text: str, path: str) -> Ruleset:
@@ -169,11 +169,15 @@ def effect(
         return None
     if asked := noise_in(rule) & {"neighbor", "paraphrase"}:
         return f"`.{min(asked)}` is not tried on the sample; `sears apply` shows what it writes"
+    if file.stat().st_size > _MOST_BYTES:
+        size = f"it is larger than {_MOST_BYTES >> 20} MiB; keep its first {_MOST_ROWS:,} rows"
+        return f"the sample {code(file.name)} is not read: {size}"
     try:
         # As `sears apply` reads them.
-        rows = read_table(file, options=ReadOptions(limit=_MOST_ROWS)).texts("text")
+        options = ReadOptions(limit=_MOST_ROWS)
+        rows = read_table(file, options=options, required=False).texts("text")
     except SearsError as error:
-        return f"the sample cannot be read: {code(error.message)}"
+        return f"the sample cannot be read: {code(error.message.replace(str(file), file.name))}"
     one = replace(ruleset, rules=(rule,), layout=(), trailing=())
     try:
         matcher = compile_rules([one], tagger=tagger, sources=stand_ins(one))
@@ -415,7 +419,7 @@ def _describe_effect(sample_effect: SampleEffect | str | None) -> str | None:
 
 def _shown(text: str) -> str:
     """A text of somebody else as code, in which Markdown has no links, pictures or commands."""
-    return code(" ".join(text.splitlines()) or " ")
+    return code(shortened(" ".join(text.splitlines()) or " ", _LONGEST_SHOWN))
 
 
 def _describe_set(name: str, ruleset: Ruleset) -> str | None:

@@ -205,8 +205,10 @@ def test_what_needs_vectors_or_translation_is_not_said_to_change_nothing(editor:
     [("\ufeffmovie one\nplay\n", "changes 1 of 2 rows"),
      ("a movie\u2028one\x85two\x0bthree\x0cfour\nplay\r\n", "changes 1 of 2 rows"),
      ("movie\n" * 300_000, "changes 1,000 of 1,000 rows"),
-     ("play\n" + "x" * (1 << 20) + " movie\n", "changes 1 of 2 rows")],
-    ids=["mark", "separators", "rows", "long"],
+     ("play\n" + "x" * (1 << 20) + " movie\n", "changes 1 of 2 rows"),
+     ("", "changes 0 of 0 rows"),
+     ("movie\n" * 800_000, "the sample `a.sample.txt` is not read: it is larger than 4 MiB")],
+    ids=["mark", "separators", "rows", "long", "empty", "large"],
 )  # fmt: skip
 def test_the_sample_is_read_as_apply_reads_it(
     editor: Editor, tmp_path: Path, sample: str, told: str
@@ -215,13 +217,13 @@ def test_the_sample_is_read_as_apply_reads_it(
     editor.open("movie -> film\n")
     assert str(shown(editor, 0, 1)).startswith(told)
     assert "\ufeff" not in str(shown(editor, 0, 1))
+    assert len(str(shown(editor, 0, 1))) < 1_000
 
 
 def test_why_a_sample_cannot_be_read_is_said(editor: Editor, tmp_path: Path) -> None:
     (tmp_path / "a.sample.txt").write_bytes(b"The movie.\nthe caf\xe9 movie\n")
     editor.open("movie -> film\n")
-    assert "the sample cannot be read: " in str(shown(editor, 0, 1))
-    assert "line 2" in str(shown(editor, 0, 1))
+    assert "the sample cannot be read: `a.sample.txt, line 2" in str(shown(editor, 0, 1))
     assert taken(editor, 0) == []
 
 
