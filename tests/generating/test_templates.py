@@ -538,9 +538,12 @@ def test_looking_for_two_labels_takes_time_by_the_sentence_and_not_by_the_templa
 
 def test_standard_output_holds_the_sentences_alone(tmp_path: Path) -> None:
     (tmp_path / "a.sear").write_text('set A = x\ntemplate t: "{A}"\n  label: good\n', "utf-8")
-    done = call("generate", "a.sear", "-o", "-", "--json", folder=tmp_path)
+    done = call("generate", "a.sear", "-o", "-", folder=tmp_path)
     assert done.stdout.splitlines() == ["text,label,template,A", "x,good,t,x"]
     assert "1 row: good 1" in done.stderr
+    done = call("generate", "a.sear", "-o", "-", "--json", folder=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "both for standard output: name a file with --output" in " ".join(done.stderr.split())
 
 
 @pytest.mark.parametrize("output", ["a.sear", "words.sear", "keep.py", "link.csv"])
