@@ -546,12 +546,14 @@ def test_standard_output_holds_the_sentences_alone(tmp_path: Path) -> None:
     assert "both for standard output: name a file with --output" in " ".join(done.stderr.split())
 
 
-@pytest.mark.parametrize("output", ["a.sear", "words.sear", "keep.py", "link.csv"])
+@pytest.mark.parametrize("output", ["a.sear", "words.sear", "keep.py", "link.csv", "v.txt"])
 def test_what_is_read_is_not_written_over(tmp_path: Path, output: str) -> None:
     (tmp_path / "words.sear").write_text("set A = x\n", "utf-8")
     (tmp_path / "a.sear").write_text(
-        'import "words.sear" as w\ntemplate t: "{w.A}"\n  label: good\n', "utf-8"
+        'option vectors = v.txt\nimport "words.sear" as w\ntemplate t: "{w.A}"\n  label: good\n',
+        "utf-8",
     )
+    (tmp_path / "v.txt").write_text("film 1 2\nmovie 2 1\n", "utf-8")
     (tmp_path / "keep.py").write_text("def all(rows):\n    return [True] * len(rows)\n", "utf-8")
     (tmp_path / "link.csv").symlink_to("a.sear")
     before = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
