@@ -33,6 +33,7 @@ from sears_dsl.engine.matcher import Matcher, compile_rules
 from sears_dsl.engine.noise.sources import NO_SOURCES, Sources
 from sears_dsl.engine.noise.vectors import load_vectors
 from sears_dsl.errors import DataError, SearsError
+from sears_dsl.language.loader import with_imports
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.runtime.kernels import undecided
 from sears_dsl.runtime.processes import Process, can_fork, usable_cores
@@ -125,18 +126,6 @@ def rules_digest(rulesets: Sequence[Ruleset]) -> str:
         text = replace(ruleset, layout=(), trailing=()).format()
         digest.update(text.encode() + b"\0")
     return digest.hexdigest()
-
-
-def with_imports(rulesets: Sequence[Ruleset]) -> Iterator[Ruleset]:
-    """The rulesets and what they import, each before its imports and once."""
-    visited: set[int] = set()
-    waiting = list(reversed(rulesets))
-    while waiting:
-        ruleset = waiting.pop()
-        if id(ruleset) not in visited:
-            visited.add(id(ruleset))
-            yield ruleset
-            waiting.extend(each.ruleset for each in reversed(ruleset.imports))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -257,9 +257,8 @@ class Sentences:
     @cached_property
     def distinct(self) -> Numbers:
         """The numbers of the sentences that no smaller number writes, in ascending order."""
-        marks = self.marks(np.arange(self._count))
-        order = np.argsort(marks)
-        same = np.flatnonzero(marks[order[1:]] == marks[order[:-1]])
+        order = np.argsort(self.marks)
+        same = np.flatnonzero(self.marks[order[1:]] == self.marks[order[:-1]])
         if not len(same):
             return np.arange(self._count)
         # Different texts may have equal marks, so the texts decide.
@@ -270,15 +269,17 @@ class Sentences:
         again = np.setdiff1d(alike, np.fromiter(first.values(), np.int64, len(first)))
         return np.setdiff1d(np.arange(self._count), again, assume_unique=True)
 
-    def marks(self, numbers: Numbers) -> NDArray[np.uint64]:
+    @cached_property
+    def marks(self) -> NDArray[np.uint64]:
         """A 64-bit hash of each sentence, which depends on its text and not on the choices.
 
         The hash reads the characters as the digits of a number to a large odd base, modulo 2**64.
         """
-        marks = np.zeros(len(numbers), np.uint64)
+        marks = np.zeros(self._count, np.uint64)
+        numbers = np.arange(self._count)
         digits = {place: self._digits(numbers, place) for place in range(len(self.choices))}
         for block in self._blocks:
-            for rows, texts, which in self._written(block, digits, len(numbers)):
+            for rows, texts, which in self._written(block, digits, self._count):
                 bits, powers = np.array([_mark(text) for text in texts], np.uint64).T
                 marks[rows] = marks[rows] * powers[which] + bits[which]
         return marks
@@ -419,6 +420,8 @@ def contradictions(
 ) -> list[Contradiction]:
     r"""Sentences that have different labels, each once, among those of each template's numbers.
 
+    If more than two templates write one, it comes with two of them whose labels differ.
+
     Example:
         >>> from sears_dsl.language.loader import parse
         >>> fine = [f'template {each}: "Fine{{M}}"\n  label: {each}' for each in ("so", "no")]
@@ -433,18 +436,19 @@ def contradictions(
     label_of = np.unique(labels, return_inverse=True)[1]
     owners = np.repeat(np.arange(len(templates)), [len(some) for some in numbers])
     marks = np.concatenate(
-        [each.marks(some) for each, some in zip(templates, numbers, strict=True)]
+        [each.marks[some] for each, some in zip(templates, numbers, strict=True)]
     )
     order = np.argsort(marks, kind="stable")
     pairs = np.stack([order[:-1], order[1:]])
     alike = marks[pairs[0]] == marks[pairs[1]]
     pairs = pairs[:, alike & np.diff(label_of[owners[pairs]], axis=0)[0].astype(np.bool_)]
     pairs = pairs[:, np.argsort(pairs[1])]
+    places, paired = owners[pairs], np.concatenate(numbers)[pairs]
     texts: Texts = np.empty(pairs.shape, object)
-    for place, each in enumerate(templates):
-        own = owners[pairs] == place
-        texts[own] = each.texts(np.concatenate(numbers)[pairs[own]])
-    both = zip(*texts.tolist(), *owners[pairs].tolist(), strict=True)
+    for place in np.unique(places).tolist():
+        own = places == place
+        texts[own] = templates[place].texts(paired[own])
+    both = zip(*texts.tolist(), *places.tolist(), strict=True)
     named: dict[str, Contradiction] = {}
     for text, same, one, other in both:
         if text == same:  # different texts may have equal marks
@@ -482,7 +486,7 @@ def template_findings(ruleset: Ruleset) -> list[Diagnostic]:
 
 
 def _contradictory(written: Sequence[tuple[str, Sentences]], ruleset: Ruleset) -> list[Diagnostic]:
-    """W627 for each two templates that write one sentence with different labels."""
+    """W627 for two templates that write one sentence with different labels, once a sentence."""
     templates = [sentences for _, sentences in written]
     of_pairs: dict[tuple[int, int], list[str]] = {}
     for text, one, other in contradictions(templates, [each.distinct for each in templates]):

@@ -550,3 +550,15 @@ def load(path: str | Path, *, allow_imports_outside: bool = False) -> Ruleset:
     if isinstance(text, Diagnostic):
         raise RuleSyntaxError([text])
     return parse(text, path=name, allow_imports_outside=allow_imports_outside)
+
+
+def with_imports(rulesets: Sequence[Ruleset]) -> Iterator[Ruleset]:
+    """The rulesets and what they import, each before its imports and once."""
+    visited: set[int] = set()
+    waiting = list(reversed(rulesets))
+    while waiting:
+        ruleset = waiting.pop()
+        if id(ruleset) not in visited:
+            visited.add(id(ruleset))
+            yield ruleset
+            waiting.extend(each.ruleset for each in reversed(ruleset.imports))

@@ -9,15 +9,16 @@ if it passes. A statement with errors does not hide the others, except those tha
 are read as `parse` reads them. Texts of a sample, of sets and of templates are shown as code.
 
 A sample of text may lie beside a rule file, ``a.sample.txt``, with one row per line, of which the
-first thousand count; nothing else is read. Parsing costs some tens of microseconds per rule, and
-again for each fix that is tried. The first compilation loads the tagger. The effect of a rule costs
-its compilation and a run over the sample.
+first thousand count, and of at most 4 MiB; nothing else is read. Parsing costs some tens of
+microseconds per rule, and again for each fix that is tried. The first compilation loads the tagger.
+The effect of a rule costs its compilation and a run over the sample.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -44,6 +45,7 @@ from sears_dsl.language_server.names import (
     is_template,
     line_of,
     name_at,
+    names,
     own_sets,
     with_name,
     without_texts,
@@ -53,8 +55,8 @@ from sears_dsl.tagging.tagger import Tagger
 SUFFIX = ".sample.txt"
 """The ending of a sample's name, instead of ``.sear``."""
 
-_MOST_ROWS = 1_000
-_MOST_SHOWN = 3
+_MOST_ROWS, _MOST_BYTES = 1_000, 4 << 20
+_MOST_SHOWN, _LONGEST_SHOWN = 3, 300
 
 
 def read_in_part(text: str, path: str) -> Ruleset:
@@ -63,22 +65,43 @@ def read_in_part(text: str, path: str) -> Ruleset:
         try:
             return parse(text, path=path)
         except RuleSyntaxError as error:
-            # What needs a statement with errors has an error without it, and is left out then.
+            # What still needs a statement with errors has an error in the next round.
             own = (each for each in error.diagnostics if each.severity == "error")
-            wrong = {each.span.line for each in own if each.span and each.path == path}
-            shorter = text
-            for line in wrong:
-                shorter = without_statement(shorter, line - 1)
+            wrong = {each.span.line - 1 for each in own if each.span and each.path == path}
+            shorter = without_statements(text, _with_users(text, wrong))
             if shorter == text:
                 raise
             text = shorter
 
 
-def without_statement(text: str, line: int) -> str:
-    """Return a file without the statement on a line, from 0, and what is indented under it."""
+def _with_users(text: str, lines: set[int]) -> set[int]:
+    """Lines, from 0, and those that name a set which is defined on them alone, and so on."""
+    set_on: dict[int, str] = {}
+    users: dict[str, set[int]] = {}
+    for each in names(text):
+        if not each.defines:
+            users.setdefault(each.name, set()).add(each.span.line)
+        elif "." not in each.name:  # such a name is a mistake, or a set of an import
+            set_on[each.span.line] = each.name
+    left = Counter(set_on.values())
+    without, waiting = set(lines), list(lines)
+    while waiting:
+        name = set_on.get(waiting.pop())
+        if name is not None:
+            left[name] -= 1
+            more = set() if left[name] else users.get(name, set()) - without
+            without |= more
+            waiting += more
+    return without
+
+
+def without_statements(text: str, places: Iterable[int]) -> str:
+    """Return a file without the statements on lines, from 0, and what is indented under them."""
     lines = text.split("\n")
-    end = _end_of_statement(lines, line)
-    return "\n".join([*lines[:line], *[""] * (end - line), *lines[end:]])
+    for place in places:
+        end = _end_of_statement(lines, place)
+        lines[place:end] = [""] * (end - place)
+    return "\n".join(lines)
 
 
 def _end_of_statement(lines: Sequence[str], line: int) -> int:
@@ -146,11 +169,15 @@ def effect(
         return None
     if asked := noise_in(rule) & {"neighbor", "paraphrase"}:
         return f"`.{min(asked)}` is not tried on the sample; `sears apply` shows what it writes"
+    if file.stat().st_size > _MOST_BYTES:
+        size = f"it is larger than {_MOST_BYTES >> 20} MiB; keep its first {_MOST_ROWS:,} rows"
+        return f"the sample {code(file.name)} is not read: {size}"
     try:
         # As `sears apply` reads them.
-        rows = read_table(file, options=ReadOptions(limit=_MOST_ROWS)).texts("text")
+        options = ReadOptions(limit=_MOST_ROWS)
+        rows = read_table(file, options=options, required=False).texts("text")
     except SearsError as error:
-        return f"the sample cannot be read: {code(error.message)}"
+        return f"the sample cannot be read: {code(error.message.replace(str(file), file.name))}"
     one = replace(ruleset, rules=(rule,), layout=(), trailing=())
     try:
         matcher = compile_rules([one], tagger=tagger, sources=stand_ins(one))
@@ -392,7 +419,7 @@ def _describe_effect(sample_effect: SampleEffect | str | None) -> str | None:
 
 def _shown(text: str) -> str:
     """A text of somebody else as code, in which Markdown has no links, pictures or commands."""
-    return code(" ".join(text.splitlines()) or " ")
+    return code(shortened(" ".join(text.splitlines()) or " ", _LONGEST_SHOWN))
 
 
 def _describe_set(name: str, ruleset: Ruleset) -> str | None:
@@ -489,7 +516,7 @@ def _keys_of_others(text: str, line: int) -> tuple[str, ...]:
 
 def _sets(typed: str, text: str, path: str, line: int) -> Iterator[Completion]:
     """Yield the sets that may complete what is typed; after an import only its own."""
-    ruleset = _ruleset(without_statement(text, line), path)
+    ruleset = _ruleset(without_statements(text, [line]), path)
     module = typed.rpartition(".")[0]
     if ruleset is None:
         own = [] if module else own_sets(text)

@@ -23,7 +23,7 @@ _WORD = r"[A-Za-z][A-Za-z0-9_]*"
 _NAME = re.compile(_WORD)
 _DEFINED = re.compile(r"set[ \t]+([^\s=]+)[ \t]*=")
 _USED = re.compile(rf"@({_WORD}(?:\.{_WORD})?)")
-_SLOT = re.compile(rf"\{{[ \t]*(?:{_WORD}:)?({_WORD})(?:\.({_WORD})(?!\())?")
+_SLOT = re.compile(rf"\{{[ \t]*(?:{_WORD}:)?({_WORD})(?:\.({_WORD})(?![\w(]))?")
 # ``be:`` and ``$be``.
 _CAPTURED = re.compile(rf"(?<![\w$])({_WORD}):|\$({_WORD})")
 _MAY_HOLD_A_SET = re.compile(r"set\b|template\b|.*@")
@@ -88,7 +88,7 @@ def without_texts(line: str) -> str:
 
 def names(text: str) -> Iterator[SetName]:
     """Every name of a set in a file, where it is defined and where it is used."""
-    for number, line in enumerate(text.split("\n")):
+    for number, line in enumerate(_lines_of(text)):
         yield from _names_in(line, number)
 
 
@@ -125,7 +125,13 @@ def name_at(text: str, line: int, column: int) -> SetName | None:
 
 def own_sets(text: str) -> dict[str, int]:
     """The sets that a file defines, with their lines."""
-    return {each.name: each.span.line for each in names(text) if each.defines}
+    return {
+        each.name: number
+        for number, line in enumerate(_lines_of(text))
+        if line.startswith("set")
+        for each in _names_in(line, number)
+        if each.defines
+    }
 
 
 def captured_at(text: str, line: int, column: int) -> list[NameSpan]:
@@ -152,7 +158,8 @@ def renamed(text: str, path: str, line: int, column: int, *, new: str) -> list[N
 
     UsageError: no set of this file stands there, or the new name is invalid, taken or a mistake.
     """
-    here, own = name_at(text, line, column), own_sets(text)
+    here, every = name_at(text, line, column), list(names(text))
+    own = {each.name for each in every if each.defines}
     if here is None or here.name not in own:
         raise UsageError("there is no set of this file here", help="rename others in their file")
     if new in own:
@@ -162,7 +169,7 @@ def renamed(text: str, path: str, line: int, column: int, *, new: str) -> list[N
             f"{new!r} is not a valid name",
             help="start with a letter; use only letters, digits and _",
         )
-    spans = [each.span for each in names(text) if each.name == here.name]
+    spans = [each.span for each in every if each.name == here.name]
     before, after = ([each for each in findings_of(each_text, path) if each.severity == "error"]
                      for each_text in (text, with_name(text, spans, new)))  # fmt: skip
     # Other mistakes of the file may name the set, so they are only counted.
@@ -191,11 +198,11 @@ def findings_of(text: str, path: str) -> list[Diagnostic]:
 
 
 def line_of(text: str, line: int) -> str:
-    """Return a line, from 0; empty after the last one."""
+    """Return a line, from 0, without its line break; empty after the last one."""
     lines = _lines_of(text)
     return lines[line] if line < len(lines) else ""
 
 
 @lru_cache(maxsize=1)
 def _lines_of(text: str) -> list[str]:
-    return text.split("\n")
+    return text.replace("\r\n", "\n").split("\n")

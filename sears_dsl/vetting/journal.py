@@ -27,8 +27,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from sears_dsl.batch.workers import with_imports
 from sears_dsl.errors import DataError, UsageError
+from sears_dsl.language.loader import with_imports
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.runtime.files import Closing, lock, parse_json, read_document
 

@@ -17,11 +17,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePath
 from typing import NamedTuple, get_args
 
-from sears_dsl.batch.workers import with_imports
 from sears_dsl.catalogue import LEFT_OUT, manifest_path
 from sears_dsl.data.dataset import FORMAT_NAMES, format_of, write_columns
 from sears_dsl.errors import DataError, UsageError, counted
-from sears_dsl.language.loader import parse, unused_sets
+from sears_dsl.language.loader import parse, unused_sets, with_imports
 from sears_dsl.language.printer import print_entries, print_rule
 from sears_dsl.language.rule import (
     Entry,

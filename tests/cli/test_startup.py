@@ -90,6 +90,18 @@ def test_templates_of_too_many_sentences_are_refused_before_anything_is_loaded(
     assert not {"numpy", "starlette", "pydantic"}.intersection(loaded.split())
 
 
+def test_sentences_are_written_without_the_compiler_of_rules(tmp_path: Path) -> None:
+    file = tmp_path / "a.sear"
+    file.write_text('template "So."\n  label: good\n', "utf-8")
+    program = "import sys; from sears_dsl.cli import main; main(); print(*sys.modules)"
+    command = ["generate", str(file), "-o", str(tmp_path / "out.csv")]
+    done = subprocess.run(
+        [sys.executable, "-c", program, *command], capture_output=True, text=True, check=True
+    )
+    assert "sears_dsl.generating.table" in done.stdout
+    assert not re.search(r"sears_dsl\.(batch|engine\.compile)\b", done.stdout)
+
+
 def test_help_loads_no_command_and_lists_what_they_say() -> None:
     program = "import sys; from sears_dsl.cli import main; main(); print(*sys.modules)"
     done = subprocess.run(

@@ -18,7 +18,12 @@ import sears_dsl as sears
 from sears_dsl.engine.matcher import compile_rules
 from sears_dsl.engine.noise.draws import Draw, number
 from sears_dsl.errors import RuleSyntaxError, UsageError
-from sears_dsl.generating.sentences import Sentences, odd_articles, template_findings
+from sears_dsl.generating.sentences import (
+    Sentences,
+    contradictions,
+    odd_articles,
+    template_findings,
+)
 from sears_dsl.generating.table import generate_table
 from sears_dsl.language.loader import parse
 from sears_dsl.language.printer import print_template
@@ -508,19 +513,47 @@ def test_sentences_with_two_labels_are_reported(tmp_path: Path) -> None:
     assert template_findings(first) == []
 
 
+def test_a_sentence_of_many_templates_is_reported_for_two_of_them() -> None:
+    labels = {"a": "pos", "b": "pos", "c": "neg", "d": "neg"}
+    rules = parse("\n".join(f'template {each}: "So."\n  label: {labels[each]}' for each in labels))
+    [finding] = template_findings(rules)
+    assert (finding.code, finding.span and finding.span.line) == ("W627", 5)
+    assert finding.message.startswith("`b` also writes 1 sentence of this template")
+    assert [*generate_table([rules]).contradictions] == [("So.", 1, 2)]
+
+
+def test_looking_for_two_labels_takes_time_by_the_sentence_and_not_by_the_template() -> None:
+    sets = "\n".join(f"set {name} = " + " | ".join(f"{name}{each}" for each in "abcdefghij")
+                     for name in "ABC")  # fmt: skip
+    texts = (f'template "{number:b} {{A}} {{B}} {{C}}"\n  label: {number % 2}'
+             for number in range(2_000))  # fmt: skip
+    rules = parse("\n".join([sets, *texts]))
+    sentences = [Sentences(each, rules) for each in rules.templates]
+    began = time.process_time()
+    numbers = [each.distinct for each in sentences]
+    between = time.process_time()
+    assert contradictions(sentences, numbers) == []
+    assert time.process_time() - between < 3 * (between - began)
+
+
 def test_standard_output_holds_the_sentences_alone(tmp_path: Path) -> None:
     (tmp_path / "a.sear").write_text('set A = x\ntemplate t: "{A}"\n  label: good\n', "utf-8")
-    done = call("generate", "a.sear", "-o", "-", "--json", folder=tmp_path)
+    done = call("generate", "a.sear", "-o", "-", folder=tmp_path)
     assert done.stdout.splitlines() == ["text,label,template,A", "x,good,t,x"]
     assert "1 row: good 1" in done.stderr
+    done = call("generate", "a.sear", "-o", "-", "--json", folder=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "both for standard output: name a file with --output" in " ".join(done.stderr.split())
 
 
-@pytest.mark.parametrize("output", ["a.sear", "words.sear", "keep.py", "link.csv"])
+@pytest.mark.parametrize("output", ["a.sear", "words.sear", "keep.py", "link.csv", "v.txt"])
 def test_what_is_read_is_not_written_over(tmp_path: Path, output: str) -> None:
     (tmp_path / "words.sear").write_text("set A = x\n", "utf-8")
     (tmp_path / "a.sear").write_text(
-        'import "words.sear" as w\ntemplate t: "{w.A}"\n  label: good\n', "utf-8"
+        'option vectors = v.txt\nimport "words.sear" as w\ntemplate t: "{w.A}"\n  label: good\n',
+        "utf-8",
     )
+    (tmp_path / "v.txt").write_text("film 1 2\nmovie 2 1\n", "utf-8")
     (tmp_path / "keep.py").write_text("def all(rows):\n    return [True] * len(rows)\n", "utf-8")
     (tmp_path / "link.csv").symlink_to("a.sear")
     before = {file.name: file.read_bytes() for file in tmp_path.iterdir()}

@@ -217,7 +217,7 @@ def test_the_command_counts_what_the_oracle_rejects(
     [(["negative"], "is not LABEL=VALUE"), (["negative="], "is not LABEL=VALUE"),
      (["=1"], "is not LABEL=VALUE"),
      (["negative=0", "negative=1"], "gives negative twice: 0 and 1"),
-     (["negative=0", "zzz=3"], "no rule or template expects the label zzz")],
+     (["yyy=0", "zzz=3"], "expects a label that --label-value gives: yyy, zzz")],
 )  # fmt: skip
 def test_a_label_value_that_means_nothing_is_refused(
     values: list[str], message: str, tmp_path: Path
@@ -230,7 +230,7 @@ def test_a_label_value_that_means_nothing_is_refused(
     assert "negative" in done.exception.help
 
 
-def test_a_label_value_may_be_a_negative_number(
+def test_a_label_value_may_be_negative_or_of_a_label_that_these_rules_do_not_expect(
     packages_from: Callable[[str], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     packages_from("fakes")
@@ -241,7 +241,8 @@ def test_a_label_value_may_be_a_negative_number(
     rules, rows = tmp_path / "rules.sear", tmp_path / "rows.txt"
     rules.write_text("nice -> awful\n  expect: label negative\n")
     rows.write_text("A nice play .\n")
-    done = _exported(str(rules), "--data", str(rows), "-o", "suite", "--label-value", "negative=-1")
+    values = ("--label-value", "negative=-1", "--label-value", "positive=1")
+    done = _exported(str(rules), "--data", str(rows), "-o", "suite", *values)
     assert done.exit_code == 0, done.output
     assert [test.how["labels"] for test in suites[0].tests.values()] == [-1]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ from editor import Editor
 
 from sears_dsl.language.loader import parse
 from sears_dsl.language.rule import KEYS
-from sears_dsl.language_server.assistance import find_all
+from sears_dsl.language_server.assistance import find_all, read_in_part
 from sears_dsl.language_server.server import RuleServer
 from sears_dsl.rule_tests import run_tests
 from sears_dsl.tagging.pinned import PinnedTagger
@@ -204,8 +205,10 @@ def test_what_needs_vectors_or_translation_is_not_said_to_change_nothing(editor:
     [("\ufeffmovie one\nplay\n", "changes 1 of 2 rows"),
      ("a movie\u2028one\x85two\x0bthree\x0cfour\nplay\r\n", "changes 1 of 2 rows"),
      ("movie\n" * 300_000, "changes 1,000 of 1,000 rows"),
-     ("play\n" + "x" * (1 << 20) + " movie\n", "changes 1 of 2 rows")],
-    ids=["mark", "separators", "rows", "long"],
+     ("play\n" + "x" * (1 << 20) + " movie\n", "changes 1 of 2 rows"),
+     ("", "changes 0 of 0 rows"),
+     ("movie\n" * 800_000, "the sample `a.sample.txt` is not read: it is larger than 4 MiB")],
+    ids=["mark", "separators", "rows", "long", "empty", "large"],
 )  # fmt: skip
 def test_the_sample_is_read_as_apply_reads_it(
     editor: Editor, tmp_path: Path, sample: str, told: str
@@ -214,13 +217,13 @@ def test_the_sample_is_read_as_apply_reads_it(
     editor.open("movie -> film\n")
     assert str(shown(editor, 0, 1)).startswith(told)
     assert "\ufeff" not in str(shown(editor, 0, 1))
+    assert len(str(shown(editor, 0, 1))) < 1_000
 
 
 def test_why_a_sample_cannot_be_read_is_said(editor: Editor, tmp_path: Path) -> None:
     (tmp_path / "a.sample.txt").write_bytes(b"The movie.\nthe caf\xe9 movie\n")
     editor.open("movie -> film\n")
-    assert "the sample cannot be read: " in str(shown(editor, 0, 1))
-    assert "line 2" in str(shown(editor, 0, 1))
+    assert "the sample cannot be read: `a.sample.txt, line 2" in str(shown(editor, 0, 1))
     assert taken(editor, 0) == []
 
 
@@ -237,6 +240,20 @@ def test_a_wrong_statement_hides_only_those_that_need_it(editor: Editor, text: s
     line = text.split("\n").index("movie -> film")
     assert "changes 2 of 3 rows" in str(shown(editor, line, 1))
     assert len(taken(editor, line)) == 2
+
+
+def test_a_long_chain_of_sets_is_left_out_at_once() -> None:
+    chain = "".join(f"set S{each} = @S{each - 1} | word\n" for each in range(1, 300))
+    began = time.process_time()
+    ruleset = read_in_part(f"set S0 = NOUM\n{chain}@S299 -> film\nmovie -> film\n", "a.sear")
+    assert time.process_time() - began < 3
+    assert (len(ruleset.sets), len(ruleset.rules)) == (0, 1)
+
+
+def test_a_set_that_is_defined_twice_is_there_for_those_that_need_it() -> None:
+    text = "set A = NOUM\nset k.A = x\nset B = a | b\nset B = NOUM\n@B x -> $1\n@k.A y -> $1\n"
+    ruleset = read_in_part(text, "a.sear")
+    assert [rule.span and rule.span.line for rule in ruleset.rules] == [5]
 
 
 def test_texts_of_others_are_no_markdown(editor: Editor, tmp_path: Path) -> None:

@@ -21,6 +21,8 @@ FILES = [
      [(0, 4, 6), (1, 4, 6), (2, 9, 11)]),
     ('set WH = a | b\ntemplate "{ WH } is {WH} {{WH}} {WH.upper}"  # {WH}\n  label: x\n',
      [(0, 4, 6), (1, 12, 14), (1, 21, 23), (1, 33, 35)]),
+    ('set WH = which | what\ntemplate "{WH.swap(2)} {WH.cap.swap(25%)}"\n  label: x\n',
+     [(0, 4, 6), (1, 11, 13), (1, 24, 26)]),
     ('set WH = a | b\n@WH "@WH" !/@WH/ -> $1\n  why: "@WH"\n  test "@WH" => none\n',
      [(0, 4, 6), (1, 1, 3)]),
     ("set WH = a | b\nset V = @WH | c\nrule @WH: (@WH x|y) -> @WH / @WH __ !@WH\n",
@@ -43,12 +45,13 @@ def opened(text: str, uri: str = "file:///rules/a.sear") -> Editor:
     return editor
 
 
+@pytest.mark.parametrize("line_break", ["\n", "\r\n"], ids=["lf", "crlf"])
 @pytest.mark.parametrize("rest", ["", WRONG], ids=["right", "wrong"])
 @pytest.mark.parametrize(("text", "uses"), FILES, ids=range(len(FILES)))
 def test_a_set_is_renamed_and_listed_wherever_it_is_named(
-    text: str, uses: list[tuple[int, int, int]], rest: str
+    text: str, uses: list[tuple[int, int, int]], rest: str, line_break: str
 ) -> None:
-    editor = opened(text + rest)
+    editor = opened((text + rest).replace("\n", line_break))
     for line, start, end in uses:
         for column in (start, end):
             edits = editor.answer("rename", line, column, newName="QQ")
@@ -109,3 +112,14 @@ def test_a_rename_that_makes_a_line_too_long_is_refused_with_that_reason(rest: s
         "would be a mistake: this line has"
         in editor.answer("rename", 0, 5, newName="W" * 200)["message"]
     )
+
+
+def test_lines_that_end_as_on_windows_are_templates_too() -> None:
+    text = 'set WH = what | which\r\ntemplate "A {WH} film"\r\n  label: pos\r\n'
+    editor = opened(text)
+    told = editor.answer("hover", 1, 18)["contents"]["value"]
+    assert told.startswith("2 sentences, pos\n\n- `A what film`")
+    assert editor.answer("definition", 1, 14)["range"]["start"]["line"] == 0
+    offered = [each["label"] for each in editor.answer("completion", 2, 2)]
+    assert "label" in offered
+    assert "expect" not in offered

@@ -113,12 +113,13 @@ def _label_values(texts: Sequence[str], rulesets: Sequence[Ruleset]) -> dict[str
                 f"--label-value gives {label} twice: {values[label]} and {value}",
                 help=f"give {label} one value",
             )
-        if label not in expected:
-            raise UsageError(
-                f"--label-value {text}: no rule or template expects the label {label}",
-                help=f"they expect {', '.join(expected) or 'no label'}",
-            )
         values[label] = int(value) if _WHOLE_NUMBER.fullmatch(value) else value
+    # A model has labels that these rules do not expect, but one of all has to be of use.
+    if values and not values.keys() & expected:
+        raise UsageError(
+            f"no rule or template expects a label that --label-value gives: {', '.join(values)}",
+            help=f"they expect {', '.join(expected) or 'no label'}",
+        )
     return values
 
 

@@ -43,9 +43,11 @@ def _file_of(source: str) -> str:
 
 def _files_of(rulesets: Sequence[Ruleset]) -> Iterator[str]:
     """The rule files, their imports, and the vectors that they name."""
-    from sears_dsl.batch.workers import with_imports
-    from sears_dsl.engine.compile.requirements import vectors_of
+    from sears_dsl.language.loader import with_imports
 
     for ruleset in with_imports(rulesets):
         yield ruleset.path
-        yield vectors_of(ruleset)
+        if ruleset.options.vectors is not None:
+            from sears_dsl.engine.compile.requirements import vectors_of
+
+            yield vectors_of(ruleset)

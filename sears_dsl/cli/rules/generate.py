@@ -54,8 +54,12 @@ def generate_command(rules: tuple[str, ...], *, output: Path, **options: Any) ->
     from sears_dsl.data.streams import STANDARD_STREAM
     from sears_dsl.generating.table import generate_table
 
-    refuse_overwriting([output], sources=[options["oracle"]], rulesets=rulesets)
     to_stdout = str(output) == STANDARD_STREAM
+    if to_stdout and options["as_json"]:
+        raise click.UsageError(
+            "--json and the sentences are both for standard output: name a file with --output"
+        )
+    refuse_overwriting([output], sources=[options["oracle"]], rulesets=rulesets)
     unnamed = "csv" if to_stdout else None
     form = format_of(str(output), options["output_format"] or unnamed, reading=False)
     keep = None
@@ -68,7 +72,7 @@ def generate_command(rules: tuple[str, ...], *, output: Path, **options: Any) ->
         rulesets, limit=options["limit"], by=options["by"], seed=options["seed"], keep=keep
     )
     write_columns(table.columns, output, form)
-    if options["as_json"] and not to_stdout:
+    if options["as_json"]:
         echo_json(
             {
                 "rows": len(table),
