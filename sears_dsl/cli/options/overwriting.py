@@ -36,6 +36,8 @@ def refuse_overwriting(
 
 def _file_of(source: str) -> str:
     """The file of a module that is named as in ``module:function``; other names stay."""
+    if ":" not in source:  # of rule files, say, without a look at models
+        return source
     from sears_dsl.models.objects import is_object_name
 
     return f"{source.partition(':')[0].replace('.', '/')}.py" if is_object_name(source) else source
