@@ -206,7 +206,8 @@ def frame_of(data: object, *, pair: tuple[str, str] = ("text", "label")) -> Memo
 
 def _named(data: object, pair: tuple[str, str]) -> object:
     """A list of pairs as a list of dictionaries, a generator as a list; all other data as it is."""
-    if isinstance(data, Iterator):
+    # A reader of Arrow is an iterator too, but of batches.
+    if isinstance(data, Iterator) and not hasattr(data, "__arrow_c_stream__"):
         data = list(data)
     if not isinstance(data, list | tuple) or not all(is_pair(row) for row in islice(data, 1)):
         return data

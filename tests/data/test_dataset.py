@@ -304,6 +304,14 @@ def test_arrow_tables_and_batches_keep_their_schema() -> None:
     assert empty.num_rows == 0
 
 
+def test_columns_of_one_name_stay_beside_a_rewritten_one() -> None:
+    arrow = pytest.importorskip("pyarrow")
+    table = arrow.table([arrow.array(TEXTS), [1, 2, 3], [4, 5, 6]], names=["text", "q", "q"])
+    chained = apply_to(table, MATCHER, column="text", mode="chain")
+    assert chained.column_names == ["text", "q", "q"]
+    assert [column.to_pylist() for column in chained.columns] == [CHAINED, [1, 2, 3], [4, 5, 6]]
+
+
 def test_hugging_face_datasets_keep_features_and_selections() -> None:
     datasets = pytest.importorskip("datasets")
     data = datasets.Dataset.from_dict({"text": [*TEXTS, "skip"], "label": [0, 1, 0, 1]})
@@ -454,6 +462,13 @@ def test_tables_of_other_libraries_are_read_by_their_stream() -> None:
     assert chained.schema.field("n").type == "int8"
     with pytest.raises(DataError, match="type Streamed has no columns"):
         apply_to(Streamed(arrow.chunked_array([TEXTS])), MATCHER)
+
+
+def test_a_reader_of_record_batches_is_a_table() -> None:
+    arrow = pytest.importorskip("pyarrow")
+    table = arrow.table({"text": TEXTS, "n": [1, 2, 3]})
+    assert triples(apply_to(table.to_reader(max_chunksize=2), MATCHER).to_pylist()) == RECORDS
+    assert read_labelled(table.to_reader(), column="text", label="n").texts == TEXTS
 
 
 def test_rows_of_views_of_strings_are_copied() -> None:
