@@ -264,6 +264,16 @@ def test_a_file_that_rules_name_is_looked_for_beside_them(
     )  # fmt: skip
 
 
+def test_rule_files_of_several_folders_may_name_one_file(tmp_path: Path) -> None:
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "two.txt").write_text("movie 1 0\nfilm 0.9 0.1\n", "utf-8")
+    paths = tmp_path / "near.sear", tmp_path / "sub" / "near.sear"
+    for path, named in zip(paths, ("two.txt", "../two.txt"), strict=True):
+        path.write_text(f"option vectors = {named}\n{RULE}\n", "utf-8")
+    matcher = compile_rules([load(path) for path in paths], tagger=PinnedTagger({}))
+    assert {each.text for each in matcher.apply(["a movie"], scope="all")} == {"a film"}
+
+
 @pytest.mark.parametrize(("name", "extra"), [("glove-6b-50d", "noise"), ("minilm", "discovery")])
 def test_vectors_that_rules_name_and_that_are_not_installed(
     name: str, extra: str, monkeypatch: pytest.MonkeyPatch
