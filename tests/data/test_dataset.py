@@ -27,6 +27,7 @@ from sears_dsl.data.dataset import (
 )
 from sears_dsl.data.labelled import read_labelled
 from sears_dsl.data.protection import Protection
+from sears_dsl.data.sources import open_rows
 from sears_dsl.data.span_columns import SpanColumn, moved_spans, row_spans
 from sears_dsl.errors import DataError, SearsError, UsageError
 
@@ -492,6 +493,23 @@ def test_polars_frames_give_polars_frames() -> None:
     chained = apply_to(frame, MATCHER, mode="chain")
     assert isinstance(chained, polars.DataFrame)
     assert chained["text"].to_list() == CHAINED
+
+
+@pytest.mark.parametrize("limit", [None, 0, 12_000])
+def test_rows_in_memory_can_be_read_again(limit: int | None) -> None:
+    rows = open_rows(["It is."] * 11_000 + ["That is."] * 2_000, options=ReadOptions(limit=limit))
+    texts = [[text for each in rows.batches() for text in each.columns["text"]] for _ in range(2)]
+    assert texts[0] == texts[1]
+    assert len(texts[0]) == (13_000 if limit is None else limit)
+
+
+def test_rows_that_are_open_take_no_format_and_no_options() -> None:
+    rows = open_rows(TEXTS)
+    assert open_rows(rows) is rows
+    with pytest.raises(UsageError, match="the data is open already"):
+        open_rows(rows, options=ReadOptions(limit=1))
+    with pytest.raises(UsageError, match="the data is open already"):
+        open_rows(rows, format_name="csv")
 
 
 def test_arrays_and_generators_are_lists() -> None:
