@@ -45,7 +45,7 @@ _CONNECTS = 5.0
 _ANSWERS = 30.0
 # Ray's store on this machine; pieces and results are small.
 _STORE = 128 << 20
-# Questions that a worker has at once: the one it is working on, and one so that it need not wait.
+# Pieces that a worker has at once: the one it is working on, and one so that it need not wait.
 _AHEAD = 2
 # How many workers may die over a piece; Ray would give it to others for ever.
 _MOST_TRIES = 4

@@ -421,7 +421,7 @@ class PlainText(TextFormat):
         content = "".join(f"{'' if text is None else text}\n" for text in texts)
         if content.count("\n") != len(texts) or "\r\n" in content:
             for text in texts:
-                _as_line(text or "", "\n")
+                _as_line("" if text is None else str(text), "\n")
         return encoded(content, encoding)
 
     def replaced(self, source: str, names: Sequence[str], new: Mapping[str, Any]) -> str:

@@ -352,8 +352,11 @@ class _ArrowTable(MemoryFrame):
                 part = columnar.changed_record_batch(part, inside, gone)  # noqa: PLW2901
             parts.append(part)
             first = rows.stop
-        tables = [arrow.Table.from_batches([part]) for part in parts]
+        schema = self._table.schema
+        if all(part.schema == schema for part in parts):
+            return self.result(arrow.Table.from_batches(parts, schema=schema))
         # A part that got more categories than their type can number has a wider type.
+        tables = [arrow.Table.from_batches([part]) for part in parts]
         return self.result(arrow.concat_tables(tables, promote_options="permissive"))
 
     def extended(self, copies: Copies) -> Any:

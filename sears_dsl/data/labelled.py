@@ -414,7 +414,7 @@ def _of_several(
         row_cells = {name: cells[name][number - 1] for name in protection.needed}
         for names in sets:
             parts = [row[name] for name in names]
-            if BETWEEN_PARTS.join(parts).split(BETWEEN_PARTS) != parts:
+            if len(parts) > 1 and BETWEEN_PARTS.join(parts).split(BETWEEN_PARTS) != parts:
                 raise DataError(
                     f"{path}: row {number}: the text has an empty line, or a line end at its edge, "
                     f"and empty lines separate {' and '.join(names)}",

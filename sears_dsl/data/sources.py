@@ -54,15 +54,10 @@ class MemoryRows:
         self.frame = frame
         self.limit = limit
         self.names = frame.names
-        self._batches = self._limited()
-        self.first = next(self._batches)
+        self.first = next(self.batches())
 
     def batches(self) -> Iterator[Batch]:
-        """All batches, the first included; can be read once."""
-        return chain([self.first], self._batches)
-
-    def _limited(self) -> Iterator[Batch]:
-        """The rows, at least one batch."""
+        """All batches, the first included; unlike those of a file, they can be read again."""
         for batch in self.frame.batches():
             left = batch.rows if self.limit is None else self.limit - batch.first
             if left <= 0 and batch.first:
@@ -156,13 +151,18 @@ def open_rows(
     In memory it is a list or a generator of texts, of dictionaries or of pairs (whose columns
     ``pair`` names), a data frame of pandas or polars, a Hugging Face dataset, a table of Arrow or
     an array. It takes no format, and of the options only the limit. Rows that are open already
-    are returned as they are.
+    are returned as they are; a format or options for them are a `UsageError`.
 
     Example:
         >>> open_rows([("A fun film.", "positive")]).names
         ('text', 'label')
     """
     if isinstance(data, Dataset | FolderRows | MemoryRows):
+        if format_name is not None or options is not None:
+            raise UsageError(
+                f"{data.path} is open already, and a format or options would change nothing",
+                help="give them where it is opened",
+            )
         return data
     if isinstance(data, str | os.PathLike):
         path = os.fspath(data)
@@ -206,7 +206,8 @@ def frame_of(data: object, *, pair: tuple[str, str] = ("text", "label")) -> Memo
 
 def _named(data: object, pair: tuple[str, str]) -> object:
     """A list of pairs as a list of dictionaries, a generator as a list; all other data as it is."""
-    if isinstance(data, Iterator):
+    # A reader of Arrow is an iterator too, but of batches.
+    if isinstance(data, Iterator) and not hasattr(data, "__arrow_c_stream__"):
         data = list(data)
     if not isinstance(data, list | tuple) or not all(is_pair(row) for row in islice(data, 1)):
         return data

@@ -41,6 +41,7 @@ from sears_dsl.language.rule import (
     Test,
     VersionLine,
 )
+from sears_dsl.language.vectors import check_vectors, vectors_file
 from sears_dsl.runtime.interrupts import import_whole
 
 if TYPE_CHECKING:
@@ -225,6 +226,8 @@ class Ruleset:
             return NotImplemented
         if self.options != other.options:
             raise _cannot_join(self, other, "their options differ")
+        if vectors_file(self.options, self.path) != vectors_file(other.options, other.path):
+            raise _cannot_join(self, other, f"{self.options.vectors} is another file in each")
         for name, file in other._imported.items():
             if not _same_sets(self._imported.get(name, file), file):
                 raise _cannot_join(self, other, f"both define the import {name}, differently")
@@ -285,8 +288,8 @@ class Ruleset:
             path: the file; it ends in ``.sear``.
 
         Raises:
-            UsageError: another ending, imports that are not those of that folder, or the file is
-                one of them.
+            UsageError: another ending, imports or a file of vectors that are not those of that
+                folder, or the file is an import.
             DataError: the file cannot be written.
 
         Example:
@@ -310,6 +313,7 @@ class Ruleset:
                 f"{file} is not a valid name for a ruleset",
                 help=f"write {file.stem or 'rules'}.sear",
             )
+        check_vectors(self.options, self.path, file)
         _check_imports(self, file)
         write_atomically(file, self.format().encode("utf-8"))
 
@@ -527,11 +531,8 @@ def _new_in(
 
 
 def _cannot_join(one: Ruleset, other: Ruleset, why: str, advice: str = _IN_A_LIST) -> UsageError:
-    names = [each.name or each.path for each in (one, other)]
-    return UsageError(
-        f"{names[0]} and {names[1]} cannot be merged into one ruleset: {why}",
-        help=advice,
-    )
+    both = " and ".join(each.name or each.path for each in (one, other))
+    return UsageError(f"{both} cannot be merged into one ruleset: {why}", help=advice)
 
 
 def _check_imports(ruleset: Ruleset, file: Path) -> None:

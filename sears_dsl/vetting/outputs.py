@@ -3,10 +3,10 @@
 In: a ruleset and reviews. Out: files, each written whole or not at all, and never over one that was
 read. The same journals write the same bytes. Written rulesets parse and are formatted. Kept rules
 stay as they were, with comments, so that a diff shows only what was decided. Tests of an edited or
-written rule that do not hold under the tagger are left out. A ruleset with imports stays in its
-folder, where they are found. The manifest of a discovered ruleset is copied beside the vetted one,
-byte for byte: it is about the run that found the rules, and its hash is that of the ruleset then.
-Costs running a few tests.
+written rule that do not hold under the tagger are left out. A ruleset with imports or a file of
+vectors stays in its folder, where they are found. The manifest of a discovered ruleset is copied
+beside the vetted one, byte for byte: it is about the run that found the rules, and its hash is that
+of the ruleset then. Costs running a few tests.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ from sears_dsl.language.rule import (
     Template,
 )
 from sears_dsl.language.ruleset import Ruleset
+from sears_dsl.language.vectors import check_vectors
 from sears_dsl.rule_tests import run_tests
 from sears_dsl.runtime.files import are_same, write_atomically
 from sears_dsl.tagging.tagger import Tagger
@@ -111,6 +112,7 @@ def check_output(path: Path, ruleset: Ruleset, *, read: Iterable[Path] = ()) -> 
             help="create the folder first, or name another file with --output",
         )
     _refuse_overwriting(files_of(path), ruleset, read)
+    check_vectors(ruleset.options, ruleset.path, path)
     if ruleset.imports and path.absolute().parent != Path(ruleset.path).absolute().parent:
         raise UsageError(
             f"{ruleset.path} imports {ruleset.imports[0].path}, which {path} would not find",

@@ -27,6 +27,7 @@ from sears_dsl.data.dataset import (
 )
 from sears_dsl.data.labelled import read_labelled
 from sears_dsl.data.protection import Protection
+from sears_dsl.data.sources import open_rows
 from sears_dsl.data.span_columns import SpanColumn, moved_spans, row_spans
 from sears_dsl.errors import DataError, SearsError, UsageError
 
@@ -304,6 +305,14 @@ def test_arrow_tables_and_batches_keep_their_schema() -> None:
     assert empty.num_rows == 0
 
 
+def test_columns_of_one_name_stay_beside_a_rewritten_one() -> None:
+    arrow = pytest.importorskip("pyarrow")
+    table = arrow.table([arrow.array(TEXTS), [1, 2, 3], [4, 5, 6]], names=["text", "q", "q"])
+    chained = apply_to(table, MATCHER, column="text", mode="chain")
+    assert chained.column_names == ["text", "q", "q"]
+    assert [column.to_pylist() for column in chained.columns] == [CHAINED, [1, 2, 3], [4, 5, 6]]
+
+
 def test_hugging_face_datasets_keep_features_and_selections() -> None:
     datasets = pytest.importorskip("datasets")
     data = datasets.Dataset.from_dict({"text": [*TEXTS, "skip"], "label": [0, 1, 0, 1]})
@@ -456,6 +465,13 @@ def test_tables_of_other_libraries_are_read_by_their_stream() -> None:
         apply_to(Streamed(arrow.chunked_array([TEXTS])), MATCHER)
 
 
+def test_a_reader_of_record_batches_is_a_table() -> None:
+    arrow = pytest.importorskip("pyarrow")
+    table = arrow.table({"text": TEXTS, "n": [1, 2, 3]})
+    assert triples(apply_to(table.to_reader(max_chunksize=2), MATCHER).to_pylist()) == RECORDS
+    assert read_labelled(table.to_reader(), column="text", label="n").texts == TEXTS
+
+
 def test_rows_of_views_of_strings_are_copied() -> None:
     arrow = pytest.importorskip("pyarrow")
     if not hasattr(arrow, "string_view"):
@@ -477,6 +493,23 @@ def test_polars_frames_give_polars_frames() -> None:
     chained = apply_to(frame, MATCHER, mode="chain")
     assert isinstance(chained, polars.DataFrame)
     assert chained["text"].to_list() == CHAINED
+
+
+@pytest.mark.parametrize("limit", [None, 0, 12_000])
+def test_rows_in_memory_can_be_read_again(limit: int | None) -> None:
+    rows = open_rows(["It is."] * 11_000 + ["That is."] * 2_000, options=ReadOptions(limit=limit))
+    texts = [[text for each in rows.batches() for text in each.columns["text"]] for _ in range(2)]
+    assert texts[0] == texts[1]
+    assert len(texts[0]) == (13_000 if limit is None else limit)
+
+
+def test_rows_that_are_open_take_no_format_and_no_options() -> None:
+    rows = open_rows(TEXTS)
+    assert open_rows(rows) is rows
+    with pytest.raises(UsageError, match="the data is open already"):
+        open_rows(rows, options=ReadOptions(limit=1))
+    with pytest.raises(UsageError, match="the data is open already"):
+        open_rows(rows, format_name="csv")
 
 
 def test_arrays_and_generators_are_lists() -> None:

@@ -406,7 +406,7 @@ def test_what_a_format_cannot_hold_is_refused() -> None:
         format_named("tsv").encode({"a": ["x\ty"]}, "utf-8")
     for text in ("x\ny", "x\r"):
         with pytest.raises(DataError, match="is not one line of plain text"):
-            format_named("txt").encode({"text": [text]}, "utf-8")
+            format_named("txt").encode({"text": [1, float("nan"), None, text]}, "utf-8")
     with pytest.raises(DataError, match=r"latin-1 cannot encode the character U\+20AC"):
         format_named("txt").encode({"text": ["5 €"]}, "latin-1")
 

@@ -23,6 +23,7 @@ from sears_dsl.errors import DataError, ModelError, SearsError, UsageError
 from sears_dsl.language.loader import load
 from sears_dsl.meaning.judgements import read_judgements
 from sears_dsl.vetting.journal import Journal
+from sears_dsl.vetting.outputs import check_output
 from sears_dsl.vetting.review.workbench import read_choices
 from sears_dsl.vetting.web import serving
 from sears_dsl.vetting.web.serving import listen
@@ -146,6 +147,21 @@ def test_a_ruleset_that_would_lose_its_imports_is_refused_at_once(folder: Path) 
     error = vet("--reviewer", "ana", "-o", "other/words.vetted.sear").exception
     assert isinstance(error, UsageError)
     assert "imports sets.sear" in error.message
+
+
+def test_a_ruleset_that_would_lose_its_vectors_is_refused_at_once(folder: Path) -> None:
+    vectors = folder / "two.txt"
+    vectors.write_text("movie 1 0\nfilm 0.9 0.1\n", "utf-8")
+    rules = folder / "words.sear"
+    rules.write_text("option vectors = two.txt\n\nmovie -> $1.neighbor\n", "utf-8")
+    (folder / "other").mkdir()
+    error = vet("--reviewer", "ana", "-o", "other/words.vetted.sear").exception
+    assert isinstance(error, UsageError)
+    assert f"names the vectors two.txt of {folder}" in error.message
+    assert f"write it to {folder}" in error.help
+    check_output(Path("words.vetted.sear"), load(rules))
+    rules.write_text(f"option vectors = {vectors}\n\nmovie -> $1.neighbor\n", "utf-8")
+    check_output(Path("other", "words.vetted.sear"), load(rules))
 
 
 def test_whoever_ends_the_page_without_writing_is_told_how(

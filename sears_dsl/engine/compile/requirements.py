@@ -18,6 +18,7 @@ calls functions.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -344,7 +345,10 @@ def vectors_of(ruleset: RuleSource) -> str:
     The path of a file is relative to the rule file, as that of an import is.
     """
     named = ruleset.options.vectors or ""
-    return str(Path(ruleset.path).parent / named) if named and named not in VECTORS else named
+    if not named or named in VECTORS:
+        return named
+    # Of one form, as rule files of several folders may name one file.
+    return os.path.normpath(Path(ruleset.path).parent / named)
 
 
 def noise_identity(

@@ -342,7 +342,8 @@ def _lines(path: Path) -> Iterator[tuple[int, str, list[str]]]:
                 if not numbers:
                     lacks = "a tab and no space" if "\t" in word else "no number"
                     raise _bad_line(path, number, f"has {lacks} behind its word")
-                if "" in numbers:
+                # Inside of a word there may be two, but not at its end, nor among the numbers.
+                if "" in (numbers[-width - 1 :] if width else numbers):
                     raise _bad_line(path, number, "has two spaces in a row")
                 if width and len(numbers) > width and not _is_number(numbers[0]):
                     # Some words of web pages have spaces in them.

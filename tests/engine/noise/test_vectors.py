@@ -162,8 +162,11 @@ def test_a_file_of_gensim_runs_nothing(tmp_path: Path) -> None:
 
 def test_words_may_have_spaces(tmp_path: Path) -> None:
     path = tmp_path / "web.txt"
-    path.write_text("movie 1 0\n. . . 0 1\nfilm 0.9 0.1\nat name@domain.com 0 1\n", "utf-8")
-    assert load_vectors(str(path)).nearest(["movie", ". . ."]) == ["film", "at name@domain.com"]
+    lines = ["movie 1 0", ". . . 0 1", "film 0.9 0.1", "at name@domain.com 0 1", ".  . -1 0", ""]
+    path.write_text("\n".join(lines), "utf-8")
+    vectors = load_vectors(str(path))
+    assert vectors.nearest(["movie", ". . ."]) == ["film", "at name@domain.com"]
+    assert ".  ." in vectors.words
 
 
 @pytest.mark.parametrize(
@@ -173,6 +176,9 @@ def test_words_may_have_spaces(tmp_path: Path) -> None:
         ("a 1 x\n", "line 1 has something that is not a number"),
         ("a 1 0\nb 1 1\na 0 1\n", "line 3 repeats 'a' of line 1"),
         ("a 1 0\nb 1 nan\n", "line 2 has a value for 'b' that is not a number"),
+        ("a  1 0\nb 1 1\n", "line 1 has two spaces in a row"),
+        ("a 1 0\nb 1  1\n", "line 2 has two spaces in a row"),
+        ("a 1 0\nb  1 1\n", "line 2 has two spaces in a row"),
         ("2 2\na 1 0\nb 1 0 1\n", "line 3 has 3 numbers; earlier lines have 2"),
         ("", "holds no vectors"),
     ],
@@ -262,6 +268,16 @@ def test_a_file_that_rules_name_is_looked_for_beside_them(
     assert (finding.code, finding.message) == (
         "E352", "there are no vectors called ../rules/two.txt",
     )  # fmt: skip
+
+
+def test_rule_files_of_several_folders_may_name_one_file(tmp_path: Path) -> None:
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "two.txt").write_text("movie 1 0\nfilm 0.9 0.1\n", "utf-8")
+    paths = tmp_path / "near.sear", tmp_path / "sub" / "near.sear"
+    for path, named in zip(paths, ("two.txt", "../two.txt"), strict=True):
+        path.write_text(f"option vectors = {named}\n{RULE}\n", "utf-8")
+    matcher = compile_rules([load(path) for path in paths], tagger=PinnedTagger({}))
+    assert {each.text for each in matcher.apply(["a movie"], scope="all")} == {"a film"}
 
 
 @pytest.mark.parametrize(("name", "extra"), [("glove-6b-50d", "noise"), ("minilm", "discovery")])
