@@ -119,7 +119,7 @@ def label_text(value: Any) -> str | None:
         return str(int(value))
     if isinstance(value, Enum) and isinstance(value, str | int):
         value = value.value
-    if isinstance(value, str) and value.endswith(".0") and _WHOLE.fullmatch(value):
+    if isinstance(value, str) and _WHOLE.fullmatch(value):
         return str(int(value.removesuffix(".0")))
     return str(value) if isinstance(value, str | bool | int) else None
 

@@ -56,14 +56,27 @@ def valid_ids(names: Sequence[str], *, taken: Iterable[str] = ()) -> list[str]:
         >>> valid_ids(["a/m", "b/m", "a-m"]), valid_ids(["film"], taken=["film"])
         (['a-m-2', 'b-m', 'a-m'], ['film-2'])
     """
-    plain = [valid_id(name) for name in names]
-    ids: dict[int, str] = {}
+    return numbered([valid_id(name) for name in names], names, taken=taken)
+
+
+def numbered(
+    plain: Sequence[str], originals: Sequence[str], *, taken: Iterable[str] = ()
+) -> list[str]:
+    """Plain forms of names, with a number where two are the same.
+
+    A name that is its own plain form keeps it.
+
+    Example:
+        >>> numbered(["a_b", "a_b"], ["a:b", "a_b"])
+        ['a_b-2', 'a_b']
+    """
+    names: dict[int, str] = {}
     used = {*taken}
-    for place in sorted(range(len(names)), key=lambda place: plain[place] != names[place]):
-        numbered = (f"{plain[place]}-{number}" for number in count(2))
-        ids[place] = next(each for each in chain([plain[place]], numbered) if each not in used)
-        used.add(ids[place])
-    return [ids[place] for place in range(len(names))]
+    for place in sorted(range(len(plain)), key=lambda place: plain[place] != originals[place]):
+        others = (f"{plain[place]}-{number}" for number in count(2))
+        names[place] = next(each for each in chain([plain[place]], others) if each not in used)
+        used.add(names[place])
+    return [names[place] for place in range(len(plain))]
 
 
 def names_of(rules: Sequence[Rule]) -> list[str]:

@@ -14,11 +14,11 @@ from __future__ import annotations
 import re
 import tempfile
 from collections.abc import Sequence
-from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
 from sears_dsl.api.auditing import AuditResult, AuditsResult
+from sears_dsl.discovery.names import numbered
 from sears_dsl.errors import UsageError
 from sears_dsl.runtime.extras import import_tool
 
@@ -83,12 +83,7 @@ def _names_of(models: Sequence[str]) -> list[str]:
         "/".join(part for part in _ODD.sub("_", model).split("/") if part.strip(".")) or "model"
         for model in models
     ]
-    names: dict[int, str] = {}
-    for place in sorted(range(len(models)), key=lambda place: plain[place] != models[place]):
-        numbered = (f"{plain[place]}-{number}" for number in count(2))
-        free = (each for each in chain([plain[place]], numbered) if each not in names.values())
-        names[place] = next(free)
-    return [names[place] for place in range(len(models))]
+    return numbered(plain, models)
 
 
 def _metrics(audit: AuditResult, prefix: str) -> dict[str, float]:

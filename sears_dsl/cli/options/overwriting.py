@@ -46,10 +46,9 @@ def _file_of(source: str) -> str:
 def _files_of(rulesets: Sequence[Ruleset]) -> Iterator[str]:
     """The rule files, their imports, and the vectors that they name."""
     from sears_dsl.language.loader import with_imports
+    from sears_dsl.language.vectors import vectors_file
 
     for ruleset in with_imports(rulesets):
         yield ruleset.path
-        if ruleset.options.vectors is not None:
-            from sears_dsl.engine.compile.requirements import vectors_of
-
-            yield vectors_of(ruleset)
+        if vectors := vectors_file(ruleset.options, ruleset.path):
+            yield str(vectors)
