@@ -180,9 +180,8 @@ def replay(entries: Sequence[JournalEntry]) -> ReviewState:
             if _need(entry, "rejected", bool):
                 rejected[sentence] = None
         else:
-            of_template = entry.kind == "template"
-            verdict = (_template_verdict if of_template else _verdict)(entry)
-            judged = templates if of_template else rules
+            verdict = _verdict(entry)
+            judged = templates if entry.kind == "template" else rules
             judged.pop(verdict.rule, None)
             judged[verdict.rule] = verdict
     return ReviewState(
@@ -256,42 +255,24 @@ def _mark(marks: dict[Pair, bool], entry: JournalEntry) -> None:
 
 
 def _verdict(entry: JournalEntry) -> RuleVerdict:
-    kind: Any = entry.kind
-    expect = _optional(entry, "expect")
-    known = TEMPLATE_REASONS if expect else REASONS
-    reason = _reason(entry, known) if kind == "reject" else _optional(entry, "reason")
+    of_template = entry.kind == "template"
+    verdict: Any = _need(entry, "verdict", str) if of_template else entry.kind
+    if of_template and verdict not in ("accept", "reject", "skip"):
+        raise _meaningless(entry, f"its verdict is {verdict[:_SHOWN]!r}")
+    expect, reason = _optional(entry, "expect"), _optional(entry, "reason")
+    if reason and reason not in (TEMPLATE_REASONS if of_template or expect else REASONS):
+        raise _meaningless(entry, f"its reason is {reason[:_SHOWN]!r}")
     return RuleVerdict(
-        rule=_need(entry, "rule", str),
-        verdict=kind,
+        rule=_need(entry, "template" if of_template else "rule", str),
+        verdict=verdict,
         number=entry.number,
         time=entry.time,
-        new=_need(entry, "new", str) if kind == "edit" else "",
+        new=_need(entry, "new", str) if verdict == "edit" else "",
         reason=reason,
         note=_optional(entry, "note"),
         shown=_pairs(entry, "shown"),
         expect=expect,
     )
-
-
-def _template_verdict(entry: JournalEntry) -> RuleVerdict:
-    verdict = _need(entry, "verdict", str)
-    if verdict not in ("accept", "reject", "skip"):
-        raise _meaningless(entry, f"its verdict is {verdict[:_SHOWN]!r}")
-    return RuleVerdict(
-        rule=_need(entry, "template", str),
-        verdict=verdict,
-        number=entry.number,
-        time=entry.time,
-        reason=_reason(entry, TEMPLATE_REASONS),
-        note=_optional(entry, "note"),
-    )
-
-
-def _reason(entry: JournalEntry, known: Mapping[str, str]) -> str:
-    reason = _optional(entry, "reason")
-    if reason and reason not in known:
-        raise _meaningless(entry, f"its reason is {reason[:_SHOWN]!r}")
-    return reason
 
 
 def _pairs(entry: JournalEntry, name: str) -> tuple[Pair, ...]:
