@@ -272,7 +272,12 @@ def _header(line: Mapping[str, Any], path: Path) -> Header:
             help="use the version of sears that wrote it",
         )
     about = line["ruleset"] if isinstance(line.get("ruleset"), dict) else {}
-    fields = [about.get("path"), about.get("sha256"), line.get("reviewer"), line.get("began")]
+    fields: list[Any] = [
+        about.get("path"),
+        about.get("sha256"),
+        line.get("reviewer"),
+        line.get("began"),
+    ]
     if not all(isinstance(each, str) for each in fields):
         raise _damaged(path, 1, "ruleset, reviewer or began is missing")
     header = Header(*fields)

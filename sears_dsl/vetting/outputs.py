@@ -20,7 +20,7 @@ from typing import NamedTuple, get_args
 from sears_dsl.catalogue import LEFT_OUT, manifest_path
 from sears_dsl.data.dataset import FORMAT_NAMES, format_of, write_columns
 from sears_dsl.errors import DataError, UsageError, counted
-from sears_dsl.language.loader import parse, unused_sets, with_imports
+from sears_dsl.language.loader import parse, source_files, unused_sets
 from sears_dsl.language.printer import print_entries, print_rule
 from sears_dsl.language.rule import (
     Entry,
@@ -146,7 +146,7 @@ def _require_folder(path: Path, *, option: str) -> None:
 
 
 def _refuse_overwriting(written: Iterable[Path], ruleset: Ruleset, read: Iterable[Path]) -> None:
-    sources = [*read, *(Path(each.path) for each in with_imports([ruleset]))]
+    sources = [*read, *source_files([ruleset])]
     for path in written:
         if any(are_same(path, source) for source in sources):
             raise UsageError(

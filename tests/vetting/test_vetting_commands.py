@@ -23,7 +23,7 @@ from sears_dsl.errors import DataError, ModelError, SearsError, UsageError
 from sears_dsl.language.loader import load
 from sears_dsl.meaning.judgements import read_judgements
 from sears_dsl.vetting.journal import Journal
-from sears_dsl.vetting.outputs import check_output
+from sears_dsl.vetting.outputs import check_output, check_pairs
 from sears_dsl.vetting.review.workbench import read_choices
 from sears_dsl.vetting.web import serving
 from sears_dsl.vetting.web.serving import listen
@@ -162,6 +162,13 @@ def test_a_ruleset_that_would_lose_its_vectors_is_refused_at_once(folder: Path) 
     check_output(Path("words.vetted.sear"), load(rules))
     rules.write_text(f"option vectors = {vectors}\n\nmovie -> $1.neighbor\n", "utf-8")
     check_output(Path("other", "words.vetted.sear"), load(rules))
+
+
+def test_the_vectors_of_a_ruleset_are_not_replaced_by_judged_pairs(folder: Path) -> None:
+    Path("two.tsv").write_text("movie 1 0\nfilm 0.9 0.1\n", "utf-8")
+    Path("words.sear").write_text("option vectors = two.tsv\n\nmovie -> film\n", "utf-8")
+    with pytest.raises(UsageError, match=r"two\.tsv is read here"):
+        check_pairs(Path("two.tsv"), load("words.sear"))
 
 
 def test_whoever_ends_the_page_without_writing_is_told_how(

@@ -323,9 +323,13 @@ def full_journal(path: Path, ruleset: Ruleset, clock: Clock) -> list[dict[str, A
 def changed_journals(
     lines: list[dict[str, Any]],
 ) -> Iterator[tuple[str, list[dict[str, Any]]]]:
-    """Each field of each line with another value, absent, or next to an unknown field."""
+    """Each field of each line with another value, absent, or next to an unknown field.
+
+    What all entries have is read in one way, so it is changed in the first of them alone.
+    """
+    shared = {"n", "time", "reviewer", "ruleset", "kind"}
     for number, line in enumerate(lines):
-        for name in line:
+        for name in line if number < 2 else sorted(line.keys() - shared):
             for value in STRANGE:
                 yield f"{number}.{name}={value!r}", [
                     *lines[:number], {**line, name: value}, *lines[number + 1 :]
