@@ -79,23 +79,21 @@ class PageGuard:
     def _refusal(self, headers: Headers, scope: Scope) -> JSONResponse | None:
         host = headers.get("host", "")
         if host not in self._hosts:
-            return _refused(403, f"this page is not at {host!r}; use the address that was printed")
+            return refused(403, f"this page is not at {host!r}; use the address that was printed")
         origin = headers.get("origin")
         if origin is not None and origin not in {f"http://{name}" for name in self._hosts}:
-            return _refused(403, f"requests from {origin} are refused")
+            return refused(403, f"requests from {origin} are refused")
         elsewhere = headers.get("sec-fetch-site") in ("cross-site", "same-site")
         if elsewhere and not _is_visit(scope, headers):
-            return _refused(403, "requests from other sites are refused")
+            return refused(403, "requests from other sites are refused")
         token = scope["path"].removeprefix("/").partition("/")[0]
         if self._owner(token) is None:
-            return _refused(
+            return refused(
                 403, "the token in the address is wrong; use the address that was printed"
             )
         length = headers.get("content-length", "0")
         if not length.isdecimal() or int(length) > BODY_LIMIT:
-            answer = _refused(413, _TOO_LARGE)
-            answer.headers["Connection"] = "close"
-            return answer
+            return refused(413, _TOO_LARGE, headers={"Connection": "close"})
         return None
 
     def _owner(self, token: str) -> str | None:
@@ -167,5 +165,8 @@ def _answering(send: Send, body: _Body) -> Send:
     return sending
 
 
-def _refused(status: int, why: str) -> JSONResponse:
-    return JSONResponse({"error": why, "help": ""}, status_code=status)
+def refused(
+    status: int, why: str, advice: str = "", headers: Mapping[str, str] | None = None
+) -> JSONResponse:
+    """An answer that says no, as the page shows it: why, and what to do."""
+    return JSONResponse({"error": why, "help": advice}, status_code=status, headers=headers)
