@@ -27,15 +27,16 @@ ReviewVerdict: TypeAlias = Literal["accept", "reject", "edit", "skip"]
 ReviewTask: TypeAlias = Literal["judge", "write", "pick", "read"]
 Pair: TypeAlias = tuple[str, str]
 
-TASKS: Mapping[ReviewTask, frozenset[str]] = MappingProxyType(
-    {
-        "judge": frozenset({"accept", "reject", "edit", "skip", "pair"}),
-        "write": frozenset({"save", "remove"}),
-        "pick": frozenset({"pick"}),
-        "read": frozenset({"template", "sentence"}),
-    }
+_TASKS: Mapping[ReviewTask, tuple[str, ...]] = {
+    "judge": ("accept", "reject", "edit", "skip", "pair"),
+    "write": ("save", "remove"),
+    "pick": ("pick",),
+    "read": ("template", "sentence"),
+}
+TASK_OF: Mapping[str, ReviewTask] = MappingProxyType(
+    {kind: task for task, kinds in _TASKS.items() for kind in kinds}
 )
-"""Which kinds of entries belong to which task."""
+"""Kind of an entry → the task that it belongs to; undo belongs to none."""
 
 REASONS: Mapping[str, str] = MappingProxyType(
     {
@@ -133,11 +134,6 @@ class ReviewState:
         return [each for each in self.rules.values() if each.verdict in verdicts]
 
 
-def task_of(kind: str) -> ReviewTask | None:
-    """The task that a kind of entry belongs to; None for undo and unknown kinds."""
-    return next((task for task, kinds in TASKS.items() if kind in kinds), None)
-
-
 def replay(entries: Sequence[JournalEntry]) -> ReviewState:
     """Return what holds after these entries."""
     undone = {_undone(entry, entries) for entry in entries if entry.kind == "undo"}
@@ -150,7 +146,7 @@ def replay(entries: Sequence[JournalEntry]) -> ReviewState:
     rejected: dict[RejectedSentence, None] = {}
     last: dict[ReviewTask, JournalEntry] = {}
     for entry in entries:
-        task = task_of(entry.kind)
+        task = TASK_OF.get(entry.kind)
         if task is None:
             if entry.kind != "undo":
                 raise _meaningless(entry, f"its kind is {entry.kind!r}")

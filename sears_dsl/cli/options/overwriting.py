@@ -29,7 +29,7 @@ def refuse_overwriting(
     """Refuse to write what a command reads: files, modules of ``module:function``, rule files."""
     from sears_dsl.language.loader import source_files
 
-    read = [*map(_file_of, filter(None, sources)), *source_files(rulesets)]
+    read: list[str | Path] = [*map(_file_of, filter(None, sources)), *source_files(rulesets)]
     for path in written:
         if any(are_same(path, each) for each in read):
             raise click.UsageError(f"{path} is an input of this command: write to another file")
