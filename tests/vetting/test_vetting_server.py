@@ -180,13 +180,14 @@ def test_no_path_leads_outside(undecided: Place, path: str) -> None:
     assert undecided.get(path).status in (403, 404)
 
 
-def test_an_upload_of_a_hundred_megabytes_is_refused_unread(undecided: Place) -> None:
+@pytest.mark.parametrize("asks", ["", "Expect: 100-continue\r\n"])
+def test_an_upload_of_a_hundred_megabytes_is_refused_unread(undecided: Place, asks: str) -> None:
     head = (
-        f"POST /ana-token/api/decide HTTP/1.1\r\nHost: {LOOPBACK}:{undecided.port}\r\n"
+        f"POST /ana-token/api/decide HTTP/1.1\r\nHost: {LOOPBACK}:{undecided.port}\r\n{asks}"
         "Content-Type: application/json\r\nContent-Length: 104857600\r\n\r\n"
     )
     with socket.create_connection((LOOPBACK, undecided.port), timeout=10) as connection:
-        connection.sendall(head.encode() + b"x" * 1024)
+        connection.sendall(head.encode() + (b"" if asks else b"x" * 1024))
         assert connection.recv(1024).startswith(b"HTTP/1.1 413 ")
 
 

@@ -19,6 +19,7 @@ from sears_dsl.tagging.pinned import PinnedTagger
 from sears_dsl.vetting.journal import Journal, read_journal
 from sears_dsl.vetting.merging import read_reviews
 from sears_dsl.vetting.outputs import write_vetted
+from sears_dsl.vetting.review import trials
 from sears_dsl.vetting.review.rule_session import RuleSession
 from sears_dsl.vetting.review.sessions import LONGEST_NOTE, Outdated
 from sears_dsl.vetting.review.workbench import RuleTable, Workbench, choices_of_rules
@@ -461,10 +462,14 @@ def test_the_next_sentence_comes_after_the_last_pick_and_undo_says_which(
     assert session.overview()["pick"]["next"] is None
 
 
-def test_saved_rules_are_never_asked_about_again(session: RuleSession, model: Any) -> None:
+def test_saved_rules_are_never_asked_about_again(
+    session: RuleSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """However many others were tried since: decisions would wait for the model."""
+    monkeypatch.setattr(trials, "_REMEMBERED", 4)
+    session.trials = trials.Trials(session.bench)
     decide(session, "save", text="movie -> film")
     known = session.trials.known("movie -> film")
-    for number in range(300):
+    for number in range(8):
         session.trials.known(f"movie -> film{number}")
     assert session.trials.known("movie -> film") is known
