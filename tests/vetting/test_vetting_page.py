@@ -105,7 +105,7 @@ def start(
 ) -> Command:
     code = "from sears_dsl.cli.model.vet import vet_command; vet_command(prog_name='sears vet')"
     process = subprocess.Popen(
-        [sys.executable, "-c", code, "words.sear", "--model", "model:brittle", "--data",
+        [sys.executable, "-c", code, "words.sear", "--model", "brittle:predict", "--data",
          "words.csv", "--column", "text", *(() if label is None else ("--label", label)),
          "--tagger", tagger, "--reviewer", reviewer, *options],
         cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
@@ -119,7 +119,8 @@ def start(
 
 
 def fill(folder: Path) -> None:
-    (folder / "model.py").write_text(inspect.getsource(brittle), "utf-8")
+    source = inspect.getsource(brittle).replace("def brittle", "def predict")
+    (folder / "brittle.py").write_text(source, "utf-8")
     (folder / "words.sear").write_text(RULES, "utf-8")
     with (folder / "words.csv").open("w", newline="", encoding="utf-8") as file:
         csv.writer(file).writerows([("text", "label"), *ROWS])
@@ -1158,8 +1159,8 @@ def test_pictures_for_the_readme(browser: Any, tmp_path: Path, update_golden: bo
 
 def fill_with_shipped_sentences(folder: Path) -> None:
     """Rows that somebody would recognize: the sentences on which shipped rules are tested."""
-    (folder / "model.py").write_text(
-        "def brittle(texts):\n"
+    (folder / "brittle.py").write_text(
+        "def predict(texts):\n"
         "    bad = {'not', 'no', 'never', 'bad', 'weak', 'slow', 'poor', 'terrible'}\n"
         "    words = [set(text.lower().replace('.', ' ').split()) for text in texts]\n"
         "    return ['negative' if bad & each else 'positive' for each in words]\n", "utf-8",
