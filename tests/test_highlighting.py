@@ -20,7 +20,6 @@ from sears_dsl.highlighting import SearsLexer, textmate_grammar
 from sears_dsl.language.loader import load, parse
 from sears_dsl.language.rule import (
     AttributeTest,
-    Drawn,
     Inflected,
     Reference,
     Regex,
@@ -63,8 +62,7 @@ def _agree(text: str, ruleset: Any) -> None:
     assert _coloured(text, Name.Class) == Counter(tags)
     references = [f"${node.target}" for node in nodes if isinstance(node, Reference | Inflected)]
     assert _coloured(text, Name.Variable.Instance) == Counter(references)
-    sets = [f"@{node.module}.{node.name}" if node.module else f"@{node.name}" for node in nodes
-            if isinstance(node, SetReference | Drawn)]  # fmt: skip
+    sets = [f"@{node.full_name}" for node in nodes if isinstance(node, SetReference)]
     sets += [each.name for each in ruleset.sets]
     assert _coloured(text, Name.Constant) == Counter(sets)
     patterns = sum(isinstance(node, Regex) for node in nodes)

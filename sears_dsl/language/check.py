@@ -15,7 +15,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import combinations
-from typing import TypeAlias
 
 from sears_dsl.errors import Diagnostic, Span
 from sears_dsl.language import measure
@@ -23,9 +22,7 @@ from sears_dsl.language import rule as syntax
 from sears_dsl.language.check_drawn import check_noise
 from sears_dsl.language.printer import print_test
 from sears_dsl.language.tagsets import COARSE, FINE, MOVED, WHITESPACE_TAGS
-from sears_dsl.language.words import as_text, code, nearest, quote
-
-Problem: TypeAlias = tuple[str, str, str]
+from sears_dsl.language.words import Problem, as_text, code, nearest, quote
 
 _FOREIGN_TAG = (
     "write NOUN or another universal tag; to test a fine tag of the tagger, write "

@@ -9,8 +9,8 @@ other; each file is read once, however many imports lead to it.
 
 from __future__ import annotations
 
+import errno
 import re
-import stat
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -28,6 +28,7 @@ from sears_dsl.language.printer import print_rule, template_ids
 from sears_dsl.language.references import references_in, sets_in_order, sets_of
 from sears_dsl.language.ruleset import DEEPEST, LARGEST, Import, Ruleset
 from sears_dsl.language.words import code, nearest
+from sears_dsl.runtime.files import read_document
 
 _DEEPEST_IMPORT = 50
 _LARGEST_FILE = 16 << 20
@@ -46,16 +47,7 @@ def read_file(path: Path, shown: str) -> str | Diagnostic:
         return Diagnostic(number, message, path=shown, help=advice)
 
     try:
-        # The kind is checked first, since opening a pipe waits for somebody to write into it.
-        mode = path.stat().st_mode
-        if not stat.S_ISREG(mode):
-            kind = "a folder" if stat.S_ISDIR(mode) else "not a regular file"
-            return refused("E406", f"cannot be read: it is {kind}", _NAME_FILE)
-        with path.open("rb") as file:
-            content = file.read(_LARGEST_FILE + 1)
-        if len(content) > _LARGEST_FILE:
-            message = f"cannot be read: it is larger than {_LARGEST_FILE >> 20} MiB"
-            return refused("E406", message, "split it into several files")
+        content = read_document(path, most=_LARGEST_FILE)
         if b"\0" in content[:_BEGINNING]:
             return refused("E407", "this is not a rule file: it is binary", ORDER)
         return content.decode("utf-8-sig")
@@ -66,7 +58,9 @@ def read_file(path: Path, shown: str) -> str | Diagnostic:
         return refused("E403", message, "save the file as UTF-8")
     except (OSError, ValueError) as error:  # ValueError: a name with a zero byte
         reason = error.strerror if isinstance(error, OSError) else str(error)
-        return refused("E406", f"cannot be read: {reason}", _NAME_FILE)
+        is_large = getattr(error, "errno", None) == errno.EFBIG
+        advice = "split it into several files" if is_large else _NAME_FILE
+        return refused("E406", f"cannot be read: {reason}", advice)
 
 
 class _Assembly:

@@ -16,10 +16,10 @@ from typing import get_args
 
 from sears_dsl.errors import Diagnostic, Span
 from sears_dsl.language import rule as syntax
-from sears_dsl.language.check import Problem, pattern_error
+from sears_dsl.language.check import pattern_error
 from sears_dsl.language.printer import print_test
 from sears_dsl.language.tagsets import MOVED
-from sears_dsl.language.words import as_text, code, quote
+from sears_dsl.language.words import Problem, as_text, code, quote
 
 
 def _words(text: str) -> frozenset[str]:

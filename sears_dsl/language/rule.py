@@ -217,15 +217,9 @@ class Inflected:
 class Drawn:
     """``@NAME`` in a consequent: a literal member of the set, drawn."""
 
-    name: str
-    module: str | None = None
+    reference: SetReference
     glued: bool = False
     span: Span | None = field(default=None, compare=False)
-
-    @property
-    def reference(self) -> SetReference:
-        """The set."""
-        return SetReference(self.name, self.module)
 
 
 # The first piece of a consequent is glued when it is written with ~ (to the left neighbour).

@@ -244,7 +244,7 @@ def _drawn_part(piece: syntax.Drawn, rule: Rule, scope: RuleScope, piece_number:
     members = [test.text for test in tests if isinstance(test, syntax.Literal)]
     if not members or len(members) < len(tests):
         raise CompileError(
-            f"the set `@{piece.name}` has members that are not text, which cannot be written",
+            f"the set `@{piece.reference.name}` has members that are not text, which cannot be written",
             help="a set that is written needs words or quoted text: `set NAME = good | nice`",
         )
     name = piece.reference.full_name

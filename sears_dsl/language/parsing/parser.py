@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import astuple, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from pathlib import PurePath
 from typing import Any, NamedTuple, TypeAlias
@@ -308,7 +308,7 @@ class _LineParser:
             if ended or position is None:
                 position = len(text)
             finding = explain(text, position, _expected(error), start, _reads)
-        self._report(number, *astuple(finding), offset=offset)
+        self._report(number, *finding, offset=offset)
         return None
 
     def _report(
