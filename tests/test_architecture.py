@@ -85,9 +85,14 @@ def _tree(path: Path) -> ast.Module:
 
 
 @cache
+def _nodes(path: Path) -> tuple[ast.AST, ...]:
+    return tuple(ast.walk(_tree(path)))
+
+
+@cache
 def _imports(path: Path) -> frozenset[str]:
     found: set[str] = set()
-    for node in ast.walk(_tree(path)):
+    for node in _nodes(path):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
@@ -157,7 +162,7 @@ def test_a_class_is_the_only_one_of_its_name() -> None:
 @pytest.mark.parametrize("path", MODULES, ids=_name)
 def test_a_name_says_what_a_value_is_and_not_when_it_came_to_be(path: Path) -> None:
     bound: dict[str, int] = {}
-    for node in ast.walk(_tree(path)):
+    for node in _nodes(path):
         if isinstance(node, ast.arg):
             bound[node.arg.strip("_")] = node.lineno
         elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
@@ -170,7 +175,7 @@ def test_a_name_says_what_a_value_is_and_not_when_it_came_to_be(path: Path) -> N
 @pytest.mark.parametrize("path", MODULES, ids=_name)
 def test_a_kernel_says_what_its_arguments_are(path: Path) -> None:
     """Nothing else checks this: compiled code accepts any argument that it can process."""
-    for node in ast.walk(_tree(path)):
+    for node in _nodes(path):
         decorators = node.decorator_list if isinstance(node, ast.FunctionDef) else []
         if {"kernel", "kernel_of_alike"} & set(map(ast.unparse, decorators)):
             named = [each for each in ast.walk(node) if isinstance(each, ast.arg)]
@@ -297,12 +302,12 @@ def test_benchmarks_import_what_the_package_has() -> None:
         for node in ast.walk(_tree(path)):
             if not isinstance(node, ast.ImportFrom) or not node.module:
                 continue
+            if not node.module.startswith("sears_dsl."):
+                continue
             folder = root / node.module.replace(".", "/")
             # A folder of a module that is a file now may be left, with compiled code in it.
             module = folder.with_suffix(".py")
             file = module if module.exists() else folder / "__init__.py"
-            if not node.module.startswith("sears_dsl."):
-                continue
             assert file.exists(), f"{path.name} imports {node.module}"
             for name in node.names:
                 there = name.name in _names(file) or (folder / f"{name.name}.py").exists()
@@ -313,7 +318,7 @@ def test_benchmarks_import_what_the_package_has() -> None:
 def _names(path: Path) -> frozenset[str]:
     """The names that a module defines or imports anywhere."""
     found: set[str] = set()
-    for node in ast.walk(_tree(path)):
+    for node in _nodes(path):
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
             found.add(node.name)
         elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):

@@ -264,7 +264,7 @@ class _Checker:
 
 
 # What other tools call functions of this language.
-_CALLED_OTHERWISE = {
+CALLED_OTHERWISE = {
     "plural": "NNS", "pluralize": "NNS", "singular": "NN", "singularize": "NN", "past": "VBD",
     "gerund": "VBG", "lemma": "VB", "lowercase": "lower", "uppercase": "upper", "title": "cap",
     "capitalize": "cap", "capital": "cap", "comparative": "JJR", "superlative": "JJS",
@@ -274,7 +274,7 @@ _CALLED_OTHERWISE = {
 
 def _other_function(name: str, target: int | str) -> str:
     """What to write instead of a function that does not exist; `as` is a function of words."""
-    other = _CALLED_OTHERWISE.get(name.lower())
+    other = CALLED_OTHERWISE.get(name.lower())
     if other is not None:
         return f"write {code(f'${target}.{other}')}"
     if name.lower() != "as":

@@ -321,7 +321,8 @@ class _Assembly:
             for member in definition.members:
                 for number, message, hint in check_test(member, self):
                     self._add(number, message, definition.span, hint)
-        for circle in sets_in_order(self._sets)[1]:
+        members = {name: definition.members for name, definition in self._sets.items()}
+        for circle in sets_in_order(members)[1]:
             message = "the sets form a circle: " + " → ".join(circle)
             self._add("E313", message, self._sets[circle[0]].span, "a set cannot contain itself")
 
@@ -531,6 +532,14 @@ def parse(text: str, *, path: str = "<rules>", allow_imports_outside: bool = Fal
         raise RuleSyntaxError([strange])
     folder = None if allow_imports_outside else Path(path).parent.resolve()
     return _Assembly(text, path, folder, {}).ruleset()
+
+
+def findings_of(text: str, *, path: str = "<rules>") -> list[Diagnostic]:
+    """What `parse` finds in the text of a rule file: its errors, or else its warnings."""
+    try:
+        return list(parse(text, path=path).warnings)
+    except RuleSyntaxError as error:
+        return list(error.diagnostics)
 
 
 def load(path: str | Path, *, allow_imports_outside: bool = False) -> Ruleset:

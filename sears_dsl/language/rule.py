@@ -274,6 +274,9 @@ NO_METADATA = Metadata()
 KEYS = ("expect", "label", "rate", "seed", "severity", "tags", "author", "why", "test")
 """The keys of metadata, in the order in which they are printed."""
 
+KEYS_OF_RULES, KEYS_OF_TEMPLATES = ("expect", "rate", "seed"), ("label",)
+"""The keys that only rules have, and those that only templates have."""
+
 
 @dataclass(frozen=True, slots=True)
 class Rule:

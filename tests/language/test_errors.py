@@ -10,18 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from sears_dsl.errors import RuleSyntaxError
-from sears_dsl.language.loader import parse
+from sears_dsl.language.loader import findings_of
 
 FOLDER = Path(__file__).parent / "errors"
 FILES = sorted(FOLDER.glob("*.sear"))
 
 
 def told(path: Path) -> str:
-    try:
-        findings = parse(path.read_text("utf-8"), path=path.name).warnings
-    except RuleSyntaxError as error:
-        findings = tuple(error.diagnostics)
+    findings = findings_of(path.read_text("utf-8"), path=path.name)
     return "\n\n".join(each.render() for each in findings) + "\n"
 
 

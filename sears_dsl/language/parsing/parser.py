@@ -249,9 +249,9 @@ class _LineParser:
 
     def _check_key(self, field: Field, node: syntax.Rule | syntax.Template) -> None:
         """Report a key of templates under a rule, or one of rules under a template."""
-        if isinstance(node, syntax.Rule) and field.key == "label":
+        if isinstance(node, syntax.Rule) and field.key in syntax.KEYS_OF_TEMPLATES:
             hint = "to say which label a rule leads to, write `expect: label NAME`"
-        elif isinstance(node, syntax.Template) and field.key in {"expect", "rate", "seed"}:
+        elif isinstance(node, syntax.Template) and field.key in syntax.KEYS_OF_RULES:
             hint = "a template writes all its sentences; `label: NAME` gives their label"
         else:
             return
