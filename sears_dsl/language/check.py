@@ -139,15 +139,13 @@ class _Checker:
     def _anchors(self, elements: Sequence[syntax.Element]) -> None:
         for position, element in enumerate(elements):
             first, last = position == 0, position == len(elements) - 1
-            for side, begins, ends in _anchor_places(element, first, last):
+            for side, can_stand in _anchor_places(element, first, last):
                 if element.name and isinstance(element.body, syntax.Anchor):
                     message, hint = "an anchor cannot have a name", "it has no text to refer to"
-                elif side == "start" and not begins:
-                    message = "`<s>` has something before it"
-                    hint = "nothing can come before the start of the unit, not even a context"
-                elif side == "end" and not ends:
-                    message = "`</s>` has something after it"
-                    hint = "nothing can come after the end of the unit, not even a context"
+                elif not can_stand:
+                    sign, beside = ("<s>", "before") if side == "start" else ("</s>", "after")
+                    message = f"`{sign}` has something {beside} it"
+                    hint = f"nothing can come {beside} the {side} of the unit, not even a context"
                 else:
                     continue
                 self._add("E307", message, element.span, hint)
@@ -285,13 +283,11 @@ def _other_function(name: str, target: int | str) -> str:
     )
 
 
-def _anchor_places(
-    element: syntax.Element, first: bool, last: bool
-) -> Iterator[tuple[str, bool, bool]]:
-    """Each anchor in the element: its side, and whether it can come first or last."""
+def _anchor_places(element: syntax.Element, first: bool, last: bool) -> Iterator[tuple[str, bool]]:
+    """Each anchor in the element: its side, and whether it can stand there."""
     body = element.body
     if isinstance(body, syntax.Anchor):
-        yield body.side, first, last
+        yield body.side, first if body.side == "start" else last
     elif isinstance(body, syntax.Group):
         once = element.maximum == 1
         for alternative in body.alternatives:

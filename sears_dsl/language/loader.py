@@ -20,8 +20,7 @@ from typing import Any
 from sears_dsl.errors import Diagnostic, RuleSyntaxError, Span, check_text
 from sears_dsl.language import rule as syntax
 from sears_dsl.language.check import check_rule, check_test, english_only
-from sears_dsl.language.check_drawn import check_template, drawn_findings, sentence_findings
-from sears_dsl.language.measure import draws
+from sears_dsl.language.check_drawn import check_template, text_findings
 from sears_dsl.language.notations import notation_warnings, set_notation_warnings
 from sears_dsl.language.parsing.parser import ORDER, no_rules, parse_lines
 from sears_dsl.language.printer import print_rule, template_ids
@@ -91,8 +90,9 @@ class _Assembly:
         self._first_spans: dict[str, Span] = {}
         self._imports: list[Import] = []
         self._sets: dict[str, syntax.SetDefinition] = {}
-        self._rules: list[syntax.Rule] = []
-        self._templates: list[syntax.Template] = []
+        nodes = [entry.node for entry in self._parsed.entries]
+        self._rules = [node for node in nodes if isinstance(node, syntax.Rule)]
+        self._templates = [node for node in nodes if isinstance(node, syntax.Template)]
         self._header: syntax.HeaderLine | None = None
         # Names whose definitions have errors: references to them are not reported.
         self._broken: set[str] = set()
@@ -133,7 +133,7 @@ class _Assembly:
             layout=self._parsed.entries,
             trailing=self._parsed.trailing,
         )
-        for whole_file in (_sizes, _texts, _options_of_imports):
+        for whole_file in (_sizes, text_findings, _options_of_imports):
             if not self._has_errors():
                 self._findings.extend(map(self._placed, whole_file(ruleset)))
         if self._has_errors():
@@ -178,11 +178,9 @@ class _Assembly:
         for position, entry in enumerate(self._parsed.entries):
             node = entry.node
             body = body or isinstance(node, syntax.Rule | syntax.Template | syntax.SetDefinition)
-            if isinstance(node, syntax.Rule):
-                self._rules.append(node)
-            elif isinstance(node, syntax.Template):
-                self._templates.append(node)
-            elif isinstance(node, syntax.SetDefinition):
+            if isinstance(node, syntax.Rule | syntax.Template):
+                continue
+            if isinstance(node, syntax.SetDefinition):
                 self._define(node)
             elif isinstance(node, syntax.VersionLine):
                 self._version(node, position)
@@ -370,14 +368,6 @@ def _sizes(ruleset: Ruleset) -> Iterator[Diagnostic]:
             message = f"set `{name}` stands for more than {LARGEST:,} tests"
             yield Diagnostic("E320", message, spans[name], "use fewer sets under negations")
             return
-
-
-def _texts(ruleset: Ruleset) -> Iterator[Diagnostic]:
-    """Members that have no text in sets that are written, and too many sentences of templates."""
-    for rule in filter(draws, ruleset.rules):
-        yield from drawn_findings(rule, ruleset)
-    if ruleset.templates:
-        yield from sentence_findings(ruleset)
 
 
 def _options_of_imports(ruleset: Ruleset) -> Iterator[Diagnostic]:

@@ -360,9 +360,7 @@ def _statement(node: syntax.Statement) -> str:
         return f"ruleset {node.name} {node.version}"
     if isinstance(node, syntax.ImportLine):
         return f"import {quote(node.path)} as {node.name}"
-    if isinstance(node, syntax.OptionLine):
-        return f"option {node.name} = {node.value}"
-    raise TypeError(f"no statement: {node!r}")
+    return f"option {node.name} = {node.value}"
 
 
 def print_statements(statements: Iterable[syntax.Statement]) -> str:

@@ -71,6 +71,10 @@ def _target(text: str) -> int | str:
     return int(text[:6]) if text.isdigit() else text
 
 
+_SIGNS: dict[str, syntax.Wildcard | syntax.Anchor | syntax.WholeUnit] = {
+    "WILDCARD": syntax.Wildcard(), "START": syntax.Anchor("start"), "END": syntax.Anchor("end"),
+    "UNIT": syntax.WholeUnit(),
+}  # fmt: skip
 _DEEPEST = 20
 _ATTRIBUTES = get_args(syntax.AttributeName)
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
@@ -342,16 +346,10 @@ class Builder:
             return syntax.Tag(str(node))
         if kind == "QUOTED":
             return self._quoted(node)
-        if kind == "WILDCARD":
-            return syntax.Wildcard()
+        if kind in _SIGNS:
+            return _SIGNS[kind]
         if kind == "SET_REFERENCE":
             return _set_reference(node)
-        if kind == "START":
-            return syntax.Anchor("start")
-        if kind == "END":
-            return syntax.Anchor("end")
-        if kind == "UNIT":
-            return syntax.WholeUnit()
         if kind == "REGEX":
             pattern, _, suffix = node[1:].rpartition("/")
             # Other escapes stay as they are.
