@@ -142,7 +142,7 @@ class Builder:
             head = str(words[0])[len("template") :].strip(" \t").removesuffix(":")
             if head:
                 self._named(words[0], head, "a template", pattern=_RULE_NAME)
-            quoted = plain_string(words[1], self._report)
+            quoted = text_of(words[1], self._report)
             parts = _template_parts(str(words[1]), words[1].start_pos, self._line, self._report)
             return syntax.Template(parts if quoted else (), head or None, span=self._span(node))
         if kind == "sear":
@@ -154,7 +154,7 @@ class Builder:
                 self._at(words[1], "E214", f"`{words[1]}` is not a version", hint)
             return syntax.HeaderLine(str(words[0]), str(words[1]), self._span(node))
         if kind == "import":
-            path = plain_string(words[0], self._report)
+            path = text_of(words[0], self._report)
             self._named(words[1], words[1], "an import")
             return syntax.ImportLine(path, str(words[1]), self._span(node))
         if kind == "option":
@@ -251,8 +251,7 @@ class Builder:
             return syntax.Reference(_target(first[1:]), functions, glued, span)
         if first.type == "SET_REFERENCE":
             return syntax.Drawn(_set_reference(first), glued, span)
-        quoted = first.type == "QUOTED"
-        text = plain_string(first, self._report) if quoted else str(first)
+        quoted, text = first.type == "QUOTED", text_of(first, self._report)
         if quoted and not text:
             self._at(first, "E104", "this text is empty", "to delete text, write `really -> <>`")
         elif not quoted and (problem := objection(text, "consequent")):
@@ -394,7 +393,7 @@ class Builder:
             place = name.start_pos, name.start_pos + len(attribute)
             self._report("E204", f"`{attribute}` is not an attribute of a token", place, hint)
             attribute = "text"
-        text = plain_string(value, self._report) if value.type == "QUOTED" else str(value)
+        text = text_of(value, self._report)
         return syntax.AttributeTest(cast(syntax.AttributeName, attribute), text, "!" in operator)
 
 
@@ -510,9 +509,11 @@ def decode(quoted: str, start: int, report: Report) -> str:
     return cast(str, text)
 
 
-def plain_string(leaf: Node, report: Report) -> str:
-    """The text of a quoted string where the suffix ``i`` has no meaning."""
+def text_of(leaf: Node, report: Report) -> str:
+    """The text of a word, or of a quoted string where the suffix ``i`` has no meaning."""
     text = str(leaf)
+    if leaf.type != "QUOTED":
+        return text
     if text.endswith("i"):
         hint = "remove it: only a literal that is matched can ignore case"
         report("E104", "`i` is not allowed here", (leaf.end_pos - 1, leaf.end_pos), hint)

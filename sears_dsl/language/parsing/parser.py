@@ -24,7 +24,7 @@ from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedTok
 from sears_dsl.errors import Diagnostic, Span
 from sears_dsl.language import rule as syntax
 from sears_dsl.language.check import check_rule
-from sears_dsl.language.parsing.builder import Builder, Node, Place, Report, plain_string
+from sears_dsl.language.parsing.builder import Builder, Node, Place, Report, text_of
 from sears_dsl.language.parsing.syntax_errors import explain
 from sears_dsl.language.words import (
     LARGEST_SEED,
@@ -419,8 +419,8 @@ def _build_field(tree: Node, line: int, report: Report, *, offset: int = 0) -> F
     span = Span(line, start + 1 + offset, end + 1 + offset)
     if str(node.data) == "test":
         original, expected = node.children
-        text = plain_string(original, report)
-        new = None if expected.type == "NONE" else plain_string(expected, report)
+        text = text_of(original, report)
+        new = None if expected.type == "NONE" else text_of(expected, report)
         return Field("test", syntax.RuleTest(text, new, span), span)
     key_leaf, *values = node.children
     key = key_leaf[: key_leaf.index(":")]
@@ -443,7 +443,7 @@ def _value(key: str, values: list[Node], report: Report) -> Value | None:
     place = first.start_pos, last.end_pos
     if key in {"author", "why"}:
         if len(values) == 1 and first.type == "QUOTED":
-            return plain_string(first, report)
+            return text_of(first, report)
         words = " ".join(values) if all(each.type != "QUOTED" for each in values) else "..."
         advice = f"write {code(f'{key}: {quote(words)}')}"
         report("E112", f"`{key}` takes one quoted string", place, advice)
@@ -459,8 +459,8 @@ def _value(key: str, values: list[Node], report: Report) -> Value | None:
         return tuple(str(leaf) for leaf in values)
     if key == "label":
         if len(values) == 1:
-            name = plain_string(first, report) if first.type == "QUOTED" else str(first)
-            if name is not None and not name.strip():
+            name = text_of(first, report)
+            if not name.strip():
                 report("E213", "this label is empty", place, "name it: `label: positive`")
             return name
         text = " ".join(map(str, values))
@@ -468,14 +468,13 @@ def _value(key: str, values: list[Node], report: Report) -> Value | None:
         report("E213", f"`{text}` is not a valid label", place, hint)
         return text
     if key == "expect" and first == "label" and len(values) == 2:
-        quoted = last.type == "QUOTED"
-        return syntax.Expectation("label", plain_string(last, report) if quoted else str(last))
-    allowed = SEVERITIES if key == "severity" else ("same", "flip")
-    if len(values) == 1 and str(first) in allowed:
-        if key == "severity":
-            return str(first)
-        return syntax.Expectation("same" if str(first) == "same" else "flip")
+        return syntax.Expectation("label", text_of(last, report))
     text = " ".join(map(str, values))
+    allowed = SEVERITIES if key == "severity" else ("same", "flip")
+    if text in allowed:
+        if key == "severity":
+            return text
+        return syntax.Expectation("flip" if text == "flip" else "same")
     hint = nearest(text, allowed)
     if key == "expect" and "choose one of" in hint:
         hint = "write `expect: same`, `expect: flip` or `expect: label NAME`"
