@@ -26,6 +26,7 @@ from sears_dsl.language import rule as syntax
 from sears_dsl.language.check import check_rule
 from sears_dsl.language.parsing.builder import Builder, Node, Place, Report, text_of
 from sears_dsl.language.parsing.syntax_errors import explain
+from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.language.words import (
     LARGEST_SEED,
     QUOTED,
@@ -351,18 +352,6 @@ def leaves(line: str) -> list[Leaf] | None:
     ]
 
 
-class _AnySets:
-    """A scope in which every set exists, for lines that are checked alone."""
-
-    options = syntax.Options()
-
-    def members(self, reference: syntax.SetReference) -> tuple[syntax.Test, ...]:
-        return (syntax.Wildcard(),)
-
-    def set_names(self) -> tuple[str, ...]:
-        return ()
-
-
 def _reads(line: str) -> bool:
     """Whether a statement is read without an error, which decides whether help suggests it."""
     codes: list[str] = []
@@ -372,8 +361,9 @@ def _reads(line: str) -> bool:
         return False
     node = Builder(line, 1, lambda code, *_: codes.append(code), lambda _: False).statement(tree)
     if isinstance(node, syntax.Rule):
-        codes.extend(each.code for each in check_rule(node, _AnySets()))
-    return not any(code.startswith("E") for code in codes)
+        codes.extend(each.code for each in check_rule(node, Ruleset(())))
+    # The sets are defined in other lines.
+    return not any(code.startswith("E") and code not in {"E206", "E207"} for code in codes)
 
 
 def _keep_controls(text: str) -> str:
