@@ -259,13 +259,9 @@ def _fixes(text: str, path: str, first: int, last: int) -> Iterator[Action]:
         place = NameSpan(span.line - 1, span.column - 1, span.end_column - 1)
         for part, word in _repairs(finding, line_of(text, place.line), place, meant[1].strip("`")):
             left = findings_of(with_name(text, [part], word), path=path)
-            still = any(
-                each.span is not None
-                and (each.code, each.span.line, each.span.column)
-                == (finding.code, span.line, span.column)
-                for each in left
-            )
-            if len(left) < len(findings) and not still:
+            places = [(each.code, each.span.line, each.span.column) for each in left if each.span]
+            remains = (finding.code, span.line, span.column) in places
+            if len(left) < len(findings) and not remains:
                 yield Action(f"Write {word}", part, word, finding.code)
                 break
 

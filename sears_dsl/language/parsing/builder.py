@@ -196,14 +196,15 @@ class Builder:
                 place = head.start_pos, head.start_pos + head.index(":")
                 hint = "use only letters, digits and . _ -, as in `rule wh-which: What -> Which`"
                 self._report("E214", f"`{name}` is not a valid id", place, hint)
-        contexts: dict[str, Any] = {  # left and right
+        contexts = {
             str(part.data): self._sequence(part, place="sequence", depth=0)
             for part in (children[2].children if len(children) == 3 else ())
             if getattr(part, "data", "") in {"left", "right"}
         }
+        left, right = contexts.get("left", ()), contexts.get("right", ())
         antecedent = self._sequence(children[0], place="sequence", depth=0)
         pieces = tuple(self._pieces(children[1]))
-        rule = syntax.Rule(antecedent, pieces, **contexts, name=name, span=self._span(node))
+        rule = syntax.Rule(antecedent, pieces, left, right, name, span=self._span(node))
         start = re.match(r"rule[ \t]+", self._source)
         if name is None and start and may_lack_a_colon(rule):
             self._forgotten_colon(start)
