@@ -78,6 +78,8 @@ def _signature(name: str, value: Any) -> str:
             parts.append("*")
             named = True
         default = "" if each.default is each.empty else f" = {each.default!r}"
+        if " at 0x" in default:  # an address says nothing, and differs from build to build
+            default = " = ..."
         kind = "" if each.annotation is each.empty else f": {each.annotation}"
         stars = {each.VAR_POSITIONAL: "*", each.VAR_KEYWORD: "**"}.get(each.kind, "")
         parts.append(f"{stars}{each.name}{kind}{default}")
