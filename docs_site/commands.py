@@ -7,13 +7,11 @@ hidden is on a page, with the words of ``--help``.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import click
 
 from docs_site.page import Page, cell
-
-__all__ = ["FOLDER", "command_pages"]
 
 FOLDER = "commands"
 # Characters; an option whose values need more has them beside its meaning.
@@ -52,13 +50,9 @@ def _command(
     command: click.Command, parent: click.Context, name: str, *, level: int
 ) -> Iterator[str]:
     context = click.Context(command, info_name=name, parent=parent)
-    yield f"{'#' * level} {context.command_path}"
-    yield ""
-    yield _help(command)
-    yield ""
-    yield "```text"
-    yield f"{context.command_path} {' '.join(command.collect_usage_pieces(context))}"
-    yield "```"
+    usage = f"{context.command_path} {' '.join(command.collect_usage_pieces(context))}"
+    yield from (f"{'#' * level} {context.command_path}", "", _help(command), "")
+    yield from ("```text", usage, "```")
     yield from _options(command, context)
     if command.epilog:
         yield ""
@@ -77,9 +71,7 @@ def _options(command: click.Command, context: click.Context) -> Iterator[str]:
         and (record := parameter.get_help_record(context)) is not None
     ]
     if records:
-        yield ""
-        yield "| option | meaning |"
-        yield "|---|---|"
+        yield from ("", "| option | meaning |", "|---|---|")
         for names, told in records:
             values = _VALUES.search(names) if len(names) > _WIDEST else None
             option = names if values is None else names.replace(values[0], "NAME")
@@ -89,15 +81,9 @@ def _options(command: click.Command, context: click.Context) -> Iterator[str]:
 
 
 def _examples(epilog: str) -> Iterator[str]:
-    for line in _split_examples(epilog):
-        yield "```text"
-        yield line
-        yield "```"
-
-
-def _split_examples(epilog: str) -> Sequence[str]:
     _, _, examples = " ".join(epilog.split()).partition(": ")
-    return [example.strip() for example in examples.split("; ")]
+    for example in examples.split("; "):
+        yield from ("```text", example.strip(), "```")
 
 
 def _help(command: click.Command) -> str:

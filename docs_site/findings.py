@@ -14,8 +14,6 @@ from docs_site.page import Page, cell, plain_fences
 from sears_dsl.errors import Diagnostic, RuleSyntaxError
 from sears_dsl.language.loader import parse
 
-__all__ = ["FOLDER", "Explanation", "error_pages", "explanations"]
-
 FOLDER = "errors"
 _SECTION = re.compile(r"^## Errors and warnings\n(.*?)(?=^## |\Z)", re.DOTALL | re.MULTILINE)
 _ENTRY = re.compile(r"^(?=\*\*[EW]\d{3}\*\*)", re.MULTILINE)
@@ -89,21 +87,11 @@ def _page(each: Explanation) -> Page:
     kind = "Warning" if each.code.startswith("W") else "Error"
     lines = [f"# {kind} {each.code}", "", f"*{each.group}.* {each.text}"]
     if each.example:
-        lines += [
-            "",
-            "```sears",
-            plain_fences(each.example).rstrip("\n"),
-            "```",
-            "",
-            "`sears check`",
-        ]
-        lines += ["prints:", "", "```text", _printed(each), "```"]
+        printed = (found.render() for found in _findings(each) if found.code == each.code)
+        lines += ["", "```sears", plain_fences(each.example).rstrip("\n"), "```", ""]
+        lines += ["`sears check`", "prints:", "", "```text", "\n\n".join(printed), "```"]
     lines += ["", "[All codes](index.md)"]
     return Page(f"{FOLDER}/{each.code}.md", each.code, "\n".join(lines) + "\n", each.group)
-
-
-def _printed(each: Explanation) -> str:
-    return "\n\n".join(finding.render() for finding in _findings(each) if finding.code == each.code)
 
 
 def _findings(each: Explanation) -> Sequence[Diagnostic]:

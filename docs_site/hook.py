@@ -29,8 +29,6 @@ from sears_dsl.catalogue import shipped_rulesets
 from sears_dsl.cli.commands import sears
 from sears_dsl.runtime.files import resource_folder
 
-__all__ = ["on_config", "on_files", "on_page_markdown", "on_post_build"]
-
 # What the theme would load for the search of a site on the disk, and what stands for it.
 _WORKER = "https://unpkg.com/iframe-worker/shim"
 _OUR_WORKER = "assets/worker-from-disk.js"

@@ -12,8 +12,6 @@ from collections.abc import Iterator
 
 from docs_site.page import Page, anchor, plain_fences
 
-__all__ = ["FOLDER", "language_pages"]
-
 FOLDER = "language"
 _REFERENCE = "grammar/README.md"
 _ERRORS = "Errors and warnings"

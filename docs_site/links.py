@@ -14,8 +14,6 @@ from posixpath import dirname, join, normpath
 
 from docs_site.page import Page
 
-__all__ = ["for_site"]
-
 _FENCE = re.compile(r"(^ *```.*?^ *```)", re.DOTALL | re.MULTILINE)
 _LINK = re.compile(r"\[([^\]]*)\]\(([^)\s:]+)\)")
 _ROW = re.compile(r"^ *\|.*$", re.MULTILINE)

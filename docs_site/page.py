@@ -9,8 +9,6 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-__all__ = ["Page", "anchor", "cell", "plain_fences"]
-
 
 @dataclass(frozen=True, slots=True)
 class Page:

@@ -14,8 +14,6 @@ from typing import Any
 import sears_dsl
 from docs_site.page import Page, cell
 
-__all__ = ["FOLDER", "python_pages"]
-
 FOLDER = "python"
 _SECTION = re.compile(r"^(Args|Attributes|Returns|Yields|Raises|Warns|Example|Source)s?:", re.M)
 _ENTRY = re.compile(r"^    (\S[^:\n]*(?:\[[^\]]*\])?): (.*(?:\n        .*)*)", re.M)
@@ -65,10 +63,7 @@ def _is_own(value: Any) -> bool:
 
 def _described(name: str, value: Any) -> Iterator[str]:
     if inspect.isfunction(value) or inspect.ismethod(value):
-        yield "```python"
-        yield _signature(name, value)
-        yield "```"
-        yield ""
+        yield from ("```python", _signature(name, value), "```", "")
     yield from _docstring(inspect.getdoc(value) or "")
 
 
@@ -83,6 +78,8 @@ def _signature(name: str, value: Any) -> str:
             parts.append("*")
             named = True
         default = "" if each.default is each.empty else f" = {each.default!r}"
+        if " at 0x" in default:  # an address says nothing, and differs from build to build
+            default = " = ..."
         kind = "" if each.annotation is each.empty else f": {each.annotation}"
         stars = {each.VAR_POSITIONAL: "*", each.VAR_KEYWORD: "**"}.get(each.kind, "")
         parts.append(f"{stars}{each.name}{kind}{default}")

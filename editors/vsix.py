@@ -17,8 +17,6 @@ from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from sears_dsl.runtime.files import write_atomically
 
-__all__ = ["FOLDER", "write"]
-
 FOLDER = Path(__file__).parent / "vscode"
 _LICENCE = Path(__file__).resolve().parents[1] / "LICENSE"
 _KINDS = {

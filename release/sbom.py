@@ -30,8 +30,6 @@ from sears_dsl.runtime.files import write_atomically
 from sears_dsl.tagging.fast.cutting import LANGUAGES
 from sears_dsl.tagging.fast.weights import load, weights_of
 
-__all__ = ["document", "installed", "licences", "main", "table"]
-
 ROOT = "sears-dsl"
 NOT_STATED = "not stated"
 

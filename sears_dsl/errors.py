@@ -78,20 +78,14 @@ class Diagnostic:
 
     def render(self) -> str:
         """The finding as a block of text: place, message, the line, a caret, help."""
-        if self.span is None:
-            lines = [f"{self.path}: {self.severity}[{self.code}]: {self.message}"]
-            margin = " "
-        else:
-            place = f"{self.path}:{self.span.line}:{self.span.column}"
-            number = str(self.span.line)
-            margin = " " * len(number)
-            shown, caret = _window(self.source, self.span)
-            lines = [
-                f"{place}: {self.severity}[{self.code}]: {self.message}",
-                f"{margin} |",
-                f"{number} | {shown}".rstrip(),
-                f"{margin} | {caret}",
-            ]
+        span = self.span
+        place = self.path if span is None else f"{self.path}:{span.line}:{span.column}"
+        lines = [f"{place}: {self.severity}[{self.code}]: {self.message}"]
+        margin = " "
+        if span is not None:
+            margin = " " * len(str(span.line))
+            shown, caret = _window(self.source, span)
+            lines += [f"{margin} |", f"{span.line} | {shown}".rstrip(), f"{margin} | {caret}"]
         if self.help:
             first, *rest = self.help.splitlines()
             lines.append(f"{margin} = help: {first}")
@@ -283,11 +277,10 @@ def check_whole_number(
     """
     try:
         number = index(value)  # type: ignore[arg-type]
+        is_valid = (least is None or number >= least) and (most is None or number <= most)
     except TypeError:
-        number = None
-    too_small = number is not None and least is not None and number < least
-    too_large = number is not None and most is not None and number > most
-    if number is None or too_small or too_large:
+        is_valid = False
+    if not is_valid:
         bounds = "" if least is None else f", {least} or more"
         bounds += "" if most is None else f", {most} at most"
         raise UsageError(f"{name}={value!r:.60} is not valid", help=f"pass a whole number{bounds}")

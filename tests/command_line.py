@@ -12,8 +12,9 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from click.testing import CliRunner
+from click.testing import CliRunner, Result
 
+from sears_dsl.cli.commands import sears
 from sears_dsl.cli.main import main
 from sears_dsl.runtime.interrupts import USUAL
 
@@ -28,6 +29,11 @@ def call(
         sys.stderr.flush()
         printed, told = out.getvalue().decode(), err.getvalue().decode()
     return subprocess.CompletedProcess(["sears", *arguments], code, printed, told)
+
+
+def run(*arguments: str) -> Result:
+    """Run a command in the current folder; what it raises is in the result as it was raised."""
+    return CliRunner().invoke(sears, arguments, standalone_mode=False)
 
 
 def exit_code(words: Sequence[str]) -> int:

@@ -346,9 +346,9 @@ class NaiveNoise:
         return i, i + 1, cased(beside[drawn], letter)
 
     def _drawn(self, piece: Drawn, position: int, scope: RuleScope) -> Part:
-        reference = SetReference(piece.name, piece.module)
+        reference = piece.reference
         members = [each.text for each in scope.members(reference) if isinstance(each, Literal)]
-        name = f"{piece.module}.{piece.name}" if piece.module else piece.name
+        name = reference.full_name
 
         def part(instance: Instance) -> Chunk:
             binding = instance.binding

@@ -12,6 +12,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
+from typing import Any
 
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
@@ -76,7 +77,20 @@ LAW = settings(
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
 )
+_EITHER = st.booleans()
+_BOUNDS = st.sampled_from(((1, 1), (1, 1), (1, 1), (0, 1), (0, 2), (1, 2), (2, 2)))
 _PATTERNS = ("colou?r", "[a-z]+", r"\d{2,3}", "a/b", r"a\.b", "(?:un|re).*", r"\x{20}")
+
+
+# How often something is done: once in so many draws.
+_ONE_IN = {times: st.integers(1, times).map(lambda number: number == 1) for times in (4, 5, 6, 8)}
+
+
+@cache
+def _listed(
+    strategy: st.SearchStrategy[Any], least: int, most: int, *, unique: bool = False
+) -> st.SearchStrategy[list[Any]]:
+    return st.lists(strategy, min_size=least, max_size=most, unique=unique)
 
 
 def _in_group(word: str) -> bool:
@@ -145,7 +159,7 @@ def single_tests(
 ) -> Test:
     """A test on one token."""
     test = draw(_plain_tests(words, tags, sets, group=group))
-    if negation and not isinstance(test, Wildcard) and draw(st.integers(0, 5)) == 0:
+    if negation and not isinstance(test, Wildcard) and draw(_ONE_IN[6]):
         bare_punctuation = isinstance(test, Literal) and not any(map(str.isalnum, test.text))
         return Negation(replace(test, quoted=True) if bare_punctuation else test)
     return test
@@ -164,13 +178,13 @@ def elements(
 ) -> Element:
     """An element without name and glue; groups nest up to ``depth``."""
     body: Test | Group
-    if depth and draw(st.integers(0, 4)) == 0:
+    if depth and draw(_ONE_IN[5]):
         inner = elements(words=words, tags=tags, sets=sets, depth=depth - 1, group=True)
-        alternative = st.lists(inner, min_size=1, max_size=2).map(tuple)
-        body = Group(tuple(draw(st.lists(alternative, min_size=1, max_size=3))))
+        alternatives = draw(_listed(_listed(inner, 1, 2), 1, 3))
+        body = Group(tuple(map(tuple, alternatives)))
     else:
         body = draw(single_tests(words=words, tags=tags, sets=sets, group=group))
-    low, high = draw(st.sampled_from(((1, 1), (1, 1), (1, 1), (0, 1), (0, 2), (1, 2), (2, 2))))
+    low, high = draw(_BOUNDS)
     if (low, high) != (1, 1) and isinstance(body, Literal):
         body = _operable(body)
     return Element(body, low, high)
@@ -181,20 +195,19 @@ def _operable(literal: Literal) -> Literal:
     return literal if any(map(str.isalnum, literal.text)) else replace(literal, quoted=True)
 
 
-@st.composite
 def _named(draw: st.DrawFn, sequence: list[Element], names: Sequence[str]) -> list[Element]:
     """Give some elements a name; glue some of the literals that may be glued."""
     out: list[Element] = []
     unused = list(names)
     for plain in sequence:
         element = plain
-        if unused and draw(st.integers(0, 3)) == 0:
+        if unused and draw(_ONE_IN[4]):
             body = element.body
             colon = isinstance(body, Literal) and body.text[:1] == ":"
             body = replace(body, quoted=True) if colon else body
             element = replace(element, name=unused.pop(0), body=body)
         elif out and _may_be_glued(out[-1], element):
-            element = replace(element, glued=draw(st.booleans()))
+            element = replace(element, glued=draw(_EITHER))
         out.append(element)
     return out
 
@@ -210,21 +223,11 @@ def _may_be_glued(previous: Element, element: Element) -> bool:
     return body.quoted or (body.text[0] == "'" and not after_word)
 
 
-@st.composite
-def _consequents(draw: st.DrawFn, context: list[Element], antecedent: list[Element]) -> list[Piece]:
-    """Pieces that refer to existing elements."""
-    names = [element.name for element in (*antecedent, *context) if element.name]
-    single = [
-        number
-        for number, element in enumerate(antecedent, 1)
-        if not isinstance(element.body, Anchor) and longest(element) == 1
-    ]
-    numbers = [
-        number
-        for number, element in enumerate(antecedent, 1)
-        if not isinstance(element.body, Anchor)
-    ]
-    tags = [e.body.name for e in antecedent if isinstance(e.body, Tag)]
+@cache
+def _pieces(
+    numbers: tuple[int, ...], single: tuple[int, ...], names: tuple[str, ...]
+) -> st.SearchStrategy[list[Piece]]:
+    """Pieces that refer to elements of these numbers, some of which are one token, and names."""
     choices: list[st.SearchStrategy[Piece]] = [
         st.sampled_from(WORDS).map(Text),
         st.builds(Text, _QUOTED, st.just(True)),
@@ -240,11 +243,19 @@ def _consequents(draw: st.DrawFn, context: list[Element], antecedent: list[Eleme
             st.builds(Reference, target, st.sampled_from(INFLECTIONS).map(lambda f: (f,)))
         )
         choices.append(st.builds(Inflected, st.sampled_from(("film", "go", "good")), target))
-    pieces = draw(st.lists(st.one_of(choices), max_size=4))
-    for tag in tags:
-        if draw(st.booleans()):
-            pieces.insert(draw(st.integers(0, len(pieces))), TagCopy(tag))
-    return _glued_pieces(pieces, draw(st.lists(st.booleans(), min_size=9, max_size=9)))
+    return st.lists(st.one_of(choices), max_size=4)
+
+
+def _consequent(draw: st.DrawFn, context: list[Element], antecedent: list[Element]) -> list[Piece]:
+    """Pieces that refer to existing elements."""
+    names = tuple(element.name for element in (*antecedent, *context) if element.name)
+    numbers = tuple(n for n, e in enumerate(antecedent, 1) if not isinstance(e.body, Anchor))
+    single = tuple(number for number in numbers if longest(antecedent[number - 1]) == 1)
+    pieces = list(draw(_pieces(numbers, single, names)))
+    for element in antecedent:
+        if isinstance(element.body, Tag) and draw(_EITHER):
+            pieces.insert(draw(st.integers(0, len(pieces))), TagCopy(element.body.name))
+    return _glued_pieces(pieces, draw(_listed(_EITHER, 9, 9)))
 
 
 def _glued_pieces(pieces: list[Piece], wanted: list[bool]) -> list[Piece]:
@@ -292,23 +303,22 @@ def rules(
 ) -> Rule:
     """A rule without metadata whose check finds no error."""
     element = elements(words=words, tags=tags, sets=sets, depth=depth)
-    insertion = contexts and draw(st.integers(0, 7)) == 0
-    antecedent = [] if insertion else draw(st.lists(element, min_size=1, max_size=4))
+    insertion = contexts and draw(_ONE_IN[8])
+    antecedent = [] if insertion else draw(_listed(element, 1, 4))
     left: list[Element] = []
     right: list[Element] = []
-    if contexts and (insertion or draw(st.integers(0, 3)) == 0):
-        left = draw(st.lists(element, min_size=1, max_size=2))
-        right = draw(st.lists(element, max_size=2))
-    if draw(st.integers(0, 7)) == 0:
+    if contexts and (insertion or draw(_ONE_IN[4])):
+        left, right = draw(_listed(element, 1, 2)), draw(_listed(element, 0, 2))
+    if draw(_ONE_IN[8]):
         (left or antecedent).insert(0, Element(Anchor("start")))
-    if draw(st.integers(0, 7)) == 0:
+    if draw(_ONE_IN[8]):
         (right or (antecedent if not left else right)).append(Element(Anchor("end")))
-    left = draw(_named(left, _NAMES[:1]))
-    right = draw(_named(right, _NAMES[1:2]))
-    antecedent = draw(_named(antecedent, _NAMES[2:]))
+    left = _named(draw, left, _NAMES[:1])
+    right = _named(draw, right, _NAMES[1:2])
+    antecedent = _named(draw, antecedent, _NAMES[2:])
     rule = Rule(
         antecedent=tuple(antecedent),
-        consequent=tuple(draw(_consequents(left + right, antecedent))),
+        consequent=tuple(_consequent(draw, left + right, antecedent)),
         left=tuple(left),
         right=tuple(right),
     )
@@ -370,19 +380,17 @@ def rulesets(draw: st.DrawFn, *, metadata: bool = True) -> Ruleset:
     options = draw(OPTIONS)
     tags = tuple(tag for tag in TAGS if tag in COARSE[options.tagset] | FINE)
     member = single_tests(tags=tags, group=True)
-    sets = tuple(
-        SetDefinition(name, tuple(draw(st.lists(member, min_size=1, max_size=4)))) for name in SETS
-    )
-    drawn = draw(st.lists(rules(tags=tags, sets=SETS, options=options), max_size=5, unique=True))
+    sets = tuple(SetDefinition(name, tuple(draw(_listed(member, 1, 4)))) for name in SETS)
+    drawn = draw(_listed(rules(tags=tags, sets=SETS, options=options), 0, 5, unique=True))
     named = [
         replace(
             rule,
-            name=f"rule-{number}" if draw(st.booleans()) else None,
+            name=f"rule-{number}" if draw(_EITHER) else None,
             metadata=draw(METADATA) if metadata else Metadata(),
         )
         for number, rule in enumerate(drawn)
     ]
-    published = draw(st.booleans())
+    published = draw(_EITHER)
     return Ruleset(
         tuple(named),
         options=options,

@@ -85,9 +85,14 @@ def _tree(path: Path) -> ast.Module:
 
 
 @cache
+def _nodes(path: Path) -> tuple[ast.AST, ...]:
+    return tuple(ast.walk(_tree(path)))
+
+
+@cache
 def _imports(path: Path) -> frozenset[str]:
     found: set[str] = set()
-    for node in ast.walk(_tree(path)):
+    for node in _nodes(path):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
@@ -106,30 +111,27 @@ def _layer(part: str) -> int:
     return next(index for index, layer in enumerate(LAYERS) if part in layer)
 
 
-@pytest.mark.parametrize("path", MODULES, ids=_name)
-def test_imports_point_down(path: Path) -> None:
-    name = _name(path)
-    if name == "__init__.py":
-        return  # the public names, imported when used
-    own = name.split("/")[0].removesuffix(".py")
-    for module in _imports(path):
-        if not module.startswith("sears_dsl."):
-            continue
-        other = module.split(".")[1]
-        if (name, other) in UPWARD:
-            continue
-        assert _layer(other) <= _layer(own), f"{name} imports {module}, which is above it"
-        assert {own, other} not in STRANGERS, f"{name} imports {module}: they are strangers"
+def test_imports_point_down() -> None:
+    for path in MODULES:
+        name = _name(path)
+        own = name.split("/")[0].removesuffix(".py")
+        for module in _imports(path):
+            # The public names are imported when they are used.
+            if not module.startswith("sears_dsl.") or name == "__init__.py":
+                continue
+            other = module.split(".")[1]
+            if (name, other) not in UPWARD:
+                assert _layer(other) <= _layer(own), f"{name} imports {module}, which is above it"
+                assert {own, other} not in STRANGERS, f"{name} imports {module}: they are strangers"
 
 
-@pytest.mark.parametrize("path", MODULES, ids=_name)
-def test_each_dependency_has_its_place(path: Path) -> None:
-    name = _name(path)
-    for module in _imports(path):
-        places = ONLY_IN.get(module.split(".")[0])
-        if places is not None:
-            folders = {parent.as_posix() for parent in PurePath(name).parents}
-            assert places & (folders | {name}), f"{name} imports {module}"
+def test_each_dependency_has_its_place() -> None:
+    for path in MODULES:
+        name = _name(path)
+        folders = {parent.as_posix() for parent in PurePath(name).parents}
+        for module in _imports(path):
+            places = ONLY_IN.get(module.split(".")[0])
+            assert places is None or places & (folders | {name}), f"{name} imports {module}"
 
 
 def test_a_model_is_asked_through_one_place() -> None:
@@ -139,10 +141,10 @@ def test_a_model_is_asked_through_one_place() -> None:
     assert {name for name in found if name.startswith(above)} == {"effects/asked_model.py"}
 
 
-@pytest.mark.parametrize("path", MODULES, ids=_name)
-def test_a_module_says_what_it_is_and_stays_readable(path: Path) -> None:
-    assert ast.get_docstring(_tree(path)), "no module docstring"
-    assert len(path.read_text("utf-8").splitlines()) <= MOST_LINES, "wants to be two modules"
+def test_a_module_says_what_it_is_and_stays_readable() -> None:
+    for path in MODULES:
+        assert ast.get_docstring(_tree(path)), f"{path} has no docstring"
+        assert len(path.read_text("utf-8").splitlines()) <= MOST_LINES, f"{path} is two modules"
 
 
 def test_a_class_is_the_only_one_of_its_name() -> None:
@@ -154,28 +156,28 @@ def test_a_class_is_the_only_one_of_its_name() -> None:
     assert not {name: paths for name, paths in homes.items() if len(paths) > 1}
 
 
-@pytest.mark.parametrize("path", MODULES, ids=_name)
-def test_a_name_says_what_a_value_is_and_not_when_it_came_to_be(path: Path) -> None:
-    bound: dict[str, int] = {}
-    for node in ast.walk(_tree(path)):
-        if isinstance(node, ast.arg):
-            bound[node.arg.strip("_")] = node.lineno
-        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            bound[node.id.strip("_")] = node.lineno
-        elif isinstance(node, ast.MatchAs) and node.name:
-            bound[node.name.strip("_")] = node.lineno
-    assert not {name: line for name, line in bound.items() if name in TENSES}
+def test_a_name_says_what_a_value_is_and_not_when_it_came_to_be() -> None:
+    for path in MODULES:
+        bound: dict[str, int] = {}
+        for node in _nodes(path):
+            if isinstance(node, ast.arg):
+                bound[node.arg.strip("_")] = node.lineno
+            elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                bound[node.id.strip("_")] = node.lineno
+            elif isinstance(node, ast.MatchAs) and node.name:
+                bound[node.name.strip("_")] = node.lineno
+        assert not {name: line for name, line in bound.items() if name in TENSES}, _name(path)
 
 
-@pytest.mark.parametrize("path", MODULES, ids=_name)
-def test_a_kernel_says_what_its_arguments_are(path: Path) -> None:
+def test_a_kernel_says_what_its_arguments_are() -> None:
     """Nothing else checks this: compiled code accepts any argument that it can process."""
-    for node in ast.walk(_tree(path)):
-        decorators = node.decorator_list if isinstance(node, ast.FunctionDef) else []
-        if {"kernel", "kernel_of_alike"} & set(map(ast.unparse, decorators)):
-            named = [each for each in ast.walk(node) if isinstance(each, ast.arg)]
-            hints = {each.arg: ast.unparse(each.annotation or each) for each in named}
-            assert "Any" not in hints.values(), hints
+    for path in MODULES:
+        for node in _nodes(path):
+            decorators = node.decorator_list if isinstance(node, ast.FunctionDef) else []
+            if {"kernel", "kernel_of_alike"} & set(map(ast.unparse, decorators)):
+                named = [each for each in ast.walk(node) if isinstance(each, ast.arg)]
+                hints = {each.arg: ast.unparse(each.annotation or each) for each in named}
+                assert "Any" not in hints.values(), (path, hints)
 
 
 def test_no_folder_is_a_heap() -> None:
@@ -297,12 +299,12 @@ def test_benchmarks_import_what_the_package_has() -> None:
         for node in ast.walk(_tree(path)):
             if not isinstance(node, ast.ImportFrom) or not node.module:
                 continue
+            if not node.module.startswith("sears_dsl."):
+                continue
             folder = root / node.module.replace(".", "/")
             # A folder of a module that is a file now may be left, with compiled code in it.
             module = folder.with_suffix(".py")
             file = module if module.exists() else folder / "__init__.py"
-            if not node.module.startswith("sears_dsl."):
-                continue
             assert file.exists(), f"{path.name} imports {node.module}"
             for name in node.names:
                 there = name.name in _names(file) or (folder / f"{name.name}.py").exists()
@@ -313,7 +315,7 @@ def test_benchmarks_import_what_the_package_has() -> None:
 def _names(path: Path) -> frozenset[str]:
     """The names that a module defines or imports anywhere."""
     found: set[str] = set()
-    for node in ast.walk(_tree(path)):
+    for node in _nodes(path):
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
             found.add(node.name)
         elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):

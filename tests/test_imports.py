@@ -79,7 +79,7 @@ def test_only_regular_files_of_bounded_size_are_read(tmp_path: Path) -> None:
     with target.open("wb") as file:
         file.truncate(1 << 40)  # a hole: it costs nothing
     [finding] = findings(path)
-    assert (finding.code, "larger" in finding.message) == ("E406", True)
+    assert (finding.code, "more than 16 MiB" in finding.message) == ("E406", True)
     device = importing(tmp_path / "rules", "/dev/zero")
     assert [each.code for each in findings(device)] == ["E408"]
     [finding] = findings(device, allow_imports_outside=True)

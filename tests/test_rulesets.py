@@ -64,16 +64,11 @@ def test_every_rule_has_an_id_a_firing_and_a_silent_test(path: Path) -> None:
 
 
 @each_ruleset
-def test_the_header_has_a_name_and_a_version(path: Path) -> None:
+def test_the_file_has_a_name_and_a_version_and_is_in_canonical_form(path: Path) -> None:
     ruleset = _ruleset(path)
     assert ruleset.name
     assert ruleset.version
-
-
-@each_ruleset
-def test_the_file_is_in_canonical_form(path: Path) -> None:
-    text = path.read_text("utf-8")
-    assert _ruleset(path).format() == text
+    assert ruleset.format() == path.read_text("utf-8")
 
 
 def test_ids_are_unique_over_all_rulesets() -> None:

@@ -18,11 +18,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
+from command_line import run
 
 from sears_dsl.batch.partial import PartialOutput
 from sears_dsl.batch.provenance import record_tagger, tagger_findings, validated_with
-from sears_dsl.cli.commands import sears
 from sears_dsl.cli.options.shared import chosen_tagger
 from sears_dsl.errors import (
     CacheError,
@@ -94,10 +94,6 @@ def write_manifest(folder: Path, **fields: Any) -> Ruleset:
     told = {"format": "sears-manifest", "version": 1, **fields}
     (folder / "r.manifest.json").write_text(json.dumps(told), "utf-8")
     return load(folder / "r.sear")
-
-
-def run(*arguments: str) -> Result:
-    return CliRunner().invoke(sears, arguments, standalone_mode=False)
 
 
 def assert_ours(result: Result, said: str = "") -> None:

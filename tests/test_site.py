@@ -17,6 +17,7 @@ from page_examples import examples, run_commands, run_page
 from docs_site.commands import command_pages
 from docs_site.findings import error_pages, explanations
 from docs_site.language import language_pages
+from docs_site.python import python_pages
 from sears_dsl.cli.commands import sears
 from sears_dsl.runtime.files import resource_folder
 
@@ -62,6 +63,10 @@ def test_every_command_has_a_page_with_its_options() -> None:
                 assert option in page.text
         rows = re.findall(r"^\| `([^`]*)` \|", page.text, re.MULTILINE)
         assert max(map(len, rows), default=0) <= 50, "the column of options is too wide"
+
+
+def test_pages_of_functions_are_the_same_in_each_build() -> None:
+    assert not [page.path for page in python_pages() if " at 0x" in page.text]
 
 
 # `sears audit … --slice`, in a command or in a sentence, and `audit --slice` in a sentence.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from fractions import Fraction
 from math import comb
 from time import process_time
@@ -144,12 +143,3 @@ def test_holms_values_are_those_of_the_definition(p_values: list[float]) -> None
     for rank, place in enumerate(order):
         least = wanted[place] = max(least, min(1.0, (len(order) - rank) * p_values[place]))
     assert holm_values(p_values) == pytest.approx([wanted[k] for k in range(len(p_values))])
-
-
-def test_holms_values_are_those_of_statsmodels() -> None:
-    multitest = pytest.importorskip("statsmodels.stats.multitest")
-    drawn = random.Random(0)
-    for size in (1, 2, 3, 8, 40):  # a call takes a tenth of a second
-        p_values = [drawn.random() ** 4 for _ in range(size)]
-        wanted = multitest.multipletests(p_values, method="holm")[1]
-        assert holm_values(p_values) == pytest.approx(wanted)

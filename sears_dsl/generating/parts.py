@@ -46,11 +46,6 @@ class Part:
     place: int | None = None  # which choice it writes; None where there is none
     optional: bool = False
 
-    @property
-    def has_words(self) -> bool:
-        """Whether it writes words of the template itself."""
-        return self.place is None and bool(self.texts[0])
-
 
 def parts_of(
     written: Sequence[str | Slot | SlotCopy], slot: Callable[[Slot | SlotCopy], Part]

@@ -22,7 +22,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import chain, pairwise, product
+from itertools import chain, pairwise
 from math import prod
 from typing import NamedTuple
 
@@ -197,47 +197,16 @@ class Sentences:
 
     def __contains__(self, text: object) -> bool:
         """Whether a text is one of the sentences."""
-        return isinstance(text, str) and self._reads(text, 0, 1, (0, ""), {})
-
-    def _reads(
-        self, text: str, start: int, at: int, last: tuple[int, str], chosen: dict[int, int]
-    ) -> bool:
-        """Whether the parts from a place on can write the text from ``start`` on.
-
-        ``last`` is the last part that is not empty, and its ending; ``chosen`` has the choices.
-        """
-        if at == len(self._parts):
-            return start == len(text)
-        part, (before, end) = self._parts[at], last
-        is_chosen = part.place in chosen
-        for option in [chosen[part.place]] if is_chosen else range(len(part.texts)):  # type: ignore[index]
-            choices = chosen if part.place is None else {**chosen, part.place: option}
-            if part.optional and not option:
-                if self._reads(text, start, at + 1, last, choices):
-                    return True
-                continue
-            own = str(part.texts[option])
-            piece = between(self._parts[before : at + 1], end, own) + own
-            if text.startswith(piece, start) and self._reads(
-                text, start + len(piece), at + 1, (at, ending(own)), choices
-            ):
-                return True
-        return False
+        if not isinstance(text, str):
+            return False
+        # Different texts may have equal marks, so the texts decide.
+        return text in self.texts(np.flatnonzero(self.marks == _mark(text)[0]))
 
     @property
     def may_be_blank(self) -> bool:
         """Whether one of the sentences is empty or only white space."""
-        if any(part.has_words for part in self._parts):
-            return False
-        blank = (
-            [number for number, member in enumerate(choice.members) if not member.strip()]
-            for choice in self.choices
-        )
-        numbers = [
-            sum(digit * stride for digit, stride in zip(digits, self._strides, strict=True))
-            for digits in product(*blank)
-        ]
-        return any(not text.strip() for text in self.texts(np.array(numbers, np.int64)))
+        has_words = any(part.place is None and part.texts[0] for part in self._parts)
+        return not has_words and any(not text.strip() for text in self)
 
     def members(self, numbers: Numbers) -> list[tuple[list[str], Numbers]]:
         """For each slot, its members as written, and the index of the one that each sentence has.

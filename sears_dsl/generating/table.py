@@ -160,11 +160,8 @@ def generate_table(
         written_texts[places] = sentences.texts(numbers)
         if sentences.may_be_blank:
             empty[number] = sum(not text.strip() for text in written_texts[places])
-        zeros = np.zeros(len(places), np.int64)
-        others[LABEL].put(places, [sentences.template.metadata.label or ""], zeros)
-        others[TEMPLATE].put(places, [name], zeros)
-        for choice, members in zip(sentences.choices, sentences.members(numbers), strict=True):
-            others[column_of[choice.column]].put(places, *members)
+        for column, values in _columns_beside(name, sentences, numbers, column_of).items():
+            others[column].put(places, *values)
     of_templates = [chosen_numbers[chosen == number] for number in range(len(templates))]
     columns: dict[str, Sequence[str]] = {TEXT: written_texts.tolist()}
     columns |= {name: column.repeated() for name, column in others.items()}
@@ -197,15 +194,13 @@ def _accepted(
     accepted = []
     column_of = _columns_of_slots(templates)
     for name, sentences, numbers in zip(names, templates, distinct, strict=True):
-        columns: dict[str, Sequence[str]] = {
-            TEXT: sentences.texts(numbers).tolist(),
-            LABEL: [sentences.template.metadata.label or ""] * len(numbers),
-            TEMPLATE: [name] * len(numbers),
-        }
-        for choice, members in zip(sentences.choices, sentences.members(numbers), strict=True):
-            columns[column_of[choice.column]] = Repeated(members[0], members[1].tolist())
+        columns: dict[str, Sequence[str]] = {TEXT: sentences.texts(numbers).tolist()}
+        for column, (values, places) in _columns_beside(
+            name, sentences, numbers, column_of
+        ).items():
+            columns[column] = Repeated(values, places.tolist())
         of_rows = zip(*columns.values(), strict=True)
-        rows = [dict(zip(columns, values, strict=True)) for values in of_rows]
+        rows = [dict(zip(columns, row, strict=True)) for row in of_rows]
         accepted.append(numbers[np.array(keep(rows), np.bool_)])
     if not any(map(len, accepted)):
         raise DataError(
@@ -213,6 +208,16 @@ def _accepted(
             help="it has to return true for a sentence to keep, and false for one to reject",
         )
     return accepted
+
+
+def _columns_beside(
+    name: str, sentences: Sentences, numbers: Numbers, column_of: Mapping[str, str]
+) -> dict[str, tuple[list[str], Numbers]]:
+    """The columns beside the text: the values of each, and which of them each sentence has."""
+    zeros = np.zeros(len(numbers), np.int64)
+    columns = {LABEL: ([sentences.template.metadata.label or ""], zeros), TEMPLATE: ([name], zeros)}
+    members = zip(sentences.choices, sentences.members(numbers), strict=True)
+    return columns | {column_of[choice.column]: values for choice, values in members}
 
 
 def _check(templates: Sequence[Sentences], names: Sequence[str]) -> None:

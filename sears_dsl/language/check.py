@@ -15,7 +15,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import combinations
-from typing import TypeAlias
 
 from sears_dsl.errors import Diagnostic, Span
 from sears_dsl.language import measure
@@ -23,9 +22,7 @@ from sears_dsl.language import rule as syntax
 from sears_dsl.language.check_drawn import check_noise
 from sears_dsl.language.printer import print_test
 from sears_dsl.language.tagsets import COARSE, FINE, MOVED, WHITESPACE_TAGS
-from sears_dsl.language.words import as_text, code, nearest, quote
-
-Problem: TypeAlias = tuple[str, str, str]
+from sears_dsl.language.words import Problem, as_text, code, nearest, quote
 
 _FOREIGN_TAG = (
     "write NOUN or another universal tag; to test a fine tag of the tagger, write "
@@ -142,15 +139,13 @@ class _Checker:
     def _anchors(self, elements: Sequence[syntax.Element]) -> None:
         for position, element in enumerate(elements):
             first, last = position == 0, position == len(elements) - 1
-            for side, begins, ends in _anchor_places(element, first, last):
+            for side, can_stand in _anchor_places(element, first, last):
                 if element.name and isinstance(element.body, syntax.Anchor):
                     message, hint = "an anchor cannot have a name", "it has no text to refer to"
-                elif side == "start" and not begins:
-                    message = "`<s>` has something before it"
-                    hint = "nothing can come before the start of the unit, not even a context"
-                elif side == "end" and not ends:
-                    message = "`</s>` has something after it"
-                    hint = "nothing can come after the end of the unit, not even a context"
+                elif not can_stand:
+                    sign, beside = ("<s>", "before") if side == "start" else ("</s>", "after")
+                    message = f"`{sign}` has something {beside} it"
+                    hint = f"nothing can come {beside} the {side} of the unit, not even a context"
                 else:
                     continue
                 self._add("E307", message, element.span, hint)
@@ -267,7 +262,7 @@ class _Checker:
 
 
 # What other tools call functions of this language.
-_CALLED_OTHERWISE = {
+CALLED_OTHERWISE = {
     "plural": "NNS", "pluralize": "NNS", "singular": "NN", "singularize": "NN", "past": "VBD",
     "gerund": "VBG", "lemma": "VB", "lowercase": "lower", "uppercase": "upper", "title": "cap",
     "capitalize": "cap", "capital": "cap", "comparative": "JJR", "superlative": "JJS",
@@ -277,7 +272,7 @@ _CALLED_OTHERWISE = {
 
 def _other_function(name: str, target: int | str) -> str:
     """What to write instead of a function that does not exist; `as` is a function of words."""
-    other = _CALLED_OTHERWISE.get(name.lower())
+    other = CALLED_OTHERWISE.get(name.lower())
     if other is not None:
         return f"write {code(f'${target}.{other}')}"
     if name.lower() != "as":
@@ -288,13 +283,11 @@ def _other_function(name: str, target: int | str) -> str:
     )
 
 
-def _anchor_places(
-    element: syntax.Element, first: bool, last: bool
-) -> Iterator[tuple[str, bool, bool]]:
-    """Each anchor in the element: its side, and whether it can come first or last."""
+def _anchor_places(element: syntax.Element, first: bool, last: bool) -> Iterator[tuple[str, bool]]:
+    """Each anchor in the element: its side, and whether it can stand there."""
     body = element.body
     if isinstance(body, syntax.Anchor):
-        yield body.side, first, last
+        yield body.side, first if body.side == "start" else last
     elif isinstance(body, syntax.Group):
         once = element.maximum == 1
         for alternative in body.alternatives:

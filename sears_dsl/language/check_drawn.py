@@ -90,16 +90,20 @@ def _lookups(part: syntax.Slot | syntax.SlotCopy) -> Iterator[Diagnostic]:
             )
 
 
-def sentence_findings(ruleset: Ruleset) -> Iterator[Diagnostic]:
-    """Members of sets that have no text, and more sentences than templates may have."""
+def text_findings(ruleset: Ruleset) -> Iterator[Diagnostic]:
+    """Members without text of sets that are written, and more sentences than there may be."""
+    for rule in ruleset.rules:
+        for piece in rule.consequent:
+            if isinstance(piece, syntax.Drawn):
+                yield from _textless(ruleset, piece.reference, piece.span or rule.span)
     counts = []
     for template in ruleset.templates:
         sizes = []
         for slot in template.slots:
+            yield from _textless(ruleset, slot.reference, slot.span)
             members = ruleset.members(slot.reference)
-            yield from textless(members, slot.reference, slot.span)
-            sizes.append(len({each.text for each in members if isinstance(each, syntax.Literal)}))
-            sizes[-1] += slot.optional
+            texts = {each.text for each in members if isinstance(each, syntax.Literal)}
+            sizes.append(len(texts) + slot.optional)
         counts.append(count := prod(sizes))
         if count > MOST_SENTENCES:
             message = f"this template stands for {count:,} sentences"
@@ -114,18 +118,11 @@ def sentence_findings(ruleset: Ruleset) -> Iterator[Diagnostic]:
         yield Diagnostic("E324", message, ruleset.templates[-1].span, advice)
 
 
-def drawn_findings(rule: syntax.Rule, scope: syntax.RuleScope) -> Iterator[Diagnostic]:
-    """Members of drawn sets that have no text, including members of sets among them."""
-    for piece in rule.consequent:
-        if isinstance(piece, syntax.Drawn):
-            members = scope.members(piece.reference)
-            yield from textless(members, piece.reference, piece.span or rule.span)
-
-
-def textless(
-    members: Sequence[syntax.Test], reference: syntax.SetReference, span: Span | None
+def _textless(
+    ruleset: Ruleset, reference: syntax.SetReference, span: Span | None
 ) -> Iterator[Diagnostic]:
     """E330: a set is written, and one of its members has no text."""
+    members = ruleset.members(reference)
     test = next((each for each in members if not isinstance(each, syntax.Literal)), None)
     if test is not None:
         message = (

@@ -9,8 +9,8 @@ other; each file is read once, however many imports lead to it.
 
 from __future__ import annotations
 
+import errno
 import re
-import stat
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -20,8 +20,7 @@ from typing import Any
 from sears_dsl.errors import Diagnostic, RuleSyntaxError, Span, check_text
 from sears_dsl.language import rule as syntax
 from sears_dsl.language.check import check_rule, check_test, english_only
-from sears_dsl.language.check_drawn import check_template, drawn_findings, sentence_findings
-from sears_dsl.language.measure import draws
+from sears_dsl.language.check_drawn import check_template, text_findings
 from sears_dsl.language.notations import notation_warnings, set_notation_warnings
 from sears_dsl.language.parsing.parser import ORDER, no_rules, parse_lines
 from sears_dsl.language.printer import print_rule, template_ids
@@ -29,6 +28,7 @@ from sears_dsl.language.references import references_in, sets_in_order, sets_of
 from sears_dsl.language.ruleset import DEEPEST, LARGEST, Import, Ruleset
 from sears_dsl.language.vectors import vectors_file
 from sears_dsl.language.words import code, nearest
+from sears_dsl.runtime.files import read_document
 
 _DEEPEST_IMPORT = 50
 _LARGEST_FILE = 16 << 20
@@ -47,16 +47,7 @@ def read_file(path: Path, shown: str) -> str | Diagnostic:
         return Diagnostic(number, message, path=shown, help=advice)
 
     try:
-        # The kind is checked first, since opening a pipe waits for somebody to write into it.
-        mode = path.stat().st_mode
-        if not stat.S_ISREG(mode):
-            kind = "a folder" if stat.S_ISDIR(mode) else "not a regular file"
-            return refused("E406", f"cannot be read: it is {kind}", _NAME_FILE)
-        with path.open("rb") as file:
-            content = file.read(_LARGEST_FILE + 1)
-        if len(content) > _LARGEST_FILE:
-            message = f"cannot be read: it is larger than {_LARGEST_FILE >> 20} MiB"
-            return refused("E406", message, "split it into several files")
+        content = read_document(path, most=_LARGEST_FILE)
         if b"\0" in content[:_BEGINNING]:
             return refused("E407", "this is not a rule file: it is binary", ORDER)
         return content.decode("utf-8-sig")
@@ -67,7 +58,9 @@ def read_file(path: Path, shown: str) -> str | Diagnostic:
         return refused("E403", message, "save the file as UTF-8")
     except (OSError, ValueError) as error:  # ValueError: a name with a zero byte
         reason = error.strerror if isinstance(error, OSError) else str(error)
-        return refused("E406", f"cannot be read: {reason}", _NAME_FILE)
+        is_large = getattr(error, "errno", None) == errno.EFBIG
+        advice = "split it into several files" if is_large else _NAME_FILE
+        return refused("E406", f"cannot be read: {reason}", advice)
 
 
 class _Assembly:
@@ -98,8 +91,9 @@ class _Assembly:
         self._first_spans: dict[str, Span] = {}
         self._imports: list[Import] = []
         self._sets: dict[str, syntax.SetDefinition] = {}
-        self._rules: list[syntax.Rule] = []
-        self._templates: list[syntax.Template] = []
+        nodes = [entry.node for entry in self._parsed.entries]
+        self._rules = [node for node in nodes if isinstance(node, syntax.Rule)]
+        self._templates = [node for node in nodes if isinstance(node, syntax.Template)]
         self._header: syntax.HeaderLine | None = None
         # Names whose definitions have errors: references to them are not reported.
         self._broken: set[str] = set()
@@ -140,7 +134,7 @@ class _Assembly:
             layout=self._parsed.entries,
             trailing=self._parsed.trailing,
         )
-        for whole_file in (_sizes, _texts, _options_of_imports):
+        for whole_file in (_sizes, text_findings, _options_of_imports):
             if not self._has_errors():
                 self._findings.extend(map(self._placed, whole_file(ruleset)))
         if self._has_errors():
@@ -185,11 +179,9 @@ class _Assembly:
         for position, entry in enumerate(self._parsed.entries):
             node = entry.node
             body = body or isinstance(node, syntax.Rule | syntax.Template | syntax.SetDefinition)
-            if isinstance(node, syntax.Rule):
-                self._rules.append(node)
-            elif isinstance(node, syntax.Template):
-                self._templates.append(node)
-            elif isinstance(node, syntax.SetDefinition):
+            if isinstance(node, syntax.Rule | syntax.Template):
+                continue
+            if isinstance(node, syntax.SetDefinition):
                 self._define(node)
             elif isinstance(node, syntax.VersionLine):
                 self._version(node, position)
@@ -328,7 +320,8 @@ class _Assembly:
             for member in definition.members:
                 for number, message, hint in check_test(member, self):
                     self._add(number, message, definition.span, hint)
-        for circle in sets_in_order(self._sets)[1]:
+        members = {name: definition.members for name, definition in self._sets.items()}
+        for circle in sets_in_order(members)[1]:
             message = "the sets form a circle: " + " → ".join(circle)
             self._add("E313", message, self._sets[circle[0]].span, "a set cannot contain itself")
 
@@ -376,14 +369,6 @@ def _sizes(ruleset: Ruleset) -> Iterator[Diagnostic]:
             message = f"set `{name}` stands for more than {LARGEST:,} tests"
             yield Diagnostic("E320", message, spans[name], "use fewer sets under negations")
             return
-
-
-def _texts(ruleset: Ruleset) -> Iterator[Diagnostic]:
-    """Members that have no text in sets that are written, and too many sentences of templates."""
-    for rule in filter(draws, ruleset.rules):
-        yield from drawn_findings(rule, ruleset)
-    if ruleset.templates:
-        yield from sentence_findings(ruleset)
 
 
 def _options_of_imports(ruleset: Ruleset) -> Iterator[Diagnostic]:
@@ -538,6 +523,14 @@ def parse(text: str, *, path: str = "<rules>", allow_imports_outside: bool = Fal
         raise RuleSyntaxError([strange])
     folder = None if allow_imports_outside else Path(path).parent.resolve()
     return _Assembly(text, path, folder, {}).ruleset()
+
+
+def findings_of(text: str, *, path: str = "<rules>") -> list[Diagnostic]:
+    """What `parse` finds in the text of a rule file: its errors, or else its warnings."""
+    try:
+        return list(parse(text, path=path).warnings)
+    except RuleSyntaxError as error:
+        return list(error.diagnostics)
 
 
 def load(path: str | Path, *, allow_imports_outside: bool = False) -> Ruleset:

@@ -150,6 +150,15 @@ def _copies(
     return piece.target in {position, element.name}
 
 
+def may_lack_a_colon(rule: syntax.Rule) -> bool:
+    """Whether a rule about the word `rule` may be one whose id has lost its colon."""
+    first, *rest = rule.antecedent
+    if first.body != syntax.Literal("rule") or len(rest) != 1:
+        return first.body == syntax.Literal("rule") and len(rest) > 1
+    targets = [getattr(piece, "target", None) for piece in rule.consequent]
+    return rest[0].name is not None and rest[0].name not in targets
+
+
 def is_unit(rule: syntax.Rule) -> bool:
     """Whether a rule is about whole units."""
     return len(rule.antecedent) == 1 and isinstance(rule.antecedent[0].body, syntax.WholeUnit)

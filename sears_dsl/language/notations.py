@@ -16,10 +16,10 @@ from typing import get_args
 
 from sears_dsl.errors import Diagnostic, Span
 from sears_dsl.language import rule as syntax
-from sears_dsl.language.check import Problem, pattern_error
+from sears_dsl.language.check import CALLED_OTHERWISE, pattern_error
 from sears_dsl.language.printer import print_test
 from sears_dsl.language.tagsets import MOVED
-from sears_dsl.language.words import as_text, code, quote
+from sears_dsl.language.words import Problem, as_text, code, quote
 
 
 def _words(text: str) -> frozenset[str]:
@@ -48,7 +48,6 @@ _MARKS = re.compile(r"[.,;:?!]+")
 _CALLED = re.compile(r"([^\W\d_]+)\.([A-Za-z]+)")
 _NOT = ("n't", "n’t", "N'T")
 _AUXILIARIES = ("AUX", "MD", "VERB")
-_CALLS = _words("capitalize gerund lemma lowercase past plural pluralize singular title uppercase")
 _NOMINAL = _words("NOUN PROPN ADJ NUM X NN NNS NNP NNPS JJ CD")
 _SUFFIXES = {"ed": "VBD", "ing": "VBG", "s": "NNS", "es": "NNS", "er": "JJR", "est": "JJS"}
 
@@ -394,7 +393,7 @@ def _text(
         message += ": `.as` needs the word whose form it takes"
         form = code(f"{called[1]}.as($1)")
         advice = f"to give {code(called[1])} the form of an element, write {form}"
-    elif called and called[2] in {*syntax.FUNCTIONS, *_CALLS}:
+    elif called and called[2] in {*syntax.FUNCTIONS, *CALLED_OTHERWISE}:
         message += ": only references have functions"
         function = code(f"$1.{called[2] if called[2] in syntax.FUNCTIONS else 'upper'}")
         advice = (

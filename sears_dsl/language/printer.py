@@ -17,7 +17,9 @@ from typing import Any
 
 from sears_dsl.errors import UsageError
 from sears_dsl.language import rule as syntax
+from sears_dsl.language.measure import may_lack_a_colon
 from sears_dsl.language.words import (
+    KEYWORDS,
     WordPlace,
     begins_statement,
     is_bare_punctuation,
@@ -29,7 +31,7 @@ from sears_dsl.language.words import (
 )
 
 _VALUE = re.compile(r"[^\s\"()\[\]{}|?&=][^\s\"()\[\]{}|?&]*")
-_KEYWORD = re.compile(r"(?:sear|ruleset|import|option|set|rule)(?= )")
+_KEYWORD = re.compile(rf"(?:{'|'.join(sorted(KEYWORDS))})(?= )")
 _LABEL = re.compile(r"[\w.-]+")
 _ID_BYTES = 5
 _MADE_ID = re.compile(r"r-[0-9a-f]{10,40}")
@@ -92,7 +94,7 @@ def print_rule(rule: syntax.Rule) -> str:
     """The rule line in canonical form, without id and metadata."""
     line = _line(rule)
     word = _KEYWORD.match(line)
-    if word and (begins_statement(line) or _lost_a_colon(rule)):
+    if word and (begins_statement(line) or may_lack_a_colon(rule)):
         # With a quantifier it is the same element, but not a keyword any more.
         return f"{word[0]}{{1}}{line[word.end() :]}"
     return line
@@ -105,15 +107,6 @@ def _line(rule: syntax.Rule) -> str:
         left, right = _sequence(rule.left, "sequence"), _sequence(rule.right, "sequence")
         parts.extend(part for part in ("/", left, "__", right) if part)
     return " ".join(parts)
-
-
-def _lost_a_colon(rule: syntax.Rule) -> bool:
-    """Whether the parser would take the rule for one whose id has lost its colon."""
-    first, *rest = rule.antecedent
-    if first.body != syntax.Literal("rule") or len(rest) != 1:
-        return first.body == syntax.Literal("rule") and len(rest) > 1
-    targets = [getattr(piece, "target", None) for piece in rule.consequent]
-    return rest[0].name is not None and rest[0].name not in targets
 
 
 def _sequence(elements: Sequence[syntax.Element], place: WordPlace) -> str:
@@ -283,7 +276,7 @@ def _stands_bare(
             swallowed = r"\.[A-Za-z]|[A-Za-z0-9_]"
         return re.match(swallowed, text) is None
     if isinstance(before, syntax.Drawn):
-        swallowed = r"[A-Za-z0-9_]" if before.module else r"\.[A-Za-z]|[A-Za-z0-9_]"
+        swallowed = r"[A-Za-z0-9_]" if before.reference.module else r"\.[A-Za-z]|[A-Za-z0-9_]"
         return re.match(swallowed, text) is None
     return True
 
@@ -367,9 +360,7 @@ def _statement(node: syntax.Statement) -> str:
         return f"ruleset {node.name} {node.version}"
     if isinstance(node, syntax.ImportLine):
         return f"import {quote(node.path)} as {node.name}"
-    if isinstance(node, syntax.OptionLine):
-        return f"option {node.name} = {node.value}"
-    raise TypeError(f"no statement: {node!r}")
+    return f"option {node.name} = {node.value}"
 
 
 def print_statements(statements: Iterable[syntax.Statement]) -> str:

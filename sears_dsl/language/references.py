@@ -5,7 +5,7 @@ These look at one file; `ruleset` resolves names, through imports too.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import cast
 
@@ -15,7 +15,6 @@ from sears_dsl.language.rule import (
     Group,
     Negation,
     Rule,
-    SetDefinition,
     SetReference,
     Test,
 )
@@ -44,17 +43,22 @@ def leaves_in(bodies: Iterable[object]) -> Iterator[object]:
             yield body
 
 
-def sets_in_order(sets: Mapping[str, SetDefinition]) -> tuple[list[str], list[list[str]]]:
+def sets_in_order(sets: Mapping[str, Sequence[Test]]) -> tuple[list[str], list[list[str]]]:
     """The names, each after those that its set contains, and the circles that are met on the way.
 
-    A circle is a path from a set of this file back to itself.
+    A circle is a path from a set of this file back to itself. ``sets`` has the members as written.
     """
+
+    def inside(name: str) -> Iterator[str]:
+        references = references_in(sets[name])
+        return (each.name for each in references if each.module is None and each.name in sets)
+
     order: dict[str, None] = {}
     circles: list[list[str]] = []
     for first in sets:
         if first in order:
             continue
-        way = {first: _own_references(sets, first)}
+        way = {first: inside(first)}
         while way:
             name, following = next(reversed(way.items()))
             inner = next(following, None)
@@ -65,13 +69,8 @@ def sets_in_order(sets: Mapping[str, SetDefinition]) -> tuple[list[str], list[li
                 names = list(way)
                 circles.append([*names[names.index(inner) :], inner])
             elif inner not in order:
-                way[inner] = _own_references(sets, inner)
+                way[inner] = inside(inner)
     return list(order), circles
-
-
-def _own_references(sets: Mapping[str, SetDefinition], name: str) -> Iterator[str]:
-    references = references_in(sets[name].members)
-    return (each.name for each in references if each.module is None and each.name in sets)
 
 
 def qualified(test: Test, module: str | None) -> Test:

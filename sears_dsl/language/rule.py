@@ -217,15 +217,9 @@ class Inflected:
 class Drawn:
     """``@NAME`` in a consequent: a literal member of the set, drawn."""
 
-    name: str
-    module: str | None = None
+    reference: SetReference
     glued: bool = False
     span: Span | None = field(default=None, compare=False)
-
-    @property
-    def reference(self) -> SetReference:
-        """The set."""
-        return SetReference(self.name, self.module)
 
 
 # The first piece of a consequent is glued when it is written with ~ (to the left neighbour).
@@ -279,6 +273,9 @@ NO_METADATA = Metadata()
 
 KEYS = ("expect", "label", "rate", "seed", "severity", "tags", "author", "why", "test")
 """The keys of metadata, in the order in which they are printed."""
+
+KEYS_OF_RULES, KEYS_OF_TEMPLATES = ("expect", "rate", "seed"), ("label",)
+"""The keys that only rules have, and those that only templates have."""
 
 
 @dataclass(frozen=True, slots=True)

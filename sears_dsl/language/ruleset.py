@@ -357,12 +357,11 @@ class Ruleset:
     @cached_property
     def set_depths(self) -> dict[str, int]:
         """How deeply sets are nested in each set of a file without circles; 1 if there are none."""
-        sets = {definition.name: definition for definition in self.sets}
         elsewhere = {each.name: each.ruleset.set_depths for each in self.imports}
         depths: dict[str, int] = {}
-        for name in sets_in_order(sets)[0]:
+        for name in sets_in_order(self.written_sets)[0]:
             depths[name] = 1
-            for each in references_in(sets[name].members):
+            for each in references_in(self.written_sets[name]):
                 known = depths if each.module is None else elsewhere.get(each.module, {})
                 depths[name] = max(depths[name], 1 + known.get(each.name, 0))
         return depths
@@ -377,7 +376,7 @@ class Ruleset:
                 return sizes[reference.name]
             return file_of_module(self, reference.module).set_sizes[reference.name]
 
-        for name in sets_in_order({definition.name: definition for definition in self.sets})[0]:
+        for name in sets_in_order(self.written_sets)[0]:
             tests = self.members(SetReference(name))
             size = len(tests) + sum(map(size_of, references_in(tests)))
             sizes[name] = min(size, LARGEST + 1)

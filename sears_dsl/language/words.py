@@ -16,7 +16,7 @@ import re
 import unicodedata
 from collections.abc import Iterable
 from typing import Literal as OneOf
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from sears_dsl.language.rule import FUNCTIONS, INFLECTIONS, Literal, Noise
 from sears_dsl.language.tagsets import COARSE, FINE, WHITESPACE_TAGS
@@ -24,13 +24,8 @@ from sears_dsl.language.tagsets import COARSE, FINE, WHITESPACE_TAGS
 WordPlace: TypeAlias = OneOf["sequence", "group", "consequent"]
 
 
-class Objection(NamedTuple):
-    """Why a word cannot stand bare: code, message and what to write."""
-
-    code: str
-    message: str
-    help: str
-
+Problem: TypeAlias = tuple[str, str, str]
+"""What is wrong with a word or a test: code, message and what to write."""
 
 _PLAIN = re.compile(r"[A-Z]?[a-z]+|[0-9]+")
 _PUNCTUATION = re.compile(r"[!-/:-@\[-`{-~]+")
@@ -172,40 +167,40 @@ def is_bare_punctuation(literal: Literal) -> bool:
     return not literal.quoted and _PUNCTUATION.fullmatch(literal.text) is not None
 
 
-def objection(text: str, place: WordPlace) -> Objection | None:
+def objection(text: str, place: WordPlace) -> Problem | None:
     """Why this text cannot stand bare as a literal there, or None when it can."""
     if _PLAIN.fullmatch(text) and text != "X":
         return None
     if not text:
-        return Objection("E105", "this literal is empty", "a literal needs at least one character")
+        return ("E105", "this literal is empty", "a literal needs at least one character")
     strange = strange_character(text)
     if strange or " " in text or '"' in text or "\t" in text:
         met = strange[1] if strange else "a space or a quotation mark"
         message = f"{met} is not allowed in a bare word"
-        return Objection("E115", message, f"quote it: {code(quote(text))}")
+        return ("E115", message, f"quote it: {code(quote(text))}")
     either = as_text(text)
     if text == "->" and place == "consequent":
-        return Objection("E103", "a rule has only one arrow", either)
+        return ("E103", "a rule has only one arrow", either)
     notation = _notation(text) if place == "consequent" else None
     if notation:
         advice = "a consequent holds text, references such as `$1`, and tags of the antecedent"
         message = f"{notation} is not allowed in the consequent"
-        return Objection("E119", message, f"{advice}\n{either}")
+        return ("E119", message, f"{advice}\n{either}")
     if text in _MARKS:
         message = f"`{text}` means {_MARKS[text]} here, not the text itself"
-        return Objection("E105", message, either)
+        return ("E105", message, either)
     if text in WHITESPACE_TAGS:
         message = f"`{text}` is the tag of white space, which is not a token here"
-        return Objection("E203", message, f"remove it; {either}")
+        return ("E203", message, f"remove it; {either}")
     caps = "X" if text == "X" else tag_like(text)
     if caps is not None:
         if caps == text:
-            return Objection("E201", f"`{text}` is not a tag", either)
+            return ("E201", f"`{text}` is not a tag", either)
         message = f"`{text}` mixes what looks like the tag `{caps}` with other characters"
-        return Objection("E105", message, _beside_tag(text, caps, place, either))
+        return ("E105", message, _beside_tag(text, caps, place, either))
     if _TAG_OR_WILDCARD.match(text):
         message = f"`{text[0]}` is a {'tag' if text[0] == 'X' else 'wildcard'} here"
-        return Objection("E105", message, either)
+        return ("E105", message, either)
     if _PUNCTUATION.fullmatch(text):
         return _punctuation(text, place, either)
     return _mixed(text, place, either)
@@ -242,62 +237,62 @@ def _notation(text: str) -> str | None:
     return "a pattern" if len(text) > 2 and text[0] == text[-1] == "/" else None
 
 
-def _punctuation(text: str, place: WordPlace, either: str) -> Objection | None:
+def _punctuation(text: str, place: WordPlace, either: str) -> Problem | None:
     """Free-standing punctuation is a literal, unless an operator could be meant."""
     if place == "consequent" and len(text) > 1:
         two_ways = f"`{text}` could be read in two ways"
-        return Objection("E105", two_ways, either) if text[0] in "~#" else None
+        return ("E105", two_ways, either) if text[0] in "~#" else None
     if text[0] == "#":
-        return Objection("E105", "`#` begins a comment", either)
+        return ("E105", "`#` begins a comment", either)
     if place == "consequent":
         return None
     if place == "group" and set(text) & set("()|"):
-        return Objection("E106", f"`{text}` is not allowed in a group", either)
+        return ("E106", f"`{text}` is not allowed in a group", either)
     if len(text) == 1:
         return None
     if text[-1] == "?":
         other = quote(text[:-1]) + "?"
         message = f"`{text}` could be a literal or an optional `{text[:-1]}`"
-        return Objection("E105", message, f"write {code(quote(text))} or {code(other)}")
+        return ("E105", message, f"write {code(quote(text))} or {code(other)}")
     if text[0] == "!":
         other = "!" + quote(text[1:])
         message = f"`{text}` could be a literal or the negation of `{text[1:]}`"
-        return Objection("E105", message, f"write {code(quote(text))} or {code(other)}")
+        return ("E105", message, f"write {code(quote(text))} or {code(other)}")
     if text[0] in "/[~" or "(" in text:
-        return Objection("E105", f"`{text}` could be read in two ways", either)
+        return ("E105", f"`{text}` could be read in two ways", either)
     return None
 
 
-def _mixed(text: str, place: WordPlace, either: str) -> Objection | None:
+def _mixed(text: str, place: WordPlace, either: str) -> Problem | None:
     """The objection to a word of letters, digits or symbols in which an operator may hide."""
     first = text[0]
     inner = next((character for character in text if character in "()[]{}|?"), None)
     if inner:
-        return Objection("E105", f"the word `{text}` contains `{inner}`", either)
+        return ("E105", f"the word `{text}` contains `{inner}`", either)
     if first == "$" and place != "consequent" and _REFERENCE.match(text):
-        return Objection("E119", "a reference is not allowed in the antecedent", either)
+        return ("E119", "a reference is not allowed in the antecedent", either)
     if first in _OPERATOR_START and (first != "$" or _REFERENCE.match(text)):
-        return Objection("E105", f"`{first}` {_OPERATOR_START[first]}", either)
+        return ("E105", f"`{first}` {_OPERATOR_START[first]}", either)
     if first == "<" and text[-1] == ">":
         advice = f"a tag is written without < and >; the anchors are `<s>` and `</s>`\n{either}"
-        return Objection("E105", f"`{text}` is not an anchor", advice)
+        return ("E105", f"`{text}` is not an anchor", advice)
     attribute = _ATTRIBUTE.match(text)
     if place == "consequent":
         if attribute and attribute[0].rstrip("!=") in {"text", "lower", "lemma", "pos", "tag"}:
-            return Objection("E119", f"`{text}` tests a token and is not text", either)
+            return ("E119", f"`{text}` tests a token and is not text", either)
         if _REFERENCE.search(text):
-            return Objection("E105", f"`{text}` contains a reference", either)
+            return ("E105", f"`{text}` contains a reference", either)
         return None
     if attribute:
-        return Objection("E105", f"`{text}` looks like a test of an attribute", either)
+        return ("E105", f"`{text}` looks like a test of an attribute", either)
     capture = _CAPTURE.match(text)
     if text == "rule:":
         advice = f"write `rule ID: movie -> film`, or remove the word\n{either}"
-        return Objection("E118", "`rule:` has no id after `rule`", advice)
+        return ("E118", "`rule:` has no id after `rule`", advice)
     if capture:
         message = f"`{capture[0]}` is a name, but no element is glued to it"
         advice = f"write {code(capture[0] + 'NOUN')} without a space\n{either}"
-        return Objection("E118", message, advice)
+        return ("E118", message, advice)
     return None
 
 

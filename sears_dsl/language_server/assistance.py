@@ -31,7 +31,7 @@ from sears_dsl.errors import Diagnostic, RuleSyntaxError, SearsError, counted, s
 from sears_dsl.generating.sentences import Sentences, template_findings
 from sears_dsl.glossary import FUNCTION_MEANINGS, TAG_MEANINGS
 from sears_dsl.language import rule as syntax
-from sears_dsl.language.loader import parse
+from sears_dsl.language.loader import findings_of, parse
 from sears_dsl.language.measure import noise_in
 from sears_dsl.language.parsing.parser import parse_lines
 from sears_dsl.language.printer import print_test
@@ -41,7 +41,6 @@ from sears_dsl.language.words import code, quote
 from sears_dsl.language_server.names import (
     NameSpan,
     captured_at,
-    findings_of,
     is_template,
     line_of,
     name_at,
@@ -252,17 +251,17 @@ def actions(
 
 
 def _fixes(text: str, path: str, first: int, last: int) -> Iterator[Action]:
-    findings = findings_of(text, path)
+    findings = findings_of(text, path=path)
     for finding in findings:
         span, meant = finding.span, _MEANT.search(finding.help)
         if span is None or meant is None or not first <= span.line - 1 <= last:
             continue
         place = NameSpan(span.line - 1, span.column - 1, span.end_column - 1)
         for part, word in _repairs(finding, line_of(text, place.line), place, meant[1].strip("`")):
-            left = findings_of(with_name(text, [part], word), path)
-            if len(left) < len(findings) and not any(
-                _is_same_finding(each, finding) for each in left
-            ):
+            left = findings_of(with_name(text, [part], word), path=path)
+            places = [(each.code, each.span.line, each.span.column) for each in left if each.span]
+            remains = (finding.code, span.line, span.column) in places
+            if len(left) < len(findings) and not remains:
                 yield Action(f"Write {word}", part, word, finding.code)
                 break
 
@@ -296,12 +295,6 @@ def _tests(text: str, path: str, line: int, tagger: Tagger | None) -> Iterator[A
             written = f"  test {quote(original)} => {quote(rewritten)}"
             title = f"Make a test from: {shortened(original, _LONGEST_TITLE)}"
             yield Action(title, place, f"\n{written}" if last else f"{written}\n")
-
-
-def _is_same_finding(one: Diagnostic, other: Diagnostic) -> bool:
-    if one.span is None or other.span is None or one.code != other.code:
-        return False
-    return (one.span.line, one.span.column) == (other.span.line, other.span.column)
 
 
 # ---------------------------------------------------------------- places
@@ -351,8 +344,6 @@ _AFTER_CAPITALS = re.compile(r"(?<![\w@.{$\"])[A-Z]+$")
 _AFTER_TAG = re.compile(r"\[[^\]]*\b(?:tag|pos)\s*!?=\s*(?:[A-Z$]+\|)*[A-Z]*$")
 _INDENTED = re.compile(r"\s+[a-z]*$")
 _QUOTED = re.compile(r'"(?:\\.|[^"\\])*"?|#.*')
-# Keys that the other kind of statement does not have.
-_OF_RULES, _OF_TEMPLATES = ("expect", "rate", "seed"), ("label",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -511,7 +502,7 @@ def _keys_of_others(text: str, line: int) -> tuple[str, ...]:
     """The keys that may not stand under the statement above a line."""
     above = (line_of(text, at) for at in range(line - 1, -1, -1))
     statement = next((each for each in above if each.strip() and each[0] not in " \t#"), "")
-    return _OF_RULES if is_template(statement) else _OF_TEMPLATES
+    return syntax.KEYS_OF_RULES if is_template(statement) else syntax.KEYS_OF_TEMPLATES
 
 
 def _sets(typed: str, text: str, path: str, line: int) -> Iterator[Completion]:

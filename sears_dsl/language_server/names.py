@@ -14,8 +14,8 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
-from sears_dsl.errors import Diagnostic, RuleSyntaxError, UsageError
-from sears_dsl.language.loader import parse
+from sears_dsl.errors import UsageError
+from sears_dsl.language.loader import findings_of
 from sears_dsl.language.parsing.parser import leaves
 from sears_dsl.language.rule import FUNCTIONS
 
@@ -125,13 +125,7 @@ def name_at(text: str, line: int, column: int) -> SetName | None:
 
 def own_sets(text: str) -> dict[str, int]:
     """The sets that a file defines, with their lines."""
-    return {
-        each.name: number
-        for number, line in enumerate(_lines_of(text))
-        if line.startswith("set")
-        for each in _names_in(line, number)
-        if each.defines
-    }
+    return {each.name: each.span.line for each in names(text) if each.defines}
 
 
 def captured_at(text: str, line: int, column: int) -> list[NameSpan]:
@@ -170,8 +164,10 @@ def renamed(text: str, path: str, line: int, column: int, *, new: str) -> list[N
             help="start with a letter; use only letters, digits and _",
         )
     spans = [each.span for each in every if each.name == here.name]
-    before, after = ([each for each in findings_of(each_text, path) if each.severity == "error"]
-                     for each_text in (text, with_name(text, spans, new)))  # fmt: skip
+    before, after = (
+        [each for each in findings_of(written, path=path) if each.severity == "error"]
+        for written in (text, with_name(text, spans, new))
+    )
     # Other mistakes of the file may name the set, so they are only counted.
     if len(after) > len(before):
         known = {each.message for each in before}
@@ -187,14 +183,6 @@ def with_name(text: str, places: list[NameSpan], new: str) -> str:
         line = lines[place.line]
         lines[place.line] = line[: place.start] + new + line[place.end :]
     return "\n".join(lines)
-
-
-def findings_of(text: str, path: str) -> list[Diagnostic]:
-    """The parser's findings in a file, without those of the compiler."""
-    try:
-        return list(parse(text, path=path).warnings)
-    except RuleSyntaxError as error:
-        return list(error.diagnostics)
 
 
 def line_of(text: str, line: int) -> str:

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, TypeVar
 from sears_dsl.errors import TaggerError, UsageError
 from sears_dsl.project.consent import agreed, what_it_does
 from sears_dsl.project.fields import DatasetFields, GateFields, Model, UseOfCommand
-from sears_dsl.project.file import Project
+from sears_dsl.project.file import Project, near
 from sears_dsl.project.members import MemberSpec, is_inside, nameless, with_members
 from sears_dsl.runtime.files import is_there
 
@@ -143,8 +143,8 @@ class _ChoiceCollector:
                 spec, own = self._spec(name, defined[name]), self._settings(name, defined[name])
             if settings.setdefault(spec, own) != own:
                 raise UsageError(
-                    f"two of the models are {spec}, but {_file(self.project)} has them asked in "
-                    "different ways",
+                    f"two of the models are {spec}, but {near(self.project.path)} has them asked "
+                    "in different ways",
                     help="audit them one by one, each to a folder of its own: -o FOLDER",
                 )
         return settings
@@ -166,7 +166,7 @@ class _ChoiceCollector:
         key = self.project.key("models", name)
         if not agreed(self.project, model):
             raise UsageError(
-                f"{_file(self.project)}: {key} {what_it_does(model)}; that needs your consent",
+                f"{near(self.project.path)}: {key} {what_it_does(model)}; that needs your consent",
                 help="if you trust it, `sears trust` allows what the project file names; or name "
                 f"it by hand: --model {model.spec}",
             )
@@ -208,7 +208,8 @@ class _ChoiceCollector:
             if defined and isinstance(name, str) and _NAME.fullmatch(name) and not is_there(name):
                 kind = "model" if field == "model" else "dataset"
                 raise UsageError(
-                    f"{_file(self.project)} defines no {kind} {name!r}, and no file has that name",
+                    f"{near(self.project.path)} defines no {kind} {name!r}, and no file has that "
+                    "name",
                     help=f"it defines {', '.join(defined)}",
                 )
             return None
@@ -223,7 +224,7 @@ class _ChoiceCollector:
             kind = "models" if field == "model" else "datasets"
             where = "after the rules" if self.command in _ROWS_AS_ARGUMENT else f"with {option}"
             raise UsageError(
-                f"{_file(self.project)} has {len(defined)} {kind}: {', '.join(defined)}",
+                f"{near(self.project.path)} has {len(defined)} {kind}: {', '.join(defined)}",
                 help=f'name one {where}, or in the file: use.{field} = "{min(defined)}"',
             )
         return next(iter(defined.items()), None)
@@ -261,7 +262,8 @@ class _ChoiceCollector:
             return
         if not may_be_named(name):
             raise UsageError(
-                f"{_file(self.project)}: {key} is {name!r}, which a file may not make sears import",
+                f"{near(self.project.path)}: {key} is {name!r}, which a file may not make sears "
+                "import",
                 help="a file names fast or spacy:PACKAGE; if this one is yours, name it by hand: "
                 f"--tagger {name}",
             )
@@ -269,7 +271,7 @@ class _ChoiceCollector:
             load_named(name)
         except TaggerError as error:
             raise UsageError(
-                f"{_file(self.project)}: {key}: {error.message}", help=error.help
+                f"{near(self.project.path)}: {key}: {error.message}", help=error.help
             ) from error
         yield "--tagger", ProjectChoice(name, key)
 
@@ -311,7 +313,7 @@ def _path(project: Project, path: str, key: str) -> str:
     from_here = _from_here(project, path)
     if not Path(from_here).exists():
         raise UsageError(
-            f"{_file(project)}: {key} is {path!r}, but there is no such file or folder",
+            f"{near(project.path)}: {key} is {path!r}, but there is no such file or folder",
             help=f"paths in a project file are relative to its folder, {project.folder}",
         )
     return from_here
@@ -321,8 +323,8 @@ def _require_inside(project: Project, path: str, key: str, *, instead: str) -> N
     """Refuse to write outside the folder of the project file, after resolving links."""
     if not is_inside(project.folder, path):
         raise UsageError(
-            f"{_file(project)}: {key} is {path!r}, but a project file may name outputs only in its "
-            "own folder",
+            f"{near(project.path)}: {key} is {path!r}, but a project file may name outputs only in "
+            "its own folder",
             help=f"if you want it there, say so by hand: {instead}",
         )
 
@@ -336,7 +338,3 @@ def _from_here(project: Project, path: str) -> str:
 
 def _option(field: str) -> str:
     return "--" + field.replace("_", "-")
-
-
-def _file(project: Project) -> str:
-    return os.path.relpath(project.path)

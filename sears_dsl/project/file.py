@@ -55,7 +55,7 @@ def find_project(start: Path | None = None) -> Project | None:
         is_own = os.path.lexists(own)  # a link that leads nowhere is a mistake to report
         if is_own and table is not None:
             raise UsageError(
-                f"{_near(own)} and [tool.sears] in {_near(shared)} are two project files in one "
+                f"{near(own)} and [tool.sears] in {near(shared)} are two project files in one "
                 "folder",
                 help="keep one of them: move the settings of either into the other",
             )
@@ -97,7 +97,7 @@ def _content(path: Path) -> bytes:
         return read_document(path, most=_MOST_BYTES)
     except OSError as error:
         raise UsageError(
-            f"{_near(path)} cannot be read: {error.strerror}", help="fix it, or remove it"
+            f"{near(path)} cannot be read: {error.strerror}", help="fix it, or remove it"
         ) from error
 
 
@@ -106,7 +106,7 @@ def _toml(path: Path) -> dict[str, Any]:
         return tomllib.loads(_content(path).decode("utf-8-sig"))
     except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
         reason = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
-        raise UsageError(f"{_near(path)} is not TOML: {reason}", help="fix that place") from error
+        raise UsageError(f"{near(path)} is not TOML: {reason}", help="fix that place") from error
 
 
 def _checked(path: Path, table: Any, *, prefix: str) -> Project:
@@ -122,7 +122,7 @@ def _checked(path: Path, table: Any, *, prefix: str) -> Project:
     else:
         if not mistakes:
             return Project(path, prefix, fields)
-    first = "\n".join(f"{_near(path)}: {message}" for message, _ in mistakes)
+    first = "\n".join(f"{near(path)}: {message}" for message, _ in mistakes)
     advice = [help_ for _, help_ in mistakes if help_]
     raise UsageError(first, help="; ".join(dict.fromkeys(advice)))
 
@@ -175,7 +175,6 @@ _EXPECTED = {
 }
 
 
-def _near(path: Path) -> str:
+def near(path: Path) -> str:
     """The path as a person in the current folder would write it."""
-    current = Path.cwd()
-    return str(path.relative_to(current)) if path.is_relative_to(current) else str(path)
+    return os.path.relpath(path)

@@ -48,12 +48,12 @@ def read_document(path: Path, *, most: int = MOST_BYTES) -> bytes:
     Raises OSError if it does not exist, is not a regular file, is too large or cannot be read. The
     ``strerror`` of the error is written for people.
     """
+    if path.is_dir():
+        raise IsADirectoryError(errno.EISDIR, "it is a folder", str(path))
     # O_NONBLOCK: a pipe that nobody writes to opens at once, and is then refused.
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | _BINARY)
     with os.fdopen(descriptor, "rb") as file:
         about = os.fstat(file.fileno())
-        if stat.S_ISDIR(about.st_mode):
-            raise IsADirectoryError(errno.EISDIR, "it is a folder", str(path))
         if not stat.S_ISREG(about.st_mode):
             raise OSError(errno.EINVAL, "it is not a regular file", str(path))
         content = file.read(most + 1)

@@ -7,9 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import errors_of
 
-from sears_dsl.errors import Diagnostic, RuleSyntaxError
 from sears_dsl.language.check import check_rule
-from sears_dsl.language.loader import parse
+from sears_dsl.language.loader import findings_of
 from sears_dsl.language.measure import longest, shortest, variant_count
 from sears_dsl.language.rule import (
     FUNCTIONS,
@@ -32,15 +31,8 @@ from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.language.tagsets import COARSE, FINE
 
 
-def diagnostics(text: str) -> list[Diagnostic]:
-    try:
-        return list(parse(text).warnings)
-    except RuleSyntaxError as error:
-        return list(error.diagnostics)
-
-
 def codes(text: str) -> list[str]:
-    return [each.code for each in diagnostics(text)]
+    return [each.code for each in findings_of(text)]
 
 
 @pytest.mark.parametrize(
@@ -135,7 +127,7 @@ def test_good_rules_have_no_errors(text: str) -> None:
     ],
 )
 def test_each_error_is_found_and_reported(text: str, code: str, told: str) -> None:
-    found = diagnostics(text)
+    found = findings_of(text)
     assert code in [each.code for each in found]
     assert {each.code for each in found} == {code}
     assert any(told in each.render() for each in found)
@@ -171,7 +163,7 @@ def test_built_trees_are_checked_like_written_ones() -> None:
 
 
 def test_places_point_at_the_element() -> None:
-    (finding,) = diagnostics("What (DET? NUON) is -> it is")
+    (finding,) = findings_of("What (DET? NUON) is -> it is")
     assert finding.render().splitlines()[2:4] == [
         "1 | What (DET? NUON) is -> it is",
         "  |            ^^^^",

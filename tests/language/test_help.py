@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 from test_language_reference import BLOCKS
 from test_parser import EXAMPLES, KEYWORDS
 
-from sears_dsl.errors import Diagnostic, RuleSyntaxError
-from sears_dsl.language.loader import parse
+from sears_dsl.errors import Diagnostic
+from sears_dsl.language.loader import findings_of
 
 SUGGESTION = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)")
 TAG = re.compile(r"\bwrite ([A-Z]+\b)")
@@ -180,17 +180,10 @@ PLAIN = (
 )  # fmt: skip
 
 
-def findings(text: str, path: str = "<rules>") -> list[Diagnostic]:
-    try:
-        return list(parse(text, path=path).warnings)
-    except RuleSyntaxError as error:
-        return list(error.diagnostics)
-
-
 @cache
 def errors_of(text: str) -> frozenset[str]:
     """Cached, since suggestions repeat."""
-    return frozenset(each.code for each in findings(text) if each.code[0] == "E")
+    return frozenset(each.code for each in findings_of(text) if each.code[0] == "E")
 
 
 def suggestions(finding: Diagnostic) -> Iterator[str]:
@@ -213,27 +206,27 @@ def check_help(finding: Diagnostic, header: str = "") -> None:
         dot = "." if wrong[1].startswith(".") else ""  # functions are named without their dot
         mended = finding.source.replace(wrong[1].removesuffix("(…)"), dot + near[1])
         assert mended != finding.source
-        same = [f for f in findings(mended) if f.code == finding.code and f.span == finding.span]
+        same = [f for f in findings_of(mended) if f.code == finding.code and f.span == finding.span]
         assert not same, finding.render()
     assert not UNMARKED.search(finding.help), finding.help
 
 
 @pytest.mark.parametrize("path", sorted((Path(__file__).parent / "errors").glob("*.sear")), ids=str)
 def test_help_of_the_golden_files_is_read(path: Path) -> None:
-    for finding in findings(path.read_text("utf-8")):
+    for finding in findings_of(path.read_text("utf-8")):
         check_help(finding)
 
 
 def test_help_of_the_reference_is_read() -> None:
     for info, text, _ in BLOCKS:
         if info:
-            for finding in findings(text):
+            for finding in findings_of(text):
                 check_help(finding)
 
 
 @pytest.mark.parametrize(("line", "wanted"), MISTAKES.items())
 def test_notation_of_other_tools_is_reported_with_what_to_type(line: str, wanted: str) -> None:
-    told = findings(line)
+    told = findings_of(line)
     assert told
     for finding in told:
         check_help(finding, "option tagset = sears2018\n" if "sears2018" in line else "")
@@ -242,19 +235,19 @@ def test_notation_of_other_tools_is_reported_with_what_to_type(line: str, wanted
 
 @pytest.mark.parametrize("line", PLAIN)
 def test_plain_words_are_not_warned_of(line: str) -> None:
-    assert [each.render() for each in findings(line) if each.code[0] == "W"] == []
+    assert [each.render() for each in findings_of(line) if each.code[0] == "W"] == []
 
 
 def test_a_suggestion_in_quotes_ends_the_warning() -> None:
     for line in MISTAKES:
-        for finding in findings(line):
+        for finding in findings_of(line):
             quoted = [text for text in suggestions(finding) if text[0] == '"']
             if finding.code[0] == "W" and quoted and finding.span and finding.code != "W610":
                 start, end = finding.span.column - 1, finding.span.end_column - 1
                 rows = line.split("\n")
                 row = rows[finding.span.line - 1]
                 rows[finding.span.line - 1] = row[:start] + quoted[-1] + row[end:]
-                again = [each for each in findings("\n".join(rows)) if each.span == finding.span]
+                again = [each for each in findings_of("\n".join(rows)) if each.span == finding.span]
                 assert finding.code not in {each.code for each in again}, line
 
 
@@ -281,10 +274,10 @@ def test_help_for_typing_errors_is_read(data: st.DataObject) -> None:
         line = line[:place] + space + typed + space + line[place + data.draw(st.integers(0, 3)) :]
     head = "movie -> film\n" if line[:1] == " " else ""
     under = "option tagset = sears2018\n" if line.startswith("option tagset = sears2018\n") else ""
-    for finding in findings(head + line):
+    for finding in findings_of(head + line):
         check_help(finding, under)
 
 
 def test_the_name_of_a_file_in_the_place_of_rules_leads_to_the_commands_that_read_it() -> None:
-    [finding] = findings("rules/wh.sear")
+    [finding] = findings_of("rules/wh.sear")
     assert (finding.code, "sears.load" in finding.help) == ("E102", True)

@@ -12,9 +12,9 @@ from threading import Thread
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
+from command_line import run
 
-from sears_dsl.cli.commands import sears
 from sears_dsl.errors import UsageError
 from sears_dsl.project.consent import what_it_does
 from sears_dsl.project.fields import Model
@@ -57,10 +57,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def write(folder: Path, models: str) -> None:
     rest = '[datasets.dev]\nfile = "dev.csv"\nlabel = "gold"\n[rulesets]\nown = "rules"\n'
     (folder / "sears.toml").write_text(f"[models]\n{models}\n{rest}", "utf-8")
-
-
-def run(*arguments: str) -> Result:
-    return CliRunner().invoke(sears, arguments, standalone_mode=False)
 
 
 def audit(*arguments: str) -> Result:

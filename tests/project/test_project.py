@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 import pytest
-from click.testing import CliRunner, Result
+from command_line import run
 
 from sears_dsl.cli.commands import ProjectCommand, sears
 from sears_dsl.errors import SearsError, UsageError
@@ -82,10 +82,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(sys, "path", list(sys.path))
     monkeypatch.delitem(sys.modules, "brittle_films", raising=False)
     return project
-
-
-def run(*arguments: str) -> Result:
-    return CliRunner().invoke(sears, arguments, standalone_mode=False)
 
 
 def taken(command: str, *arguments: str) -> dict[str, Any]:

@@ -240,17 +240,18 @@ def _noisy(instance: Instance, noise: Noise, word: str, call: tuple[int, int]) -
 
 
 def _drawn_part(piece: syntax.Drawn, rule: Rule, scope: RuleScope, piece_number: int) -> Part:
-    tests = scope.members(piece.reference)
+    reference = piece.reference
+    tests = scope.members(reference)
     members = [test.text for test in tests if isinstance(test, syntax.Literal)]
     if not members or len(members) < len(tests):
         raise CompileError(
-            f"the set `@{piece.name}` has members that are not text, which cannot be written",
+            f"the set `@{reference.name}` has members that are not text, which cannot be written",
             help="a set that is written needs words or quoted text: `set NAME = good | nice`",
         )
-    name = piece.reference.full_name
+    name = reference.full_name
     # The elements of the rule that are this set, by their numbers in the antecedent and by names.
-    places = [n for n, element in enumerate(rule.antecedent) if element.body == piece.reference]
-    elements = (each for each in every_element(rule) if each.body == piece.reference)
+    places = [n for n, element in enumerate(rule.antecedent) if element.body == reference]
+    elements = (each for each in every_element(rule) if each.body == reference)
     names = [each.name for each in elements if each.name is not None]
 
     def part(instance: Instance) -> Chunk:

@@ -13,10 +13,11 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Any, TypeAlias, cast, get_args
+from typing import Any, NamedTuple, TypeAlias, cast, get_args
 
 from sears_dsl.errors import HALF_CHARACTER, Span
 from sears_dsl.language import rule as syntax
+from sears_dsl.language.measure import may_lack_a_colon
 from sears_dsl.language.words import (
     WordPlace,
     code,
@@ -35,7 +36,17 @@ Place: TypeAlias = tuple[int, int]
 """Positions in a line, from 0, the second exclusive."""
 
 Report: TypeAlias = Callable[[str, str, Place, str], None]
-"""Called with code, message, where it is, and help."""
+"""Called with the parts of a `Finding`."""
+
+
+class Finding(NamedTuple):
+    """A diagnostic within one line."""
+
+    code: str
+    message: str
+    place: Place
+    help: str = ""
+
 
 Reads: TypeAlias = Callable[[str], bool]
 """Whether a line is read without an error, as everything that help suggests has to be."""
@@ -50,11 +61,20 @@ def _amount(node: Node) -> Node | None:
     return last if getattr(last, "type", "") == "FUNCTION" and last[-1] == ")" else None
 
 
+def _set_reference(leaf: Node) -> syntax.SetReference:
+    module, _, name = leaf[1:].rpartition(".")
+    return syntax.SetReference(name, module or None)
+
+
 def _target(text: str) -> int | str:
     # Numbers past six digits name no element; cutting them keeps the conversion cheap.
     return int(text[:6]) if text.isdigit() else text
 
 
+_SIGNS: dict[str, syntax.Wildcard | syntax.Anchor | syntax.WholeUnit] = {
+    "WILDCARD": syntax.Wildcard(), "START": syntax.Anchor("start"), "END": syntax.Anchor("end"),
+    "UNIT": syntax.WholeUnit(),
+}  # fmt: skip
 _DEEPEST = 20
 _ATTRIBUTES = get_args(syntax.AttributeName)
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
@@ -87,6 +107,7 @@ class Builder:
         problem = objection(text, place)
         if problem is None:
             return
+        number, message, _ = problem
         whole = _PHRASE_PATTERN.match(self._source, start) if text[0] == "/" else None
         before = _NAME_BEFORE.search(self._source[:start])
         if whole and place == "sequence":
@@ -95,8 +116,8 @@ class Builder:
                 quote(word) if objection(word, place) else word for word in whole[1].split()
             )
             self._report(
-                problem.code,
-                f"{problem.message}, and a pattern matches one token",
+                number,
+                f"{message}, and a pattern matches one token",
                 (start, whole.end()),
                 f"use a pattern for each token: {code(parts)}\n"
                 f"plain words need no pattern: {code(words)}",
@@ -104,7 +125,7 @@ class Builder:
         elif before and text[:2] == "//":
             address = quote(before[0] + text)
             advice = f"to mean the text itself, quote all of it: {code(address)}"
-            self._at(leaf, problem.code, problem.message, advice)
+            self._at(leaf, number, message, advice)
         else:
             self._at(leaf, *problem)
 
@@ -121,7 +142,7 @@ class Builder:
             head = str(words[0])[len("template") :].strip(" \t").removesuffix(":")
             if head:
                 self._named(words[0], head, "a template", pattern=_RULE_NAME)
-            quoted = plain_string(words[1], self._report)
+            quoted = text_of(words[1], self._report)
             parts = _template_parts(str(words[1]), words[1].start_pos, self._line, self._report)
             return syntax.Template(parts if quoted else (), head or None, span=self._span(node))
         if kind == "sear":
@@ -133,7 +154,7 @@ class Builder:
                 self._at(words[1], "E214", f"`{words[1]}` is not a version", hint)
             return syntax.HeaderLine(str(words[0]), str(words[1]), self._span(node))
         if kind == "import":
-            path = plain_string(words[0], self._report)
+            path = text_of(words[0], self._report)
             self._named(words[1], words[1], "an import")
             return syntax.ImportLine(path, str(words[1]), self._span(node))
         if kind == "option":
@@ -175,28 +196,23 @@ class Builder:
                 place = head.start_pos, head.start_pos + head.index(":")
                 hint = "use only letters, digits and . _ -, as in `rule wh-which: What -> Which`"
                 self._report("E214", f"`{name}` is not a valid id", place, hint)
-        contexts: dict[str, tuple[syntax.Element, ...]] = {"left": (), "right": ()}
-        for part in children[2].children if len(children) == 3 else ():
-            if getattr(part, "data", "") in contexts:
-                contexts[str(part.data)] = self._sequence(part, place="sequence", depth=0)
+        contexts = {
+            str(part.data): self._sequence(part, place="sequence", depth=0)
+            for part in (children[2].children if len(children) == 3 else ())
+            if getattr(part, "data", "") in {"left", "right"}
+        }
+        left, right = contexts.get("left", ()), contexts.get("right", ())
         antecedent = self._sequence(children[0], place="sequence", depth=0)
         pieces = tuple(self._pieces(children[1]))
-        if name is None:
-            self._forgotten_colon(antecedent, pieces)
-        left, right = contexts.values()
-        return syntax.Rule(antecedent, pieces, left, right, name, span=self._span(node))
+        rule = syntax.Rule(antecedent, pieces, left, right, name, span=self._span(node))
+        start = re.match(r"rule[ \t]+", self._source)
+        if name is None and start and may_lack_a_colon(rule):
+            self._forgotten_colon(start)
+        return rule
 
-    def _forgotten_colon(
-        self, antecedent: tuple[syntax.Element, ...], pieces: tuple[syntax.Piece, ...]
-    ) -> None:
+    def _forgotten_colon(self, start: re.Match[str]) -> None:
         """Report `rule ID antecedent -> ...`, which reads as a rule about the word `rule`."""
         line = self._source
-        start = re.match(r"rule[ \t]+", line)
-        second = antecedent[1] if len(antecedent) == 2 else None
-        glued = second is not None and second.name is not None
-        used = glued and any(getattr(piece, "target", None) == second.name for piece in pieces)  # type: ignore[union-attr]
-        if start is None or not (len(antecedent) > 2 or (glued and not used)):
-            return
         named = _RULE_NAME.match(line, start.end())
         identifier = named[0] if named else "ID"
         body = line[named.end() if named else start.end() :].lstrip().removeprefix(":").lstrip()
@@ -235,10 +251,8 @@ class Builder:
             functions = tuple(map(self._function, rest))
             return syntax.Reference(_target(first[1:]), functions, glued, span)
         if first.type == "SET_REFERENCE":
-            module, _, name = first[1:].rpartition(".")
-            return syntax.Drawn(name, module or None, glued, span)
-        quoted = first.type == "QUOTED"
-        text = plain_string(first, self._report) if quoted else str(first)
+            return syntax.Drawn(_set_reference(first), glued, span)
+        quoted, text = first.type == "QUOTED", text_of(first, self._report)
         if quoted and not text:
             self._at(first, "E104", "this text is empty", "to delete text, write `really -> <>`")
         elif not quoted and (problem := objection(text, "consequent")):
@@ -256,7 +270,7 @@ class Builder:
             name = leaf[1:].partition("(")[0]
             place = leaf.start_pos + len(name) + 1, after.meta.end_pos
             what = f"`{leaf[len(name) + 1 :]}%`"
-            no_amount(what, name, place, self._report, shown=_SHOWN)
+            self._report(*no_amount(what, name, place, shown=_SHOWN))
 
     # ------------------------------------------------------------ antecedents
 
@@ -332,17 +346,10 @@ class Builder:
             return syntax.Tag(str(node))
         if kind == "QUOTED":
             return self._quoted(node)
-        if kind == "WILDCARD":
-            return syntax.Wildcard()
+        if kind in _SIGNS:
+            return _SIGNS[kind]
         if kind == "SET_REFERENCE":
-            module, _, name = node[1:].rpartition(".")
-            return syntax.SetReference(name, module or None)
-        if kind == "START":
-            return syntax.Anchor("start")
-        if kind == "END":
-            return syntax.Anchor("end")
-        if kind == "UNIT":
-            return syntax.WholeUnit()
+            return _set_reference(node)
         if kind == "REGEX":
             pattern, _, suffix = node[1:].rpartition("/")
             # Other escapes stay as they are.
@@ -387,7 +394,7 @@ class Builder:
             place = name.start_pos, name.start_pos + len(attribute)
             self._report("E204", f"`{attribute}` is not an attribute of a token", place, hint)
             attribute = "text"
-        text = plain_string(value, self._report) if value.type == "QUOTED" else str(value)
+        text = text_of(value, self._report)
         return syntax.AttributeTest(cast(syntax.AttributeName, attribute), text, "!" in operator)
 
 
@@ -503,9 +510,11 @@ def decode(quoted: str, start: int, report: Report) -> str:
     return cast(str, text)
 
 
-def plain_string(leaf: Node, report: Report) -> str:
-    """The text of a quoted string where the suffix ``i`` has no meaning."""
+def text_of(leaf: Node, report: Report) -> str:
+    """The text of a word, or of a quoted string where the suffix ``i`` has no meaning."""
     text = str(leaf)
+    if leaf.type != "QUOTED":
+        return text
     if text.endswith("i"):
         hint = "remove it: only a literal that is matched can ignore case"
         report("E104", "`i` is not allowed here", (leaf.end_pos - 1, leaf.end_pos), hint)
@@ -525,16 +534,16 @@ def read_function(written: str, start: int, report: Report, *, shown: str) -> st
         places, share = read_places(amount), read_share(amount)
         if places is None and share is None:
             place = start + len(name), start + len(written)
-            no_amount(f"`({amount})`", name, place, report, shown=shown)
+            report(*no_amount(f"`({amount})`", name, place, shown=shown))
         return syntax.Noise(name, places or 1, share)
     return syntax.Noise(name) if name in syntax.NOISE_KINDS else name
 
 
-def no_amount(what: str, name: str, place: Place, report: Report, *, shown: str) -> None:
-    """Report text that stands in the place of an amount and is not one."""
+def no_amount(what: str, name: str, place: Place, *, shown: str) -> Finding:
+    """What to report of text that stands in the place of an amount and is not one."""
     places, share = (shown.replace("*", f"{name}({amount})") for amount in ("2", "25%"))
     hint = f"an amount is a whole number of places, {code(places)}, or a share of the characters, "
     hint += code(share)
     if what == "`()`":
         hint += f"\nto change one place, write {code(shown.replace('*', name))}"
-    report("E121", f"{what} is not an amount", place, hint)
+    return Finding("E121", f"{what} is not an amount", place, hint)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import astuple, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from pathlib import PurePath
 from typing import Any, NamedTuple, TypeAlias
@@ -24,8 +24,9 @@ from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedTok
 from sears_dsl.errors import Diagnostic, Span
 from sears_dsl.language import rule as syntax
 from sears_dsl.language.check import check_rule
-from sears_dsl.language.parsing.builder import Builder, Node, Place, Report, plain_string
+from sears_dsl.language.parsing.builder import Builder, Node, Place, Report, text_of
 from sears_dsl.language.parsing.syntax_errors import explain
+from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.language.words import (
     LARGEST_SEED,
     QUOTED,
@@ -249,9 +250,9 @@ class _LineParser:
 
     def _check_key(self, field: Field, node: syntax.Rule | syntax.Template) -> None:
         """Report a key of templates under a rule, or one of rules under a template."""
-        if isinstance(node, syntax.Rule) and field.key == "label":
+        if isinstance(node, syntax.Rule) and field.key in syntax.KEYS_OF_TEMPLATES:
             hint = "to say which label a rule leads to, write `expect: label NAME`"
-        elif isinstance(node, syntax.Template) and field.key in {"expect", "rate", "seed"}:
+        elif isinstance(node, syntax.Template) and field.key in syntax.KEYS_OF_RULES:
             hint = "a template writes all its sentences; `label: NAME` gives their label"
         else:
             return
@@ -308,7 +309,7 @@ class _LineParser:
             if ended or position is None:
                 position = len(text)
             finding = explain(text, position, _expected(error), start, _reads)
-        self._report(number, *astuple(finding), offset=offset)
+        self._report(number, *finding, offset=offset)
         return None
 
     def _report(
@@ -351,18 +352,6 @@ def leaves(line: str) -> list[Leaf] | None:
     ]
 
 
-class _AnySets:
-    """A scope in which every set exists, for lines that are checked alone."""
-
-    options = syntax.Options()
-
-    def members(self, reference: syntax.SetReference) -> tuple[syntax.Test, ...]:
-        return (syntax.Wildcard(),)
-
-    def set_names(self) -> tuple[str, ...]:
-        return ()
-
-
 def _reads(line: str) -> bool:
     """Whether a statement is read without an error, which decides whether help suggests it."""
     codes: list[str] = []
@@ -372,8 +361,9 @@ def _reads(line: str) -> bool:
         return False
     node = Builder(line, 1, lambda code, *_: codes.append(code), lambda _: False).statement(tree)
     if isinstance(node, syntax.Rule):
-        codes.extend(each.code for each in check_rule(node, _AnySets()))
-    return not any(code.startswith("E") for code in codes)
+        codes.extend(each.code for each in check_rule(node, Ruleset(())))
+    # The sets are defined in other lines.
+    return not any(code.startswith("E") and code not in {"E206", "E207"} for code in codes)
 
 
 def _keep_controls(text: str) -> str:
@@ -419,8 +409,8 @@ def _build_field(tree: Node, line: int, report: Report, *, offset: int = 0) -> F
     span = Span(line, start + 1 + offset, end + 1 + offset)
     if str(node.data) == "test":
         original, expected = node.children
-        text = plain_string(original, report)
-        new = None if expected.type == "NONE" else plain_string(expected, report)
+        text = text_of(original, report)
+        new = None if expected.type == "NONE" else text_of(expected, report)
         return Field("test", syntax.RuleTest(text, new, span), span)
     key_leaf, *values = node.children
     key = key_leaf[: key_leaf.index(":")]
@@ -443,7 +433,7 @@ def _value(key: str, values: list[Node], report: Report) -> Value | None:
     place = first.start_pos, last.end_pos
     if key in {"author", "why"}:
         if len(values) == 1 and first.type == "QUOTED":
-            return plain_string(first, report)
+            return text_of(first, report)
         words = " ".join(values) if all(each.type != "QUOTED" for each in values) else "..."
         advice = f"write {code(f'{key}: {quote(words)}')}"
         report("E112", f"`{key}` takes one quoted string", place, advice)
@@ -459,8 +449,8 @@ def _value(key: str, values: list[Node], report: Report) -> Value | None:
         return tuple(str(leaf) for leaf in values)
     if key == "label":
         if len(values) == 1:
-            name = plain_string(first, report) if first.type == "QUOTED" else str(first)
-            if name is not None and not name.strip():
+            name = text_of(first, report)
+            if not name.strip():
                 report("E213", "this label is empty", place, "name it: `label: positive`")
             return name
         text = " ".join(map(str, values))
@@ -468,14 +458,13 @@ def _value(key: str, values: list[Node], report: Report) -> Value | None:
         report("E213", f"`{text}` is not a valid label", place, hint)
         return text
     if key == "expect" and first == "label" and len(values) == 2:
-        quoted = last.type == "QUOTED"
-        return syntax.Expectation("label", plain_string(last, report) if quoted else str(last))
-    allowed = SEVERITIES if key == "severity" else ("same", "flip")
-    if len(values) == 1 and str(first) in allowed:
-        if key == "severity":
-            return str(first)
-        return syntax.Expectation("same" if str(first) == "same" else "flip")
+        return syntax.Expectation("label", text_of(last, report))
     text = " ".join(map(str, values))
+    allowed = SEVERITIES if key == "severity" else ("same", "flip")
+    if text in allowed:
+        if key == "severity":
+            return text
+        return syntax.Expectation("flip" if text == "flip" else "same")
     hint = nearest(text, allowed)
     if key == "expect" and "choose one of" in hint:
         hint = "write `expect: same`, `expect: flip` or `expect: label NAME`"

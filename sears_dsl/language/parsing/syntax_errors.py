@@ -8,9 +8,8 @@ stands: a suggestion made of the user's words is given only if the parser accept
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
-from sears_dsl.language.parsing.builder import Place, Reads, no_amount
+from sears_dsl.language.parsing.builder import Finding, Reads, no_amount
 from sears_dsl.language.rule import FUNCTIONS, KEYS, NOISE_KINDS, OPTION_VALUES
 from sears_dsl.language.words import QUOTED, as_text, code, nearest, quote
 
@@ -30,16 +29,6 @@ _CALL = re.compile(r"([A-Za-z_]+)\(")
 _NOISE_BEFORE = re.compile(rf"\.({'|'.join(NOISE_KINDS)})([ \t]*)$")
 _SPACED_NAME = re.compile(r"set[ \t]+(\w+(?:[ \t]+\w+)+)[ \t]+=[ \t]+")
 _PARENTHESIS = re.compile(r"\([^()]*\)?")
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """A diagnostic within one line."""
-
-    code: str
-    message: str
-    place: Place
-    help: str = ""
 
 
 def explain(
@@ -530,13 +519,5 @@ def _unreadable_amount(line: str, position: int) -> Finding | None:
     amount = _PARENTHESIS.match(line, position)
     if function is None or amount is None:
         return None
-    findings: list[Finding] = []
     apart = " with a space before it" if function[2] else ""
-    no_amount(
-        f"`{amount[0]}`{apart}",
-        function[1],
-        amount.span(),
-        lambda *finding: findings.append(Finding(*finding)),
-        shown="$1.*",
-    )
-    return findings[0]
+    return no_amount(f"`{amount[0]}`{apart}", function[1], amount.span(), shown="$1.*")
