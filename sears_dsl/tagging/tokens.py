@@ -65,15 +65,18 @@ class TokenTypes(Sequence[TokenType]):
         pair_of: Int32Array,
         place_of: Mapping[str, int] = _NO_PLACES,
     ) -> None:
-        self._parts: _TypeColumns | None = _TypeColumns(words, word_of, pairs, pair_of)
+        self._parts = _TypeColumns(words, word_of, pairs, pair_of)
         self._members: Sequence[TokenType] | None = None
         self.place_of = place_of
 
     @classmethod
     def of(cls, triples: Iterable[TokenType]) -> TokenTypes:
         """Types from distinct triples."""
-        types = cls.__new__(cls)
-        types._parts, types._members, types.place_of = None, list(triples), _NO_PLACES
+        members = list(triples)
+        places = np.arange(len(members), dtype=np.int32)
+        words, pairs = [text for text, _, _ in members], [each[1:] for each in members]
+        types = cls(words, places, pairs, places)
+        types._members = members
         return types
 
     @property
@@ -97,11 +100,6 @@ class TokenTypes(Sequence[TokenType]):
         return self._split().pair_of
 
     def _split(self) -> _TypeColumns:
-        if self._parts is None:
-            members = self.members()
-            places = np.arange(len(members), dtype=np.int32)
-            words, pairs = [text for text, _, _ in members], [each[1:] for each in members]
-            self._parts = _TypeColumns(words, places, pairs, places)
         return self._parts
 
     def members(self) -> Sequence[TokenType]:
@@ -112,7 +110,7 @@ class TokenTypes(Sequence[TokenType]):
         return self._members
 
     def __len__(self) -> int:
-        return len(self._members) if self._parts is None and self._members else len(self.word_of)
+        return len(self.word_of)
 
     @overload
     def __getitem__(self, index: int) -> TokenType: ...
@@ -138,9 +136,7 @@ class TokenTypes(Sequence[TokenType]):
 
     def has_word(self, among: Container[str]) -> bool:
         """Whether the text of any type is among these."""
-        if self._members is None:
-            return any(map(among.__contains__, self.words))
-        return any(text in among for text, _, _ in self._members)
+        return any(map(among.__contains__, self.words))
 
     def texts(self) -> list[str]:
         """The text of each type."""

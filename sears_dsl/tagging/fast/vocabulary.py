@@ -372,19 +372,20 @@ class TypeTable:
 class _CodedTypes(TokenTypes):
     """Types of a batch as codes; words and objects are made when they are asked for."""
 
-    __slots__ = ("_codes", "_of")
+    __slots__ = ("_codes", "_of", "_plain")
 
     def __init__(self, codes: NDArray[np.int64], of: TypeTable) -> None:
         self._codes, self._of = codes, of
-        self._parts, self._members, self.place_of = None, None, {}
+        self._plain: TokenTypes | None = None
+        self._members, self.place_of = None, {}
 
     def __reduce__(self) -> tuple[object, ...]:
         return TokenTypes, (self.words, self.word_of, self.pairs, self.pair_of)
 
     def _split(self) -> Any:
-        if self._parts is None:
-            self._parts = self._of.parts(self._codes)._split()
-        return self._parts
+        if self._plain is None:
+            self._plain = self._of.parts(self._codes)
+        return self._plain._split()
 
     def members(self) -> Sequence[TokenType]:
         if self._members is None:
