@@ -146,7 +146,6 @@ class _LazyTable:
             self._lines[word] = line if before is None else f"{before}\n{line}"
 
     def lines(self, word: str) -> Sequence[str]:
-        """The lines of a word."""
         return self._lines.get(word, "").splitlines()
 
     def all_lines(self) -> Iterable[str]:
@@ -241,7 +240,6 @@ class _Lemminflect:
         return max(len(ending) + (doubled == "True") for ending, _, doubled in endings)
 
     def forms(self, lemma: str, tag: str, *, guess: bool = True) -> tuple[str, ...]:
-        """The forms of a lemma under a Penn tag."""
         if tag == "NNS" and lemma in _PLURALS:
             return (_PLURALS[lemma],)
         forms: tuple[str, ...] = self._forms.getInflection(lemma, tag, guess)

@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from waiting import wait_until
 from word_matcher import WordRecipe
 
 import sears_dsl as sears
@@ -228,7 +229,8 @@ def test_what_cannot_be_read_waits_for_the_batches_before_it() -> None:
         for first in range(3):
             yield Batch(first, 1, {"text": ["movie"]}, None)
             if first == 1:
-                time.sleep(3)  # the other process becomes ready, and is given the last batch
+                # The other process is given the last batch.
+                wait_until(lambda: all(each.has_room for each in crew._others), "it never started")
         raise DataError("no more")
 
     plan = Plan(columns=("text",))
