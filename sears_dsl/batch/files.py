@@ -31,9 +31,8 @@ from sears_dsl.batch.plan import (
     RuleTally,
     Tally,
     make_plan,
-    require_draws,
-    require_mode,
     require_no_draw,
+    require_together,
 )
 from sears_dsl.batch.workers import BatchTask, Crew, Finished, IdCheck, MatcherRecipe
 from sears_dsl.data.batches import Batch, Format, ReadOptions
@@ -78,8 +77,9 @@ class ApplyRequest(RowChoices):
             raise UsageError(f"--jobs {self.jobs} is not valid", help="it has to be 1 or more")
         if self.reading.limit is not None and self.reading.limit < 0:
             raise UsageError(f"--limit {self.reading.limit} is not valid", help="use 0 or more")
-        require_draws(self.draws, with_originals=self.with_originals)
-        require_mode(self.mode, keep=self.keep, with_originals=self.with_originals)
+        require_together(
+            self.mode, keep=self.keep, draws=self.draws, with_originals=self.with_originals
+        )
         if self.with_originals and self.input == STANDARD_STREAM:
             raise UsageError(
                 "the originals are read twice, which no stream can be", help="name a file"

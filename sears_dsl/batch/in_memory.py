@@ -22,8 +22,7 @@ from sears_dsl.batch.plan import (
     Touched,
     make_plan,
     repeat_rows,
-    require_draws,
-    require_mode,
+    require_together,
 )
 from sears_dsl.batch.workers import IdCheck, with_new_ids
 from sears_dsl.data.batches import DRAW, Batch
@@ -66,8 +65,8 @@ def apply_to(
     and in Arrow tables of objects with these names. With several draws, a list of texts gives
     dictionaries.
     """
-    require_draws(draws, with_originals=with_originals)
-    require_mode(mode, keep=_names("keep", keep), with_originals=with_originals)
+    keep = _names("keep", keep)
+    require_together(mode, keep=keep, draws=draws, with_originals=with_originals)
     frame = frame_of(dataset)
     squad_spans: tuple[SpanColumn, ...] = ()
     if isinstance(dataset, str | os.PathLike) and format_of(os.fspath(dataset)).name == "squad":
@@ -80,7 +79,7 @@ def apply_to(
         protect=_names("protect", protect),
         spans=(*spans, *squad_spans),
         on_touched=on_touched,
-        keep=_names("keep", keep),
+        keep=keep,
         share=share,
         draws=draws,
     )

@@ -140,25 +140,19 @@ class _ChainColumn:
         self._name = name
         self._specs = [spec for spec in plan.spans if spec.text_column == name]
         present, members = _shared(batch, name)
-        self.missing = batch.rows - (
-            len(present.rows) if members is None else sum(map(len, members))
-        )
+        self.missing = batch.rows - sum(map(len, members))
         chosen = present.of_share(plan.share)
-        if members is not None and chosen is not present:
+        if chosen is not present:
             members_of = dict(zip(present.rows, members, strict=True))
             members = [members_of[row] for row in chosen.rows]
-        present = chosen
-        self.texts = present.texts
-        self.rows = [(row,) for row in present.rows] if members is None else members
-        self.misplaced: dict[int, str] = {}
+        self.texts, self.rows = chosen.texts, members
         self.leaves_out = bool(self._specs) and plan.on_touched == "keep"
         # The spans that must stay in each text, and the row of each.
         self._intact: list[list[tuple[int, int]]] = [[] for _ in self.texts]
         self._owners: list[list[int]] = [[] for _ in self.texts]
-        protected = _protected_together(batch, plan, name, present, members)
-        self._protected = protected.spans
-        self.absent = protected.absent
-        self.misplaced |= protected.misplaced
+        protected = _protected_together(batch, plan, name, chosen, members)
+        self._protected, self.absent = protected.spans, protected.absent
+        self.misplaced = dict(protected.misplaced)
         rules = range(len(matcher.rule_ids))
         self.without: list[set[int]] = [
             set(rules) if not self.misplaced.keys().isdisjoint(rows) else set()
@@ -216,8 +210,7 @@ class _ChainColumn:
     @property
     def changed(self) -> list[int]:
         """The places of the texts that rules changed."""
-        texts = enumerate(self.texts)
-        return [at for at, old in texts if self.results[at].steps and self.results[at].text != old]
+        return [at for at, old in enumerate(self.texts) if self.results[at].text != old]
 
     @property
     def undone(self) -> list[int]:
@@ -303,12 +296,12 @@ def _agree(columns: Sequence[_ChainColumn]) -> None:
                 column.chain(sorted(places))
 
 
-def _shared(batch: Batch, column: str) -> tuple[Texts, list[Sequence[int]] | None]:
-    """The texts of a column, each shared one once, and the rows of each; None if none is shared."""
+def _shared(batch: Batch, column: str) -> tuple[Texts, Sequence[Sequence[int]]]:
+    """The texts of a column, each shared one once, and the rows of each."""
     texts = present_texts(batch, column)
     groups = batch.groups.get(column)
     if groups is None:
-        return texts, None
+        return texts, [(row,) for row in texts.rows]
     members: dict[int, list[int]] = {}
     for row in texts.rows:
         members.setdefault(groups[row], []).append(row)
@@ -318,10 +311,10 @@ def _shared(batch: Batch, column: str) -> tuple[Texts, list[Sequence[int]] | Non
 
 
 def _protected_together(
-    batch: Batch, plan: Plan, column: str, texts: Texts, members: list[Sequence[int]] | None
+    batch: Batch, plan: Plan, column: str, texts: Texts, members: Sequence[Sequence[int]]
 ) -> ProtectedTexts:
     """What any of the rows that share a text protects in it."""
-    if members is None:
+    if column not in batch.groups:
         return protected_spans(batch, plan, column, texts)
     of_text = dict(zip(texts.rows, texts.texts, strict=True))
     rows = [row for group in members for row in group]

@@ -164,6 +164,12 @@ class Plan(RowChoices):
         )
         return replace(self, keep=(*self.keep, *names))
 
+    def require_columns(self, names: Sequence[str], *, where: str) -> None:
+        """Refuse rows without a column that is looked at or pointed into."""
+        pointed = (spec.text_column for spec in self.spans)
+        for name in dict.fromkeys([*self.columns, *self.needed, *pointed]):
+            require_column(names, name, where=where)
+
     @property
     def needed(self) -> tuple[str, ...]:
         """Every column that is looked at."""
@@ -188,9 +194,7 @@ def make_plan(names: Sequence[str], first: Batch, chosen: RowChoices, *, where: 
     choices |= {"columns": columns, "id_column": id_column, "keep": carried}
     plan = Plan(**choices, keeps_all=keeps_all)
     if not nothing:
-        pointed = (spec.text_column for spec in plan.spans)
-        for name in dict.fromkeys([*columns, *plan.needed, *pointed]):
-            require_column(names, name, where=where)
+        plan.require_columns(names, where=where)
     return plan
 
 
@@ -557,32 +561,24 @@ def draws_of(batch: Batch, rows: Sequence[int]) -> Iterator[tuple[int, Sequence[
         yield draw, np.flatnonzero(numbers == draw).tolist()
 
 
-def require_mode(mode: str, *, keep: Sequence[str], with_originals: bool) -> None:
-    """Refuse a mode that does not exist, and options that do not go with it."""
-    if mode not in get_args(Mode):
+def require_together(mode: str, *, keep: Sequence[str], draws: int, with_originals: bool) -> None:
+    """Refuse a mode that does not exist, and options that do not go together."""
+    if draws < 1:
+        problem, advice = f"--draws {draws} is not valid", "it has to be 1 or more"
+    elif draws > 1 and with_originals:
+        problem = "originals belong to no draw, so --with-originals does not go with --draws"
+        advice = "leave out --with-originals or --draws"
+    elif mode not in get_args(Mode):
         problem, advice = f"there is no mode {mode!r}", "choose each or chain"
     elif keep and mode == "chain":
-        problem, advice = (
-            "--mode chain keeps all columns",
-            "leave out --keep, or choose --mode each",
-        )
+        problem = "--mode chain keeps all columns"
+        advice = "leave out --keep, or choose --mode each"
     elif with_originals and mode == "each":
         problem = "--mode each writes the original beside each rewritten text anyway"
         advice = "leave out --with-originals, or choose --mode chain"
     else:
         return
     raise UsageError(problem, help=advice)
-
-
-def require_draws(draws: int, *, with_originals: bool) -> None:
-    """Refuse less than one draw, and several draws beside the originals."""
-    if draws < 1:
-        raise UsageError(f"--draws {draws} is not valid", help="it has to be 1 or more")
-    if draws > 1 and with_originals:
-        raise UsageError(
-            "originals belong to no draw, so --with-originals does not go with --draws",
-            help="leave out --with-originals or --draws",
-        )
 
 
 def require_no_draw(names: Iterable[str]) -> None:

@@ -172,20 +172,19 @@ class BatchTask:
 
     def original(self, batch: Batch) -> bytes:
         """The part of one batch as it was."""
-        form = format_named(self.output_format)
-        if self.patched:
-            return form.patch(batch, {}, frozenset(), self.encoding)
-        return self._anew(batch, {}, frozenset(), batch.rows)
+        return self._written(batch, {}, frozenset(), batch.rows)
 
-    def _anew(
+    def _written(
         self,
         batch: Batch,
         values: Mapping[int, Mapping[str, Any]],
         dropped: frozenset[int],
         rows: int,
     ) -> bytes:
-        """The part of a batch with its rows, ``rows`` in number, written as new ones."""
+        """The part of a batch with its changes; ``rows`` are left of it."""
         form = format_named(self.output_format)
+        if self.patched:
+            return form.patch(batch, values, dropped, self.encoding)
         if not rows and not form.binary:
             return b""
         columns = with_changes(batch, values, dropped)
@@ -220,12 +219,9 @@ class BatchTask:
         if self.with_originals:
             values = with_new_ids(batch, values, self.plan.id_column, as_text=not form.binary)
             changed.tally.records += batch.rows
-        if self.patched:
-            part = form.patch(batch, values, changed.dropped, self.encoding)
-            if self.with_originals and form.name == "squad":
-                part = _after_others(part, self.encoding)
-        else:
-            part = self._anew(batch, values, changed.dropped, written)
+        part = self._written(batch, values, changed.dropped, written)
+        if self.with_originals and form.name == "squad":
+            part = _after_others(part, self.encoding)
         return part, changed.tally
 
     def lighten(self, batch: Batch) -> Batch:

@@ -16,7 +16,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cache, partial
 from operator import itemgetter
 from pathlib import Path
@@ -32,18 +32,16 @@ from sears_dsl.clusters.parts import Workers, apply_to_parts
 from sears_dsl.data.batches import ReadOptions
 from sears_dsl.data.dataset import format_of, with_delimiter, write_columns
 from sears_dsl.data.table import Table, read_table
-from sears_dsl.effects.oracle import Oracle
 from sears_dsl.engine.compile.requirements import any_paraphrases
 from sears_dsl.engine.matcher import Matcher
 from sears_dsl.engine.matches import Scope, Unit
 from sears_dsl.engine.rewrite.rewrites import RewriteColumns, Rewrites
 from sears_dsl.errors import DataError, UsageError
 from sears_dsl.language.ruleset import Ruleset
-from sears_dsl.paraphrasing.for_rules import RewordingRecipe, compile_with_sources
+from sears_dsl.paraphrasing.for_rules import RewordingRecipe
 from sears_dsl.repair.augmentation import PROVENANCE
 from sears_dsl.repair.running import AugmentationChoices, augment_table, columns_of
 from sears_dsl.runtime.folders import Folder
-from sears_dsl.tagging.tagger import load_tagger
 from sears_dsl.vetting.journal_oracle import open_oracle
 
 # Fields of a request that may differ between parts, and between two runs of one job.
@@ -149,8 +147,7 @@ class AugmentPart:
     format_name: str | None = None
     oracle: str | None = None
     reading: ReadOptions = field(default_factory=ReadOptions)
-    _matcher: Matcher | None = field(default=None, init=False, repr=False)
-    _opened: Oracle | None = field(default=None, init=False, repr=False)
+    _compiled: CachedRecipe = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         if self.choices.amount.rows is not None:
@@ -159,6 +156,8 @@ class AugmentPart:
                 "augmented by itself",
                 help="write a share of the rows, such as 20%, or 2x, or all",
             )
+        rules, tagger = self.recipe.rulesets, self.recipe.tagger
+        self._compiled = CachedRecipe(recipe_of(rules, tagger=tagger, seed=self.choices.seed))
 
     def identity(self) -> Mapping[str, Any]:
         """Rules, choices and versions."""
@@ -191,13 +190,11 @@ class AugmentPart:
                 "with --id-column",
             )
         rulesets = self.recipe.rulesets
-        if self._matcher is None:
-            tagger = load_tagger(self.recipe.tagger)
-            self._matcher = compile_with_sources(rulesets, tagger=tagger, seed=self.choices.seed)
-            self._opened = None if self.oracle is None else open_oracle(self.oracle, rulesets)
+        matcher = self._compiled.build()
         augmentation, record = augment_table(
-            table, self._matcher, rulesets, columns=columns, tagger=self._matcher.tagger,
-            choices=self.choices, oracle=self._opened, required=False,
+            table, matcher, rulesets, columns=columns, tagger=matcher.tagger, choices=self.choices,
+            oracle=None if self.oracle is None else open_oracle(self.oracle, rulesets),
+            required=False,
         )  # fmt: skip
         write_columns(augmentation.written(only_new=self.choices.only_new), Path(output), form)
         return record
@@ -205,10 +202,6 @@ class AugmentPart:
     def columns(self, names: Sequence[str]) -> Iterable[str]:
         """All: every column is written."""
         return names
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        own = (getattr(self, each.name) for each in fields(self) if each.init)
-        return AugmentPart, tuple(own)  # compiled rules stay where they are
 
 
 def _without_rows(table: Table) -> Mapping[str, Sequence[Any]]:

@@ -17,7 +17,6 @@ from sears_dsl.batch.plan import Mode, Plan, carried_columns
 from sears_dsl.batch.workers import BatchTask, MatcherRecipe
 from sears_dsl.data.batches import Batch
 from sears_dsl.data.columnar import RecordBatchColumns, require_pyarrow
-from sears_dsl.data.dataset import require_column
 from sears_dsl.engine.matcher import Matcher
 from sears_dsl.errors import UsageError
 
@@ -105,7 +104,7 @@ class ArrowRewriter:
         return _COMPILED[self._key]
 
     def _plan_for(self, schema: Any) -> Plan:
-        where, plan = "the batch", self._plan
+        plan = self._plan
         ids = plan.id_column or ("id" if "id" in schema.names else None)
         if ids is None and self._mode == "each":
             raise UsageError(
@@ -114,7 +113,5 @@ class ArrowRewriter:
             )
         names = carried_columns(self._keep, schema.names, plan.columns, ids)
         whole = replace(plan, id_column=ids, keep=names)
-        pointed = (spec.text_column for spec in plan.spans)
-        for name in dict.fromkeys([*whole.columns, *whole.needed, *pointed]):
-            require_column(schema.names, name, where=where)
+        whole.require_columns(schema.names, where="the batch")
         return whole

@@ -38,7 +38,7 @@ from sears_dsl.engine.rewrite.renderer import (
     reads_context,
     render_untouching,
 )
-from sears_dsl.tagging.tagger import ListingTagger
+from sears_dsl.tagging.tagger import CuttingTagger
 from sears_dsl.tagging.tokens import ListedTokens, Tokens, TokenType, has_contraction
 
 # More matches are rendered faster by arrays.
@@ -324,7 +324,7 @@ class FewRows:
         prefilter: Prefilter,
         few_matches: FewMatches,
         drawing: Collection[int],
-        tagger: ListingTagger,
+        tagger: CuttingTagger,
     ) -> None:
         self._program = program
         self._prefilter = prefilter

@@ -63,7 +63,6 @@ from sears_dsl.language.words import LARGEST_SEED
 from sears_dsl.tagging.tagger import (
     CutTexts,
     CuttingTagger,
-    ListingTagger,
     Tagger,
     as_tagger,
     in_language,
@@ -526,7 +525,7 @@ class Matcher:
     def _few_rows(self) -> FewRows | None:
         """Rewrites few texts without arrays; None where the tagger does not list tokens."""
         tagger, drawing = self.tagger, self.compiled.drawing_rules
-        if not isinstance(tagger, ListingTagger):
+        if not isinstance(tagger, CuttingTagger):
             return None
         return FewRows(self.program, self._prefilter, self._few_matches, drawing, tagger)
 

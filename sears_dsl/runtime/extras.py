@@ -54,25 +54,16 @@ def _need(packages: Sequence[str], extra: str, *, otherwise: str = "") -> None:
         )
 
 
-#: `UsageError` unless the packages that reword, translate and score are installed.
+# Each is a `UsageError` unless its packages are installed.
 need_discovery = partial(_need, _DISCOVERY, "discovery")
-#: The same for the web framework of the vetting page.
 need_vetting = partial(_need, ("starlette", "uvicorn"), "vet")
-#: The same for Ray with its data sets.
 need_ray = partial(_need, ("ray", "pyarrow", "pandas"), "ray")
-#: The same for the packages that speak with editors.
 need_language_server = partial(_need, ("pygls", "lsprotocol"), "lsp")
-#: The same for Arrow with its file systems.
 need_arrow = partial(_need, ("pyarrow",), "arrow")
-#: The same for the library of data frames.
 need_frames = partial(_need, ("pandas",), "pandas")
-#: The same for the package that learns from the answers of audits.
 need_learning = partial(_need, ("sklearn",), "analysis")
-#: The same for the package that asks models over HTTP.
 need_endpoints = partial(_need, ("httpx",), "models")
-#: The same for the package that reads estimators.
 need_estimators = partial(_need, ("joblib",), "models")
-#: The same for the library that draws plots.
 need_plots = partial(_need, ("matplotlib",), "plots")
 
 

@@ -38,8 +38,6 @@ _PACKAGE = Path(__file__).resolve().parents[1]
 _BINARY = getattr(os, "O_BINARY", 0)
 _MARK = "mark"
 _KEY_BYTES = 32
-# By whether the file is new; the copy of an existing one is private until it has its mode.
-_OPENERS = {new: partial(os.open, mode=rights) for new, rights in ((True, 0o666), (False, 0o600))}
 
 
 def read_document(path: Path, *, most: int = MOST_BYTES) -> bytes:
@@ -263,10 +261,11 @@ def write_atomically(path: Path, content: bytes, *, replacing: bytes | None = No
             path.write_bytes(content)
             return
         place = Path(os.path.realpath(path))
-        # Nobody can guess this name and put a link there. What was private is so from the first
-        # byte on.
+        # Nobody can guess this name and put a link there. The copy of an existing file is private
+        # until it has its mode: what was private is so from the first byte on.
         temporary = place.with_name(f".{secrets.token_hex(8)}.sears-new")
-        with open(temporary, "xb", opener=_OPENERS[status is None]) as file:
+        rights = 0o666 if status is None else 0o600
+        with open(temporary, "xb", opener=partial(os.open, mode=rights)) as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())

@@ -325,7 +325,6 @@ def _remember_unpickled() -> None:
 
 @functools.cache
 def _versions() -> tuple[str, str]:
-    """The versions of numba and NumPy."""
     from importlib.metadata import version  # noqa: PLC0415 - slow to import
 
     return version("numba"), version("numpy")
@@ -481,7 +480,6 @@ class _OnDisk:
         return CompileResult._rebuild(target, *parts)  # type: ignore[no-untyped-call]
 
     def save_overload(self, signature: Any, result: Any) -> None:
-        """Keep what was compiled."""
         from numba.core.serialize import dumps  # noqa: PLC0415 - see above
 
         code, lifted = attrgetter("library", "lifted")(result)

@@ -154,7 +154,6 @@ class _Outcome(NamedTuple):
 
     @classmethod
     def failure(cls, error: BaseException) -> _Outcome:
-        """An error as an outcome."""
         text = type(error).__name__
         with suppress(Exception):  # an object that cannot be shown may raise anything
             text = f"{text}: {error}"
@@ -470,12 +469,10 @@ class _Fork:
             self.stdout: BinaryIO = open(answered, "rb")  # noqa: SIM115
 
     def kill(self) -> None:
-        """End it."""
         with suppress(ProcessLookupError):
             os.kill(self._process, signal.SIGKILL)
 
     def wait(self) -> None:
-        """Wait until it has ended."""
         with suppress(ChildProcessError):  # the caller's program waited for all children
             os.waitpid(self._process, 0)
 

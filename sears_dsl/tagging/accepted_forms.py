@@ -250,8 +250,12 @@ def accepted_forms(lemma: str, tag: str, forms: Sequence[str], *, like: str) -> 
         written = _degree(lemma, tag, spelled, like)
     else:
         written = _plural(lemma, spelled) if tag == "NNS" else spelled
-    # A further form that only repeats the base form (films, film) does not count.
-    return tuple(dict.fromkeys([*written[:1], *(form for form in written[1:] if form != lemma)]))
+    return distinct_forms(written, lemma)
+
+
+def distinct_forms(forms: Sequence[str], lemma: str) -> tuple[str, ...]:
+    """Each form once, without further forms that only repeat the base form (films, film)."""
+    return tuple(dict.fromkeys([*forms[:1], *(form for form in forms[1:] if form != lemma)]))
 
 
 def _spelled_like(lemma: str, forms: Sequence[str]) -> tuple[str, ...]:

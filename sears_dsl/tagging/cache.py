@@ -37,24 +37,10 @@ PART_SUFFIXES = ("", "-wal", "-shm")
 CLEAR = "empty it with `sears cache clear`, or run without it: --no-cache"
 
 
-def number_of(
-    connection: sqlite3.Connection, table: str, columns: tuple[str, str], values: tuple[str, str]
-) -> int:
-    """The number of a pair in a table, new if need be."""
-    first, second = columns
-    query = f"SELECT id FROM {table} WHERE {first} = ? AND {second} = ?"  # noqa: S608
-    row = connection.execute(query, values).fetchone()
-    if row is None:
-        insert = f"INSERT INTO {table} ({first}, {second}) VALUES (?, ?)"  # noqa: S608
-        return int(connection.execute(insert, values).lastrowid or 0)
-    return int(row[0])
-
-
 FILE_NAME = "tags.sqlite3"
 # A token is three of these: first character, one past the last, number of its tag pair.
 _CELL = np.dtype("<i4")
 _TOKEN_BYTES = 3 * _CELL.itemsize
-_TEXTS_A_TRANSACTION = 10_000
 # So much is tagged before it is stored; no more is lost when a process is killed.
 _CHARACTERS_A_STEP = 1_000_000
 
@@ -98,9 +84,6 @@ CREATE TABLE texts (
 
     def __init__(self, path: Path | None = None, *, max_bytes: int = 4 << 30) -> None:
         self._max_bytes = max_bytes
-        # Tag pairs by their numbers, valid for the connection that they were read from.
-        self._pairs: dict[int, tuple[str, str]] = {}
-        self._pairs_of: sqlite3.Connection | None = None
         self.file = _folder(path) / FILE_NAME
         super().__init__(self.file)
 
@@ -150,20 +133,21 @@ CREATE TABLE texts (
             CacheError: the file is damaged, or cannot be written: what was in it is untouched.
         """
         keys = _keys(tagger, version, tokens.texts)
-        for first in range(0, len(keys), _TEXTS_A_TRANSACTION):
-            rows = range(first, min(first + _TEXTS_A_TRANSACTION, len(keys)))
-            with self.using("written") as connection, transaction(connection):
-                blobs = self._blobs(connection, tokens, rows)
-                owner = number_of(connection, "taggers", ("name", "version"), (tagger, version))
-                now = time.time_ns() // 1_000_000
-                connection.executemany(
-                    "INSERT OR REPLACE INTO texts VALUES (?, ?, ?, ?, ?)",
-                    [
-                        (keys[row], owner, now, zlib.crc32(blob), blob)
-                        for row, blob in zip(rows, blobs, strict=True)
-                    ],
-                )
-                self._make_room(connection)
+        owner = (tagger, version)
+        now = time.time_ns() // 1_000_000
+        with self.using("written") as connection, transaction(connection):
+            blobs = _blobs(connection, tokens)
+            connection.execute("INSERT OR IGNORE INTO taggers (name, version) VALUES (?, ?)", owner)
+            query = "SELECT id FROM taggers WHERE name = ? AND version = ?"
+            [number] = connection.execute(query, owner).fetchone()
+            connection.executemany(
+                "INSERT OR REPLACE INTO texts VALUES (?, ?, ?, ?, ?)",
+                [
+                    (key, number, now, zlib.crc32(blob), blob)
+                    for key, blob in zip(keys, blobs, strict=True)
+                ],
+            )
+            self._make_room(connection)
 
     def info(self) -> CacheInfo:
         """What the cache holds."""
@@ -257,30 +241,12 @@ CREATE TABLE texts (
     def _tag_pairs(
         self, connection: sqlite3.Connection, numbers: list[int]
     ) -> list[tuple[str, str]]:
-        if self._pairs_of is not connection or not self._pairs.keys() >= set(numbers):
-            pairs = connection.execute("SELECT id, coarse, fine FROM tag_pairs")
-            self._pairs = {number: (coarse, fine) for number, coarse, fine in pairs}
-            self._pairs_of = connection
-        if not self._pairs.keys() >= set(numbers):
+        query = "SELECT id, coarse, fine FROM tag_pairs WHERE id IN"
+        rows = rows_of(connection, query, numbers)
+        pairs = {number: (coarse, fine) for number, coarse, fine in rows}
+        if len(pairs) < len(numbers):
             raise self.damaged()
-        return [self._pairs[number] for number in numbers]
-
-    def _blobs(self, connection: sqlite3.Connection, tokens: Tokens, rows: range) -> list[bytes]:
-        pairs = list(map(tokens.types.pairs.__getitem__, tokens.types.pair_of.tolist()))
-        numbers = {
-            pair: number_of(connection, "tag_pairs", ("coarse", "fine"), pair)
-            for pair in dict.fromkeys(pairs)
-        }
-        of_type = np.array([numbers[pair] for pair in pairs], _CELL)
-        bounds = tokens.row_offsets[rows.start : rows.stop + 1].tolist()
-        here = slice(bounds[0], bounds[-1])
-        cells = np.empty((bounds[-1] - bounds[0], 3), _CELL)
-        cells[:, 0] = tokens.starts[here]
-        cells[:, 1] = tokens.ends[here]
-        cells[:, 2] = of_type[tokens.type_ids[here]]
-        packed = cells.tobytes()
-        cuts = [(bound - bounds[0]) * _TOKEN_BYTES for bound in bounds]
-        return [packed[low:high] for low, high in pairwise(cuts)]
+        return [pairs[number] for number in numbers]
 
     def _make_room(self, connection: sqlite3.Connection) -> None:
         """Where the file is full, drop the quarter of the texts that was stored longest ago."""
@@ -298,15 +264,9 @@ class CachedTagger:
     def __init__(self, tagger: Tagger, cache: TagCache) -> None:
         self.tagger = tagger
         self.cache = cache
-        self.name = tagger.name
-        self.language = tagger.language
+        self.name, self.version, self.language = tagger.name, tagger.version, tagger.language
         # The output of these is not worth storing.
         self.tokenize, self.split, self.sentences = tagger.tokenize, tagger.split, tagger.sentences
-
-    @property
-    def version(self) -> str:
-        """The tagger's version."""
-        return self.tagger.version
 
     def tag(self, texts: Sequence[str]) -> Tokens:
         """The tokens of each text with their tags, from the cache if they are there."""
@@ -332,6 +292,20 @@ class CachedTagger:
         order[present] = np.arange(len(cached))
         order[missing] = [places[texts[row]] for row in missing.tolist()]
         return Tokens.concatenate([cached, *parts]).select(order)
+
+
+def _blobs(connection: sqlite3.Connection, tokens: Tokens) -> list[bytes]:
+    """The tokens of each text as they are stored; new pairs of tags get numbers."""
+    pairs = tokens.types.pairs
+    insert = "INSERT OR IGNORE INTO tag_pairs (coarse, fine) VALUES (?, ?)"
+    connection.executemany(insert, pairs)
+    rows = connection.execute("SELECT id, coarse, fine FROM tag_pairs")
+    numbers = {(coarse, fine): number for number, coarse, fine in rows}
+    of_type = np.array([numbers[pair] for pair in pairs], _CELL)[tokens.types.pair_of]
+    cells = np.column_stack([tokens.starts, tokens.ends, of_type[tokens.type_ids]])
+    packed = cells.astype(_CELL).tobytes()
+    cuts = (tokens.row_offsets.astype(np.int64) * _TOKEN_BYTES).tolist()
+    return [packed[low:high] for low, high in pairwise(cuts)]
 
 
 def _lie_in_order(cells: Int32Array, blobs: Sequence[bytes], texts: Sequence[str]) -> bool:

@@ -25,7 +25,7 @@ from pathlib import Path
 import numpy as np
 
 from sears_dsl.runtime.array_types import Int32Array
-from sears_dsl.tagging.accepted_forms import accepted_forms
+from sears_dsl.tagging.accepted_forms import accepted_forms, distinct_forms
 
 BASE_TAGS = frozenset({"NN", "NNP", "VB", "VBP", "JJ", "RB", "MD"})
 """Fine tags whose words stand in their base form, but for forms of *be* and contractions."""
@@ -146,7 +146,6 @@ class _LazyTable:
             self._lines[word] = line if before is None else f"{before}\n{line}"
 
     def lines(self, word: str) -> Sequence[str]:
-        """The lines of a word."""
         return self._lines.get(word, "").splitlines()
 
     def all_lines(self) -> Iterable[str]:
@@ -241,7 +240,6 @@ class _Lemminflect:
         return max(len(ending) + (doubled == "True") for ending, _, doubled in endings)
 
     def forms(self, lemma: str, tag: str, *, guess: bool = True) -> tuple[str, ...]:
-        """The forms of a lemma under a Penn tag."""
         if tag == "NNS" and lemma in _PLURALS:
             return (_PLURALS[lemma],)
         forms: tuple[str, ...] = self._forms.getInflection(lemma, tag, guess)
@@ -422,7 +420,7 @@ def analyses(word: str) -> frozenset[tuple[str, str]]:
         for word_class, bases in _tables().classes(plain).items()
         for base in bases
         for tag, forms in _tables().paradigm(base).items()
-        if _WORD_CLASS[tag] == word_class and tag != "VBP" and plain in _distinct(forms, base)
+        if _WORD_CLASS[tag] == word_class and tag != "VBP" and plain in distinct_forms(forms, base)
     )
 
 
@@ -443,13 +441,6 @@ def _base_without_tag(plain: str, target: str) -> str:
 def _inflect_be(plain: str, target: str) -> Inflection:
     form = {"VBD": _BE_PAST, "VBP": _BE_PRESENT}.get(target, {}).get(plain)
     return Inflection(_BE[target] if form is None else (form,))
-
-
-def _distinct(forms: Sequence[str], base: str) -> tuple[str, ...]:
-    """Each form once, without further forms that only repeat the base form."""
-    distinct = dict.fromkeys(forms[:1])
-    distinct.update(dict.fromkeys(form for form in forms[1:] if form != base))
-    return tuple(distinct)
 
 
 def keep_casing(form: str, token: str) -> str:

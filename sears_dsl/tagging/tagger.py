@@ -58,13 +58,14 @@ class Tagger(Protocol):
         """
 
 
-# With one method and no properties: isinstance of Python 3.11 reads all members of a protocol, and
-# to read `version` the fast tagger loads its weights.
+# Without properties: isinstance of Python 3.11 reads all members of a protocol, and to read
+# `version` the fast tagger loads its weights.
 @runtime_checkable
 class CuttingTagger(Protocol):
     """A tagger that cuts texts so fast that rows are better filtered by their tokens.
 
-    Optional: with it, the raw text is not searched for a rule's words at all.
+    Optional: with it, the raw text of many rows is not searched for a rule's words at all, and few
+    rows are matched as lists, which are made faster than arrays.
     """
 
     def cut(self, texts: Sequence[str], *, again: bool = False) -> CutTexts:
@@ -72,6 +73,12 @@ class CuttingTagger(Protocol):
 
         With ``again``, most of them were cut just before, in this order, or will be soon.
         """
+
+    def list_tokens(self, text: str) -> ListedTokens | None:
+        """What `tokenize` gives for one text; None where `tokenize` has to be called."""
+
+    def list_tagged(self, text: str) -> ListedTokens | None:
+        """What `tag` gives for one text; None where `tag` has to be called."""
 
 
 class CutTexts(Protocol):
@@ -85,20 +92,6 @@ class CutTexts(Protocol):
 
     def tagged(self, rows: NDArray[np.int64] | None = None) -> Tokens:
         """What `tag` gives for some of the texts, or all."""
-
-
-@runtime_checkable
-class ListingTagger(Protocol):
-    """A tagger that gives the tokens of one text as lists, which are made faster than arrays.
-
-    Optional: `Tagger.tag` gives the same in arrays.
-    """
-
-    def list_tokens(self, text: str) -> ListedTokens | None:
-        """What `tokenize` gives for one text; None where `tokenize` has to be called."""
-
-    def list_tagged(self, text: str) -> ListedTokens | None:
-        """What `tag` gives for one text; None where `tag` has to be called."""
 
 
 def identity_of(tagger: Tagger) -> str:

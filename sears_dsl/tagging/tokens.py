@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import NamedTuple, TypeVar, overload
 
 import numpy as np
@@ -40,22 +41,15 @@ class TokenType(NamedTuple):
     fine: str
 
 
-class _TypeColumns(NamedTuple):
-    """See the properties of `TokenTypes`."""
-
-    words: Sequence[str]
-    word_of: Int32Array
-    pairs: Sequence[tuple[str, str]]
-    pair_of: Int32Array
-
-
 class TokenTypes(Sequence[TokenType]):
     """Distinct tokens, as places in a list of words and in a list of pairs of tags.
 
-    ``place_of`` maps each word to its place in ``words``; it is empty where nobody needs it.
+    ``words`` are their texts, of which taggers give each once, and ``pairs`` their coarse and fine
+    tags; ``word_of`` and ``pair_of``, int32 (types,), say which of these a type has. ``place_of``
+    maps each word to its place in ``words``; it is empty where nobody needs it.
     """
 
-    __slots__ = ("_members", "_parts", "place_of")
+    __slots__ = ("_members", "pair_of", "pairs", "place_of", "word_of", "words")
 
     def __init__(
         self,
@@ -65,44 +59,20 @@ class TokenTypes(Sequence[TokenType]):
         pair_of: Int32Array,
         place_of: Mapping[str, int] = _NO_PLACES,
     ) -> None:
-        self._parts: _TypeColumns | None = _TypeColumns(words, word_of, pairs, pair_of)
+        self.words, self.word_of = words, word_of
+        self.pairs, self.pair_of = pairs, pair_of
         self._members: Sequence[TokenType] | None = None
         self.place_of = place_of
 
     @classmethod
     def of(cls, triples: Iterable[TokenType]) -> TokenTypes:
         """Types from distinct triples."""
-        types = cls.__new__(cls)
-        types._parts, types._members, types.place_of = None, list(triples), _NO_PLACES
+        members = list(triples)
+        places = np.arange(len(members), dtype=np.int32)
+        words, pairs = [text for text, _, _ in members], [each[1:] for each in members]
+        types = cls(words, places, pairs, places)
+        types._members = members
         return types
-
-    @property
-    def words(self) -> Sequence[str]:
-        """Their texts; taggers give each once."""
-        return self._split().words
-
-    @property
-    def word_of(self) -> Int32Array:
-        """The word of each type, int32 (types,)."""
-        return self._split().word_of
-
-    @property
-    def pairs(self) -> Sequence[tuple[str, str]]:
-        """Pairs of a coarse and a fine tag."""
-        return self._split().pairs
-
-    @property
-    def pair_of(self) -> Int32Array:
-        """The pair of each type, int32 (types,)."""
-        return self._split().pair_of
-
-    def _split(self) -> _TypeColumns:
-        if self._parts is None:
-            members = self.members()
-            places = np.arange(len(members), dtype=np.int32)
-            words, pairs = [text for text, _, _ in members], [each[1:] for each in members]
-            self._parts = _TypeColumns(words, places, pairs, places)
-        return self._parts
 
     def members(self) -> Sequence[TokenType]:
         """All of them as objects, made once."""
@@ -112,7 +82,7 @@ class TokenTypes(Sequence[TokenType]):
         return self._members
 
     def __len__(self) -> int:
-        return len(self._members) if self._parts is None and self._members else len(self.word_of)
+        return len(self.word_of)
 
     @overload
     def __getitem__(self, index: int) -> TokenType: ...
@@ -138,9 +108,7 @@ class TokenTypes(Sequence[TokenType]):
 
     def has_word(self, among: Container[str]) -> bool:
         """Whether the text of any type is among these."""
-        if self._members is None:
-            return any(map(among.__contains__, self.words))
-        return any(text in among for text, _, _ in self._members)
+        return any(map(among.__contains__, self.words))
 
     def texts(self) -> list[str]:
         """The text of each type."""
@@ -270,22 +238,13 @@ class Tokens:
     ) -> Tokens:
         """Build a batch from token objects; for tests and for taggers without arrays."""
         ids: dict[TokenType, int] = {}
-        offsets = [0]
-        starts: list[int] = []
-        ends: list[int] = []
-        type_ids: list[int] = []
-        for row in rows:
-            for token in row:
-                triple = TokenType(token.text, token.coarse, token.fine)
-                type_ids.append(ids.setdefault(triple, len(ids)))
-                starts.append(token.start)
-                ends.append(token.end)
-            offsets.append(len(type_ids))
+        tokens = list(chain.from_iterable(rows))
+        type_ids = [ids.setdefault(TokenType(*token[:3]), len(ids)) for token in tokens]
         return cls(
             texts=texts,
-            row_offsets=np.array(offsets, np.int32),
-            starts=np.array(starts, np.int32),
-            ends=np.array(ends, np.int32),
+            row_offsets=offsets_of(np.array(list(map(len, rows)), np.int32), np.int32),
+            starts=np.array([token.start for token in tokens], np.int32),
+            ends=np.array([token.end for token in tokens], np.int32),
             type_ids=np.array(type_ids, np.int32),
             types=TokenTypes.of(ids),
             tagged=tagged,

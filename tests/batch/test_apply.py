@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from waiting import wait_until
 from word_matcher import WordRecipe
 
 import sears_dsl as sears
@@ -33,14 +34,20 @@ from sears_dsl.language.printer import distinct_ids
 CSV = 'id,text,n\na,What a movie,1\nb,"It, is",2\nc,movie and movie,3\n'
 
 
+def request_of(source: Path, output: str | Path, **options: Any) -> ApplyRequest:
+    """A request to apply rules to a file, those of `WordRecipe` unless another recipe is given."""
+    return ApplyRequest(
+        **{"recipe": WordRecipe(), "input": str(source), "output": str(output), **options}
+    )
+
+
 def apply(
     tmp_path: Path, content: str, *, name: str = "in.csv", output: str = "out.csv", **options: Any
 ) -> tuple[ApplyReport, str]:
     source = tmp_path / name
     source.write_bytes(content.encode())
     place = tmp_path / output
-    request = ApplyRequest(recipe=WordRecipe(), input=str(source), output=str(place), **options)
-    report = apply_file(request)
+    report = apply_file(request_of(source, place, **options))
     return report, place.read_bytes().decode() if place.suffix != ".gz" else ""
 
 
@@ -95,14 +102,7 @@ def test_every_format_can_be_written_from_every_other(
         pytest.importorskip("pyarrow")
     source, place = tmp_path / "in.csv", tmp_path / output
     source.write_text(CSV)
-    request = ApplyRequest(
-        recipe=WordRecipe(),
-        input=str(source),
-        output=str(place),
-        mode=mode,
-        columns=("text",),
-        reading=ReadOptions(rows=1),
-    )
+    request = request_of(source, place, mode=mode, columns=("text",), reading=ReadOptions(rows=1))
     apply_file(request)
     back = tmp_path / "back.jsonl"
     nothing = WordRecipe(rules=(("none", "qwerty", ""),))
@@ -139,7 +139,7 @@ def test_types_stay(tmp_path: Path, name: str) -> None:
     else:
         lines = [json.dumps(row) for row in rows]
         source.write_text("[" + ",".join(lines) + "]" if name == "in.json" else "\n".join(lines))
-    request = ApplyRequest(recipe=WordRecipe(), input=str(source), output=str(output), mode="chain")
+    request = request_of(source, output, mode="chain")
     report = apply_file(request)
     assert report.tally.changed == 1
     expected = [{**rows[0], "text": "film"}, rows[1]]
@@ -229,7 +229,8 @@ def test_what_cannot_be_read_waits_for_the_batches_before_it() -> None:
         for first in range(3):
             yield Batch(first, 1, {"text": ["movie"]}, None)
             if first == 1:
-                time.sleep(3)  # the other process becomes ready, and is given the last batch
+                # The other process is given the last batch.
+                wait_until(lambda: all(each.has_room for each in crew._others), "it never started")
         raise DataError("no more")
 
     plan = Plan(columns=("text",))
@@ -253,10 +254,9 @@ def test_objects_of_other_keys_stand_under_the_right_names(tmp_path: Path, outpu
     source, back = tmp_path / "in.jsonl", tmp_path / "back.jsonl"
     source.write_text(content)
     for rows in (1, 100):
-        request = ApplyRequest(
-            recipe=WordRecipe(),
-            input=str(source),
-            output=str(tmp_path / output),
+        request = request_of(
+            source,
+            tmp_path / output,
             mode="chain",
             columns=("text",),
             reading=ReadOptions(rows=rows),
@@ -382,13 +382,7 @@ def test_progress_is_reported(tmp_path: Path) -> None:
     source.write_text(CSV)
     seen: list[ApplyProgress] = []
     apply_file(
-        ApplyRequest(
-            recipe=WordRecipe(),
-            input=str(source),
-            output=str(tmp_path / "o.csv"),
-            columns=("text",),
-            reading=ReadOptions(rows=2),
-        ),
+        request_of(source, tmp_path / "o.csv", columns=("text",), reading=ReadOptions(rows=2)),
         progress=seen.append,
     )
     assert [(p.rows, p.changed, p.batches) for p in seen] == [(1, 1, 1), (3, 2, 2)]
@@ -434,13 +428,7 @@ def test_ids_must_be_distinct_where_they_are_used(tmp_path: Path) -> None:
 def test_encodings_stay_in_chain_mode(tmp_path: Path) -> None:
     source, output = tmp_path / "in.txt", tmp_path / "out.txt"
     source.write_bytes("café movie\r\n".encode("latin-1"))
-    request = ApplyRequest(
-        recipe=WordRecipe(),
-        input=str(source),
-        output=str(output),
-        mode="chain",
-        reading=ReadOptions(encoding="latin-1"),
-    )
+    request = request_of(source, output, mode="chain", reading=ReadOptions(encoding="latin-1"))
     apply_file(request)
     assert output.read_bytes() == "café film\r\n".encode("latin-1")
     apply_file(replace(request, mode="each"))
@@ -499,7 +487,7 @@ def test_a_reader_that_goes_away_is_no_error(tmp_path: Path) -> None:
 def test_a_device_is_written_as_a_stream(tmp_path: Path) -> None:
     source = tmp_path / "in.txt"
     source.write_text("movie\n")
-    request = ApplyRequest(recipe=WordRecipe(), input=str(source), output="/dev/null", mode="chain")
+    request = request_of(source, "/dev/null", mode="chain")
     assert apply_file(request).tally.changed == 1
     with pytest.raises(UsageError, match="cannot be written to a stream"):
         apply_file(replace(request, output_format="parquet"))
@@ -523,10 +511,10 @@ def test_the_engine_does_the_same_in_processes(tmp_path: Path, mode: Any) -> Non
     for jobs in (1, 2):
         output = tmp_path / f"out{jobs}.jsonl"
         report = apply_file(
-            ApplyRequest(
+            request_of(
+                source,
+                output,
                 recipe=RulesetRecipe((rules,), tagger="pinned"),
-                input=str(source),
-                output=str(output),
                 mode=mode,
                 reading=ReadOptions(rows=4),
                 jobs=jobs,
@@ -566,10 +554,9 @@ def test_records_carry_what_is_kept(tmp_path: Path, name: str, output: str) -> N
     else:
         source.write_text("id,text,label,n\n7,a movie,pos,1\n8,it,neg,2\n9,What movie,,3\n")
     for jobs, size in ((1, 100), (1, 1), (2, 1)):
-        request = ApplyRequest(
-            recipe=WordRecipe(),
-            input=str(source),
-            output=str(place),
+        request = request_of(
+            source,
+            place,
             columns=("text",),
             keep=("all",),
             reading=ReadOptions(rows=size),
@@ -626,15 +613,7 @@ def test_columns_to_keep_have_the_features_that_hugging_face_noted(tmp_path: Pat
     rows = [{"text": "a movie", "label": 1, "rule": 0}]
     source, place = tmp_path / "in.parquet", tmp_path / "out.parquet"
     datasets.Dataset.from_list(rows, features=datasets.Features(kinds)).to_parquet(source)
-    apply_file(
-        ApplyRequest(
-            recipe=WordRecipe(),
-            input=str(source),
-            output=str(place),
-            columns=("text",),
-            keep=("label",),
-        )
-    )
+    apply_file(request_of(source, place, columns=("text",), keep=("label",)))
     written = datasets.Features.from_arrow_schema(parquet.read_schema(place))
     assert written["label"] == mood
     assert written["rule"] == datasets.Value("string")  # the name of a rule, not that column
@@ -664,7 +643,7 @@ def test_where_nothing_fires_there_is_a_table_without_rows(
     source.write_text(content)
     if name == "in.parquet":
         parquet.write_table(arrow.table({"id": ["1"], "text": ["nothing"]})[: len(content)], source)
-    request = ApplyRequest(recipe=WordRecipe(), input=str(source), output=str(place), mode=mode)
+    request = request_of(source, place, mode=mode)
     report = apply_file(request)
     table = Dataset(str(place)).first.columns
     if mode == "each":
@@ -698,10 +677,9 @@ def test_types_of_a_table_do_not_depend_on_batches(
     rows = [{"text": "movie", "n": value} for value in values]
     source.write_text("".join(json.dumps(row) + "\n" for row in rows))
     for size in (1, 2, 100):
-        request = ApplyRequest(
-            recipe=WordRecipe(),
-            input=str(source),
-            output=str(place),
+        request = request_of(
+            source,
+            place,
             mode=mode,
             columns=("text",),
             keep=("n",) if mode == "each" else (),
@@ -729,11 +707,11 @@ def test_two_rulesets_may_share_an_id(tmp_path: Path) -> None:
     )
     for mode in ("each", "chain"):
         report = apply_file(
-            ApplyRequest(
+            request_of(
+                source,
+                tmp_path / "out.jsonl",
                 recipe=RulesetRecipe(rulesets, tagger="pinned"),
-                input=str(source),
-                output=str(tmp_path / "out.jsonl"),
-                mode=mode,  # type: ignore[arg-type]
+                mode=mode,
             )
         )
         assert {name: of.rows for name, of in report.rules.items()} == {"a/m": 1, "b/m": 2}
@@ -788,11 +766,7 @@ def test_ids_of_rows_in_memory_are_checked_as_those_of_a_file(
         sears.apply(rows, rules, mode="chain", **options)
     recipe, output = RulesetRecipe((rules,), tagger="pinned"), tmp_path / "out.jsonl"
     with pytest.raises(DataError, match=message):
-        apply_file(
-            ApplyRequest(
-                recipe=recipe, input=str(path), output=str(output), mode="chain", **options
-            )
-        )
+        apply_file(request_of(path, output, recipe=recipe, mode="chain", **options))
 
 
 def test_a_file_of_no_rows_has_its_columns_in_memory_too(tmp_path: Path) -> None:

@@ -106,7 +106,7 @@ def test_a_killed_run_leaves_the_old_output_and_is_resumed(
     output = source.with_name("out.csv")
     output.write_text("old")
     folder = source.with_name("out.csv.sears-partial")
-    process = start(source, seconds=0.5, jobs=jobs, before=before)
+    process = start(source, seconds=0.3, jobs=jobs, before=before)
     wait_for(folder / "00000002.part")
     os.kill(process.pid, signal.SIGKILL)
     process.communicate()
@@ -125,7 +125,7 @@ def test_a_killed_run_leaves_the_old_output_and_is_resumed(
 
 @pytest.mark.parametrize("before", ["", A_THREAD], ids=["forks", "plain"])
 def test_the_processes_of_a_killed_run_end(source: Path, before: str) -> None:
-    process = start(source, seconds=0.5, jobs=3, before=before)
+    process = start(source, seconds=0.3, jobs=3, before=before)
     # The first batch is done before any process is started.
     wait_for(source.with_name("out.csv.sears-partial") / "00000002.part")
     children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
@@ -427,7 +427,7 @@ def request(**options):
                         columns=("text",), spans=(SpanColumn("text", "spans"),), keep=("all",),
                         reading=ReadOptions(rows=3), **options)
 if __name__ == "__main__":
-    apply_file(request(seconds=0.5, jobs=2))
+    apply_file(request(seconds=0.3, jobs=2))
 """
 
 

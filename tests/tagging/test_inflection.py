@@ -308,8 +308,12 @@ def test_any_word_under_any_tag_has_an_answer(word: str, fine: str, target: str)
 def test_written_forms_are_plain_words_that_differ_by_more_than_a_doubled_letter() -> None:
     listed = _tables()._forms.infl_dict._lines
     words = [word for word in listed if word.isascii() and word.isalpha() and word.islower()]
-    for word in words:
-        for target in INFLECTION_TAGS:
+    for number, word in enumerate(words):
+        # Forms that are guessed, as of a noun in the past, take most of the time, and are alike.
+        guessed = number % 10 == 0
+        for target in (
+            INFLECTION_TAGS if guessed else INFLECTION_TAGS & _tables().paradigm(word).keys()
+        ):
             forms = inflect(word, None, target).forms
             assert all(re.fullmatch("[a-z]+(-[a-z]+)*", form) for form in forms), (word, forms)
             single = {re.sub(r"(.)\1", r"\1", form) for form in forms}

@@ -329,15 +329,16 @@ class TypeTable:
                 objects[code] = TokenType(text, *pairs[code % len(pairs)])
         return list(map(objects.__getitem__, codes))
 
-    def parts(self, codes: NDArray[np.int64]) -> TokenTypes:
-        """The types with these codes, as words and pairs of tags."""
+    def parts(
+        self, codes: NDArray[np.int64]
+    ) -> tuple[list[str], Int32Array, list[tuple[str, str]], Int32Array]:
+        """The columns of `TokenTypes` of the types with these codes."""
         numbers, pair_of = np.divmod(codes, len(self.pairs))
         words, word_of = _number(numbers)
         pairs, pair_of = distinct_codes(pair_of, len(self.pairs))
         with self._lock:
             texts = self.words.texts(words.tolist())
-        tags = list(map(self.pairs.__getitem__, pairs.tolist()))
-        return TokenTypes(texts, word_of, tags, pair_of)
+        return texts, word_of, list(map(self.pairs.__getitem__, pairs.tolist())), pair_of
 
     def has_word(self, codes: NDArray[np.int64], among: Container[str]) -> bool:
         """Whether the text of any type with these codes is among some texts."""
@@ -369,22 +370,28 @@ class TypeTable:
         )
 
 
+_COLUMNS = ("words", "word_of", "pairs", "pair_of")
+
+
 class _CodedTypes(TokenTypes):
-    """Types of a batch as codes; words and objects are made when they are asked for."""
+    """Types of a batch as codes; words, tags and objects are made when they are asked for."""
 
     __slots__ = ("_codes", "_of")
 
     def __init__(self, codes: NDArray[np.int64], of: TypeTable) -> None:
         self._codes, self._of = codes, of
-        self._parts, self._members, self.place_of = None, None, {}
+        self._members, self.place_of = None, {}
+
+    def __getattr__(self, name: str) -> Any:
+        """Fill in the words and pairs of tags, one of which is asked for the first time."""
+        if name not in _COLUMNS:
+            raise AttributeError(name)
+        for each, column in zip(_COLUMNS, self._of.parts(self._codes), strict=True):
+            setattr(self, each, column)
+        return getattr(self, name)
 
     def __reduce__(self) -> tuple[object, ...]:
         return TokenTypes, (self.words, self.word_of, self.pairs, self.pair_of)
-
-    def _split(self) -> Any:
-        if self._parts is None:
-            self._parts = self._of.parts(self._codes)._split()
-        return self._parts
 
     def members(self) -> Sequence[TokenType]:
         if self._members is None:
