@@ -144,8 +144,7 @@ class Protection:
     def guard_of_columns(self, cells: Mapping[str, Any], *, column: str, text: str) -> Guard:
         """What the protected columns protect in one text; a value of unknown form is a `DataError`.
 
-        Spans in a column of ``spans`` are not compared with the text here: that is done where they
-        are carried along.
+        A misplaced span in a column of ``spans`` is reported where it is carried along.
         """
         spans: list[tuple[int, int]] = []
         absent = misplaced = ""
@@ -157,7 +156,7 @@ class Protection:
                     absent, misplaced = absent or lacking, misplaced or wrong
                     spans += places
                 elif declared.text_column == column:
-                    spans += span_columns.row_spans(declared, cells)
+                    spans += span_columns.placed_spans(declared, cells, text)[0]
             except DataError as error:
                 raise error.at(f"column {name}: ") from error
         if misplaced:  # nobody knows what such a span means
@@ -172,13 +171,11 @@ class Protection:
         for spec in self.spans:
             if spec.text_column == column:
                 try:
-                    standing = span_columns.standing_spans(spec, cells, text)
+                    standing, nowhere, wrong = span_columns.placed_spans(spec, cells, text)
                 except DataError as error:
                     raise error.at(f"column {'/'.join(spec.columns)}: ") from error
-                if isinstance(standing, str):
-                    misplaced = misplaced or standing
-                else:
-                    carried += standing
+                carried += standing
+                misplaced = misplaced or wrong or nowhere
         if misplaced:
             return Guard(text, [(0, len(text))], (), guard.absent, misplaced)
         return replace(guard, carried=carried)
@@ -186,8 +183,6 @@ class Protection:
 
 def _protected_by(value: Any, column: str, text: str) -> tuple[Spans, str, str]:
     """The places that one value protects, which part the text lacks, and which is misplaced."""
-    if hasattr(value, "tolist"):
-        value = value.tolist()
     if is_missing(value):
         return (), "", ""
     are_texts = isinstance(value, list) and all(isinstance(each, str) for each in value)
