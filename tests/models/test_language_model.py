@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from sears_dsl.answers import REFUSED
 from sears_dsl.errors import ModelError, UsageError
-from sears_dsl.models.cached import CachedPredictor
 from sears_dsl.models.http.language_model import LanguageModel, PromptSettings
 from sears_dsl.models.loading import load_predictor
 from sears_dsl.paraphrasing.plugins import as_paraphraser, as_scorer
@@ -578,9 +577,3 @@ def test_a_search_says_what_a_paraphraser_will_cost_before_it_asks(
     assert all(
         asked["messages"][0]["content"].startswith("Write ten") for asked in endpoint.requests
     )
-
-
-def test_a_remembering_model_is_asked_once_for_each_row(endpoint: ChatEndpoint) -> None:
-    model = CachedPredictor(LanguageModel(PromptSettings.read(endpoint.settings())))
-    assert model.predict([ROWS[0]] * 5) == ["positive"] * 5
-    assert len(endpoint.requests) == 1

@@ -111,7 +111,7 @@ class PromptSettings:
         *,
         prompt: str | None = None,
         labels: Mapping[str, str] | None = None,
-        room: int = MOST_TOKENS,
+        room: int | None = None,
     ) -> PromptSettings:
         """Read a .toml or .json file, beside which a ``cache`` lies, or JSON.
 
@@ -147,7 +147,7 @@ class PromptSettings:
             labels=_labels(content.get("labels", labels or {})),
             parameters=parameters,
             price=_prices(content.get("price")),
-            room=room,
+            room=room or MOST_TOKENS,
         )
 
     @property
