@@ -167,7 +167,7 @@ class ResponseMap:
     @classmethod
     def read(cls, source: str) -> ResponseMap:
         """Read a JSON pointer, a .toml or .json file, or JSON with the fields' names as keys."""
-        if not source or (source.startswith("/") and not _is_file(source)):
+        if not source or (source.startswith("/") and not is_map_file(source)):
             return cls(source)
         keys = ("labels", "names", "confidences")
         content = read_map(source, "response map", keys, also=", or a pointer such as /labels/*")
@@ -291,7 +291,8 @@ def _of_column(placeholder: str) -> bool:
     return placeholder.startswith((_COLUMN, _PICTURE))
 
 
-def _is_file(source: str) -> bool:
+def is_map_file(source: str) -> bool:
+    """Whether a map is the name of a file, and not the map itself."""
     return source.endswith((".toml", ".json"))
 
 
@@ -329,7 +330,7 @@ def read_map(source: str, noun: str, keys: Sequence[str], *, also: str = "") -> 
 
     ``also`` is what else may be written, for advice.
     """
-    is_file = _is_file(source)
+    is_file = is_map_file(source)
     where = f"the {noun} {source}" if is_file else f"the {noun}"
     try:
         text = read_document(Path(source)).decode() if is_file else source

@@ -31,6 +31,7 @@ from sears_dsl.models.cached import PredictionStore
 from sears_dsl.models.http.endpoint import (
     ENVIRONMENT,
     from_environment,
+    is_map_file,
     read_map,
     require_json,
 )
@@ -133,7 +134,7 @@ class PromptSettings:
                     f"the cache {texts['cache']!r} is not a file name",
                     help="it lies beside the settings; give its name without a folder",
                 )
-            beside = Path(source).parent if source.endswith((".toml", ".json")) else Path()
+            beside = Path(source).parent if is_map_file(source) else Path()
             texts["cache"] = str(beside / texts["cache"])
         parameters = content.get("parameters", {})
         if not isinstance(parameters, dict) or {"model", "messages", "stream"} & set(parameters):
