@@ -312,7 +312,7 @@ def read_labelled(
             rewritten_columns=tuple(sets) * len(rows),
         )
     if protection or any(len(names) > 1 for names in sets):
-        data = replace(data, guards=_guards(data, cells, protection, column=sets[0][0]))
+        data = replace(data, guards=guards_of_rows(data, cells, protection, column=sets[0][0]))
     notes = list(_contradictions(rows, labels, comparison))
     notes += [
         f"the column {name!r} is not used; to read labels from it, name it with --label"
@@ -402,7 +402,7 @@ def column_sets(column: str, names: Sequence[str]) -> tuple[tuple[str, ...], ...
     return tuple(dict.fromkeys(each))
 
 
-def _guards(
+def guards_of_rows(
     data: LabelledRows, cells: Mapping[str, Sequence[Any]], protection: Protection, *, column: str
 ) -> Guards:
     """What has to stay in the texts of rows; ``cells`` are the columns that say so."""

@@ -69,8 +69,6 @@ class Guard:
             >>> guard.keeps_apart("a\n\n\nb", lambda start, end: (start + 1, end + 1))
             False
         """
-        if not self.borders:
-            return True
         return self._places_of_border(text) == [carry(*border) for border in self.borders]
 
     def _places_of_border(self, text: str) -> list[tuple[int, int] | None]:
@@ -203,8 +201,7 @@ class Guards:
     """What has to stay in the texts of some rows.
 
     Example:
-        >>> guards = Guards.of(["It is red."], {"answer": ["red"]}, column="text",
-        ...                    protection=Protection(("answer",)), where="a.csv")
+        >>> guards = Guards(Protection(("answer",)), "text", [Guard("It is red.", [(6, 9)])], [{}])
         >>> guards.protected, guards.notes
         ([[(6, 9)]], ())
     """
@@ -216,28 +213,6 @@ class Guards:
     cells: Sequence[Mapping[str, Any]] = field(repr=False)
     # For each row its number in the file, from 1, where a row may come again; None: all come once.
     numbers: Sequence[int] | None = None
-
-    @classmethod
-    def of(
-        cls,
-        texts: Sequence[str],
-        columns: Mapping[str, Sequence[Any]],
-        *,
-        column: str,
-        protection: Protection,
-        where: str,
-    ) -> Guards:
-        """Guards of all rows of a table, which has at least the columns `Protection.needed`."""
-        guards: list[Guard] = []
-        cells: list[Mapping[str, Any]] = []
-        for row, text in enumerate(texts):
-            row_cells = {name: columns[name][row] for name in protection.needed}
-            try:
-                guards.append(protection.guard(row_cells, column=column, text=text))
-            except DataError as error:
-                raise error.at(f"{where}: row {row + 1}, ") from error
-            cells.append(row_cells)
-        return cls(protection, column, guards, cells)
 
     @cached_property
     def protected(self) -> list[Spans]:

@@ -372,7 +372,7 @@ def test_settings_say_how_many_questions_go_side_by_side(
         with lock:
             open_now += 1
             most_open = max(most_open, open_now)
-        time.sleep(0.1)
+        time.sleep(0.05)
         with lock:
             open_now -= 1
         return "positive"
@@ -380,7 +380,7 @@ def test_settings_say_how_many_questions_go_side_by_side(
     endpoint.answer = slowly
     settings = endpoint.settings(connections=1)
     model = load_predictor(f"llm:{settings}", connections=option)
-    model.predict([{"text": f"Film {number}."} for number in range(9)])
+    model.predict([{"text": f"Film {number}."} for number in range(6)])
     assert most_open <= most
     assert most == 1 or most_open > 1
 
@@ -478,9 +478,14 @@ def test_what_a_second_opinion_costs_is_reported_before_and_after(endpoint: Chat
     ids=["nonsense", "429", "silence"],
 )  # fmt: skip
 def test_an_endpoint_that_fails_a_part_ends_the_run_and_says_why(
-    endpoint: ChatEndpoint, reply: Reply, timeout: float, told: str
+    endpoint: ChatEndpoint,
+    reply: Reply,
+    timeout: float,
+    told: str,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A paraphraser and a second opinion wait and retry according to their settings."""
+    monkeypatch.setattr("sears_dsl.models.http.posting._FIRST_PAUSE", 0.01)
     given = endpoint.settings(prompt=None, labels=None, timeout=timeout, retries=1)
     endpoint.answer = lambda *_: reply
     with pytest.raises(ModelError, match=told):

@@ -265,8 +265,7 @@ def test_a_refused_text_ends_a_run_that_does_not_skip(endpoint: Endpoint) -> Non
     assert "--on-error skip leaves them out" in failure.value.help
 
 
-@pytest.mark.parametrize("status", [400, 413, 422])
-@pytest.mark.parametrize("many", [True, False])
+@pytest.mark.parametrize(("status", "many"), [(400, True), (413, False), (422, True)])
 def test_a_refused_text_is_skipped_counted_and_not_kept(
     endpoint: Endpoint, tmp_path: Path, status: int, many: bool
 ) -> None:
