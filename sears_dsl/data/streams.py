@@ -18,6 +18,7 @@ import gzip
 import json
 import lzma
 import os
+import stat
 import sys
 import zlib
 from collections import deque
@@ -109,17 +110,14 @@ def no_such_file(path: str) -> DataError:
 
 
 def state_of(path: str | Path) -> FileState:
-    """The state of a file, which differs if somebody else has written it meanwhile."""
+    """The state of a regular file, which differs if somebody else has written it meanwhile."""
     try:
         status = os.stat(path)
     except OSError:
         return None
+    if not stat.S_ISREG(status.st_mode):
+        return None
     return status.st_ino, status.st_size, status.st_mtime_ns
-
-
-def input_state(path: str) -> FileState:
-    """The state of an input, to see if it changed while it was read; None for streams."""
-    return state_of(path) if os.path.isfile(path) else None
 
 
 def byte_blocks(path: str) -> Iterator[bytes]:

@@ -69,12 +69,13 @@ CREATE TABLE predictions (
         with self.using("written") as connection, transaction(connection):
             connection.execute("INSERT OR IGNORE INTO models (identity) VALUES (?)", (identity,))
             model = _model(connection, identity)
-            rows: list[tuple[int | None, bytes, str, float | None]] = []
-            for key, said in predictions.items():
-                label, sure = (said, None) if isinstance(said, str) else said
-                asked = None if isinstance(said, str) else _NOT_GIVEN
-                rows.append((model, bytes.fromhex(key), label, asked if sure is None else sure))
-            connection.executemany("INSERT OR REPLACE INTO predictions VALUES (?, ?, ?, ?)", rows)
+            connection.executemany(
+                "INSERT OR REPLACE INTO predictions VALUES (?, ?, ?, ?)",
+                [
+                    (model, bytes.fromhex(key), _label_of(each), _stored_confidence(each))
+                    for key, each in predictions.items()
+                ],
+            )
 
     def refused(self, version: int | None) -> CacheError:
         """The error for a file of another program or version."""
@@ -89,6 +90,16 @@ CREATE TABLE predictions (
             f"the prediction store {self.path} could not be {action}: {error}",
             help="make room, name another file, or delete this one; the model is then asked again",
         )
+
+
+def _label_of(prediction: Prediction) -> str:
+    return prediction if isinstance(prediction, str) else prediction.label
+
+
+def _stored_confidence(prediction: Prediction) -> float | None:
+    if isinstance(prediction, str):
+        return None
+    return _NOT_GIVEN if prediction.confidence is None else prediction.confidence
 
 
 def _model(connection: sqlite3.Connection, identity: str) -> int | None:
@@ -281,13 +292,9 @@ class CachedPredictor:
 
     def _keep(self, predictions: dict[str, Prediction]) -> None:
         if self.store is not None:
-            given = {k: each for k, each in predictions.items() if _label_of(each) != REFUSED}
-            self.store.put(self.identity, given)
+            answered = {k: each for k, each in predictions.items() if _label_of(each) != REFUSED}
+            self.store.put(self.identity, answered)
         self._known.update(predictions)
-
-
-def _label_of(prediction: Prediction) -> str:
-    return prediction if isinstance(prediction, str) else prediction.label
 
 
 def _at_least_one(batch_size: int) -> int:
