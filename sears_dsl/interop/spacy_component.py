@@ -18,10 +18,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 from spacy.language import Language
-from spacy.tokens import Doc
+from spacy.tokens import Doc, Span
 
 from sears_dsl.catalogue import load_rulesets
 from sears_dsl.engine.matches import Edit, Rewrite, Scope
@@ -110,7 +110,8 @@ class RuleComponent:
             inside = max(first, last - 1)
             if inside < len(starts):
                 begin, end = int(starts[first]), int(ends[inside])
-                spans.append(doc.char_span(begin, end, ids[rule], alignment_mode="expand"))
+                span = doc.char_span(begin, end, ids[rule], alignment_mode="expand")
+                spans.append(cast(Span, span))  # there is one where there is a token
         doc.spans[self._name] = spans
         doc.user_data[self._place] = tuple(self._matcher.rewrites(tokens, matches))
         return doc
