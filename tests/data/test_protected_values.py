@@ -91,8 +91,9 @@ def test_what_cannot_be_protected_is_refused() -> None:
         read_labelled(rows, column="text", protection=Protection(("text",)))
     with pytest.raises(DataError, match="has no column 'answer'"):
         read_labelled(rows, column="text", protection=Protection(("answer",)))
-    with pytest.raises(DataError, match="row 1, column start/end: 'x' is not a position"):
-        read_labelled(rows, column="text", protection=Protection((), spans))
+    for column in ("text", "text,start"):
+        with pytest.raises(DataError, match="row 1, column start/end: 'x' is not a position"):
+            read_labelled(rows, column=column, protection=Protection((), spans))
     with pytest.raises(UsageError, match="--also start: it holds positions in text"):
         read_labelled(rows, column="text", also=["start"], protection=Protection((), spans))
 
