@@ -1,7 +1,6 @@
-"""A stand-in for a language model: speaks the protocol of chat completions on this machine.
+"""Endpoints on this machine: of any kind, and one that speaks the protocol of chat completions.
 
-``answer`` says what to reply to the n-th request: a text, which becomes a proper answer; or a whole
-`Reply`, with which it may be ill-behaved in any way.
+A `Reply` may be ill-behaved in any way.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ import json
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -19,9 +18,10 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Reply:
-    """What goes over the wire; a document that is not text is written as JSON.
+    """What goes over the wire; a document that is neither text nor bytes is written as JSON.
 
-    It comes after ``seconds``, and where it ``drips``, with so many between any two bytes.
+    Bytes are all that is sent, without a head. A reply comes after ``seconds``, and where it
+    ``drips``, with so many between any two bytes.
     """
 
     document: Any
@@ -44,12 +44,13 @@ def completion(text: Any, *, model: str = "small", **changes: Any) -> dict[str, 
     return {"model": model, "choices": [choice], "usage": usage, **changes}
 
 
-class ChatEndpoint:
-    def __init__(self) -> None:
-        self.requests: list[dict[str, Any]] = []
+class Endpoint:
+    """A server in a thread; ``reply`` says what to send to the n-th request about a JSON body."""
+
+    def __init__(self, reply: Callable[[int, Any], Reply]) -> None:
+        self.requests: list[Any] = []
         self.headers: list[dict[str, str]] = []
         self.paths: list[str] = []
-        self.answer: Callable[[int, str], str | Reply] = lambda number, prompt: "positive"
         endpoint = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -58,32 +59,54 @@ class ChatEndpoint:
                 endpoint.requests.append(body)
                 endpoint.headers.append(dict(self.headers.items()))
                 endpoint.paths.append(self.path)
-                given = endpoint.answer(len(endpoint.requests), body["messages"][-1]["content"])
-                reply = Reply(completion(given)) if isinstance(given, str) else given
-                time.sleep(reply.seconds)
-                if reply.hangs_up:
-                    self.close_connection = True
+                sent = reply(len(endpoint.requests), body)
+                time.sleep(sent.seconds)
+                self.close_connection |= sent.hangs_up or isinstance(sent.document, bytes)
+                if not sent.hangs_up:
+                    with suppress(OSError):  # the client has gone
+                        self.send(sent)
+
+            def send(self, sent: Reply) -> None:
+                document = sent.document
+                if isinstance(document, bytes):
+                    self.wfile.write(document)
                     return
-                document = reply.document
-                sent = (document if isinstance(document, str) else json.dumps(document)).encode()
-                self.send_response(reply.status)
-                self.send_header("Content-Type", reply.kind)
-                self.send_header("Content-Length", str(len(sent)))
-                for name, value in reply.headers.items():
+                content = (document if isinstance(document, str) else json.dumps(document)).encode()
+                self.send_response(sent.status)
+                self.send_header("Content-Type", sent.kind)
+                self.send_header("Content-Length", str(len(content)))
+                for name, value in sent.headers.items():
                     self.send_header(name, value)
                 self.end_headers()
-                size = 1 if reply.drips else max(1, len(sent))
-                with suppress(OSError):  # the client has gone
-                    for start in range(0, len(sent), size):
-                        self.wfile.write(sent[start : start + size])
-                        time.sleep(reply.drips)
+                size = 1 if sent.drips else max(1, len(content))
+                for start in range(0, len(content), size):
+                    self.wfile.write(content[start : start + size])
+                    time.sleep(sent.drips)
 
             def log_message(self, format: str, *args: object) -> None:  # noqa: A002
                 """Print nothing."""
 
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.address = f"http://127.0.0.1:{self.server.server_address[1]}/v1"
-        threading.Thread(target=self.server.serve_forever, args=(0.01,), daemon=True).start()
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"http://127.0.0.1:{self._server.server_address[1]}"
+        threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True).start()
+
+    def close(self) -> None:
+        """Stop serving."""
+        self._server.shutdown()
+        self._server.server_close()
+
+
+class ChatEndpoint(Endpoint):
+    """A stand-in for a language model; ``answer`` gives the text of a proper answer, or a reply."""
+
+    def __init__(self) -> None:
+        self.answer: Callable[[int, str], str | Reply] = lambda number, prompt: "positive"
+        super().__init__(self._reply)
+        self.address = f"{self.url}/v1"
+
+    def _reply(self, number: int, body: Any) -> Reply:
+        given = self.answer(number, body["messages"][-1]["content"])
+        return Reply(completion(given)) if isinstance(given, str) else given
 
     def settings(self, **changes: Any) -> str:
         """Settings of a model that classifies texts as positive or negative, as JSON."""
@@ -104,7 +127,5 @@ class ChatEndpoint:
 
 @contextmanager
 def chat_endpoint() -> Iterator[ChatEndpoint]:
-    endpoint = ChatEndpoint()
-    yield endpoint
-    endpoint.server.shutdown()
-    endpoint.server.server_close()
+    with closing(ChatEndpoint()) as endpoint:
+        yield endpoint

@@ -25,7 +25,7 @@ from sears_dsl.data.batches import DRAW, Batch, Repeated, is_missing
 from sears_dsl.data.columnar import ArrowValues, RecordBatchColumns
 from sears_dsl.data.dataset import default_column, require_column
 from sears_dsl.data.protection import Protection, Spans
-from sears_dsl.data.span_columns import SpanColumn, moved_spans, standing_spans
+from sears_dsl.data.span_columns import SpanColumn, moved_spans, placed_spans
 from sears_dsl.engine.matcher import Matcher
 from sears_dsl.engine.matches import Edit, Scope, SpanMap, SpanMapChain, Unit
 from sears_dsl.engine.noise.draws import Draw, below, number
@@ -342,9 +342,10 @@ def spans_of(
 ) -> list[tuple[int, int]] | str:
     """The spans of one row in its text, or a message about one that is not where the row says."""
     spans: list[tuple[int, int]] = []
-    for standing in _of_each_column(batch, specs, row, partial(standing_spans, text=text)):
-        if isinstance(standing, str):
-            return standing
+    read = partial(placed_spans, text=text)
+    for standing, nowhere, misplaced in _of_each_column(batch, specs, row, read):
+        if nowhere or misplaced:
+            return misplaced or nowhere
         spans += standing
     return spans
 

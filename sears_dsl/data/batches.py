@@ -373,7 +373,6 @@ class LineReader(Reader):
         """Whole lines within the bounds of a batch; a byte order mark moves to the prologue."""
         number = 0
         limit = self.options.limit
-        first = True
         for block, ends in self.source.line_blocks():
             mean = max(1, len(block) // len(ends))
             taken = begin = 0
@@ -389,10 +388,9 @@ class LineReader(Reader):
                 end = int(ends[taken - 1])
                 content = block[begin:end]
                 begin = end
-                if first and content.startswith(_MARK):
+                if number == 0 and content.startswith(_MARK):
                     self.prologue = _MARK.decode()
                     content = content.removeprefix(_MARK)
-                first = False
                 if content:
                     yield content
                 number += 1

@@ -46,7 +46,8 @@ _NO_HEADER = (
 _LONE_RETURN = re.compile(r"\r(?!\n|$)")
 _PLAIN = (int, float, datetime.date, datetime.time, *batches.PLAIN_TEXTS)
 _OPEN_FIELD = "unexpected end of data"  # as the csv module says it
-_FIELD = {each: re.compile(rf"{_QUOTED}|[^{re.escape(each)}\r\n]*") for each in ",;|\t"}
+# The fields of a row that the strict reader has accepted.
+_FIELDS = {each: re.compile(rf"(?:^|[{each}])({_QUOTED}|[^{each}\r\n]*)") for each in ",;|\t"}
 # Bytes that the csv module reads in the time of one step of a kernel in plain Python.
 _BYTES_A_STEP = 800
 
@@ -118,37 +119,20 @@ class Delimited(batches.TextFormat):
         """The row with the changed fields written anew, the others as they stood."""
         text = source.lstrip("\r\n")  # blank lines before the row
         blank = source[: len(source) - len(text)]
-        if self.quoting and '"' in text:
-            return blank + self._replaced_in_quotes(text, names, new)
-        # A quoting format has carriage returns before the line feed only as part of the line end.
-        body = text.rstrip("\r\n") if self.quoting else batches.line_body(text)
-        fields = body.split(self.delimiter)
+        if not self.quoting:
+            fields = batches.line_body(text).split(self.delimiter)
+        elif '"' in text:
+            fields = _FIELDS[self.delimiter].findall(text)
+        else:  # carriage returns before the line feed stand only in the line end
+            fields = text.rstrip("\r\n").split(self.delimiter)
+        end = text[len(self.delimiter.join(fields)) :]
         for name, value in new.items():
-            fields[names.index(name)] = self.fields([value])
-        return blank + self.delimiter.join(fields) + text[len(body) :]
-
-    def _replaced_in_quotes(self, text: str, names: Sequence[str], new: Mapping[str, Any]) -> str:
-        spans = self._field_spans(text)
-        for name, value in sorted(new.items(), key=lambda item: -names.index(item[0])):
-            start, end = spans[names.index(name)]
+            at = names.index(name)
             field = self.fields([value])
-            if text.startswith('"', start) and not field.startswith('"'):
-                field = '"' + field + '"'
-            text = text[:start] + field + text[end:]
-        return text
-
-    def _field_spans(self, text: str) -> list[tuple[int, int]]:
-        """The places of the fields of a row that the strict reader has accepted."""
-        spans = []
-        at = 0
-        pattern = _FIELD[self.delimiter]
-        while True:
-            match = pattern.match(text, at)
-            start, end = match.span() if match else (at, at)
-            spans.append((start, end))
-            if not text.startswith(self.delimiter, end):
-                return spans
-            at = end + 1
+            if self.quoting and fields[at].startswith('"') and not field.startswith('"'):
+                field = f'"{field}"'
+            fields[at] = field
+        return blank + self.delimiter.join(fields) + end
 
 
 #: The csv formats by their delimiters.

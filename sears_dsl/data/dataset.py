@@ -145,7 +145,7 @@ class Dataset:
     ) -> None:
         self.path = path
         self.format = format_of(path, format_name)
-        self._before = streams.input_state(path)
+        self._before = streams.state_of(path)
         options = options or ReadOptions()
         self._limit = options.limit
         self._reader = self.format.read(path, options)
@@ -196,7 +196,7 @@ class Dataset:
 
     def check_unchanged(self) -> None:
         """Raise a DataError if the file changed while it was read."""
-        if streams.input_state(self.path) != self._before:
+        if streams.state_of(self.path) != self._before:
             raise DataError(
                 f"{self.path} changed while it was read",
                 help="run the command again when nothing writes to that file any more",

@@ -30,7 +30,7 @@ from sears_dsl.answers import (
     frequent_answers,
     label_text,
 )
-from sears_dsl.data.batches import Batch, ReadOptions, is_missing
+from sears_dsl.data.batches import ReadOptions, is_missing
 from sears_dsl.data.columnar import class_names
 from sears_dsl.data.dataset import default_column, require_column
 from sears_dsl.data.protection import Guard, Guards, Protection
@@ -285,42 +285,47 @@ def read_labelled(
         for index in range(batch.rows):
             where = f"{path}: row {batch.row_number(index)}"
             row = {
-                name: _choices(batch, name, index, where)
-                if name == choices
-                else _text(batch, name, index, where)
+                name: (_choices if name == choices else text_of)(
+                    batch.value(name, index), name, where
+                )
                 for name in names
             }
             rows.append(row if image is None else {**row, image: os.path.join(folder, row[image])})
             if label is not None:
-                value, place = _value(batch, label, index), f"{where}: {label}"
-                labels.append(label_alternatives(value, place, comparison=comparison))
+                value = batch.value(label, index)
+                answers = label_alternatives(value, f"{where}: {label}", comparison=comparison)
+                labels.append(answers)
         for name, values in cells.items():
             values.extend(batch.columns.get(name, [None] * batch.rows))
     if not rows:
         raise DataError(f"{path} has no rows", help="give at least one row")
-    row_labels = tuple(labels) if label is not None else None
-    if sets == ((chosen,),):
-        guards = None
-        if protection:
-            texts = [row[chosen] for row in rows]
-            guards = Guards.of(texts, cells, column=chosen, protection=protection, where=path)
-        data = LabelledRows(tuple(rows), chosen, row_labels, path, guards=guards)
-    else:
-        data = _of_several(
-            rows, row_labels, cells, sets, column=chosen, protection=protection, path=path
+    data = LabelledRows(
+        tuple(row for row in rows for _ in sets),
+        chosen,
+        None if label is None else tuple(each for each in labels for _ in sets),
+        path,
+    )
+    if sets != ((chosen,),):
+        data = replace(
+            data,
+            numbers=tuple(number for number in range(1, len(rows) + 1) for _ in sets),
+            rewritten_columns=tuple(sets) * len(rows),
         )
-    notes = tuple(_contradictions(rows, row_labels, comparison)) if row_labels else ()
-    for name in () if row_labels else dataset.names:
-        if name not in needed and name.lower() in ("label", "labels"):
-            note = f"the column {name!r} is not used; to read labels from it, name it with --label"
-            notes = (*notes, note)
+    if protection or any(len(names) > 1 for names in sets):
+        data = replace(data, guards=guards_of_rows(data, cells, protection, column=sets[0][0]))
+    notes = list(_contradictions(rows, labels, comparison))
+    notes += [
+        f"the column {name!r} is not used; to read labels from it, name it with --label"
+        for name in dataset.names
+        if label is None and name not in needed and name.lower() in ("label", "labels")
+    ]
     empty = [data.number(place) for place, text in enumerate(data.texts) if not text]
     if empty:
         rows_have = counted(len(empty), "row has", "rows have")
-        notes = (*notes, f"{rows_have} an empty text; the first is row {empty[0]:,}")
+        notes.append(f"{rows_have} an empty text; the first is row {empty[0]:,}")
     classes = () if label is None else class_names(dataset.first.columns, label)
     data = replace(
-        data, image=image, choices=choices, folder=folder, notes=notes, class_names=classes
+        data, image=image, choices=choices, folder=folder, notes=tuple(notes), class_names=classes
     )
     return data if image is None else _with_readable_pictures(data, image)
 
@@ -333,7 +338,7 @@ def _contradictions(
     rows: Sequence[Mapping[str, str]], labels: Sequence[tuple[str, ...]], comparison: Comparison
 ) -> Iterator[str]:
     """A sentence on equal rows with different labels, of which a model has some wrong."""
-    if comparison not in _COMPARED_WHOLE:
+    if not labels or comparison not in _COMPARED_WHOLE:
         return
     places: dict[tuple[str, ...], list[int]] = {}
     for place, row in enumerate(rows):
@@ -397,38 +402,30 @@ def column_sets(column: str, names: Sequence[str]) -> tuple[tuple[str, ...], ...
     return tuple(dict.fromkeys(each))
 
 
-def _of_several(
-    rows: Sequence[Mapping[str, str]],
-    labels: Sequence[tuple[str, ...]] | None,
-    cells: Mapping[str, Sequence[Any]],
-    sets: Sequence[tuple[str, ...]],
-    *,
-    column: str,
-    protection: Protection,
-    path: str,
-) -> LabelledRows:
-    """Each row once for each set of columns, so that a rewrite changes one of the sets."""
+def guards_of_rows(
+    data: LabelledRows, cells: Mapping[str, Sequence[Any]], protection: Protection, *, column: str
+) -> Guards:
+    """What has to stay in the texts of rows; ``cells`` are the columns that say so."""
     guards: list[Guard] = []
     own_cells: list[Mapping[str, Any]] = []
-    for number, row in enumerate(rows, start=1):
-        row_cells = {name: cells[name][number - 1] for name in protection.needed}
-        for names in sets:
-            parts = [row[name] for name in names]
-            if len(parts) > 1 and BETWEEN_PARTS.join(parts).split(BETWEEN_PARTS) != parts:
-                raise DataError(
-                    f"{path}: row {number}: the text has an empty line, or a line end at its edge, "
-                    f"and empty lines separate {' and '.join(names)}",
-                    help="remove such line ends from the texts, or rewrite either column: "
-                    + ",".join(names),
-                )
+    for place, row in enumerate(data.rows):
+        number, names = data.number(place), data.columns_at(place)
+        where = f"{data.path}: row {number}"
+        row_cells = {name: values[number - 1] for name, values in cells.items()}
+        parts = [row[name] for name in names]
+        if len(parts) > 1 and BETWEEN_PARTS.join(parts).split(BETWEEN_PARTS) != parts:
+            raise DataError(
+                f"{where}: the text has an empty line, or a line end at its edge, and empty lines "
+                f"separate {' and '.join(names)}",
+                help="remove such line ends from the texts, or rewrite either column: "
+                + ",".join(names),
+            )
+        try:
             guards.append(_joined_guard(row_cells, names, parts, protection))
-            own_cells.append(row_cells)
-    numbers = tuple(number for number in range(1, len(rows) + 1) for _ in sets)
-    return LabelledRows(
-        tuple(row for row in rows for _ in sets), column,
-        None if labels is None else tuple(each for each in labels for _ in sets), path, numbers,
-        Guards(protection, sets[0][0], guards, own_cells, numbers), tuple(sets) * len(rows),
-    )  # fmt: skip
+        except DataError as error:
+            raise error.at(f"{where}, ") from error
+        own_cells.append(row_cells)
+    return Guards(protection, column, guards, own_cells, data.numbers)
 
 
 def _joined_guard(
@@ -472,17 +469,10 @@ def read_texts(source: object, *, column: str | None = None, like: str | None = 
     return read_labelled(rows, column=column).texts
 
 
-def _value(batch: Batch, column: str, index: int) -> Any:
-    """What stands in a column; None where no row of this part of the file has it."""
-    values = batch.columns.get(column)
-    return None if values is None else values[index]
-
-
-def _text(batch: Batch, column: str, index: int, where: str) -> str:
-    value = _value(batch, column, index)
+def text_of(value: object, column: str, where: str) -> str:
+    """A cell of a column of texts; as in csv, a missing text is an empty one."""
     if isinstance(value, str):
         return value
-    # As an empty field of a csv file, which nobody can tell from an empty text.
     if is_missing(value):
         return ""
     raise DataError(
@@ -492,14 +482,11 @@ def _text(batch: Batch, column: str, index: int, where: str) -> str:
     )
 
 
-def _choices(batch: Batch, column: str, index: int, where: str) -> str:
+def _choices(value: object, column: str, where: str) -> str:
     """The choices for an answer, as one text."""
-    value = _value(batch, column, index)
-    if hasattr(value, "tolist"):
-        value = value.tolist()
     if isinstance(value, list | tuple) and all(isinstance(each, str) for each in value):
         return BETWEEN_CHOICES.join(value)
-    return "" if value is None else _text(batch, column, index, where)
+    return text_of(value, column, where)
 
 
 def label_alternatives(
@@ -515,8 +502,7 @@ def label_alternatives(
         (('1',), ('red',))
     """
     if comparison in ("set", "entities") or comparison.startswith("within:"):
-        plain = value.tolist() if hasattr(value, "tolist") else value
-        written = answer_text(plain, comparison)
+        written = answer_text(value, comparison)
         if written is not None:
             return (written,)
         raise DataError(

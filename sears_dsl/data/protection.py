@@ -69,8 +69,6 @@ class Guard:
             >>> guard.keeps_apart("a\n\n\nb", lambda start, end: (start + 1, end + 1))
             False
         """
-        if not self.borders:
-            return True
         return self._places_of_border(text) == [carry(*border) for border in self.borders]
 
     def _places_of_border(self, text: str) -> list[tuple[int, int] | None]:
@@ -144,8 +142,7 @@ class Protection:
     def guard_of_columns(self, cells: Mapping[str, Any], *, column: str, text: str) -> Guard:
         """What the protected columns protect in one text; a value of unknown form is a `DataError`.
 
-        Spans in a column of ``spans`` are not compared with the text here: that is done where they
-        are carried along.
+        A misplaced span in a column of ``spans`` is reported where it is carried along.
         """
         spans: list[tuple[int, int]] = []
         absent = misplaced = ""
@@ -157,7 +154,7 @@ class Protection:
                     absent, misplaced = absent or lacking, misplaced or wrong
                     spans += places
                 elif declared.text_column == column:
-                    spans += span_columns.row_spans(declared, cells)
+                    spans += span_columns.placed_spans(declared, cells, text)[0]
             except DataError as error:
                 raise error.at(f"column {name}: ") from error
         if misplaced:  # nobody knows what such a span means
@@ -172,13 +169,11 @@ class Protection:
         for spec in self.spans:
             if spec.text_column == column:
                 try:
-                    standing = span_columns.standing_spans(spec, cells, text)
+                    standing, nowhere, wrong = span_columns.placed_spans(spec, cells, text)
                 except DataError as error:
                     raise error.at(f"column {'/'.join(spec.columns)}: ") from error
-                if isinstance(standing, str):
-                    misplaced = misplaced or standing
-                else:
-                    carried += standing
+                carried += standing
+                misplaced = misplaced or wrong or nowhere
         if misplaced:
             return Guard(text, [(0, len(text))], (), guard.absent, misplaced)
         return replace(guard, carried=carried)
@@ -186,8 +181,6 @@ class Protection:
 
 def _protected_by(value: Any, column: str, text: str) -> tuple[Spans, str, str]:
     """The places that one value protects, which part the text lacks, and which is misplaced."""
-    if hasattr(value, "tolist"):
-        value = value.tolist()
     if is_missing(value):
         return (), "", ""
     are_texts = isinstance(value, list) and all(isinstance(each, str) for each in value)
@@ -208,8 +201,7 @@ class Guards:
     """What has to stay in the texts of some rows.
 
     Example:
-        >>> guards = Guards.of(["It is red."], {"answer": ["red"]}, column="text",
-        ...                    protection=Protection(("answer",)), where="a.csv")
+        >>> guards = Guards(Protection(("answer",)), "text", [Guard("It is red.", [(6, 9)])], [{}])
         >>> guards.protected, guards.notes
         ([[(6, 9)]], ())
     """
@@ -221,28 +213,6 @@ class Guards:
     cells: Sequence[Mapping[str, Any]] = field(repr=False)
     # For each row its number in the file, from 1, where a row may come again; None: all come once.
     numbers: Sequence[int] | None = None
-
-    @classmethod
-    def of(
-        cls,
-        texts: Sequence[str],
-        columns: Mapping[str, Sequence[Any]],
-        *,
-        column: str,
-        protection: Protection,
-        where: str,
-    ) -> Guards:
-        """Guards of all rows of a table, which has at least the columns `Protection.needed`."""
-        guards: list[Guard] = []
-        cells: list[Mapping[str, Any]] = []
-        for row, text in enumerate(texts):
-            row_cells = {name: columns[name][row] for name in protection.needed}
-            try:
-                guards.append(protection.guard(row_cells, column=column, text=text))
-            except DataError as error:
-                raise error.at(f"{where}: row {row + 1}, ") from error
-            cells.append(row_cells)
-        return cls(protection, column, guards, cells)
 
     @cached_property
     def protected(self) -> list[Spans]:

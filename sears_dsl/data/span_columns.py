@@ -15,7 +15,6 @@ These forms are known, and each is written back in the form that it had:
 
 from __future__ import annotations
 
-import copy
 import json
 from collections.abc import Callable, Iterator, Mapping, MutableMapping, MutableSequence
 from dataclasses import dataclass
@@ -122,13 +121,9 @@ def _structure(value: Any) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    if hasattr(value, "tolist"):
-        value = value.tolist()
     if isinstance(value, Mapping):
         return {key: _plain(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
-    return copy.deepcopy(value)
+    return [_plain(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def _places(value: Any) -> Iterator[_SpanPlace]:
@@ -177,12 +172,6 @@ def _of_row(spec: SpanColumn, row: Mapping[str, Any]) -> tuple[Any, list[_SpanPl
     return values, [_SpanPlace(values, spec.start, spec.end, text)]
 
 
-def row_spans(spec: SpanColumn, row: Mapping[str, Any]) -> list[tuple[int, int]]:
-    """The spans of one row, without those that start at -1 (nowhere)."""
-    spans = (place.span() for place in _of_row(spec, row)[1])
-    return [(start, end) for start, end in spans if start >= 0]
-
-
 def placed_spans(
     spec: SpanColumn, row: Mapping[str, Any], text: str
 ) -> tuple[list[tuple[int, int]], str, str]:
@@ -206,23 +195,6 @@ def placed_spans(
         else:
             misplaced = misplaced or problem
     return standing, nowhere, misplaced
-
-
-def standing_spans(
-    spec: SpanColumn, row: Mapping[str, Any], text: str
-) -> list[tuple[int, int]] | str:
-    """The spans of one row, or why one does not stand in the text as the row says.
-
-    Example:
-        >>> spec = SpanColumn.parse("text=start+answer")
-        >>> standing_spans(spec, {"start": 3, "answer": "red"}, "is red")
-        [(3, 6)]
-        >>> standing_spans(spec, {"start": 2, "answer": "red"}, "is red")
-        "the text at position 2 is not 'red'"
-    """
-    places = _of_row(spec, row)[1]
-    problem = next(filter(None, (_problem(place, text) for place in places)), "")
-    return problem or [place.span() for place in places]
 
 
 def _problem(place: _SpanPlace, text: str) -> str:

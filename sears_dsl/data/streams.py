@@ -18,60 +18,36 @@ import gzip
 import json
 import lzma
 import os
+import stat
 import sys
-import threading
 import zlib
 from collections import deque
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from itertools import chain
 from pathlib import Path
-from queue import Empty, Queue
 from types import SimpleNamespace
-from typing import Any, BinaryIO, NoReturn, TypeAlias, TypeVar, cast
+from typing import Any, BinaryIO, NoReturn, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sears_dsl.errors import DataError, UsageError
 
-T = TypeVar("T")
-
 _MOST_WAITING = 4
-_MOST_JOINS = 200  # of a hundredth of a second
 
 
-def read_ahead(items: Iterator[T]) -> Iterator[T]:
-    """The items, drawn by another thread while the caller uses those before them."""
-    drawn: Queue[tuple[T] | BaseException | None] = Queue(_MOST_WAITING)
-    abandoned = threading.Event()
+def read_ahead(blocks: Iterator[bytes]) -> Iterator[bytes]:
+    """The blocks, drawn by another thread while the caller uses those before them."""
+    from concurrent.futures import Future, ThreadPoolExecutor  # noqa: PLC0415 - brings logging
 
-    def draw() -> None:
-        last: BaseException | None = None
-        try:
-            for item in items:
-                drawn.put((item,))
-                if abandoned.is_set():
-                    break
-        except BaseException as error:  # raised in the thread that waits for items
-            last = error
-        drawn.put(last)
-
-    thread = threading.Thread(target=draw, daemon=True, name="sears_dsl draws ahead")
-    thread.start()
-    try:
-        while isinstance(message := drawn.get(), tuple):
-            yield message[0]
-        if message is not None:
-            raise message
-    finally:
-        abandoned.set()
-        for _ in range(_MOST_JOINS):  # the thread may wait for a pipe that nobody writes to
-            with suppress(Empty):
-                drawn.get_nowait()
-            thread.join(0.01)
-            if not thread.is_alive():
-                break
+    waiting: deque[Future[bytes | None]] = deque()
+    with ThreadPoolExecutor(1) as reader:
+        for _ in range(_MOST_WAITING):
+            waiting.append(reader.submit(next, blocks, None))
+        while (block := waiting.popleft().result()) is not None:
+            waiting.append(reader.submit(next, blocks, None))
+            yield block
 
 
 @contextmanager
@@ -123,30 +99,25 @@ def compression_of(path: str) -> str:
 def no_such_file(path: str) -> DataError:
     """The error for a file that does not exist, with the nearest name in its folder."""
     folder = Path(path).parent
-    # A folder that cannot be listed has no names to propose.
-    with suppress(OSError):
+    names: list[str] = []
+    with suppress(OSError):  # a folder that cannot be listed has no names to propose
         names = [each.name for each in folder.iterdir() if each.is_file()]
-        near = difflib.get_close_matches(Path(path).name, names, n=1, cutoff=0.7)
-        if near:
-            return DataError(
-                f"{path} cannot be read: {os.strerror(errno.ENOENT)}",
-                help=f"did you mean {folder / near[0]}?",
-            )
-    return DataError(f"{path} cannot be read: {os.strerror(errno.ENOENT)}")
+    near = difflib.get_close_matches(Path(path).name, names, n=1, cutoff=0.7)
+    return DataError(
+        f"{path} cannot be read: {os.strerror(errno.ENOENT)}",
+        help=f"did you mean {folder / near[0]}?" if near else "",
+    )
 
 
 def state_of(path: str | Path) -> FileState:
-    """The state of a file, which differs if somebody else has written it meanwhile."""
+    """The state of a regular file, which differs if somebody else has written it meanwhile."""
     try:
         status = os.stat(path)
     except OSError:
         return None
+    if not stat.S_ISREG(status.st_mode):
+        return None
     return status.st_ino, status.st_size, status.st_mtime_ns
-
-
-def input_state(path: str) -> FileState:
-    """The state of an input, to see if it changed while it was read; None for streams."""
-    return state_of(path) if os.path.isfile(path) else None
 
 
 def byte_blocks(path: str) -> Iterator[bytes]:
@@ -369,13 +340,10 @@ def _codec(encoding: str, first: bytes) -> str:
         raise UsageError(
             f"there is no text encoding {encoding!r}", help="name utf-8, latin-1, cp1252, …"
         ) from error
-    if name == "utf-8-sig":
-        return "utf-8"
-    if name == "utf-16":
-        return "utf-16-be" if first.startswith(codecs.BOM_UTF16_BE) else "utf-16-le"
-    if name == "utf-32":
-        return "utf-32-be" if first.startswith(codecs.BOM_UTF32_BE) else "utf-32-le"
-    return name
+    if name in _MARKS:
+        _, big_endian = _MARKS[name]
+        return f"{name}-be" if first.startswith(big_endian) else f"{name}-le"
+    return name.removesuffix("-sig")
 
 
 class JsonCursor:

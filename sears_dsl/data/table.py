@@ -24,7 +24,13 @@ from sears_dsl.data.columnar import (
     with_schema,
 )
 from sears_dsl.data.dataset import default_column, require_column
-from sears_dsl.data.labelled import column_sets, label_alternatives
+from sears_dsl.data.labelled import (
+    LabelledRows,
+    column_sets,
+    guards_of_rows,
+    label_alternatives,
+    text_of,
+)
 from sears_dsl.data.protection import Guards, Protection
 from sears_dsl.data.sources import folder_of_paths, open_rows
 from sears_dsl.errors import DataError
@@ -60,13 +66,10 @@ class Table:
     def texts(self, column: str) -> list[str]:
         """The texts of a column; a row without one has the empty text."""
         values = self.columns[require_column(tuple(self.columns), column, where=self.path)]
-        for number, value in enumerate(values, start=1):
-            if not isinstance(value, str) and not is_missing(value):
-                raise DataError(
-                    f"{self.path}: row {number}: {column} is {value!r}, which is not text",
-                    help="name the text column with --column",
-                )
-        return ["" if is_missing(value) else value for value in values]
+        return [
+            text_of(value, column, f"{self.path}: row {number}")
+            for number, value in enumerate(values, start=1)
+        ]
 
     def labels(self, column: str, *, comparison: Comparison = "exact") -> list[str]:
         """The labels of a column as text: the first of several; empty where a row has none."""
@@ -141,9 +144,9 @@ def guards_of(table: Table, protection: Protection, *, column: str) -> Guards | 
     if not own:
         return None
     own.check(tuple(table.columns), column=column, where=table.path)
-    return Guards.of(
-        table.texts(column), table.columns, column=column, protection=own, where=table.path
-    )
+    rows = tuple({column: text} for text in table.texts(column))
+    cells = {name: table.columns[name] for name in own.needed}
+    return guards_of_rows(LabelledRows(rows, column, None, table.path), cells, own, column=column)
 
 
 def text_column(table: Table, *, chosen: str | None, label: str | None) -> str:

@@ -17,7 +17,8 @@ the rules, and one run of the engine per Doc.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from functools import partial
+from typing import Any, cast
 
 from spacy.language import Language
 from spacy.tokens import Doc, Span
@@ -109,24 +110,19 @@ class RuleComponent:
             inside = max(first, last - 1)
             if inside < len(starts):
                 begin, end = int(starts[first]), int(ends[inside])
-                spans.append(_span(doc, begin, end, ids[rule]))
+                span = doc.char_span(begin, end, ids[rule], alignment_mode="expand")
+                spans.append(cast(Span, span))  # there is one where there is a token
         doc.spans[self._name] = spans
         doc.user_data[self._place] = tuple(self._matcher.rewrites(tokens, matches))
         return doc
 
 
-class _DocRewrites:
-    """The value of an extension: the rewrites of a Doc."""
-
-    def __init__(self, place: Any) -> None:
-        self._place = place
-
-    def __call__(self, doc: Doc) -> tuple[Rewrite, ...]:
-        """Return the rewrites; they are bare lists if the Doc came from a process or a file."""
-        return tuple(
-            Rewrite(rule, row, original, text, tuple(Edit(*each) for each in edits))
-            for rule, row, original, text, edits in doc.user_data.get(self._place, ())
-        )
+def _rewrites_of(doc: Doc, *, place: Any) -> tuple[Rewrite, ...]:
+    """The rewrites of a Doc; they are bare lists if it came from a process or a file."""
+    return tuple(
+        Rewrite(rule, row, original, text, tuple(Edit(*each) for each in edits))
+        for rule, row, original, text, edits in doc.user_data.get(place, ())
+    )
 
 
 def _register(name: str) -> Any:
@@ -136,21 +132,13 @@ def _register(name: str) -> Any:
     """
     place = ("._.", name, None, None)
     if not Doc.has_extension(name):
-        Doc.set_extension(name, getter=_DocRewrites(place))
-    elif type(Doc.get_extension(name)[2]).__module__ != __name__:
+        Doc.set_extension(name, getter=partial(_rewrites_of, place=place))
+    elif getattr(Doc.get_extension(name)[2], "func", None) is not _rewrites_of:
         raise UsageError(
             f"a Doc has an extension named {name} already, which is not of sears",
             help='give the component another name: nlp.add_pipe("sears", name=…)',
         )
     return place
-
-
-def _span(doc: Doc, begin: int, end: int, label: str) -> Span:
-    """Return the span of spaCy tokens that hold these characters."""
-    span = doc.char_span(begin, end, label=label, alignment_mode="expand")
-    if span is None:
-        raise UsageError(f"no tokens at {begin}:{end}", help="this is a bug: please report it")
-    return span
 
 
 @Language.factory(NAME, default_config={"rules": [], "scope": "all"})

@@ -22,12 +22,15 @@ from contextlib import AbstractContextManager, nullcontext
 from copy import copy
 from queue import SimpleQueue
 from threading import Event, Lock, Thread
-from typing import TypeAlias, TypeVar
+from typing import TypeAlias
 
 from sears_dsl.answers import REFUSED, Comparison
 from sears_dsl.errors import CacheError, ModelError, UsageError, counted
 from sears_dsl.models.predictor import Answer, OnError, Predictor, Row, RowsRefused, row_key
 from sears_dsl.runtime.database import Database, rows_of, transaction
+
+#: What a model said of a row: a label, or an answer if it was asked for its confidence.
+Prediction: TypeAlias = str | Answer
 
 # In the column `confidence`, NULL stands for "nobody asked", this for "asked, and not given".
 _NOT_GIVEN = -1.0
@@ -44,50 +47,34 @@ CREATE TABLE predictions (
     model INTEGER, key BLOB, label TEXT, confidence REAL, PRIMARY KEY (model, key)) WITHOUT ROWID;
 """
 
-    def get(self, identity: str, keys: Sequence[str]) -> dict[str, str]:
-        """The labels that this model gave, for those keys that are stored."""
-        return {key: label for key, label, _ in self._rows(identity, keys)}
-
-    def get_answers(self, identity: str, keys: Sequence[str]) -> dict[str, Answer]:
-        """The answers, for those keys about which the model was asked for its confidence."""
-        return {
-            key: Answer(label, None if confidence == _NOT_GIVEN else confidence)
-            for key, label, confidence in self._rows(identity, keys)
-            if confidence is not None
-        }
-
-    def _rows(self, identity: str, keys: Sequence[str]) -> Iterator[tuple[str, str, float | None]]:
+    def get(self, identity: str, keys: Sequence[str]) -> dict[str, Prediction]:
+        """What this model said, for those keys that are stored."""
         query = "SELECT key, label, confidence FROM predictions WHERE model = ? AND key IN"
+        known: dict[str, Prediction] = {}
         with self.using("read") as connection:
             model = _model(connection, identity)
             if model is None:
-                return
+                return known
             for key, label, confidence in rows_of(
                 connection, query, [bytes.fromhex(key) for key in keys], model
             ):
                 if not isinstance(label, str) or not isinstance(confidence, float | None):
                     raise sqlite3.DatabaseError(f"it has {label!r:.80} as a label")
-                yield key.hex(), label, confidence
+                sure = None if confidence == _NOT_GIVEN else confidence
+                known[key.hex()] = label if confidence is None else Answer(label, sure)
+        return known
 
-    def put(self, identity: str, labels: Mapping[str, str]) -> None:
-        """Store the labels that a model gave: all of them, or none where this fails."""
-        self._put(identity, [(key, label, None) for key, label in labels.items()])
-
-    def put_answers(self, identity: str, answers: Mapping[str, Answer]) -> None:
-        """Store labels with their confidences: all of them, or none where this fails."""
-        rows = [
-            (key, label, _NOT_GIVEN if confidence is None else confidence)
-            for key, (label, confidence) in answers.items()
-        ]
-        self._put(identity, rows)
-
-    def _put(self, identity: str, rows: Sequence[tuple[str, str, float | None]]) -> None:
+    def put(self, identity: str, predictions: Mapping[str, Prediction]) -> None:
+        """Store what a model said: all of it, or nothing where this fails."""
         with self.using("written") as connection, transaction(connection):
             connection.execute("INSERT OR IGNORE INTO models (identity) VALUES (?)", (identity,))
             model = _model(connection, identity)
             connection.executemany(
                 "INSERT OR REPLACE INTO predictions VALUES (?, ?, ?, ?)",
-                [(model, bytes.fromhex(key), *rest) for key, *rest in rows],
+                [
+                    (model, bytes.fromhex(key), _label_of(each), _stored_confidence(each))
+                    for key, each in predictions.items()
+                ],
             )
 
     def refused(self, version: int | None) -> CacheError:
@@ -105,6 +92,16 @@ CREATE TABLE predictions (
         )
 
 
+def _label_of(prediction: Prediction) -> str:
+    return prediction if isinstance(prediction, str) else prediction.label
+
+
+def _stored_confidence(prediction: Prediction) -> float | None:
+    if isinstance(prediction, str):
+        return None
+    return _NOT_GIVEN if prediction.confidence is None else prediction.confidence
+
+
 def _model(connection: sqlite3.Connection, identity: str) -> int | None:
     query = "SELECT id FROM models WHERE identity = ?"
     row = connection.execute(query, (identity,)).fetchone()
@@ -113,8 +110,6 @@ def _model(connection: sqlite3.Connection, identity: str) -> int | None:
 
 #: Called with how many of how many distinct rows have their prediction.
 OnAnswered: TypeAlias = Callable[[int, int], None]
-
-_Prediction = TypeVar("_Prediction")
 
 _BATCH_SIZE = 64
 # Where time is limited: rows of the first batch, and the seconds below which batches double.
@@ -155,8 +150,7 @@ class CachedPredictor:
         # What surrounds its code: commands keep what it prints apart from what they print.
         self.surround: Callable[[], AbstractContextManager[None]] = nullcontext
         self._refused: set[str] = set()
-        self._labels: dict[str, str] = {}
-        self._answers: dict[str, Answer] = {}
+        self._known: dict[str, Prediction] = {}
         self.asked = 0
         self.seconds = 0.0
 
@@ -209,16 +203,9 @@ class CachedPredictor:
         are small at first, so that a slow model does not go far beyond the time.
         """
         keys = self._ask_missing(
-            rows,
-            self._labels,
-            None if self.store is None else self.store.get,
-            ask=self.predictor.predict,
-            refused=REFUSED,
-            keep=self._keep,
-            in_time=in_time,
-            on_progress=on_progress,
+            rows, self.predictor.predict, (str, Answer), in_time=in_time, on_progress=on_progress
         )
-        return [self._labels.get(key) for key in keys]
+        return [_label_of(self._known[key]) if key in self._known else None for key in keys]
 
     def predict_with_confidence(
         self, rows: Sequence[Row], *, on_progress: OnAnswered | None = None
@@ -228,36 +215,27 @@ class CachedPredictor:
         if confident is None:
             return [Answer(label) for label in self.predict(rows, on_progress=on_progress)]
         keys = self._ask_missing(
-            rows,
-            self._answers,
-            None if self.store is None else self.store.get_answers,
-            ask=lambda some: list(confident(some)),
-            refused=Answer(REFUSED),
-            keep=self._keep_answers,
-            in_time=None,
-            on_progress=on_progress,
+            rows, lambda some: list(confident(some)), (Answer,), on_progress=on_progress
         )
-        return [self._answers[key] for key in keys]
+        return [each for each in map(self._known.get, keys) if isinstance(each, Answer)]
 
     def _ask_missing(
         self,
         rows: Sequence[Row],
-        known: dict[str, _Prediction],
-        stored: Callable[[str, list[str]], Mapping[str, _Prediction]] | None,
+        ask: Callable[[list[Row]], Sequence[Prediction]],
+        kinds: tuple[type, ...],
         *,
-        ask: Callable[[list[Row]], list[_Prediction]],
-        refused: _Prediction,
-        keep: Callable[[dict[str, _Prediction]], None],
-        in_time: Callable[[], bool] | None,
+        in_time: Callable[[], bool] | None = None,
         on_progress: OnAnswered | None,
     ) -> list[str]:
-        """Ask, batch by batch, about rows neither known nor stored; return the keys of all rows."""
+        """Ask about rows without a prediction of the kinds, in batches; the keys of all rows."""
         keys = [row_key(row) for row in rows]
         distinct = dict(zip(keys, rows, strict=True))
-        missing = [key for key in distinct if key not in known]
-        if stored is not None and missing:
-            known.update(stored(self.identity, missing))
-            missing = [key for key in missing if key not in known]
+        known = self._known
+        missing = [key for key in distinct if not isinstance(known.get(key), kinds)]
+        if self.store is not None and missing:
+            known.update(self.store.get(self.identity, missing))
+            missing = [key for key in missing if not isinstance(known.get(key), kinds)]
         answer_count = len(distinct) - len(missing)
         # Only a round that is larger than all before is announced, not each of hundreds.
         if len(missing) > self._announced and hasattr(self.predictor, "forecast"):
@@ -268,9 +246,9 @@ class CachedPredictor:
 
         batches = _Batches(missing, self.batch_size, in_time)
 
-        def answers(batch: list[str]) -> list[_Prediction]:
+        def answers(batch: list[str]) -> Sequence[Prediction]:
             began = time.monotonic()
-            of_batch = self._unless_refused([distinct[key] for key in batch], ask, refused)
+            of_batch = self._unless_refused([distinct[key] for key in batch], ask)
             batches.answered(len(batch), time.monotonic() - began)
             return of_batch
 
@@ -279,7 +257,7 @@ class CachedPredictor:
             for batch, batch_answers in _in_threads(answers, batches, self._connections):
                 self.asked += len(batch)
                 self.seconds += time.monotonic() - began
-                keep(dict(zip(batch, batch_answers, strict=True)))
+                self._keep(dict(zip(batch, batch_answers, strict=True)))
                 answer_count += len(batch)
                 began = time.monotonic()
                 if on_progress is not None:
@@ -287,8 +265,8 @@ class CachedPredictor:
         return keys
 
     def _unless_refused(
-        self, rows: list[Row], ask: Callable[[list[Row]], list[_Prediction]], refused: _Prediction
-    ) -> list[_Prediction]:
+        self, rows: list[Row], ask: Callable[[list[Row]], Sequence[Prediction]]
+    ) -> Sequence[Prediction]:
         """What the model gives; refused rows that may be skipped are found by halving the batch."""
         try:
             answers = ask(rows)
@@ -305,22 +283,18 @@ class CachedPredictor:
             return answers
         if len(rows) > 1:
             middle = len(rows) // 2
-            first = self._unless_refused(rows[:middle], ask, refused)
-            return [*first, *self._unless_refused(rows[middle:], ask, refused)]
+            return [
+                *self._unless_refused(rows[:middle], ask),
+                *self._unless_refused(rows[middle:], ask),
+            ]
         self._refused.add(row_key(rows[0]))
-        return [refused]
+        return [Answer(REFUSED)]
 
-    def _keep(self, labels: dict[str, str]) -> None:
+    def _keep(self, predictions: dict[str, Prediction]) -> None:
         if self.store is not None:
-            self.store.put(self.identity, {k: v for k, v in labels.items() if v != REFUSED})
-        self._labels.update(labels)
-
-    def _keep_answers(self, answers: dict[str, Answer]) -> None:
-        if self.store is not None:
-            stored = {key: each for key, each in answers.items() if each.label != REFUSED}
-            self.store.put_answers(self.identity, stored)
-        self._answers.update(answers)
-        self._labels.update((key, answer.label) for key, answer in answers.items())
+            answered = {k: each for k, each in predictions.items() if _label_of(each) != REFUSED}
+            self.store.put(self.identity, answered)
+        self._known.update(predictions)
 
 
 def _at_least_one(batch_size: int) -> int:
@@ -364,8 +338,8 @@ class _Batches:
 
 
 def _in_threads(
-    ask: Callable[[list[str]], list[_Prediction]], batches: Iterator[list[str]], connections: int
-) -> Iterator[tuple[list[str], list[_Prediction]]]:
+    ask: Callable[[list[str]], Sequence[Prediction]], batches: _Batches, connections: int
+) -> Iterator[tuple[list[str], Sequence[Prediction]]]:
     """Each batch with its answers, as they come; one thread a connection takes batch after batch.
 
     Where a thread fails, the others finish their batches, whose answers still come, and then the
@@ -377,9 +351,8 @@ def _in_threads(
         return
     turn = Lock()
     over = Event()
-    answered: SimpleQueue[tuple[list[str], list[_Prediction]] | BaseException | None] = (
-        SimpleQueue()
-    )
+    answered: SimpleQueue[tuple[list[str], Sequence[Prediction]] | BaseException | None]
+    answered = SimpleQueue()
 
     def work() -> None:
         try:

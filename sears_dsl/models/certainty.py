@@ -39,7 +39,10 @@ def from_distributions(
             f"{len(first):,} words may begin the answer, but {len(last):,} may end it",
             help="give both lists a probability for each word of the context",
         )
-    return _confidence(_entropy(first) + _entropy(last), len(first))
+    if len(first) == 1:
+        return 1.0
+    uncertainty = (_entropy(first) + _entropy(last)) / (2 * float(np.log(len(first))))
+    return min(1.0, max(0.0, 1 - uncertainty))  # rounding may pass 0 or 1 by some 1e-16
 
 
 def from_top(start: float, end: float, words: int) -> float:
@@ -62,7 +65,9 @@ def from_top(start: float, end: float, words: int) -> float:
             )
     if words == 1:
         return 1.0
-    return _confidence(_flat_entropy(start, words) + _flat_entropy(end, words), words)
+    of_start, of_end = (np.full(words, (1 - top) / (words - 1)) for top in (start, end))
+    of_start[0], of_end[0] = start, end
+    return from_distributions(of_start, of_end)
 
 
 def _distribution(values: Sequence[float] | NDArray[np.floating], name: str) -> NDArray[np.float64]:
@@ -89,17 +94,3 @@ def _distribution(values: Sequence[float] | NDArray[np.floating], name: str) -> 
 def _entropy(probabilities: NDArray[np.float64]) -> float:
     held = probabilities[probabilities > 0]
     return float(-(held * np.log(held)).sum())
-
-
-def _flat_entropy(top: float, words: int) -> float:
-    """The entropy of one probability, with the rest spread evenly over the other words."""
-    rest = (1 - top) / (words - 1)
-    of_rest = 0.0 if rest <= 0 else -(1 - top) * float(np.log(rest))
-    return of_rest - (top * float(np.log(top)) if top > 0 else 0.0)
-
-
-def _confidence(entropies: float, words: int) -> float:
-    if words == 1:
-        return 1.0
-    # Rounding may pass 0 or 1 by some 1e-16.
-    return min(1.0, max(0.0, 1 - entropies / (2 * float(np.log(words)))))

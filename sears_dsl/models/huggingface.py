@@ -38,7 +38,6 @@ from sears_dsl.models import predictor
 from sears_dsl.models.certainty import from_distributions
 from sears_dsl.pictures import BETWEEN_CHOICES, decoded_picture, need_pictures
 
-_COLUMNS = ("question", "context")
 _LONGEST_ANSWER = 30  # tokens
 _WINDOW = 384  # tokens of question and context together
 _OVERLAP = 128
@@ -56,13 +55,7 @@ class ExtractionPredictor(predictor.AnsweringPredictor):
 
     def predict_with_confidence(self, rows: Sequence[predictor.Row]) -> list[predictor.Answer]:
         """The most probable answers, with confidences; None for a context without a token."""
-        for row in rows:
-            if not set(_COLUMNS) <= set(row):
-                raise ModelError(
-                    f"{self._identity} answers questions and needs the columns question and "
-                    f"context, but the rows have {', '.join(row)}",
-                    help="name both columns, and rename them if need be",
-                )
+        _require_columns(self._identity, rows, "context")
         return predictor.ask_answers(self._identity, rows, lambda: self._answers(rows))
 
     def _answers(self, rows: Sequence[predictor.Row]) -> list[tuple[str, float] | str]:
@@ -108,6 +101,18 @@ class ExtractionPredictor(predictor.AnsweringPredictor):
             (answer, _confidence(of_row)) if of_row else answer
             for (_, answer), of_row in zip(best, scores, strict=True)
         ]
+
+
+def _require_columns(identity: str, rows: Sequence[predictor.Row], about: str) -> None:
+    """Raise unless each row is a question and what it is about."""
+    for row in rows:
+        if not {"question", about} <= set(row):
+            raise ModelError(
+                f"{identity} needs the columns question and {about}, but the rows have "
+                f"{', '.join(row)}",
+                help="rename columns if need be, and name both: --column question "
+                + ("--image image" if about == "image" else f"--also {about}"),
+            )
 
 
 def _confidence(scores: dict[int, tuple[float, float]]) -> float:
@@ -368,7 +373,6 @@ def _first_line(error: Exception) -> str:
 
 
 _QUESTIONS_A_PASS = 16
-_NEEDED = ("question", "image")
 
 
 class VisualPredictor(predictor.AnsweringPredictor):
@@ -383,15 +387,7 @@ class VisualPredictor(predictor.AnsweringPredictor):
 
     def predict_with_confidence(self, rows: Sequence[predictor.Row]) -> list[predictor.Answer]:
         """The likeliest answer to each row, with its probability."""
-        if not rows:
-            return []
-        missing = [name for name in _NEEDED if name not in rows[0]]
-        if missing:
-            raise ModelError(
-                f"{self._identity} needs the column {missing[0]}, but the rows have "
-                f"{', '.join(rows[0])}",
-                help="name the columns with --column question --image image",
-            )
+        _require_columns(self._identity, rows, "image")
         return predictor.ask_answers(self._identity, rows, lambda: self._answered(rows))
 
     def _answered(self, rows: Sequence[predictor.Row]) -> list[tuple[str, float]]:

@@ -403,8 +403,7 @@ def language_model(
     need_endpoints()
     from sears_dsl.models.http import language_model as llm  # noqa: PLC0415 - as in `_local`
 
-    most = llm.MOST_TOKENS if room is None else room
-    settings = llm.PromptSettings.read(source, prompt=prompt, labels=labels, room=most)
+    settings = llm.PromptSettings.read(source, prompt=prompt, labels=labels, room=room)
     return llm.LanguageModel(settings, **waits)
 
 
@@ -463,18 +462,6 @@ def named_models(models: Mapping[str, object] | Sequence[object]) -> dict[str, o
             help="give each a name: NAME=SPEC or, in Python, {'name': model, …}",
         )
     return dict(zip(names, members, strict=True))
-
-
-def folder_names(names: Sequence[str]) -> list[str]:
-    """Names as folders may have them, no two alike."""
-    folders: list[str] = []
-    for name in names:
-        plain = re.sub(r"[^\w.-]+", "-", name).strip("-.")[-80:] or "model"
-        number = 1
-        while (folder := plain if number == 1 else f"{plain}-{number}") in folders:
-            number += 1
-        folders.append(folder)
-    return folders
 
 
 def _name_and_model(model: object) -> tuple[str | None, object]:

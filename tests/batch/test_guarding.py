@@ -10,7 +10,8 @@ import pytest
 from sears_dsl.batch.guarding import guard_rewrites, require_intact
 from sears_dsl.batch.in_memory import apply_to
 from sears_dsl.batch.plan import Tally
-from sears_dsl.data.protection import Guards, Protection
+from sears_dsl.data.labelled import read_labelled
+from sears_dsl.data.protection import Protection
 from sears_dsl.data.span_columns import SpanColumn
 from sears_dsl.engine.chain import ChainedRow, ChainedRows
 from sears_dsl.engine.matches import Edit, Rewrite, SpanMap
@@ -60,8 +61,9 @@ def test_a_place_has_to_hold_the_same_characters_and_not_only_be_there() -> None
 
 def test_rewrites_that_touch_a_span_are_left_out_and_counted() -> None:
     texts = ["a red car", "a red bus"]
-    guards = Guards.of(texts, {"spans": [[[2, 5]], [[6, 9]]]}, column="text", where="a",
-                       protection=Protection((), (SpanColumn.parse("text=spans"),)))  # fmt: skip
+    rows = [{"text": texts[0], "spans": [[2, 5]]}, {"text": texts[1], "spans": [[6, 9]]}]
+    protection = Protection((), (SpanColumn.parse("text=spans"),))
+    guards = read_labelled(rows, column="text", protection=protection).guards
     done = parse("red -> blue\na -> the").compile(tagger=PinnedTagger()).apply(texts)
     kept, left_out = guard_rewrites(done, guards)
     assert [rewrite.text for rewrite in kept] == [

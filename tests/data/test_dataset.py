@@ -28,7 +28,7 @@ from sears_dsl.data.dataset import (
 from sears_dsl.data.labelled import read_labelled
 from sears_dsl.data.protection import Protection
 from sears_dsl.data.sources import open_rows
-from sears_dsl.data.span_columns import SpanColumn, moved_spans, row_spans
+from sears_dsl.data.span_columns import SpanColumn, moved_spans, placed_spans
 from sears_dsl.errors import DataError, SearsError, UsageError
 
 MATCHER = WordMatcher(FILM)
@@ -161,7 +161,8 @@ def test_spans_move_in_the_form_that_they_have(value: Any, as_text: bool) -> Non
     assert isinstance(moved, dict)
     assert json.dumps(written) == before
     assert type(moved["spans"]) is type(written)
-    assert row_spans(spec, moved) == [(103, 106)]
+    there = "." * 103 + "red"
+    assert placed_spans(spec, moved, there) == ([(103, 106)], "", "")
     text = moved["spans"] if as_text else json.dumps(moved["spans"])
     assert text.replace("10", "").replace("3", "").replace("6", "") == json.dumps(value).replace(
         "3", ""
@@ -196,7 +197,7 @@ def test_a_span_column_that_says_too_little_is_refused(written: str) -> None:
 @pytest.mark.parametrize("value", ["no json", [["a"]], [3], 7, [{"start": 1}]])
 def test_what_is_no_span_is_refused(value: Any) -> None:
     with pytest.raises(DataError):
-        row_spans(SpanColumn("text", "spans"), {"spans": value})
+        placed_spans(SpanColumn("text", "spans"), {"spans": value}, "is red")
 
 
 @pytest.mark.parametrize(
@@ -206,7 +207,7 @@ def test_what_is_no_span_is_refused(value: Any) -> None:
 def test_answers_as_on_hubs_have_a_text_for_each_start(texts: list[Any], starts: Any) -> None:
     row = {"text": "is red", "answers": {"text": texts, "answer_start": starts}}
     with pytest.raises(DataError, match="has not a text for each answer_start"):
-        row_spans(SpanColumn("text", "answers"), row)
+        placed_spans(SpanColumn("text", "answers"), row, "is red")
     with pytest.raises(DataError, match=r"row 1, column answers: .* has not a text for each"):
         read_labelled(
             [row], column="text", protection=Protection((), (SpanColumn("text", "answers"),))

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from sears_dsl.data.labelled import read_labelled
-from sears_dsl.data.protection import Guards, Protection
+from sears_dsl.data.protection import Protection
 from sears_dsl.data.span_columns import SpanColumn
 from sears_dsl.errors import DataError, UsageError
 
@@ -91,17 +91,18 @@ def test_what_cannot_be_protected_is_refused() -> None:
         read_labelled(rows, column="text", protection=Protection(("text",)))
     with pytest.raises(DataError, match="has no column 'answer'"):
         read_labelled(rows, column="text", protection=Protection(("answer",)))
-    with pytest.raises(DataError, match="row 1, column start/end: 'x' is not a position"):
-        read_labelled(rows, column="text", protection=Protection((), spans))
+    for column in ("text", "text,start"):
+        with pytest.raises(DataError, match="row 1, column start/end: 'x' is not a position"):
+            read_labelled(rows, column=column, protection=Protection((), spans))
     with pytest.raises(UsageError, match="--also start: it holds positions in text"):
         read_labelled(rows, column="text", also=["start"], protection=Protection((), spans))
 
 
 def test_notes_count_the_rows() -> None:
-    guards = Guards.of(
-        ["a red car", "a car", "a bus"], {"answer": ["red", "red", "blue"]}, column="text",
-        protection=Protection(("answer",)), where="a.csv",
-    )  # fmt: skip
+    texts, answers = ("a red car", "a car", "a bus"), ("red", "red", "blue")
+    rows = [{"text": text, "answer": each} for text, each in zip(texts, answers, strict=True)]
+    guards = read_labelled(rows, column="text", protection=Protection(("answer",))).guards
+    assert guards is not None
     assert guards.notes == (
         "2 rows have a protected value that is not in the text: row 2, 'red' is not in the text",
     )

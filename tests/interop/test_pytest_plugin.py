@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
 
 import pytest
-
-from sears_dsl import audit
 
 pytest_plugins = ["pytester"]
 
@@ -83,17 +82,6 @@ def project(pytester: pytest.Pytester) -> Path:
     return path
 
 
-def test_a_run_inside_does_not_make_classes_exist_twice(run_inside: Run, project: Path) -> None:
-    """This process has a part of the modules of an audit before the run, and all after it."""
-    import sears_dsl.auditing.slices
-
-    run_inside("--sears", "sears.toml")
-    assert "critic" not in sys.modules
-    rows = [(f"A movie, {number}.", "good") for number in range(3)]
-    done = audit(lambda texts: ["good" for _ in texts], rows, str(project / "a.sear"), scorer=None)
-    assert {type(each) for each in done.document.slices} == {sears_dsl.auditing.slices.SliceResult}
-
-
 def test_rules_and_gates_are_tests(run_inside: Run, project: Path) -> None:
     done = run_inside("--sears", "-v")
     done.assert_outcomes(passed=3, failed=3)
@@ -103,16 +91,6 @@ def test_rules_and_gates_are_tests(run_inside: Run, project: Path) -> None:
          "*missing: 'a play' should give 'a film', gave nothing*",
          "movie -> film: 30 of 30 fail (100%), clearly above 5.0%"]
     )  # fmt: skip
-
-
-def test_the_rules_are_those_that_the_audit_takes(run_inside: Run, project: Path) -> None:
-    (project / "c.sear").write_text("play -> game\n")
-    own = 'rulesets = { a = "a.sear", b = ["b.sear", "c.sear"] }'
-    (project / "sears.toml").write_text(PROJECT.replace('rulesets.all = ["a.sear", "b.sear"]', own))
-    with (project / "sears.toml").open("a") as file:
-        file.write('[use.audit]\nrules = ["b"]\n')
-    done = run_inside("--sears", "sears.toml")
-    done.assert_outcomes(passed=3)
 
 
 def test_a_broken_file_is_an_error_and_nothing_is_collected_unasked(
@@ -158,16 +136,18 @@ def test_each_of_several_models_has_to_pass(
     done.stdout.no_fnmatch_line("old: *")
 
 
-def test_the_project_may_be_a_table_of_pyproject(
-    run_inside: Run, pytester: pytest.Pytester, project: Path
+def test_the_project_may_be_a_table_of_pyproject_and_chooses_the_rules(
+    run_inside: Run, project: Path
 ) -> None:
     (project / "sears.toml").unlink()
-    table = PROJECT.replace("datasets.test", "[tool.sears]\ndatasets.test")
-    (project / "pyproject.toml").write_text(table.replace("[gates]", "[tool.sears.gates]"))
-    done = run_inside("--sears", "-v")
-    done.stdout.fnmatch_lines_random(
-        ["*pyproject.toml::film FAILED*", "*pyproject.toml::play PASSED*"]
-    )
+    (project / "c.sear").write_text("play -> game\n")
+    own = 'rulesets = { a = "a.sear", b = ["b.sear", "c.sear"] }'
+    table = PROJECT.replace('rulesets.all = ["a.sear", "b.sear"]', own)
+    table = f"[tool.sears]{table}[use.audit]\nrules = ['b']\n"
+    (project / "pyproject.toml").write_text(re.sub(r"\[(gates|use)", r"[tool.sears.\1", table))
+    done = run_inside("--sears", "pyproject.toml", "-v")
+    done.assert_outcomes(passed=3)
+    done.stdout.fnmatch_lines(["*pyproject.toml::play PASSED*"])
     (project / "pyproject.toml").write_text("[tool.ruff]\n# see sears\n")
     run_inside("--sears", "pyproject.toml").assert_outcomes()
 

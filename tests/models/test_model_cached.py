@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from sears_dsl.errors import CacheError, ModelError, UsageError
 from sears_dsl.models.cached import CachedPredictor, PredictionStore
-from sears_dsl.models.loading import load_predictor
 from sears_dsl.models.predictor import Row
 
 
@@ -199,12 +198,3 @@ def test_what_was_remembered_does_not_count_as_asked() -> None:
     model.predict(rows("y", "z"))
     assert model.asked == 3
     assert model.seconds >= 0.02
-
-
-def test_a_loaded_model_answers_for_any_comparison_of_texts() -> None:
-    model = load_predictor(lambda texts: ["A cat."] * len(texts))
-    for comparison in ("exact", "squad", "vqa"):
-        assert load_predictor(model, comparison=comparison) is model
-    with pytest.raises(UsageError, match="compared as exact, not as set") as wrong:
-        load_predictor(model, comparison="set")
-    assert "or pass the function or object that you loaded" in wrong.value.help

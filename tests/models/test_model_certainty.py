@@ -29,14 +29,6 @@ def test_it_is_one_minus_the_mean_normalized_entropy(
     assert from_distributions(*chances) == pytest.approx(min(1, max(0, expected)), abs=1e-12)
 
 
-@given(st.floats(0, 1), st.floats(0, 1), st.integers(2, 500))
-def test_the_flat_remainder_is_the_distribution_with_a_flat_remainder(
-    start: float, end: float, words: int
-) -> None:
-    flat = [[top, *[(1 - top) / (words - 1)] * (words - 1)] for top in (start, end)]
-    assert from_top(start, end, words) == pytest.approx(from_distributions(*flat), abs=1e-12)
-
-
 @pytest.mark.parametrize("words", [2, 7, 300])
 def test_known_answers(words: int) -> None:
     assert from_distributions([1 / words] * words, [1 / words] * words) == pytest.approx(

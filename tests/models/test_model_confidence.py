@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 import pytest
+from chat_endpoint import Endpoint, Reply
 
 from sears_dsl.errors import DataError, ModelError, UsageError
 from sears_dsl.models.cached import CachedPredictor, PredictionStore
@@ -189,37 +190,15 @@ def test_a_model_without_confidences_is_asked_once() -> None:
 
 
 def test_answers_of_an_endpoint_come_with_their_confidences() -> None:
-    import threading
-    from http.server import BaseHTTPRequestHandler, HTTPServer
+    def answer(_: int, body: Any) -> Reply:
+        count = len(body["inputs"])
+        return Reply({"labels": ["1"] * count, "scores": [1] + [0.5] * (count - 1)})
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            texts = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["inputs"]
-            found = json.dumps(
-                {"labels": ["1"] * len(texts), "scores": [1] + [0.5] * (len(texts) - 1)}
-            )
-            self.send_response(200)
-            self.end_headers()
-            self.wfile.write(found.encode())
-
-        def log_message(self, *_: Any) -> None:
-            """Print nothing."""
-
-    server = HTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    try:
-        model = HttpPredictor(
-            f"http://127.0.0.1:{server.server_port}",
-            response=ResponseMap("/labels", {"1": "pos"}, "/scores"),
-        )
+    response = ResponseMap("/labels", {"1": "pos"}, "/scores")
+    with closing(Endpoint(answer)) as endpoint:
+        model = HttpPredictor(endpoint.url, response=response)
         assert model.predict_with_confidence(ROWS) == [Answer("pos", 1.0), Answer("pos", 0.5)]
         assert model.predict(ROWS) == ["pos", "pos"]
-        del model  # its connections would keep the server waiting
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
 
 
 def test_a_probability_that_is_no_number_is_not_given() -> None:

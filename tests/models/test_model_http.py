@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import re
 import threading
 import time
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import chat_endpoint
 import pytest
+from chat_endpoint import Reply
 
 from sears_dsl.answers import REFUSED
-from sears_dsl.errors import ModelError, SearsError, UsageError
+from sears_dsl.errors import ModelError, UsageError
 from sears_dsl.models.cached import CachedPredictor, PredictionStore
 from sears_dsl.models.http.endpoint import HttpPredictor, RequestMap, ResponseMap
 from sears_dsl.models.loading import load_predictor
@@ -25,38 +26,19 @@ ROWS = [{"text": "Good."}, {"text": "Bad."}]
 QUESTIONS = [{"question": "Who?", "context": "He did."}, {"question": "What?", "context": "It."}]
 
 
-class Endpoint:
-    """A server in a thread; ``answer`` gives the reply to the n-th request."""
+class Endpoint(chat_endpoint.Endpoint):
+    """``answer`` gives status and document of the reply to the n-th request."""
 
     def __init__(self) -> None:
-        self.requests: list[Any] = []
-        self.headers: list[dict[str, str]] = []
         self.answer: Callable[[int, Any], Answer] = self.labels
         self.elsewhere = ""
-        endpoint = self
+        super().__init__(self._reply)
+        self.url += "/predict"
 
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-                endpoint.requests.append(body)
-                endpoint.headers.append(dict(self.headers.items()))
-                status, document = endpoint.answer(len(endpoint.requests), body)
-                text = document if isinstance(document, str) else json.dumps(document)
-                self.send_response(status)
-                if status in (301, 302, 303, 307, 308):
-                    self.send_header("Location", endpoint.elsewhere)
-                if status == 429:
-                    self.send_header("Retry-After", "7")
-                self.send_header("Content-Length", str(len(text.encode())))
-                self.end_headers()
-                self.wfile.write(text.encode())
-
-            def log_message(self, format: str, *args: object) -> None:  # noqa: A002
-                """Print nothing."""
-
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self.server.server_address[1]}/predict"
-        threading.Thread(target=self.server.serve_forever, args=(0.01,), daemon=True).start()
+    def _reply(self, number: int, body: Any) -> Reply:
+        status, document = self.answer(number, body)
+        headers = {"Location": self.elsewhere} if status in (301, 302, 303, 307, 308) else {}
+        return Reply(document, status, headers={"Retry-After": "7"} if status == 429 else headers)
 
     @staticmethod
     def labels(_: int, body: Any) -> Answer:
@@ -65,10 +47,8 @@ class Endpoint:
 
 @pytest.fixture
 def endpoint() -> Iterator[Endpoint]:
-    server = Endpoint()
-    yield server
-    server.server.shutdown()
-    server.server.server_close()
+    with closing(Endpoint()) as endpoint:
+        yield endpoint
 
 
 @pytest.fixture
@@ -241,8 +221,7 @@ def test_a_slow_endpoint_is_given_up(endpoint: Endpoint, pauses: list[float]) ->
 
 
 def test_an_endpoint_that_is_not_there(endpoint: Endpoint, pauses: list[float]) -> None:
-    endpoint.server.shutdown()
-    endpoint.server.server_close()
+    endpoint.close()
     with pytest.raises(ModelError, match="could not be reached"):
         HttpPredictor(endpoint.url, retries=1, pause=pauses.append).predict(ROWS)
     assert len(pauses) == 1
@@ -286,8 +265,7 @@ def test_a_refused_text_ends_a_run_that_does_not_skip(endpoint: Endpoint) -> Non
     assert "--on-error skip leaves them out" in failure.value.help
 
 
-@pytest.mark.parametrize("status", [400, 413, 422])
-@pytest.mark.parametrize("many", [True, False])
+@pytest.mark.parametrize(("status", "many"), [(400, True), (413, False), (422, True)])
 def test_a_refused_text_is_skipped_counted_and_not_kept(
     endpoint: Endpoint, tmp_path: Path, status: int, many: bool
 ) -> None:
@@ -428,11 +406,6 @@ def test_rows_that_do_not_fit_the_map(endpoint: Endpoint) -> None:
     assert not endpoint.requests
 
 
-def test_a_label_without_a_name_is_reported() -> None:
-    with pytest.raises(SearsError, match="label '2', which the response map does not name"):
-        ResponseMap(names={"1": "positive"}).named("2")
-
-
 def test_only_secrets_of_headers_are_hidden(
     endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -505,34 +478,14 @@ def test_headers_that_cannot_be_sent_are_refused_without_their_value(
         assert "sk-" not in str(caught.value)
 
 
-class Raw:
-    """A server that sends the same bytes to everybody, and closes."""
-
-    def __init__(self, content: bytes) -> None:
-        class Handler(BaseHTTPRequestHandler):
-            def do_POST(self) -> None:
-                self.rfile.read(int(self.headers["Content-Length"]))
-                self.wfile.write(content)
-                self.close_connection = True
-
-            def log_message(self, format: str, *args: object) -> None:  # noqa: A002
-                """Print nothing."""
-
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self.server.server_address[1]}/predict"
-        threading.Thread(target=self.server.serve_forever, args=(0.01,), daemon=True).start()
-
-
 def said_of(head: str, body: bytes) -> str:
     """What comes of an answer with this head and body: the labels, or the error."""
-    raw = Raw(f"HTTP/1.1 200 OK\r\n{head}\r\n\r\n".encode() + body)
-    try:
-        return str(load_predictor(raw.url, retries=0).predict(ROWS))
-    except ModelError as error:
-        return str(error)
-    finally:
-        raw.server.shutdown()
-        raw.server.server_close()
+    sent = Reply(f"HTTP/1.1 200 OK\r\n{head}\r\n\r\n".encode() + body)
+    with closing(chat_endpoint.Endpoint(lambda number, asked: sent)) as raw:
+        try:
+            return str(load_predictor(raw.url, retries=0).predict(ROWS))
+        except ModelError as error:
+            return str(error)
 
 
 def test_answers_in_other_encodings_and_what_is_no_whole_answer() -> None:
@@ -609,8 +562,10 @@ def test_names_are_those_of_each_label(
     assert model.predict(ROWS[:1]) == [label]
 
 
-def test_a_label_of_a_set_without_a_name_is_reported(endpoint: Endpoint) -> None:
-    endpoint.answer = lambda _, body: (200, {"predictions": [["a", "c"]]})
-    model = load_predictor(endpoint.url, response_map='{"names": {"a": "0"}}', comparison="set")
+@pytest.mark.parametrize(("comparison", "said"), [("set", ["a", "c"]), ("exact", "c")])
+def test_a_label_without_a_name_is_reported(endpoint: Endpoint, comparison: str, said: Any) -> None:
+    endpoint.answer = lambda _, body: (200, {"predictions": [said]})
+    names = '{"names": {"a": "0"}}'
+    model = load_predictor(endpoint.url, response_map=names, comparison=comparison)
     with pytest.raises(ModelError, match="has the label 'c', which the response map does not name"):
         model.predict(ROWS[:1])

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from sears_dsl.models.loading import (
-    folder_names,
     kinds_of,
     members_of,
     named_models,
@@ -31,11 +30,6 @@ def test_models_have_the_shortest_names_that_tell_them_apart(
     named = named_models(models)
     assert list(named) == names
     assert list(named.values()) == [each.rpartition("=")[2] for each in models]
-
-
-def test_no_two_models_have_one_folder() -> None:
-    names = ["mine:predict", "mine-predict", "http://localhost/ask"]
-    assert folder_names(names) == ["mine-predict", "mine-predict-2", "http-localhost-ask"]
 
 
 def test_several_models_are_identified_by_their_members() -> None:

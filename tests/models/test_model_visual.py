@@ -53,7 +53,7 @@ def test_it_answers_and_says_how_sure_it_is(folder: Path) -> None:
 
 def test_it_says_what_it_lacks(folder: Path) -> None:
     model = load_predictor(f"hf:{folder}")
-    with pytest.raises(ModelError, match="needs the column image"):
+    with pytest.raises(ModelError, match="needs the columns question and image"):
         model.predict([{"question": "What color is it ?"}])
     with pytest.raises(ModelError, match="knows none of the answers green"):
         model.predict([{"question": "What?", "image": str(folder / "red.png"), "choices": "green"}])

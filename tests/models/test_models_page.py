@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import doctest
-import json
 import re
 import sys
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
+from chat_endpoint import Endpoint, Reply
 from test_model_pipeline import make
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "models.md"
@@ -19,26 +19,14 @@ BLOCK = re.compile(r"^```(?:python|toml)\n(.*?)^```", re.DOTALL | re.MULTILINE)
 NAMED = re.compile(r"# (\S+\.\w+)\n")
 
 
-class Endpoints(BaseHTTPRequestHandler):
-    """The three endpoints that the page asks."""
-
-    def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        if self.path == "/predict":
-            answer: object = {"predictions": [_label(text) for text in body["inputs"]]}
-        elif self.path == "/instances":
-            labels = [_label(each["review"]) for each in body["instances"]]
-            answer = {"results": [{"label": label} for label in labels]}
-        else:
-            answer = {"class": int(_label(body["review"]) == "positive")}
-        text = json.dumps(answer).encode()
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(text)))
-        self.end_headers()
-        self.wfile.write(text)
-
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002
-        """Print nothing."""
+def _answer(_: int, body: Any) -> Reply:
+    """What the three endpoints of the page answer, each by the body that it takes."""
+    if "inputs" in body:
+        return Reply({"predictions": [_label(text) for text in body["inputs"]]})
+    if "instances" in body:
+        labels = [_label(each["review"]) for each in body["instances"]]
+        return Reply({"results": [{"label": label} for label in labels]})
+    return Reply({"class": int(_label(body["review"]) == "positive")})
 
 
 def _label(text: str) -> str:
@@ -47,11 +35,8 @@ def _label(text: str) -> str:
 
 @pytest.fixture
 def address() -> Iterator[str]:
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Endpoints)
-    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_address[1]}"
-    server.shutdown()
-    server.server_close()
+    with closing(Endpoint(_answer)) as endpoint:
+        yield endpoint.url
 
 
 @pytest.fixture

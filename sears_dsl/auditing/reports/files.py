@@ -25,9 +25,9 @@ from sears_dsl.auditing.reports import several_audits as reports
 from sears_dsl.auditing.reports.markdown import audit_markdown
 from sears_dsl.auditing.reports.page import audit_page
 from sears_dsl.auditing.robustness import in_words
+from sears_dsl.discovery.names import numbered
 from sears_dsl.engine.rewrite.rewrites import with_code_points
 from sears_dsl.errors import DataError
-from sears_dsl.models.loading import folder_names
 from sears_dsl.runtime.files import make_folder, write_atomically
 
 _WRITERS: Mapping[type[DocumentRecord], tuple[str, Callable[[Any], str], Callable[[Any], str]]] = {
@@ -56,7 +56,8 @@ def write_audits_files(audits: Mapping[str, AuditDocument], folder: Path) -> Gri
 def _folders_of(names: Sequence[str]) -> list[str]:
     """A folder for each model; none is called like a file of the grid beside it."""
     taken = [path.name for path in files_of(GridDocument, Path())]
-    return folder_names([*taken, *names])[len(taken) :]
+    plain = [re.sub(r"[^\w.-]+", "-", name).strip("-.")[-80:] or "model" for name in names]
+    return numbered(plain, names, taken=taken)
 
 
 def files_of(kind: type[DocumentRecord], folder: Path) -> list[Path]:

@@ -21,7 +21,7 @@ import json
 import os
 import re
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from hashlib import blake2b
@@ -76,13 +76,7 @@ class RequestMap:
         if self.body is None:
             return
         require_json(self.body, whose="the body of the request")
-        for each in _templates_of_each(self.body):
-            if not _known_placeholders(each):
-                raise UsageError(
-                    f"{_EACH} has no placeholder in it, so all rows would be the same",
-                    help=f'write $text, $row or $column.NAME in it: {{"{_EACH}": "$text"}}',
-                )
-        placeholders = _known_placeholders(self.body)
+        placeholders = _placeholders(self.body)
         many = any(name in (*_MANY, _EACH) for name in placeholders)
         if not placeholders or (many and self.row_by_row):
             mixture = "mixes placeholders for one row with those for all rows"
@@ -173,7 +167,7 @@ class ResponseMap:
     @classmethod
     def read(cls, source: str) -> ResponseMap:
         """Read a JSON pointer, a .toml or .json file, or JSON with the fields' names as keys."""
-        if not source or (source.startswith("/") and not _is_file(source)):
+        if not source or (source.startswith("/") and not is_map_file(source)):
             return cls(source)
         keys = ("labels", "names", "confidences")
         content = read_map(source, "response map", keys, also=", or a pointer such as /labels/*")
@@ -226,51 +220,32 @@ def resolve_pointer(document: Any, pointer: str) -> Any:
     return at(document, [part.replace("~1", "/").replace("~0", "~") for part in parts])
 
 
-def _templates_of_each(template: Any) -> Iterator[Any]:
-    """What a template fills in for each row, wherever ``$each`` stands in it."""
-    inside = template
-    if isinstance(template, dict):
-        if _EACH in template:
-            if len(template) > 1:
-                raise UsageError(
-                    f"the body of the request has something beside {_EACH}: "
-                    f"{', '.join(map(repr, template.keys() - {_EACH}))}",
-                    help=f'what each row gets stands in it: {{"{_EACH}": {{…}}}}',
-                )
-            yield template[_EACH]
-        inside = list(template.values())
-    if isinstance(inside, list):
-        for element in inside:
-            yield from _templates_of_each(element)
-
-
-def _known_placeholders(template: Any) -> list[str]:
-    """The placeholders of a template; an error if it has one that is none."""
-    names = list(_placeholders(template))
-    for name in names:
-        column = _of_column(name) and name not in (_COLUMN, _PICTURE)
-        if name not in (*_MANY, *_ONE, _EACH) and not column:
+def _placeholders(template: Any) -> list[str]:
+    """The placeholders of a template, checked; ``$each`` counts as one, whatever is in it."""
+    if isinstance(template, dict) and _EACH in template:
+        if len(template) > 1:
             raise UsageError(
-                f"the body of the request has {name!r}, which is not a placeholder",
-                help=f"write {_PLACEHOLDERS}; for a dollar at the start of a text, write $$",
+                f"the body of the request has something beside {_EACH}: "
+                f"{', '.join(map(repr, template.keys() - {_EACH}))}",
+                help=f'what each row gets stands in it: {{"{_EACH}": {{…}}}}',
             )
-    return names
-
-
-def _placeholders(template: Any) -> Iterator[str]:
-    """The placeholders of a template; ``$each`` counts as one, whatever is in it."""
-    if isinstance(template, str):
-        if template.startswith("$") and not template.startswith("$$"):
-            yield template
-    elif isinstance(template, list):
-        for element in template:
-            yield from _placeholders(element)
-    elif isinstance(template, dict):
-        if template.keys() == {_EACH}:
-            yield _EACH
-        else:
-            for element in template.values():
-                yield from _placeholders(element)
+        if not _placeholders(template[_EACH]):
+            raise UsageError(
+                f"{_EACH} has no placeholder in it, so all rows would be the same",
+                help=f'write $text, $row or $column.NAME in it: {{"{_EACH}": "$text"}}',
+            )
+        return [_EACH]
+    inside = list(template.values()) if isinstance(template, dict) else template
+    if isinstance(inside, list):
+        return [name for element in inside for name in _placeholders(element)]
+    if not isinstance(inside, str) or not inside.startswith("$") or inside.startswith("$$"):
+        return []
+    if inside in (_COLUMN, _PICTURE) or not (inside in (*_MANY, *_ONE) or _of_column(inside)):
+        raise UsageError(
+            f"the body of the request has {inside!r}, which is not a placeholder",
+            help=f"write {_PLACEHOLDERS}; for a dollar at the start of a text, write $$",
+        )
+    return [inside]
 
 
 def _filled(template: Any, rows: Sequence[Row]) -> Any:
@@ -316,7 +291,8 @@ def _of_column(placeholder: str) -> bool:
     return placeholder.startswith((_COLUMN, _PICTURE))
 
 
-def _is_file(source: str) -> bool:
+def is_map_file(source: str) -> bool:
+    """Whether a map is the name of a file, and not the map itself."""
     return source.endswith((".toml", ".json"))
 
 
@@ -354,7 +330,7 @@ def read_map(source: str, noun: str, keys: Sequence[str], *, also: str = "") -> 
 
     ``also`` is what else may be written, for advice.
     """
-    is_file = _is_file(source)
+    is_file = is_map_file(source)
     where = f"the {noun} {source}" if is_file else f"the {noun}"
     try:
         text = read_document(Path(source)).decode() if is_file else source

@@ -31,16 +31,16 @@ from sears_dsl.models.cached import PredictionStore
 from sears_dsl.models.http.endpoint import (
     ENVIRONMENT,
     from_environment,
+    is_map_file,
     read_map,
     require_json,
 )
 from sears_dsl.models.http.posting import Posting, Waits
 from sears_dsl.models.predictor import Row, RowsRefused, excerpt, quoted, row_key
 
-_KEYS = (
-    "address", "model", "prompt", "system", "labels", "key", "parameters", "price", "cache",
-    "timeout", "retries", "connections",
-)  # fmt: skip
+_TEXTS = ("address", "model", "prompt", "system", "key", "cache")
+_WAITS = ("timeout", "retries", "connections")
+_KEYS = (*_TEXTS, *_WAITS, "labels", "parameters", "price")
 _PLACEHOLDER = re.compile(r"\$(\$|text\b|row\b|column\.([\w-]+))")
 _MILLION = 1_000_000
 
@@ -112,7 +112,7 @@ class PromptSettings:
         *,
         prompt: str | None = None,
         labels: Mapping[str, str] | None = None,
-        room: int = MOST_TOKENS,
+        room: int | None = None,
     ) -> PromptSettings:
         """Read a .toml or .json file, beside which a ``cache`` lies, or JSON.
 
@@ -134,7 +134,7 @@ class PromptSettings:
                     f"the cache {texts['cache']!r} is not a file name",
                     help="it lies beside the settings; give its name without a folder",
                 )
-            beside = Path(source).parent if source.endswith((".toml", ".json")) else Path()
+            beside = Path(source).parent if is_map_file(source) else Path()
             texts["cache"] = str(beside / texts["cache"])
         parameters = content.get("parameters", {})
         if not isinstance(parameters, dict) or {"model", "messages", "stream"} & set(parameters):
@@ -144,11 +144,11 @@ class PromptSettings:
             )
         return cls(
             **texts,
-            waits=_waits(content),
+            waits=cast("Waits", {name: content[name] for name in _WAITS if name in content}),
             labels=_labels(content.get("labels", labels or {})),
             parameters=parameters,
             price=_prices(content.get("price")),
-            room=room,
+            room=room or MOST_TOKENS,
         )
 
     @property
@@ -256,33 +256,7 @@ _UNCLEAR = re.compile(
     r"|\w[-‐‑−][\0\x01]|[\0\x01][-‐‑]\w|[-‐‑−]\x01|\d[.,/]\x01|\x01[.,/]\d"
 )
 
-_TEXTS = ("address", "model", "prompt", "system", "key", "cache")
 _PATH = "/chat/completions"
-
-
-_NUMBERS = {
-    "timeout": ("seconds above 0", 60),
-    "retries": ("a whole number, 0 or more", 5),
-    "connections": ("a whole number, 1 or more", 2),
-}
-"""What each number of the settings is, and an example."""
-
-
-def _waits(content: Mapping[str, Any]) -> Waits:
-    """Those settings of `_NUMBERS` that are given, checked."""
-    waits = {name: content[name] for name in _NUMBERS if name in content}
-    for name, value in waits.items():
-        fits = _is_number(value) and (
-            value > 0 if name == "timeout" else not value % 1 and value >= (name == "connections")
-        )
-        if not fits:
-            words, example = _NUMBERS[name]
-            raise UsageError(
-                f"{name} of a language model is {value!r:.80}, not {words}",
-                help=f"for example {name} = {example}",
-            )
-    whole = {name: value if name == "timeout" else int(value) for name, value in waits.items()}
-    return cast("Waits", whole)
 
 
 def _is_number(value: object) -> bool:
@@ -408,11 +382,13 @@ class LanguageModel:
         body = self._settings.body(row)
         request = json.dumps([self._settings.url, body], sort_keys=True).encode()
         key = blake2b(request, digest_size=16).hexdigest()
-        known = {} if self._cache is None else self._cache.get(self._name, [key])
-        if key in known:
+        answer = None if self._cache is None else self._cache.get(self._name, [key]).get(key)
+        is_known = isinstance(answer, str)
+        if isinstance(answer, str):
             with self._counting:
                 self._remembered += 1
-        answer = known[key] if key in known else self._ask(body, row)
+        else:
+            answer = self._ask(body, row)
         label = self._settings.label(answer)
         if label is None:
             raise RowsRefused(
@@ -422,7 +398,7 @@ class LanguageModel:
                 help="ask for one word in the prompt, and list in the settings which words are "
                 "labels; --on-error skip leaves such rows out",
             )
-        if self._cache is not None and not known:
+        if self._cache is not None and not is_known:
             self._cache.put(self._name, {key: answer})
         return label
 
