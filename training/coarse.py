@@ -16,8 +16,6 @@ from sears_dsl.errors import TaggerError
 from sears_dsl.tagging.fast.weights import folded_case, kinds_of_characters, spelling_key
 from sears_dsl.tagging.spacy_tagger import needs_no_context
 
-__all__ = ["COARSE", "CoarseTable", "coarse_table", "ruler_answers"]
-
 #: The universal tags, by their number.
 COARSE = (
     "ADJ", "ADP", "ADV", "AUX", "CCONJ", "DET", "INTJ", "NOUN", "NUM", "PART", "PRON", "PROPN",

@@ -24,17 +24,6 @@ from sears_dsl.runtime.kernels import ENOUGH_TO_COMPILE, expect
 from sears_dsl.tagging.tagger import load_tagger
 from training.tampering import Edits, edits_of, wrong_forms
 
-__all__ = [
-    "LONGEST",
-    "Corpus",
-    "Vocabulary",
-    "add_texts",
-    "known_words",
-    "read_corpus",
-    "read_texts",
-    "vocabulary_of",
-]
-
 #: The most words in a row that is trained on.
 LONGEST = 40
 

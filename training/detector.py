@@ -21,16 +21,6 @@ from torch.nn import functional
 from sears_dsl.judge.estimate import INPUTS, WIDTH
 from sears_dsl.judge.likelihood import LIKELIHOOD
 
-__all__ = [
-    "Adapted",
-    "AdaptedLayers",
-    "Detector",
-    "Estimator",
-    "deep_weights",
-    "set_deep_weights",
-    "small_weights",
-]
-
 
 @numba.njit(cache=True, fastmath=True)
 def _scan(gate: Any, value: Any, out: Any) -> None:

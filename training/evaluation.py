@@ -27,8 +27,6 @@ from sears_dsl.tagging.spacy_tagger import SpacyTagger
 from training.tagger import MODEL
 from training.treebank import Sentence, read_treebank, tag_words
 
-__all__ = ["agreement", "difference", "main", "spacy_tags"]
-
 _DRAWS = 2000
 _MOST_ROWS = 1000
 

@@ -37,8 +37,6 @@ from training.perceptron import learn, pack_examples
 from training.treebank import Sentence, read_treebank, tag_words
 from training.weight_files import save
 
-__all__ = ["accuracy", "fine_tags", "main", "train"]
-
 # How often a compound tag must occur to count, and a word in each of two treebanks.
 _SEEN = 5
 

@@ -50,8 +50,6 @@ from training.detector import (
 from training.tampering import Edits, tamper
 from training.weight_files import write_grammar_file
 
-__all__ = ["main", "train_deep", "train_small"]
-
 _ROOM = 4  # words that edits may add
 _SHORT = 20  # most words in a row that the deep network is trained on
 _ENDING_ALONE = 0.025  # share of words of which the small network sees the ending alone

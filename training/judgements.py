@@ -35,20 +35,6 @@ from sears_dsl.tagging.fast.tokenizer import FastTokenizer
 from sears_dsl.tagging.inflection import inflect
 from sears_dsl.tagging.tokens import Token
 
-__all__ = [
-    "Judgement",
-    "graded",
-    "in_context",
-    "miswritten",
-    "phrases",
-    "plain_english",
-    "ruled",
-    "spoiled",
-    "strayed",
-    "swords",
-    "with_article",
-]
-
 _SEED = 7
 # Rulesets that readers need not accept: as printed, refused, typing slips, rules that flip labels.
 _NOT_ACCEPTED = ("paper", "rejected", "noise", "phenomena")

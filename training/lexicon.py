@@ -18,8 +18,6 @@ import numpy as np
 
 from sears_dsl.tagging.fast.weights import AFTER, FORM_KEYS, LOOKUPS
 
-__all__ = ["Lexicon", "make_lexicon", "places_of"]
-
 #: Whether it was guessed, how much the first tag prevails (0 to 2), the tags.
 AmbiguityClass: TypeAlias = tuple[bool, int, tuple[int, ...]]
 

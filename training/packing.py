@@ -16,8 +16,6 @@ from sears_dsl.tagging.fast.weights import StoredWeights
 from training.coarse import CoarseTable
 from training.perceptron import Learned
 
-__all__ = ["LARGEST", "pack"]
-
 LARGEST = 127
 
 _BLOCK = 1 << 16

@@ -44,8 +44,6 @@ from sears_dsl.tagging.fast.weights import (
 )
 from training.lexicon import Lexicon, make_lexicon, places_of
 
-__all__ = ["Examples", "Learned", "describe_words", "learn", "pack_examples"]
-
 #: How often a feature must occur to get weights.
 _SEEN_FORM = 2
 _SEEN_HASHED = 3

@@ -22,8 +22,6 @@ from sears_dsl.errors import DataError
 from sears_dsl.runtime.files import write_atomically
 from sears_dsl.tagging.tagger import Tagger
 
-__all__ = ["Silver", "SilverSizes", "read_texts", "tag_texts", "tagged"]
-
 #: The share of the books that is read: the last tenth is for evaluation.
 _BOOKS_READ = 0.9
 

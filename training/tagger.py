@@ -29,8 +29,6 @@ from training.silver import Silver, SilverSizes, read_texts, tagged
 from training.treebank import Sentence, read_treebank
 from training.weight_files import save
 
-__all__ = ["FINE", "joined", "main", "training_rows"]
-
 #: The fine tags in order: spaCy's without white space and without XX, which says nothing.
 FINE = (
     "$", "''", ",", "-LRB-", "-RRB-", ".", ":", "ADD", "AFX", "CC", "CD", "DT", "EX", "FW", "HYPH",

@@ -15,8 +15,6 @@ from typing import Any, NamedTuple
 import numba
 import numpy as np
 
-__all__ = ["CONFUSED", "KINDS", "Edits", "edits_of", "tamper", "wrong_forms"]
-
 #: Kinds of edits, and how often each is tried first.
 KINDS = {
     "form": 30,

@@ -17,8 +17,6 @@ from sears_dsl.errors import DataError
 from sears_dsl.tagging.fast.fast_tagger import Perceptron
 from sears_dsl.tagging.fast.vocabulary import Words
 
-__all__ = ["Sentence", "read_treebank", "tag_words"]
-
 _COLUMNS = 10
 
 
