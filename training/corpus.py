@@ -23,12 +23,11 @@ from sears_dsl.judge.networks import plain_word, shape_of
 from sears_dsl.runtime.kernels import ENOUGH_TO_COMPILE, expect
 from sears_dsl.tagging.tagger import load_tagger
 from training.tampering import Edits, edits_of, wrong_forms
+from training.texts import read_books, read_squad
 
 #: The most words in a row that is trained on.
 LONGEST = 40
 
-#: The share of the books that is read: the last tenth is for evaluation.
-_BOOKS_READ = 0.9
 #: The share of sentences that join the one before, since rows in use often hold several.
 _JOINED = 0.12
 _ROWS = 4000
@@ -67,14 +66,11 @@ def add_texts(parser: argparse.ArgumentParser) -> None:
 
 def read_texts(options: argparse.Namespace) -> dict[str, list[str]]:
     """The texts by kind; a row is one sentence or several."""
-    lines = options.books.read_text("utf-8").splitlines()
-    lines = [line for line in lines[: int(len(lines) * _BOOKS_READ)] if line.strip()]
-    articles: Any = json.loads(options.squad.read_text("utf-8"))["data"]
-    paragraphs = [part for article in articles for part in article["paragraphs"]]
+    squad = read_squad(options.squad)
     kinds = {
-        "books": lines,
-        "paragraphs": [part["context"] for part in paragraphs],
-        "questions": [answer["question"] for part in paragraphs for answer in part["qas"]],
+        "books": read_books(options.books),
+        "paragraphs": squad.paragraphs,
+        "questions": squad.questions,
         "reviews": read_sentences(options.reviews or fetch(Path(".cache"))),
     }
     with options.vqa.open(encoding="utf-8") as file:

@@ -15,11 +15,13 @@ from typing import Any
 import numba
 import numpy as np
 import torch
+from tokenizers import Tokenizer
 from torch import nn
 from torch.nn import functional
 
 from sears_dsl.judge.estimate import INPUTS, WIDTH
 from sears_dsl.judge.likelihood import LIKELIHOOD
+from sears_dsl.translation.model_files import carried_encoder
 
 
 @numba.njit(cache=True, fastmath=True)
@@ -199,6 +201,14 @@ class Detector(nn.Module):
             x = block(x, mask)
         y = functional.silu(self.hidden(self.dropout(self.norm(x))))
         return self.logit(y).squeeze(-1).float()
+
+
+def encoder_tokenizer() -> Tokenizer:
+    """The tokenizer of the sentence encoder that a package carries; it cuts no text."""
+    tokenizer = Tokenizer.from_file(str(carried_encoder() / "tokenizer.json"))
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    return tokenizer
 
 
 class _Adapted(nn.Module):

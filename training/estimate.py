@@ -10,7 +10,6 @@ on a core that multiplies matrices of bfloat16 (AMX).
 from __future__ import annotations
 
 import argparse
-import hashlib
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -18,7 +17,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from tokenizers import Tokenizer
 from torch.nn import functional
 
 from sears_dsl.judge.estimate import FILE, PIECES, changed_pieces
@@ -26,10 +24,11 @@ from sears_dsl.judge.grammar import DEEP
 from sears_dsl.judge.likelihood import LikelihoodModel, Nats, columns_of, window_of
 from sears_dsl.judge.networks import read_grammar_file
 from sears_dsl.translation.model_files import carried_encoder, carried_language_model
+from sears_dsl.translation.weight_file import file_hash
 from training.corpus import add_texts, read_texts
-from training.detector import Estimator, deep_weights, set_deep_weights
-from training.judge import show
+from training.detector import Estimator, deep_weights, encoder_tokenizer, set_deep_weights
 from training.likelihood import nats_of
+from training.records import show
 from training.unjudged import unjudged
 from training.weight_files import write_grammar_file
 
@@ -64,9 +63,7 @@ class Lessons(NamedTuple):
 
 def lessons_of(pairs: Sequence[tuple[str, str]], nats: Sequence[Nats]) -> Lessons:
     """Turn pairs into numbers."""
-    tokenizer = Tokenizer.from_file(str(carried_encoder() / "tokenizer.json"))
-    tokenizer.no_truncation()
-    tokenizer.no_padding()
+    tokenizer = encoder_tokenizer()
     windows = [window_of(*pair) for pair in pairs]
     texts = list(dict.fromkeys(text for window in windows for text in window))
     numbers = {text: number for number, text in enumerate(texts)}
@@ -196,13 +193,12 @@ def main() -> None:
     language_model = LikelihoodModel(carried_language_model(), type_of_numbers=torch.bfloat16)
     nats = nats_of("unjudged", pairs, language_model, options.keep)
     model = train(lessons_of(pairs, nats), epochs=options.epochs, seed=options.seed)
-    encoder = (carried_encoder() / "model.safetensors").read_bytes()
     digest = write_grammar_file(
         options.out,
         about={
             "name": "sears English likelihood",
             "layers": model.layers,
-            "encoder": hashlib.sha256(encoder).hexdigest(),
+            "encoder": file_hash(carried_encoder() / "model.safetensors"),
             "language": "en",
             "licence": "CC BY-SA 4.0",
             "learned from": "SmolLM2-135M-Instruct",

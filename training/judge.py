@@ -25,11 +25,9 @@ from __future__ import annotations
 import argparse
 import datetime
 import hashlib
-import io
 import json
 import random
 import re
-import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -81,6 +79,7 @@ from sears_dsl.meaning.sentence_meaning import VERSION as MEANING_VERSION
 from sears_dsl.runtime.array_types import Floats
 from sears_dsl.runtime.files import write_atomically
 from sears_dsl.translation.model_files import carried_encoder
+from sears_dsl.translation.weight_file import file_hash
 from training.content import Examples, half, learn_content
 from training.judgements import (
     Judgement,
@@ -95,6 +94,7 @@ from training.judgements import (
     swords,
 )
 from training.readings import readings_file, readings_of
+from training.records import digest, load_arrays, save_arrays, saved, show
 from training.weight_files import learned_bytes
 
 FOLDS = 2
@@ -119,12 +119,6 @@ ABOUT_MANY = ("sentence", "share of words changed", "negation", "opposite", "num
 def part(text: str, count: int, purpose: str) -> int:
     """A number below ``count``, from the hash of a text."""
     return int.from_bytes(hashlib.sha256(f"{purpose} {text}".encode()).digest()[:4]) % count
-
-
-def show(line: str) -> None:
-    """Print a line for whoever waits."""
-    sys.stdout.write(f"{line}\n")
-    sys.stdout.flush()
 
 
 # --- curves ----------------------------------------------------------------------------------
@@ -273,8 +267,8 @@ def read(
         ]
     counts = np.array([len(each) for each in places])
     flat = [place for each in places for place in each]
-    file = models.keep / f"{name}-{_digest((flat, NUMBERS))}.npz"
-    if not file.exists():
+
+    def encoded() -> dict[str, Any]:
         parts = []
         for begin in range(0, len(flat), 2000):
             # Half the precision takes less than half the time.
@@ -282,13 +276,10 @@ def read(
                 parts.append(models.encoder.encode(flat[begin : begin + 2000]))
             show(f"{name}: read {begin + len(parts[-1].numbers)} of {len(flat)}")
         old, new, numbers = (np.concatenate(each) for each in zip(*parts, strict=True))
-        content = io.BytesIO()
-        np.savez(content, old=old.astype(np.float16), new=new.astype(np.float16), numbers=numbers)
-        write_atomically(file, content.getvalue())
-    with np.load(file) as arrays:
-        vectors = PlaceVectors(
-            *(arrays[each].astype(np.float32) for each in ("old", "new", "numbers"))
-        )
+        return {"old": old.astype(np.float16), "new": new.astype(np.float16), "numbers": numbers}
+
+    arrays = saved(models.keep / f"{name}-{digest((flat, NUMBERS))}.npz", encoded)
+    vectors = PlaceVectors(*(arrays[each].astype(np.float32) for each in ("old", "new", "numbers")))
     pairs = [(one.original, one.rewrite) for one in judgements]
     # Phrases without context mostly consist of content words.
     replaced = replaced_words(pairs, changes) if context else np.ones(len(flat), bool)
@@ -306,21 +297,19 @@ def read_networks(name: str, pairs: Sequence[tuple[str, str]], models: Models) -
     )
     columns: dict[str, Floats] = {}
     for identity, names, read_pairs in asked:
-        file = models.keep / f"{name}-{_digest((identity, pairs))}.npy"
-        if not file.exists():
+
+        def in_portions(
+            names: Sequence[str] = names, read_pairs: Callable[[Any], Floats] = read_pairs
+        ) -> dict[str, Floats]:
             parts = []
             for begin in range(0, len(pairs), 1000):
                 parts.append(read_pairs(pairs[begin : begin + 1000]))
                 show(f"{name}: {names[0]} of {begin + len(parts[-1])} of {len(pairs)}")
-            content = io.BytesIO()
-            np.save(content, np.concatenate(parts))
-            write_atomically(file, content.getvalue())
-        columns.update(named(names, np.load(file)))
+            return named(names, np.concatenate(parts))
+
+        file = models.keep / f"{name}-{digest((identity, pairs))}.npz"
+        columns.update(saved(file, in_portions))
     return columns
-
-
-def _digest(of: object) -> str:
-    return hashlib.sha256(repr(of).encode()).hexdigest()[:16]
 
 
 def mined(rewrites: Sequence[JudgedRewrite]) -> list[Judgement]:
@@ -738,10 +727,7 @@ def main() -> None:
         sha256=hashlib.sha256(learned).hexdigest(),
         models="all-MiniLM-L6-v2",
         command="python -m training.judge --data FOLDER --keep FOLDER",
-        files={
-            str(file.relative_to(data)): hashlib.sha256(file.read_bytes()).hexdigest()
-            for file in files
-        },
+        files={str(file.relative_to(data)): file_hash(file) for file in files},
     )  # fmt: skip
     # What was foreseen of the judge before stays until `training.forecast` makes it anew.
     before = json.loads((_SHIPPED / "judge.json").read_text("utf-8"))
@@ -758,22 +744,19 @@ def keep_sets(sets: Mapping[str, Weighed], keep: Path) -> None:
     for name, each in sets.items():
         arrays[f"{name}|"] = np.frombuffer(json.dumps(each.judgements).encode(), np.uint8)
         arrays.update((f"{name}|{key}", values) for key, values in each.columns.items())
-    content = io.BytesIO()
-    np.savez(content, allow_pickle=False, **arrays)
-    write_atomically(keep / _ALL_EVIDENCE, content.getvalue())
+    save_arrays(keep / _ALL_EVIDENCE, arrays)
 
 
 def kept_sets(keep: Path) -> dict[str, Weighed]:
     """The evidence that `keep_sets` saved."""
     sets: dict[str, Weighed] = {}
-    with np.load(keep / _ALL_EVIDENCE, allow_pickle=False) as arrays:
-        for title in arrays.files:
-            name, _, column = title.partition("|")
-            if column:
-                sets[name].columns[column] = arrays[title]
-            else:
-                judgements = json.loads(arrays[title].tobytes())
-                sets[name] = Weighed([Judgement(*each) for each in judgements], {})
+    for title, array in load_arrays(keep / _ALL_EVIDENCE).items():
+        name, _, column = title.partition("|")
+        if column:
+            sets[name].columns[column] = array
+        else:
+            judgements = json.loads(array.tobytes())
+            sets[name] = Weighed([Judgement(*each) for each in judgements], {})
     return sets
 
 
@@ -869,7 +852,7 @@ def write_meaning(content: Content, sets: Mapping[str, Weighed], *, out: Path) -
             "command": "python -m training.judge --data FOLDER --keep FOLDER",
             "criterion": "share of people who call pairs the same, one in 2 the same",
             "models": "all-MiniLM-L6-v2",
-            "sets": {name: _digest(sets[name].judgements) for name in MEANT},
+            "sets": {name: digest(sets[name].judgements) for name in MEANT},
             "judgements": {name: len(sets[name].judgements) for name in MEANT},
             "figures": figures_by_set,
         },

@@ -30,7 +30,7 @@ from sears_dsl.judge.readings import VERSION, change_name, load_readings, senses
 from sears_dsl.meaning.scorers import load_scorer
 from sears_dsl.runtime.array_types import Float32Array, Floats
 from sears_dsl.runtime.files import write_atomically
-from training.judge import mined, show
+from training.judge import mined
 from training.judgements import Judgement
 from training.readings import (
     Model,
@@ -40,6 +40,7 @@ from training.readings import (
     posteriors,
     readings_of,
 )
+from training.records import show
 from training.weight_files import write_senses
 
 _PORTION = 1024
