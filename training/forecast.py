@@ -21,7 +21,6 @@ takes much the same from nearly all rewrites.
 from __future__ import annotations
 
 import argparse
-import datetime
 import hashlib
 import json
 import random
@@ -51,7 +50,7 @@ from training.content import half
 from training.corpus import add_texts, read_texts
 from training.estimate import PARAPHRASED, REWRITTEN, TEXTS
 from training.judge import described, odds_of, part, scaled
-from training.records import digest, saved, show
+from training.records import digest, saved, show, today
 from training.unjudged import unjudged
 from training.weight_files import learned_bytes
 
@@ -350,11 +349,11 @@ def foreseen(full: Curves, lessons: Lessons, column: Floats) -> Curves:
     most = float(np.ceil(column.max()))
     curves = _known(full, lessons.columns)
     points = np.array([0.0, most])
-    curves = Curves(
-        curves.intercept,
-        (*curves.names, FORECAST),
-        (*curves.points, points),
-        (*curves.taken, points),
+    curves = replace(
+        curves,
+        names=(*curves.names, FORECAST),
+        points=(*curves.points, points),
+        taken=(*curves.taken, points),
     )
     return _stretched(curves, {**lessons.columns, FORECAST: column}, lessons.odds, lost=_LOST)
 
@@ -445,7 +444,7 @@ def main() -> None:
     file = options.keep / f"read-{digest(asked)}.npz"
     lessons = lessons_of(pairs, read(judge, pairs, file), judge)
     record = {
-        "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
+        "date": today(),
         "command": "python -m training.forecast --keep FOLDER --books FILE ...",
     }
     if not options.only_later:

@@ -21,6 +21,7 @@ import random
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -32,7 +33,7 @@ from training.coarse import COARSE, CoarseTable
 from training.packing import pack
 from training.perceptron import learn, pack_examples
 from training.records import described_files, show
-from training.treebank import Sentence, read_treebank, tag_words
+from training.treebank import Sentence, in_rows, read_treebank, tag_words
 from training.weight_files import save
 
 # How often a compound tag must occur to count, and a word in each of two treebanks.
@@ -66,10 +67,7 @@ def train(
     rows = []
     for treebank in treebanks:
         disputed = _disputed(treebanks[0], treebank)
-        first = 0
-        while first < len(treebank):
-            some = treebank[first : first + generator.choice((1, 1, 2, 3))]
-            first += len(some)
+        for some in in_rows(treebank, generator):
             pairs = [pair for each in some for pair in zip(each.words, each.fine, strict=True)]
             tags = [
                 -1 if word.lower() in disputed else number.get(tag, number[tag.split("-")[0]])
@@ -107,16 +105,12 @@ def _disputed(decides: Sequence[Sentence], other: Sequence[Sentence]) -> set[str
     }
 
 
-def accuracy(
-    stored: StoredWeights, sentences: Sequence[Sentence], folder: Path
-) -> tuple[int, int, int]:
+def accuracy(stored: StoredWeights, sentences: Sequence[Sentence]) -> tuple[int, int, int]:
     """How many fine tags are right, how many coarse tags, of how many words."""
-    path = folder / ".gold_tagger.npz"
-    try:
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "tagger.npz")
         save(stored, path)
         taggings = tag_words(Perceptron(load(path)), [sentence.words for sentence in sentences])
-    finally:
-        path.unlink(missing_ok=True)
     pairs = [
         (mine[place] == each.fine[place], kind[place] == each.coarse[place])
         for each, (mine, kind) in zip(sentences, taggings, strict=True)
@@ -140,7 +134,6 @@ def main() -> None:
     options = parser.parse_args()
     expect(ENOUGH + 1)  # everything here is worth compiling
     treebanks = [read_treebank(path, as_written=True) for path in options.gold]
-    folder = options.out.parent
     for fold in range(options.folds):
         learned_from, measured = [], []
         for treebank in treebanks:
@@ -150,11 +143,11 @@ def main() -> None:
             measured.append(treebank[low:high])
         stored = train(learned_from, options)
         for path, sentences in zip(options.gold, measured, strict=True):
-            _tell(f"fold {fold + 1}, {path.name}", accuracy(stored, sentences, folder))
+            _tell(f"fold {fold + 1}, {path.name}", accuracy(stored, sentences))
     if options.folds and len(treebanks) > 1:
         for path, treebank in zip(options.gold, treebanks, strict=True):
             others = [each for each in treebanks if each is not treebank]
-            counts_right = accuracy(train(others, options), treebank, folder)
+            counts_right = accuracy(train(others, options), treebank)
             _tell(f"{path.name}, learned from the others", counts_right)
     stored = train(
         treebanks,

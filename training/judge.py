@@ -23,14 +23,13 @@ substitutions alone, for ``sentence_meaning.json``.
 from __future__ import annotations
 
 import argparse
-import datetime
 import hashlib
 import json
 import random
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -94,7 +93,7 @@ from training.judgements import (
     swords,
 )
 from training.readings import readings_file, readings_of
-from training.records import digest, load_arrays, save_arrays, saved, show
+from training.records import digest, load_arrays, save_arrays, saved, show, today
 from training.weight_files import learned_bytes
 
 FOLDS = 2
@@ -438,10 +437,9 @@ def calibrate(odds: Floats, good: NDArray[np.bool_], weights: Floats) -> tuple[f
 
 def scaled(curves: Curves, slope: float, intercept: float) -> Curves:
     """The curves with calibrated log-odds."""
-    return Curves(
+    return replace(
+        curves,
         intercept=curves.intercept * slope + intercept,
-        names=curves.names,
-        points=curves.points,
         taken=tuple(each * slope for each in curves.taken),
     )
 
@@ -796,7 +794,7 @@ def judge_document(
         "tau": 0.5,
         "sha256": sha256,
         "provenance": {
-            "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
+            "date": today(),
             "command": command,
             "criterion": f"share of readers who accept, one in {1 / BASE_RATE:.0f} acceptable",
             "models": models,
@@ -848,7 +846,7 @@ def write_meaning(content: Content, sets: Mapping[str, Weighed], *, out: Path) -
         "tau": 0.5,
         "sha256": hashlib.sha256(learned_bytes(content)).hexdigest(),
         "provenance": {
-            "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
+            "date": today(),
             "command": "python -m training.judge --data FOLDER --keep FOLDER",
             "criterion": "share of people who call pairs the same, one in 2 the same",
             "models": "all-MiniLM-L6-v2",

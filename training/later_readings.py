@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import cast
@@ -117,7 +116,7 @@ def main() -> None:
     write_atomically(
         SHIPPED[scorer], f"{json.dumps(entry, ensure_ascii=False, indent=0)}\n".encode()
     )
-    sys.stdout.write(f"{len(anew):,} changes have been read {len(some):,} times now\n")
+    show(f"{len(anew):,} changes have been read {len(some):,} times now")
 
 
 def _read_more(judgements: Sequence[Judgement], known: Mapping[str, Sequence[float]]) -> set[str]:

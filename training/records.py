@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import datetime
 import hashlib
 import io
 import sys
@@ -45,6 +47,17 @@ def saved(file: Path, compute: Callable[[], Mapping[str, Any]]) -> dict[str, NDA
     if not file.exists():
         save_arrays(file, compute())
     return load_arrays(file)
+
+
+def rows_of(file: Path) -> list[dict[str, str]]:
+    """The rows of a file with tabs, by the names of its columns; quotes are plain characters."""
+    with file.open(encoding="utf-8", newline="") as lines:
+        return list(csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE))
+
+
+def today() -> str:
+    """The date, as provenance has it."""
+    return datetime.datetime.now(datetime.UTC).date().isoformat()
 
 
 def described_files(files: Mapping[str, Path]) -> dict[str, dict[str, str]]:

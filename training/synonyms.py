@@ -37,7 +37,6 @@ import csv
 import json
 import random
 import re
-import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
@@ -63,6 +62,7 @@ from sears_dsl.runtime.files import write_atomically
 from sears_dsl.tagging.inflection import inflect, lemma
 from sears_dsl.tagging.tagger import load_tagger
 from training.english_text import KINDS, snippets
+from training.records import rows_of, show
 from training.wordnet import Neighbour, WordClass
 
 PAIRS, PLACES, SHEETS = 1400, 4, 5
@@ -471,10 +471,8 @@ def read_verdicts(path: Path) -> Mapping[int, tuple[str, str]]:
 
 def readings() -> dict[str, list[dict[str, str]]]:
     """What was read of each change of words: rows of `READ` by rule."""
-    with READ.open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
     of_rule: dict[str, list[dict[str, str]]] = defaultdict(list)
-    for row in rows:
+    for row in rows_of(READ):
         if _WORDS_ALONE.fullmatch(row["rule"]):
             of_rule[row["rule"]].append(row)
     return of_rule
@@ -508,9 +506,7 @@ def accepted_changes(*, least_read: int = ENOUGH_READ, share: float = SHARE) -> 
 
 def listed_changes() -> list[str]:
     """Those that are listed: *new film → new movie* says nothing beside *film → movie*."""
-    with BY_HEART.open(encoding="utf-8", newline="") as file:
-        opinions = list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
-    refused = {one["change"] for one in opinions if float(one["share"]) <= BY_HEART_SHARE}
+    refused = {one["change"] for one in rows_of(BY_HEART) if float(one["share"]) <= BY_HEART_SHARE}
     accepted = [
         rule
         for rule in accepted_changes()
@@ -575,7 +571,7 @@ def main() -> None:
             rules = listed_rules()
             content = "\n".join([*_HEADING, *rules, ""])
             write_atomically(SYNONYMS, content.encode())
-            sys.stdout.write(f"{SYNONYMS}: {len(rules):,} changes\n")
+            show(f"{SYNONYMS}: {len(rules):,} changes")
 
 
 if __name__ == "__main__":

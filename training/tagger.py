@@ -24,7 +24,7 @@ from training.packing import pack
 from training.perceptron import learn, pack_examples
 from training.records import described_files, show
 from training.silver import Silver, SilverSizes, read_texts, tagged
-from training.treebank import Sentence, read_treebank
+from training.treebank import Sentence, in_rows, read_treebank
 from training.weight_files import save
 
 #: The fine tags in order: spaCy's without white space and without XX, which says nothing.
@@ -48,20 +48,14 @@ def numbers(tags: Sequence[str]) -> list[int]:
 
 
 def joined(sentences: Sequence[Sentence], seed: int) -> list[tuple[tuple[str, ...], list[int]]]:
-    """Gold rows of one to three consecutive sentences, like rows in use."""
-    generator = random.Random(seed)  # noqa: S311 - a draw, no secret
-    rows = []
-    first = 0
-    while first < len(sentences):
-        some = sentences[first : first + generator.choice((1, 1, 2, 3))]
-        rows.append(
-            (
-                tuple(word for sentence in some for word in sentence.words),
-                [tag for sentence in some for tag in numbers(sentence.fine)],
-            )
+    """Gold rows of one to three consecutive sentences."""
+    return [
+        (
+            tuple(word for sentence in some for word in sentence.words),
+            [tag for sentence in some for tag in numbers(sentence.fine)],
         )
-        first += len(some)
-    return rows
+        for some in in_rows(sentences, random.Random(seed))  # noqa: S311 - a draw, no secret
+    ]
 
 
 def training_rows(

@@ -358,6 +358,34 @@ def _pick(weights: Any, count: int) -> int:
 
 
 @numba.njit(cache=True)
+def _leave_out(  # noqa: PLR0917 - arrays
+    at: int, gone: int, word: Any, shape: Any, pair: Any, touched: Any, count: int
+) -> None:
+    for to in range(at, count - gone):
+        word[to] = word[to + gone]
+        shape[to] = shape[to + gone]
+        pair[to] = pair[to + gone]
+        touched[to] = touched[to + gone]
+
+
+@numba.njit(cache=True)
+def _begins_phrase(e: Any, pair: int) -> Any:
+    return pair >= 0 and e.kind_of_tag[e.tags[pair]] & 2
+
+
+@numba.njit(cache=True)
+def _size_of_phrase(e: Any, pair: Any, at: int, count: int) -> int:
+    """How many words a noun phrase has, the last word of the row left out."""
+    size = 1
+    while at + size < count - 1 and size < 5:
+        here = pair[at + size]
+        if here < 0 or not e.kind_of_tag[e.tags[here]] & 12:
+            break
+        size += 1
+    return size
+
+
+@numba.njit(cache=True)
 def _edit(  # noqa: PLR0915, PLR0917 - one loop
     kind: Any, e: Any, word: Any, shape: Any, pair: Any, touched: Any, count: int, room: int,
     weights: Any,
@@ -382,7 +410,7 @@ def _edit(  # noqa: PLR0915, PLR0917 - one loop
         else:
             low, high = e.confused_starts[word[at]], e.confused_starts[word[at] + 1]
             new = e.confused[low + _pick(e.confused_chances[low:high], high - low)]
-        if at >= 2 and pair[at] >= 0 and e.kind_of_tag[e.tags[pair[at]]] & 2:
+        if at >= 2 and _begins_phrase(e, pair[at]):
             after = word[at - 2] == e.there or (at >= 3 and word[at - 3] == e.there)
             if kind == 1 and after:
                 new = e.strong[_below(len(e.strong))]
@@ -433,21 +461,12 @@ def _edit(  # noqa: PLR0915, PLR0917 - one loop
         if at < 0 or count < 3:
             return -1
         gone = 1
-        phrase = pair[at] >= 0 and e.kind_of_tag[e.tags[pair[at]]] & 2
-        if phrase and np.random.random() < 0.4:
-            while at + gone < count - 1 and gone < 5:
-                here = pair[at + gone]
-                if here < 0 or not e.kind_of_tag[e.tags[here]] & 12:
-                    break
-                gone += 1
+        if _begins_phrase(e, pair[at]) and np.random.random() < 0.4:
+            gone = _size_of_phrase(e, pair, at, count)
         if count - gone < 2:
             return -1
         first_shape = shape[at]
-        for to in range(at, count - gone):
-            word[to] = word[to + gone]
-            shape[to] = shape[to + gone]
-            pair[to] = pair[to + gone]
-            touched[to] = touched[to + gone]
+        _leave_out(at, gone, word, shape, pair, touched, count)
         if at == 0 and first_shape == 1 and shape[0] == 0 and np.random.random() < 0.5:
             shape[0] = 1
         touched[at] = True
@@ -501,12 +520,8 @@ def _edit(  # noqa: PLR0915, PLR0917 - one loop
             return -1
         at = _below(count - 1)
         size = 1
-        if pair[at] >= 0 and e.kind_of_tag[e.tags[pair[at]]] & 2:
-            while at + size < count - 1 and size < 5:
-                here = pair[at + size]
-                if here < 0 or not e.kind_of_tag[e.tags[here]] & 12:
-                    break
-                size += 1
+        if _begins_phrase(e, pair[at]):
+            size = _size_of_phrase(e, pair, at, count)
         elif np.random.random() < 0.3:
             size = 2
         if at + size >= count:
@@ -543,12 +558,8 @@ def _edit(  # noqa: PLR0915, PLR0917 - one loop
             return -1
         if low == 0 and shapes[0] == 1:
             shape[0] = 1
-        if left:
-            touched[low] = True
-            touched[min(high, count - 1)] = True
-        else:
-            touched[low] = True
-            touched[high - size] = True
+        touched[low] = True
+        touched[min(high, count - 1) if left else high - size] = True
         return count
     if kind == 8:
         at = _below(count)
@@ -575,11 +586,7 @@ def _edit(  # noqa: PLR0915, PLR0917 - one loop
                 if at == 0:
                     return -1
                 touched[last] = True
-                for to in range(at, count - 1):
-                    word[to] = word[to + 1]
-                    shape[to] = shape[to + 1]
-                    pair[to] = pair[to + 1]
-                    touched[to] = touched[to + 1]
+                _leave_out(at, 1, word, shape, pair, touched, count)
                 return count - 1
         if word[count - 1] != e.full_stop and last > 2 and count > 4:
             word[0], word[1] = word[1], word[0]
@@ -595,11 +602,7 @@ def _edit(  # noqa: PLR0915, PLR0917 - one loop
             word[at - 1] = e.glued[word[at - 1]]
             pair[at - 1] = -1
             touched[at - 1] = True
-            for to in range(at, count - 1):
-                word[to] = word[to + 1]
-                shape[to] = shape[to + 1]
-                pair[to] = pair[to + 1]
-                touched[to] = touched[to + 1]
+            _leave_out(at, 1, word, shape, pair, touched, count)
             return count - 1
     return -1
 

@@ -6,7 +6,8 @@ each has the genre with which its identifier begins. Costs a second for 250,000 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import random
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
@@ -83,6 +84,17 @@ def read_treebank(path: Path, *, as_written: bool = False) -> list[Sentence]:
             words, fines, kinds = (tuple(column) for column in zip(*rows, strict=True))
             sentences.append(Sentence(words, fines, kinds, genre))
     return sentences
+
+
+def in_rows(
+    sentences: Sequence[Sentence], generator: random.Random
+) -> Iterator[Sequence[Sentence]]:
+    """One to three consecutive sentences at a time, like rows in use."""
+    first = 0
+    while first < len(sentences):
+        row = sentences[first : first + generator.choice((1, 1, 2, 3))]
+        yield row
+        first += len(row)
 
 
 def tag_words(

@@ -183,9 +183,6 @@ def test_files_that_do_not_belong_together_are_refused(
     other.write_bytes(content.getvalue())
     with pytest.raises(ModelError, match=r"forecast\.npz does not belong to the judge's file"):
         load_judge()
-    other.write_bytes(content.getvalue()[:900])
-    with pytest.raises(ModelError, match=r"forecast\.npz cannot be read"):
-        load_judge()
 
 
 # --- its making ------------------------------------------------------------------------------
