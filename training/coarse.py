@@ -30,17 +30,11 @@ _OTHERWISE = "otherwise"
 
 
 class CoarseTable(NamedTuple):
-    """Coarse tags by fine tag and group of words.
+    """Coarse tags by fine tag and group of words."""
 
-    Attributes:
-        keys: uint32, sorted: `spelling_key`s of words that have a group of their own.
-        groups: uint8: the group of each of these words; all others are in group 0.
-        table: uint8 (groups, fine tags).
-    """
-
-    keys: Any
-    groups: Any
-    table: Any
+    keys: Any  # uint32, sorted: `spelling_key`s of words that have a group of their own
+    groups: Any  # uint8: the group of each of these words; all others are in group 0
+    table: Any  # uint8 (groups, fine tags)
 
 
 def ruler_answers(fine: Sequence[str], *, model: str) -> Answers:

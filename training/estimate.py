@@ -46,19 +46,12 @@ _WEIGHTS = (2.0, 1.0, 1.0, 1.0)
 
 
 class Lessons(NamedTuple):
-    """Rewrites with what a language model says of them.
+    """Rewrites with what a language model says of them."""
 
-    Attributes:
-        rows: the pieces of distinct texts.
-        pairs: (N, 2) rows of originals and rewrites.
-        spans: where the pieces of each pair differ.
-        nats: (N, LIKELIHOOD); the first two may be below 0.
-    """
-
-    rows: list[list[int]]
-    pairs: Any
-    spans: list[tuple[slice, slice]]
-    nats: Any
+    rows: list[list[int]]  # the pieces of distinct texts
+    pairs: Any  # (N, 2) rows of originals and rewrites
+    spans: list[tuple[slice, slice]]  # where the pieces of each pair differ
+    nats: Any  # (N, LIKELIHOOD); the first two may be below 0
 
 
 def lessons_of(pairs: Sequence[tuple[str, str]], nats: Sequence[Nats]) -> Lessons:

@@ -160,28 +160,18 @@ def rewrites(options: argparse.Namespace) -> list[Pair]:
 
 
 class Lessons(NamedTuple):
-    """Rewrites with what the judge says of them; each distinct group of words has one vector.
+    """Rewrites with what the judge says of them; each distinct group of words has one vector."""
 
-    Attributes:
-        columns: the cheap evidence by name, each (N,).
-        bounds: (N,) the log-odds that this evidence leaves by the full curves.
-        read: the evidence of networks, likewise; NaN where what was known before it leaves a
-            chance below `LEAST`.
-        odds: (N,) the log-odds by the full curves and all evidence, at least `_FLOOR`.
-        changes: (N,) the name of the change.
-        vectors: (U, 384), of length 1.
-        words: int (N, 6), rows of ``vectors``: see `Clues`.
-        numbers: (N, NUMBERS).
-    """
-
-    columns: dict[str, Floats]
+    columns: dict[str, Floats]  # the cheap evidence by name, each (N,)
+    # The evidence of networks, likewise; NaN where what was known before it leaves a chance below
+    # `LEAST`
     read: list[dict[str, Floats]]  # for each of `Judge.stages`
-    bounds: Floats
-    odds: Floats
-    changes: list[str]
-    vectors: Any
-    words: NDArray[np.int64]
-    numbers: Any
+    bounds: Floats  # (N,) the log-odds that this evidence leaves by the full curves
+    odds: Floats  # (N,) the log-odds by the full curves and all evidence, at least `_FLOOR`
+    changes: list[str]  # (N,) the name of the change
+    vectors: Any  # (U, 384), of length 1
+    words: NDArray[np.int64]  # int (N, 6), rows of ``vectors``: see `Clues`
+    numbers: Any  # (N, NUMBERS)
 
 
 def read(judge: Judge, pairs: Sequence[Pair], file: Path) -> list[dict[str, Floats]]:

@@ -213,38 +213,23 @@ def recall_at(scores: Floats, good: NDArray[np.bool_], precision: float = 0.9) -
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Read:
-    """Judgements with what the encoder sees.
+    """Judgements with what the encoder sees."""
 
-    Attributes:
-        judgements: N of them.
-        counts: (N,) how many changes each has.
-        places: what the encoder sees of each change.
-        angles: how far each change turns the vectors of its window.
-        replaced: which changes replace content words.
-    """
-
-    judgements: list[Judgement]
-    counts: NDArray[np.int64]
-    places: PlaceVectors
-    angles: Floats
-    replaced: NDArray[np.bool_]
+    judgements: list[Judgement]  # N of them
+    counts: NDArray[np.int64]  # (N,) how many changes each has
+    places: PlaceVectors  # what the encoder sees of each change
+    angles: Floats  # how far each change turns the vectors of its window
+    replaced: NDArray[np.bool_]  # which changes replace content words
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Models:
-    """The models that read judgements, and where their results are saved.
+    """The models that read judgements, and where their results are saved."""
 
-    Attributes:
-        encoder: sees changes.
-        grammar: knows what English looks like.
-        likelihood: estimates how likely rewrites are.
-        keep: the folder of saved results.
-    """
-
-    encoder: Encoder
-    grammar: Grammar
-    likelihood: LikelihoodEstimate
-    keep: Path
+    encoder: Encoder  # sees changes
+    grammar: Grammar  # knows what English looks like
+    likelihood: LikelihoodEstimate  # estimates how likely rewrites are
+    keep: Path  # the folder of saved results
 
 
 def read(

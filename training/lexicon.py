@@ -40,19 +40,12 @@ _MOST_TAGS = 4
 
 
 class Lexicon(NamedTuple):
-    """The lexicon as arrays.
+    """The lexicon as arrays."""
 
-    Attributes:
-        keys: uint32, sorted.
-        contexts: uint16: the context of each key.
-        certain: uint8: the only tag of words with that key, or 255.
-        context_classes: uint16 (contexts,).
-    """
-
-    keys: Any
-    contexts: Any
-    certain: Any
-    context_classes: Any
+    keys: Any  # uint32, sorted
+    contexts: Any  # uint16: the context of each key
+    certain: Any  # uint8: the only tag of words with that key, or 255
+    context_classes: Any  # uint16 (contexts,)
 
 
 def make_lexicon(keys: Any, counts: Any) -> Lexicon:

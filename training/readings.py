@@ -45,21 +45,13 @@ _LEFT_OUT = 47.0
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Read:
-    """Readings with the judge's opinion.
+    """Readings with the judge's opinion."""
 
-    Attributes:
-        odds: (N,) s, the judge's log-odds without readings.
-        accepted: (N,) whether the reader accepted.
-        changes: (N,) the number of each one's change.
-        names: of the changes.
-        weights: (changes,) how many changes each stands for.
-    """
-
-    odds: Floats
-    accepted: NDArray[np.bool_]
-    changes: NDArray[np.int64]
-    names: list[str]
-    weights: Floats
+    odds: Floats  # (N,) s, the judge's log-odds without readings
+    accepted: NDArray[np.bool_]  # (N,) whether the reader accepted
+    changes: NDArray[np.int64]  # (N,) the number of each one's change
+    names: list[str]  # of the changes
+    weights: Floats  # (changes,) how many changes each stands for
 
     def at(self, chosen: NDArray[np.bool_]) -> Read:
         """A selection of the readings."""

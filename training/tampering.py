@@ -106,62 +106,49 @@ _DROPPED = frozenset(
 
 
 class Edits(NamedTuple):
-    """What the kernel needs to know about words, tags and the text.
+    """What the kernel needs to know about words, tags and the text."""
 
-    Attributes:
-        words, shapes, pairs: int32 (tokens,): the text.
-        starts: int64 (rows + 1,): first token of each row.
-        form_starts, forms, form_chances: wrong forms by pair.
-        confused_starts, confused, confused_chances: wrong function words by word.
-        favour: float32 (words,): how much more often a word is touched.
-        by_word_starts, by_word: places in the text by word.
-        by_tag_starts, by_tag: places in the text by tag.
-        tag_words_starts, tag_words: distinct words by tag.
-        tags: uint8 (pairs,).
-        kind_of_tag: uint8 (tags,): 1 droppable, 2 begins a noun phrase, 4 a noun, 8 an adjective.
-        inserted, strong: words.
-        glued: int32 (words,): the number of the word with n't glued on, or -1.
-        there, not_, full_stop: words that matter in themselves.
-        denied: bool (words,): words that need a negation or a question before them.
-        licensors: bool (words,): negations.
-        plain: adverbs that may stand where a negation stands.
-        anaphors: int8 (words,): which kind of pronoun a word is: a reflexive or its antecedent.
-        stand_in_starts, stand_ins: words that may replace the antecedent.
-        kinds: float64: cumulative shares of the kinds.
-    """
-
+    # words, shapes, pairs: int32 (tokens,): the text
     words: Any
     shapes: Any
     pairs: Any
-    starts: Any
+    starts: Any  # int64 (rows + 1,): first token of each row
+    # form_starts, forms, form_chances: wrong forms by pair
     form_starts: Any
     forms: Any
     form_chances: Any
+    # confused_starts, confused, confused_chances: wrong function words by word
     confused_starts: Any
     confused: Any
     confused_chances: Any
-    favour: Any
+    favour: Any  # float32 (words,): how much more often a word is touched
+    # by_word_starts, by_word: places in the text by word
     by_word_starts: Any
     by_word: Any
+    # by_tag_starts, by_tag: places in the text by tag
     by_tag_starts: Any
     by_tag: Any
+    # tag_words_starts, tag_words: distinct words by tag
     tag_words_starts: Any
     tag_words: Any
-    tags: Any
-    kind_of_tag: Any
+    tags: Any  # uint8 (pairs,)
+    kind_of_tag: Any  # uint8 (tags,): 1 droppable, 2 begins a noun phrase, 4 a noun, 8 an adjective
+    # inserted, strong: words
     inserted: Any
     strong: Any
-    glued: Any
+    glued: Any  # int32 (words,): the number of the word with n't glued on, or -1
+    # there, not_, full_stop: words that matter in themselves
     there: Any
     not_: Any
-    denied: Any
-    licensors: Any
-    plain: Any
-    anaphors: Any
+    denied: Any  # bool (words,): words that need a negation or a question before them
+    licensors: Any  # bool (words,): negations
+    plain: Any  # adverbs that may stand where a negation stands
+    anaphors: Any  # int8 (words,): which kind of pronoun a word is: a reflexive or its antecedent
+    # stand_in_starts, stand_ins: words that may replace the antecedent
     stand_in_starts: Any
     stand_ins: Any
     full_stop: Any
-    kinds: Any
+    kinds: Any  # float64: cumulative shares of the kinds
 
 
 def wrong_forms(word: str, tag: str) -> list[str]:

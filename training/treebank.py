@@ -22,19 +22,12 @@ _COLUMNS = 10
 
 
 class Sentence(NamedTuple):
-    """The words of a sentence with their tags.
+    """The words of a sentence with their tags."""
 
-    Attributes:
-        words: the tokens.
-        fine: their Penn tags; for words as they are written, their universal tags.
-        coarse: their universal tags.
-        genre: the kind of text it is from.
-    """
-
-    words: tuple[str, ...]
-    fine: tuple[str, ...]
-    coarse: tuple[str, ...]
-    genre: str = ""
+    words: tuple[str, ...]  # the tokens
+    fine: tuple[str, ...]  # their Penn tags; for words as they are written, their universal tags
+    coarse: tuple[str, ...]  # their universal tags
+    genre: str = ""  # the kind of text it is from
 
 
 def read_treebank(path: Path, *, as_written: bool = False) -> list[Sentence]:
