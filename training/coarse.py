@@ -40,8 +40,7 @@ class CoarseTable(NamedTuple):
 def ruler_answers(fine: Sequence[str], *, model: str) -> Answers:
     """The coarse tag that a model's ruler gives each fine tag, for each word that it names.
 
-    Raises:
-        TaggerError: the ruler looks at more than a word in lower case and its fine tag.
+    A ruler that looks at more than a word in lower case and its fine tag is a TaggerError.
     """
     import spacy  # noqa: PLC0415 - seconds to import
     from spacy.tokens import Doc  # noqa: PLC0415

@@ -43,6 +43,7 @@ _SORTED = 30
 _LEAST, _MOST = (-8.0, -6.0, 0.0, 0.0), (24.0, 12.0, 30.0, 20.0)
 _SCALES = (6.0, 4.0, 8.0, 5.0)
 _WEIGHTS = (2.0, 1.0, 1.0, 1.0)
+_RATE = 8e-4
 
 
 class Lessons(NamedTuple):
@@ -69,16 +70,16 @@ def lessons_of(pairs: Sequence[tuple[str, str]], nats: Sequence[Nats]) -> Lesson
     return Lessons(rows, places, spans, np.column_stack([more, rest, columns[:, 2:4]]))
 
 
-def train(lessons: Lessons, *, epochs: float, seed: int, rate: float = 8e-4) -> Estimator:
+def train(lessons: Lessons, *, epochs: float, seed: int) -> Estimator:
     """Train the network for ``epochs`` passes."""
     torch.manual_seed(seed)
     generator = np.random.default_rng(seed)
-    model = Estimator(carried_encoder()).train()
+    model = Estimator().train()
     set_deep_weights(model, read_grammar_file(DEEP).arrays, heads=False)
     targets = (np.clip(lessons.nats, _LEAST, _MOST) / _SCALES).astype(np.float32)
     mean = targets.mean(0)
     weights = [weight for weight in model.parameters() if weight.requires_grad]
-    optimizer = torch.optim.AdamW(weights, lr=rate, betas=(0.9, 0.98), weight_decay=0.02)
+    optimizer = torch.optim.AdamW(weights, lr=_RATE, betas=(0.9, 0.98), weight_decay=0.02)
     share = torch.tensor(_WEIGHTS) / sum(_WEIGHTS)
     batches = _batches(lessons, generator)
     size = next(batches)
@@ -88,7 +89,7 @@ def train(lessons: Lessons, *, epochs: float, seed: int, rate: float = 8e-4) -> 
         some = next(batches)
         done = step / steps
         for group in optimizer.param_groups:
-            group["lr"] = rate * min(1, (step + 1) / 60) * max(0.02, 1 - done)
+            group["lr"] = _RATE * min(1, (step + 1) / 60) * max(0.02, 1 - done)
         with torch.autocast("cpu", torch.bfloat16):
             estimates = model(*packed(lessons, some)).float()
         wanted = torch.from_numpy(targets[some] - mean)

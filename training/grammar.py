@@ -20,7 +20,6 @@ from torch.nn import functional
 
 from sears_dsl.judge.bert import PIECES
 from sears_dsl.judge.networks import (
-    BUCKETS,
     ending_row,
     read_grammar_file,
     row_of,
@@ -53,6 +52,7 @@ _ROOM = 4  # words that edits may add
 _SHORT = 20  # most words in a row that the deep network is trained on
 _ENDING_ALONE = 0.025  # share of words of which the small network sees the ending alone
 _WORDS, _PAIRS, _SORTED = 2400, 40, 50
+_SMALL_RATE, _DEEP_RATE = 2e-3, 1e-3
 
 
 def rows_of(edits: Edits, *, shortest: int, longest: int) -> Any:
@@ -89,9 +89,7 @@ def losses(logits: Any, touched: Any, mask: Any, *, ranking: float) -> tuple[Any
     return loss, float((good < bad).float().mean())
 
 
-def train_small(
-    corpus: Corpus, vocabulary: Vocabulary, *, steps: int, seed: int, rate: float = 2e-3
-) -> Detector:
+def train_small(corpus: Corpus, vocabulary: Vocabulary, *, steps: int, seed: int) -> Detector:
     """Train the small network for ``steps`` steps of some `_WORDS` words and as many tampered."""
     torch.manual_seed(seed)
     generator = np.random.default_rng(seed)
@@ -99,17 +97,17 @@ def train_small(
     numbers = {word: row for row, word in enumerate(vocabulary.words)}
     own = np.array([row_of(word, numbers) for word in corpus.names], np.int64)
     ending = np.array([ending_row(word, size) for word in corpus.names], np.int64)
-    model = Detector(vocabulary.features, BUCKETS)
+    model = Detector(vocabulary.features)
     rest = [weight for name, weight in model.named_parameters() if name != "own.weight"]
     groups: list[dict[str, Any]] = [
         {"params": [model.own.weight], "weight_decay": 0.0},
         {"params": rest, "weight_decay": 0.01},
     ]
-    optimizer = torch.optim.AdamW(groups, lr=rate, betas=(0.9, 0.98), eps=1e-6, fused=True)
+    optimizer = torch.optim.AdamW(groups, lr=_SMALL_RATE, betas=(0.9, 0.98), eps=1e-6, fused=True)
     batches = _by_length(edits, rows_of(edits, shortest=3, longest=LONGEST), generator)
     right = 0.5
     for step in range(steps):
-        _set_rate(optimizer, rate * min(1, (step + 1) / 200) * max(0.01, 1 - step / steps))
+        _set_rate(optimizer, _SMALL_RATE * min(1, (step + 1) / 200) * max(0.01, 1 - step / steps))
         rows = next(batches)
         tampered = tamper(edits, rows, LONGEST + _ROOM, int(generator.integers(1 << 31)))
         width = int(max(tampered[2].max(), tampered[5].max()))
@@ -134,9 +132,7 @@ def train_small(
     return model.eval()
 
 
-def train_deep(
-    corpus: Corpus, *, steps: int, seed: int, rate: float = 1e-3, before: Path | None = None
-) -> Adapted:
+def train_deep(corpus: Corpus, *, steps: int, seed: int, before: Path | None = None) -> Adapted:
     """Train the deep network for ``steps`` steps of `_PAIRS` rows and as many tampered ones.
 
     ``before`` is a file of weights to start from.
@@ -144,13 +140,13 @@ def train_deep(
     torch.manual_seed(seed)
     generator = np.random.default_rng(seed + 1)
     edits = corpus.edits
-    model = Adapted(carried_encoder()).train()
+    model = Adapted().train()
     if before is not None:
         set_deep_weights(model, read_grammar_file(before).arrays)
     encoded = encoder_tokenizer().encode_batch(corpus.names, add_special_tokens=False)
     pieces = [encoding.ids[:PIECES] or [100] for encoding in encoded]
     weights = [weight for weight in model.parameters() if weight.requires_grad]
-    optimizer = torch.optim.AdamW(weights, lr=rate, betas=(0.9, 0.98), weight_decay=0.01)
+    optimizer = torch.optim.AdamW(weights, lr=_DEEP_RATE, betas=(0.9, 0.98), weight_decay=0.01)
     batches = _short(edits, rows_of(edits, shortest=4, longest=_SHORT), generator)
     right = 0.5
     for step in range(steps):
@@ -164,7 +160,7 @@ def train_deep(
             mask[at, first] = 1
             if at >= len(good):
                 touched[at, first] = tampered[6][at - len(good), : len(first)]
-        _set_rate(optimizer, rate * min(1, (step + 1) / 60) * max(0.02, 1 - step / steps))
+        _set_rate(optimizer, _DEEP_RATE * min(1, (step + 1) / 60) * max(0.02, 1 - step / steps))
         with torch.autocast("cpu", torch.bfloat16):
             logits = model(torch.from_numpy(ids), torch.from_numpy(filled))
         loss, order = losses(logits, torch.from_numpy(touched), torch.from_numpy(mask), ranking=0.3)

@@ -541,9 +541,7 @@ def gathered(
 ) -> tuple[dict[str, Floats], Floats, NDArray[np.int64], Floats, list[Judgement]]:
     """Columns, shares, intercepts, weights and judgements of those parts of sets that are fitted.
 
-    Args:
-        sets: by name.
-        weights: how much each set counts, and the number of its intercept.
+    ``weights`` say how much each set counts, and the number of its intercept.
     """
     columns, shares, kinds, counted, judgements = [], [], [], [], []
     for name, (weight, kind) in weights.items():
@@ -586,11 +584,7 @@ def fit_all(sets: Mapping[str, Weighed]) -> tuple[Curves, Curves]:
 
 
 def fit_meaning(sets: Mapping[str, Weighed]) -> tuple[Curves, Curves]:
-    """The calibrated curves of whole sentences that differ in few words, and in many.
-
-    Args:
-        sets: those of `MEANT`, by name.
-    """
+    """The calibrated curves of whole sentences that differ in few words, and in many."""
     evidence, same, kinds, weights, judgements = gathered(sets, MEANT)
     sources = np.array([one.source for one in judgements])
     words = evidence["words changed"]

@@ -110,14 +110,10 @@ def learn(
     seed: int = 0,
     tell: Callable[[str], None] = lambda line: None,
 ) -> Learned:
-    """Learn weights from examples.
+    """Learn weights from examples, each of which is seen in every pass.
 
-    Args:
-        examples: the rows to learn from.
-        passes: how often each row is seen.
-        margin: by how much the right tag must lead.
-        seed: decides the order of rows.
-        tell: called with a line after each pass.
+    The right tag must lead by the margin. The seed decides the order of rows, and ``tell`` is
+    called with a line after each pass.
     """
     keys, casings, marks = describe_words(examples.texts)
     known = examples.tags >= 0

@@ -246,13 +246,9 @@ def edits_of(
     words: Any, shapes: Any, pairs: Any, starts: Any, *,
     number: dict[str, int], pair_words: list[int], pair_tags: list[str], forms: list[list[int]],
 ) -> Edits:  # fmt: skip
-    """Prepare what the kernel needs.
+    """Prepare what the kernel needs; for the first four see `Edits`.
 
     Args:
-        words: the lower-cased words of the text, as numbers.
-        shapes: their casing, 0 for lower case and 1 for a capital.
-        pairs: their pairs of word and tag, as numbers.
-        starts: first token of each row.
         number: the number of each lower-cased word, wrong forms and glued words included.
         pair_words: the word of each pair.
         pair_tags: the tag of each pair.
@@ -617,10 +613,8 @@ def tamper(e: Any, rows: Any, width: int, seed: int) -> Any:
     """Rows, and the same rows with edits.
 
     Args:
-        e: `Edits`.
         rows: numbers of rows of at most ``width`` - 4 words.
         width: the width of the arrays.
-        seed: decides the edits.
 
     Returns:
         words (rows, width), shapes, lengths; the edited words, shapes, lengths; which were touched.

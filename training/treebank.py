@@ -31,16 +31,11 @@ class Sentence(NamedTuple):
 
 
 def read_treebank(path: Path, *, as_written: bool = False) -> list[Sentence]:
-    """The sentences of a file, in order.
+    """The sentences of a file of CoNLL-U, in order.
 
-    Args:
-        path: the file.
-        as_written: whether a written word counts as one, such as Portuguese *no*, which is *em* and
-            *o*. Its fine tag joins those of its words with hyphens, its coarse tag is that of the
-            first. Otherwise its words are separate, as English tokenizers keep *do* *n't*.
-
-    Raises:
-        DataError: the file cannot be read or is no CoNLL-U.
+    If ``as_written``, a written word counts as one, such as Portuguese *no*, which is *em* and *o*.
+    Its fine tag joins those of its words with hyphens, its coarse tag is that of the first.
+    Otherwise its words are separate, as English tokenizers keep *do* *n't*.
     """
     try:
         text = path.read_text("utf-8")

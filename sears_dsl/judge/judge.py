@@ -40,7 +40,7 @@ from numpy.typing import NDArray
 from sears_dsl.judge import surface
 from sears_dsl.judge.bert import ARITHMETIC
 from sears_dsl.judge.changes import Change
-from sears_dsl.judge.encoder import STATIC
+from sears_dsl.judge.encoder import STATIC, WIDTH
 from sears_dsl.judge.estimate import LikelihoodEstimate, load_likelihood_estimate
 from sears_dsl.judge.evidence import (
     CONTENT,
@@ -129,7 +129,7 @@ class Judge:
         """The vectors, (N, width), of the words that the first change of each pair replaces."""
         changes = [differences(*pair) for pair in pairs]
         differing = np.flatnonzero([bool(each) for each in changes])
-        vectors = np.zeros((len(pairs), self.evidence.encoder.width), np.float32)
+        vectors = np.zeros((len(pairs), WIDTH), np.float32)
         if len(differing):
             some = [(pairs[at], changes[at]) for at in differing.tolist()]
             encoded = self.evidence.encode(*map(list, zip(*some, strict=True)))

@@ -165,12 +165,10 @@ class OwnParaphraser:
 
     def paraphrase(self, sentences: Sequence[str]) -> list[list[str]]:
         """The paraphrases of each sentence; the sentence itself and blank texts are left out."""
-        with foreign_code(self.name, help=_FOR_EVERY_TEXT):
-            answers = python_values(self._function(list(sentences)))
-        if isinstance(answers, Mapping | str | bytes) or not isinstance(answers, Sequence):
-            raise _wrong(f"{self.name} returned {_kind(answers)} for {_sentences(sentences)}")
-        if len(answers) != len(sentences):
-            raise _wrong(f"{self.name} returned {len(answers)} answers for {_sentences(sentences)}")
+        answers = _answers(
+            self.name, self._function, sentences,
+            called="answers", subject=_sentences(sentences), error=_wrong,
+        )  # fmt: skip
         return [
             list(dict.fromkeys(self._texts(sentence, answer)))
             for sentence, answer in zip(sentences, answers, strict=True)
@@ -189,6 +187,25 @@ class OwnParaphraser:
                 )
             if text.strip() and text != sentence:
                 yield text
+
+
+def _answers(
+    name: str,
+    function: Callable[[Any], object],
+    items: Sequence[Any],
+    *,
+    called: str,
+    subject: str,
+    error: Callable[[str], ModelError],
+) -> Sequence[Any]:
+    """What a user's function answers, one answer for each item."""
+    with foreign_code(name, help=_FOR_EVERY_TEXT):
+        answers = python_values(function(list(items)))
+    if isinstance(answers, Mapping | str | bytes) or not isinstance(answers, Sequence):
+        raise error(f"{name} returned {_kind(answers)} for {subject}")
+    if len(answers) != len(items):
+        raise error(f"{name} returned {len(answers)} {called} for {subject}")
+    return answers
 
 
 def _wrong(message: str) -> ModelError:
@@ -368,7 +385,9 @@ class OwnScorer:
         wrong = ~((numbers >= -_ROUNDING) & (numbers <= 1 + _ROUNDING))
         if wrong.any():
             place = int(wrong.argmax())
-            raise self._wrong(answers[place], pairs[place])
+            number = _number(answers[place])
+            shown = _kind(answers[place]) if number is None else f"{number}"
+            raise _no_scores(f"{self.name} returned {shown} for {_pair(pairs[place])}")
         return np.clip(numbers, 0.0, 1.0)
 
     def at_least(self, pairs: Sequence[Pair], tau: float) -> NDArray[np.bool_]:
@@ -390,26 +409,18 @@ class OwnScorer:
     ) -> Sequence[Any]:
         if not pairs:
             return []
-        with foreign_code(self.name, help=_FOR_EVERY_TEXT):
-            answers = python_values(function(list(pairs)))
         subject = f"{counted(len(pairs), 'pair')}, the first {_pair(pairs[0])}"
-        if isinstance(answers, Mapping | str | bytes) or not isinstance(answers, Sequence):
-            raise self._wrong_kind(f"{self.name} returned {_kind(answers)} for {subject}")
-        if len(answers) != len(pairs):
-            raise self._wrong_kind(f"{self.name} returned {len(answers)} numbers for {subject}")
-        return answers
-
-    def _wrong(self, answer: object, pair: Pair) -> ModelError:
-        number = _number(answer)
-        shown = _kind(answer) if number is None else f"{number:g}" if isnan(number) else f"{number}"
-        return self._wrong_kind(f"{self.name} returned {shown} for {_pair(pair)}")
-
-    def _wrong_kind(self, message: str) -> ModelError:
-        return ModelError(
-            message,
-            help="return one number from 0 to 1 for each pair (original, rewrite), in order: 1 "
-            "if they surely mean the same",
+        return _answers(
+            self.name, function, pairs, called="numbers", subject=subject, error=_no_scores
         )
+
+
+def _no_scores(message: str) -> ModelError:
+    return ModelError(
+        message,
+        help="return one number from 0 to 1 for each pair (original, rewrite), in order: 1 if they "
+        "surely mean the same",
+    )
 
 
 def known_tau(scorer: Scorer) -> float | None:

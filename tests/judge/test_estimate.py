@@ -14,7 +14,6 @@ from sears_dsl.errors import DataError
 from sears_dsl.judge.estimate import FILE, LikelihoodEstimate, changed_pieces
 from sears_dsl.judge.likelihood import LIKELIER, LIKELIHOOD, Nats
 from sears_dsl.judge.networks import read_grammar_file
-from sears_dsl.translation.model_files import carried_encoder
 from training.detector import Estimator, set_deep_weights
 from training.estimate import lessons_of, packed
 
@@ -37,7 +36,7 @@ def estimate() -> LikelihoodEstimate:
 
 def test_it_is_the_network_that_was_trained(estimate: LikelihoodEstimate) -> None:
     """It agrees with the library's layers, over pairs in one batch."""
-    network = Estimator(carried_encoder()).float().eval()
+    network = Estimator().float().eval()
     set_deep_weights(network, read_grammar_file(FILE).arrays)
     nothing = np.zeros(0)
     lessons = lessons_of(PAIRS, [Nats(nothing, nothing, nothing, nothing)] * len(PAIRS))
