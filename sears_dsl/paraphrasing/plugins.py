@@ -165,10 +165,12 @@ class OwnParaphraser:
 
     def paraphrase(self, sentences: Sequence[str]) -> list[list[str]]:
         """The paraphrases of each sentence; the sentence itself and blank texts are left out."""
-        answers = _answers(
-            self.name, self._function, sentences,
-            called="answers", subject=_sentences(sentences), error=_wrong,
-        )  # fmt: skip
+        with foreign_code(self.name, help=_FOR_EVERY_TEXT):
+            answers = python_values(self._function(list(sentences)))
+        if isinstance(answers, Mapping | str | bytes) or not isinstance(answers, Sequence):
+            raise _wrong(f"{self.name} returned {_kind(answers)} for {_sentences(sentences)}")
+        if len(answers) != len(sentences):
+            raise _wrong(f"{self.name} returned {len(answers)} answers for {_sentences(sentences)}")
         return [
             list(dict.fromkeys(self._texts(sentence, answer)))
             for sentence, answer in zip(sentences, answers, strict=True)
@@ -187,25 +189,6 @@ class OwnParaphraser:
                 )
             if text.strip() and text != sentence:
                 yield text
-
-
-def _answers(
-    name: str,
-    function: Callable[[Any], object],
-    items: Sequence[Any],
-    *,
-    called: str,
-    subject: str,
-    error: Callable[[str], ModelError],
-) -> Sequence[Any]:
-    """What a user's function answers, one answer for each item."""
-    with foreign_code(name, help=_FOR_EVERY_TEXT):
-        answers = python_values(function(list(items)))
-    if isinstance(answers, Mapping | str | bytes) or not isinstance(answers, Sequence):
-        raise error(f"{name} returned {_kind(answers)} for {subject}")
-    if len(answers) != len(items):
-        raise error(f"{name} returned {len(answers)} {called} for {subject}")
-    return answers
 
 
 def _wrong(message: str) -> ModelError:
@@ -386,7 +369,7 @@ class OwnScorer:
         if wrong.any():
             place = int(wrong.argmax())
             number = _number(answers[place])
-            shown = _kind(answers[place]) if number is None else f"{number}"
+            shown = _kind(answers[place]) if number is None else number
             raise _no_scores(f"{self.name} returned {shown} for {_pair(pairs[place])}")
         return np.clip(numbers, 0.0, 1.0)
 
@@ -409,10 +392,14 @@ class OwnScorer:
     ) -> Sequence[Any]:
         if not pairs:
             return []
+        with foreign_code(self.name, help=_FOR_EVERY_TEXT):
+            answers = python_values(function(list(pairs)))
         subject = f"{counted(len(pairs), 'pair')}, the first {_pair(pairs[0])}"
-        return _answers(
-            self.name, function, pairs, called="numbers", subject=subject, error=_no_scores
-        )
+        if isinstance(answers, Mapping | str | bytes) or not isinstance(answers, Sequence):
+            raise _no_scores(f"{self.name} returned {_kind(answers)} for {subject}")
+        if len(answers) != len(pairs):
+            raise _no_scores(f"{self.name} returned {len(answers)} numbers for {subject}")
+        return answers
 
 
 def _no_scores(message: str) -> ModelError:
