@@ -38,7 +38,6 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from scipy.optimize import minimize
-from scipy.stats import rankdata
 
 from benchmarks.judged_pairs import FURTHER, MADE, load_set
 from benchmarks.judged_rewrites import FILE, READ, JudgedRewrite, read_judged_rewrites
@@ -61,11 +60,13 @@ from sears_dsl.judge.evidence import (
     content_columns,
     named,
     replaced_words,
+    surface_columns,
 )
 from sears_dsl.judge.grammar import GRAMMAR, Grammar, load_grammar
 from sears_dsl.judge.judge import FORESEEN, VERSION
 from sears_dsl.judge.likelihood import LIKELIER, LIKELIHOOD
-from sears_dsl.judge.surface import SUPPORT, SURFACE, support_evidence, surface_evidence
+from sears_dsl.judge.surface import SUPPORT, SURFACE
+from sears_dsl.meaning.calibration import operating_curve
 from sears_dsl.meaning.sentence_meaning import (
     FEW,
     OF_SENTENCES,
@@ -190,13 +191,6 @@ def _knots(values: Floats) -> Floats:
     return np.unique(
         np.r_[0.0, np.round(np.quantile(above, (0.02, 0.1, 0.25, 0.5, 0.75, 0.95)), 3)]
     )
-
-
-def area(scores: Floats, good: NDArray[np.bool_]) -> float:
-    """The area under the ROC curve."""
-    ranks = rankdata(scores)
-    count = good.sum()
-    return float((ranks[good].sum() - count * (count + 1) / 2) / (count * (len(good) - count)))
 
 
 def recall_at(scores: Floats, good: NDArray[np.bool_], precision: float = 0.9) -> float:
@@ -354,8 +348,7 @@ def weighed(name: str, of: Read, odds: Floats, models: Models) -> Weighed:
     judgements = [of.judgements[row] for row in rows.tolist()]
     pairs = [(one.original, one.rewrite) for one in judgements]
     changes = [changes_of(*pair) for pair in pairs]
-    static = [models.encoder.static_numbers(each) for each in changes]
-    cheap = np.hstack([surface_evidence(pairs), support_evidence(pairs), np.array(static)])
+    static = np.array([models.encoder.static_numbers(each) for each in changes])
     encoded = EncodedChanges(
         odds, of.angles, of.counts, of.replaced, of.places.numbers, of.places.old[:, SENSE]
     )
@@ -365,7 +358,8 @@ def weighed(name: str, of: Read, odds: Floats, models: Models) -> Weighed:
         content.update(sentence_columns(changes_of_all, encoded))
         content[OF_SENTENCES[0]] = numbers_replaced(changes_of_all)
     columns = {
-        **{key: cheap[:, at] for at, key in enumerate((*SURFACE, *SUPPORT, *STATIC))},
+        **surface_columns(pairs),
+        **named(STATIC, static),
         **{key: values[rows] for key, values in content.items()},
         **({} if name in GRADED_ALONE else read_networks(name, pairs, models)),
     }
@@ -627,7 +621,7 @@ def figures(name: str, scores: Floats, shares: Floats) -> dict[str, float | int]
     entry = {
         "judgements": int(clear.sum()),
         "accepted": int(good[clear].sum()),
-        "area": round(area(scores[clear], good[clear]), 3),
+        "area": round(operating_curve(scores[clear], good[clear]).area, 3),
         "recall at precision .9, balanced": round(recall_at(scores[clear], good[clear]), 3),
         "share of accepted with S at least .5": round(float((scores[good] >= 0.5).mean()), 3),
         "share of refused with S at least .5": round(
@@ -766,9 +760,8 @@ def judge_document(
                     title, scores_of(cheap, full, columns), each.shares[some]
                 )
         if name in GRADED:
-            show(
-                f"{name}: area {area(scores_of(cheap, full, each.columns), each.shares >= 0.5):.3f}"
-            )
+            curve = operating_curve(scores_of(cheap, full, each.columns), each.shares >= 0.5)
+            show(f"{name}: area {curve.area:.3f}")
     return {
         "version": VERSION,
         "tau": 0.5,
@@ -818,7 +811,7 @@ def write_meaning(content: Content, sets: Mapping[str, Weighed], *, out: Path) -
         figures_by_set[name] = {
             "pairs": len(scores),
             "equivalent": int((each.shares >= 0.5).sum()),
-            "area": round(area(scores, each.shares >= 0.5), 3),
+            "area": round(operating_curve(scores, each.shares >= 0.5).area, 3),
         }
         show(f"whole sentences, {name}: {figures_by_set[name]}")
     document = {
