@@ -167,11 +167,9 @@ def vocabulary_of(corpus: Corpus, glove: Path, size: int) -> Vocabulary:
     directions), and the Penn tags of which it can be a form.
     """
     import lemminflect  # noqa: PLC0415 - slow to load
-    import pandas  # noqa: PLC0415 - slow to load
     from safetensors.numpy import load_file  # noqa: PLC0415 - slow to load
 
-    index = pandas.read_parquet(glove / "glove_6B_index.parquet")
-    listed = [str(word) for word in index["index"]]
+    listed = _words_of(glove)
     vectors = np.load(glove / "glove_6B_50d_emb.npy")
     place = {word: at for at, word in enumerate(listed)}
     order = np.argsort(-corpus.counts, kind="stable")
@@ -212,10 +210,15 @@ def known_words(corpus: Corpus, glove: Path, vocabulary: Vocabulary) -> list[str
 
     These are the 120,000 most frequent of GloVe's, and all that the text has twice.
     """
-    import pandas  # noqa: PLC0415 - slow to load
-
-    listed = pandas.read_parquet(glove / "glove_6B_index.parquet")["index"].astype(str)
-    existing = {word for word in listed[:_LISTED] if _LATIN.fullmatch(word)}
+    existing = {word for word in _words_of(glove)[:_LISTED] if _LATIN.fullmatch(word)}
     counted = zip(corpus.names, corpus.counts.tolist(), strict=True)
     existing |= {word for word, count in counted if count >= _TWICE and _LETTERS.fullmatch(word)}
     return sorted(existing - set(vocabulary.words))
+
+
+def _words_of(glove: Path) -> list[str]:
+    """GloVe's words, the most frequent first."""
+    import pandas  # noqa: PLC0415 - slow to load
+
+    index = pandas.read_parquet(glove / "glove_6B_index.parquet")
+    return [str(word) for word in index["index"]]

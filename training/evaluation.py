@@ -11,7 +11,6 @@ same files give the same figures. Costs a second for 10,000 tokens, nearly all o
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -25,6 +24,7 @@ from sears_dsl.tagging.fast.weights import load
 from sears_dsl.tagging.spacy_tagger import SpacyTagger
 from training.records import show
 from training.tagger import MODEL
+from training.texts import read_squad
 from training.treebank import Sentence, read_treebank, tag_words
 
 _DRAWS = 2000
@@ -131,17 +131,10 @@ def _print_texts(paths: Sequence[Path], tagger: Perceptron) -> None:
 
 def _texts(path: Path) -> list[str]:
     """The distinct texts of a file: the last column of its lines, or SQuAD's paragraphs."""
-    try:
-        content = path.read_text("utf-8")
-        if path.suffix == ".json":
-            articles = json.loads(content)["data"]
-            texts = [part["context"] for article in articles for part in article["paragraphs"]]
-        else:
-            texts = [line.rsplit("\t", 1)[-1] for line in content.split("\n")]
-    except (OSError, ValueError, KeyError) as error:
-        raise DataError(
-            f"{path} could not be read: {error}", help="it takes lines of text, or SQuAD 1.1 JSON"
-        ) from error
+    if path.suffix == ".json":
+        texts = read_squad(path).paragraphs
+    else:
+        texts = [line.rsplit("\t", 1)[-1] for line in path.read_text("utf-8").split("\n")]
     return [text for text in dict.fromkeys(texts) if text.strip()]
 
 
