@@ -271,21 +271,21 @@ def load_judge(
     else:
         likelihood = LikelihoodModel(language_model, device=device)
     digest = hashlib.sha256(weights.content + versions.encode()).hexdigest()
-    judge = Judge(
+    identity, network = f"judge-{digest[:16]}", None
+    if foreseen:
+        sha256 = str(weights.entry["forecast"]["sha256"])
+        network = load_forecast(evidence.encoder, sha256=sha256)
+    elif language_model is None:
+        identity += _WITHOUT
+    return Judge(
         full,
         cheap,
         tuple(learned),
-        forecast=None,
+        forecast=network,
         evidence=evidence,
         grammar=grammar,
         readings=readings,
-        identity=f"judge-{digest[:16]}",
+        identity=identity,
         tau=float(weights.entry["tau"]) if tau is None else tau,
         likelihood=likelihood,
     )
-    if language_model is not None:
-        return judge
-    if not forecast:
-        return replace(judge, identity=f"{judge.identity}{_WITHOUT}")
-    sha256 = str(weights.entry["forecast"]["sha256"])
-    return replace(judge, forecast=load_forecast(evidence.encoder, sha256=sha256))

@@ -210,6 +210,7 @@ def changed(folders: tuple[Path, Path], place: Path, name: str, content: bytes) 
         ("vocab.json", b"["),
         ("vocab.json", b"[" * 100_000),
         ("vocab.json", b"[1]"),
+        ("vocab.json", b"{}"),
         ("vocab.json", b'{"</s>": null, "<unk>": 1, "<pad>": 2}'),
         ("vocab.json", b'{"</s>": 1000000000000, "<unk>": 1, "<pad>": 2}'),
         ("vocab.json", b'{"</s>": -5, "<unk>": 1, "<pad>": 2}'),
@@ -232,14 +233,10 @@ def test_a_folder_of_rubbish_is_reported(
         load_pivots([f"fr={place},{place}"])
 
 
-def test_a_broken_vocabulary_is_an_error(folders: tuple[Path, Path], tmp_path: Path) -> None:
-    for file in folders[0].iterdir():
-        (tmp_path / file.name).write_bytes(file.read_bytes())
-    (tmp_path / "vocab.json").write_text("{}", "utf-8")
-    with pytest.raises(ModelError, match="vocabulary"):
-        MarianModel("broken", tmp_path)
-    (tmp_path / "vocab.json").write_text(
-        json.dumps({"</s>": 0, "<unk>": 1, "<pad>": 2, ">>fra<<": 3}), "utf-8"
-    )
+def test_a_model_of_several_languages_is_refused(
+    folders: tuple[Path, Path], tmp_path: Path
+) -> None:
+    vocabulary = b'{"</s>": 0, "<unk>": 1, "<pad>": 2, ">>fra<<": 3}'
+    place = changed(folders, tmp_path / "several", "vocab.json", vocabulary)
     with pytest.raises(ModelError, match="several languages"):
-        MarianModel("several", tmp_path)
+        MarianModel("several", place)
