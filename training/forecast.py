@@ -50,7 +50,7 @@ from training.content import half
 from training.corpus import add_texts, read_texts
 from training.estimate import PARAPHRASED, REWRITTEN, TEXTS
 from training.judge import described, odds_of, part, scaled
-from training.records import digest, saved, show, today
+from training.records import digest, load_or_compute, show, today
 from training.unjudged import unjudged
 from training.weight_files import learned_bytes
 
@@ -189,7 +189,7 @@ def read(judge: Judge, pairs: Sequence[Pair], file: Path) -> list[dict[str, Floa
         }
 
     stages: list[dict[str, Floats]] = [{} for _ in judge.stages]
-    for name, values in saved(file, in_portions).items():
+    for name, values in load_or_compute(file, in_portions).items():
         number, _, column = name.partition(":")
         stages[int(number)][column] = values
     return stages

@@ -94,7 +94,7 @@ from training.judgements import (
     swords,
 )
 from training.readings import readings_file, readings_of
-from training.records import digest, load_arrays, save_arrays, saved, show, today
+from training.records import digest, load_arrays, load_or_compute, save_arrays, show, today
 from training.weight_files import learned_bytes
 
 FOLDS = 2
@@ -256,7 +256,7 @@ def read(
         old, new, numbers = (np.concatenate(each) for each in zip(*parts, strict=True))
         return {"old": old.astype(np.float16), "new": new.astype(np.float16), "numbers": numbers}
 
-    arrays = saved(models.keep / f"{name}-{digest((flat, NUMBERS))}.npz", encoded)
+    arrays = load_or_compute(models.keep / f"{name}-{digest((flat, NUMBERS))}.npz", encoded)
     vectors = PlaceVectors(*(arrays[each].astype(np.float32) for each in ("old", "new", "numbers")))
     pairs = [(one.original, one.rewrite) for one in judgements]
     # Phrases without context mostly consist of content words.
@@ -286,7 +286,7 @@ def read_networks(name: str, pairs: Sequence[tuple[str, str]], models: Models) -
             return named(names, np.concatenate(parts))
 
         file = models.keep / f"{name}-{digest((identity, pairs))}.npz"
-        columns.update(saved(file, in_portions))
+        columns.update(load_or_compute(file, in_portions))
     return columns
 
 

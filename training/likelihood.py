@@ -40,7 +40,7 @@ from training.judge import (
     kept_sets,
     write_readings,
 )
-from training.records import digest, saved, show
+from training.records import digest, load_or_compute, show
 
 _AT_ONCE = 500
 
@@ -119,7 +119,7 @@ def _nats_of_portion(
         costs = np.concatenate([part for each in nats for part in each])
         return {"counts": np.array(counts), "costs": costs}
 
-    arrays = saved(keep / f"{name}-nats-{digest((AFTER, list(pairs)))}.npz", asked)
+    arrays = load_or_compute(keep / f"{name}-nats-{digest((AFTER, list(pairs)))}.npz", asked)
     parts = np.split(arrays["costs"], np.cumsum(arrays["counts"].ravel())[:-1])
     return [Nats(*parts[at : at + 4]) for at in range(0, len(parts), 4)]
 

@@ -42,7 +42,9 @@ def load_arrays(file: Path) -> dict[str, NDArray[Any]]:
         return dict(arrays)
 
 
-def saved(file: Path, compute: Callable[[], Mapping[str, Any]]) -> dict[str, NDArray[Any]]:
+def load_or_compute(
+    file: Path, compute: Callable[[], Mapping[str, Any]]
+) -> dict[str, NDArray[Any]]:
     """The arrays of a file; if there is none, they are computed and saved there."""
     if not file.exists():
         save_arrays(file, compute())

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from sears_dsl.errors import ModelError
 from sears_dsl.judge.changes import Change, changes_of
 from sears_dsl.judge.encoder import STATIC, VECTORS, Encoder, PlaceVectors, places_of, turn_angles
-from sears_dsl.judge.networks import read_learned
+from sears_dsl.judge.networks import read_arrays
 from sears_dsl.judge.readings import logistic
 from sears_dsl.judge.surface import SUPPORT, SURFACE, support_evidence, surface_evidence
 from sears_dsl.runtime.array_types import Float32Array, Floats
@@ -247,7 +247,7 @@ def read_numbers(
 
 def load_evidence(numbers: Numbers, *, device: str | torch.device | None = None) -> Evidence:
     """Load the sentence encoder and the learned arrays that the numbers were fitted with."""
-    arrays = read_learned(
+    arrays = read_arrays(
         _LEARNED, sha256=numbers.entry["sha256"], beside=numbers.file.name,
         advice="reinstall the package, or fit both again: python -m training.judge",
     )  # fmt: skip

@@ -21,7 +21,7 @@ import numpy as np
 
 from sears_dsl.judge.changes import Change, words_beside
 from sears_dsl.judge.encoder import Encoder
-from sears_dsl.judge.networks import read_learned
+from sears_dsl.judge.networks import read_arrays
 from sears_dsl.runtime.array_types import Float32Array, Floats
 
 FORECAST = "forecast"
@@ -132,7 +132,7 @@ def load_forecast(encoder: Encoder, *, sha256: str) -> Forecast:
     Raises:
         ModelError: its file is missing or damaged, or does not have this hash.
     """
-    arrays = read_learned(
+    arrays = read_arrays(
         FILE, sha256=sha256, beside="the judge's file", advice="reinstall the package"
     )
     weights = {name: array.astype(np.float32) for name, array in arrays.items()}

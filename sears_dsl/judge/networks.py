@@ -49,7 +49,7 @@ class GrammarFile:
     digest: str
 
 
-def read_learned(file: Path, *, sha256: str, beside: str, advice: str) -> dict[str, Any]:
+def read_arrays(file: Path, *, sha256: str, beside: str, advice: str) -> dict[str, Any]:
     """The arrays of a file that comes with the package and has this hash, by name.
 
     Raises:

@@ -37,7 +37,7 @@ import numpy as np
 
 from sears_dsl.engine.rewrite.rewrites import common_ends
 from sears_dsl.judge.changes import Change, changes_of
-from sears_dsl.judge.networks import read_learned
+from sears_dsl.judge.networks import read_arrays
 from sears_dsl.runtime.array_types import Float32Array, Floats
 from sears_dsl.runtime.files import read_numbers_file
 
@@ -271,7 +271,7 @@ def load_readings(name: str = "readings.json") -> Readings:
 
 def _read_senses(sha256: str, *, advice: str) -> tuple[Float32Array, dict[str, Float32Array]]:
     """The center of all senses, and the direction v of each change that has one."""
-    arrays = read_learned(SENSES, sha256=sha256, beside="the readings beside it", advice=advice)
+    arrays = read_arrays(SENSES, sha256=sha256, beside="the readings beside it", advice=advice)
     names = arrays["changes"].tobytes().decode("utf-8").split("\n")
     directions = arrays["directions"] * (arrays["largest"][:, None] / np.float32(127))
     return arrays["center"], dict(zip(names, directions, strict=True))
