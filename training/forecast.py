@@ -21,9 +21,7 @@ takes much the same from nearly all rewrites.
 from __future__ import annotations
 
 import argparse
-import datetime
 import hashlib
-import io
 import json
 import random
 from collections import defaultdict
@@ -39,7 +37,7 @@ from torch import nn
 from torch.nn import functional
 
 from sears_dsl.judge import forecast, surface
-from sears_dsl.judge.changes import changes_of, words_of
+from sears_dsl.judge.changes import changes_of, words_beside, words_of
 from sears_dsl.judge.estimate import load_likelihood_estimate
 from sears_dsl.judge.evidence import Curves, differences
 from sears_dsl.judge.forecast import FORECAST, NUMBERS, ForecastWeights, clues_of
@@ -51,7 +49,8 @@ from sears_dsl.runtime.files import write_atomically
 from training.content import half
 from training.corpus import add_texts, read_texts
 from training.estimate import PARAPHRASED, REWRITTEN, TEXTS
-from training.judge import described, odds_of, part, scaled, show
+from training.judge import described, odds_of, part, scaled
+from training.records import digest, load_or_compute, show, today
 from training.unjudged import unjudged
 from training.weight_files import learned_bytes
 
@@ -94,9 +93,7 @@ def elsewhere(paraphrases: Sequence[Pair], texts: Sequence[str]) -> list[Pair]:
         [change] = changes
         old, new = change.old, change.new
         if not old or not new:
-            words = words_of(original)
-            before = [word.text for word in words if word.end <= change.start][-1:]
-            after = [word.text for word in words if word.start >= change.end][:1]
+            before, after = words_beside(original, change, 1)
             if before and (not after or len(original) % 2):
                 old, new = (*before, *old), (*before, *new)
             elif after:
@@ -163,50 +160,38 @@ def rewrites(options: argparse.Namespace) -> list[Pair]:
 
 
 class Lessons(NamedTuple):
-    """Rewrites with what the judge says of them; each distinct group of words has one vector.
+    """Rewrites with what the judge says of them; each distinct group of words has one vector."""
 
-    Attributes:
-        columns: the cheap evidence by name, each (N,).
-        bounds: (N,) the log-odds that this evidence leaves by the full curves.
-        read: the evidence of networks, likewise; NaN where what was known before it leaves a
-            chance below `LEAST`.
-        odds: (N,) the log-odds by the full curves and all evidence, at least `_FLOOR`.
-        changes: (N,) the name of the change.
-        vectors: (U, 384), of length 1.
-        words: int (N, 6), rows of ``vectors``: see `Clues`.
-        numbers: (N, NUMBERS).
-    """
-
-    columns: dict[str, Floats]
+    columns: dict[str, Floats]  # the cheap evidence by name, each (N,)
+    # The evidence of networks, likewise; NaN where what was known before it leaves a chance below
+    # `LEAST`
     read: list[dict[str, Floats]]  # for each of `Judge.stages`
-    bounds: Floats
-    odds: Floats
-    changes: list[str]
-    vectors: Any
-    words: NDArray[np.int64]
-    numbers: Any
+    bounds: Floats  # (N,) the log-odds that this evidence leaves by the full curves
+    odds: Floats  # (N,) the log-odds by the full curves and all evidence, at least `_FLOOR`
+    changes: list[str]  # (N,) the name of the change
+    vectors: Any  # (U, 384), of length 1
+    words: NDArray[np.int64]  # int (N, 6), rows of ``vectors``: see `Clues`
+    numbers: Any  # (N, NUMBERS)
 
 
 def read(judge: Judge, pairs: Sequence[Pair], file: Path) -> list[dict[str, Floats]]:
     """The evidence of networks about each rewrite, (N,) by name for each of `Judge.stages`."""
-    parts: list[list[dict[str, Floats]]] = []
-    if not file.exists():
+
+    def in_portions() -> dict[str, Floats]:
+        parts = []
         for begin in range(0, len(pairs), 1000):
             parts.append(_stages_of(judge, pairs[begin : begin + 1000]))
             show(f"read {begin + 1000} of {len(pairs)}")
-        content = io.BytesIO()
-        arrays = {
+        return {
             f"{number}:{name}": np.concatenate([part[number][name] for part in parts])
             for number, columns in enumerate(parts[0])
             for name in columns
         }
-        np.savez(content, allow_pickle=False, **arrays)
-        write_atomically(file, content.getvalue())
+
     stages: list[dict[str, Floats]] = [{} for _ in judge.stages]
-    with np.load(file, allow_pickle=False) as arrays_of:
-        for name in arrays_of.files:
-            number, _, column = name.partition(":")
-            stages[int(number)][column] = np.asarray(arrays_of[name], np.float64)
+    for name, values in load_or_compute(file, in_portions).items():
+        number, _, column = name.partition(":")
+        stages[int(number)][column] = values
     return stages
 
 
@@ -354,11 +339,11 @@ def foreseen(full: Curves, lessons: Lessons, column: Floats) -> Curves:
     most = float(np.ceil(column.max()))
     curves = _known(full, lessons.columns)
     points = np.array([0.0, most])
-    curves = Curves(
-        curves.intercept,
-        (*curves.names, FORECAST),
-        (*curves.points, points),
-        (*curves.taken, points),
+    curves = replace(
+        curves,
+        names=(*curves.names, FORECAST),
+        points=(*curves.points, points),
+        taken=(*curves.taken, points),
     )
     return _stretched(curves, {**lessons.columns, FORECAST: column}, lessons.odds, lost=_LOST)
 
@@ -446,10 +431,10 @@ def main() -> None:
         pairs, described(judge.full), document["sha256"], judge.grammar.identity,
         load_likelihood_estimate().digest, surface.VERSION,
     )  # fmt: skip
-    digest = hashlib.sha256(repr(asked).encode()).hexdigest()[:16]
-    lessons = lessons_of(pairs, read(judge, pairs, options.keep / f"read-{digest}.npz"), judge)
+    file = options.keep / f"read-{digest(asked)}.npz"
+    lessons = lessons_of(pairs, read(judge, pairs, file), judge)
     record = {
-        "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
+        "date": today(),
         "command": "python -m training.forecast --keep FOLDER --books FILE ...",
     }
     if not options.only_later:

@@ -17,27 +17,24 @@ line decides, and the word's tags are not learned from the others.
 from __future__ import annotations
 
 import argparse
-import hashlib
 import random
-import sys
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 
-from sears_dsl.errors import SearsError
 from sears_dsl.runtime.kernels import ENOUGH, expect
 from sears_dsl.tagging.fast.fast_tagger import Perceptron
 from sears_dsl.tagging.fast.weights import TAGS, StoredWeights, load
 from training.coarse import COARSE, CoarseTable
 from training.packing import pack
 from training.perceptron import learn, pack_examples
-from training.treebank import Sentence, read_treebank, tag_words
+from training.records import described_files, show
+from training.treebank import Sentence, in_rows, read_treebank, tag_words
 from training.weight_files import save
-
-__all__ = ["accuracy", "fine_tags", "main", "train"]
 
 # How often a compound tag must occur to count, and a word in each of two treebanks.
 _SEEN = 5
@@ -70,10 +67,7 @@ def train(
     rows = []
     for treebank in treebanks:
         disputed = _disputed(treebanks[0], treebank)
-        first = 0
-        while first < len(treebank):
-            some = treebank[first : first + generator.choice((1, 1, 2, 3))]
-            first += len(some)
+        for some in in_rows(treebank, generator):
             pairs = [pair for each in some for pair in zip(each.words, each.fine, strict=True)]
             tags = [
                 -1 if word.lower() in disputed else number.get(tag, number[tag.split("-")[0]])
@@ -111,16 +105,12 @@ def _disputed(decides: Sequence[Sentence], other: Sequence[Sentence]) -> set[str
     }
 
 
-def accuracy(
-    stored: StoredWeights, sentences: Sequence[Sentence], folder: Path
-) -> tuple[int, int, int]:
+def accuracy(stored: StoredWeights, sentences: Sequence[Sentence]) -> tuple[int, int, int]:
     """How many fine tags are right, how many coarse tags, of how many words."""
-    path = folder / ".gold_tagger.npz"
-    try:
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "tagger.npz")
         save(stored, path)
         taggings = tag_words(Perceptron(load(path)), [sentence.words for sentence in sentences])
-    finally:
-        path.unlink(missing_ok=True)
     pairs = [
         (mine[place] == each.fine[place], kind[place] == each.coarse[place])
         for each, (mine, kind) in zip(sentences, taggings, strict=True)
@@ -129,9 +119,9 @@ def accuracy(
     return sum(fine for fine, _ in pairs), sum(coarse for _, coarse in pairs), len(pairs)
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
+def main() -> None:
     """Read, measure on folds, learn from everything, write."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--language", required=True, help="such as pt")
     parser.add_argument("--gold", type=Path, nargs="+", required=True, help="CoNLL-U files")
     parser.add_argument("--out", type=Path, required=True, help="the file to write")
@@ -141,17 +131,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--margin", type=int, default=4)
     parser.add_argument("--unit", type=float, default=0.25, help="what a stored step stands for")
     parser.add_argument("--least", type=float, default=0.5, help="smaller weights are dropped")
-    options = parser.parse_args(arguments)
-    try:
-        _make(options)
-    except SearsError as error:
-        sys.exit(error.render())
-
-
-def _make(options: Settings) -> None:
+    options = parser.parse_args()
     expect(ENOUGH + 1)  # everything here is worth compiling
     treebanks = [read_treebank(path, as_written=True) for path in options.gold]
-    folder = options.out.parent
     for fold in range(options.folds):
         learned_from, measured = [], []
         for treebank in treebanks:
@@ -161,11 +143,11 @@ def _make(options: Settings) -> None:
             measured.append(treebank[low:high])
         stored = train(learned_from, options)
         for path, sentences in zip(options.gold, measured, strict=True):
-            _tell(f"fold {fold + 1}, {path.name}", accuracy(stored, sentences, folder))
+            _tell(f"fold {fold + 1}, {path.name}", accuracy(stored, sentences))
     if options.folds and len(treebanks) > 1:
         for path, treebank in zip(options.gold, treebanks, strict=True):
             others = [each for each in treebanks if each is not treebank]
-            counts_right = accuracy(train(others, options), treebank, folder)
+            counts_right = accuracy(train(others, options), treebank)
             _tell(f"{path.name}, learned from the others", counts_right)
     stored = train(
         treebanks,
@@ -175,20 +157,15 @@ def _make(options: Settings) -> None:
         seed=options.seed,
         tokens=sum(len(each.words) for treebank in treebanks for each in treebank),
         settings={name: getattr(options, name) for name in ("passes", "margin", "unit", "least")},
-        files=[
-            {"name": path.name, "sha256": hashlib.sha256(path.read_bytes()).hexdigest()}
-            for path in options.gold
-        ],
+        files=list(described_files({path.name: path for path in options.gold}).values()),
     )
     digest = save(stored, options.out)
-    sys.stdout.write(f"{options.out}: {options.out.stat().st_size:,} bytes, {digest}\n")
+    show(f"{options.out}: {options.out.stat().st_size:,} bytes, {digest}")
 
 
 def _tell(what: str, counts_right: tuple[int, int, int]) -> None:
     fine, coarse, words = counts_right
-    line = f"{what}: {words:,} words, coarse {coarse / words:.4f}, fine {fine / words:.4f}\n"
-    sys.stdout.write(line)
-    sys.stdout.flush()
+    show(f"{what}: {words:,} words, coarse {coarse / words:.4f}, fine {fine / words:.4f}")
 
 
 if __name__ == "__main__":

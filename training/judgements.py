@@ -34,20 +34,7 @@ from sears_dsl.tagging.fast.sentences import sentence_bounds
 from sears_dsl.tagging.fast.tokenizer import FastTokenizer
 from sears_dsl.tagging.inflection import inflect
 from sears_dsl.tagging.tokens import Token
-
-__all__ = [
-    "Judgement",
-    "graded",
-    "in_context",
-    "miswritten",
-    "phrases",
-    "plain_english",
-    "ruled",
-    "spoiled",
-    "strayed",
-    "swords",
-    "with_article",
-]
+from training.texts import read_books, read_squad, split_sentences
 
 _SEED = 7
 # Rulesets that readers need not accept: as printed, refused, typing slips, rules that flip labels.
@@ -169,13 +156,13 @@ def plain_english(books: Path, squad: Path, treebank: Path, *, count: int | None
 
     With a count, only so many sentences of 5 to 30 words, equally many of each kind.
     """
-    lines = books.read_text("utf-8").splitlines()
-    kinds = [lines[: len(lines) * 9 // 10], [], [], []]
-    for article in json.loads(squad.read_text("utf-8"))["data"]:
-        for paragraph in article["paragraphs"]:
-            kinds[1] += re.split(r"(?<=[.?!])\s+", paragraph["context"])
-            kinds[2] += [question["question"].strip() for question in paragraph["qas"]]
-    kinds[3] = re.findall(r"^# text = (.*)$", treebank.read_text("utf-8"), re.MULTILINE)
+    paragraphs, questions = read_squad(squad)
+    kinds = [
+        read_books(books),
+        [each for paragraph in paragraphs for each in split_sentences(paragraph)],
+        list(map(str.strip, questions)),
+        re.findall(r"^# text = (.*)$", treebank.read_text("utf-8"), re.MULTILINE),
+    ]
     if count is None:
         return [text for texts in kinds for text in texts]
     chosen: dict[str, None] = {}
@@ -284,177 +271,39 @@ def _rows(texts: Sequence[str]) -> Iterator[list[Token]]:
 
 Swapped = Iterator[tuple[str, str]]
 
+
+def _words(listed: str) -> tuple[str, ...]:
+    """The listed words and phrases; a phrase is written with low lines."""
+    return tuple(each.replace("_", " ") for each in listed.split())
+
+
 #: Exchanges that are never good, both ways where there are two arrows.
-_EXCHANGES = [
-    "is=was",
-    "are=were",
-    "was=will_be",
-    "has=had",
-    "have=had",
-    "do=did",
-    "does=did",
-    "can=must",
-    "should=could",
-    "will=would",
-    "may=must",
-    "must=might",
-    "good=bad",
-    "better=worse",
-    "best=worst",
-    "great=terrible",
-    "happy=sad",
-    "big=small",
-    "large=small",
-    "old=new",
-    "young=old",
-    "high=low",
-    "long=short",
-    "first=last",
-    "early=late",
-    "easy=hard",
-    "hot=cold",
-    "strong=weak",
-    "right=wrong",
-    "true=false",
-    "rich=poor",
-    "full=empty",
-    "fast=slow",
-    "same=different",
-    "open=closed",
-    "many=few",
-    "more=less",
-    "most=least",
-    "all=some",
-    "every=some",
-    "always=never",
-    "often=never",
-    "sometimes=always",
-    "never=ever",
-    "very=hardly",
-    "very=too",
-    "quite=not",
-    "too=very",
-    "almost=not",
-    "only=even",
-    "still=already",
-    "in=on",
-    "on=under",
-    "at=in",
-    "from=to",
-    "to=from",
-    "with=without",
-    "for=against",
-    "of=for",
-    "before=after",
-    "above=below",
-    "over=under",
-    "up=down",
-    "into=out_of",
-    "and=or",
-    "but=and",
-    "because=although",
-    "if=unless",
-    "he=she",
-    "him=her",
-    "his=her",
-    "they=we",
-    "them=us",
-    "their=our",
-    "I=you",
-    "my=your",
-    "this=that",
-    "these=those",
-    "the=a",
-    "a=the",
-    "an=the",
-    "one=two",
-    "two=three",
-    "who=which",
-    "what=who",
-    "which=who",
-    "when=where",
-    "where=when",
-    "how=why",
-    "why=how",
-    "there=it",
-    "not=never",
-    "like=as",
-    "as=like",
-    "had=got",
-    "about=of",
-    "by=for",
-    "love=hate",
-    "like=hate",
-    "man=woman",
-    "boy=girl",
-    "father=mother",
-    "day=night",
-    "yes=no",
-    "here=there",
-    "now=then",
-    "think=hope",
-    "know=believe",
-    "make=do",
-    "take=give",
-    "come=go",
-    "buy=sell",
-    "win=lose",
-    "much=many",
-    "little=few",
-    "also=not",
-    "even=also",
-    "than=then",
-    "such=so",
-    "so=very",
-    "just=barely",
-    "each=any",
-    "some=any",
-    "any=no",
-    "no=some",
-    "other=same",
-    "own=other",
-    "well=good",
-    "well=badly",
-    "really=hardly",
-    "pretty=hardly",
-    "movie=book",
-    "film=song",
-    "people=person",
-    "place=time",
-    "food=service",
-    "friend=enemy",
-    "water=wine",
-    "city=country",
-    "year=week",
-    "world=country",
-    "war=battle",
-    "king=queen",
-    "house=car",
-    "money=time",
-    "name=place",
-    "number=letter",
-    "school=church",
-]
+_EXCHANGES = _words(
+    "is=was are=were was=will_be has=had have=had do=did does=did can=must should=could"
+    " will=would may=must must=might good=bad better=worse best=worst great=terrible happy=sad"
+    " big=small large=small old=new young=old high=low long=short first=last early=late easy=hard"
+    " hot=cold strong=weak right=wrong true=false rich=poor full=empty fast=slow same=different"
+    " open=closed many=few more=less most=least all=some every=some always=never often=never"
+    " sometimes=always never=ever very=hardly very=too quite=not too=very almost=not only=even"
+    " still=already in=on on=under at=in from=to to=from with=without for=against of=for"
+    " before=after above=below over=under up=down into=out_of and=or but=and because=although"
+    " if=unless he=she him=her his=her they=we them=us their=our I=you my=your this=that"
+    " these=those the=a a=the an=the one=two two=three who=which what=who which=who when=where"
+    " where=when how=why why=how there=it not=never like=as as=like had=got about=of by=for"
+    " love=hate like=hate man=woman boy=girl father=mother day=night yes=no here=there now=then"
+    " think=hope know=believe make=do take=give come=go buy=sell win=lose much=many little=few"
+    " also=not even=also than=then such=so so=very just=barely each=any some=any any=no no=some"
+    " other=same own=other well=good well=badly really=hardly pretty=hardly movie=book film=song"
+    " people=person place=time food=service friend=enemy water=wine city=country year=week"
+    " world=country war=battle king=queen house=car money=time name=place number=letter"
+    " school=church"
+)
 _EXCHANGED: dict[str, list[str]] = defaultdict(list)
 for _pair in _EXCHANGES:
     _old, _new = _pair.split("=")
-    _EXCHANGED[_old.lower()].append(_new.replace("_", " "))
+    _EXCHANGED[_old.lower()].append(_new)
 
-_NOT_HOSTS = {
-    "is",
-    "was",
-    "are",
-    "were",
-    "has",
-    "have",
-    "had",
-    "does",
-    "do",
-    "did",
-    "would",
-    "could",
-}
-_NOT_HOSTS |= {"should", "must", "need", "might"}
+_NOT_HOSTS = _words("is was are were has have had does do did would could should must need might")
 
 
 def _put(text: str, start: int, end: int, new: str) -> str:
@@ -490,23 +339,7 @@ def _form(text: str, row: list[Token], generator: random.Random) -> Swapped:
             yield f"{token.fine} {target} {token.text.lower()}", new
 
 
-_LOST = {
-    "DT",
-    "IN",
-    "TO",
-    "PRP",
-    "PRP$",
-    "MD",
-    "CC",
-    "VBZ",
-    "VBD",
-    "VB",
-    "NN",
-    "RB",
-    "WDT",
-    "VBP",
-    "POS",
-}
+_LOST = _words("DT IN TO PRP PRP$ MD CC VBZ VBD VB NN RB WDT VBP POS")
 
 
 def _left_out(text: str, row: list[Token], generator: random.Random) -> Swapped:
@@ -521,23 +354,9 @@ def _left_out(text: str, row: list[Token], generator: random.Random) -> Swapped:
         )
 
 
-_PUT_IN = [
-    "the",
-    "a",
-    "of",
-    "to",
-    "not",
-    "never",
-    "is",
-    "it",
-    "very",
-    "no",
-    ",",
-    "that",
-    "in",
-    "hardly",
-]
-_PUT_IN += ["too much", "some", "and", "was", "only", "party", "less", "n't"]
+_PUT_IN = _words(
+    "the a of to not never is it very no , that in hardly too_much some and was only party less n't"
+)
 
 
 def _put_in(text: str, row: list[Token], generator: random.Random) -> Swapped:

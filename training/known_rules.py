@@ -23,7 +23,6 @@ from __future__ import annotations
 
 import csv
 import json
-import sys
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -40,6 +39,7 @@ from sears_dsl.language.loader import load
 from sears_dsl.language.printer import print_rule
 from sears_dsl.language.rule import Rule
 from sears_dsl.runtime.files import write_atomically
+from training.records import rows_of, show
 
 _ROOT = Path(__file__).resolve().parents[1]
 SHEET = _ROOT / "benchmarks" / "discovery_quality_sheet.tsv"
@@ -104,9 +104,8 @@ def _of_sheet() -> Iterator[tuple[str, Rewrite, bool]]:
 
 
 def _of_changes() -> Iterator[tuple[str, Rewrite, bool]]:
-    with READ.open(encoding="utf-8", newline="") as file:
-        for row in csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE):
-            yield row["rule"], (row["original"], row["rewrite"]), row["verdict"] == "1"
+    for row in rows_of(READ):
+        yield row["rule"], (row["original"], row["rewrite"]), row["verdict"] == "1"
 
 
 class Prior(NamedTuple):
@@ -198,8 +197,8 @@ def main() -> None:
     entry = readers_file(rules)
     write_atomically(FILE, (json.dumps(entry, ensure_ascii=False, indent=1) + "\n").encode())
     left = [name for name in entry["rules"] if not acceptance_test()(rules[name])]
-    sys.stdout.write(f"{len(entry['rules'])} rules were read; too rarely accepted: {left}\n")
-    sys.stdout.write(f"not read: {entry['unread']}\n")
+    show(f"{len(entry['rules'])} rules were read; too rarely accepted: {left}")
+    show(f"not read: {entry['unread']}")
 
 
 if __name__ == "__main__":

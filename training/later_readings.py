@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import cast
@@ -30,7 +29,7 @@ from sears_dsl.judge.readings import VERSION, change_name, load_readings, senses
 from sears_dsl.meaning.scorers import load_scorer
 from sears_dsl.runtime.array_types import Float32Array, Floats
 from sears_dsl.runtime.files import write_atomically
-from training.judge import mined, show
+from training.judge import mined
 from training.judgements import Judgement
 from training.readings import (
     Model,
@@ -40,6 +39,7 @@ from training.readings import (
     posteriors,
     readings_of,
 )
+from training.records import show
 from training.weight_files import write_senses
 
 _PORTION = 1024
@@ -116,7 +116,7 @@ def main() -> None:
     write_atomically(
         SHIPPED[scorer], f"{json.dumps(entry, ensure_ascii=False, indent=0)}\n".encode()
     )
-    sys.stdout.write(f"{len(anew):,} changes have been read {len(some):,} times now\n")
+    show(f"{len(anew):,} changes have been read {len(some):,} times now")
 
 
 def _read_more(judgements: Sequence[Judgement], known: Mapping[str, Sequence[float]]) -> set[str]:

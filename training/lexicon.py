@@ -18,8 +18,6 @@ import numpy as np
 
 from sears_dsl.tagging.fast.weights import AFTER, FORM_KEYS, LOOKUPS
 
-__all__ = ["Lexicon", "make_lexicon", "places_of"]
-
 #: Whether it was guessed, how much the first tag prevails (0 to 2), the tags.
 AmbiguityClass: TypeAlias = tuple[bool, int, tuple[int, ...]]
 
@@ -42,19 +40,12 @@ _MOST_TAGS = 4
 
 
 class Lexicon(NamedTuple):
-    """The lexicon as arrays.
+    """The lexicon as arrays."""
 
-    Attributes:
-        keys: uint32, sorted.
-        contexts: uint16: the context of each key.
-        certain: uint8: the only tag of words with that key, or 255.
-        context_classes: uint16 (contexts,).
-    """
-
-    keys: Any
-    contexts: Any
-    certain: Any
-    context_classes: Any
+    keys: Any  # uint32, sorted
+    contexts: Any  # uint16: the context of each key
+    certain: Any  # uint8: the only tag of words with that key, or 255
+    context_classes: Any  # uint16 (contexts,)
 
 
 def make_lexicon(keys: Any, counts: Any) -> Lexicon:

@@ -11,8 +11,6 @@ read at a time (``--read-only``).
 from __future__ import annotations
 
 import argparse
-import hashlib
-import io
 import json
 from collections.abc import Sequence
 from dataclasses import replace
@@ -30,6 +28,7 @@ from sears_dsl.judge.likelihood import (
     Nats,
     columns_of,
 )
+from sears_dsl.runtime.array_types import Floats
 from sears_dsl.runtime.files import write_atomically
 from sears_dsl.translation.model_files import carried_language_model
 from training.judge import (
@@ -39,9 +38,9 @@ from training.judge import (
     fit_all,
     judge_document,
     kept_sets,
-    show,
     write_readings,
 )
+from training.records import digest, load_or_compute, show
 
 _AT_ONCE = 500
 
@@ -112,19 +111,16 @@ def _nats_of_portion(
     name: str, pairs: Sequence[tuple[str, str]], model: LikelihoodModel, keep: Path
 ) -> list[Nats]:
     """What the pieces of these rewrites cost, from the folder if it has them."""
-    digest = hashlib.sha256(repr((AFTER, list(pairs))).encode()).hexdigest()[:16]
-    file = keep / f"{name}-nats-{digest}.npz"
-    if not file.exists():
+
+    def asked() -> dict[str, Floats]:
         nats = model.nats(pairs)
-        content = io.BytesIO()
+        show(f"{name}: likelihood of {len(nats)} more")
         counts = [[len(part) for part in each] for each in nats]
         costs = np.concatenate([part for each in nats for part in each])
-        np.savez(content, counts=np.array(counts), costs=costs)
-        write_atomically(file, content.getvalue())
-        show(f"{name}: likelihood of {len(nats)} more")
-    with np.load(file) as arrays:
-        ends = np.cumsum(arrays["counts"].ravel())
-        parts = np.split(arrays["costs"], ends[:-1])
+        return {"counts": np.array(counts), "costs": costs}
+
+    arrays = load_or_compute(keep / f"{name}-nats-{digest((AFTER, list(pairs)))}.npz", asked)
+    parts = np.split(arrays["costs"], np.cumsum(arrays["counts"].ravel())[:-1])
     return [Nats(*parts[at : at + 4]) for at in range(0, len(parts), 4)]
 
 

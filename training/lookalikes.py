@@ -14,8 +14,6 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-__all__ = ["table_text"]
-
 _PAIR = re.compile(r"([0-9A-F]{4,6})\s*;\s*([0-9A-F]{4,6})")
 _VERSION = re.compile(r"^# Version: (\S+)", re.MULTILINE)
 _NOTICE = """\

@@ -16,8 +16,6 @@ from sears_dsl.tagging.fast.weights import StoredWeights
 from training.coarse import CoarseTable
 from training.perceptron import Learned
 
-__all__ = ["LARGEST", "pack"]
-
 LARGEST = 127
 
 _BLOCK = 1 << 16
@@ -31,15 +29,7 @@ def pack(
     about: Mapping[str, Any],
     coarse: CoarseTable,
 ) -> StoredWeights:
-    """Round weights and drop small ones.
-
-    Args:
-        learned: the weights.
-        unit: what one step of a stored weight stands for.
-        least: smaller weights are dropped.
-        about: what the file says about itself.
-        coarse: maps fine tags to coarse ones.
-    """
+    """Round weights to steps of ``unit``, and drop those that are smaller than ``least``."""
     hashed = len(learned.row_keys)
     rows, tags, weights = _rounded(learned.weights, unit=unit, least=least)
     sizes = np.bincount(rows, minlength=len(learned.weights)).astype(np.uint8)

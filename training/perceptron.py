@@ -44,81 +44,47 @@ from sears_dsl.tagging.fast.weights import (
 )
 from training.lexicon import Lexicon, make_lexicon, places_of
 
-__all__ = ["Examples", "Learned", "describe_words", "learn", "pack_examples"]
-
 #: How often a feature must occur to get weights.
 _SEEN_FORM = 2
 _SEEN_HASHED = 3
 
 
 class Examples(NamedTuple):
-    """Rows to learn from, as arrays.
+    """Rows to learn from, as arrays."""
 
-    Attributes:
-        texts: the distinct words.
-        row_offsets: int64 (rows + 1,).
-        words: int32 (tokens,): numbers of words.
-        tags: int16 (tokens,): the right tags; -1 where unknown.
-        emphasis: int32 (rows,): how far weights move for tokens of a row.
-    """
-
-    texts: Sequence[str]
-    row_offsets: Any
-    words: Any
-    tags: Any
-    emphasis: Any
+    texts: Sequence[str]  # the distinct words
+    row_offsets: Any  # int64 (rows + 1,)
+    words: Any  # int32 (tokens,): numbers of words
+    tags: Any  # int16 (tokens,): the right tags; -1 where unknown
+    emphasis: Any  # int32 (rows,): how far weights move for tokens of a row
 
 
 class Learned(NamedTuple):
-    """The result of learning.
+    """The result of learning."""
 
-    Attributes:
-        lexicon: of the examples.
-        row_keys: uint32, sorted: keys of features that are hashed.
-        weights: float32 (rows, TAGS): of these keys, then of the fixed rows as in `Stored`.
-    """
-
-    lexicon: Lexicon
-    row_keys: Any
-    weights: Any
+    lexicon: Lexicon  # of the examples
+    row_keys: Any  # uint32, sorted: keys of features that are hashed
+    weights: Any  # float32 (rows, TAGS): of these keys, then of the fixed rows as in `Stored`
 
 
 class _Inputs(NamedTuple):
-    """What the kernel reads of examples.
+    """What the kernel reads of examples."""
 
-    Attributes:
-        row_offsets: int64 (rows + 1,).
-        words: int32 (tokens,).
-        tags: int16 (tokens,).
-        emphasis: int32 (rows,).
-        forms: int32 (words, FORM_KEYS + 1): rows of weights of a word, or -1.
-        neighbours: int32 (tokens, NEIGHBOUR_KEYS): the same for a token.
-        contexts: int32 (tokens,).
-        classes: int32 (tokens,).
-        casings: uint8 (words,).
-        marks: uint8 (words,).
-        certain: uint8 (words,).
-        starts: int32: where the buckets of keys begin; for `find`, with the next two.
-        keys: int64.
-        shift: int64.
-        blocks: int64: where each block of rows begins.
-    """
-
-    row_offsets: Any
-    words: Any
-    tags: Any
-    emphasis: Any
-    forms: Any
-    neighbours: Any
-    contexts: Any
-    classes: Any
-    casings: Any
-    marks: Any
-    certain: Any
-    starts: Any
-    keys: Any
-    shift: Any
-    blocks: Any
+    row_offsets: Any  # int64 (rows + 1,)
+    words: Any  # int32 (tokens,)
+    tags: Any  # int16 (tokens,)
+    emphasis: Any  # int32 (rows,)
+    forms: Any  # int32 (words, FORM_KEYS + 1): rows of weights of a word, or -1
+    neighbours: Any  # int32 (tokens, NEIGHBOUR_KEYS): the same for a token
+    contexts: Any  # int32 (tokens,)
+    classes: Any  # int32 (tokens,)
+    casings: Any  # uint8 (words,)
+    marks: Any  # uint8 (words,)
+    certain: Any  # uint8 (words,)
+    starts: Any  # int32: where the buckets of keys begin; for `find`, with the next two
+    keys: Any  # int64
+    shift: Any  # int64
+    blocks: Any  # int64: where each block of rows begins
 
 
 def pack_examples(
@@ -144,14 +110,10 @@ def learn(
     seed: int = 0,
     tell: Callable[[str], None] = lambda line: None,
 ) -> Learned:
-    """Learn weights from examples.
+    """Learn weights from examples, each of which is seen in every pass.
 
-    Args:
-        examples: the rows to learn from.
-        passes: how often each row is seen.
-        margin: by how much the right tag must lead.
-        seed: decides the order of rows.
-        tell: called with a line after each pass.
+    The right tag must lead by the margin. The seed decides the order of rows, and ``tell`` is
+    called with a line after each pass.
     """
     keys, casings, marks = describe_words(examples.texts)
     known = examples.tags >= 0

@@ -18,7 +18,6 @@ first look left out only a sample was read; each of these counts for as many as 
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -45,21 +44,13 @@ _LEFT_OUT = 47.0
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Read:
-    """Readings with the judge's opinion.
+    """Readings with the judge's opinion."""
 
-    Attributes:
-        odds: (N,) s, the judge's log-odds without readings.
-        accepted: (N,) whether the reader accepted.
-        changes: (N,) the number of each one's change.
-        names: of the changes.
-        weights: (changes,) how many changes each stands for.
-    """
-
-    odds: Floats
-    accepted: NDArray[np.bool_]
-    changes: NDArray[np.int64]
-    names: list[str]
-    weights: Floats
+    odds: Floats  # (N,) s, the judge's log-odds without readings
+    accepted: NDArray[np.bool_]  # (N,) whether the reader accepted
+    changes: NDArray[np.int64]  # (N,) the number of each one's change
+    names: list[str]  # of the changes
+    weights: Floats  # (changes,) how many changes each stands for
 
     def at(self, chosen: NDArray[np.bool_]) -> Read:
         """A selection of the readings."""
@@ -178,10 +169,8 @@ def placed(
 def placed_effects(read: Read, senses: Float32Array, model: Model) -> dict[str, Placed]:
     """The effects of changes that were read often enough, by name."""
     odds = model.log_odds(read.odds)
-    order = np.argsort(read.changes, kind="stable")
-    counts = np.bincount(read.changes, minlength=len(read.names))
     effects = {}
-    for name, at in zip(read.names, np.split(order, np.cumsum(counts)[:-1]), strict=True):
+    for name, at in zip(read.names, _by_change(read), strict=True):
         if len(at) >= _LEAST_IN_PLACE:
             effects[name] = placed(odds[at], read.accepted[at], senses[at], model.spread)
     return effects
@@ -201,9 +190,7 @@ def figures_of_senses(
     odds = model.log_odds(read.odds)
     kind_of = np.array(kinds)
     plain, sensed, accepted = [], [], []
-    order = np.argsort(read.changes, kind="stable")
-    counts = np.bincount(read.changes, minlength=len(read.names))
-    for at in np.split(order, np.cumsum(counts)[:-1]):
+    for at in _by_change(read):
         for kind in sorted({*kind_of[at].tolist()}):
             here, there = at[kind_of[at] == kind], at[kind_of[at] != kind]
             if len(here) < _LEAST_IN_PLACE or len(there) < 2 * _LEAST_IN_PLACE:
@@ -235,7 +222,9 @@ def held_out_figures(read: Read, *, folds: int = 5) -> dict[str, float]:
     not: from the readings of changes in other folds.
     """
     count = len(read.names)
-    even = _rank_in_change(read) % 2 == 0
+    even = np.zeros(len(read.odds), np.bool_)
+    for at in _by_change(read):
+        even[at[::2]] = True
     often = np.bincount(read.changes, minlength=count) >= 4
     known, unknown, prior_alone = (np.full(len(read.odds), np.nan) for _ in range(3))
     model = fit(read)
@@ -265,14 +254,11 @@ def held_out_figures(read: Read, *, folds: int = 5) -> dict[str, float]:
     }
 
 
-def _rank_in_change(read: Read) -> NDArray[np.int64]:
-    """Which reading of its change each one is, in file order."""
-    counts: dict[int, int] = defaultdict(int)
-    ranks = []
-    for change in read.changes.tolist():
-        ranks.append(counts[change])
-        counts[change] += 1
-    return np.array(ranks, np.int64)
+def _by_change(read: Read) -> list[NDArray[np.int64]]:
+    """The places of the readings of each change, in file order."""
+    order = np.argsort(read.changes, kind="stable")
+    counts = np.bincount(read.changes, minlength=len(read.names))
+    return np.split(order, np.cumsum(counts)[:-1])
 
 
 def _loss(odds: Floats, accepted: NDArray[np.bool_]) -> float:

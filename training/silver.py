@@ -15,17 +15,12 @@ import random
 from collections.abc import Iterator, Sequence
 from itertools import islice, pairwise
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from demo.reviews import read_sentences
-from sears_dsl.errors import DataError
 from sears_dsl.runtime.files import write_atomically
 from sears_dsl.tagging.tagger import Tagger
-
-__all__ = ["Silver", "SilverSizes", "read_texts", "tag_texts", "tagged"]
-
-#: The share of the books that is read: the last tenth is for evaluation.
-_BOOKS_READ = 0.9
+from training.texts import read_books, read_squad
 
 _ROWS_AT_A_TIME = 2000
 _OF_WORDS = frozenset(
@@ -51,26 +46,12 @@ class Silver(NamedTuple):
 def read_texts(
     *, books: Path, reviews: Path, squad: Path, sizes: SilverSizes, seed: int
 ) -> dict[str, list[str]]:
-    """The texts to tag, by kind.
-
-    Raises:
-        DataError: a file cannot be read or has too few rows.
-    """
+    """The texts to tag, by kind."""
     generator = random.Random(seed)  # noqa: S311 - a sample, no secret
-    try:
-        lines = books.read_text("utf-8").splitlines()
-        articles: Any = json.loads(squad.read_text("utf-8"))["data"]
-        paragraphs = [part for article in articles for part in article["paragraphs"]]
-        questions = [answer["question"] for part in paragraphs for answer in part["qas"]]
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise DataError(
-            f"a source of silver sentences could not be read: {error}",
-            help="--books takes plain text, a sentence a line; --squad takes SQuAD 1.1 JSON",
-        ) from error
-    lines = [line for line in lines[: int(len(lines) * _BOOKS_READ)] if line.strip()]
+    lines, (paragraphs, questions) = read_books(books), read_squad(squad)
     return {
         "books": generator.sample(lines, min(sizes.books, len(lines))),
-        "paragraphs": [part["context"] for part in paragraphs],
+        "paragraphs": paragraphs,
         "questions": generator.sample(questions, min(sizes.questions, len(questions))),
         "reviews": read_sentences(reviews),
     }

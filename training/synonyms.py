@@ -37,12 +37,11 @@ import csv
 import json
 import random
 import re
-import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -63,6 +62,7 @@ from sears_dsl.runtime.files import write_atomically
 from sears_dsl.tagging.inflection import inflect, lemma
 from sears_dsl.tagging.tagger import load_tagger
 from training.english_text import KINDS, snippets
+from training.records import rows_of, show
 from training.wordnet import Neighbour, WordClass
 
 PAIRS, PLACES, SHEETS = 1400, 4, 5
@@ -152,6 +152,8 @@ class Place(NamedTuple):
 
 Form = tuple[str, str]
 """A word and its fine tag."""
+
+_Old = TypeVar("_Old", str, Form)
 
 
 def sentences(books: Path, *, from_books: int, from_data: Sequence[str] = ()) -> dict[str, str]:
@@ -276,12 +278,7 @@ def write_listed_sheets(folder: Path, listed: Path, books: Path) -> None:
             places[old, new] = some[:PLACES]
     chosen = without_shipped(places)
     places = {pair: some for pair, some in places.items() if pair in chosen}
-    tried = [(pair, each) for pair, some in places.items() for each in some]
-    forecasts = forecast_chances([(each.text, each.rewrite(pair[1])) for pair, each in tried])
-    chances: dict[tuple[str, str], list[float]] = defaultdict(list)
-    for (pair, _), chance in zip(tried, forecasts, strict=True):
-        chances[pair].append(chance)
-    best = sorted(places, key=lambda pair: -float(np.mean(chances[pair])))
+    best = best_first(places)
     write_items(folder, {pair: places[pair] for pair in best[:PAIRS]}, kind_of)
 
 
@@ -319,6 +316,18 @@ def forecast_chances(pairs: Sequence[Pair]) -> list[float]:
     return chances
 
 
+def best_first(
+    places: Mapping[tuple[_Old, str], Sequence[Place]], *, most: int = PLACES
+) -> list[tuple[_Old, str]]:
+    """The changes in the order of their mean forecasts in up to so many of their places."""
+    tried = [(change, each) for change, some in places.items() for each in some[:most]]
+    chances: dict[tuple[_Old, str], list[float]] = defaultdict(list)
+    rewrites = [(each.text, each.rewrite(new)) for (_, new), each in tried]
+    for (change, _), chance in zip(tried, forecast_chances(rewrites), strict=True):
+        chances[change].append(chance)
+    return sorted(places, key=lambda change: -float(np.mean(chances[change])))
+
+
 def write_sheets(folder: Path, wordnet: Path, books: Path) -> None:
     """Choose pairs and write the sheets, and what stands where for `fold`."""
     kind_of = sentences(books, from_books=_FROM_BOOKS)
@@ -329,13 +338,8 @@ def write_sheets(folder: Path, wordnet: Path, books: Path) -> None:
         random.Random(f"{form[0]}{new}").shuffle(some)  # noqa: S311 - a draw, no secret
         first = {each.text: each for each in reversed(some)}
         drawn[form, new] = list(reversed(first.values()))[:PLACES]
-    tried = [(pair, each) for pair, some in drawn.items() for each in some[:_FORECAST_PLACES]]
-    chances: dict[tuple[Form, str], list[float]] = defaultdict(list)
-    rewrites = [(each.text, each.rewrite(pair[1])) for pair, each in tried]
-    for (pair, _), chance in zip(tried, forecast_chances(rewrites), strict=True):
-        chances[pair].append(chance)
     best: dict[tuple[str, str], list[Place]] = defaultdict(list)
-    for (word, _), new in sorted(drawn, key=lambda pair: -float(np.mean(chances[pair]))):
+    for (word, _), new in best_first(drawn, most=_FORECAST_PLACES):
         best[word, new] += drawn[(word, _), new]
     for (word, new), some in best.items():
         random.Random(word + new).shuffle(some)  # noqa: S311 - a draw, no secret
@@ -471,10 +475,8 @@ def read_verdicts(path: Path) -> Mapping[int, tuple[str, str]]:
 
 def readings() -> dict[str, list[dict[str, str]]]:
     """What was read of each change of words: rows of `READ` by rule."""
-    with READ.open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
     of_rule: dict[str, list[dict[str, str]]] = defaultdict(list)
-    for row in rows:
+    for row in rows_of(READ):
         if _WORDS_ALONE.fullmatch(row["rule"]):
             of_rule[row["rule"]].append(row)
     return of_rule
@@ -508,9 +510,7 @@ def accepted_changes(*, least_read: int = ENOUGH_READ, share: float = SHARE) -> 
 
 def listed_changes() -> list[str]:
     """Those that are listed: *new film → new movie* says nothing beside *film → movie*."""
-    with BY_HEART.open(encoding="utf-8", newline="") as file:
-        opinions = list(csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
-    refused = {one["change"] for one in opinions if float(one["share"]) <= BY_HEART_SHARE}
+    refused = {one["change"] for one in rows_of(BY_HEART) if float(one["share"]) <= BY_HEART_SHARE}
     accepted = [
         rule
         for rule in accepted_changes()
@@ -575,7 +575,7 @@ def main() -> None:
             rules = listed_rules()
             content = "\n".join([*_HEADING, *rules, ""])
             write_atomically(SYNONYMS, content.encode())
-            sys.stdout.write(f"{SYNONYMS}: {len(rules):,} changes\n")
+            show(f"{SYNONYMS}: {len(rules):,} changes")
 
 
 if __name__ == "__main__":

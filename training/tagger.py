@@ -9,27 +9,23 @@ of learning, and 2 GB of memory.
 from __future__ import annotations
 
 import argparse
-import hashlib
 import importlib.metadata
 import os
 import random
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from demo.reviews import fetch
-from sears_dsl.errors import SearsError
 from sears_dsl.runtime.kernels import ENOUGH, expect
 from sears_dsl.tagging.spacy_tagger import SpacyTagger
 from training.coarse import COARSE, coarse_table, ruler_answers
 from training.packing import pack
 from training.perceptron import learn, pack_examples
+from training.records import described_files, show
 from training.silver import Silver, SilverSizes, read_texts, tagged
-from training.treebank import Sentence, read_treebank
+from training.treebank import Sentence, in_rows, read_treebank
 from training.weight_files import save
-
-__all__ = ["FINE", "joined", "main", "training_rows"]
 
 #: The fine tags in order: spaCy's without white space and without XX, which says nothing.
 FINE = (
@@ -52,20 +48,14 @@ def numbers(tags: Sequence[str]) -> list[int]:
 
 
 def joined(sentences: Sequence[Sentence], seed: int) -> list[tuple[tuple[str, ...], list[int]]]:
-    """Gold rows of one to three consecutive sentences, like rows in use."""
-    generator = random.Random(seed)  # noqa: S311 - a draw, no secret
-    rows = []
-    first = 0
-    while first < len(sentences):
-        some = sentences[first : first + generator.choice((1, 1, 2, 3))]
-        rows.append(
-            (
-                tuple(word for sentence in some for word in sentence.words),
-                [tag for sentence in some for tag in numbers(sentence.fine)],
-            )
+    """Gold rows of one to three consecutive sentences."""
+    return [
+        (
+            tuple(word for sentence in some for word in sentence.words),
+            [tag for sentence in some for tag in numbers(sentence.fine)],
         )
-        first += len(some)
-    return rows
+        for some in in_rows(sentences, random.Random(seed))  # noqa: S311 - a draw, no secret
+    ]
 
 
 def training_rows(
@@ -77,9 +67,9 @@ def training_rows(
     return rows
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
+def main() -> None:
     """Read, tag, learn, pack, write."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--ewt", type=Path, required=True, help="en_ewt-ud-train.conllu")
     parser.add_argument("--books", type=Path, required=True, help="plain text, a sentence a line")
     parser.add_argument(
@@ -99,14 +89,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--least", type=float, default=1.0, help="smaller weights are dropped")
     parser.add_argument("--books-rows", type=int, default=SilverSizes().books)
     parser.add_argument("--questions-rows", type=int, default=SilverSizes().questions)
-    options = parser.parse_args(arguments)
-    try:
-        _make(options)
-    except SearsError as error:
-        sys.exit(error.render())
-
-
-def _make(options: argparse.Namespace) -> None:
+    options = parser.parse_args()
     expect(ENOUGH + 1)  # everything here is worth compiling
     reviews = options.reviews or fetch(Path(".cache"))
     gold = [
@@ -122,7 +105,7 @@ def _make(options: argparse.Namespace) -> None:
     counts = {"gold": sum(len(sentence.words) for sentence in gold)}
     for kind, some in by_kind.items():
         counts[kind] = sum(len(row.words) for row in some)
-        _tell(f"{kind}: {len(some):,} rows, {counts[kind]:,} tokens")
+        show(f"{kind}: {len(some):,} rows, {counts[kind]:,} tokens")
     silver = [row for some in by_kind.values() for row in some]
     rows = training_rows(gold, silver, emphasis=options.emphasis, seed=options.seed)
     learned = learn(
@@ -130,7 +113,7 @@ def _make(options: argparse.Namespace) -> None:
         passes=options.passes,
         margin=options.margin,
         seed=options.seed,
-        tell=_tell,
+        tell=show,
     )
     files = {"ewt": options.ewt, "books": options.books, "reviews": reviews, "squad": options.squad}
     about: dict[str, Any] = {
@@ -145,10 +128,7 @@ def _make(options: argparse.Namespace) -> None:
             name: getattr(options, name)
             for name in ("passes", "margin", "emphasis", "unit", "least", "leave_out")
         },
-        "files": {
-            kind: {"name": path.name, "sha256": hashlib.sha256(path.read_bytes()).hexdigest()}
-            for kind, path in files.items()
-        },
+        "files": described_files(files),
         "silver": {name: importlib.metadata.version(name) for name in ("spacy", MODEL)},
     }
     stored = pack(
@@ -160,12 +140,7 @@ def _make(options: argparse.Namespace) -> None:
     )
     digest = save(stored, options.out)
     size = os.path.getsize(options.out)
-    _tell(f"{options.out}: {size:,} bytes, {len(stored.entry_tags):,} weights, {digest}")
-
-
-def _tell(line: str) -> None:
-    sys.stdout.write(line + "\n")
-    sys.stdout.flush()
+    show(f"{options.out}: {size:,} bytes, {len(stored.entry_tags):,} weights, {digest}")
 
 
 if __name__ == "__main__":

@@ -15,8 +15,6 @@ from typing import Any, NamedTuple
 import numba
 import numpy as np
 
-__all__ = ["CONFUSED", "KINDS", "Edits", "edits_of", "tamper", "wrong_forms"]
-
 #: Kinds of edits, and how often each is tried first.
 KINDS = {
     "form": 30,
@@ -108,62 +106,49 @@ _DROPPED = frozenset(
 
 
 class Edits(NamedTuple):
-    """What the kernel needs to know about words, tags and the text.
+    """What the kernel needs to know about words, tags and the text."""
 
-    Attributes:
-        words, shapes, pairs: int32 (tokens,): the text.
-        starts: int64 (rows + 1,): first token of each row.
-        form_starts, forms, form_chances: wrong forms by pair.
-        confused_starts, confused, confused_chances: wrong function words by word.
-        favour: float32 (words,): how much more often a word is touched.
-        by_word_starts, by_word: places in the text by word.
-        by_tag_starts, by_tag: places in the text by tag.
-        tag_words_starts, tag_words: distinct words by tag.
-        tags: uint8 (pairs,).
-        kind_of_tag: uint8 (tags,): 1 droppable, 2 begins a noun phrase, 4 a noun, 8 an adjective.
-        inserted, strong: words.
-        glued: int32 (words,): the number of the word with n't glued on, or -1.
-        there, not_, full_stop: words that matter in themselves.
-        denied: bool (words,): words that need a negation or a question before them.
-        licensors: bool (words,): negations.
-        plain: adverbs that may stand where a negation stands.
-        anaphors: int8 (words,): which kind of pronoun a word is: a reflexive or its antecedent.
-        stand_in_starts, stand_ins: words that may replace the antecedent.
-        kinds: float64: cumulative shares of the kinds.
-    """
-
+    # words, shapes, pairs: int32 (tokens,): the text
     words: Any
     shapes: Any
     pairs: Any
-    starts: Any
+    starts: Any  # int64 (rows + 1,): first token of each row
+    # form_starts, forms, form_chances: wrong forms by pair
     form_starts: Any
     forms: Any
     form_chances: Any
+    # confused_starts, confused, confused_chances: wrong function words by word
     confused_starts: Any
     confused: Any
     confused_chances: Any
-    favour: Any
+    favour: Any  # float32 (words,): how much more often a word is touched
+    # by_word_starts, by_word: places in the text by word
     by_word_starts: Any
     by_word: Any
+    # by_tag_starts, by_tag: places in the text by tag
     by_tag_starts: Any
     by_tag: Any
+    # tag_words_starts, tag_words: distinct words by tag
     tag_words_starts: Any
     tag_words: Any
-    tags: Any
-    kind_of_tag: Any
+    tags: Any  # uint8 (pairs,)
+    kind_of_tag: Any  # uint8 (tags,): 1 droppable, 2 begins a noun phrase, 4 a noun, 8 an adjective
+    # inserted, strong: words
     inserted: Any
     strong: Any
-    glued: Any
+    glued: Any  # int32 (words,): the number of the word with n't glued on, or -1
+    # there, not_, full_stop: words that matter in themselves
     there: Any
     not_: Any
-    denied: Any
-    licensors: Any
-    plain: Any
-    anaphors: Any
+    denied: Any  # bool (words,): words that need a negation or a question before them
+    licensors: Any  # bool (words,): negations
+    plain: Any  # adverbs that may stand where a negation stands
+    anaphors: Any  # int8 (words,): which kind of pronoun a word is: a reflexive or its antecedent
+    # stand_in_starts, stand_ins: words that may replace the antecedent
     stand_in_starts: Any
     stand_ins: Any
     full_stop: Any
-    kinds: Any
+    kinds: Any  # float64: cumulative shares of the kinds
 
 
 def wrong_forms(word: str, tag: str) -> list[str]:
@@ -261,13 +246,9 @@ def edits_of(
     words: Any, shapes: Any, pairs: Any, starts: Any, *,
     number: dict[str, int], pair_words: list[int], pair_tags: list[str], forms: list[list[int]],
 ) -> Edits:  # fmt: skip
-    """Prepare what the kernel needs.
+    """Prepare what the kernel needs; for the first four see `Edits`.
 
     Args:
-        words: the lower-cased words of the text, as numbers.
-        shapes: their casing, 0 for lower case and 1 for a capital.
-        pairs: their pairs of word and tag, as numbers.
-        starts: first token of each row.
         number: the number of each lower-cased word, wrong forms and glued words included.
         pair_words: the word of each pair.
         pair_tags: the tag of each pair.
@@ -360,6 +341,34 @@ def _pick(weights: Any, count: int) -> int:
 
 
 @numba.njit(cache=True)
+def _leave_out(  # noqa: PLR0917 - arrays
+    at: int, gone: int, word: Any, shape: Any, pair: Any, touched: Any, count: int
+) -> None:
+    for to in range(at, count - gone):
+        word[to] = word[to + gone]
+        shape[to] = shape[to + gone]
+        pair[to] = pair[to + gone]
+        touched[to] = touched[to + gone]
+
+
+@numba.njit(cache=True)
+def _begins_phrase(e: Any, pair: int) -> Any:
+    return pair >= 0 and e.kind_of_tag[e.tags[pair]] & 2
+
+
+@numba.njit(cache=True)
+def _size_of_phrase(e: Any, pair: Any, at: int, count: int) -> int:
+    """How many words a noun phrase has, the last word of the row left out."""
+    size = 1
+    while at + size < count - 1 and size < 5:
+        here = pair[at + size]
+        if here < 0 or not e.kind_of_tag[e.tags[here]] & 12:
+            break
+        size += 1
+    return size
+
+
+@numba.njit(cache=True)
 def _edit(  # noqa: PLR0915, PLR0917 - one loop
     kind: Any, e: Any, word: Any, shape: Any, pair: Any, touched: Any, count: int, room: int,
     weights: Any,
@@ -384,7 +393,7 @@ def _edit(  # noqa: PLR0915, PLR0917 - one loop
         else:
             low, high = e.confused_starts[word[at]], e.confused_starts[word[at] + 1]
             new = e.confused[low + _pick(e.confused_chances[low:high], high - low)]
-        if at >= 2 and pair[at] >= 0 and e.kind_of_tag[e.tags[pair[at]]] & 2:
+        if at >= 2 and _begins_phrase(e, pair[at]):
             after = word[at - 2] == e.there or (at >= 3 and word[at - 3] == e.there)
             if kind == 1 and after:
                 new = e.strong[_below(len(e.strong))]
@@ -435,21 +444,12 @@ def _edit(  # noqa: PLR0915, PLR0917 - one loop
         if at < 0 or count < 3:
             return -1
         gone = 1
-        phrase = pair[at] >= 0 and e.kind_of_tag[e.tags[pair[at]]] & 2
-        if phrase and np.random.random() < 0.4:
-            while at + gone < count - 1 and gone < 5:
-                here = pair[at + gone]
-                if here < 0 or not e.kind_of_tag[e.tags[here]] & 12:
-                    break
-                gone += 1
+        if _begins_phrase(e, pair[at]) and np.random.random() < 0.4:
+            gone = _size_of_phrase(e, pair, at, count)
         if count - gone < 2:
             return -1
         first_shape = shape[at]
-        for to in range(at, count - gone):
-            word[to] = word[to + gone]
-            shape[to] = shape[to + gone]
-            pair[to] = pair[to + gone]
-            touched[to] = touched[to + gone]
+        _leave_out(at, gone, word, shape, pair, touched, count)
         if at == 0 and first_shape == 1 and shape[0] == 0 and np.random.random() < 0.5:
             shape[0] = 1
         touched[at] = True
@@ -503,12 +503,8 @@ def _edit(  # noqa: PLR0915, PLR0917 - one loop
             return -1
         at = _below(count - 1)
         size = 1
-        if pair[at] >= 0 and e.kind_of_tag[e.tags[pair[at]]] & 2:
-            while at + size < count - 1 and size < 5:
-                here = pair[at + size]
-                if here < 0 or not e.kind_of_tag[e.tags[here]] & 12:
-                    break
-                size += 1
+        if _begins_phrase(e, pair[at]):
+            size = _size_of_phrase(e, pair, at, count)
         elif np.random.random() < 0.3:
             size = 2
         if at + size >= count:
@@ -545,12 +541,8 @@ def _edit(  # noqa: PLR0915, PLR0917 - one loop
             return -1
         if low == 0 and shapes[0] == 1:
             shape[0] = 1
-        if left:
-            touched[low] = True
-            touched[min(high, count - 1)] = True
-        else:
-            touched[low] = True
-            touched[high - size] = True
+        touched[low] = True
+        touched[min(high, count - 1) if left else high - size] = True
         return count
     if kind == 8:
         at = _below(count)
@@ -577,11 +569,7 @@ def _edit(  # noqa: PLR0915, PLR0917 - one loop
                 if at == 0:
                     return -1
                 touched[last] = True
-                for to in range(at, count - 1):
-                    word[to] = word[to + 1]
-                    shape[to] = shape[to + 1]
-                    pair[to] = pair[to + 1]
-                    touched[to] = touched[to + 1]
+                _leave_out(at, 1, word, shape, pair, touched, count)
                 return count - 1
         if word[count - 1] != e.full_stop and last > 2 and count > 4:
             word[0], word[1] = word[1], word[0]
@@ -597,11 +585,7 @@ def _edit(  # noqa: PLR0915, PLR0917 - one loop
             word[at - 1] = e.glued[word[at - 1]]
             pair[at - 1] = -1
             touched[at - 1] = True
-            for to in range(at, count - 1):
-                word[to] = word[to + 1]
-                shape[to] = shape[to + 1]
-                pair[to] = pair[to + 1]
-                touched[to] = touched[to + 1]
+            _leave_out(at, 1, word, shape, pair, touched, count)
             return count - 1
     return -1
 
@@ -629,10 +613,8 @@ def tamper(e: Any, rows: Any, width: int, seed: int) -> Any:
     """Rows, and the same rows with edits.
 
     Args:
-        e: `Edits`.
         rows: numbers of rows of at most ``width`` - 4 words.
         width: the width of the arrays.
-        seed: decides the edits.
 
     Returns:
         words (rows, width), shapes, lengths; the edited words, shapes, lengths; which were touched.

@@ -6,7 +6,8 @@ each has the genre with which its identifier begins. Costs a second for 250,000 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import random
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
@@ -17,38 +18,24 @@ from sears_dsl.errors import DataError
 from sears_dsl.tagging.fast.fast_tagger import Perceptron
 from sears_dsl.tagging.fast.vocabulary import Words
 
-__all__ = ["Sentence", "read_treebank", "tag_words"]
-
 _COLUMNS = 10
 
 
 class Sentence(NamedTuple):
-    """The words of a sentence with their tags.
+    """The words of a sentence with their tags."""
 
-    Attributes:
-        words: the tokens.
-        fine: their Penn tags; for words as they are written, their universal tags.
-        coarse: their universal tags.
-        genre: the kind of text it is from.
-    """
-
-    words: tuple[str, ...]
-    fine: tuple[str, ...]
-    coarse: tuple[str, ...]
-    genre: str = ""
+    words: tuple[str, ...]  # the tokens
+    fine: tuple[str, ...]  # their Penn tags; for words as they are written, their universal tags
+    coarse: tuple[str, ...]  # their universal tags
+    genre: str = ""  # the kind of text it is from
 
 
 def read_treebank(path: Path, *, as_written: bool = False) -> list[Sentence]:
-    """The sentences of a file, in order.
+    """The sentences of a file of CoNLL-U, in order.
 
-    Args:
-        path: the file.
-        as_written: whether a written word counts as one, such as Portuguese *no*, which is *em* and
-            *o*. Its fine tag joins those of its words with hyphens, its coarse tag is that of the
-            first. Otherwise its words are separate, as English tokenizers keep *do* *n't*.
-
-    Raises:
-        DataError: the file cannot be read or is no CoNLL-U.
+    If ``as_written``, a written word counts as one, such as Portuguese *no*, which is *em* and *o*.
+    Its fine tag joins those of its words with hyphens, its coarse tag is that of the first.
+    Otherwise its words are separate, as English tokenizers keep *do* *n't*.
     """
     try:
         text = path.read_text("utf-8")
@@ -85,6 +72,17 @@ def read_treebank(path: Path, *, as_written: bool = False) -> list[Sentence]:
             words, fines, kinds = (tuple(column) for column in zip(*rows, strict=True))
             sentences.append(Sentence(words, fines, kinds, genre))
     return sentences
+
+
+def in_rows(
+    sentences: Sequence[Sentence], generator: random.Random
+) -> Iterator[Sequence[Sentence]]:
+    """One to three consecutive sentences at a time, like rows in use."""
+    first = 0
+    while first < len(sentences):
+        row = sentences[first : first + generator.choice((1, 1, 2, 3))]
+        yield row
+        first += len(row)
 
 
 def tag_words(

@@ -13,7 +13,6 @@ few places, since those are what a search for rules looks at.
 from __future__ import annotations
 
 import random
-import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -35,6 +34,7 @@ from training.judgements import (
     strayed,
     with_article,
 )
+from training.texts import split_sentences
 
 Pair = tuple[str, str]
 
@@ -59,7 +59,7 @@ def unjudged(
     for kind, of_kind in kinds.items():
         some = of_kind
         if kind == "paragraphs":
-            some = [each for text in of_kind for each in re.split(r"(?<=[.?!])\s+", text)]
+            some = [each for text in of_kind for each in split_sentences(text)]
         fitting = sorted({t for t in some if _WORDS[0] <= len(t.split()) <= _WORDS[1]})
         random.Random(_SEED).shuffle(fitting)  # noqa: S311 - a draw, no secret
         chosen += fitting[: texts // len(kinds)]

@@ -26,8 +26,6 @@ from sears_dsl.runtime.files import write_atomically
 from sears_dsl.tagging.fast import weights
 from sears_dsl.tagging.fast.weights import StoredWeights
 
-__all__ = ["learned_bytes", "save", "write_grammar_file", "write_senses"]
-
 
 def save(stored: StoredWeights, path: Path) -> str:
     """Write weights of the tagger to a file; returns their hash."""

@@ -30,7 +30,8 @@ from sears_dsl.judge.networks import batches
 from sears_dsl.runtime.array_types import Float32Array
 
 _LAYERS = 7
-_WIDTH = 384
+WIDTH = 384
+"""The length of each vector."""
 _NEAR = (1, 3, 6)
 _OF_WORDS = (0, 1, 3, 6)
 # The layers, rows of `_EncodedWindow.states`, whose means are compared with each other.
@@ -230,16 +231,11 @@ class Encoder:
         self._exchange = lru_cache(_EXCHANGES)(self._exchange_numbers)
         self.own_vector = lru_cache(_OWN_VECTORS)(self._own_vector)
 
-    @property
-    def width(self) -> int:
-        """The length of each vector."""
-        return _WIDTH
-
     def encode(self, places: Sequence[Place]) -> PlaceVectors:
         """Vectors and numbers of places; each distinct window is read once."""
         windows = self._windows(places)
         count = len(places)
-        old = np.zeros((count, len(VECTORS), _WIDTH), np.float32)
+        old = np.zeros((count, len(VECTORS), WIDTH), np.float32)
         new = np.zeros_like(old)
         numbers = np.zeros((count, len(NUMBERS)), np.float32)
         for begin in range(0, count, _PLACES_AT_ONCE):
@@ -263,7 +259,7 @@ class Encoder:
     def _own_vector(self, words: tuple[str, ...]) -> OwnVector:
         """What is known of some words without context; of no words it is nothing, and frequent."""
         if not words:
-            return OwnVector(np.zeros(_WIDTH, np.float32), _MOST_FREQUENT, 0)
+            return OwnVector(np.zeros(WIDTH, np.float32), _MOST_FREQUENT, 0)
         tokenizer = self._network.tokenizer
         pieces = tokenizer.encode(" ".join(words), add_special_tokens=False).ids or [_UNKNOWN]
         frequency = float(self._frequencies[pieces].min())

@@ -7,10 +7,8 @@ column never lowers it. A pair costs some 100 microseconds besides the encoder (
 
 from __future__ import annotations
 
-import hashlib
-import io
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 from unicodedata import normalize
@@ -22,6 +20,7 @@ from numpy.typing import NDArray
 from sears_dsl.errors import ModelError
 from sears_dsl.judge.changes import Change, changes_of
 from sears_dsl.judge.encoder import STATIC, VECTORS, Encoder, PlaceVectors, places_of, turn_angles
+from sears_dsl.judge.networks import read_arrays
 from sears_dsl.judge.readings import logistic
 from sears_dsl.judge.surface import SUPPORT, SURFACE, support_evidence, surface_evidence
 from sears_dsl.runtime.array_types import Float32Array, Floats
@@ -248,19 +247,9 @@ def read_numbers(
 
 def load_evidence(numbers: Numbers, *, device: str | torch.device | None = None) -> Evidence:
     """Load the sentence encoder and the learned arrays that the numbers were fitted with."""
-    try:
-        learned = _LEARNED.read_bytes()
-    except OSError as error:
-        raise ModelError(
-            f"{_LEARNED} cannot be read: {error.strerror}", help="reinstall the package"
-        ) from error
-    if hashlib.sha256(learned).hexdigest() != numbers.entry["sha256"]:
-        raise ModelError(
-            f"{_LEARNED} does not belong to {numbers.file.name}: the two are of different "
-            "versions, or it is damaged",
-            help="reinstall the package, or fit both again: python -m training.judge",
-        )
-    with np.load(io.BytesIO(learned), allow_pickle=False) as file:
-        arrays = {each.name: file[each.name].astype(np.float32) for each in fields(Content)}
-    content = Content(**arrays)
+    arrays = read_arrays(
+        _LEARNED, sha256=numbers.entry["sha256"], beside=numbers.file.name,
+        advice="reinstall the package, or fit both again: python -m training.judge",
+    )  # fmt: skip
+    content = Content(**{name: array.astype(np.float32) for name, array in arrays.items()})
     return Evidence(Encoder(carried_encoder(), content.frequencies, device=device), content)

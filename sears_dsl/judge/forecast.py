@@ -11,20 +11,17 @@ rejects: what it takes for good is read all the same.
 
 from __future__ import annotations
 
-import hashlib
-import io
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
-from zipfile import BadZipFile
 
 import numpy as np
 
-from sears_dsl.errors import ModelError
 from sears_dsl.judge.changes import Change, words_beside
 from sears_dsl.judge.encoder import Encoder
+from sears_dsl.judge.networks import read_arrays
 from sears_dsl.runtime.array_types import Float32Array, Floats
 
 FORECAST = "forecast"
@@ -135,18 +132,8 @@ def load_forecast(encoder: Encoder, *, sha256: str) -> Forecast:
     Raises:
         ModelError: its file is missing or damaged, or does not have this hash.
     """
-    try:
-        content = FILE.read_bytes()
-        with np.load(io.BytesIO(content), allow_pickle=False) as file:
-            arrays = {
-                each.name: file[each.name].astype(np.float32) for each in fields(ForecastWeights)
-            }
-    except (OSError, KeyError, ValueError, BadZipFile) as error:
-        raise ModelError(f"{FILE} cannot be read: {error}", help="reinstall the package") from error
-    if hashlib.sha256(content).hexdigest() != sha256:
-        raise ModelError(
-            f"{FILE} does not belong to the judge's file: the two are of different versions, or it "
-            "is damaged",
-            help="reinstall the package",
-        )
-    return Forecast(ForecastWeights(**arrays), encoder)
+    arrays = read_arrays(
+        FILE, sha256=sha256, beside="the judge's file", advice="reinstall the package"
+    )
+    weights = {name: array.astype(np.float32) for name, array in arrays.items()}
+    return Forecast(ForecastWeights(**weights), encoder)

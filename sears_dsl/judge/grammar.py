@@ -18,12 +18,12 @@ from __future__ import annotations
 
 import re
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -93,7 +93,6 @@ class Grammar:
     network: SmallNetwork | DeepNetwork
     known: frozenset[str]
     common: frozenset[str]  # words of which an English text mostly consists
-    about: Mapping[str, Any]  # what the files say of themselves: what was trained on what, licence
     identity: str  # the versions of `mistakes` and of the arithmetic, and the hashes of the files
     _memory: OrderedDict[bytes, Float32Array] = field(
         default_factory=OrderedDict, init=False, repr=False
@@ -264,7 +263,6 @@ def grammar_of(small: GrammarFile, deep: GrammarFile | None = None) -> Grammar:
         network,
         known=frozenset(small.words) | frozenset(small.listed),
         common=frozenset(small.words[: int(small.about["common"])]),
-        about=small.about if deep is None else deep.about,
         identity="-".join(versions),
     )
 

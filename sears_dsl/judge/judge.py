@@ -40,7 +40,7 @@ from numpy.typing import NDArray
 from sears_dsl.judge import surface
 from sears_dsl.judge.bert import ARITHMETIC
 from sears_dsl.judge.changes import Change
-from sears_dsl.judge.encoder import STATIC
+from sears_dsl.judge.encoder import STATIC, WIDTH
 from sears_dsl.judge.estimate import LikelihoodEstimate, load_likelihood_estimate
 from sears_dsl.judge.evidence import (
     CONTENT,
@@ -129,7 +129,7 @@ class Judge:
         """The vectors, (N, width), of the words that the first change of each pair replaces."""
         changes = [differences(*pair) for pair in pairs]
         differing = np.flatnonzero([bool(each) for each in changes])
-        vectors = np.zeros((len(pairs), self.evidence.encoder.width), np.float32)
+        vectors = np.zeros((len(pairs), WIDTH), np.float32)
         if len(differing):
             some = [(pairs[at], changes[at]) for at in differing.tolist()]
             encoded = self.evidence.encode(*map(list, zip(*some, strict=True)))
@@ -271,21 +271,21 @@ def load_judge(
     else:
         likelihood = LikelihoodModel(language_model, device=device)
     digest = hashlib.sha256(weights.content + versions.encode()).hexdigest()
-    judge = Judge(
+    identity, network = f"judge-{digest[:16]}", None
+    if foreseen:
+        sha256 = str(weights.entry["forecast"]["sha256"])
+        network = load_forecast(evidence.encoder, sha256=sha256)
+    elif language_model is None:
+        identity += _WITHOUT
+    return Judge(
         full,
         cheap,
         tuple(learned),
-        forecast=None,
+        forecast=network,
         evidence=evidence,
         grammar=grammar,
         readings=readings,
-        identity=f"judge-{digest[:16]}",
+        identity=identity,
         tau=float(weights.entry["tau"]) if tau is None else tau,
         likelihood=likelihood,
     )
-    if language_model is not None:
-        return judge
-    if not forecast:
-        return replace(judge, identity=f"{judge.identity}{_WITHOUT}")
-    sha256 = str(weights.entry["forecast"]["sha256"])
-    return replace(judge, forecast=load_forecast(evidence.encoder, sha256=sha256))

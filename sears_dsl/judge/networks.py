@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sears_dsl.errors import DataError
+from sears_dsl.errors import DataError, ModelError
 from sears_dsl.runtime.array_types import Float32Array
 
 #: Version of the files: of their arrays, of the networks and of what these read of a word.
@@ -47,6 +47,26 @@ class GrammarFile:
     listed: Sequence[str]  # further words that are known to exist
     arrays: Mapping[str, NDArray[np.float32]]
     digest: str
+
+
+def read_arrays(file: Path, *, sha256: str, beside: str, advice: str) -> dict[str, Any]:
+    """The arrays of a file that comes with the package and has this hash, by name.
+
+    Raises:
+        ModelError: it cannot be read, or does not belong to what lies beside it.
+    """
+    try:
+        content = file.read_bytes()
+    except OSError as error:
+        raise ModelError(f"{file} cannot be read: {error.strerror}", help=advice) from error
+    if hashlib.sha256(content).hexdigest() != sha256:
+        raise ModelError(
+            f"{file} does not belong to {beside}: the two are of different versions, or it is "
+            "damaged",
+            help=advice,
+        )
+    with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
+        return dict(arrays)
 
 
 def read_grammar_file(path: Path) -> GrammarFile:

@@ -25,7 +25,6 @@ there is v, the posterior is Laplace's approximation.
 from __future__ import annotations
 
 import hashlib
-import io
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -37,8 +36,8 @@ from typing import NamedTuple
 import numpy as np
 
 from sears_dsl.engine.rewrite.rewrites import common_ends
-from sears_dsl.errors import ModelError
 from sears_dsl.judge.changes import Change, changes_of
+from sears_dsl.judge.networks import read_arrays
 from sears_dsl.runtime.array_types import Float32Array, Floats
 from sears_dsl.runtime.files import read_numbers_file
 
@@ -272,13 +271,7 @@ def load_readings(name: str = "readings.json") -> Readings:
 
 def _read_senses(sha256: str, *, advice: str) -> tuple[Float32Array, dict[str, Float32Array]]:
     """The center of all senses, and the direction v of each change that has one."""
-    try:
-        content = SENSES.read_bytes()
-    except OSError as error:
-        raise ModelError(f"{SENSES} cannot be read: {error.strerror}", help=advice) from error
-    if hashlib.sha256(content).hexdigest() != sha256:
-        raise ModelError(f"{SENSES} does not belong to the readings beside it", help=advice)
-    with np.load(io.BytesIO(content), allow_pickle=False) as file:
-        names = file["changes"].tobytes().decode("utf-8").split("\n")
-        directions = file["directions"] * (file["largest"][:, None] / np.float32(127))
-        return file["center"], dict(zip(names, directions, strict=True))
+    arrays = read_arrays(SENSES, sha256=sha256, beside="the readings beside it", advice=advice)
+    names = arrays["changes"].tobytes().decode("utf-8").split("\n")
+    directions = arrays["directions"] * (arrays["largest"][:, None] / np.float32(127))
+    return arrays["center"], dict(zip(names, directions, strict=True))

@@ -162,9 +162,9 @@ def load_scorer(
 
         return load_sentence_meaning(tau=tau, device=device)
     if name == "minilm":
-        from sears_dsl.meaning.sentence_encoder import EmbeddingScorer, MiniLM  # noqa: PLC0415
+        from sears_dsl.meaning.sentence_encoder import MiniLM  # noqa: PLC0415
 
-        return EmbeddingScorer(MiniLM(device=device), tau=threshold)
+        return MiniLM(tau=threshold, device=device)
     from sears_dsl.meaning.pivot_score import PivotScorer  # noqa: PLC0415
     from sears_dsl.translation.pivots import load_pivots  # noqa: PLC0415
 

@@ -28,10 +28,17 @@ _BATCH = 64
 
 
 class MiniLM:
-    """The sentence encoder that a package carries; its files are checked by their hashes."""
+    """The sentence encoder that a package carries, and the cosine of two sentences as a score.
 
-    def __init__(self, *, device: str | torch.device | None = None) -> None:
+    Its files are checked by their hashes. Negative cosines count as 0. It knows content and hardly
+    sees word order, negation or grammar.
+    """
+
+    name = "minilm"
+
+    def __init__(self, *, tau: float, device: str | torch.device | None = None) -> None:
         folder = carried_encoder()
+        self.tau = tau
         self._weights = folder / "model.safetensors"
         self._network = Bert(folder, longest=_LONGEST, device=device)
 
@@ -60,28 +67,10 @@ class MiniLM:
         sums = np.add.reduceat(state, starts, axis=0)
         return np.asarray(sums / np.linalg.norm(sums, axis=1, keepdims=True))
 
-
-class EmbeddingScorer:
-    """The cosine of two sentences as a score; negative ones count as 0.
-
-    It knows content and hardly sees word order, negation or grammar.
-    """
-
-    name = "minilm"
-
-    def __init__(self, embedder: MiniLM, *, tau: float) -> None:
-        self.embedder = embedder
-        self.tau = tau
-
-    @property
-    def identity(self) -> str:
-        """The identity of the encoder."""
-        return self.embedder.identity
-
     def scores(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
         """The cosine of each pair, in [0, 1]; 1 for a text with itself."""
         texts = [text for pair in differing_parts(pairs) for text in pair]
-        vectors = self.embedder.encode(texts).astype(np.float64)
+        vectors = self.encode(texts).astype(np.float64)
         cosines = np.clip((vectors[0::2] * vectors[1::2]).sum(1), 0.0, 1.0)
         same = np.array([original == rewrite for original, rewrite in pairs], bool)
         return np.where(same, 1.0, cosines)

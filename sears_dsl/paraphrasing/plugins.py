@@ -368,7 +368,9 @@ class OwnScorer:
         wrong = ~((numbers >= -_ROUNDING) & (numbers <= 1 + _ROUNDING))
         if wrong.any():
             place = int(wrong.argmax())
-            raise self._wrong(answers[place], pairs[place])
+            number = _number(answers[place])
+            shown = _kind(answers[place]) if number is None else number
+            raise _no_scores(f"{self.name} returned {shown} for {_pair(pairs[place])}")
         return np.clip(numbers, 0.0, 1.0)
 
     def at_least(self, pairs: Sequence[Pair], tau: float) -> NDArray[np.bool_]:
@@ -394,22 +396,18 @@ class OwnScorer:
             answers = python_values(function(list(pairs)))
         subject = f"{counted(len(pairs), 'pair')}, the first {_pair(pairs[0])}"
         if isinstance(answers, Mapping | str | bytes) or not isinstance(answers, Sequence):
-            raise self._wrong_kind(f"{self.name} returned {_kind(answers)} for {subject}")
+            raise _no_scores(f"{self.name} returned {_kind(answers)} for {subject}")
         if len(answers) != len(pairs):
-            raise self._wrong_kind(f"{self.name} returned {len(answers)} numbers for {subject}")
+            raise _no_scores(f"{self.name} returned {len(answers)} numbers for {subject}")
         return answers
 
-    def _wrong(self, answer: object, pair: Pair) -> ModelError:
-        number = _number(answer)
-        shown = _kind(answer) if number is None else f"{number:g}" if isnan(number) else f"{number}"
-        return self._wrong_kind(f"{self.name} returned {shown} for {_pair(pair)}")
 
-    def _wrong_kind(self, message: str) -> ModelError:
-        return ModelError(
-            message,
-            help="return one number from 0 to 1 for each pair (original, rewrite), in order: 1 "
-            "if they surely mean the same",
-        )
+def _no_scores(message: str) -> ModelError:
+    return ModelError(
+        message,
+        help="return one number from 0 to 1 for each pair (original, rewrite), in order: 1 if they "
+        "surely mean the same",
+    )
 
 
 def known_tau(scorer: Scorer) -> float | None:

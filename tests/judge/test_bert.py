@@ -8,6 +8,7 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -139,7 +140,7 @@ def test_a_row_has_the_same_states_alone_and_in_any_batch(rows: list[list[int]])
 
 
 def test_threads_do_not_disturb_each_other() -> None:
-    several = [[list(range(1000, 1000 + size))] * 9 for size in range(5, 60)]
+    several = [[list(range(1000, 1000 + size))] * 9 for size in range(5, 60, 3)]
     alone = [torch.stack(network(whole=True).states(rows)) for rows in several]
     with ThreadPoolExecutor(4) as threads:
         together = list(threads.map(network(whole=True).states, several))
@@ -154,24 +155,17 @@ def test_whole_numbers_change_little() -> None:
     assert (exact != whole).any()
 
 
-HASH_OF_STATES = """
-import hashlib, torch
-from sears_dsl.judge.bert import Bert
-from sears_dsl.translation.model_files import carried_encoder
-rows = torch.arange(1000, 1120).split([1, 8, 8, 31, 72])
-states = torch.stack(Bert(carried_encoder(), whole=True).states([row.tolist() for row in rows]))
-print(hashlib.sha256(states.numpy().tobytes()).hexdigest())
-"""
-
-
-def test_processors_with_fewer_instructions_give_the_same_bits() -> None:
+def test_processors_with_fewer_instructions_give_the_same_bits(tmp_path: Path) -> None:
     """PyTorch and its libraries are asked to use no instructions beyond AVX2."""
+    rows = [row.tolist() for row in torch.arange(1000, 1120).split([1, 8, 8, 31, 72])]
+    code = (
+        "import torch; from sears_dsl.judge.bert import Bert; "
+        "from sears_dsl.translation.model_files import carried_encoder; "
+        f"torch.save(Bert(carried_encoder(), whole=True).states({rows}), 'states.pt')"
+    )
     older = {"ATEN_CPU_CAPABILITY": "avx2", "ONEDNN_MAX_CPU_ISA": "AVX2"}
-    hashes = [
-        subprocess.run(
-            [sys.executable, "-c", HASH_OF_STATES],
-            check=True, capture_output=True, text=True, env={**os.environ, **limits},
-        ).stdout
-        for limits in ({}, older)
-    ]  # fmt: skip
-    assert hashes[0] == hashes[1]
+    subprocess.run(
+        [sys.executable, "-c", code], check=True, cwd=tmp_path, env={**os.environ, **older}
+    )
+    states = torch.stack(torch.load(tmp_path / "states.pt"))
+    assert torch.equal(states, torch.stack(network(whole=True).states(rows)))

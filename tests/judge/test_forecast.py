@@ -22,7 +22,7 @@ from sears_dsl.judge.forecast import FORECAST, Forecast, ForecastWeights, clues_
 from sears_dsl.judge.grammar import Grammar
 from sears_dsl.judge.judge import Judge, load_judge
 from sears_dsl.judge.readings import Reading
-from sears_dsl.meaning.scorers import Pair, load_scorer
+from sears_dsl.meaning.scorers import Pair
 from sears_dsl.runtime.array_types import Floats
 from training.forecast import Lessons, Network, elsewhere, foreseen, later
 from training.judge import odds_of
@@ -34,14 +34,6 @@ PAIRS = [
     ("She gave me a book.", "She gave me the a book."),
     ("He left early because it rained.", "He left early because it said."),
 ]
-
-
-@pytest.fixture(scope="module")
-def judge() -> Judge:
-    """The shipped judge."""
-    loaded = load_scorer("judge")
-    assert isinstance(loaded, Judge)
-    return loaded
 
 
 def test_what_the_forecast_rejects_is_never_read(
@@ -182,9 +174,6 @@ def test_files_that_do_not_belong_together_are_refused(
         load_judge()
     other.write_bytes(content.getvalue())
     with pytest.raises(ModelError, match=r"forecast\.npz does not belong to the judge's file"):
-        load_judge()
-    other.write_bytes(content.getvalue()[:900])
-    with pytest.raises(ModelError, match=r"forecast\.npz cannot be read"):
         load_judge()
 
 

@@ -42,14 +42,6 @@ The staff was very friendly. => The staff was really friendly. | The staff was h
 _CASES = [line.replace(" | ", " => ").split(" => ") for line in _READ.strip().splitlines()]
 
 
-@pytest.fixture(scope="module")
-def judge() -> Judge:
-    """The shipped judge."""
-    loaded = load_scorer("judge")
-    assert isinstance(loaded, Judge)
-    return loaded
-
-
 @pytest.mark.parametrize(("original", "accepted", "refused"), _CASES)
 def test_what_readers_accept_scores_higher(
     judge: Judge, original: str, accepted: str, refused: str

@@ -15,6 +15,7 @@ from sears_dsl.cli.model.calibrate import calibrate_command
 from sears_dsl.cli.model.score import score_command
 from sears_dsl.errors import DataError, SearsError, UsageError
 from sears_dsl.meaning.judgements import read_judgements
+from sears_dsl.meaning.scorers import shipped_numbers
 
 STS = """\
 A man is eating.,A man is having a meal.,4.6
@@ -186,6 +187,7 @@ def test_calibrate_finds_a_threshold_and_says_how_good_it_is(sts: str) -> None:
     asked = (sts, "--no-header", "--positive-from", "4", "--scorer", "minilm")
     found = json.loads(run(calibrate_command, *asked, "--json").stdout)
     assert found["pairs"] == 4
+    assert found["shipped_tau"] == shipped_numbers("minilm").tau
     assert found["equivalent"] == 2
     assert found["area"]["value"] == 1
     assert found["area"]["low"] < 1

