@@ -6,6 +6,7 @@ import gc
 import os
 import signal
 import sys
+from collections.abc import Iterator
 
 # Tests run in several processes; threads of linear algebra in each would wait for each other.
 # This has to stand before anything imports torch.
@@ -85,3 +86,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def update_golden(request: pytest.FixtureRequest) -> bool:
     """Whether to rewrite the expected outputs."""
     return bool(request.config.getoption("--update-golden"))
+
+
+@pytest.fixture(scope="module")
+def few_texts() -> Iterator[None]:
+    """A search judges rules on a few of the shipped sentences, where nothing depends on them."""
+    from sears_dsl.discovery.filtering import text_filter
+
+    some = text_filter.english_sample()[:300]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(text_filter, "english_sample", lambda: some)
+        yield
