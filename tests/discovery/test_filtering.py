@@ -97,15 +97,8 @@ def test_verdicts_are_those_of_scoring_everything(
 ) -> None:
     applications, flips, scores = world
     scorer = Table(applications, scores)
-    found = filter_candidates(
-        applications,
-        flips,
-        scorer=scorer,
-        tau=TAU,
-        delta=delta,
-        minimum_flips=minimum_flips,
-        batch=batch,
-    )
+    found = filter_candidates(applications, flips, scorer=scorer, tau=TAU, delta=delta,
+                              minimum_flips=minimum_flips, batch=batch)  # fmt: skip
     for rule in range(applications.rule_count):
         rewrites = applications.of_rule(rule).tolist()
         flipped = sum(bool(flips[each]) for each in rewrites)
@@ -122,19 +115,16 @@ def test_verdicts_are_those_of_scoring_everything(
 
 
 def test_rows_beyond_what_decides_are_not_asked_about() -> None:
-    hopeless = applications_of([range(100)], range(100))
-    scorer = Table(hopeless, [0.0] * 100)
-    found = filter_candidates(
-        hopeless, np.ones(100, np.bool_), scorer=scorer, tau=TAU, delta=0.1, batch=1
-    )
-    assert found.count(CandidateVerdict.REJECTED) == 1
-    assert (found.asked, found.without_stopping) == (11, 100)
-    perfect = Table(hopeless, [1.0] * 100)
-    found = filter_candidates(
-        hopeless, np.ones(100, np.bool_), scorer=perfect, tau=TAU, delta=0.1, batch=1
-    )
-    assert found.passed.tolist() == [0]
-    assert found.asked == 90
+    rule = applications_of([range(100)], range(100))
+    hopeless, perfect = (
+        filter_candidates(rule, np.ones(100, np.bool_), scorer=Table(rule, [score] * 100), tau=TAU,
+                          delta=0.1, batch=1)
+        for score in (0.0, 1.0)
+    )  # fmt: skip
+    assert hopeless.count(CandidateVerdict.REJECTED) == 1
+    assert (hopeless.asked, hopeless.without_stopping) == (11, 100)
+    assert perfect.passed.tolist() == [0]
+    assert perfect.asked == 90
 
 
 def test_what_rules_share_is_asked_about_first() -> None:

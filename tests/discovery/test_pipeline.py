@@ -30,6 +30,8 @@ from sears_dsl.rule_tests import run_tests
 from sears_dsl.runtime.database import RunJournal
 from sears_dsl.tagging.pinned import PinnedTagger
 
+pytestmark = pytest.mark.usefixtures("few_texts")
+
 TAGGER = PinnedTagger({"movie": ("NOUN", "NN"), "play": ("NOUN", "NN"), "is": ("AUX", "VBZ")})
 ADJECTIVES = ("good", "fine", "nice", "odd", "sad", "long")
 TEXTS = [f"This {noun} is {each} ." for each in ADJECTIVES for noun in ("movie", "play")]

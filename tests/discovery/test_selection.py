@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from sears_dsl.discovery.selection import CollapsedRule, Coverage, coverage_of, select
+from sears_dsl.discovery.selection import Coverage, coverage_of, select
 from sears_dsl.effects.applications import apply_candidates
 from sears_dsl.errors import UsageError
 from sears_dsl.language.loader import parse
@@ -317,7 +317,3 @@ def test_what_does_not_go_together_is_refused() -> None:
         select(coverage, 2, excluded=(2,))
     with pytest.raises(UsageError, match="size is 1, but start already has 2"):
         select(coverage, 1, start=(0, 1))
-
-
-def test_collapsed_says_which_into_which_and_why() -> None:
-    assert CollapsedRule(3, 1, "inverse").into == 1
