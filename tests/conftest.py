@@ -90,7 +90,7 @@ def update_golden(request: pytest.FixtureRequest) -> bool:
 
 @pytest.fixture(scope="module")
 def few_texts() -> Iterator[None]:
-    """A search judges rules on a tenth of the shipped sentences, and on all with a word of the tests."""
+    """Searches judge rules on a tenth of the shipped sentences, and all with a word of theirs."""
     from sears_dsl.discovery.filtering import text_filter
 
     every = text_filter.english_sample()

@@ -11,7 +11,7 @@ import os
 import pty
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -40,7 +40,6 @@ from sears_dsl.language.rule import Rule
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.models.function import CallablePredictor
 from sears_dsl.paraphrasing.team import Recipe, Team
-from sears_dsl.statistics import wilson_interval
 from sears_dsl.tagging.pinned import PinnedTagger
 from sears_dsl.tagging.tagger import load_tagger
 from training import known_rules as known_rules_of_training
@@ -186,17 +185,24 @@ def test_rules_that_must_change_the_answer_are_left_out_and_enter_no_rate(place:
     assert load(place / "found.sear").rule_ids == ("great-to-terrific",)
 
 
+def searched(
+    is_right: Callable[[str], bool],
+    texts: Sequence[str],
+    reword: Callable[[str], list[str]],
+    **options: Any,
+) -> sears_dsl.DiscoveryResult:
+    """A search in Python, in which every rewording keeps the meaning."""
+    return sears_dsl.discover(
+        lambda some: ["good" if is_right(text) else "bad" for text in some],
+        [(text, "good") for text in texts], paraphraser=lambda some: list(map(reword, some)),
+        scorer=lambda pairs: [1.0] * len(pairs), tau=0.5, with_shipped=False, **options,
+    )  # fmt: skip
+
+
 def test_in_python_rules_that_must_change_the_answer_are_left_out_with_a_warning() -> None:
     with pytest.warns(UserWarning, match="not, awful of .* are not tried"):
-        found = sears_dsl.discover(
-            lambda texts: ["bad" if "awful" in text else "good" for text in texts],
-            [(text, "good") for text in ROWS],
-            known=parse(EXPECTING),
-            with_shipped=False,
-            paraphraser=lambda texts: [[] for _ in texts],
-            scorer=lambda pairs: [1.0 for _ in pairs],
-            tau=0.5,
-        )
+        found = searched(lambda text: "awful" not in text, ROWS, lambda _: [],
+                         known=parse(EXPECTING))  # fmt: skip
     assert not found.rules
 
 
@@ -216,27 +222,11 @@ def test_only_rules_that_readers_accepted_are_called_so(place: Path) -> None:
     assert f"\nreaders accepted the others in other texts; {own}; " in both.output
 
 
-def test_the_report_explains_the_bound_that_was_computed(place: Path) -> None:
-    """A judge forecasts readers; of any other scorer only a share of rewrites is known."""
-    taken = "the lower end of the one-sided 90% interval (Wilson) of this share"
-    forecast = "readers accept at least this share, with a chance of four in five"
+def test_without_known_rules_only_new_ones_are_tried(place: Path) -> None:
     done = call(known=["--no-known"])
     assert done.exit_code == 0, done.output
     assert "known rule" not in done.output
     assert "review-movie-film" not in load(place / "found.sear").rule_ids
-    report = (place / "found.md").read_text("utf-8")
-    assert taken in report
-    assert forecast not in report
-    [rule] = json.loads((place / "found.manifest.json").read_text("utf-8"))["rules"]
-    judged = rule["judged"]
-    low, _ = wilson_interval(judged["accepted"], judged["sampled"], confidence=0.8)
-    assert judged["low"] == pytest.approx(float(low))
-    write(place / "dev.csv", ["Nothing."])  # so that the judge has nothing to do
-    done = call("--scorer", "judge", known=["--no-known"])
-    assert done.exit_code == 0, done.output
-    report = (place / "found.md").read_text("utf-8")
-    assert forecast in report
-    assert taken not in report
 
 
 def test_files_that_hold_no_rules_are_reported(place: Path) -> None:
@@ -542,13 +532,9 @@ def test_a_full_not_stays_out_of_questions_and_articles_agree() -> None:
     texts = [text for each in adjectives
              for text in (f"It isn't {each}.", f"Isn't it {each}?", f"A {each} day.",
                           f"It is a great {each} day.")]  # fmt: skip
-    result = sears_dsl.discover(
-        lambda texts: ["bad" if "not" in text or "awesome" in text else "good" for text in texts],
-        [(text, "good") for text in texts],
-        paraphraser=lambda some: [
-            [text.replace("n't", " not"), text.replace("great", "awesome")] for text in some
-        ],
-        scorer=lambda pairs: [1.0] * len(pairs), tau=0.5, with_shipped=False,
+    result = searched(
+        lambda text: "not" not in text and "awesome" not in text, texts,
+        lambda text: [text.replace("n't", " not"), text.replace("great", "awesome")],
     )  # fmt: skip
     assert set(result.columns["rule"]) == {
         "n't -> not / !(PUNCT|WRB|UH|/what|whom/i) !/ai|ca|wo|sha/i __ !(PRP|there)",
@@ -573,13 +559,8 @@ def test_a_full_not_stays_out_of_questions_and_articles_agree() -> None:
 )
 def test_no_rule_writes_dots_for_a_full_stop(old: str, new: str, rules: list[str]) -> None:
     texts = [f"This {noun} is {each}{old}" for noun in ("tea", "bar") for each in ("hot", "odd")]
-    result = sears_dsl.discover(
-        lambda texts: ["good" if text.endswith(f"t{old}") or text.endswith(f"d{old}") else "bad"
-                       for text in texts],
-        [(text, "good") for text in texts],
-        paraphraser=lambda some: [[text.replace(old, new)] for text in some],
-        scorer=lambda pairs: [1.0] * len(pairs), tau=0.5, with_shipped=False,
-    )  # fmt: skip
+    result = searched(lambda text: text.endswith((f"t{old}", f"d{old}")), texts,
+                      lambda text: [text.replace(old, new)])  # fmt: skip
     assert result.columns["rule"] == rules
 
 

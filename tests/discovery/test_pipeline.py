@@ -13,7 +13,7 @@ import pytest
 from numpy.typing import NDArray
 
 from sears_dsl.data.labelled import LabelledRows
-from sears_dsl.discovery import parts
+from sears_dsl.discovery import algorithm, orders, parts
 from sears_dsl.discovery.algorithm import discover
 from sears_dsl.discovery.known_rules import KnownRules
 from sears_dsl.discovery.orders import BeforeSearch, OnKnown
@@ -28,6 +28,7 @@ from sears_dsl.models.function import CallablePredictor
 from sears_dsl.paraphrasing.memory import ParaphraseSource, remembered_paraphrases
 from sears_dsl.rule_tests import run_tests
 from sears_dsl.runtime.database import RunJournal
+from sears_dsl.statistics import wilson_interval
 from sears_dsl.tagging.pinned import PinnedTagger
 
 pytestmark = pytest.mark.usefixtures("few_texts")
@@ -206,6 +207,26 @@ def test_a_report_says_in_words_why_a_rule_is_left_out(tmp_path: Path) -> None:
     twin = ("film -> movie", found.rules[0].text, "inverse")
     report = written(tmp_path, replace(found, collapsed=(twin,)))["found.md"].decode()
     assert f"- `film -> movie` undoes `{found.rules[0].text}`\n" in report
+
+
+@pytest.mark.parametrize("forecasts", [False, True])
+def test_the_report_explains_the_bound_that_was_computed(
+    forecasts: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A judge forecasts readers; of any other scorer only a share of rewrites is known."""
+    if forecasts:
+        for module in (algorithm, orders):
+            spread = lambda pairs: np.zeros(len(pairs))  # noqa: E731
+            monkeypatch.setattr(module, "spread_of", lambda scorer: spread)
+    found = run()
+    report = written(tmp_path, found)["found.md"].decode()
+    readers = "readers accept at least this share, with a chance of four in five"
+    assert (readers in report) == forecasts
+    assert ("one-sided 90% interval (Wilson) of this share" in report) != forecasts
+    judged = found.rules[0].judged
+    assert judged is not None
+    low, _ = wilson_interval(judged.accepted, judged.sampled, confidence=0.8)
+    assert (judged.low == pytest.approx(float(low))) != forecasts
 
 
 def test_no_text_breaks_the_tables_of_a_report(tmp_path: Path) -> None:
