@@ -143,7 +143,7 @@ def test_known_rules_that_flip_a_single_row_take_the_places_that_are_left(place:
 def test_a_model_that_bears_everything_ends_in_a_sentence_that_says_what_that_means(
     place: Path,
 ) -> None:
-    done = call(model="invariant", known=())
+    done = call(model="invariant")
     assert done.exit_code == 0, done.output
     assert "flips one: the model withstands all" in done.output
     assert "no new rules were found\n" in done.output
@@ -333,7 +333,7 @@ def test_a_costly_search_is_asked_about_at_a_terminal(
     assert (unasked.exit_code, "go on?" in unasked.output) == (0, False)
 
 
-@pytest.mark.parametrize("most", [1, 2, 5, 15, 40])
+@pytest.mark.parametrize("most", [1, 2, 5, 40])
 @pytest.mark.parametrize("kind", ["batches", "all at once", "classes"])
 def test_a_limit_of_questions_holds_and_all_of_them_are_counted(most: int, kind: str) -> None:
     """Also those by which the model is tried before the search begins."""
@@ -354,17 +354,13 @@ def test_a_limit_of_questions_holds_and_all_of_them_are_counted(most: int, kind:
     if kind == "all at once":
         vars(predictor)["batch_size"] = None
     found = sears_dsl.discover(
-        predictor,
-        rows,
-        label="label",
-        max_questions=most,
+        predictor, rows, label="label", max_questions=most,
         paraphraser=lambda texts: [[text.replace("movie", "film")] for text in texts],
-        scorer=lambda pairs: [1.0 for _ in pairs],
-        tau=0.5,
-        with_shipped=False,
-    )
+        scorer=lambda pairs: [1.0 for _ in pairs], tau=0.5, with_shipped=False,
+    )  # fmt: skip
     assert len(asked) <= most
-    assert found.discovery.funnel.questions == len(asked)
+    funnel = found.discovery.funnel
+    assert (funnel.questions, funnel.question_limit) == (len(asked), most)
 
 
 @pytest.mark.parametrize("most", ["1", "5"])

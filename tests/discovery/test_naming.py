@@ -139,11 +139,6 @@ def test_known_rules_of_files_with_spaces_in_their_names_can_be_written(tmp_path
     assert set(load(tmp_path / "found.sear").rule_ids) == {"my-rules-m", "her-rules-m"}
 
 
-def test_a_known_rule_replaces_the_new_one_of_its_text() -> None:
-    [only] = search([sears.parse("rule mine: movie -> film")]).rules
-    assert (only.id, only.text) == ("mine", "movie -> film")
-
-
 @pytest.mark.parametrize("metadata", ["rate: 1%", "tags: careless"])
 def test_a_known_rule_that_acts_in_few_rows_or_is_careless_hides_no_new_one(metadata: str) -> None:
     result = search([sears.parse(f"rule mine: movie -> film\n  {metadata}\n")])

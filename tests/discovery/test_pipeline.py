@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from time import monotonic
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pytest
@@ -38,24 +38,20 @@ ADJECTIVES = ("good", "fine", "nice", "odd", "sad", "long")
 TEXTS = [f"This {noun} is {each} ." for each in ADJECTIVES for noun in ("movie", "play")]
 
 
-class Reworded(NamedTuple):
-    text: str
-
-
 @dataclass
 class Rewording:
     """Swaps words: movie for film or dog, is for 's."""
 
     calls: int = 0
 
-    def paraphrase(self, sentences: Sequence[str]) -> list[list[Reworded]]:
+    def paraphrase(self, sentences: Sequence[str]) -> list[list[str]]:
         self.calls += 1
         return [list(self._of(sentence)) for sentence in sentences]
 
-    def _of(self, sentence: str) -> Iterator[Reworded]:
+    def _of(self, sentence: str) -> Iterator[str]:
         for old, new in (("movie", "film"), ("movie", "dog"), ("is", "was")):
             if f" {old} " in sentence:
-                yield Reworded(sentence.replace(f" {old} ", f" {new} "))
+                yield sentence.replace(f" {old} ", f" {new} ")
 
 
 @dataclass
@@ -216,9 +212,8 @@ def test_the_report_explains_the_bound_that_was_computed(
     """A judge forecasts readers; of any other scorer only a share of rewrites is known."""
     if forecasts:
         for module in (algorithm, orders):
-            spread = lambda pairs: np.zeros(len(pairs))  # noqa: E731
-            monkeypatch.setattr(module, "spread_of", lambda scorer: spread)
-    found = run()
+            monkeypatch.setattr(module, "spread_of", lambda _: lambda pairs: np.zeros(len(pairs)))
+    found = run(delta=0.2)
     report = written(tmp_path, found)["found.md"].decode()
     readers = "readers accept at least this share, with a chance of four in five"
     assert (readers in report) == forecasts
@@ -383,15 +378,6 @@ def test_an_ample_budget_changes_nothing() -> None:
     found = run(budget_seconds=3600.0)
     assert [each.text for each in found.rules] == ["movie -> film"]
     assert not found.budget_reached
-
-
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [("delta", 1.0), ("minimum_frequency", 2), ("minimum_flips", 0)],
-)
-def test_settings_that_mean_nothing_are_refused(name: str, value: float) -> None:
-    with pytest.raises(UsageError, match=f"--{name.replace('_', '-')} {value} is not valid"):
-        Settings(**{name: value})
 
 
 @pytest.mark.parametrize("strange", [None, 5, ["a text"], b"a text"])
@@ -636,19 +622,6 @@ def test_rules_that_readers_refuse_take_no_time_from_others(
     assert (found.funnel.not_asked == 0) == all_asked
     asked = {each.rule: each.asked > 0 for each in found.closest}
     assert asked["movie -> film"] == all_asked
-
-
-@pytest.mark.parametrize("most", [40, 70, 100, 200])
-def test_no_more_questions_are_asked_than_allowed(most: int) -> None:
-    asked: set[str] = set()
-
-    def model(texts: Sequence[str]) -> list[str]:
-        asked.update(texts)
-        return ["0" if "film" in text else "1" for text in texts]
-
-    found = planted(model, max_questions=most)
-    assert len(asked) == found.funnel.questions <= most
-    assert found.funnel.question_limit == most
 
 
 def test_what_text_says_of_rules_does_not_depend_on_the_model() -> None:
