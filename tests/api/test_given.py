@@ -416,6 +416,9 @@ def test_one_name_or_number_is_as_good_as_a_list_or_a_text(tmp_path: Path) -> No
     arrow = pytest.importorskip("pyarrow")
     rewriter = sears.arrow_rewriter(rules, column="text", protect="answer")
     assert rewriter(arrow.Table.from_pylist([row])).num_rows == 0
+    for odd in ("mode", "scope", "on_touched"):
+        with pytest.raises(UsageError, match=f"{odd}='x' is not valid"):
+            sears.arrow_rewriter(rules, column="text", **{odd: "x"})  # type: ignore[arg-type]
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "rows.jsonl").write_text(json.dumps(row))
     report = sears.apply_folder(str(tmp_path / "in"), rules, str(tmp_path / "out"), column="text",

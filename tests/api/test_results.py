@@ -386,6 +386,8 @@ def test_a_page_is_open_beside_the_notebook(tmp_path: Path) -> None:
         assert page.columns["outcome"] == ["unjudged"]
         assert page.address in page._repr_html_()
         assert len(page.ruleset) == 0
+        with pytest.raises(UsageError, match="type int is not a file"):
+            page.save(3)  # type: ignore[arg-type]
     # Refused, or forbidden by a page of another test, which has taken the port since.
     with pytest.raises(OSError, match=r"refused|403"):
         urlopen(page.address)  # noqa: S310 - likewise
@@ -402,9 +404,15 @@ def test_an_open_page_is_closed_before_the_call_is_made_again(tmp_path: Path) ->
             sears.vet(predict, ROWS, file, reviewers=["ana"])
         assert "page.close()" in caught.value.help
     sears.vet(predict, ROWS, file, reviewers=["ana"]).close()
-    for reviewers, message in (([1], "reviewers=1 is not a name"), (["a", "a"], "a was named twi")):
+    options: Any
+    for options, message in (
+        ({"reviewers": [1]}, "reviewers=1 is not a name"),
+        ({"reviewers": ["a", "a"]}, "a was named twi"),
+        ({"output": 3}, "type int is not a file"),
+        ({"journal": 3}, "type int is not a journal"),
+    ):
         with pytest.raises(UsageError, match=message):
-            sears.vet(predict, ROWS, file, reviewers=reviewers)  # type: ignore[arg-type]
+            sears.vet(predict, ROWS, file, **options)
 
 
 def test_results_are_saved_in_folders_that_are_made(
