@@ -108,9 +108,14 @@ def call(
     return CliRunner().invoke(sears, [*arguments, *known, *more], input=typed)
 
 
-def test_known_flips_stand_above_the_search_and_in_the_file(place: Path) -> None:
-    done = call()
+def succeed(*more: str, known: Sequence[str] = FEW, model: str = "brittle") -> Result:
+    done = call(*more, known=known, model=model)
     assert done.exit_code == 0, done.output
+    return done
+
+
+def test_known_flips_stand_above_the_search_and_in_the_file(place: Path) -> None:
+    done = succeed()
     lines = done.output.splitlines()
     [known] = [place for place, line in enumerate(lines) if line.startswith("known rules flip")]
     [ahead] = [
@@ -131,8 +136,7 @@ def test_known_rules_that_flip_a_single_row_take_the_places_that_are_left(place:
     (place / "mine.sear").write_text(rules, "utf-8")
 
     def found(*more: str) -> set[str]:
-        done = call(*more, known=["--no-known", "--known", "mine.sear"])
-        assert done.exit_code == 0, done.output
+        succeed(*more, known=["--no-known", "--known", "mine.sear"])
         return {"often", "once"} & set(load(place / "found.sear").rule_ids)
 
     assert found() == {"often", "once"}
@@ -143,8 +147,7 @@ def test_known_rules_that_flip_a_single_row_take_the_places_that_are_left(place:
 def test_a_model_that_bears_everything_ends_in_a_sentence_that_says_what_that_means(
     place: Path,
 ) -> None:
-    done = call(model="invariant")
-    assert done.exit_code == 0, done.output
+    done = succeed(model="invariant")
     assert "flips one: the model withstands all" in done.output
     assert "no new rules were found\n" in done.output
     assert "what would help:" in done.output
@@ -165,8 +168,7 @@ def test_rules_that_must_change_the_answer_are_left_out_and_enter_no_rate(place:
     folder.mkdir()
     (folder / "mine.sear").write_text("movie -> film\n" + EXPECTING, "utf-8")
     (place / "plain.sear").write_text("movie -> film\n", "utf-8")
-    mixed = call(known=["--no-known", "--known", "known/mine.sear"])
-    assert mixed.exit_code == 0, mixed.output
+    mixed = succeed(known=["--no-known", "--known", "known/mine.sear"])
     note = (
         "not, awful of known/mine.sear are not tried, because they have `expect`: a search looks "
         "for rules that must not change the answer; an audit tests such rules"
@@ -179,8 +181,7 @@ def test_rules_that_must_change_the_answer_are_left_out_and_enter_no_rate(place:
     for name in ("base_rate", "base_rows", "counts"):
         assert counts[name] == json.loads(plain.stdout)[name], name
     (folder / "mine.sear").write_text(EXPECTING, "utf-8")
-    alone = call(known=["--no-known", "--known", "known/mine.sear"])
-    assert alone.exit_code == 0, alone.output
+    alone = succeed(known=["--no-known", "--known", "known/mine.sear"])
     assert f"note: {note}\n" in alone.output
     assert load(place / "found.sear").rule_ids == ("great-to-terrific",)
 
@@ -223,8 +224,7 @@ def test_only_rules_that_readers_accepted_are_called_so(place: Path) -> None:
 
 
 def test_without_known_rules_only_new_ones_are_tried(place: Path) -> None:
-    done = call(known=["--no-known"])
-    assert done.exit_code == 0, done.output
+    done = succeed(known=["--no-known"])
     assert "known rule" not in done.output
     assert "review-movie-film" not in load(place / "found.sear").rule_ids
 
@@ -259,8 +259,7 @@ def test_known_rules_need_no_network(place: Path) -> None:
 def test_text_is_read_in_any_format_and_names_its_column(place: Path) -> None:
     write(place / "more.csv", [each.replace("I think", "We hope") for each in ROWS])
     (place / "more.txt").write_text("A great story.\nA great book.\n", "utf-8")
-    done = call("--text", "more.csv", "--text", "more.txt")
-    assert done.exit_code == 0, done.output
+    succeed("--text", "more.csv", "--text", "more.txt")
     done = call("--text", "more.csv", "--text-column", "texts")
     assert isinstance(done.exception, DataError)
     assert "did you mean 'text'" in done.exception.help
@@ -284,8 +283,7 @@ def test_text_is_read_in_any_format_and_names_its_column(place: Path) -> None:
 )
 def test_strange_rows_are_reported_and_searched(place: Path, rows: list[str], said: str) -> None:
     write(place / "strange.csv", rows)
-    done = call("--data", "strange.csv")
-    assert done.exit_code == 0, done.output
+    done = succeed("--data", "strange.csv")
     assert said in done.output
 
 
