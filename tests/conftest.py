@@ -6,6 +6,7 @@ import gc
 import os
 import signal
 import sys
+from collections.abc import Iterator
 
 # Tests run in several processes; threads of linear algebra in each would wait for each other.
 # This has to stand before anything imports torch.
@@ -85,3 +86,19 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def update_golden(request: pytest.FixtureRequest) -> bool:
     """Whether to rewrite the expected outputs."""
     return bool(request.config.getoption("--update-golden"))
+
+
+@pytest.fixture(scope="module")
+def few_texts() -> Iterator[None]:
+    """Searches judge rules on a tenth of the shipped sentences, and all with a word of theirs."""
+    from sears_dsl.discovery.filtering import text_filter
+
+    every = text_filter.english_sample()
+    some = tuple(
+        text
+        for place, text in enumerate(every)
+        if place % 10 == 0 or not {"movie", "very"}.isdisjoint(text.split())
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(text_filter, "english_sample", lambda: some)
+        yield

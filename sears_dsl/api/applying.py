@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, SupportsFloat, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, SupportsFloat, TypeAlias, get_args
 
 from sears_dsl.api.arguments import (
     AnyRules,
     in_python,
     names_of,
     names_of_columns,
+    one_of,
     protection_of,
     remark,
     rulesets_of,
@@ -275,10 +276,14 @@ def arrow_rewriter(
         >>> rewriter(table).to_pylist()
         [{'text': 'A fun film.', 'label': 1}]
     """
-    from sears_dsl.batch.plan import Plan
+    from sears_dsl.batch.plan import Mode, Plan, Touched
     from sears_dsl.clusters.arrow_rewriting import ArrowRewriter
+    from sears_dsl.engine.matches import Scope
 
     with in_python(column="column"):
+        one_of(get_args(Mode), mode=mode)
+        one_of(get_args(Scope), scope=scope)
+        one_of(get_args(Touched), on_touched=on_touched)
         names_of_columns(column=column, keep=keep, id_column=id_column)
         if not names_of(column):
             raise UsageError("which column is the text?", help="name it: column='text'")

@@ -14,7 +14,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, SupportsFloat, TypeAlias
+from typing import TYPE_CHECKING, Any, SupportsFloat, TypeAlias, cast
 
 from sears_dsl.errors import (
     DataError,
@@ -340,14 +340,11 @@ def matcher_of(
 
 def progress_reporter(on_progress: OnProgress | None) -> OnStage:
     """Return a function that reports progress, if anybody listens."""
-    if on_progress is not None and not callable(on_progress):
+    if on_progress is None:
+        return lambda stage, done, total: None
+    if not callable(on_progress):
         raise UsageError(
             f"on_progress={on_progress!r:.60} is not a function",
             help="pass a function of a stage, a number and a total, such as on_progress=print",
         )
-
-    def show(stage: str, done: int, total: int | None) -> None:
-        if on_progress is not None:
-            on_progress(stage, done, total)
-
-    return show
+    return cast("OnStage", on_progress)

@@ -23,7 +23,7 @@ from sears_dsl.api.arguments import (
     tagger_of,
     whole_numbers,
 )
-from sears_dsl.api.results import Result, bar_label, draw_bars
+from sears_dsl.api.results import Result, bar_label, draw_bars, file_to_write
 from sears_dsl.errors import UsageError
 from sears_dsl.runtime.extras import need_discovery, need_vetting
 from sears_dsl.runtime.files import Closing, is_file, is_there
@@ -144,7 +144,7 @@ class VettingResult(Result, Closing):
         from sears_dsl.vetting.outputs import write_vetted
         from sears_dsl.vetting.running import check_unchanged, not_counted
 
-        target = self.place.output if path is None else Path(path)
+        target = self.place.output if path is None else file_to_write(path)
         with in_python():
             check_unchanged(self.place)
             written = write_vetted(
@@ -288,8 +288,8 @@ def vet(
         place = running.place_of(
             replace(ruleset, path=str(Path(ruleset.path).absolute())), folder=folder.absolute(),
             reviewers=names_of(reviewers),
-            output=None if output is None else Path(output).absolute(),
-            journal=None if journal is None else Path(journal).absolute(),
+            output=None if output is None else file_to_write(output).absolute(),
+            journal=None if journal is None else file_to_write(journal, "journal").absolute(),
         )  # fmt: skip
         of_templates = running.judges_templates(ruleset, templates)
         if not of_templates and (model is None or data is None):

@@ -17,7 +17,7 @@ worth S of its flip. With M models:
   such rows, and c rows the other way round, is worth (b - c)/b, so that alone it counts b - c: how
   much more often it makes the first fail. It counts only if that is often enough.
 
-The diagram shows `search_meaning_first`; `search_in_paper_order` asks the model about all
+The diagram shows `MeaningFirst`; `search_in_paper_order` asks the model about all
 paraphrases and all candidates, and judges what flips.
 
 Source: Ribeiro, Singh, Guestrin, "Semantically Equivalent Adversarial Rules for Debugging NLP
@@ -40,11 +40,11 @@ from sears_dsl.discovery.counts import Funnel
 from sears_dsl.discovery.known_rules import KnownRules
 from sears_dsl.discovery.orders import (
     BeforeSearch,
+    MeaningFirst,
     OnKnown,
     Search,
     SearchOutcome,
     search_in_paper_order,
-    search_meaning_first,
 )
 from sears_dsl.discovery.result.found_rules import Discovery, found_rules, near_rules
 from sears_dsl.discovery.selection import (
@@ -178,7 +178,7 @@ def discover(
     outcome = (
         search_in_paper_order(search, searched)
         if settings.order == "paper"
-        else search_meaning_first(search, searched, apart)
+        else MeaningFirst(search=search, right=searched, held_out=apart).run()
     )
     candidates = outcome.candidates
     on_progress("selecting rules", 0, len(candidates.passed))

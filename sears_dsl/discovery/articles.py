@@ -32,15 +32,16 @@ def mends_articles(rule: Rule, tagger: Tagger) -> bool:
 
 def reading_scopes(
     rules: Sequence[Rule], scopes: Sequence[Ruleset | None], *, tagger: Tagger
-) -> list[Ruleset | None]:
-    """What each rule is read under: its own ruleset or, where a new one mends articles, that.
+) -> list[Ruleset]:
+    """What each rule is read under: its own ruleset, or the options of mined rules.
 
-    ``scopes`` has the ruleset of each rule; where it has None or nothing, the rule is new. None
-    means the options of mined rules.
+    ``scopes`` has the ruleset of each rule; where it has None or nothing, the rule is new, and
+    mends articles where it may upset them.
     """
-    mending = Ruleset((), options=replace(mined_options(tagger), repair="on"))
+    plain = Ruleset((), options=mined_options(tagger))
+    mending = replace(plain, options=replace(plain.options, repair="on"))
     return [
-        mending if scope is None and mends_articles(rule, tagger) else scope
+        scope if scope is not None else mending if mends_articles(rule, tagger) else plain
         for rule, scope in zip_longest(rules, scopes)
     ]
 

@@ -147,7 +147,8 @@ def load_known(
         if path in named:
             by_name[name] = ruleset
         elif ruleset.options.language == tagger.language:
-            by_name[name] = _with_care(ruleset)
+            accepted_rules = tuple(rule for rule in ruleset.rules if _is_accepted(rule))
+            by_name[name] = replace(ruleset, rules=accepted_rules)
     for each in rulesets:
         own_name = each.name or each.path
         while own_name in by_name:
@@ -162,11 +163,6 @@ def load_known(
         where = ", ".join([*files, *(each.path for each in rulesets)])
         raise UsageError(f"no rule in {where}", help="name files that have rules after --known")
     return None
-
-
-def _with_care(ruleset: Ruleset) -> Ruleset:
-    """A ruleset without its careless rules, and without those that readers refuse too often."""
-    return replace(ruleset, rules=tuple(rule for rule in ruleset.rules if _is_accepted(rule)))
 
 
 def takes_place(rule: Rule) -> bool:

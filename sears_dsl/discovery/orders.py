@@ -183,252 +183,241 @@ _OF_KNOWN, _OF_NARROWING, _OF_HELD_OUT = 0.25, 0.15, 0.3
 _MOST_NEAR, _MOST_RARE = 150, 60
 
 
-def search_meaning_first(
-    search: Search, right: RightRows, held_out: HeldOutRows | None
-) -> SearchOutcome:
-    """Ask about rules that keep the meaning on text, and about known ones before all others."""
-    tokens = cut_contractions(search.tagger.tag(right.texts))
-    known = _try_known_rules(search, right, tokens)
-    search.before_search(right)
-    paraphrases, skipped = search.paraphrases(right)
-    base_rate, base_rows = _base_rate(search, right, paraphrases, known)
-    changes = _changes(search, right, paraphrases, tokens)
-    corpus = search.corpus(held_out)
-    judgements = _judged(search, right, changes, corpus, tokens)
-    accepted = _known_rules(search)
-    same = {text for row, text in zip(accepted.rows, accepted.texts, strict=True)
-            if takes_place(row.rule)}  # fmt: skip
-    tried = _ask_about_rules(
-        search, right, tokens, judgements.passed.without(same).joined_to(accepted),
-        held_out=held_out, base_rate=base_rate,
-    )  # fmt: skip
-    enough = _flip_enough(search.settings, tried, searched=len(right))
-    _, high = wilson_interval(tried.flips, tried.counted.changed)
-    often = high >= _least_rates(tried, base_rate)
-    tried = replace(tried, passed=np.flatnonzero(enough & often))
-    # Where others were not asked about to the end, no time or question is left over for these.
-    failed = Candidates(()) if tried.answers.cut else judgements.failed
-    near = _ask_though_refused(search, right, tokens, failed, base_rate=base_rate)
-    return SearchOutcome(
-        candidates=tried, base_rate=base_rate, base_rows=base_rows, known=known,
-        closest=closest_rules(
-            tried, often, judgements.failed, near, search.settings.flips(len(right))
-        ),
-        near=near,
-        counts={
-            "known": 0 if known is None else known.acting, "skipped": skipped,
-            "paraphrases": sum(map(len, paraphrases)), "candidates": len(changes),
-            "listed": sum(each.scope is not None for each in changes.rows),
-            "texts": len(corpus.tokens), "judged": len(changes) - judgements.too_few,
-            "narrowed": sum(each.narrowed for each in judgements.passed.rows),
-            "keep_meaning": len(judgements.passed),
-            "not_asked": int((~tried.answers.complete).sum()) if tried.answers.cut else 0,
-            "with_enough_flips": int(enough.sum()),
-            "pairs_scored": judgements.decisions, "undecided": judgements.undecided,
-        },
-    )  # fmt: skip
+@dataclass(kw_only=True)
+class MeaningFirst:
+    """Asks about rules that keep the meaning on text, and about known ones before all others."""
 
+    search: Search
+    right: RightRows  # the searched rows
+    held_out: HeldOutRows | None
 
-def _try_known_rules(search: Search, right: RightRows, tokens: Tokens) -> KnownFlips | None:
-    """What known rules do to the rows; reported after each round of questions."""
-    known = search.known
-    if known is None:
-        return None
-    shown = "trying known rules"
-    search.on_progress(shown, 0, None)
-    applications = known.apply(tokens, guards=right.guards)
+    def __post_init__(self) -> None:
+        self.settings, self.questions = self.search.settings, self.search.questions
+        self.tagger = self.search.tagger
+        self.tokens = cut_contractions(self.tagger.tag(self.right.texts))
+        self.least = self.settings.flips(len(self.right))  # rows that a new rule has to flip
 
-    def flips_of(answers: RuleAnswers) -> KnownFlips:
-        counted = applications.where(answers.counted)
-        return KnownFlips(
-            known=known, applications=counted, flips=answers.flips, right=right,
-            not_asked=int((~answers.complete).sum()) if answers.cut else 0,
+    def run(self) -> SearchOutcome:
+        """All stages in their order."""
+        known = self._try_known_rules()
+        self.search.before_search(self.right)
+        paraphrases, skipped = self.search.paraphrases(self.right)
+        base_rate, base_rows = self._base_rate(paraphrases, known)
+        changes = self._changes(paraphrases)
+        corpus = self.search.corpus(self.held_out)
+        judgements = self._judged(changes, corpus)
+        accepted = self._known_rules()
+        same = {text for row, text in zip(accepted.rows, accepted.texts, strict=True)
+                if takes_place(row.rule)}  # fmt: skip
+        tried = self._ask_about_rules(
+            judgements.passed.without(same).joined_to(accepted),
+            held_out=self.held_out, base_rate=base_rate,
+        )  # fmt: skip
+        enough = _flip_enough(self.settings, tried, searched=len(self.right))
+        _, high = wilson_interval(tried.flips, tried.counted.changed)
+        often = high >= _least_rates(tried, base_rate)
+        tried = replace(tried, passed=np.flatnonzero(enough & often))
+        # Where others were not asked about to the end, no time or question is left over for these.
+        failed = Candidates(()) if tried.answers.cut else judgements.failed
+        near = self._ask_though_refused(failed, base_rate=base_rate)
+        return SearchOutcome(
+            candidates=tried, base_rate=base_rate, base_rows=base_rows, known=known, near=near,
+            closest=closest_rules(tried, often, judgements.failed, near, self.least),
+            counts={
+                "known": 0 if known is None else known.acting, "skipped": skipped,
+                "paraphrases": sum(map(len, paraphrases)), "candidates": len(changes),
+                "listed": sum(each.scope is not None for each in changes.rows),
+                "texts": len(corpus.tokens), "judged": len(changes) - judgements.too_few,
+                "narrowed": sum(each.narrowed for each in judgements.passed.rows),
+                "keep_meaning": len(judgements.passed),
+                "not_asked": int((~tried.answers.complete).sum()) if tried.answers.cut else 0,
+                "with_enough_flips": int(enough.sum()),
+                "pairs_scored": judgements.decisions, "undecided": judgements.undecided,
+            },
         )  # fmt: skip
 
-    left = search.questions.left
-    with search.questions.at_most(None if left is None else round(_OF_KNOWN * left)):
-        answers = ask_in_rounds(
-            applications, right,
-            search.asker(right, shown=shown, in_time=search.in_time("known")), minimum_flips=1,
-            seed=search.settings.seed, on_round=lambda some: search.on_known(flips_of(some)),
+    def _try_known_rules(self) -> KnownFlips | None:
+        """What known rules do to the rows; reported after each round of questions."""
+        known, search = self.search.known, self.search
+        if known is None:
+            return None
+        shown = "trying known rules"
+        search.on_progress(shown, 0, None)
+        applications = known.apply(self.tokens, guards=self.right.guards)
+
+        def flips_of(answers: RuleAnswers) -> KnownFlips:
+            return KnownFlips(
+                known=known, applications=applications.where(answers.counted),
+                flips=answers.flips, right=self.right,
+                not_asked=int((~answers.complete).sum()) if answers.cut else 0,
+            )  # fmt: skip
+
+        with self.questions.at_most(self.questions.share(_OF_KNOWN)):
+            answers = ask_in_rounds(
+                applications, self.right,
+                search.asker(self.right, shown=shown, in_time=search.in_time("known")),
+                minimum_flips=1, seed=self.settings.seed,
+                on_round=lambda some: search.on_known(flips_of(some)),
+            )  # fmt: skip
+        return flips_of(answers)
+
+    def _base_rate(
+        self, paraphrases: Sequence[Sequence[str]], known: KnownFlips | None
+    ) -> tuple[float, int]:
+        """How often a rewording that keeps the meaning flips its row, and on how many rows.
+
+        One rewording a row counts: a random rewrite by a known rule, or else a paraphrase.
+        """
+        search, right = self.search, self.right
+        in_time = search.in_time("adversaries")  # one end, for scores and for questions
+        drawn: dict[int, str] = {}
+        if known is not None:
+            applications = known.applications
+            written = np.unique(applications.rewrites)
+            by_lot = lots([applications.texts[each] for each in written], "base")
+            drawn = {
+                int(applications.rows[each]): applications.texts[each]
+                for each in written[np.argsort(by_lot, kind="stable")].tolist()
+            }
+        drawn |= dict(
+            one_paraphrase_a_row(
+                right,
+                [(row, text) for row, some in enumerate(paraphrases) if row not in drawn
+                 for text in some],
+                scorer=search.remembered, tau=search.tau, in_time=in_time or (lambda: True),
+                portion=search.portion,
+            )
         )  # fmt: skip
-    return flips_of(answers)
+        ask = search.asker(right, shown="asking about paraphrases", in_time=in_time)
+        answers = ask(list(drawn), list(drawn.values()))
+        answer_count = sum(answer is not None for answer in answers)
+        return int(right.flips(list(drawn), answers).sum()) / max(1, answer_count), answer_count
 
+    def _changes(self, paraphrases: list[list[str]]) -> Candidates:
+        """The changes of words in paraphrases, and those that readers accepted, without contexts.
 
-def _base_rate(
-    search: Search, right: RightRows, paraphrases: Sequence[Sequence[str]], known: KnownFlips | None
-) -> tuple[float, int]:
-    """How often a rewording that keeps the meaning flips its row, and on how many rows.
-
-    One rewording a row counts: a random rewrite by a known rule, or else a paraphrase.
-    """
-    in_time = search.in_time("adversaries")  # one end, for scores and for questions
-    drawn: dict[int, str] = {}
-    if known is not None:
-        applications = known.applications
-        written = np.unique(applications.rewrites)
-        order = np.argsort(
-            lots([applications.texts[each] for each in written], "base"), kind="stable"
+        Insertions name a neighbouring word, since they have to go somewhere.
+        """
+        self.search.on_progress("proposing rules", 0, None)
+        rewordings = single_changes(self.right.texts, paraphrases, tagger=self.tagger)
+        share = self.least / max(1, len(self.right))
+        share = min(1.0, max(share, self.settings.minimum_frequency))
+        plain, beside = (
+            propose(rewordings, self.tokens, tagger=self.tagger, context=context,
+                    minimum_frequency=share, accepts=accepts)
+            for context, accepts in ((0, _may_be_proposed), (1, _inserts_words))
+        )  # fmt: skip
+        changes = plain.joined_to(beside)
+        if self.tagger.language != "en":
+            return changes
+        mined = Candidates(
+            tuple(replace(each, rule=where_english(each.rule)) for each in changes.rows)
         )
-        drawn = {
-            int(applications.rows[each]): applications.texts[each]
-            for each in written[order].tolist()
-        }
-    drawn |= dict(
-        one_paraphrase_a_row(
-            right,
-            [(row, text) for row, some in enumerate(paraphrases) if row not in drawn
-             for text in some],
-            scorer=search.remembered, tau=search.tau, in_time=in_time or (lambda: True),
-            portion=search.portion,
+        if spread_of(self.search.scorer) is None:
+            # Only a scorer that knows what readers accepted can tell where they would not.
+            return mined
+        listed = propose_synonyms(self.tokens, tagger=self.tagger, least=self.least)
+        return without_listed(mined, listed).joined_to(listed)
+
+    def _judged(self, changes: Candidates, corpus: Corpus) -> RuleJudgements:
+        """Which changes keep the meaning on text, narrowed where they have to be."""
+        search = self.search
+        search.on_progress(JUDGING, 0, len(changes))
+        in_time = search.in_time("judging")  # one end, for scores and for questions
+        ask = search.asker(self.right, shown="asking about rules", in_time=in_time)
+
+        def acts_enough(candidates: Candidates) -> NDArray[np.bool_]:
+            return self._apply(candidates).applications.changed >= self.least
+
+        return RuleJudge(
+            corpus, scorer=search.remembered.quietly(), tau=search.tau,
+            delta=self.settings.delta, spread=spread_of(search.scorer),
+            worth_narrowing=partial(self._may_flip_enough, ask), supported=acts_enough,
+            in_time=in_time or (lambda: True), portion=search.portion,
+            on_progress=search.on_progress,
+        ).judge_rules(changes)  # fmt: skip
+
+    def _may_flip_enough(self, ask: Ask, candidates: Candidates) -> NDArray[np.bool_]:
+        """Which rules may flip enough rows, as far as few questions tell.
+
+        A narrower rule flips no more, up to rows in which it acts at another place.
+        """
+        self.search.on_progress("applying rules", 0, len(candidates))
+        applied = self._apply(candidates)
+        with self.questions.at_most(self.questions.share(_OF_NARROWING)):
+            answers = ask_in_rounds(
+                applied.applications, self.right, ask, minimum_flips=self.least, until=self.least,
+                seed=self.settings.seed,
+            )  # fmt: skip
+        applied = replace(applied, answers=answers)
+        unasked = applied.applications.changed - applied.counted.changed
+        return np.asarray(applied.flips + unasked >= self.least)
+
+    def _known_rules(self) -> Candidates:
+        """The known rules that a found file can hold."""
+        known = self.search.known
+        rules = () if known is None else (
+            CandidateRule(known.rules[each], source=known.sources[each], scope=known.scopes[each],
+                          name=known.ids[each])
+            for each in np.flatnonzero(known.writable).tolist()
+        )  # fmt: skip
+        return Candidates(tuple(rules))
+
+    def _ask_about_rules(
+        self, candidates: Candidates, *, held_out: HeldOutRows | None, base_rate: float
+    ) -> Candidates:
+        """Ask the model about those rules that act in enough rows."""
+        search, settings = self.search, self.settings
+        search.on_progress("applying rules", 0, len(candidates))
+        active = self._apply(candidates)
+        least = np.where(active.known, settings.fewest_known_flips, self.least)
+        enough = np.flatnonzero(active.applications.changed >= least)
+        active, least = active.keep(enough), least[enough]
+        spare = self.questions.left
+        if held_out is not None and spare is not None:
+            most = np.sort(held_out.count_changed(active))[::-1][: settings.rules]
+            spare -= min(int(most.sum()), round(_OF_HELD_OUT * spare))
+        with self.questions.at_most(spare):
+            answers = ask_in_rounds(
+                active.applications, self.right,
+                search.asker(self.right, shown="asking about rules",
+                             in_time=search.in_time("rules")),
+                minimum_flips=least, base_rate=_least_rates(active, base_rate), seed=settings.seed,
+            )  # fmt: skip
+        return replace(active, answers=answers)
+
+    def _ask_though_refused(self, failed: Candidates, *, base_rate: float) -> Candidates:
+        """Ask about rules that nearly enough readers accept: they are reported, but not found.
+
+        Readers surely reject less than half of their rewrites, and at most four times as many as δ
+        allows; or there is too little text to judge them, which says nothing against them. Of rules
+        that make the same change under several conditions, the best is asked about. They get only
+        questions that neither other rules nor held-out rows can need.
+        """
+        lows = np.array([each.judged.low if each.judged else 0.0 for each in failed.rows])
+        support = np.array([each.support for each in failed.rows], np.int64)
+        of_change: dict[tuple[str, str], int] = {}
+        for rule in np.lexsort((-support, -lows)).tolist():
+            of_change.setdefault(change_of(failed.texts[rule]), rule)
+        best = np.array(list(of_change.values()), np.int64)
+        close = best[lows[best] > max(HALF, 1 - 4 * self.settings.delta)][:_MOST_NEAR]
+        rare = best[lacking(failed)[best] == "text"][:_MOST_RARE]
+        near = failed.keep(np.concatenate([close, rare]))
+        left, most = self.questions.left, self.questions.most
+        spare = None if left is None or most is None else left - round(_OF_HELD_OUT * most)
+        with self.questions.at_most(spare):
+            near = self._ask_about_rules(near, held_out=None, base_rate=base_rate)
+        # What no text has judged is judged where it flips.
+        unjudged = np.flatnonzero(lacking(near) == "text")
+        flips = near.answers.flips
+        scores = complete_scores(
+            near.applications, unjudged, scorer=self.search.remembered, among=flips
         )
-    )  # fmt: skip
-    ask = search.asker(right, shown="asking about paraphrases", in_time=in_time)
-    answers = ask(list(drawn), list(drawn.values()))
-    answer_count = sum(answer is not None for answer in answers)
-    return int(right.flips(list(drawn), answers).sum()) / max(1, answer_count), answer_count
+        keeps = ~(scores < self.search.tau)  # NaN, where text has judged, is not below
+        return replace(near, answers=replace(near.answers, flips=flips & keeps))
 
-
-def _changes(
-    search: Search, right: RightRows, paraphrases: list[list[str]], tokens: Tokens
-) -> Candidates:
-    """The changes of words in paraphrases, and those that readers accepted, without contexts.
-
-    Insertions name a neighbouring word, since they have to go somewhere.
-    """
-    search.on_progress("proposing rules", 0, None)
-    rewordings = single_changes(right.texts, paraphrases, tagger=search.tagger)
-    least = search.settings.flips(len(right)) / max(1, len(right))
-    least = min(1.0, max(least, search.settings.minimum_frequency))
-    plain, beside = (
-        propose(rewordings, tokens, tagger=search.tagger, context=context, minimum_frequency=least,
-                accepts=accepts)
-        for context, accepts in ((0, _may_be_proposed), (1, _inserts_words))
-    )  # fmt: skip
-    changes = plain.joined_to(beside)
-    if search.tagger.language != "en":
-        return changes
-    mined = [replace(each, rule=where_english(each.rule)) for each in changes.rows]
-    if spread_of(search.scorer) is None:
-        # Only a scorer that knows what readers accepted can tell where they would not.
-        return Candidates(tuple(mined))
-    listed = propose_synonyms(tokens, tagger=search.tagger, least=search.settings.flips(len(right)))
-    return without_listed(Candidates(tuple(mined)), listed).joined_to(listed)
-
-
-def _judged(
-    search: Search, right: RightRows, changes: Candidates, corpus: Corpus, tokens: Tokens
-) -> RuleJudgements:
-    """Which changes keep the meaning on text, narrowed where they have to be."""
-    least, guards = search.settings.flips(len(tokens)), right.guards
-    search.on_progress(JUDGING, 0, len(changes))
-    in_time = search.in_time("judging")  # one end, for scores and for questions
-    ask = search.asker(right, shown="asking about rules", in_time=in_time)
-
-    def acts_enough(candidates: Candidates) -> NDArray[np.bool_]:
-        applied = candidates.apply(tokens, tagger=search.tagger, guards=guards)
-        return applied.applications.changed >= least
-
-    return RuleJudge(
-        corpus, scorer=search.remembered.quietly(), tau=search.tau,
-        delta=search.settings.delta, spread=spread_of(search.scorer),
-        worth_narrowing=partial(_may_flip_enough, search, right, tokens, ask),
-        supported=acts_enough, in_time=in_time or (lambda: True), portion=search.portion,
-        on_progress=search.on_progress,
-    ).judge_rules(changes)  # fmt: skip
-
-
-def _may_flip_enough(
-    search: Search, right: RightRows, tokens: Tokens, ask: Ask, candidates: Candidates
-) -> NDArray[np.bool_]:
-    """Which rules may flip enough rows, as far as few questions tell.
-
-    A narrower rule flips no more, up to rows in which it acts at another place.
-    """
-    applied, least = _applied(search, right, candidates, tokens), search.settings.flips(len(right))
-    left = search.questions.left
-    with search.questions.at_most(None if left is None else round(_OF_NARROWING * left)):
-        answers = ask_in_rounds(
-            applied.applications, right, ask, minimum_flips=least, until=least,
-            seed=search.settings.seed,
-        )  # fmt: skip
-    applied = replace(applied, answers=answers)
-    unasked = applied.applications.changed - applied.counted.changed
-    return np.asarray(applied.flips + unasked >= least)
-
-
-def _known_rules(search: Search) -> Candidates:
-    """The known rules that a found file can hold."""
-    known = search.known
-    rules = () if known is None else (
-        CandidateRule(known.rules[each], source=known.sources[each], scope=known.scopes[each],
-                      name=known.ids[each])
-        for each in np.flatnonzero(known.writable).tolist()
-    )  # fmt: skip
-    return Candidates(tuple(rules))
-
-
-def _ask_about_rules(
-    search: Search,
-    right: RightRows,
-    tokens: Tokens,
-    candidates: Candidates,
-    *,
-    held_out: HeldOutRows | None,
-    base_rate: float,
-) -> Candidates:
-    """Ask the model about those rules that act in enough rows."""
-    active = _applied(search, right, candidates, tokens)
-    settings = search.settings
-    least = np.where(active.known, settings.fewest_known_flips, settings.flips(len(right)))
-    enough = np.flatnonzero(active.applications.changed >= least)
-    active, least = active.keep(enough), least[enough]
-    left, reserve = search.questions.left, 0
-    if held_out is not None and left is not None:
-        most = np.sort(held_out.count_changed(active))[::-1][: settings.rules]
-        reserve = min(int(most.sum()), round(_OF_HELD_OUT * left))
-    with search.questions.at_most(None if left is None else left - reserve):
-        answers = ask_in_rounds(
-            active.applications, right,
-            search.asker(right, shown="asking about rules", in_time=search.in_time("rules")),
-            minimum_flips=least, base_rate=_least_rates(active, base_rate), seed=settings.seed,
-        )  # fmt: skip
-    return replace(active, answers=answers)
-
-
-def _ask_though_refused(
-    search: Search,
-    right: RightRows,
-    tokens: Tokens,
-    failed: Candidates,
-    *,
-    base_rate: float,
-) -> Candidates:
-    """Ask about rules that nearly enough readers accept: they are reported, but not found.
-
-    Readers surely reject less than half of their rewrites, and at most four times as many as δ
-    allows; or there is too little text to judge them, which says nothing against them. Of rules
-    that make the same change under several conditions, the best is asked about. They get only
-    questions that neither other rules nor held-out rows can need.
-    """
-    lows = np.array([each.judged.low if each.judged else 0.0 for each in failed.rows])
-    support = np.array([each.support for each in failed.rows], np.int64)
-    of_change: dict[tuple[str, str], int] = {}
-    for rule in np.lexsort((-support, -lows)).tolist():
-        of_change.setdefault(change_of(failed.texts[rule]), rule)
-    best = np.array(list(of_change.values()), np.int64)
-    close = best[lows[best] > max(HALF, 1 - 4 * search.settings.delta)][:_MOST_NEAR]
-    rare = best[lacking(failed)[best] == "text"][:_MOST_RARE]
-    near = failed.keep(np.concatenate([close, rare]))
-    left, most = search.questions.left, search.questions.most
-    spare = None if left is None or most is None else left - round(_OF_HELD_OUT * most)
-    with search.questions.at_most(spare):
-        near = _ask_about_rules(search, right, tokens, near, held_out=None, base_rate=base_rate)
-    # What no text has judged is judged where it flips.
-    unjudged = np.flatnonzero(lacking(near) == "text")
-    flips = near.answers.flips
-    scores = complete_scores(near.applications, unjudged, scorer=search.remembered, among=flips)
-    return replace(near, answers=replace(near.answers, flips=flips & ~(scores < search.tau)))
+    def _apply(self, candidates: Candidates) -> Candidates:
+        return candidates.apply(self.tokens, tagger=self.tagger, guards=self.right.guards)
 
 
 def _least_rates(candidates: Candidates, base_rate: float) -> NDArray[np.float64]:
@@ -448,13 +437,6 @@ def _flip_enough(settings: Settings, candidates: Candidates, *, searched: int) -
     if enough.sum() < settings.rules:
         enough |= known & (flips >= settings.fewest_known_flips)
     return enough
-
-
-def _applied(
-    search: Search, right: RightRows, candidates: Candidates, tokens: Tokens
-) -> Candidates:
-    search.on_progress("applying rules", 0, len(candidates))
-    return candidates.apply(tokens, tagger=search.tagger, guards=right.guards)
 
 
 def _may_be_proposed(rule: Rule) -> bool:
@@ -482,7 +464,8 @@ def search_in_paper_order(search: Search, right: RightRows) -> SearchOutcome:
     paraphrases, skipped = search.paraphrases(right)
     flips = search.adversaries(right, paraphrases)
     candidates = _candidates(search, right, paraphrases, flips.adversaries, tokens)
-    candidates = _applied(search, right, candidates, tokens)
+    search.on_progress("applying rules", 0, len(candidates))
+    candidates = candidates.apply(tokens, tagger=search.tagger, guards=right.guards)
     applications = candidates.applications
 
     # Where time is limited, those that promise most come first.

@@ -268,12 +268,6 @@ def coverage_of(
     ``without_wider``, a rule that flips its rows by another one's change and more is that one's
     twin; the paper has no such twins.
     """
-    if not len(rules) == len(texts) == applications.rule_count:
-        raise UsageError(
-            f"there are {len(rules)} rules, {len(texts)} texts and applications of "
-            f"{applications.rule_count}",
-            help="select the applications of these rules: applications.select(passed)",
-        )
     rewrites = applications.rewrites
     entries = covering(applications, flips=flips, scores=scores, tau=tau)
     changed = applications.changed
@@ -319,13 +313,13 @@ def select(
 ) -> RuleSelection:  # fmt: skip
     """Select rules that together cover the most; fewer than ``size`` where no other adds anything.
 
-    Rules in ``start`` are in anyway, such as those that a person accepted. ``excluded`` are out,
-    such as those that a person rejected; rules that were collapsed into them have a chance again.
+    Rules in ``start``, at most ``size``, are in anyway, such as those that a person accepted.
+    ``excluded``, others, are out, such as those that a person rejected; rules that were collapsed
+    into them have a chance again.
     Places that are left go to ``certain`` rules, bool (rules,), those with most weight first: they
     say what else makes the model fail, although only in rows that others cover.
     """
     out = frozenset(excluded)
-    _check(coverage, size, start, out)
     collapsed = _collapsed(coverage, start=start, excluded=out)
     gone = out | {each.rule for each in collapsed} | set(start)
     best = np.zeros(coverage.row_count, np.int64)
@@ -395,17 +389,3 @@ def _take(coverage: Coverage, rule: int, best: NDArray[np.int64]) -> int:
     rows = coverage.rows[span]  # a rule changes a row in one way, so each row is there once
     best[rows] = np.maximum(best[rows], coverage.weights[span])
     return gain
-
-
-def _check(coverage: Coverage, size: int, start: Sequence[int], excluded: frozenset[int]) -> None:
-    named = [*start, *excluded]
-    if any(not 0 <= rule < len(coverage) for rule in named) or len(set(named)) < len(named):
-        raise UsageError(
-            "a rule to start with or leave out does not exist, or is given more than once",
-            help=f"give distinct positions from 0 to {len(coverage) - 1}",
-        )
-    if size < len(start):
-        raise UsageError(
-            f"size is {size}, but start already has {len(start)} rules",
-            help="size counts the rules in start too",
-        )

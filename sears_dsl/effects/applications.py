@@ -130,7 +130,10 @@ def apply_candidates(
     has None or nothing, a rule is read as mined, with exact case. Rules that are about sentences
     see each sentence by itself, all others the row.
     """
-    scoped = in_scopes(rules, scopes, tagger=tagger)
+    mined = Ruleset((), options=mined_options(tagger))
+    scoped = [
+        (rule, mined if scope is None else scope) for rule, scope in zip_longest(rules, scopes)
+    ]
     # Rules that mend articles go apart: a few of them would cut many mined rules into short runs.
     groups: dict[tuple[Unit, str], list[int]] = {}
     for place, (_, scope) in enumerate(scoped):
@@ -145,14 +148,6 @@ def apply_candidates(
         return applied[0]
     order = [place for places in groups.values() for place in places]
     return reduce(Applications.joined_to, applied).select(np.argsort(order))
-
-
-def in_scopes(
-    rules: Sequence[Rule], scopes: Sequence[Ruleset | None], *, tagger: Tagger
-) -> list[tuple[Rule, Ruleset]]:
-    """Each rule with the ruleset that it is read under; see `apply_candidates`."""
-    mined = Ruleset((), options=mined_options(tagger))
-    return [(rule, mined if scope is None else scope) for rule, scope in zip_longest(rules, scopes)]
 
 
 def rulesets_of(scoped: Sequence[tuple[Rule, Ruleset]]) -> list[Ruleset]:

@@ -48,6 +48,10 @@ class Questions:
         """How many more questions may be asked; None without a limit."""
         return None if self.most is None else max(0, self.most - self.asked)
 
+    def share(self, part: float) -> int | None:
+        """How many questions are such a part of those that are left; None without a limit."""
+        return None if self.left is None else round(part * self.left)
+
     @contextmanager
     def at_most(self, more: int | None) -> Iterator[None]:
         """Inside the block at most ``more`` further questions may be asked; None adds no limit."""

@@ -13,18 +13,14 @@ from hashlib import blake2b
 import numpy as np
 from numpy.typing import NDArray
 
-from sears_dsl.errors import UsageError
-
 
 def hold_out(
     texts: Sequence[str], *, seed: int, share: float
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """The places of the rows to find rules on, and of those held out.
 
-    About a `share` of the distinct texts is held out.
+    About a `share` of the distinct texts, between 0 and 1, is held out.
     """
-    if not 0 < share < 1:
-        raise UsageError(f"the share is {share}", help="it has to be between 0 and 1")
     held = lots(texts, f"held out {seed}") < share
     return np.flatnonzero(~held), np.flatnonzero(held)
 

@@ -42,6 +42,11 @@ def close(pairs: Sequence[tuple[str, str]]) -> list[float]:
 close.tau = 0.5  # type: ignore[attr-defined]
 
 
+@pytest.fixture(scope="module", autouse=True)
+def quick(few_texts: None) -> None:
+    """No test of functions depends on all of the shipped sentences."""
+
+
 @pytest.fixture
 def rules() -> sears.Ruleset:
     return sears.parse(RULES)

@@ -28,6 +28,12 @@ def read(path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
+def assert_same(one: str, other: str, *names: str) -> None:
+    """Two folders have the same files of these names."""
+    for name in names:
+        assert Path(one, name).read_bytes() == Path(other, name).read_bytes(), name
+
+
 def without_identity(document: dict) -> dict:
     """A function has no source that a manifest could name."""
     return {name: value for name, value in document.items()
@@ -38,15 +44,12 @@ def test_discover(folder: Path) -> None:
     run("discover", *MODEL, *PARTS, "--no-known", "-o", "found.sear")
     found = sears.discover(predict, "rows.csv", label="label", with_shipped=False,
                            paraphraser=reword, scorer=close)  # fmt: skip
-    Path("own").mkdir()
     found.save("own/found.sear")
     assert found.rules
-    for name in ("found.sear", "found.manifest.json"):
-        one, other = (Path(place, name).read_text("utf-8") for place in (".", "own"))
-        if name.endswith(".json"):
-            assert without_identity(json.loads(one)) == without_identity(json.loads(other))
-        else:
-            assert one == other
+    assert_same(".", "own", "found.sear")
+    manifests = (json.loads(Path(place, "found.manifest.json").read_text("utf-8"))
+                 for place in (".", "own"))  # fmt: skip
+    assert next(map(without_identity, manifests)) == next(map(without_identity, manifests))
     assert found.ruleset == sears.load("found.sear")
 
 
@@ -55,27 +58,20 @@ def test_discover_as_the_paper_does(folder: Path) -> None:
     found = sears.discover("brittle_words:predict", "rows.csv", label="label", paper=True,
                            minimum_flips=2, paraphraser="brittle_words:reword",
                            scorer="brittle_words:close", jobs=1)  # fmt: skip
-    Path("own").mkdir()
     found.save("own/found.sear")
-    for name in ("found.sear", "found.manifest.json", "found.md"):
-        assert Path(name).read_bytes() == Path("own", name).read_bytes()
+    assert_same(".", "own", "found.sear", "found.manifest.json", "found.md")
 
 
 def test_what_is_chosen_comes_before_the_paper_even_where_it_is_the_default(folder: Path) -> None:
-    """A choice of ``judge`` alone leaves τ to it: the paper's is for the paper's score."""
+    """Another scorer keeps its own τ: the paper's is for the paper's score."""
     run("discover", *MODEL, *PARTS, "--paper", "--propose-from", "paraphrases", "-o", "found.sear")
-    model, rows = "brittle_words:predict", "rows.csv"
-    found = sears.discover(model, rows, label="label", paper=True, propose_from="paraphrases",
-                           paraphraser=reword, scorer=close)  # fmt: skip
+    found = sears.discover("brittle_words:predict", "rows.csv", label="label", paper=True,
+                           propose_from="paraphrases", paraphraser=reword,
+                           scorer=close)  # fmt: skip
     settings = json.loads(Path("found.manifest.json").read_text("utf-8"))["settings"]
     assert settings["propose_from"] == "paraphrases"
     own = found.discovery.settings
     assert (own.propose_from, own.tau, own.minimum_flips) == ("paraphrases", None, 6)
-    judged = sears.discover(model, rows, label="label", paper=True, scorer="judge",
-                            paraphraser=lambda texts: [[]] * len(texts))  # fmt: skip
-    assert judged.participants.scorer.startswith("judge")
-    assert judged.discovery.settings.tau is None
-    assert judged.discovery.settings.propose_from == "adversaries"
 
 
 def test_adversaries(folder: Path) -> None:
@@ -98,15 +94,14 @@ def test_audit_and_compare(folder: Path) -> None:
     assert found.robustness is not None
     assert found.robustness.records[0].selector == "all"
     assert not found.passed
-    for name in ("audit.json", "audit.md", "audit.html", "junit.xml"):
-        assert Path("one", name).read_bytes() == Path("other", name).read_bytes()
+    assert_same("one", "other", "audit.json", "audit.md", "audit.html", "junit.xml")
+    comparison = ("comparison.json", "comparison.md", "comparison.html")
 
     run("compare", "one", "other", "-o", "both")
     compared = sears.compare("one", found)
     compared.save("again")
     assert not compared.worse
-    for name in ("comparison.json", "comparison.md", "comparison.html"):
-        assert Path("both", name).read_bytes() == Path("again", name).read_bytes()
+    assert_same("both", "again", *comparison)
 
     third = Path("third")
     third.mkdir()
@@ -116,8 +111,7 @@ def test_audit_and_compare(folder: Path) -> None:
     grid.save("grid again")
     assert grid.document.worse is grid.worse is False
     assert grid.columns["audit"] == ["one", "other", "third"] * len(grid.rules)
-    for name in ("comparison.json", "comparison.md", "comparison.html"):
-        assert Path("grid", name).read_bytes() == Path("grid again", name).read_bytes()
+    assert_same("grid", "grid again", *comparison)
 
 
 def test_audit_of_several_models(folder: Path) -> None:
@@ -130,9 +124,8 @@ def test_audit_of_several_models(folder: Path) -> None:
     found.save("other")
     assert not found.passed
     assert found.columns["audit"][:2] == ["brittle_words:predict", "again"]
-    files = ["comparison.json", "comparison.md", "comparison.html", "again/audit.json"]
-    for name in files:
-        assert Path("one", name).read_bytes() == Path("other", name).read_bytes()
+    assert_same("one", "other", "comparison.json", "comparison.md", "comparison.html",
+                "again/audit.json")  # fmt: skip
 
 
 def test_score(folder: Path) -> None:
@@ -160,17 +153,9 @@ def test_augment(folder: Path) -> None:
 
 def test_fix(folder: Path) -> None:
     pytest.importorskip("sklearn")
-    with Path("held.csv").open("w", encoding="utf-8") as file:
-        file.writelines(
-            [
-                "text,label\n",
-                *(
-                    f"The movie was {mood} {n} times.,{mood}\n"
-                    for n in range(10)
-                    for mood in ("good", "bad")
-                ),
-            ]
-        )
+    lines = [f"The movie was {mood} {n} times.,{mood}\n"
+             for n in range(10) for mood in ("good", "bad")]  # fmt: skip
+    Path("held.csv").write_text("".join(["text,label\n", *lines]), "utf-8")
     run("fix", "rules.sear", "--train", "rows.csv", "--data", "held.csv", "--label", "label",
         "--seeds", "2", "-o", "one.json")  # fmt: skip
     found = sears.fix("rows.csv", "held.csv", "rules.sear", label="label", seeds=2)

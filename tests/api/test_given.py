@@ -398,6 +398,8 @@ def test_what_is_given_in_the_wrong_place_is_told(rules: sears.Ruleset) -> None:
          "leave out keep=, or choose mode='each'"),
         (lambda: sears.fix_by_amount(ROWS, ROWS, rules, amounts=None), "give one or more of none"),
         (lambda: sears.paraphrase(["a"], most=0, paraphraser=reword), "most=0 is not valid"),
+        (lambda: sears.apply(["A movie."], "movie -> film"), "is a rule"),
+        (lambda: sears.apply(["A movie."], "movie -> film"), "sears.parse('movie -> film')"),
     ):  # fmt: skip
         with pytest.raises(UsageError) as caught:
             call()
@@ -414,6 +416,9 @@ def test_one_name_or_number_is_as_good_as_a_list_or_a_text(tmp_path: Path) -> No
     arrow = pytest.importorskip("pyarrow")
     rewriter = sears.arrow_rewriter(rules, column="text", protect="answer")
     assert rewriter(arrow.Table.from_pylist([row])).num_rows == 0
+    for odd in ("mode", "scope", "on_touched"):
+        with pytest.raises(UsageError, match=f"{odd}='x' is not valid"):
+            sears.arrow_rewriter(rules, column="text", **{odd: "x"})  # type: ignore[arg-type]
     (tmp_path / "in").mkdir()
     (tmp_path / "in" / "rows.jsonl").write_text(json.dumps(row))
     report = sears.apply_folder(str(tmp_path / "in"), rules, str(tmp_path / "out"), column="text",
@@ -443,12 +448,6 @@ def test_folders_are_for_the_function_of_folders(
         sears.apply_folder("nofold", rules, "new")
     with pytest.raises(DataError, match="rows has no files"):
         sears.apply_folder("rows", rules, "new")
-
-
-def test_a_rule_in_place_of_rules_is_an_error_that_says_how_to_give_it() -> None:
-    with pytest.raises(UsageError, match="is a rule") as caught:
-        sears.apply(["A movie."], "movie -> film")
-    assert "sears.parse('movie -> film')" in caught.value.render()
 
 
 def test_columns_that_could_be_meant_are_asked_for_by_their_argument() -> None:

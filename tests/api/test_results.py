@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -21,9 +22,27 @@ from sears_dsl.language.rule import Reference, TagCopy
 from sears_dsl.vetting.journal import Journal
 
 
+@pytest.fixture
+def pyplot() -> Iterator[Any]:
+    """What draws, without a window; all figures are closed."""
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("agg")
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    yield pyplot
+    pyplot.close("all")
+
+
 @pytest.fixture(scope="module")
 def found() -> sears.DiscoveryResult:
     return sears.discover(predict, ROWS, paraphraser=reword, scorer=close, with_shipped=False)
+
+
+def brittle(texts: list[str]) -> list[str]:
+    return ["bad" if "film" in text else "good" for text in texts]
+
+
+def robust(texts: list[str]) -> list[str]:
+    return ["good" for _ in texts]
 
 
 def predicted() -> sears.ErrorsResult:
@@ -102,15 +121,12 @@ def test_a_notebook_shows_what_a_person_reads_and_a_long_row_around_its_change()
     rows = [(f"{'so ' * 60}the movie {number} {'it goes ' * 60}", "good") for number in range(40)]
     rules = sears.parse("book -> novel\ngoes -> went\nrule film: movie -> film / the __")
 
-    def model(texts: list[str]) -> list[str]:
-        return ["bad" if "film" in text else "good" for text in texts]
-
-    shown = sears.audit(model, rows, rules, scorer=None)._repr_html_()
+    shown = sears.audit(brittle, rows, rules, scorer=None)._repr_html_()
     table, below = shown.split("</table>")
     assert table.count("<tr>") == 3
     assert table.index("movie -&gt; film … (film)") < table.index("goes -&gt; went")
     assert below == "<p>1 rule changes no row: book -&gt; novel. to_frame() has all rules.</p>"
-    both = sears.audit({"a": model, "b": model}, rows, rules, scorer=None)
+    both = sears.audit({"a": brittle, "b": brittle}, rows, rules, scorer=None)
     table, below = both._repr_html_().split("</table>")
     assert table.count("<tr>") == 5
     assert (
@@ -255,35 +271,27 @@ def test_what_comes_back_is_of_the_kind_that_was_given() -> None:
 
 def test_ids_of_new_rows_are_new() -> None:
     rows = [{"id": 7, "text": "A movie."}, {"id": 9, "text": "A movie too."}]
-    assert [row["id"] for row in sears.augment(rows, sears.parse("movie -> film"))] == [
-        7,
-        9,
-        10,
-        11,
-    ]
+    more = sears.augment(rows, sears.parse("movie -> film"))
+    assert [row["id"] for row in more] == [7, 9, 10, 11]
 
 
 # ---------------------------------------------------------------- plots and pages
 
 
-def test_results_are_drawn(found: sears.DiscoveryResult) -> None:
-    matplotlib = pytest.importorskip("matplotlib")
-    matplotlib.use("agg")
+def test_results_are_drawn(pyplot: Any, found: sears.DiscoveryResult) -> None:
     audited = sears.audit(predict, ROWS, "synonyms/reviews", scorer=None)
     axes = found.plot()
     assert [each.get_text() for each in axes.get_yticklabels()] == found.columns["rule"]
     assert axes.patches[0].get_width() == 100 * found.columns["flip_rate"][0]
     grid = sears.compare(audited, audited, audited)
     for result in (audited, sears.compare(audited, audited), grid):
-        figure, own = matplotlib.pyplot.subplots()
+        figure, own = pyplot.subplots()
         assert result.plot(own) is own
         figure.canvas.draw()
-    matplotlib.pyplot.close("all")
 
 
+@pytest.mark.usefixtures("pyplot")
 def test_plots_fit_their_figures_and_rules_have_short_names() -> None:
-    matplotlib = pytest.importorskip("matplotlib")
-    matplotlib.use("agg")
     named = "[lower=movie & tag=NN] -> film … (review-movie-film)"
     rare = [(f"This movie is number {number}.", "good") for number in range(60)]
     first = sears.audit(
@@ -292,8 +300,7 @@ def test_plots_fit_their_figures_and_rules_have_short_names() -> None:
         "synonyms/reviews",
         scorer=None,
     )
-    second = sears.audit(lambda texts: ["good" for _ in texts], rare, "synonyms/reviews",
-                         scorer=None)  # fmt: skip
+    second = sears.audit(robust, rare, "synonyms/reviews", scorer=None)
     for result in (first, sears.compare(first, second), sears.compare(first, second, first)):
         axes = result.plot()
         axes.figure.canvas.draw()
@@ -305,7 +312,6 @@ def test_plots_fit_their_figures_and_rules_have_short_names() -> None:
             assert box.y1 <= height + 1, each
         assert named in [each.get_text() for each in axes.get_yticklabels()]
     assert first.plot().get_xlim()[1] < 20
-    matplotlib.pyplot.close("all")
 
 
 def test_a_long_name_is_not_cut_within_the_id() -> None:
@@ -320,9 +326,9 @@ def test_a_long_name_is_not_cut_within_the_id() -> None:
 
 def test_tables_show_rules_by_name_and_shares_with_their_intervals() -> None:
     rows = [(f"This movie is number {number}.", "good") for number in range(30)]
-    models = {"brittle": lambda texts: ["bad" if "film" in text else "good" for text in texts],
-              "robust": lambda texts: ["good" for _ in texts]}  # fmt: skip
-    both = sears.audit(models, rows, "synonyms/reviews", scorer=None)
+    both = sears.audit(
+        {"brittle": brittle, "robust": robust}, rows, "synonyms/reviews", scorer=None
+    )
     grid = both._repr_html_()
     assert "[lower=movie &amp; tag=NN] -&gt; film … (review-movie-film)" in grid
     assert "rate (95%)</th>" in grid
@@ -333,15 +339,11 @@ def test_tables_show_rules_by_name_and_shares_with_their_intervals() -> None:
     assert "-100.0 (-100.0 to " in pair
     # Without rules the table has the parts of the rows.
     templates = sears.parse('template fine: "A fine film."\n  label: good')
-    assert (
-        "template: fine"
-        in sears.audit(models["robust"], None, templates, scorer=None)._repr_html_()
-    )
+    assert "template: fine" in sears.audit(robust, None, templates, scorer=None)._repr_html_()
 
 
+@pytest.mark.usefixtures("pyplot")
 def test_plots_of_many_rules_have_room_for_their_names() -> None:
-    matplotlib = pytest.importorskip("matplotlib")
-    matplotlib.use("agg")
     words = [f"word{number}" for number in range(30)]
     rows = [(f"{word} is here.", "good") for word in words]
     rules = sears.parse("".join(f"{word} -> my {word}\n" for word in words))
@@ -354,13 +356,11 @@ def test_plots_of_many_rules_have_room_for_their_names() -> None:
                        key=lambda box: box.y0)  # fmt: skip
         assert len(boxes) == 30
         assert all(below.y1 < above.y0 for below, above in pairwise(boxes))
-    matplotlib.pyplot.close("all")
 
 
+@pytest.mark.usefixtures("pyplot")
 def test_decisions_are_drawn(tmp_path: Path) -> None:
-    matplotlib = pytest.importorskip("matplotlib")
     pytest.importorskip("starlette")
-    matplotlib.use("agg")
     file = tmp_path / "mine.sear"
     rules = sears.parse("movie -> film\nhas -> had")
     rules.save(file)
@@ -371,7 +371,6 @@ def test_decisions_are_drawn(tmp_path: Path) -> None:
         axes = page.plot()
     assert [each.get_text() for each in axes.get_yticklabels()] == ["movie -> film"]
     assert axes.patches[0].get_width() == 100
-    matplotlib.pyplot.close("all")
 
 
 def test_a_page_is_open_beside_the_notebook(tmp_path: Path) -> None:
@@ -387,6 +386,8 @@ def test_a_page_is_open_beside_the_notebook(tmp_path: Path) -> None:
         assert page.columns["outcome"] == ["unjudged"]
         assert page.address in page._repr_html_()
         assert len(page.ruleset) == 0
+        with pytest.raises(UsageError, match="type int is not a file"):
+            page.save(3)  # type: ignore[arg-type]
     # Refused, or forbidden by a page of another test, which has taken the port since.
     with pytest.raises(OSError, match=r"refused|403"):
         urlopen(page.address)  # noqa: S310 - likewise
@@ -403,9 +404,15 @@ def test_an_open_page_is_closed_before_the_call_is_made_again(tmp_path: Path) ->
             sears.vet(predict, ROWS, file, reviewers=["ana"])
         assert "page.close()" in caught.value.help
     sears.vet(predict, ROWS, file, reviewers=["ana"]).close()
-    for reviewers, message in (([1], "reviewers=1 is not a name"), (["a", "a"], "a was named twi")):
+    options: Any
+    for options, message in (
+        ({"reviewers": [1]}, "reviewers=1 is not a name"),
+        ({"reviewers": ["a", "a"]}, "a was named twi"),
+        ({"output": 3}, "type int is not a file"),
+        ({"journal": 3}, "type int is not a journal"),
+    ):
         with pytest.raises(UsageError, match=message):
-            sears.vet(predict, ROWS, file, reviewers=reviewers)  # type: ignore[arg-type]
+            sears.vet(predict, ROWS, file, **options)
 
 
 def test_results_are_saved_in_folders_that_are_made(
@@ -460,13 +467,11 @@ def test_an_audit_of_several_models_has_the_rules_of_each() -> None:
     assert done.ruleset.rules == rules.rules
 
 
+@pytest.mark.usefixtures("pyplot")
 def test_a_plot_of_no_failures_has_no_rates_below_zero() -> None:
-    matplotlib = pytest.importorskip("matplotlib")
-    matplotlib.use("agg")
     for rules in (sears.parse("zebra -> quagga"), sears.parse("This -> That")):
-        done = sears.audit(lambda texts: ["good"] * len(texts), ROWS, rules, scorer=None)
+        done = sears.audit(robust, ROWS, rules, scorer=None)
         assert sears.compare(done, done).plot().get_xlim() == (0, 100)
-    matplotlib.pyplot.close("all")
 
 
 @pytest.mark.parametrize("amounts", [[1, 2], 5, [None]])
@@ -476,8 +481,8 @@ def test_an_amount_that_is_no_name_is_refused(amounts: Any) -> None:
     assert "none, half, full" in wrong.value.help
 
 
-def test_rules_that_were_not_tested_have_no_bar(tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
+@pytest.mark.usefixtures("pyplot")
+def test_rules_that_were_not_tested_have_no_bar() -> None:
     rows = [("A movie.", "good"), ("A fine show.", "good")]
     rules = sears.parse("movie -> film\nshow -> series")
     done = sears.audit(

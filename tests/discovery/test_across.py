@@ -18,6 +18,8 @@ from sears_dsl.discovery.result.manifest import read_manifest
 from sears_dsl.discovery.selection import Coverage
 from sears_dsl.errors import UsageError
 
+pytestmark = pytest.mark.usefixtures("few_texts")
+
 # For each rule: the rows that it flips, and which of three models fail there.
 FAILURES = st.lists(
     st.dictionaries(

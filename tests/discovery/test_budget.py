@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from io import StringIO
+from itertools import product
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -20,12 +20,10 @@ from sears_dsl.discovery.result.found_rules import Discovery
 from sears_dsl.discovery.settings import NEEDS, Budget, Settings
 from sears_dsl.tagging.pinned import PinnedTagger
 
+pytestmark = pytest.mark.usefixtures("few_texts")
+
 TAGGER = PinnedTagger({"is": ("AUX", "VBZ"), "was": ("AUX", "VBD"), "and": ("CCONJ", "CC")})
 WORDS = ("movie", "play", "story")
-
-
-class Reworded(NamedTuple):
-    text: str
 
 
 @dataclass
@@ -45,13 +43,10 @@ class World:
     def clock(self) -> float:
         return self.now
 
-    def paraphrase(self, sentences: Sequence[str]) -> list[list[Reworded]]:
+    def paraphrase(self, sentences: Sequence[str]) -> list[list[str]]:
         self.now += self.paraphrase_seconds * len(sentences)
         return [
-            [Reworded(text.replace(word, word + "x"))]
-            for text in sentences
-            for word in WORDS
-            if word in text
+            [text.replace(word, word + "x")] for text in sentences for word in WORDS if word in text
         ]
 
     def predict(self, rows: Sequence[Mapping[str, str]]) -> list[str]:
@@ -156,12 +151,11 @@ def test_what_nobody_had_time_to_judge_is_close_to_nothing() -> None:
     assert "3 rules not judged to the end" in screen(spent)
 
 
-@pytest.mark.parametrize("width", [60, 200])
-def test_an_example_is_whole_on_every_terminal(width: int) -> None:
+def test_an_example_is_whole_on_every_terminal() -> None:
     found = run(World(), seconds=None)
-    lines = [line for line in screen(found, width).splitlines() if line.strip()]
-    assert all(len(line) <= width for line in lines)
-    for each in found.rules:
+    for width, each in product((60, 200), found.rules):
+        lines = [line for line in screen(found, width).splitlines() if line.strip()]
+        assert all(len(line) <= width for line in lines)
         [line] = [line for line in lines if each.examples[0].original[-5:] in line and "[-" in line]
         assert (each.text in line) == (width == 200)
         assert "+}" in line

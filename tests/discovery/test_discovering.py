@@ -11,7 +11,7 @@ import os
 import pty
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -20,7 +20,7 @@ from typing import Any, cast
 
 import numpy as np
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import CliRunner, Result, _NamedTextIOWrapper
 
 import sears_dsl
 from sears_dsl.cli.commands import sears
@@ -36,10 +36,10 @@ from sears_dsl.effects.flips import RightRows
 from sears_dsl.errors import CompileError, DataError, UsageError
 from sears_dsl.language.loader import load, parse
 from sears_dsl.language.printer import print_rule
+from sears_dsl.language.rule import Rule
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.models.function import CallablePredictor
 from sears_dsl.paraphrasing.team import Recipe, Team
-from sears_dsl.statistics import wilson_interval
 from sears_dsl.tagging.pinned import PinnedTagger
 from sears_dsl.tagging.tagger import load_tagger
 from training import known_rules as known_rules_of_training
@@ -93,6 +93,7 @@ def write(path: Path, texts: Sequence[str]) -> None:
         writer.writerows([text, "good"] for text in texts)
 
 
+pytestmark = pytest.mark.usefixtures("few_texts")
 ARGUMENTS = ["discover", "--model", "parts:brittle", "--data", "dev.csv", "--column", "text",
              "--label", "label", "--paraphrases", "parts:reword", "--scorer", "parts:keeps",
              "--tau", "0.5", "-o", "found.sear"]  # fmt: skip
@@ -100,14 +101,21 @@ ARGUMENTS = ["discover", "--model", "parts:brittle", "--data", "dev.csv", "--col
 FEW = ("--no-known", "--known", "synonyms/reviews")
 
 
-def call(*more: str, known: Sequence[str] = FEW, model: str = "brittle") -> Result:
+def call(
+    *more: str, known: Sequence[str] = FEW, model: str = "brittle", typed: str | None = None
+) -> Result:
     arguments = [each.replace("brittle", model) for each in ARGUMENTS]
-    return CliRunner().invoke(sears, [*arguments, *known, *more])
+    return CliRunner().invoke(sears, [*arguments, *known, *more], input=typed)
+
+
+def succeed(*more: str, known: Sequence[str] = FEW, model: str = "brittle") -> Result:
+    done = call(*more, known=known, model=model)
+    assert done.exit_code == 0, done.output
+    return done
 
 
 def test_known_flips_stand_above_the_search_and_in_the_file(place: Path) -> None:
-    done = call()
-    assert done.exit_code == 0, done.output
+    done = succeed()
     lines = done.output.splitlines()
     [known] = [place for place, line in enumerate(lines) if line.startswith("known rules flip")]
     [ahead] = [
@@ -128,8 +136,7 @@ def test_known_rules_that_flip_a_single_row_take_the_places_that_are_left(place:
     (place / "mine.sear").write_text(rules, "utf-8")
 
     def found(*more: str) -> set[str]:
-        done = call(*more, known=["--no-known", "--known", "mine.sear"])
-        assert done.exit_code == 0, done.output
+        succeed(*more, known=["--no-known", "--known", "mine.sear"])
         return {"often", "once"} & set(load(place / "found.sear").rule_ids)
 
     assert found() == {"often", "once"}
@@ -137,29 +144,14 @@ def test_known_rules_that_flip_a_single_row_take_the_places_that_are_left(place:
     assert found("--minimum-flips", "2") == {"often"}
 
 
-def test_without_known_rules_only_new_ones_are_tried(place: Path) -> None:
-    done = call(known=["--no-known"])
-    assert done.exit_code == 0, done.output
-    assert "known rule" not in done.output
-    assert "review-movie-film" not in load(place / "found.sear").rule_ids
-
-
 def test_a_model_that_bears_everything_ends_in_a_sentence_that_says_what_that_means(
     place: Path,
 ) -> None:
-    done = call(model="invariant", known=())
-    assert done.exit_code == 0, done.output
+    done = succeed(model="invariant")
     assert "flips one: the model withstands all" in done.output
     assert "no new rules were found\n" in done.output
     assert "what would help:" in done.output
     assert load(place / "found.sear").rules == ()
-
-
-def test_a_limit_of_questions_holds(place: Path) -> None:
-    done = call("--max-questions", "40")
-    assert done.exit_code == 0, done.output
-    assert "the model was asked 40 questions" in done.output
-    assert "the limit of 40 questions was reached" in done.output
 
 
 EXPECTING = """\
@@ -176,8 +168,7 @@ def test_rules_that_must_change_the_answer_are_left_out_and_enter_no_rate(place:
     folder.mkdir()
     (folder / "mine.sear").write_text("movie -> film\n" + EXPECTING, "utf-8")
     (place / "plain.sear").write_text("movie -> film\n", "utf-8")
-    mixed = call(known=["--no-known", "--known", "known/mine.sear"])
-    assert mixed.exit_code == 0, mixed.output
+    mixed = succeed(known=["--no-known", "--known", "known/mine.sear"])
     note = (
         "not, awful of known/mine.sear are not tried, because they have `expect`: a search looks "
         "for rules that must not change the answer; an audit tests such rules"
@@ -190,23 +181,29 @@ def test_rules_that_must_change_the_answer_are_left_out_and_enter_no_rate(place:
     for name in ("base_rate", "base_rows", "counts"):
         assert counts[name] == json.loads(plain.stdout)[name], name
     (folder / "mine.sear").write_text(EXPECTING, "utf-8")
-    alone = call(known=["--no-known", "--known", "known/mine.sear"])
-    assert alone.exit_code == 0, alone.output
+    alone = succeed(known=["--no-known", "--known", "known/mine.sear"])
     assert f"note: {note}\n" in alone.output
     assert load(place / "found.sear").rule_ids == ("great-to-terrific",)
 
 
+def searched(
+    is_right: Callable[[str], bool],
+    texts: Sequence[str],
+    reword: Callable[[str], list[str]],
+    **options: Any,
+) -> sears_dsl.DiscoveryResult:
+    """A search in Python, in which every rewording keeps the meaning."""
+    return sears_dsl.discover(
+        lambda some: ["good" if is_right(text) else "bad" for text in some],
+        [(text, "good") for text in texts], paraphraser=lambda some: list(map(reword, some)),
+        scorer=lambda pairs: [1.0] * len(pairs), tau=0.5, with_shipped=False, **options,
+    )  # fmt: skip
+
+
 def test_in_python_rules_that_must_change_the_answer_are_left_out_with_a_warning() -> None:
     with pytest.warns(UserWarning, match="not, awful of .* are not tried"):
-        found = sears_dsl.discover(
-            lambda texts: ["bad" if "awful" in text else "good" for text in texts],
-            [(text, "good") for text in ROWS],
-            known=parse(EXPECTING),
-            with_shipped=False,
-            paraphraser=lambda texts: [[] for _ in texts],
-            scorer=lambda pairs: [1.0 for _ in pairs],
-            tau=0.5,
-        )
+        found = searched(lambda text: "awful" not in text, ROWS, lambda _: [],
+                         known=parse(EXPECTING))  # fmt: skip
     assert not found.rules
 
 
@@ -226,24 +223,10 @@ def test_only_rules_that_readers_accepted_are_called_so(place: Path) -> None:
     assert f"\nreaders accepted the others in other texts; {own}; " in both.output
 
 
-def test_the_report_explains_the_bound_that_was_computed(place: Path) -> None:
-    """A judge forecasts readers; of any other scorer only a share of rewrites is known."""
-    taken = "the lower end of the one-sided 90% interval (Wilson) of this share"
-    forecast = "readers accept at least this share, with a chance of four in five"
-    assert call(known=["--no-known"]).exit_code == 0
-    report = (place / "found.md").read_text("utf-8")
-    assert taken in report
-    assert forecast not in report
-    [rule] = json.loads((place / "found.manifest.json").read_text("utf-8"))["rules"]
-    judged = rule["judged"]
-    low, _ = wilson_interval(judged["accepted"], judged["sampled"], confidence=0.8)
-    assert judged["low"] == pytest.approx(float(low))
-    write(place / "dev.csv", ["Nothing."])  # so that the judge has nothing to do
-    done = call("--scorer", "judge", known=["--no-known"])
-    assert done.exit_code == 0, done.output
-    report = (place / "found.md").read_text("utf-8")
-    assert forecast in report
-    assert taken not in report
+def test_without_known_rules_only_new_ones_are_tried(place: Path) -> None:
+    done = succeed(known=["--no-known"])
+    assert "known rule" not in done.output
+    assert "review-movie-film" not in load(place / "found.sear").rule_ids
 
 
 def test_files_that_hold_no_rules_are_reported(place: Path) -> None:
@@ -276,8 +259,7 @@ def test_known_rules_need_no_network(place: Path) -> None:
 def test_text_is_read_in_any_format_and_names_its_column(place: Path) -> None:
     write(place / "more.csv", [each.replace("I think", "We hope") for each in ROWS])
     (place / "more.txt").write_text("A great story.\nA great book.\n", "utf-8")
-    done = call("--text", "more.csv", "--text", "more.txt")
-    assert done.exit_code == 0, done.output
+    succeed("--text", "more.csv", "--text", "more.txt")
     done = call("--text", "more.csv", "--text-column", "texts")
     assert isinstance(done.exception, DataError)
     assert "did you mean 'text'" in done.exception.help
@@ -301,19 +283,15 @@ def test_text_is_read_in_any_format_and_names_its_column(place: Path) -> None:
 )
 def test_strange_rows_are_reported_and_searched(place: Path, rows: list[str], said: str) -> None:
     write(place / "strange.csv", rows)
-    done = call("--data", "strange.csv")
-    assert done.exit_code == 0, done.output
+    done = succeed("--data", "strange.csv")
     assert said in done.output
 
 
 # ---------------------------------------------------------------- before it begins
 
 
-def at_a_terminal(place: Path, answer: str, *more: str, until: str = "\0") -> tuple[int, str]:
-    """Run the search where a person sees the screen and types an answer to `go on?`.
-
-    It is killed as soon as the screen says what ``until`` is.
-    """
+def at_a_terminal(place: Path, answer: str, *more: str, until: str) -> str:
+    """What a person sees who types an answer to `go on?`, up to a word, where the search ends."""
     ours, theirs = pty.openpty()
     process = subprocess.Popen(
         [sys.executable, "-c", "from sears_dsl.cli.main import main; main()", *ARGUMENTS, *FEW,
@@ -331,23 +309,29 @@ def at_a_terminal(place: Path, answer: str, *more: str, until: str = "\0") -> tu
                 os.write(ours, answer.encode())
                 answer = ""
     os.close(ours)
-    return process.wait(timeout=1200), seen
+    process.wait(timeout=1200)
+    return seen
 
 
-def test_a_costly_search_is_asked_about_at_a_terminal(place: Path) -> None:
+def test_a_costly_search_is_asked_about_at_a_terminal(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     many = ("--max-questions", "60000")
-    status, seen = at_a_terminal(place, "n\n", *many)
-    assert "go on? [Y/n]" in seen
-    assert status != 0
+    seen = at_a_terminal(place, "y\n", *many, until="paraphrasing")
+    assert seen.index("go on? [Y/n]") < seen.index("paraphrasing")
+    nobody = call(*many, "--restart")
+    assert (nobody.exit_code, "go on?" in nobody.output) == (0, False)
+    (place / "found.sear").unlink()
+    # The streams of a call are a terminal's from here on.
+    monkeypatch.setattr(_NamedTextIOWrapper, "isatty", lambda _: True, raising=False)
+    refused = call(*many, typed="n\n")
+    assert (refused.exit_code != 0, "go on? [Y/n]" in refused.output) == (True, True)
     assert not (place / "found.sear").exists()
-    _, seen = at_a_terminal(place, "y\n", *many, "--restart", until="paraphrasing")
-    assert seen.index("go on?") < seen.index("paraphrasing")
-    _, seen = at_a_terminal(place, "", *many, "--restart", "--yes", until="paraphrasing")
-    assert "paraphrasing" in seen
-    assert "go on?" not in seen
+    unasked = call(*many, "--restart", "--yes", typed="n\n")
+    assert (unasked.exit_code, "go on?" in unasked.output) == (0, False)
 
 
-@pytest.mark.parametrize("most", [1, 2, 5, 15, 40])
+@pytest.mark.parametrize("most", [1, 2, 5, 40])
 @pytest.mark.parametrize("kind", ["batches", "all at once", "classes"])
 def test_a_limit_of_questions_holds_and_all_of_them_are_counted(most: int, kind: str) -> None:
     """Also those by which the model is tried before the search begins."""
@@ -368,17 +352,13 @@ def test_a_limit_of_questions_holds_and_all_of_them_are_counted(most: int, kind:
     if kind == "all at once":
         vars(predictor)["batch_size"] = None
     found = sears_dsl.discover(
-        predictor,
-        rows,
-        label="label",
-        max_questions=most,
+        predictor, rows, label="label", max_questions=most,
         paraphraser=lambda texts: [[text.replace("movie", "film")] for text in texts],
-        scorer=lambda pairs: [1.0 for _ in pairs],
-        tau=0.5,
-        with_shipped=False,
-    )
+        scorer=lambda pairs: [1.0 for _ in pairs], tau=0.5, with_shipped=False,
+    )  # fmt: skip
     assert len(asked) <= most
-    assert found.discovery.funnel.questions == len(asked)
+    funnel = found.discovery.funnel
+    assert (funnel.questions, funnel.question_limit) == (len(asked), most)
 
 
 @pytest.mark.parametrize("most", ["1", "5"])
@@ -392,12 +372,6 @@ def test_a_limit_of_questions_that_leaves_hardly_a_row_is_blamed_for_it(
     assert f"the limit of questions leaves {rows} (of 32 rows of dev.csv)" in str(done.exception)
     assert "allow more with --max-questions" in str(done.exception)
     assert "labels" not in str(done.exception)
-
-
-def test_nobody_is_asked_where_nobody_answers(place: Path) -> None:
-    done = call("--max-questions", "60000")
-    assert done.exit_code == 0, done.output
-    assert "go on?" not in done.output
 
 
 def test_known_flips_of_a_slow_model_are_shown_before_all_are_there(
@@ -446,6 +420,18 @@ def test_nothing_is_loaded_before_known_flips_are_there() -> None:
     assert set(order) == {"known"}
 
 
+@pytest.fixture(scope="module")
+def shipped() -> KnownRules:
+    known = load_known(tagger=load_tagger("fast"))
+    assert known is not None
+    return known
+
+
+@pytest.fixture(scope="module")
+def rules_by_name() -> dict[str, Rule]:
+    return known_rules()
+
+
 def test_a_named_ruleset_of_another_language_is_reported() -> None:
     other = load_tagger("fast:pt")
     assert load_known(tagger=other) is None
@@ -453,11 +439,10 @@ def test_a_named_ruleset_of_another_language_is_reported() -> None:
         load_known(["contractions"], tagger=other)
 
 
-def test_rules_that_readers_refuse_are_known_only_where_their_ruleset_is_named() -> None:
-    tagger = load_tagger("fast")
-    shipped = load_known(tagger=tagger)
-    named = load_known(["punctuation/marks"], with_shipped=False, tagger=tagger)
-    assert shipped is not None
+def test_rules_that_readers_refuse_are_known_only_where_their_ruleset_is_named(
+    shipped: KnownRules,
+) -> None:
+    named = load_known(["punctuation/marks"], with_shipped=False, tagger=load_tagger("fast"))
     assert named is not None
     assert set(named.ids) - set(shipped.ids) == {
         "mark-question-drop",
@@ -477,9 +462,9 @@ def test_rules_that_readers_refuse_are_known_only_where_their_ruleset_is_named()
     }
 
 
-def test_rules_that_make_a_request_sound_like_a_letter_are_not_tried_unread() -> None:
-    shipped = load_known(tagger=load_tagger("fast"))
-    assert shipped is not None
+def test_rules_that_make_a_request_sound_like_a_letter_are_not_tried_unread(
+    shipped: KnownRules,
+) -> None:
     assert {"please-kindly", "sorry-apologies"}.isdisjoint(shipped.ids)
     assert {"request-could", "sorry-i-am"} <= set(shipped.ids)
 
@@ -490,22 +475,23 @@ def test_a_rule_is_believed_by_its_own_readings_as_long_as_it_is_the_same() -> N
     assert [acceptance_test()(parse(rule).rules[0]) for rule in (kept, changed)] == [True, False]
 
 
-def test_a_rule_of_which_readers_refuse_more_than_one_in_ten_is_not_saved_by_better_company() -> (
-    None
-):
+def test_a_rule_of_which_readers_refuse_more_than_one_in_ten_is_not_saved_by_better_company(
+    rules_by_name: dict[str, Rule],
+) -> None:
     entry = json.loads(FILE.read_text("utf-8"))["rules"]
-    rules = known_rules()
     refused = {
         name
         for name, rule in entry.items()
         if rule["read"] >= 20 and rule["accepted"] / rule["read"] < 0.9
     }
     assert "symbol-and-sign" in refused
-    assert not any(acceptance_test()(rules[name]) for name in refused)
+    assert not any(acceptance_test()(rules_by_name[name]) for name in refused)
 
 
-def test_readers_of_shipped_rules_are_counted_from_what_they_read() -> None:
-    entry = readers_file(known_rules())
+def test_readers_of_shipped_rules_are_counted_from_what_they_read(
+    rules_by_name: dict[str, Rule],
+) -> None:
+    entry = readers_file(rules_by_name)
     assert entry == json.loads(FILE.read_text("utf-8"))
     prior = fit([Count(20, 20), Count(20, 19), Count(30, 29), Count(20, 2)])
     chances = [chance(Count(20, accepted), prior) for accepted in (20, 19, 17, 10)]
@@ -540,13 +526,9 @@ def test_a_full_not_stays_out_of_questions_and_articles_agree() -> None:
     texts = [text for each in adjectives
              for text in (f"It isn't {each}.", f"Isn't it {each}?", f"A {each} day.",
                           f"It is a great {each} day.")]  # fmt: skip
-    result = sears_dsl.discover(
-        lambda texts: ["bad" if "not" in text or "awesome" in text else "good" for text in texts],
-        [(text, "good") for text in texts],
-        paraphraser=lambda some: [
-            [text.replace("n't", " not"), text.replace("great", "awesome")] for text in some
-        ],
-        scorer=lambda pairs: [1.0] * len(pairs), tau=0.5, with_shipped=False,
+    result = searched(
+        lambda text: "not" not in text and "awesome" not in text, texts,
+        lambda text: [text.replace("n't", " not"), text.replace("great", "awesome")],
     )  # fmt: skip
     assert set(result.columns["rule"]) == {
         "n't -> not / !(PUNCT|WRB|UH|/what|whom/i) !/ai|ca|wo|sha/i __ !(PRP|there)",
@@ -571,13 +553,8 @@ def test_a_full_not_stays_out_of_questions_and_articles_agree() -> None:
 )
 def test_no_rule_writes_dots_for_a_full_stop(old: str, new: str, rules: list[str]) -> None:
     texts = [f"This {noun} is {each}{old}" for noun in ("tea", "bar") for each in ("hot", "odd")]
-    result = sears_dsl.discover(
-        lambda texts: ["good" if text.endswith(f"t{old}") or text.endswith(f"d{old}") else "bad"
-                       for text in texts],
-        [(text, "good") for text in texts],
-        paraphraser=lambda some: [[text.replace(old, new)] for text in some],
-        scorer=lambda pairs: [1.0] * len(pairs), tau=0.5, with_shipped=False,
-    )  # fmt: skip
+    result = searched(lambda text: text.endswith((f"t{old}", f"d{old}")), texts,
+                      lambda text: [text.replace(old, new)])  # fmt: skip
     assert result.columns["rule"] == rules
 
 

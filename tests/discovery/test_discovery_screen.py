@@ -209,11 +209,23 @@ def printed(out: Console) -> str:
     return out.file.getvalue()
 
 
+def shown(search: Discovery, width: int = 200) -> str:
+    """The last screen of a search."""
+    out = screen(width)
+    print_discovery(out, search, Path("found.sear"))
+    return printed(out)
+
+
+def shown_known(flips: KnownFlips, *, so_far: bool = False) -> str:
+    """What the screen says of known rules."""
+    out = screen()
+    print_known(out, flips, so_far=so_far)
+    return printed(out)
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_every_search_ends_with_something_to_say(name: str) -> None:
-    out = screen()
-    print_discovery(out, CASES[name], Path("found.sear"))
-    compared(name, printed(out))
+    compared(name, shown(CASES[name]))
 
 
 @pytest.mark.parametrize(
@@ -225,25 +237,21 @@ def test_every_search_ends_with_something_to_say(name: str) -> None:
     ],
 )
 def test_known_flips_stand_on_the_screen_first(name: str, words: tuple[str], text: str) -> None:
-    out = screen()
-    print_known(out, known(*words, text=text))
-    compared(name, printed(out))
+    compared(name, shown_known(known(*words, text=text)))
 
 
 def test_what_was_not_judged_to_the_end_is_not_said_to_want_another_delta() -> None:
     cut = close("problems -> issues", "meaning", 9, 0, verdict(3, 3, 0.94))
-    out = screen()
-    print_discovery(out, discovery(funnel=NOTHING, closest=(cut,)), Path("found.sear"))
-    told = printed(out)
+    told = shown(discovery(funnel=NOTHING, closest=(cut,)))
     assert "3 of 3 rewrites on text keep the meaning, but time ran out" in told
     assert "--delta" not in told
+    assert "| time to judge it to the end |" in _closest(discovery(closest=(cut,)))[-1]
 
 
 def test_known_rules_that_nobody_asked_about_are_not_called_harmless() -> None:
-    out = screen()
-    print_known(out, replace(known(text=KNOWN), not_asked=2))
-    assert "the model could not be asked about all rewrites of 2 known rules" in printed(out)
-    assert "withstands all" not in printed(out)
+    told = shown_known(replace(known(), not_asked=2))
+    assert "the model could not be asked about all rewrites of 2 known rules" in told
+    assert "withstands all" not in told
 
 
 def test_a_rule_that_only_counts_as_accepted_is_not_said_to_be_read() -> None:
@@ -281,9 +289,7 @@ def test_no_line_of_a_table_is_wider_than_the_screen(width: int) -> None:
 
 @pytest.mark.parametrize("width", [120, 130, 140, 150, 160, 200])
 def test_an_example_is_never_cut_down_to_a_few_letters(width: int) -> None:
-    out = screen(width)
-    print_discovery(out, discovery(rules=(LONG,)), Path("found.sear"))
-    assert "saw this [-movie-]{+film+} with some" in printed(out)
+    assert "saw this [-movie-]{+film+} with some" in shown(discovery(rules=(LONG,)), width)
 
 
 def test_a_rule_that_rests_on_one_flip_says_so() -> None:
@@ -291,27 +297,22 @@ def test_a_rule_that_rests_on_one_flip_says_so() -> None:
     borne_out, alone = single, replace(single, held_out=None)
     assert (borne_out.is_one_flip, alone.is_one_flip) == (False, True)
     for rules, told in (((borne_out,), False), ((found("film -> movie"), alone), True)):
-        out = screen()
-        print_discovery(out, discovery(rules=rules), Path("found.sear"))
         line = "a single flip may be chance, as with allow -> permit; more rows would tell\n"
-        assert (line in printed(out)) == told
+        assert (line in shown(discovery(rules=rules))) == told
         assert bool(_one_flip(rules)) == told
-    out = screen()
     many = tuple(replace(alone, text=f"w{number}") for number in range(5))
-    print_discovery(out, discovery(rules=many), Path("found.sear"))
-    assert "as with w0, w1, w2 and 2 more; more rows would tell\n" in printed(out)
+    assert "as with w0, w1, w2 and 2 more; more rows would tell\n" in shown(discovery(rules=many))
     assert "`allow` rests on a single row" in _one_flip((alone,))[1]
     assert _why(alone, 0.5).endswith("; one flip may be chance")
     assert "chance" not in _why(borne_out, 0.5)
 
 
 def test_held_out_rows_that_nobody_asked_about_are_not_called_safe() -> None:
-    out = screen()
     hurried = replace(CASES["rules-found"], cut_short=("telling",))
     assert hurried.funnel.held_out
-    print_discovery(out, hurried, Path("found.sear"))
-    assert "time ran out before all" in printed(out)
-    assert "held-out rows (" not in printed(out)
+    told = shown(hurried)
+    assert "time ran out before all" in told
+    assert "held-out rows (" not in told
 
 
 def test_no_rule_is_cut_off() -> None:
@@ -320,18 +321,17 @@ def test_no_rule_is_cut_off() -> None:
     [text] = map(print_rule, flips.known.rules)
     assert len(text) > 60
     new = close(text, "meaning", 31, 6, verdict(36, 50, 0.63))
-    for closest, shown in ((new, text), (replace(new, judged=None, lacks="flips"), "by-name")):
-        out = screen(80)
-        print_discovery(out, discovery(rules=(LONG,), known=flips, closest=(closest,)), Path("f"))
-        print_discovery(out, discovery(known=flips, closest=(closest,)), Path("f"))
-        lines = printed(out).splitlines()
+    for closest, name in ((new, text), (replace(new, judged=None, lacks="flips"), "by-name")):
+        searches = (discovery(rules=rules, known=flips, closest=(closest,))
+                    for rules in ((LONG,), ()))  # fmt: skip
+        lines = "".join(shown(each, 80) for each in searches).splitlines()
         assert LONG.text in lines
-        assert f"  {shown}" in lines
+        assert f"  {name}" in lines
         assert not any("|PROPN…" in line or "(AD…" in line for line in lines)
 
 
 @pytest.mark.parametrize(
-    ("text", "shown"),
+    ("text", "name"),
     [
         ("film -> movie", "film -> movie"),
         ("I -> Well, I / <s> __", "I -> Well, I / <s> __"),
@@ -340,36 +340,26 @@ def test_no_rule_is_cut_off() -> None:
         ("[lower=film & tag=NN] -> movie", "by-name"),
     ],
 )
-def test_a_known_rule_has_one_name_on_the_whole_screen(text: str, shown: str) -> None:
+def test_a_known_rule_has_one_name_on_the_whole_screen(text: str, name: str) -> None:
     flips = known("movie", "Well", "this", text=f"rule by-name: {text}")
     rule = flips.known.rules[0]
     again = replace(found(print_rule(rule), source="mine.sear"), rule=rule, id="by-name")
     close_by = replace(close(again.text, "flips", 9, 1, verdict(9, 9, 0.9)), judged=None)
-    out = screen()
-    print_discovery(out, discovery(rules=(again,), known=flips, closest=(close_by,)), Path("f"))
-    lines = printed(out).splitlines()
-    assert lines[1].startswith(f"{shown}  ")
-    assert f"  {shown}" in lines
+    lines = shown(discovery(rules=(again,), known=flips, closest=(close_by,))).splitlines()
+    assert lines[1].startswith(f"{name}  ")
+    assert f"  {name}" in lines
     if flips.flips.any():
-        out = screen()
-        print_known(out, flips)
-        assert printed(out).splitlines()[2].startswith(f"{shown}  ")
+        assert shown_known(flips).splitlines()[2].startswith(f"{name}  ")
 
 
 def test_so_far_nothing_is_said_where_nothing_flips_yet() -> None:
-    out = screen()
-    print_known(out, known(), so_far=True)
-    assert printed(out) == ""
+    assert shown_known(known(), so_far=True) == ""
 
 
 def test_known_rules_that_a_found_file_cannot_hold_are_reported() -> None:
-    said = []
-    for head in ("", "option unit = sentence\n"):
-        out = screen()
-        flips = known("movie", text=f"{head}rule a: film -> movie")
-        print_known(out, flips)
-        said.append("audit mine.sear as well" in " ".join(printed(out).split()))
-    assert said == [False, True]
+    for head, told in (("", False), ("option unit = sentence\n", True)):
+        words = shown_known(known("movie", text=f"{head}rule a: film -> movie")).split()
+        assert ("audit mine.sear as well" in " ".join(words)) == told
 
 
 def test_rules_that_flip_rows_by_the_same_texts_are_shown_once() -> None:
@@ -443,11 +433,4 @@ def test_a_rule_that_acts_at_too_few_places_lacks_text() -> None:
     rare = close("of note -> notable", "text", 4, 0, replace(verdict(0, 0, 0.0), places=7))
     search = discovery(funnel=NOTHING, closest=(rare,))
     assert "| text that it changes |" in _closest(search)[-1]
-    out = screen()
-    print_discovery(out, search, Path("found.sear"))
-    assert "--text FILE" in printed(out)
-
-
-def test_a_rule_that_was_not_judged_to_the_end_lacks_time_and_not_readers() -> None:
-    cut = close("problems -> issues", "meaning", 9, 0, verdict(3, 3, 0.94))
-    assert "| time to judge it to the end |" in _closest(discovery(closest=(cut,)))[-1]
+    assert "--text FILE" in shown(search)

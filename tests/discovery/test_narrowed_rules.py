@@ -6,7 +6,6 @@ import subprocess
 import sys
 
 import numpy as np
-import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
@@ -19,7 +18,6 @@ from sears_dsl.discovery.filtering.narrowing import (
     narrow,
     sites_of,
 )
-from sears_dsl.errors import UsageError
 from sears_dsl.language.loader import parse
 from sears_dsl.language.printer import print_rule
 from sears_dsl.language.ruleset import Ruleset
@@ -124,14 +122,6 @@ def test_nothing_is_proposed_where_nothing_was_refused_or_nothing_tells_apart() 
     assert narrowed("not -> ~n't", [("+", "it is not"), (" ", "and not")]) == []
     assert narrowed("not -> ~n't", [("+", "it is not"), ("-", "it is not")]) == []
     assert narrowed("not -> ~n't", [("-", "is not"), ("-", "is not")]) == []
-
-
-def test_there_is_a_verdict_a_place() -> None:
-    rules = parse("not -> ~n't")
-    tokens = TAGGER.tag(["it is not"])
-    sites = sites_of(rules.compile(tagger=TAGGER), tokens)
-    with pytest.raises(UsageError, match="1 places and 2 verdicts"):
-        narrow(rules.rules[0], tokens, sites, np.array([0, 1]), tagger=TAGGER)
 
 
 def test_no_torch_is_loaded() -> None:

@@ -28,6 +28,8 @@ from sears_dsl.tagging.pinned import PinnedTagger
 from sears_dsl.tagging.tagger import Tagger, load_tagger
 from sears_dsl.vetting.journal import Journal
 
+pytestmark = pytest.mark.usefixtures("few_texts")
+
 TEXTS = [
     f"This {noun} is {kind} number {number} ."
     for number in range(10)
@@ -76,6 +78,11 @@ def search(model: Callable[[Sequence[str]], list[str]] = predict) -> sears.Disco
 @pytest.fixture(scope="module")
 def result() -> sears.DiscoveryResult:
     return search()
+
+
+@pytest.fixture(scope="module")
+def nothing_near() -> sears.DiscoveryResult:
+    return search(steady)
 
 
 @pytest.fixture
@@ -177,7 +184,7 @@ def test_a_person_accepts_such_a_rule_on_the_page_of_vetting(
 
 @pytest.mark.parametrize("whose", ["an earlier search", "changed by a person", "a person's own"])
 def test_where_no_rule_nearly_passed_no_file_of_an_earlier_search_stays(
-    folder: Path, result: sears.DiscoveryResult, whose: str
+    folder: Path, result: sears.DiscoveryResult, nothing_near: sears.DiscoveryResult, whose: str
 ) -> None:
     file, manifest = Path("found.closest.sear"), Path("found.closest.manifest.json")
     if whose == "a person's own":
@@ -188,7 +195,6 @@ def test_where_no_rule_nearly_passed_no_file_of_an_earlier_search_stays(
     if whose == "changed by a person":
         file.write_text(file.read_text("utf-8") + "\ngood -> fine\n", "utf-8")
     before = file.read_bytes(), manifest.read_bytes()
-    nothing_near = search(steady)
     assert nothing_near.rules
     assert nothing_near.discovery.near_rules == ()
     assert len(nothing_near.closest) == 0

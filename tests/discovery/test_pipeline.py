@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from time import monotonic
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 from sears_dsl.data.labelled import LabelledRows
-from sears_dsl.discovery import parts
+from sears_dsl.discovery import algorithm, orders, parts
 from sears_dsl.discovery.algorithm import discover
 from sears_dsl.discovery.known_rules import KnownRules
+from sears_dsl.discovery.orders import BeforeSearch, OnKnown
 from sears_dsl.discovery.result.found_rules import Discovery
 from sears_dsl.discovery.result.manifest import read_manifest
 from sears_dsl.discovery.result.report import Participants, write_discovery
@@ -24,18 +25,17 @@ from sears_dsl.errors import DataError, ModelError, UsageError
 from sears_dsl.language.loader import load, parse
 from sears_dsl.models.cached import CachedPredictor
 from sears_dsl.models.function import CallablePredictor
-from sears_dsl.paraphrasing.memory import remembered_paraphrases
+from sears_dsl.paraphrasing.memory import ParaphraseSource, remembered_paraphrases
 from sears_dsl.rule_tests import run_tests
 from sears_dsl.runtime.database import RunJournal
+from sears_dsl.statistics import wilson_interval
 from sears_dsl.tagging.pinned import PinnedTagger
+
+pytestmark = pytest.mark.usefixtures("few_texts")
 
 TAGGER = PinnedTagger({"movie": ("NOUN", "NN"), "play": ("NOUN", "NN"), "is": ("AUX", "VBZ")})
 ADJECTIVES = ("good", "fine", "nice", "odd", "sad", "long")
 TEXTS = [f"This {noun} is {each} ." for each in ADJECTIVES for noun in ("movie", "play")]
-
-
-class Reworded(NamedTuple):
-    text: str
 
 
 @dataclass
@@ -44,14 +44,14 @@ class Rewording:
 
     calls: int = 0
 
-    def paraphrase(self, sentences: Sequence[str]) -> list[list[Reworded]]:
+    def paraphrase(self, sentences: Sequence[str]) -> list[list[str]]:
         self.calls += 1
         return [list(self._of(sentence)) for sentence in sentences]
 
-    def _of(self, sentence: str) -> Iterator[Reworded]:
+    def _of(self, sentence: str) -> Iterator[str]:
         for old, new in (("movie", "film"), ("movie", "dog"), ("is", "was")):
             if f" {old} " in sentence:
-                yield Reworded(sentence.replace(f" {old} ", f" {new} "))
+                yield sentence.replace(f" {old} ", f" {new} ")
 
 
 @dataclass
@@ -88,29 +88,38 @@ class Brittle:
         return ["0" if "film" in text or "dog" in text else "1" for text in texts]
 
 
-def rows(labels: str | None = "1") -> LabelledRows:
-    gold = None if labels is None else tuple((labels,) for _ in TEXTS)
-    return LabelledRows(tuple({"text": text} for text in TEXTS), "text", gold, "rows.csv")
+def rows(labels: str | None = "1", texts: Sequence[str] = TEXTS) -> LabelledRows:
+    gold = None if labels is None else ((labels,),) * len(texts)
+    return LabelledRows(tuple({"text": text} for text in texts), "text", gold, "rows.csv")
+
+
+def search(
+    data: LabelledRows,
+    model: object,
+    rewording: ParaphraseSource,
+    settings: Settings,
+    scorer: Meaning | None = None,
+    **others: Any,
+) -> Discovery:
+    return discover(
+        data, CallablePredictor(model) if callable(model) else model,  # type: ignore[arg-type]
+        paraphraser=rewording, scorer=scorer or Meaning(), tagger=TAGGER, settings=settings,
+        **others,
+    )  # fmt: skip
 
 
 def run(
     *,
     model: Brittle | None = None,
-    scorer: Meaning | None = None,
     rewording: Rewording | None = None,
-    journal: RunJournal | None = None,
     data: LabelledRows | None = None,
+    scorer: Meaning | None = None,
+    journal: RunJournal | None = None,
     **settings: object,
 ) -> Discovery:
-    return discover(
-        data or rows(),
-        CallablePredictor((model or Brittle()).predict),
-        paraphraser=rewording or Rewording(),
-        scorer=scorer or Meaning(),
-        tagger=TAGGER,
-        settings=Settings(**{"minimum_flips": 3, **settings}),  # type: ignore[arg-type]
-        journal=journal,
-    )
+    chosen = Settings(**{"minimum_flips": 3, **settings})  # type: ignore[arg-type]
+    return search(data or rows(), (model or Brittle()).predict, rewording or Rewording(), chosen,
+                  scorer, journal=journal)  # fmt: skip
 
 
 def test_the_rule_that_flips_and_keeps_the_meaning_is_found_and_the_other_is_not() -> None:
@@ -136,9 +145,10 @@ def test_a_model_that_has_nothing_right_is_reported_with_both_sides() -> None:
 
 
 def many(count: int) -> LabelledRows:
-    texts = [f"This {noun} is {number} ." for number in range(count) for noun in ("movie", "play")]
-    return LabelledRows(
-        tuple({"text": text} for text in texts), "text", (("1",),) * len(texts), "rows.csv"
+    return rows(
+        texts=[
+            f"This {noun} is {number} ." for number in range(count) for noun in ("movie", "play")
+        ]
     )
 
 
@@ -193,6 +203,25 @@ def test_a_report_says_in_words_why_a_rule_is_left_out(tmp_path: Path) -> None:
     twin = ("film -> movie", found.rules[0].text, "inverse")
     report = written(tmp_path, replace(found, collapsed=(twin,)))["found.md"].decode()
     assert f"- `film -> movie` undoes `{found.rules[0].text}`\n" in report
+
+
+@pytest.mark.parametrize("forecasts", [False, True])
+def test_the_report_explains_the_bound_that_was_computed(
+    forecasts: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A judge forecasts readers; of any other scorer only a share of rewrites is known."""
+    if forecasts:
+        for module in (algorithm, orders):
+            monkeypatch.setattr(module, "spread_of", lambda _: lambda pairs: np.zeros(len(pairs)))
+    found = run(delta=0.2)
+    report = written(tmp_path, found)["found.md"].decode()
+    readers = "readers accept at least this share, with a chance of four in five"
+    assert (readers in report) == forecasts
+    assert ("one-sided 90% interval (Wilson) of this share" in report) != forecasts
+    judged = found.rules[0].judged
+    assert judged is not None
+    low, _ = wilson_interval(judged.accepted, judged.sampled, confidence=0.8)
+    assert (judged.low == pytest.approx(float(low))) != forecasts
 
 
 def test_no_text_breaks_the_tables_of_a_report(tmp_path: Path) -> None:
@@ -318,15 +347,8 @@ def test_a_spent_budget_ends_in_fewer_findings_and_says_so() -> None:
     seconds = iter(range(0, 10_000, 5))
     model = CachedPredictor(CallablePredictor(Brittle().predict))
     model.predict(rows().rows)
-    found = discover(
-        rows(),
-        model,
-        paraphraser=Rewording(),
-        scorer=Meaning(),
-        tagger=TAGGER,
-        settings=Settings(budget_seconds=1.0),
-        clock=lambda: float(next(seconds)),
-    )
+    found = search(rows(), model, Rewording(), Settings(budget_seconds=1.0),
+                   clock=lambda: float(next(seconds)))  # fmt: skip
     assert found.budget_reached
     assert found.rules == ()
     assert found.funnel.skipped == len(TEXTS)
@@ -334,16 +356,8 @@ def test_a_spent_budget_ends_in_fewer_findings_and_says_so() -> None:
 
 def test_time_that_is_over_before_a_row_is_answered_is_an_error_that_says_so() -> None:
     with pytest.raises(DataError, match="the time ran out before the model had answered a row"):
-        discover(
-            rows(),
-            CallablePredictor(Brittle().predict),
-            paraphraser=Rewording(),
-            scorer=Meaning(),
-            tagger=TAGGER,
-            settings=Settings(budget_seconds=1.0),
-            clock=lambda: 10.0,
-            began=0.0,
-        )
+        search(rows(), Brittle().predict, Rewording(), Settings(budget_seconds=1.0),
+               clock=lambda: 10.0, began=0.0)  # fmt: skip
 
 
 def test_a_model_is_asked_about_some_rows_where_there_is_no_time_for_all() -> None:
@@ -354,15 +368,7 @@ def test_a_model_is_asked_about_some_rows_where_there_is_no_time_for_all() -> No
         now[0] += len(texts)
         return Brittle().predict(texts)
 
-    found = discover(
-        rows(),
-        CallablePredictor(slow),
-        paraphraser=Rewording(),
-        scorer=Meaning(),
-        tagger=TAGGER,
-        settings=Settings(budget_seconds=30.0),
-        clock=lambda: now[0],
-    )
+    found = search(rows(), slow, Rewording(), Settings(budget_seconds=30.0), clock=lambda: now[0])
     assert 0 < found.funnel.unasked < len(TEXTS)
     assert found.funnel.rows == len(TEXTS)
     assert "rows" in found.cut_short
@@ -372,15 +378,6 @@ def test_an_ample_budget_changes_nothing() -> None:
     found = run(budget_seconds=3600.0)
     assert [each.text for each in found.rules] == ["movie -> film"]
     assert not found.budget_reached
-
-
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [("delta", 1.0), ("minimum_frequency", 2), ("minimum_flips", 0)],
-)
-def test_settings_that_mean_nothing_are_refused(name: str, value: float) -> None:
-    with pytest.raises(UsageError, match=f"--{name.replace('_', '-')} {value} is not valid"):
-        Settings(**{name: value})
 
 
 @pytest.mark.parametrize("strange", [None, 5, ["a text"], b"a text"])
@@ -433,34 +430,41 @@ SIXTY = tuple(
 )
 
 
+WORDS = {"movie": "film", "play": "piece", "very": "really", "story": "dog", "aria": "tune"}
+FORTY_STORIES = [f"This story is number {number} ." for number in range(40)]
+
+
 def planted(
     model: object,
     *,
     texts: Sequence[str] = SIXTY,
+    words: Mapping[str, str] = WORDS,
     scorer: Meaning | None = None,
     clock: Callable[[], float] = monotonic,
-    known: KnownRules | None = None,
+    known: Mapping[str, str] | None = None,
+    on_known: OnKnown = lambda _: None,
+    before_search: BeforeSearch = lambda _: None,
     **settings: object,
 ) -> Discovery:
     """Every rewording keeps the meaning, except one that turns a word into *dog*."""
-    words = {"movie": "film", "play": "piece", "very": "really", "story": "dog", "aria": "tune"}
-    return discover(
-        LabelledRows(tuple({"text": text} for text in texts), "text", None, "rows.csv"),
-        CallablePredictor(model),  # type: ignore[arg-type]
-        paraphraser=Says(**words),
-        scorer=scorer or Meaning(),
-        tagger=TAGGER,
-        settings=Settings(holdout=0, **settings),  # type: ignore[arg-type]
-        clock=clock,
-        known=known,
-    )
+    files = None if known is None else {name: parse(text) for name, text in known.items()}
+    return search(
+        rows(None, texts), model, Says(**words), Settings(holdout=0, **settings),  # type: ignore[arg-type]
+        scorer, clock=clock, on_known=on_known, before_search=before_search,
+        known=None if files is None else KnownRules.of(files, tagger=TAGGER),
+    )  # fmt: skip
+
+
+def failing_on(*words: str) -> Callable[[Sequence[str]], list[str]]:
+    """A model that fails on texts with one of these words."""
+    return lambda texts: ["0" if any(word in text for word in words) else "1" for text in texts]
 
 
 @pytest.mark.parametrize(
     ("word", "rule"), [("film", "movie -> film"), ("really", "very -> really")]
 )
 def test_a_planted_bug_is_found_and_no_other_rule(word: str, rule: str) -> None:
-    found = planted(lambda texts: ["0" if word in text else "1" for text in texts])
+    found = planted(failing_on(word))
     assert [each.text for each in found.rules] == [rule]
     assert found.rules[0].judged is not None
     assert found.rules[0].judged.passed
@@ -471,9 +475,7 @@ def test_a_bug_is_found_although_another_one_is_in_all_of_its_rows() -> None:
     texts = [f"This movie is very good number {number} ." for number in range(20)]
     texts += [f"This play is good number {number} ." for number in range(60)]
 
-    def model(texts: Sequence[str]) -> list[str]:
-        return ["0" if "film" in text or "really" in text else "1" for text in texts]
-
+    model = failing_on("film", "really")
     found = planted(model, texts=texts)
     assert {each.text for each in found.rules} == {"movie -> film", "very -> really"}
     assert [each.flips for each in found.rules] == [20, 20]
@@ -484,12 +486,10 @@ def test_a_bug_is_found_although_another_one_is_in_all_of_its_rows() -> None:
 
 def test_a_bug_that_no_text_can_judge_is_reported_first_with_its_flips() -> None:
     texts = [*SIXTY, *(f"This aria is good number {number} ." for number in range(5))]
-    flipping = planted(
-        lambda texts: ["0" if "tune" in text else "1" for text in texts], texts=texts
-    )
+    flipping = planted(failing_on("tune"), texts=texts)
     first = flipping.closest[0]
     assert (first.rule, first.lacks, first.flips, first.changed) == ("aria -> tune", "text", 5, 5)
-    bears = planted(lambda texts: ["0" if "film" in text else "1" for text in texts], texts=texts)
+    bears = planted(failing_on("film"), texts=texts)
     assert "aria -> tune" not in [each.rule for each in bears.closest]
 
     class Refusing(Meaning):
@@ -497,14 +497,14 @@ def test_a_bug_that_no_text_can_judge_is_reported_first_with_its_flips() -> None
             return 0.1 if "tune" in new else super()._score(old, new)
 
     refused = planted(
-        lambda texts: ["0" if "tune" in text else "1" for text in texts], texts=texts,
+        failing_on("tune"), texts=texts,
         scorer=Refusing(),
     )  # fmt: skip
     assert all(each.flips == 0 for each in refused.closest)
 
 
 def test_a_model_that_bears_everything_has_no_rule_and_what_was_tried_is_reported() -> None:
-    found = planted(lambda texts: ["1" for _ in texts])
+    found = planted(failing_on())
     assert found.rules == ()
     assert found.funnel.keep_meaning > 0
     assert {each.lacks for each in found.closest} >= {"meaning"}
@@ -512,7 +512,7 @@ def test_a_model_that_bears_everything_has_no_rule_and_what_was_tried_is_reporte
 
 
 def test_what_flips_but_means_another_thing_is_no_rule() -> None:
-    found = planted(lambda texts: ["0" if "dog" in text else "1" for text in texts])
+    found = planted(failing_on("dog"))
     assert found.rules == ()
 
 
@@ -525,16 +525,14 @@ class Doubting(Meaning):
 
 def test_a_bug_that_readers_nearly_accept_is_reported_first_with_its_flips() -> None:
     """It is not selected: readers would refuse too many of its rewrites."""
-    flipping = planted(
-        lambda texts: ["0" if "film" in text else "1" for text in texts], scorer=Doubting()
-    )
+    flipping = planted(failing_on("film"), scorer=Doubting())
     assert flipping.rules == ()
     first = flipping.closest[0]
     assert (first.rule, first.lacks) == ("movie -> film", "meaning")
     assert (first.flips, first.asked, first.changed) == (20, 20, 20)
     assert first.judged is not None
     assert 0.8 <= first.judged.low < 0.9
-    bearing = planted(lambda texts: ["1" for _ in texts], scorer=Doubting())
+    bearing = planted(failing_on(), scorer=Doubting())
     asked = {each.rule: (each.asked > 0, each.flips) for each in bearing.closest}
     assert asked["movie -> film"] == (True, 0)
 
@@ -545,17 +543,11 @@ def test_a_bug_that_readers_nearly_accept_is_reported_first_with_its_flips() -> 
     ids=["readers nearly accept it", "it flips too few rows for a new rule"],
 )
 def test_what_a_found_rule_writes_is_not_reported_as_close_as_well(rule: str, failing: str) -> None:
-    def model(texts: Sequence[str]) -> list[str]:
-        return ["0" if failing in text else "1" for text in texts]
-
-    def search(known: KnownRules | None) -> tuple[list[str], list[str]]:
-        found = planted(model, scorer=Doubting(), known=known)
-        return [each.text for each in found.rules], [each.rule for each in found.closest]
-
-    assert rule in search(None)[1]
-    rules, closest = search(KnownRules.of({"mine/words": parse(rule)}, tagger=TAGGER))
-    assert rules == [rule]
-    assert rule not in closest
+    without = planted(failing_on(failing), scorer=Doubting())
+    assert rule in [each.rule for each in without.closest]
+    found = planted(failing_on(failing), scorer=Doubting(), known={"mine/words": rule})
+    assert [each.text for each in found.rules] == [rule]
+    assert rule not in [each.rule for each in found.closest]
 
 
 def test_a_change_in_two_casings_is_reported_once() -> None:
@@ -566,12 +558,8 @@ def test_a_change_in_two_casings_is_reported_once() -> None:
             )
 
     texts = [*SIXTY, *(text.replace("movie", "MOVIE") for text in SIXTY if "movie" in text)]
-    words = Says(movie="film", MOVIE="FILM")
-    found = discover(
-        LabelledRows(tuple({"text": text} for text in texts), "text", None, "rows.csv"),
-        CallablePredictor(lambda some: ["0" if "film" in text.lower() else "1" for text in some]),
-        paraphraser=words, scorer=Cased(), tagger=TAGGER, settings=Settings(holdout=0),
-    )  # fmt: skip
+    words = {"movie": "film", "MOVIE": "FILM"}
+    found = planted(failing_on("film", "FILM"), texts=texts, words=words, scorer=Cased())
     assert [each.rule for each in found.closest if each.lacks == "meaning"] == ["movie -> film"]
 
 
@@ -584,10 +572,7 @@ class Halving(Meaning):
 
 def test_a_rule_is_narrowed_only_for_a_model_that_it_flips() -> None:
     def scored(flipping: str) -> int:
-        def model(texts: Sequence[str]) -> list[str]:
-            return ["0" if flipping in text else "1" for text in texts]
-
-        return planted(model, scorer=Halving()).funnel.pairs_scored
+        return planted(failing_on(flipping), scorer=Halving()).funnel.pairs_scored
 
     assert scored("film") > scored("really") == scored("nothing")
 
@@ -603,7 +588,7 @@ def test_questions_before_narrowing_end_with_the_time_for_judging(
         return stage(budget, name)
 
     monkeypatch.setattr(Budget, "stage", begin)
-    planted(lambda texts: ["1" for _ in texts], scorer=Halving(), budget_seconds=1e6)
+    planted(failing_on(), scorer=Halving(), budget_seconds=1e6)
     # Another beginning would give it another share of the time that is left.
     assert begun.count("judging") == 1
 
@@ -615,9 +600,7 @@ def test_what_readers_might_reject_more_often_than_not_is_never_close() -> None:
         def _score(self, old: str, new: str) -> float:
             return 0.1 if "film" in new and len(old) % 7 < 3 else super()._score(old, new)
 
-    found = planted(
-        lambda texts: ["0" if "film" in text else "1" for text in texts], scorer=Torn(), delta=0.2
-    )
+    found = planted(failing_on("film"), scorer=Torn(), delta=0.2)
     [film] = [each for each in found.closest if each.rule == "movie -> film"]
     assert film.judged is not None
     assert 0.2 < film.judged.low < 0.5
@@ -641,22 +624,9 @@ def test_rules_that_readers_refuse_take_no_time_from_others(
     assert asked["movie -> film"] == all_asked
 
 
-@pytest.mark.parametrize("most", [40, 70, 100, 200])
-def test_no_more_questions_are_asked_than_allowed(most: int) -> None:
-    asked: set[str] = set()
-
-    def model(texts: Sequence[str]) -> list[str]:
-        asked.update(texts)
-        return ["0" if "film" in text else "1" for text in texts]
-
-    found = planted(model, max_questions=most)
-    assert len(asked) == found.funnel.questions <= most
-    assert found.funnel.question_limit == most
-
-
 def test_what_text_says_of_rules_does_not_depend_on_the_model() -> None:
     def judged(word: str) -> dict[str, object]:
-        found = planted(lambda texts: ["0" if word in text else "1" for text in texts])
+        found = planted(failing_on(word))
         return {each.rule: each.judged for each in found.closest} | {
             each.text: each.judged for each in found.rules
         }
@@ -670,16 +640,10 @@ def test_what_text_says_of_rules_does_not_depend_on_the_model() -> None:
 def test_known_rules_come_first_and_count_as_people_read_them() -> None:
     """For a rule that people have read, the score removes no flip."""
     told: list[int] = []
-    known = KnownRules.of({"mine/dogs": parse("story -> dog")}, tagger=TAGGER)
-    texts = [f"This {noun} is number {number} ." for number in range(40) for noun in ("story",)]
-    found = discover(
-        LabelledRows(tuple({"text": text} for text in texts), "text", None, "rows.csv"),
-        CallablePredictor(lambda some: ["0" if "dog" in text else "1" for text in some]),
-        paraphraser=Says(story="dog"),
-        scorer=Meaning(),
-        tagger=TAGGER,
-        settings=Settings(holdout=0),
-        known=known,
+    found = planted(
+        failing_on("dog"),
+        texts=FORTY_STORIES,
+        known={"mine/dogs": "story -> dog"},
         on_known=lambda flips: told.append(int(flips.applications.count(flips.flips).sum())),
         before_search=lambda right: told.append(-len(right)),
     )
@@ -692,16 +656,8 @@ def test_known_rules_come_first_and_count_as_people_read_them() -> None:
 
 def test_a_known_rule_wins_over_a_mined_one_of_the_same_text() -> None:
     """Its id, its file and its acceptance stay, and nothing is left out beside it."""
-    texts = [f"This story is number {number} ." for number in range(40)]
-    found = discover(
-        LabelledRows(tuple({"text": text} for text in texts), "text", None, "rows.csv"),
-        CallablePredictor(lambda some: ["0" if "tale" in text else "1" for text in some]),
-        paraphraser=Says(story="tale"),
-        scorer=Meaning(),
-        tagger=TAGGER,
-        settings=Settings(holdout=0),
-        known=KnownRules.of({"mine": parse("rule tales: story -> tale")}, tagger=TAGGER),
-    )
+    found = planted(failing_on("tale"), texts=FORTY_STORIES, words={"story": "tale"},
+                    known={"mine": "rule tales: story -> tale"})  # fmt: skip
     assert [(each.text, each.id, each.source) for each in found.rules] == [
         ("story -> tale", "tales", "mine")
     ]
@@ -719,21 +675,9 @@ def test_rows_that_were_not_tried_for_want_of_questions_say_that_the_limit_was_r
 
 def test_the_report_counts_as_many_known_rules_as_the_screen() -> None:
     """Even if new rules say the same, or change too few rows."""
-    texts = [f"This story is number {number} ." for number in range(40)]
-    known = KnownRules.of(
-        {"mine": parse("story -> tale\nplay -> tale\nnumber -> count"),
-         "twin": parse("[lower=story] -> tale")},
-        tagger=TAGGER,
-    )  # fmt: skip
-    found = discover(
-        LabelledRows(tuple({"text": text} for text in texts), "text", None, "rows.csv"),
-        CallablePredictor(lambda some: ["0" if "tale" in text else "1" for text in some]),
-        paraphraser=Says(story="tale"),
-        scorer=Meaning(),
-        tagger=TAGGER,
-        settings=Settings(holdout=0),
-        known=known,
-    )
+    known = {"mine": "story -> tale\nplay -> tale\nnumber -> count",
+             "twin": "[lower=story] -> tale"}  # fmt: skip
+    found = planted(failing_on("tale"), texts=FORTY_STORIES, words={"story": "tale"}, known=known)
     assert found.known is not None
     assert (found.funnel.known, found.known.acting) == (3, 3)
 
@@ -748,15 +692,8 @@ def test_a_rule_that_people_accepted_needs_fewer_flips_than_a_new_one() -> None:
             "0" if flips or "piece" in text else "1" for flips, text in zip(rare, some, strict=True)
         ]
 
-    found = discover(
-        LabelledRows(tuple({"text": text} for text in texts), "text", None, "rows.csv"),
-        CallablePredictor(model),
-        paraphraser=Says(good="nice", play="piece"),
-        scorer=Meaning(),
-        tagger=TAGGER,
-        settings=Settings(holdout=0),
-        known=KnownRules.of({"mine": parse("good -> fine")}, tagger=TAGGER),
-    )
+    found = planted(model, texts=texts, words={"good": "nice", "play": "piece"},
+                    known={"mine": "good -> fine"})  # fmt: skip
     assert {(each.text, each.flips) for each in found.rules} == {
         ("play -> piece", 125), ("good -> fine", 2),
     }  # fmt: skip

@@ -15,7 +15,6 @@ from sears_dsl.discovery.proposing.proposal import propose
 from sears_dsl.effects.applications import MINED
 from sears_dsl.engine.matcher import compile_rules
 from sears_dsl.engine.reference import find
-from sears_dsl.errors import UsageError
 from sears_dsl.language.loader import parse
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.tagging.pinned import PinnedTagger
@@ -265,14 +264,3 @@ def test_a_minimal_change_makes_one_row_of_the_other(old: str, new: str) -> None
     if replaced and change.words:
         assert replaced[0] != change.words[0]
         assert replaced[-1] != change.words[-1]
-
-
-# ---------------------------------------------------------------- what is refused
-
-
-def test_what_does_not_go_together_is_refused() -> None:
-    corpus = TAGGER.tag(["a movie"])
-    with pytest.raises(UsageError, match="not among the rows: 'a color'"):
-        propose([Rewording("a color", "a film")], corpus, tagger=TAGGER)
-    with pytest.raises(UsageError, match="have none"):
-        propose([], TAGGER.tokenize(["a movie"]), tagger=TAGGER)

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from sears_dsl.discovery.settings import Settings, paper_choices
+from sears_dsl.errors import UsageError
 
 
 @pytest.mark.parametrize(("right", "share"), [(99, 0.0), (100, 0.3)])
@@ -36,6 +37,15 @@ def test_the_papers_order_has_no_limit_of_questions() -> None:
     assert Settings().questions(100) == 2000
     assert Settings(order="paper").questions(100) is None
     assert Settings(order="paper", max_questions=7).questions(100) == 7
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("delta", 1.0), ("minimum_frequency", 2), ("minimum_flips", 0)],
+)
+def test_settings_that_mean_nothing_are_refused(name: str, value: float) -> None:
+    with pytest.raises(UsageError, match=f"--{name.replace('_', '-')} {value} is not valid"):
+        Settings(**{name: value})
 
 
 def test_what_a_person_chose_counts_before_the_paper() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -91,12 +91,16 @@ def rows(**columns: str) -> LabelledRows:
 
 
 def reworded(
-    data: LabelledRows, source: object, reader: Reader | None = None, **settings: object
+    data: LabelledRows,
+    source: object,
+    reader: Reader | None = None,
+    note: Callable[[str], None] = lambda _: None,
+    **settings: object,
 ) -> list[RewordedRow]:
     with RunJournal(None, task="") as journal:
         return reword(
             data, CachedPredictor(reader or Reader()), paraphraser=source,  # type: ignore[arg-type]
-            scorer=Scorer(), tagger=load_tagger(), journal=journal,
+            scorer=Scorer(), tagger=load_tagger(), journal=journal, note=note,
             settings=StrategicSettings(**settings),  # type: ignore[arg-type]
         )  # fmt: skip
 
@@ -159,12 +163,7 @@ def test_what_was_not_reworded_is_reported_with_the_reason_and_what_would_help()
             return [[], *super().paraphrase_without(sentences)[1:]]
 
     told: list[str] = []
-    with RunJournal(None, task="") as journal:
-        reword(
-            rows(), CachedPredictor(Reader()), paraphraser=Silent(), scorer=Scorer(),
-            tagger=load_tagger(), journal=journal, note=told.append,
-            settings=StrategicSettings(avoid=2, tau=0.95),
-        )  # fmt: skip
+    reworded(rows(), Silent(), note=told.append, avoid=2, tau=0.95)
     assert told == [
         "note: 0 of 2 sentences that may change are reworded; 1 has no paraphrase that changes a "
         "word without an avoided one (a smaller --avoid-important leaves more); 1 has only "
@@ -232,12 +231,7 @@ def test_rows_of_which_the_model_does_not_say_are_left_out_and_reported() -> Non
     data = read_labelled(rows_of_both, column="text", label="label",
                          protection=Protection(("answer",)))  # fmt: skip
     told: list[str] = []
-    with RunJournal(None, task="") as journal:
-        [found] = reword(
-            data, CachedPredictor(Sometimes()), paraphraser=Reworder(), scorer=Scorer(),
-            tagger=load_tagger(), journal=journal, settings=StrategicSettings(avoid=2),
-            note=told.append,
-        )  # fmt: skip
+    [found] = reworded(data, Reworder(), Sometimes(), note=told.append, avoid=2)
     # Not `old`, as it would be if the confidence without it were 0.
     assert [each.word for each in found.words] == ["saw"]
     assert told[0] == "note: 1 row was left out, because the model does not say how sure it is"
@@ -343,28 +337,25 @@ def test_entities_are_compared_where_they_would_stand_in_the_original(avoid: int
     assert json.loads(result.columns["words"][0]) == [["good", 0.4]][:avoid]
 
 
-@pytest.mark.parametrize("every", [True, False])
-def test_a_model_with_no_row_right_leaves_rows_to_reword_only_with_every(every: bool) -> None:
-    rows = [(f"A good movie, number {number}.", f"answer {number}") for number in range(3)]
-    result = sears.adversaries(
-        lambda texts: ["none"] * len(texts), rows, unit="sentence", every=every, tau=0.5,
+def of_a_useless_model(*answers: str, every: bool) -> sears.AdversaryResult:
+    """Rewordings of rows with these labels, none of which the model gives."""
+    return sears.adversaries(
+        lambda texts: ["none"] * len(texts),
+        [(f"A good movie, number {number}.", label) for number, label in enumerate(answers)],
+        unit="sentence", every=every, tau=0.5, scorer=lambda pairs: [1.0 for _ in pairs],
         paraphraser=lambda texts: [[each.replace("movie", "film")] for each in texts],
-        scorer=lambda pairs: [1.0 for _ in pairs],
     )  # fmt: skip
-    assert len(result.columns["row"]) == (3 if every else 0)
-    assert (result.right, result.rows_flipped) == (0, 0)
+
+
+def test_a_model_with_no_row_right_leaves_rows_to_reword_only_with_every() -> None:
+    for every in (True, False):
+        result = of_a_useless_model("answer 0", "answer 1", "answer 2", every=every)
+        assert len(result.columns["row"]) == (3 if every else 0)
+        assert (result.right, result.rows_flipped) == (0, 0)
 
 
 def test_a_model_with_no_row_of_any_class_right_is_reworded_only_with_every() -> None:
-    def call(*, every: bool) -> sears.AdversaryResult:
-        return sears.adversaries(
-            lambda texts: ["none"] * len(texts),
-            [(f"A good movie, number {number}.", "good") for number in range(3)],
-            unit="sentence", every=every, tau=0.5, scorer=lambda pairs: [1.0 for _ in pairs],
-            paraphraser=lambda texts: [[each.replace("movie", "film")] for each in texts],
-        )  # fmt: skip
-
-    result = call(every=True)
+    result = of_a_useless_model("good", "good", "good", every=True)
     assert (len(result.columns["row"]), result.right) == (3, 0)
     with pytest.raises(DataError, match="the model gets none of the 3 rows"):
-        call(every=False)
+        of_a_useless_model("good", "good", "good", every=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,6 +20,7 @@ from sears_dsl.discovery.filtering.text_filter import (
     SAMPLE,
     Corpus,
     RuleJudge,
+    RuleJudgements,
     believed_share,
     counted_share,
     english_sample,
@@ -68,6 +70,14 @@ def corpus(texts: Sequence[str]) -> Corpus:
     return Corpus.of(texts, tagger=TAGGER, sample=[])
 
 
+def judged(
+    texts: Sequence[str] | Corpus, rules: Sequence[Rule], scorer: Reader, **options: Any
+) -> RuleJudgements:
+    text = texts if isinstance(texts, Corpus) else corpus(texts)
+    judge = RuleJudge(text, scorer=scorer, **{"tau": 0.5, "delta": 0.1, **options})
+    return judge.judge_rules(proposed(rules))
+
+
 def many(template: str, count: int) -> list[str]:
     return [template.format(number=number) for number in range(count)]
 
@@ -114,9 +124,7 @@ def test_what_is_accepted_everywhere_passes_and_what_is_accepted_nowhere_costs_t
     None
 ):
     reader = Reader(lambda _, new: "dog" not in new)
-    found = RuleJudge(
-        corpus(many("a movie {number}", 200)), scorer=reader, tau=0.5, delta=0.1
-    ).judge_rules(proposed(RULES[1:3]))
+    found = judged(many("a movie {number}", 200), RULES[1:3], reader)
     assert found.passed.texts == ("movie -> film",)
     verdict = verdict_of(found.passed)
     assert (verdict.sampled, verdict.places, verdict.few) == (SAMPLE, 200, False)
@@ -127,9 +135,7 @@ def test_what_is_accepted_everywhere_passes_and_what_is_accepted_nowhere_costs_t
 def test_rules_of_rare_words_are_judged_on_all_there_is_and_it_is_reported() -> None:
     reader = Reader(lambda _, new: True)
     texts = [*many("a movie {number}", 17), *many("a play {number}", LEAST - 1)]
-    found = RuleJudge(corpus(texts), scorer=reader, tau=0.5, delta=0.1).judge_rules(
-        proposed([RULES[1], RULES[3]])
-    )
+    found = judged(texts, [RULES[1], RULES[3]], reader)
     assert found.passed.texts == ("movie -> film",)
     verdict = verdict_of(found.passed)
     assert (verdict.sampled, verdict.few) == (17, True)
@@ -142,18 +148,15 @@ def test_what_is_believed_of_a_rule_depends_on_whether_its_change_was_read() -> 
     reader.scores = lambda pairs: np.full(len(pairs), 0.9)  # type: ignore[method-assign]
     text = corpus(many("a movie {number}, a play {number}", 200))
     read = {"movie": 0.4, "play": 1.0}
-    judged = RuleJudge(
-        text,
-        scorer=reader,
-        tau=0.5,
-        delta=0.15,
+    found = judged(
+        text, [RULES[1], RULES[3]], reader, delta=0.15,
         spread=lambda pairs: np.array(
             [read["movie" if "movie" not in new else "play"] for _, new in pairs]
         ),
-    ).judge_rules(proposed([RULES[1], RULES[3]]))
-    assert judged.passed.texts == ("movie -> film",)
-    assert verdict_of(judged.passed).low >= 0.85
-    assert verdict_of(judged.passed).accepted == verdict_of(judged.failed).accepted == SAMPLE
+    )  # fmt: skip
+    assert found.passed.texts == ("movie -> film",)
+    assert verdict_of(found.passed).low >= 0.85
+    assert verdict_of(found.passed).accepted == verdict_of(found.failed).accepted == SAMPLE
 
 
 @given(
@@ -167,7 +170,7 @@ def test_stopping_early_decides_as_looking_at_all_would(
 ) -> None:
     reader = Reader(lambda old, _: int(old.split()[-1]) not in failing)
     text = corpus(many("a movie {number}", count))
-    found = RuleJudge(text, scorer=reader, tau=0.5, delta=delta).judge_rules(proposed(RULES[1:2]))
+    found = judged(text, RULES[1:2], reader, delta=delta)
     places = text.places(RULES[1:2], SAMPLE)
     losses = sum(int(text.tokens.texts[row].split()[-1]) in failing for row in places.rows.tolist())
     asked = len(places.rows)
@@ -180,13 +183,7 @@ def test_stopping_early_decides_as_looking_at_all_would(
 
 def test_a_budget_that_is_over_leaves_rules_undecided_and_passes_none() -> None:
     reader = Reader(lambda _, new: True)
-    found = RuleJudge(
-        corpus(many("a movie {number}", 80)),
-        scorer=reader,
-        tau=0.5,
-        delta=0.1,
-        in_time=lambda: False,
-    ).judge_rules(proposed(RULES[1:2]))
+    found = judged(many("a movie {number}", 80), RULES[1:2], reader, in_time=lambda: False)
     assert (len(found.passed), found.undecided, found.decisions) == (0, 1, 0)
 
 
@@ -194,6 +191,7 @@ def test_a_budget_that_is_over_leaves_rules_undecided_and_passes_none() -> None:
 
 PLACES = ("he is not {n}", "he was not {n}", "he did not {n}", "and not {n}", "still not {n}",
           "he will not {n}")  # fmt: skip
+DENIALS = [each.format(n=n) for n in range(60) for each in PLACES]
 
 
 def _reads_well(_: str, new: str) -> bool:
@@ -201,10 +199,7 @@ def _reads_well(_: str, new: str) -> bool:
 
 
 def test_what_fails_in_some_places_is_narrowed_to_the_others() -> None:
-    texts = [each.format(n=n) for n in range(60) for each in PLACES]
-    found = RuleJudge(corpus(texts), scorer=Reader(_reads_well), tau=0.5, delta=0.1).judge_rules(
-        proposed(RULES[:1])
-    )
+    found = judged(DENIALS, RULES[:1], Reader(_reads_well))
     [narrowed] = found.passed.rows
     assert not found.failed, "it is not told that it came close"
     assert narrowed.narrowed
@@ -221,12 +216,21 @@ def test_what_nearly_passes_is_narrowed_too() -> None:
     """Nine in ten are accepted; the others have one neighbour, and without it all are."""
     texts = [each.format(n=n) for n in range(90) for each in PLACES[:3]]
     texts += [f"he will not {n}" for n in range(30)]
-    judge = RuleJudge(
-        corpus(texts), scorer=Reader(lambda _, new: "will" not in new), tau=0.5, delta=0.05
-    )
-    [narrowed] = judge.judge_rules(proposed(RULES[:1])).passed.rows
+    reader = Reader(lambda _, new: "will" not in new)
+    [narrowed] = judged(texts, RULES[:1], reader, delta=0.05).passed.rows
     assert narrowed.narrowed
     assert "will" not in print_rule(narrowed.rule)
+
+
+def judged_without_narrowing(reader: Reader, **options: Any) -> tuple[RuleJudgements, list[str]]:
+    """The judgements, and the rules that could have been narrowed."""
+    offered: list[str] = []
+
+    def never(candidates: Candidates) -> NDArray[np.bool_]:
+        offered.extend(candidates.texts)
+        return np.zeros(len(candidates), np.bool_)
+
+    return judged(DENIALS, RULES[:1], reader, worth_narrowing=never, **options), offered
 
 
 @pytest.mark.parametrize(("good", "is_tried"), [(0.97, True), (0.8, False)])
@@ -237,70 +241,32 @@ def test_what_no_condition_can_save_is_not_narrowed(good: float, is_tried: bool)
         def scores(self, pairs: Sequence[tuple[str, str]]) -> NDArray[np.float64]:
             return np.array([0.2 if "will" in new else good for _, new in pairs])
 
-    offered: list[str] = []
-
-    def never(candidates: Candidates) -> NDArray[np.bool_]:
-        offered.extend(candidates.texts)
-        return np.zeros(len(candidates), np.bool_)
-
-    texts = [each.format(n=n) for n in range(60) for each in PLACES]
-    judge = RuleJudge(
-        corpus(texts),
-        scorer=Believed(lambda *_: True),
-        tau=0.5,
-        delta=0.1,
-        spread=lambda pairs: np.full(len(pairs), 0.3),
-        worth_narrowing=never,
-    )
-    judge.judge_rules(proposed(RULES[:1]))
+    reader = Believed(lambda *_: True)
+    _, offered = judged_without_narrowing(reader, spread=lambda pairs: np.full(len(pairs), 0.3))
     assert bool(offered) == is_tried
 
 
 def test_what_chooses_a_condition_does_not_judge_it() -> None:
     """If a coin is the scorer, no context is better than another, and none is chosen."""
-    texts = [each.format(n=n) for n in range(60) for each in PLACES]
     found = 0
     for seed in range(5):
         random = np.random.default_rng(seed)
-        coin = {text: bool(random.random() < 0.6) for text in texts}
+        coin = {text: bool(random.random() < 0.6) for text in DENIALS}
         reader = Reader(lambda old, _, coin=coin: coin[old])  # type: ignore[misc]
-        found += len(
-            RuleJudge(corpus(texts), scorer=reader, tau=0.5, delta=0.1)
-            .judge_rules(proposed(RULES[:1]))
-            .passed
-        )
+        found += len(judged(DENIALS, RULES[:1], reader).passed)
     assert found == 0
 
 
 def test_a_rule_that_is_not_worth_it_is_not_narrowed_and_costs_no_further_scores() -> None:
-    texts = [each.format(n=n) for n in range(60) for each in PLACES]
-    offered: list[str] = []
-
-    def never(candidates: Candidates) -> NDArray[np.bool_]:
-        offered.extend(candidates.texts)
-        return np.zeros(len(candidates), np.bool_)
-
-    judgements = RuleJudge(
-        corpus(texts),
-        scorer=Reader(_reads_well),
-        tau=0.5,
-        delta=0.1,
-        worth_narrowing=never,
-    ).judge_rules(proposed(RULES[:1]))
+    judgements, offered = judged_without_narrowing(Reader(_reads_well))
     assert offered == [print_rule(RULES[0])]
     assert not len(judgements.passed)
     assert judgements.decisions <= SAMPLE
 
 
 def test_narrowed_rules_have_to_act_in_enough_rows() -> None:
-    texts = [each.format(n=n) for n in range(60) for each in PLACES]
-    found = RuleJudge(
-        corpus(texts),
-        scorer=Reader(_reads_well),
-        tau=0.5,
-        delta=0.1,
-        supported=lambda rules: np.zeros(len(rules), np.bool_),
-    ).judge_rules(proposed(RULES[:1]))
+    found = judged(DENIALS, RULES[:1], Reader(_reads_well),
+                   supported=lambda rules: np.zeros(len(rules), np.bool_))  # fmt: skip
     assert not len(found.passed)
 
 
@@ -393,9 +359,7 @@ def test_the_shipped_sample_is_english_and_plain() -> None:
 
 @pytest.mark.parametrize("count", [0, 1])
 def test_no_rules_and_no_text_are_no_trouble(count: int) -> None:
-    found = RuleJudge(corpus([]), scorer=Reader(lambda *_: True), tau=0.5, delta=0.1).judge_rules(
-        proposed(RULES[:count])
-    )
+    found = judged([], RULES[:count], Reader(lambda *_: True))
     assert (len(found.passed), found.too_few) == (0, count)
 
 
@@ -403,13 +367,10 @@ def test_progress_rises_to_its_end_while_rules_are_judged_and_narrowed() -> None
     reader = Reader(lambda old, new: "never" not in new or "he is" in old)
     text = [*many("he is not {number}", 90), *many("and still not {number}", 40)]
     shown: dict[str, list[tuple[int, int]]] = {}
-    RuleJudge(
-        corpus([*text, *many("a movie {number}", 200)]),
-        scorer=reader,
-        tau=0.5,
-        delta=0.1,
+    judged(
+        [*text, *many("a movie {number}", 200)], RULES, reader,
         on_progress=lambda stage, done, total: shown.setdefault(stage, []).append((done, total)),
-    ).judge_rules(proposed(RULES))
+    )  # fmt: skip
     assert list(shown) == [JUDGING, NARROWING]
     for stage, rules in ((JUDGING, len(RULES)), (NARROWING, 1)):
         done = [each for each, _ in shown[stage]]

@@ -33,7 +33,6 @@ from numpy.typing import NDArray
 
 from sears_dsl.effects.applications import MINED
 from sears_dsl.engine.matcher import Matcher
-from sears_dsl.errors import UsageError
 from sears_dsl.language.printer import print_rule
 from sears_dsl.language.rule import (
     NO_METADATA,
@@ -118,7 +117,8 @@ def narrow(
 ) -> list[NarrowedRule]:
     """The rule under the shortest conditions that keep accepted places and exclude refused ones.
 
-    Of the judged places at which a narrowed rule acts, a share of ``delta`` may be refused. A
+    There is a verdict a place. Of the judged places at which a narrowed rule acts, a share of
+    ``delta`` may be refused. A
     condition may name a tag or word with at least ``least`` accepted places; places that nobody
     judged follow it. With ``negations`` a condition may say what must not stand there; such a rule
     acts beside words that nobody judged. The shortest description of the verdicts comes first, then
@@ -126,11 +126,6 @@ def narrow(
     excludes enough of the refused ones.
     """
     known = np.asarray(verdicts)
-    if known.shape != sites.rows.shape:
-        raise UsageError(
-            f"there are {len(sites.rows)} places and {known.size} verdicts",
-            help="give one verdict per place, and NOT_JUDGED where there is none",
-        )
     if not (known == REFUSED).any():
         return []
     forms: dict[str, tuple[float, NarrowedRule]] = {}

@@ -28,7 +28,6 @@ from numpy.typing import NDArray
 from sears_dsl.discovery.settings import MINIMUM_FLIPS
 from sears_dsl.effects.applications import Applications
 from sears_dsl.engine.rewrite.rewrites import common_ends
-from sears_dsl.errors import UsageError, counted
 
 if TYPE_CHECKING:
     from sears_dsl.meaning.scorers import Scorer
@@ -212,11 +211,6 @@ def filter_candidates(
     decided before others are asked about; this takes some more questions. Once ``in_time`` says no
     between batches, the rest is left undecided. ``progress`` gets the numbers decided and in all.
     """
-    if len(flips) != len(applications.texts):
-        raise UsageError(
-            f"{len(flips)} flips are given for {counted(len(applications.texts), 'rewrite')}",
-            help="ask the model about each of `applications.texts` once",
-        )
     counts = applications.count(flips)
     enough = np.flatnonzero(counts >= minimum_flips)
     scored = np.zeros(len(applications.texts), np.bool_)

@@ -40,7 +40,7 @@ from sears_dsl.discovery.articles import reading_scopes
 from sears_dsl.discovery.candidates import CandidateRule, Candidates
 from sears_dsl.discovery.counts import BELIEF, LEAST, TextVerdict
 from sears_dsl.discovery.filtering.narrowing import Sites, narrow
-from sears_dsl.effects.applications import in_scopes, mined_options, rulesets_of
+from sears_dsl.effects.applications import mined_options, rulesets_of
 from sears_dsl.effects.asked_model import OnStage
 from sears_dsl.effects.lots import lots
 from sears_dsl.engine.matcher import compile_rules
@@ -166,7 +166,7 @@ class Corpus:
         it, whatever the others are.
         """
         own = reading_scopes(rules, scopes, tagger=self.tagger)
-        scoped = in_scopes(rules, own, tagger=self.tagger)
+        scoped = list(zip(rules, own, strict=True))
         # Rules that mend articles go last: a few of them would cut many others into short runs.
         order = np.argsort([scope.options.repair == "on" for _, scope in scoped], kind="stable")
         rulesets = rulesets_of([scoped[each] for each in order.tolist()])

@@ -41,7 +41,6 @@ from sears_dsl.effects.applications import MINED, mined_options
 from sears_dsl.engine.matcher import compile_rules
 from sears_dsl.engine.matches import Binding, Edit, Matches, TokenRange, apply_edits
 from sears_dsl.engine.rewrite.renderer import Renderer
-from sears_dsl.errors import UsageError
 from sears_dsl.language.printer import print_rule
 from sears_dsl.language.rule import (
     Anchor,
@@ -187,11 +186,6 @@ def propose(
     side of the change. Its antecedent has at most six tokens and is in at least a share of
     ``minimum_frequency`` of the rows. ``accepts`` says whether a rule is wanted at all.
     """
-    if not corpus.tagged:
-        raise UsageError(
-            "rules are proposed over tags and the rows have none",
-            help="tag them (`tagger.tag`) instead of tokenizing them only",
-        )
     # A share of 0.005 of 1,000 rows is 5 of them, whatever the rounding.
     minimum_rows = max(1, math.ceil(minimum_frequency * len(corpus) - 1e-9))
     antecedents = Antecedents(corpus, tagger=tagger, minimum_rows=minimum_rows)
@@ -217,12 +211,7 @@ def _sites(
     paraphrases = cut_contractions(tagger.tokenize([each.text for each in rewordings]))
     tokens_of = cache(corpus.row)
     for number, rewording in enumerate(rewordings):
-        row = rows.get(rewording.original)
-        if row is None:
-            raise UsageError(
-                f"the row of a rewording is not among the rows: {rewording.original!r}",
-                help="give the tagged rows that the rewordings were found on",
-            )
+        row = rows[rewording.original]
         tokens = tokens_of(row)
         change = minimal_change(tokens, paraphrases.row(number))
         if change is not None:

@@ -15,10 +15,10 @@ from math import floor
 from pathlib import Path
 
 from sears_dsl.catalogue import closest_path, manifest_path
-from sears_dsl.discovery.counts import COUNT_NAMES, NearMiss
+from sears_dsl.discovery.counts import COUNT_NAMES, NearMiss, TextVerdict
 from sears_dsl.discovery.names import valid_id
 from sears_dsl.discovery.proposing.proposal import CONTEXT
-from sears_dsl.discovery.result.found_rules import Discovery, FoundRule
+from sears_dsl.discovery.result.found_rules import Discovery, FoundRule, NearRule
 from sears_dsl.discovery.result.manifest import (
     DataIdentity,
     FoundRecord,
@@ -63,18 +63,7 @@ def rounded(share: float) -> str:
 
 def ruleset_text(discovery: Discovery, name: str, *, tagger: Tagger) -> str:
     """The text of the ruleset file."""
-    rules = [
-        EmittedRule(
-            each.rule,
-            each.id,
-            _why(each, discovery.tau),
-            each.firing,
-            each.silent,
-            source=each.source,
-            scope=each.scope,
-        )
-        for each in discovery.rules
-    ]
+    rules = [_emitted(each, _why(each, discovery.tau), each.source) for each in discovery.rules]
     manifest = manifest_path(Path(f"{name}.sear")).name
     comment = [f"Found by sears discover; the numbers are in {manifest}."]
     return emit(rules, name=_name_of_ruleset(name), comment=comment, tagger=tagger)
@@ -82,23 +71,17 @@ def ruleset_text(discovery: Discovery, name: str, *, tagger: Tagger) -> str:
 
 def closest_text(discovery: Discovery, name: str, *, tagger: Tagger) -> str:
     """The text of the file with the rules that nearly passed, for people to vet."""
-    rules = [
-        EmittedRule(
-            each.rule,
-            each.id,
-            came_close(each.numbers, discovery),
-            each.firing,
-            each.silent,
-            scope=each.scope,
-        )
-        for each in discovery.near_rules
-    ]
+    rules = [_emitted(each, came_close(each.numbers, discovery)) for each in discovery.near_rules]
     allowed = f"{100 * discovery.settings.delta:g}%"
     comment = [
         f"Rules that nearly passed in sears discover: readers may reject more than {allowed} of "
         "their rewrites (δ), so vet them before you use them."
     ]
     return emit(rules, name=_name_of_ruleset(name), comment=comment, tagger=tagger)
+
+
+def _emitted(rule: FoundRule | NearRule, why: str, source: str = "") -> EmittedRule:
+    return EmittedRule(rule.rule, rule.id, why, rule.firing, rule.silent, source, rule.scope)
 
 
 def _name_of_ruleset(stem: str) -> str:
@@ -450,8 +433,7 @@ def _closest(discovery: Discovery) -> list[str]:
         judged = each.judged
         text, least = "", ""
         if judged is not None and judged.sampled:
-            # Rounded down: what fails by a hair has not reached what is wanted.
-            least = rounded(floor(100 * judged.low + 1e-9) / 100)
+            least = _lower_bound(judged)
             text = f"{judged.accepted:,} of {judged.sampled:,}"
         flips = f"{each.flips:,} of {each.asked:,}" if each.asked else ""
         lack = what_is_lacking(each, discovery)
@@ -492,10 +474,14 @@ def came_close(each: NearMiss, discovery: Discovery) -> str:
     flips = flips or f"changes {counted(each.changed, 'row')}; "
     if each.is_cut_short(discovery.settings.delta):
         return f"{flips}{proof}, but time ran out before the others were judged"
-    # Rounded down, so that a rule that fails by a hair does not seem to reach what is wanted.
-    low = rounded(floor(100 * each.judged.low + 1e-9) / 100 if each.judged else 0)
+    low = _lower_bound(each.judged) if each.judged else rounded(0)
     wanted = rounded(1 - discovery.settings.delta)
     return f"{flips}{proof} (lower bound {low}; {wanted} is required)"
+
+
+def _lower_bound(judged: TextVerdict) -> str:
+    """Rounded down, so that a rule that fails by a hair does not seem to reach what is wanted."""
+    return rounded(floor(100 * judged.low + 1e-9) / 100)
 
 
 def what_is_lacking(each: NearMiss, discovery: Discovery) -> str:
