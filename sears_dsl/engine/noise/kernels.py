@@ -122,6 +122,26 @@ def try_instances(rate: Integer, able: Flags, where: InstancePlaces) -> Any:
 
 
 @kernel
+def _replace_first(  # noqa: PLR0917
+    quota: Integer,
+    numbers: UInt64Array,
+    spots: Int64Array,
+    owners: Int64Array,
+    become: Int8Array,
+    points: UInt32Array,
+    table: UInt32Array,
+) -> None:
+    """Put look-alikes in the ``quota`` spots with the smallest numbers; mark their instances."""
+    if quota == 0:
+        return
+    last = np.partition(numbers, quota - 1)[quota - 1]
+    for spot in range(numbers.shape[0]):
+        if numbers[spot] <= last:
+            points[spots[spot]] = table[points[spots[spot]]]
+            become[owners[spot]] = CHANGED
+
+
+@kernel
 def look_alike(  # noqa: PLR0917
     share: Integer,
     count: Integer,
@@ -156,7 +176,6 @@ def look_alike(  # noqa: PLR0917
             if not tried[at]:
                 continue
             first = able
-            begun = np.int64(0)
             for point in range(starts[at], ends[at]):
                 code = points[point]
                 if code >= spaces.shape[0] or not spaces[code]:
@@ -168,33 +187,14 @@ def look_alike(  # noqa: PLR0917
                     able += 1
             if able == first:
                 become[at] = UNABLE
-            elif share == 0:
-                # The smallest numbers of this instance alone.
-                while begun < count and first + begun < able:
-                    least = first + begun
-                    for other in range(least + 1, able):
-                        if numbers[other] < numbers[least]:
-                            least = np.int64(other)
-                    points[spots[least]] = table[points[spots[least]]]
-                    place = first + begun
-                    numbers[least], spots[least] = numbers[place], spots[place]
-                    begun += 1
-                become[at] = CHANGED
-                able = first
+            elif share == 0:  # of this instance alone
+                quota = min(np.int64(count), able)
+                _replace_first(quota, numbers[:able], spots, owners, become, points, table)
+                able = np.int64(0)
         if share > 0:
             bits = _number(mixed(bases[SHARE], unit_keys[unit]), 0, 0)
             quota = min(_how_many(share, counted, bits), able)
-            if quota == able:
-                for spot in range(able):
-                    points[spots[spot]] = table[points[spots[spot]]]
-                    become[owners[spot]] = CHANGED
-            elif quota > 0:
-                # The largest number that is taken; all below it are taken, too.
-                last = np.partition(numbers[:able], quota - 1)[quota - 1]
-                for spot in range(able):
-                    if numbers[spot] <= last:
-                        points[spots[spot]] = table[points[spots[spot]]]
-                        become[owners[spot]] = CHANGED
+            _replace_first(quota, numbers[:able], spots, owners, become, points, table)
     return become
 
 

@@ -32,7 +32,6 @@ from sears_dsl.engine.noise.characters import PlacedText, change_share
 from sears_dsl.engine.noise.draws import Draw, how_many, number, numbers
 from sears_dsl.engine.noise.instances import (
     ALL,
-    NoiseBatch,
     noise_batch,
     tried_by_rate,
     unit_offsets,
@@ -224,19 +223,15 @@ def _instances(
     pairs = zip(matches.rows.tolist(), matches.rules.tolist(), strict=True)
     for index, pair in enumerate(pairs):
         groups.setdefault(pair, []).append(index)
-    protected = run.protected
-    if run.extent is None or protected is None:
-        wide: set[int] = set()
-    else:
-        wide = {row for row, _ in groups if protected[row]}
+    protected = run.protected or ()
+    wide = {row for row, _ in groups if run.extent is not None and protected and protected[row]}
     for (row, rule), indices in groups.items():
         if row not in wide:
             yield row, rule, _as_instances(compiled, tokens, matches, indices)
     if not wide:
         return
     rows = sorted(wide)
-    part = tokens.select(rows)
-    spans = [() if protected is None else protected[row] for row in rows]
+    part, spans = tokens.select(rows), [protected[row] for row in rows]
     every = search(compiled.program, part, extent="every", protected=spans)
     others: dict[tuple[int, int], list[int]] = {}
     for index in np.lexsort((every.variants, every.starts)).tolist():
@@ -358,18 +353,30 @@ def noisy_columns(
     Instances in which nothing can change are counted in ``unrenderable``.
     """
     points, text_offsets = characters_of(tokens.texts)
-    base = tokens.row_offsets[matches.rows].astype(np.int64)
-    places = tokens.starts[base + matches.starts].astype(np.int64)
+    base = tokens.row_offsets[matches.rows]
+    starts, ends = tokens.starts[base + matches.starts], tokens.ends[base + matches.ends - 1]
     begin = text_offsets[matches.rows]
-    ends = begin + tokens.ends[base + matches.ends - 1]
     batch = noise_batch(
-        noise, draw, places=places, points=points, starts=begin + places, ends=ends,
-        rows=matches.rows, units=tokens.texts,
+        noise, draw, places=starts.astype(np.int64), points=points, starts=begin + starts,
+        ends=begin + ends, rows=matches.rows, units=tokens.texts,
     )  # fmt: skip
     texts, unable = batch.new_texts(rate)
     if unable:
         unrenderable[rule] += unable
-    return _columns(rule, texts, batch)
+    chosen = np.array(sorted(texts), np.int64)
+    rows, counts = np.unique(matches.rows[chosen], return_counts=True)
+    numbers: dict[str, int] = {}
+    ids = [numbers.setdefault(texts[at], len(numbers)) for at in chosen.tolist()]
+    return RewriteColumns(
+        rules=np.full(len(rows), rule, np.int32),
+        rows=rows,
+        originals=[tokens.texts[row] for row in rows.tolist()],
+        edit_offsets=offsets_of(counts, np.int32),
+        edit_starts=starts[chosen],
+        edit_ends=ends[chosen],
+        new_ids=np.array(ids, np.int32),
+        new_texts=list(numbers),
+    )
 
 
 def look_up_together(
@@ -546,22 +553,3 @@ def _changed(
     )
     texts = batch.all_new_texts()
     return (texts.get(at, text) for at, (_, (_, text)) in enumerate(placed_texts))
-
-
-def _columns(rule: int, texts: dict[int, str], batch: NoiseBatch) -> RewriteColumns:
-    """The rewrites of one rule, from the new texts of its instances."""
-    chosen = np.array(sorted(texts), np.int64)
-    rows, counts = np.unique(batch.rows[chosen], return_counts=True)
-    starts = batch.where.places[chosen]
-    numbers: dict[str, int] = {}
-    ids = [numbers.setdefault(texts[at], len(numbers)) for at in chosen.tolist()]
-    return RewriteColumns(
-        rules=np.full(len(rows), rule, np.int32),
-        rows=rows.astype(np.int32),
-        originals=[batch.units[row] for row in rows.tolist()],
-        edit_offsets=offsets_of(counts, np.int32),
-        edit_starts=starts.astype(np.int32),
-        edit_ends=(starts + batch.what.ends[chosen] - batch.what.starts[chosen]).astype(np.int32),
-        new_ids=np.array(ids, np.int32),
-        new_texts=list(numbers),
-    )

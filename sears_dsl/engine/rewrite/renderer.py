@@ -16,7 +16,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain
 from typing import NamedTuple, TypeAlias
 
@@ -237,6 +237,7 @@ def render_untouching(
     The renderer writes their text unless ``new_text`` gives it.
     """
     left, reach = list(instances), Reach(protected)
+    write = new_text or partial(renderer.new_text, text, tokens, drawing=drawing)
     while True:
         chosen: list[Binding] = []
         for binding in left:
@@ -251,10 +252,9 @@ def render_untouching(
             tokens[each.start].start if each.start < len(tokens) else len(text) for each in chosen
         ]
         for binding, barrier in zip(chosen, [*starts[1:], len(text)], strict=False):
-            new = new_text(binding) if new_text else None
-            if new is None:
-                new = renderer.new_text(text, tokens, binding, drawing)
-            edit, is_joint = renderer.placed(edits, tokens, binding, new, barrier=barrier)
+            edit, is_joint = renderer.placed(
+                edits, tokens, binding, write(binding), barrier=barrier
+            )
             if isinstance(edit, Unrendered):
                 missing.append(edit)
                 continue
