@@ -122,26 +122,6 @@ def try_instances(rate: Integer, able: Flags, where: InstancePlaces) -> Any:
 
 
 @kernel
-def _replace_first(  # noqa: PLR0917
-    quota: Integer,
-    numbers: UInt64Array,
-    spots: Int64Array,
-    owners: Int64Array,
-    become: Int8Array,
-    points: UInt32Array,
-    table: UInt32Array,
-) -> None:
-    """Put look-alikes in the ``quota`` spots with the smallest numbers; mark their instances."""
-    if quota == 0:
-        return
-    last = np.partition(numbers, quota - 1)[quota - 1]
-    for spot in range(numbers.shape[0]):
-        if numbers[spot] <= last:
-            points[spots[spot]] = table[points[spots[spot]]]
-            become[owners[spot]] = CHANGED
-
-
-@kernel
 def look_alike(  # noqa: PLR0917
     share: Integer,
     count: Integer,
@@ -188,13 +168,22 @@ def look_alike(  # noqa: PLR0917
             if able == first:
                 become[at] = UNABLE
             elif share == 0:  # of this instance alone
-                quota = min(np.int64(count), able)
-                _replace_first(quota, numbers[:able], spots, owners, become, points, table)
+                for _ in range(min(np.int64(count), able)):
+                    least = np.argmin(numbers[:able])
+                    points[spots[least]] = table[points[spots[least]]]
+                    numbers[least] = _LARGEST
+                become[at] = CHANGED
                 able = np.int64(0)
         if share > 0:
             bits = _number(mixed(bases[SHARE], unit_keys[unit]), 0, 0)
             quota = min(_how_many(share, counted, bits), able)
-            _replace_first(quota, numbers[:able], spots, owners, become, points, table)
+            if quota > 0:
+                # The largest number that is taken; all below it are taken, too.
+                last = np.partition(numbers[:able], quota - 1)[quota - 1]
+                for spot in range(able):
+                    if numbers[spot] <= last:
+                        points[spots[spot]] = table[points[spots[spot]]]
+                        become[owners[spot]] = CHANGED
     return become
 
 
