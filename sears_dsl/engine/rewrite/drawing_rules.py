@@ -38,7 +38,7 @@ from sears_dsl.engine.noise.instances import (
 )
 from sears_dsl.engine.noise.sources import Sources
 from sears_dsl.engine.rewrite import renderer as rendering
-from sears_dsl.engine.rewrite.pieces import UNDRAWN, Drawing, Instance, NoiseCall
+from sears_dsl.engine.rewrite.pieces import UNDRAWN, Drawing, Instance
 from sears_dsl.engine.rewrite.placing import PLACED, REPLACED, Rendered, Spans, Unrendered
 from sears_dsl.engine.rewrite.renderer import CompiledRules, Renderer
 from sears_dsl.engine.rewrite.rewrites import RewriteColumns
@@ -79,8 +79,7 @@ def unit_edits(
     They come in the order of preference and may overlap. Without a rate, ``first`` takes only one.
     """
     rate = renderer.rule.metadata.rate
-    shares = any(call.noise.share is not None for call in renderer.noise_calls)
-    if rate is None and not shares:
+    if rate is None and not renderer.has_shares:
         return rendering.render_untouching(
             renderer, text, tokens, [each.binding for each in instances],
             first=first, protected=protected, drawing=drawing,
@@ -112,13 +111,13 @@ def unit_edits(
         unchanged = Unrendered.UNCHANGED
         missing = [Unrendered.PASSED_OVER if why is unchanged else why for why in missing]
     tried.sort(key=lambda each: each.start)
-    if shares:
+    if renderer.has_shares:
         of_shares = _shares(renderer, text, tokens, tried, replace(drawing, draw=draw))
         drawing = replace(drawing, written=of_shares)
     able = [each.binding for each in tried if isinstance(rendered(each), Edit)]
     edits, _ = rendering.render_untouching(
         renderer, text, tokens, able, protected=protected, drawing=drawing,
-        new_text=None if shares else written,
+        new_text=None if renderer.has_shares else written,
     )  # fmt: skip
     return edits, missing
 
@@ -431,7 +430,7 @@ def drawn_rewrites(
     """The rewrites of one rule in rows where nothing is protected, whatever it draws."""
     renderer = compiled.renderer(rule)
     rate, draw = renderer.rule.metadata.rate, renderer.drawing(drawing).draw
-    calls, places = renderer.noise_calls, first_characters(tokens, matches)
+    places = first_characters(tokens, matches)
     able, settled = np.ones(len(matches), np.bool_), np.zeros(len(matches), np.bool_)
     instances: dict[int, _RowInstance] = {}
     new_texts: dict[int, str | Unrendered] = {}
@@ -452,7 +451,7 @@ def drawn_rewrites(
             binding = compiled.binding(tokens, matches, at)
             instances[at] = _RowInstance(row, tokens.texts[row], tokens.view(row), binding)
         some = {at: instances[at] for at in new}
-        new_texts |= _new_texts(renderer, calls, some, drawing, whole=True)
+        new_texts |= _new_texts(renderer, some, drawing, whole=True)
         for at, each in some.items():
             alone[at] = renderer.render(*each[1:], new=new_texts[at])
             able[at] = isinstance(alone[at], Edit)
@@ -461,9 +460,9 @@ def drawn_rewrites(
     if counted:
         unrenderable[rule] += counted
     order = sorted(instances)
-    if any(call.noise.share is not None for call in calls):
+    if renderer.has_shares:
         every = {at: instances[at] for at in order}
-        new_texts = _new_texts(renderer, calls, every, drawing, whole=False)
+        new_texts = _new_texts(renderer, every, drawing, whole=False)
         alone = {}
     # Without a rate, instances that cannot be rewritten still bound the edits before them.
     keeps_all = rate is None and bool(alone)
@@ -497,7 +496,6 @@ def _edits(
 
 def _new_texts(
     renderer: Renderer,
-    calls: Sequence[NoiseCall],
     instances: Mapping[int, _RowInstance],
     drawing: Drawing,
     *,
@@ -508,6 +506,7 @@ def _new_texts(
     Those of a row are together and in order. With ``whole``, a function with a share changes all
     that can change.
     """
+    calls = renderer.noise_calls
     written: dict[int, dict[tuple[int, int], dict[int, str]]] = {
         each.row: {call.key: {} for call in calls} for each in instances.values()
     }
@@ -538,8 +537,6 @@ def _changed(
     noise: Noise, placed_texts: Sequence[tuple[_RowInstance, PlacedText]], draw: Draw
 ) -> Iterator[str]:
     """The new text of each text that a function is given, in order; they come row by row."""
-    if not placed_texts:
-        return iter(())
     points, offsets = characters_of([text for _, (_, text) in placed_texts])
     batch = noise_batch(
         noise,

@@ -75,6 +75,8 @@ class Renderer:
     def __init__(self, rule: Rule, scope: RuleScope, *, parts: PartsOf = pieces.parts_of) -> None:
         self.rule = rule
         self.noise_calls = tuple(pieces.noise_calls(rule))
+        # Whether one of them changes a share of all the text that it is given in a unit.
+        self.has_shares = any(call.noise.share is not None for call in self.noise_calls)
         # The one function of characters that it consists of, if any.
         self.in_place = pieces.in_place(rule)
         # Whether new text depends on the casing of the old one, and on the start of a sentence.
