@@ -93,7 +93,7 @@ class RewriteColumns:
             return parts[0]
         if not parts:
             return cls.of([])
-        shifts = offsets_of([len(part.new_texts) for part in parts], np.int32)
+        shifts = np.cumsum([0, *(len(part.new_texts) for part in parts[:-1])]).astype(np.int32)
         both = cls(
             rules=np.concatenate([part.rules for part in parts]),
             rows=np.concatenate([part.rows for part in parts]),
@@ -104,7 +104,7 @@ class RewriteColumns:
             edit_starts=np.concatenate([part.edit_starts for part in parts]),
             edit_ends=np.concatenate([part.edit_ends for part in parts]),
             new_ids=np.concatenate(
-                [part.new_ids + by for part, by in zip(parts, shifts[:-1], strict=True)]
+                [part.new_ids + by for part, by in zip(parts, shifts, strict=True)]
             ),
             new_texts=[text for part in parts for text in part.new_texts],
         )
