@@ -156,7 +156,6 @@ def look_alike(  # noqa: PLR0917
             if not tried[at]:
                 continue
             first = able
-            begun = np.int64(0)
             for point in range(starts[at], ends[at]):
                 code = points[point]
                 if code >= spaces.shape[0] or not spaces[code]:
@@ -168,27 +167,17 @@ def look_alike(  # noqa: PLR0917
                     able += 1
             if able == first:
                 become[at] = UNABLE
-            elif share == 0:
-                # The smallest numbers of this instance alone.
-                while begun < count and first + begun < able:
-                    least = first + begun
-                    for other in range(least + 1, able):
-                        if numbers[other] < numbers[least]:
-                            least = np.int64(other)
+            elif share == 0:  # of this instance alone
+                for _ in range(min(np.int64(count), able)):
+                    least = np.argmin(numbers[:able])
                     points[spots[least]] = table[points[spots[least]]]
-                    place = first + begun
-                    numbers[least], spots[least] = numbers[place], spots[place]
-                    begun += 1
+                    numbers[least] = _LARGEST
                 become[at] = CHANGED
-                able = first
+                able = np.int64(0)
         if share > 0:
             bits = _number(mixed(bases[SHARE], unit_keys[unit]), 0, 0)
             quota = min(_how_many(share, counted, bits), able)
-            if quota == able:
-                for spot in range(able):
-                    points[spots[spot]] = table[points[spots[spot]]]
-                    become[owners[spot]] = CHANGED
-            elif quota > 0:
+            if quota > 0:
                 # The largest number that is taken; all below it are taken, too.
                 last = np.partition(numbers[:able], quota - 1)[quota - 1]
                 for spot in range(able):

@@ -138,7 +138,8 @@ class WordVectors:
         if not np.isfinite(table).all():
             row = int(np.flatnonzero(~np.isfinite(table).all(axis=1))[0])
             raise DataError(
-                f"{identity}: the vector of {words[row]!r} has a value that is not a number",
+                f"{identity}: the vector of {words[row]!r} has a value that is too large or not a "
+                "number",
                 help="remove the word",
             )
 
@@ -305,7 +306,6 @@ def _read_text(path: Path) -> WordVectors:
     """Lines of a word and its numbers; a first line of two whole numbers is a header."""
     words: list[str] = []
     rows: list[NDArray[np.float32]] = []
-    lines: dict[str, int] = {}
     for number, word, numbers in _lines(path):
         try:
             with np.errstate(over="ignore"):  # such a number becomes an infinite one
@@ -315,12 +315,6 @@ def _read_text(path: Path) -> WordVectors:
         if rows and len(row) != len(rows[0]):
             width = counted(len(row), "number")
             raise _bad_line(path, number, f"has {width}; earlier lines have {len(rows[0])}")
-        if np.isinf(row).any():
-            raise _bad_line(path, number, f"has a number for {word!r} that is too large")
-        if not np.isfinite(row).all():
-            raise _bad_line(path, number, f"has a value for {word!r} that is not a number")
-        if lines.setdefault(word, number) != number:
-            raise _bad_line(path, number, f"repeats {word!r} of line {lines[word]:,}")
         words.append(word)
         rows.append(row)
     if not rows:

@@ -32,14 +32,13 @@ from sears_dsl.engine.noise.characters import PlacedText, change_share
 from sears_dsl.engine.noise.draws import Draw, how_many, number, numbers
 from sears_dsl.engine.noise.instances import (
     ALL,
-    NoiseBatch,
     noise_batch,
     tried_by_rate,
     unit_offsets,
 )
 from sears_dsl.engine.noise.sources import Sources
 from sears_dsl.engine.rewrite import renderer as rendering
-from sears_dsl.engine.rewrite.pieces import UNDRAWN, Drawing, Instance, NoiseCall
+from sears_dsl.engine.rewrite.pieces import UNDRAWN, Drawing, Instance
 from sears_dsl.engine.rewrite.placing import PLACED, REPLACED, Rendered, Spans, Unrendered
 from sears_dsl.engine.rewrite.renderer import CompiledRules, Renderer
 from sears_dsl.engine.rewrite.rewrites import RewriteColumns
@@ -80,8 +79,7 @@ def unit_edits(
     They come in the order of preference and may overlap. Without a rate, ``first`` takes only one.
     """
     rate = renderer.rule.metadata.rate
-    shares = any(call.noise.share is not None for call in renderer.noise_calls)
-    if rate is None and not shares:
+    if rate is None and not renderer.has_shares:
         return rendering.render_untouching(
             renderer, text, tokens, [each.binding for each in instances],
             first=first, protected=protected, drawing=drawing,
@@ -113,13 +111,13 @@ def unit_edits(
         unchanged = Unrendered.UNCHANGED
         missing = [Unrendered.PASSED_OVER if why is unchanged else why for why in missing]
     tried.sort(key=lambda each: each.start)
-    if shares:
+    if renderer.has_shares:
         of_shares = _shares(renderer, text, tokens, tried, replace(drawing, draw=draw))
         drawing = replace(drawing, written=of_shares)
     able = [each.binding for each in tried if isinstance(rendered(each), Edit)]
     edits, _ = rendering.render_untouching(
         renderer, text, tokens, able, protected=protected, drawing=drawing,
-        new_text=None if shares else written,
+        new_text=None if renderer.has_shares else written,
     )  # fmt: skip
     return edits, missing
 
@@ -224,19 +222,15 @@ def _instances(
     pairs = zip(matches.rows.tolist(), matches.rules.tolist(), strict=True)
     for index, pair in enumerate(pairs):
         groups.setdefault(pair, []).append(index)
-    protected = run.protected
-    if run.extent is None or protected is None:
-        wide: set[int] = set()
-    else:
-        wide = {row for row, _ in groups if protected[row]}
+    protected = run.protected or ()
+    wide = {row for row, _ in groups if run.extent is not None and protected and protected[row]}
     for (row, rule), indices in groups.items():
         if row not in wide:
             yield row, rule, _as_instances(compiled, tokens, matches, indices)
     if not wide:
         return
     rows = sorted(wide)
-    part = tokens.select(rows)
-    spans = [() if protected is None else protected[row] for row in rows]
+    part, spans = tokens.select(rows), [protected[row] for row in rows]
     every = search(compiled.program, part, extent="every", protected=spans)
     others: dict[tuple[int, int], list[int]] = {}
     for index in np.lexsort((every.variants, every.starts)).tolist():
@@ -358,18 +352,30 @@ def noisy_columns(
     Instances in which nothing can change are counted in ``unrenderable``.
     """
     points, text_offsets = characters_of(tokens.texts)
-    base = tokens.row_offsets[matches.rows].astype(np.int64)
-    places = tokens.starts[base + matches.starts].astype(np.int64)
+    base = tokens.row_offsets[matches.rows]
+    starts, ends = tokens.starts[base + matches.starts], tokens.ends[base + matches.ends - 1]
     begin = text_offsets[matches.rows]
-    ends = begin + tokens.ends[base + matches.ends - 1]
     batch = noise_batch(
-        noise, draw, places=places, points=points, starts=begin + places, ends=ends,
-        rows=matches.rows, units=tokens.texts,
+        noise, draw, places=starts.astype(np.int64), points=points, starts=begin + starts,
+        ends=begin + ends, rows=matches.rows, units=tokens.texts,
     )  # fmt: skip
     texts, unable = batch.new_texts(rate)
     if unable:
         unrenderable[rule] += unable
-    return _columns(rule, texts, batch)
+    chosen = np.array(sorted(texts), np.int64)
+    rows, counts = np.unique(matches.rows[chosen], return_counts=True)
+    numbers: dict[str, int] = {}
+    ids = [numbers.setdefault(texts[at], len(numbers)) for at in chosen.tolist()]
+    return RewriteColumns(
+        rules=np.full(len(rows), rule, np.int32),
+        rows=rows,
+        originals=[tokens.texts[row] for row in rows.tolist()],
+        edit_offsets=offsets_of(counts, np.int32),
+        edit_starts=starts[chosen],
+        edit_ends=ends[chosen],
+        new_ids=np.array(ids, np.int32),
+        new_texts=list(numbers),
+    )
 
 
 def look_up_together(
@@ -424,7 +430,7 @@ def drawn_rewrites(
     """The rewrites of one rule in rows where nothing is protected, whatever it draws."""
     renderer = compiled.renderer(rule)
     rate, draw = renderer.rule.metadata.rate, renderer.drawing(drawing).draw
-    calls, places = renderer.noise_calls, first_characters(tokens, matches)
+    places = first_characters(tokens, matches)
     able, settled = np.ones(len(matches), np.bool_), np.zeros(len(matches), np.bool_)
     instances: dict[int, _RowInstance] = {}
     new_texts: dict[int, str | Unrendered] = {}
@@ -445,7 +451,7 @@ def drawn_rewrites(
             binding = compiled.binding(tokens, matches, at)
             instances[at] = _RowInstance(row, tokens.texts[row], tokens.view(row), binding)
         some = {at: instances[at] for at in new}
-        new_texts |= _new_texts(renderer, calls, some, drawing, whole=True)
+        new_texts |= _new_texts(renderer, some, drawing, whole=True)
         for at, each in some.items():
             alone[at] = renderer.render(*each[1:], new=new_texts[at])
             able[at] = isinstance(alone[at], Edit)
@@ -454,9 +460,9 @@ def drawn_rewrites(
     if counted:
         unrenderable[rule] += counted
     order = sorted(instances)
-    if any(call.noise.share is not None for call in calls):
+    if renderer.has_shares:
         every = {at: instances[at] for at in order}
-        new_texts = _new_texts(renderer, calls, every, drawing, whole=False)
+        new_texts = _new_texts(renderer, every, drawing, whole=False)
         alone = {}
     # Without a rate, instances that cannot be rewritten still bound the edits before them.
     keeps_all = rate is None and bool(alone)
@@ -490,7 +496,6 @@ def _edits(
 
 def _new_texts(
     renderer: Renderer,
-    calls: Sequence[NoiseCall],
     instances: Mapping[int, _RowInstance],
     drawing: Drawing,
     *,
@@ -501,6 +506,7 @@ def _new_texts(
     Those of a row are together and in order. With ``whole``, a function with a share changes all
     that can change.
     """
+    calls = renderer.noise_calls
     written: dict[int, dict[tuple[int, int], dict[int, str]]] = {
         each.row: {call.key: {} for call in calls} for each in instances.values()
     }
@@ -531,8 +537,6 @@ def _changed(
     noise: Noise, placed_texts: Sequence[tuple[_RowInstance, PlacedText]], draw: Draw
 ) -> Iterator[str]:
     """The new text of each text that a function is given, in order; they come row by row."""
-    if not placed_texts:
-        return iter(())
     points, offsets = characters_of([text for _, (_, text) in placed_texts])
     batch = noise_batch(
         noise,
@@ -546,22 +550,3 @@ def _changed(
     )
     texts = batch.all_new_texts()
     return (texts.get(at, text) for at, (_, (_, text)) in enumerate(placed_texts))
-
-
-def _columns(rule: int, texts: dict[int, str], batch: NoiseBatch) -> RewriteColumns:
-    """The rewrites of one rule, from the new texts of its instances."""
-    chosen = np.array(sorted(texts), np.int64)
-    rows, counts = np.unique(batch.rows[chosen], return_counts=True)
-    starts = batch.where.places[chosen]
-    numbers: dict[str, int] = {}
-    ids = [numbers.setdefault(texts[at], len(numbers)) for at in chosen.tolist()]
-    return RewriteColumns(
-        rules=np.full(len(rows), rule, np.int32),
-        rows=rows.astype(np.int32),
-        originals=[batch.units[row] for row in rows.tolist()],
-        edit_offsets=offsets_of(counts, np.int32),
-        edit_starts=starts.astype(np.int32),
-        edit_ends=(starts + batch.what.ends[chosen] - batch.what.starts[chosen]).astype(np.int32),
-        new_ids=np.array(ids, np.int32),
-        new_texts=list(numbers),
-    )

@@ -106,7 +106,12 @@ class NoiseCall(NamedTuple):
 
     key: tuple[int, int]  # the number of its piece, and its own number there
     noise: Noise  # what it does
-    input_of: Callable[[Instance], str | Unrendered]
+    before: Reference  # what it is given: its reference, with the functions before it
+    target: Callable[[Binding], TokenRange]  # the tokens that this refers to
+
+    def input_of(self, instance: Instance) -> str | Unrendered:
+        """What it is given in an instance."""
+        return _referred(instance, self.before, self.target(instance.binding), self.key[0])
 
 
 def noise_calls(rule: Rule) -> Iterator[NoiseCall]:
@@ -117,16 +122,7 @@ def noise_calls(rule: Rule) -> Iterator[NoiseCall]:
         for place, function in enumerate(piece.functions):
             if isinstance(function, Noise) and function.kind not in _LOOKED_UP:
                 before = Reference(piece.target, piece.functions[:place])
-                target = _target(rule, piece)
-                yield NoiseCall(
-                    (piece_number, place), function, _input_of(before, target, piece_number)
-                )
-
-
-def _input_of(
-    piece: Reference, target: Callable[[Binding], TokenRange], piece_number: int
-) -> Callable[[Instance], str | Unrendered]:
-    return lambda instance: _referred(instance, piece, target(instance.binding), piece_number)
+                yield NoiseCall((piece_number, place), function, before, _target(rule, piece))
 
 
 def parts_of(rule: Rule, scope: RuleScope, punctuation: Mapping[int, int]) -> Iterator[Part]:

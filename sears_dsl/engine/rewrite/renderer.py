@@ -16,7 +16,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain
 from typing import NamedTuple, TypeAlias
 
@@ -75,6 +75,8 @@ class Renderer:
     def __init__(self, rule: Rule, scope: RuleScope, *, parts: PartsOf = pieces.parts_of) -> None:
         self.rule = rule
         self.noise_calls = tuple(pieces.noise_calls(rule))
+        # Whether one of them changes a share of all the text that it is given in a unit.
+        self.has_shares = any(call.noise.share is not None for call in self.noise_calls)
         # The one function of characters that it consists of, if any.
         self.in_place = pieces.in_place(rule)
         # Whether new text depends on the casing of the old one, and on the start of a sentence.
@@ -237,6 +239,7 @@ def render_untouching(
     The renderer writes their text unless ``new_text`` gives it.
     """
     left, reach = list(instances), Reach(protected)
+    write = new_text or partial(renderer.new_text, text, tokens, drawing=drawing)
     while True:
         chosen: list[Binding] = []
         for binding in left:
@@ -251,10 +254,9 @@ def render_untouching(
             tokens[each.start].start if each.start < len(tokens) else len(text) for each in chosen
         ]
         for binding, barrier in zip(chosen, [*starts[1:], len(text)], strict=False):
-            new = new_text(binding) if new_text else None
-            if new is None:
-                new = renderer.new_text(text, tokens, binding, drawing)
-            edit, is_joint = renderer.placed(edits, tokens, binding, new, barrier=barrier)
+            edit, is_joint = renderer.placed(
+                edits, tokens, binding, write(binding), barrier=barrier
+            )
             if isinstance(edit, Unrendered):
                 missing.append(edit)
                 continue

@@ -93,6 +93,7 @@ class RewriteColumns:
             return parts[0]
         if not parts:
             return cls.of([])
+        shifts = np.cumsum([0, *(len(part.new_texts) for part in parts[:-1])]).astype(np.int32)
         both = cls(
             rules=np.concatenate([part.rules for part in parts]),
             rows=np.concatenate([part.rows for part in parts]),
@@ -103,10 +104,7 @@ class RewriteColumns:
             edit_starts=np.concatenate([part.edit_starts for part in parts]),
             edit_ends=np.concatenate([part.edit_ends for part in parts]),
             new_ids=np.concatenate(
-                [
-                    part.new_ids + np.int32(sum(len(other.new_texts) for other in parts[:place]))
-                    for place, part in enumerate(parts)
-                ]
+                [part.new_ids + by for part, by in zip(parts, shifts, strict=True)]
             ),
             new_texts=[text for part in parts for text in part.new_texts],
         )
@@ -316,9 +314,7 @@ class Rewrites(Sequence[Rewrite]):
         chosen = range(len(self))[index]
         if isinstance(chosen, int):
             return self.columns.part(chosen, chosen + 1)[0]
-        if chosen.step == 1:
-            return self.columns.part(chosen.start, max(chosen.start, chosen.stop))
-        return [self[place] for place in chosen]
+        return self.columns.select(np.array(chosen, np.int32)).rewrites()
 
     def __iter__(self) -> Iterator[Rewrite]:
         if not isinstance(self._source, RewriteColumns):

@@ -15,14 +15,16 @@ from naive_noise import how_many, number, rewrite
 
 from benchmarks.noise_speed import noise_called
 from sears_dsl.engine.matcher import compile_rules
+from sears_dsl.engine.matches import Edit
 from sears_dsl.engine.noise.draws import Draw
 from sears_dsl.engine.noise.sources import Sources
 from sears_dsl.engine.rewrite.drawing_rules import drawn_rewrites, noisy_columns
 from sears_dsl.engine.rewrite.pieces import Drawing, in_place
 from sears_dsl.engine.rewrite.renderer import CHOSEN, DRAWN, FIXED
-from sears_dsl.engine.rewrite.rewrites import Rewrites
 from sears_dsl.language.loader import parse
+from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.tagging.pinned import PinnedTagger
+from sears_dsl.tagging.tokens import Tokens
 
 TAGGER = PinnedTagger({})
 FUNCTIONS = (
@@ -40,6 +42,22 @@ texts = st.lists(
 LAW = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
+def _by_unit(
+    ruleset: Ruleset, tokens: Tokens, drawing: Drawing
+) -> tuple[dict[int, list[Edit]], int]:
+    """The edits of each row that has some, by the naive code, and how many more are counted."""
+    edits_of, counted = {}, 0
+    for row, text in enumerate(tokens.texts):
+        edits, missing = rewrite(
+            ruleset.rules[0], ruleset, text, tokens.row(row), split=TAGGER.split, extent="all",
+            drawing=drawing,
+        )  # fmt: skip
+        counted += sum(each.is_counted for each in missing)
+        if edits:
+            edits_of[row] = edits
+    return edits_of, counted
+
+
 @LAW
 @given(
     st.sampled_from(FUNCTIONS),
@@ -53,25 +71,16 @@ def test_a_batch_is_what_its_units_are(
 ) -> None:
     share = "" if rate is None else f"\n  rate: {rate / 10_000:.4f}%"
     ruleset = parse(f"_ -> $1.{function}{share}")
-    [rule] = ruleset.rules
     matcher = compile_rules([ruleset], tagger=TAGGER)
     tokens = TAGGER.tokenize(rows)
     draw = Draw(seed, number)
-    noise = in_place(rule)
+    noise = in_place(ruleset.rules[0])
     assert noise is not None
     counted: Counter[int] = Counter()
     found = matcher.find(tokens, scope="all")
     columns = noisy_columns(0, noise, rate, tokens, found, draw=draw, unrenderable=counted)
-    batch = {rewritten.row: rewritten for rewritten in Rewrites(columns, rule_ids=lambda: ("x",))}
-    missing = 0
-    for row, text in enumerate(tokens.texts):
-        edits, passed = rewrite(
-            rule, ruleset, text, tokens.row(row), split=TAGGER.split, extent="all",
-            drawing=Drawing(draw),
-        )  # fmt: skip
-        missing += sum(each.is_counted for each in passed)
-        assert list(batch[row].edits if row in batch else ()) == edits
-    assert counted[0] == missing
+    edits = {each.row: list(each.edits) for each in columns.rewrites()}
+    assert (edits, counted[0]) == _by_unit(ruleset, tokens, Drawing(draw))
 
 
 class Near:
@@ -106,7 +115,6 @@ def test_whatever_a_rule_draws_a_batch_is_what_its_units_are(
 ) -> None:
     share = "" if rate is None else f"\n  rate: {rate / 10_000:.4f}%"
     ruleset = parse(f"set S = film | wonderful | a | Aa\n{line}{share}")
-    [rule] = ruleset.rules
     matcher = compile_rules([ruleset], tagger=TAGGER, sources=SOURCES)
     tokens, drawing = TAGGER.tokenize(rows), Drawing(Draw(seed, 0), SOURCES)
     counted: Counter[int] = Counter()
@@ -114,15 +122,8 @@ def test_whatever_a_rule_draws_a_batch_is_what_its_units_are(
     done = drawn_rewrites(
         matcher.compiled, 0, tokens, matches, drawing=drawing, unrenderable=counted
     )
-    batch = {each.row: list(each.edits) for each in done}
-    missing = 0
-    for row, text in enumerate(tokens.texts):
-        edits, passed = rewrite(
-            rule, ruleset, text, tokens.row(row), split=TAGGER.split, extent="all", drawing=drawing
-        )
-        missing += sum(each.is_counted for each in passed)
-        assert batch.get(row, []) == edits
-    assert counted[0] == missing
+    edits = {each.row: list(each.edits) for each in done}
+    assert (edits, counted[0]) == _by_unit(ruleset, tokens, drawing)
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from naive_noise import chosen
 
 from sears_dsl.engine.noise.draws import Draw, below, how_many, key, mix, number
 
@@ -57,18 +56,7 @@ def test_a_share_is_exact_to_less_than_one(share: int, things: int, bits: int) -
     assert taken <= things
 
 
-@given(
-    st.lists(st.integers(0, 500), unique=True, max_size=40),
-    st.integers(1, 10**6),
-    st.integers(1, 10**6),
-)
-def test_what_a_share_takes_a_larger_one_takes_too(places: list[int], one: int, other: int) -> None:
-    at = [(place, 0) for place in places]
-    small, large = (set(chosen(at, FILM, share, "rate", Draw())) for share in sorted((one, other)))
-    assert small <= large
-
-
 def test_the_mean_of_shares_is_the_share() -> None:
     units = [f"sentence number {n}" for n in range(4000)]
-    taken = sum(len(chosen([(p, 0) for p in range(5)], u, 250_000, "rate", Draw())) for u in units)
+    taken = sum(how_many(250_000, 5, number(Draw(), "rate share", unit)) for unit in units)
     assert 0.24 < taken / (5 * len(units)) < 0.26
