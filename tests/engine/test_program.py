@@ -197,24 +197,6 @@ def test_what_was_learnt_of_other_batches_changes_no_instance(
             assert found.tuples() == search(alone, tokens, extent=extent).tuples()
 
 
-def test_classes_that_are_described_later_are_those_that_are_described_at_once() -> None:
-    program = build("good movie -> x\n!is (NOUN|a) -> y\n/m.*/ !movie -> z\nADJ -> u")
-    later, once = (
-        TokenClasses(program.predicates, program.symbols, program.rules) for _ in range(2)
-    )
-    for text in ("a good movie", "x is", "a movie ?", "what m good"):
-        types = TAGGER.tag([text]).types
-        plain, _ = later.of(types, described=False)
-        described, _ = once.of(types)
-        assert [column.tolist() for column in plain[:3]] == [
-            column.tolist() for column in described[:3]
-        ]
-        if text != "x is":
-            described_later, _ = later.of(types)
-            for column, other in zip(described_later, described, strict=True):
-                assert column.tolist() == other.tolist()
-
-
 def test_numbers_of_many_codes_are_those_of_a_dictionary() -> None:
     drawn = random.Random(0)
     table = CodeTable()
