@@ -130,11 +130,11 @@ class TokenClasses:
         unseen = types if len(new) == len(types) else types.take(new)
         group_of, offsets, ids = self._predicates.satisfied(unseen, symbols=self._symbols)
         expect(len(ids))
-        if self._known.is_full(len(offsets) - 1) and len(unseen) < len(types):
-            self._known = _ClassMemory(self._rules, self._words)
-            return self._learn(types, np.full(len(types), -1, np.int32))
-        if self._known.is_full(len(offsets) - 1):  # this batch alone has too many
-            self._known = _ClassMemory(self._rules, 0)
+        if self._known.is_full(len(offsets) - 1):
+            if len(unseen) < len(types):
+                self._known = _ClassMemory(self._rules, self._words)
+                return self._learn(types, np.full(len(types), -1, np.int32))
+            self._known = _ClassMemory(self._rules, 0)  # this batch alone has too many
         of_group = np.array(self._known.add(offsets, ids), np.int32)
         if len(types) <= _FEW_TYPES or not self._is_quick:
             self._known.remember(unseen, of_group[group_of].tolist())
