@@ -163,16 +163,6 @@ def test_ten_thousand_rules_are_told_apart() -> None:
     ]
 
 
-def test_blocks_and_threads_do_not_change_the_result() -> None:
-    program = build("movie -> film\nNOUN good -> x\n_ _ -> $1 $2 x")
-    tokens = TAGGER.tag(["good movie good"] * 60_000)
-    one = search(program, tokens, extent="all")
-    two = search(program, tokens, extent="all", jobs=2)
-    assert len(one) == 180_000
-    for column in ("rules", "rows", "starts", "ends", "variants"):
-        assert np.array_equal(getattr(one, column), getattr(two, column))
-
-
 @pytest.mark.parametrize("most_types", [2, 4, 1_000])
 @pytest.mark.parametrize(
     "written",
