@@ -354,7 +354,7 @@ def _searched(
     def scan(block: tuple[int, int]) -> Int32Array:
         rows = (*block, _EXTENTS[extent], row_offsets, type_ids)
         instances: Int32Array
-        if of_class is None:
+        if planes is None or of_class is None:
             instances = find_instances(*rows, classes, rules, protection)
         else:
             by_bits = (classes.of_type, planes, of_class)
