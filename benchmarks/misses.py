@@ -253,13 +253,12 @@ def table(program: Program, tokens: Tokens) -> list[dict[str, float | int | str]
 def of_single_variants(rules: Sequence[Rule]) -> Program:
     """The rules without those few that have a word with several spellings, such as *cannot*."""
     program = matching.compiled(rules)
-    assert program.planes is not None
-    patterns = program.rules.patterns.pattern_of
+    patterns = program.rules.patterns
     return matching.compiled(
         [
             rule
-            for rule, pattern in zip(rules, patterns.tolist(), strict=True)
-            if pattern < program.planes.several
+            for rule, pattern in zip(rules, patterns.pattern_of.tolist(), strict=True)
+            if pattern < patterns.several
         ]
     )
 

@@ -13,10 +13,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from hashlib import blake2b
 from typing import TYPE_CHECKING, TypeAlias
 
-from sears_dsl.engine.matches import Binding, Edit, SpanMap, TokenRange
+from sears_dsl.engine.matches import Binding, Edit, Scope, SpanMap, TokenRange
 from sears_dsl.engine.noise import draws as numbered
 from sears_dsl.engine.noise.characters import lookalikes
-from sears_dsl.engine.reference import Extent, Split, candidates, is_protected
+from sears_dsl.engine.reference import Split, candidates, is_protected
 from sears_dsl.engine.rewrite.pieces import (
     CASE_FUNCTIONS,
     UNDRAWN,
@@ -59,7 +59,7 @@ def rewrite(
     tokens: Sequence[Token],
     *,
     split: Split,
-    extent: Extent = "first",
+    extent: Scope = "first",
     protected: Sequence[tuple[int, int]] = (),
     drawing: Drawing = UNDRAWN,
 ) -> tuple[list[Edit], list[Unrendered]]:

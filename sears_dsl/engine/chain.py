@@ -24,7 +24,7 @@ from sears_dsl.engine.few_matches import FewMatches
 from sears_dsl.engine.match.search import Protected, search
 from sears_dsl.engine.matches import Edit, Rewrite, Scope, SpanMap, SpanMapChain
 from sears_dsl.engine.rewrite.batch_rendering import Rendering
-from sears_dsl.engine.rewrite.pieces import UNDRAWN, Drawing
+from sears_dsl.engine.rewrite.pieces import Drawing
 from sears_dsl.engine.rewrite.rewrites import RewriteColumns
 from sears_dsl.errors import counted
 from sears_dsl.runtime.array_types import Int32Array
@@ -175,13 +175,12 @@ def chain_rows(
     program: Program,
     rendering: Rendering,
     few_matches: FewMatches,
-    rules: int,
     scope: Scope,
     protected: Protected | None,
     intact: Protected | None,
     without: Sequence[Collection[int]] | None,
     jobs: int,
-    drawing: Drawing = UNDRAWN,
+    drawing: Drawing,
 ) -> ChainedRows:
     """Apply all rules to each text, one after another; see `Matcher.chain`.
 
@@ -189,6 +188,7 @@ def chain_rows(
     """
     underway = _Underway(texts, protected, intact, without)
     unrenderable: Counter[int] = Counter()
+    rules = len(program.rules.patterns.pattern_of)
     going = np.arange(len(texts), dtype=np.int32)
     while len(going):
         # Each row takes its next rule that fires.

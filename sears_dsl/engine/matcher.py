@@ -456,7 +456,6 @@ class Matcher:
             program=self.program,
             rendering=self.rendering,
             few_matches=self._few_matches,
-            rules=len(self.rules),
             scope=scope,
             jobs=jobs,
             drawing=self._drawing(seed, draw),

@@ -14,11 +14,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import re2  # type: ignore[import-untyped, unused-ignore]
 
-from sears_dsl.engine.matches import Binding, TokenRange
+from sears_dsl.engine.matches import Binding, Scope, TokenRange
 from sears_dsl.errors import CompileError
 from sears_dsl.language import rule as syntax
 from sears_dsl.language.rule import Element, Rule, SetReference, Test
@@ -29,7 +29,6 @@ from sears_dsl.tagging.tokens import Token, contraction
 if TYPE_CHECKING:
     from sears_dsl.language.ruleset import Ruleset
 
-Extent: TypeAlias = Literal["first", "all"]
 Split: TypeAlias = Callable[[str], tuple[str, ...]]
 """How the tokenizer splits a word: ``don't`` → ``("do", "n't")``."""
 
@@ -60,7 +59,7 @@ def find(
     tokens: Sequence[Token],
     *,
     split: Split,
-    extent: Extent = "first",
+    extent: Scope = "first",
     protected: Sequence[tuple[int, int]] = (),
 ) -> list[Binding]:
     """The instances of a rule in one row.

@@ -178,12 +178,15 @@ def test_a_class_has_the_bits_of_what_it_satisfies() -> None:
 
 
 @pytest.mark.parametrize("extent", ["first", "all", "every"])
-def test_threads_write_what_one_writes(extent: str) -> None:
+def test_blocks_and_threads_do_not_change_the_result(
+    extent: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     program = program_of(*WRITTEN)
     draw = random.Random(1)
     tokens = TAGGER.tag([" ".join(draw.choices(WORDS, k=12)) for _ in range(3_000)])
     by_trie = replace(program, planes=None)
     one = search(by_trie, tokens, extent=extent)  # type: ignore[arg-type]
+    monkeypatch.setattr("sears_dsl.engine.match.search._BLOCK", 1 << 12)
     two = search(program, tokens, extent=extent, jobs=3)  # type: ignore[arg-type]
     assert np.array_equal(one.rules, two.rules)
     assert one.tuples() == two.tuples()

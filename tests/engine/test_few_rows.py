@@ -10,16 +10,20 @@ import pytest
 
 import sears_dsl
 from sears_dsl.catalogue import shipped_rulesets
-from sears_dsl.engine.matcher import compile_rules
+from sears_dsl.engine.matcher import Matcher, compile_rules
 from sears_dsl.language.loader import load, parse
 
 SAMPLE = Path(sears_dsl.__file__).parent / "discovery" / "filtering" / "english_text.txt.gz"
 
 
-@pytest.mark.parametrize("scope", ["first", "all"])
-def test_one_by_one_is_as_all_at_once(scope: str) -> None:
+@pytest.fixture(scope="module")
+def matcher() -> Matcher:
     names = [name for name in shipped_rulesets() if not name.startswith(("noise/", "paper/"))]
-    matcher = compile_rules([load(shipped_rulesets()[name]) for name in names])
+    return compile_rules([load(shipped_rulesets()[name]) for name in names])
+
+
+@pytest.mark.parametrize("scope", ["first", "all"])
+def test_one_by_one_is_as_all_at_once(matcher: Matcher, scope: str) -> None:
     texts = gzip.decompress(SAMPLE.read_bytes()).decode().splitlines()[:1600:16]
     texts += [
         "",

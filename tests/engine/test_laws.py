@@ -29,6 +29,7 @@ from sears_dsl.language.rule import (
     Group,
     Literal,
     Options,
+    Regex,
     Rule,
     SetDefinition,
     Tag,
@@ -36,7 +37,7 @@ from sears_dsl.language.rule import (
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.tagging.pinned import PinnedTagger
 from sears_dsl.tagging.tagger import load_tagger
-from sears_dsl.tagging.tokens import Tokens
+from sears_dsl.tagging.tokens import Token, Tokens
 
 WORDS = ("movie", "Movie", "film", "don't", "What", "is", "?", "a", "İ", "i̇", "ΣΑΣ", "σας", "ß")
 TAGS = ("NOUN", "VERB", "NN", "VBZ", "WP", "SYM")
@@ -55,7 +56,12 @@ TAGGER = PinnedTagger(
         "'s": ("VERB", "VBZ"),
     }
 )
-SETS = (SetDefinition("S", (Literal("movie"), Tag("VERB"), Literal("What", quoted=True))),)
+SETS = (
+    SetDefinition("S", (Literal("movie"), Tag("VERB"), Literal("What", quoted=True))),
+    SetDefinition("nouns", (Tag("NN"), Tag("NNS"), Regex("(?i)mov.*"))),
+)
+# What any token may be tagged as, whatever its word.
+TAG_PAIRS = (("NOUN", "NNS"), ("VERB", "VBZ"), ("AUX", "VBZ"), ("PRON", "WP"), ("", ""))
 pytestmark = pytest.mark.long
 
 texts = st.lists(
@@ -76,7 +82,7 @@ options = st.builds(
 def rulesets(draw: st.DrawFn) -> Ruleset:
     """A few rules without errors, except errors that only a compiler sees."""
     chosen = draw(options)
-    rule = rules(words=WORDS, tags=TAGS, sets=("S",), options=chosen)
+    rule = rules(words=WORDS, tags=TAGS, sets=("S", "nouns"), depth=2, options=chosen)
     return _ruleset(draw(st.lists(rule, min_size=1, max_size=4)), chosen)
 
 
@@ -167,7 +173,16 @@ def test_compiled_rules_match_as_the_reference_does(
     parts = [_compilable(part) for part in parts]
     rows = [row for part in parts for row in data.draw(rows_of(part, most=3))]
     matcher = compile_rules(parts, tagger=TAGGER)
-    tokens = TAGGER.tag(rows)
+    tags = st.none() | st.sampled_from(TAG_PAIRS)
+
+    def retagged(token: Token) -> Token:
+        pair = data.draw(tags)
+        return token if pair is None else token._replace(coarse=pair[0], fine=pair[1])
+
+    tagged = TAGGER.tag(rows)
+    tokens = Tokens.from_rows(
+        rows, [list(map(retagged, tagged.row(row))) for row in range(len(rows))]
+    )
     protected = data.draw(protections(rows))
     scope: Scope = data.draw(st.sampled_from(("first", "all")))
     found = _bindings(matcher, tokens, scope=scope, protected=protected)

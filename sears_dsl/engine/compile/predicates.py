@@ -13,10 +13,9 @@ token. Threads may share `Predicates` and `Regexes` once everything is added.
 from __future__ import annotations
 
 import re
-import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
-from itertools import chain, count, repeat
+from itertools import chain, repeat
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -28,7 +27,7 @@ from sears_dsl.errors import CompileError
 from sears_dsl.language import rule as syntax
 from sears_dsl.language.rule import Anchor, Group, Options, RuleScope, Test, WholeUnit
 from sears_dsl.language.tagsets import COARSE, coarse_of
-from sears_dsl.runtime.array_types import Growing, Int32Array
+from sears_dsl.runtime.array_types import Int32Array
 from sears_dsl.runtime.kernels import expect
 from sears_dsl.tagging.inflection import lemma_among, lemma_numbers
 from sears_dsl.tagging.tokens import TokenType, TokenTypes, contraction
@@ -423,10 +422,7 @@ class Regexes:
         self._written: list[tuple[str, bool]] = []
         self._compiled: list[Any] = []
         self._together: Any = None
-        self._lock = threading.RLock()
-        # The numbers of the regexes that match, for texts that were asked about one by one.
-        self._matching: dict[str, Sequence[int]] = {}
-        self._forget()
+        self._matching: dict[str, Sequence[int]] = {}  # what is remembered of texts
 
     def __len__(self) -> int:
         return len(self._compiled)
@@ -448,25 +444,17 @@ class Regexes:
         self._written.append((pattern, ignore_case))
         self._compiled.append(compiled)
         self._together = None
-        self._forget()
+        self._matching = {}
         return len(self._compiled) - 1
 
     def match_table(self, texts: Sequence[str]) -> NDArray[np.bool_]:
         """Whether each regex matches all of each text, bool (texts, regexes)."""
-        if not self._compiled:
-            return np.zeros((len(texts), 0), np.bool_)
-        with self._lock:
-            distinct = dict.fromkeys(texts)
-            new = [text for text in distinct if text not in self._rows]
-            if len(self._rows) + len(new) > _MOST_TEXTS:
-                self._forget()
-                new = list(distinct)
-            answers = self._answers(new)
-            self._rows.update(zip(new, count(len(self._known)), strict=False))
-            self._known.extend(answers)
-            chosen = np.fromiter(map(self._rows.__getitem__, texts), np.int64, len(texts))
-            matched: NDArray[np.bool_] = self._known.array[chosen]
-            return matched
+        table = np.zeros((len(texts), len(self)), np.bool_)
+        matching = list(map(self.matching, texts)) if len(self) else []
+        counts = list(map(len, matching))
+        columns = np.fromiter(chain.from_iterable(matching), np.int64, sum(counts))
+        table[np.repeat(np.arange(len(matching)), counts), columns] = True
+        return table
 
     def matching(self, text: str) -> Sequence[int]:
         """The numbers of the regexes that match all of one text."""
@@ -483,37 +471,13 @@ class Regexes:
         try:
             encoded = text.encode()
         except UnicodeEncodeError:
-            return ()
+            return ()  # half of a surrogate pair is not a character
         together = self._set()
         numbers = (together and together.Match(encoded)) or ()
         everything = len(self)
         if everything in numbers:
             return [number for number in numbers if number != everything]
         return [n for n, each in enumerate(self._compiled) if each.fullmatch(text) is not None]
-
-    def _forget(self) -> None:
-        self._matching = {}
-        self._rows: dict[str, int] = {}
-        self._known = Growing(np.zeros((0, len(self)), np.bool_))
-
-    def _answers(self, texts: Sequence[str]) -> NDArray[np.bool_]:
-        """What `match_table` returns for texts that are not remembered."""
-        answers = np.zeros((len(texts), len(self) + 1), np.bool_)
-        together = self._set()
-        left: Iterable[int] = range(len(texts))
-        try:
-            encoded = list(map(str.encode, texts)) if together else []
-        except UnicodeEncodeError:
-            encoded = []
-        if encoded:
-            holding = [numbers or () for numbers in map(together.Match, encoded)]
-            counts = list(map(len, holding))
-            columns = np.fromiter(chain.from_iterable(holding), np.int64, sum(counts))
-            answers[np.repeat(np.arange(len(texts)), counts), columns] = True
-            left = np.flatnonzero(~answers[:, -1]).tolist()
-        for place in left:
-            answers[place, self._find_matching(texts[place])] = True
-        return answers[:, :-1]
 
     def _set(self) -> Any:
         """All regexes as one set, compiled once; False where it would be too large."""
