@@ -72,8 +72,11 @@ class TokenClasses:
         self._lock = threading.Lock()
         self._known = _ClassMemory(self._rules, self._words)
 
-    def of(self, types: TokenTypes) -> tuple[Classes, PlaneMemory]:
-        """The classes of the types of a batch, and the memory of their bits."""
+    def of(self, types: TokenTypes, *, described: bool = True) -> tuple[Classes, PlaneMemory]:
+        """The classes of the types of a batch, and the memory of their bits.
+
+        Unless ``described``, all but the first three fields of `Classes` may be too short.
+        """
         with self._lock:
             if self._is_quick and len(types) > _FEW_TYPES:
                 numbers = np.full(len(types), -1, np.int32)
@@ -89,10 +92,11 @@ class TokenClasses:
                 else:
                     numbers[new] = learnt
                     self._known.remember(unseen, learnt)
-            return Classes(numbers, *self._known.arrays), self._known.planes
+            arrays = self._known.arrays(described=described)
+            return Classes(numbers, *arrays), self._known.planes
 
     def of_row(self, types: Sequence[TokenType]) -> tuple[Classes, PlaneMemory] | None:
-        """What `of` gives, for the tokens of one row; None where there is no room.
+        """What `of` gives, not described, for the tokens of one row; None where there is no room.
 
         It uses dictionaries, which are faster than arrays for a dozen tokens.
         """
@@ -106,7 +110,8 @@ class TokenClasses:
                     return None
                 memory.class_of_object.update(zip(new, learnt, strict=True))
                 numbers = list(map(memory.class_of_object.get, types))
-            return Classes(np.array(numbers, np.int32), *memory.arrays), memory.planes
+            arrays = memory.arrays(described=False)
+            return Classes(np.array(numbers, np.int32), *arrays), memory.planes
 
     def _learn_few(self, types: Sequence[TokenType]) -> list[int] | None:
         """Decide a few new types and give their classes; None where there is no room."""
@@ -146,7 +151,7 @@ class _ClassMemory:
     """What is known about types, with a column for each field of `Classes` after the first."""
 
     def __init__(self, rules: Rules, words: int) -> None:
-        self._rules = rules
+        self._rules, self._words = rules, words
         # Classes by the types themselves, and by their keys for each tagger that numbers types.
         self.class_of_object: dict[Hashable, int] = {}
         self._class_of: dict[object, dict[Hashable, int]] = {None: self.class_of_object}
@@ -164,7 +169,7 @@ class _ClassMemory:
             Growing(np.zeros(0, np.uint64)),
             Growing(np.zeros(0, np.bool_)),
         )
-        self.arrays: tuple[Any, ...] = tuple(column.array for column in self._columns)
+        self._arrays: tuple[Any, ...] | None = None
 
     def look_up(self, types: TokenTypes) -> Int32Array:
         """The class of each of some types, -1 where it is not known."""
@@ -193,10 +198,21 @@ class _ClassMemory:
         """How many types are known."""
         return sum(map(len, self._class_of.values()))
 
+    def arrays(self, *, described: bool) -> tuple[Any, ...]:
+        """The columns as they are now; the last four may be too short unless ``described``."""
+        offsets, symbols, *looks = self._columns
+        if described and len(looks[0]) < len(self._numbers):
+            rest = (offsets.array[len(looks[0]) :], symbols.array, self._words, self._rules)
+            for column, more in zip(looks, _describe(*rest), strict=True):
+                column.extend(more)
+            self._arrays = None
+        if self._arrays is None:
+            self._arrays = tuple(column.array for column in self._columns)
+        return self._arrays
+
     def is_full(self, groups: int) -> bool:
         """Whether the bits of ``groups`` more classes would take too much room."""
-        words: int = self.arrays[3].shape[1]
-        return (len(self._numbers) + groups) * words > _MOST_WORDS
+        return (len(self._numbers) + groups) * self._words > _MOST_WORDS
 
     def add(self, offsets: Int32Array, ids: Int32Array) -> list[int]:
         """The class of each group of types, which satisfies ids[offsets[g]:offsets[g + 1]]."""
@@ -210,11 +226,9 @@ class _ClassMemory:
                 new = [symbols_of[number] for number in range(before, len(numbers))]
                 offsets = np.cumsum([0, *map(len, new)], dtype=np.int32)
                 ids = np.concatenate(new)
-            looks = _describe(offsets, ids, self.arrays[3].shape[1], self._rules)
-            entries = (len(self._columns[1]) + offsets[1:], ids, *looks)
-            for column, more in zip(self._columns, entries, strict=True):
-                column.extend(more)
-            self.arrays = tuple(column.array for column in self._columns)
+            self._columns[0].extend(len(self._columns[1]) + offsets[1:])
+            self._columns[1].extend(ids)
+            self._arrays = None
         return of_group
 
 

@@ -345,20 +345,22 @@ def _searched(
     """The instances of the rules that are in the trie."""
     row_offsets = for_kernels(tokens.row_offsets)
     type_ids = for_kernels(tokens.type_ids)
-    classes, memory = program.classes.of(tokens.types)
+    planes = program.planes if compiles() else None
+    classes, memory = program.classes.of(tokens.types, described=planes is None)
     expect(len(type_ids))
-    planes, rules = program.planes, program.rules
-    of_class = memory.of(classes, planes) if planes is not None and compiles() else None
+    of_class = None if planes is None else memory.of(classes, planes)
+    if of_class is None and planes is not None:
+        classes, _ = program.classes.of(tokens.types)
     protection = _protection(tokens, row_offsets, protected)
 
     def scan(block: tuple[int, int]) -> Int32Array:
         rows = (*block, _EXTENTS[extent], row_offsets, type_ids)
         instances: Int32Array
         if planes is None or of_class is None:
-            instances = find_instances(*rows, classes, rules, protection)
+            instances = find_instances(*rows, classes, program.rules, protection)
         else:
-            by_bits = (classes.of_type, planes, of_class)
-            instances = find_instances_by_bits(*rows, *by_bits, rules.patterns, protection)
+            bits = (classes.of_type, planes, of_class)
+            instances = find_instances_by_bits(*rows, *bits, program.rules.patterns, protection)
         return instances
 
     scans = _in_threads(scan, _blocks(row_offsets, jobs), jobs)
