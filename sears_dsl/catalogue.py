@@ -9,7 +9,7 @@ manifest of a rule file lies beside it.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence, Set
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
@@ -40,10 +40,10 @@ def shipped_rulesets() -> dict[str, Path]:
 
 def find_rule_files(names: Iterable[str]) -> list[Path]:
     """The rule files that the names stand for, each once, in the order named."""
-    files: dict[Path, Path] = {}
+    files: dict[str, Path] = {}
     for name in names:
         for file in _files_of(name):
-            files.setdefault(file.resolve(), file)
+            files.setdefault(os.path.realpath(file), file)
     return list(files.values())
 
 
@@ -139,9 +139,7 @@ def load_rulesets(names: Iterable[str], *, allow_imports_outside: bool = False) 
 
 
 def names_without(names: Iterable[str], paths: Collection[str]) -> list[str]:
-    """Return names for the rule files of ``names`` without those at ``paths``.
-
-    A name stays as it is if none of its files is left out.
+    """Return the shortest names for the rule files of ``names`` without those at ``paths``.
 
     Example:
         >>> paraphrases = str(shipped_rulesets()["noise/paraphrase"])
@@ -149,13 +147,22 @@ def names_without(names: Iterable[str], paths: Collection[str]) -> list[str]:
         ['noise/look-alikes', 'noise/neighbors', 'noise/typing', 'paper/sentiment']
     """
     left_out = {Path(path).resolve() for path in paths}
-    shipped = {file: name for name, file in shipped_rulesets().items()}
-    others = []
-    for name in names:
-        files = loaded_files([name])
-        rest = [file for file in files if file.resolve() not in left_out]
-        others += [name] if rest == files else [shipped.get(file, str(file)) for file in rest]
-    return others
+    return [part for name in names for part in _parts_without(name, left_out)]
+
+
+def _parts_without(name: str, left_out: Set[Path]) -> list[str]:
+    files = {file.resolve() for file in _files_of(name)}
+    if not files & left_out:
+        return [name]
+    if files <= left_out:
+        return []
+    if Path(name).is_dir():
+        parts = sorted(Path(name).iterdir())
+        inside = [each for each in parts if each.suffix == ".sear" or any(each.rglob("*.sear"))]
+        names = [str(each) for each in inside if not each.name.endswith(_NOT_ACCEPTED)]
+    else:
+        names = [key for key in shipped_rulesets() if key.startswith(f"{name}/")]
+    return [part for each in names for part in _parts_without(each, left_out)]
 
 
 def require_together(

@@ -157,7 +157,7 @@ def main() -> None:
         seed=options.seed,
         tokens=sum(len(each.words) for treebank in treebanks for each in treebank),
         settings={name: getattr(options, name) for name in ("passes", "margin", "unit", "least")},
-        files=list(described_files({path.name: path for path in options.gold}).values()),
+        files=list(described_files({str(path): path for path in options.gold}).values()),
     )
     digest = save(stored, options.out)
     show(f"{options.out}: {options.out.stat().st_size:,} bytes, {digest}")

@@ -205,8 +205,11 @@ class Sentences:
     @property
     def may_be_blank(self) -> bool:
         """Whether one of the sentences is empty or only white space."""
-        has_words = any(part.place is None and part.texts[0] for part in self._parts)
-        return not has_words and any(not text.strip() for text in self)
+        if any(part.place is None and part.texts[0] for part in self._parts) or not all(
+            any(not member.strip() for member in choice.members) for choice in self.choices
+        ):
+            return False
+        return any(not text.strip() for text in self)
 
     def members(self, numbers: Numbers) -> list[tuple[list[str], Numbers]]:
         """For each slot, its members as written, and the index of the one that each sentence has.

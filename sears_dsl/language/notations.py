@@ -395,7 +395,7 @@ def _text(
         advice = f"to give {code(called[1])} the form of an element, write {form}"
     elif called and called[2] in {*syntax.FUNCTIONS, *CALLED_OTHERWISE}:
         message += ": only references have functions"
-        function = code(f"$1.{called[2] if called[2] in syntax.FUNCTIONS else 'upper'}")
+        function = code(f"$1.{CALLED_OTHERWISE.get(called[2], called[2])}")
         advice = (
             f"to change what an element matched, write {function}; to give a word its form, write "
             + code(f"{called[1]}.as($1)")

@@ -451,8 +451,9 @@ def definition(text: str, path: str, line: int, column: int) -> FilePlace | None
     None for anything else. Sets of the file are found even if other lines have errors.
     """
     source = line_of(text, line)
-    if _match_at(_REFERENCE, without_texts(source), column):
-        first = min(captured_at(text, line, column))
+    captured = captured_at(text, line, column)
+    if captured and _match_at(_REFERENCE, without_texts(source), column):
+        first = min(captured)
         return FilePlace(path, line, first.start) if source[first.end :][:1] == ":" else None
     if named := name_at(text, line, column):
         return _set_place(named.name, text, path)

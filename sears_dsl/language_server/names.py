@@ -125,7 +125,8 @@ def name_at(text: str, line: int, column: int) -> SetName | None:
 
 def own_sets(text: str) -> dict[str, int]:
     """The sets that a file defines, with their lines."""
-    return {each.name: each.span.line for each in names(text) if each.defines}
+    begun = [(n, line) for n, line in enumerate(_lines_of(text)) if line.startswith("set")]
+    return {each.name: n for n, line in begun for each in _names_in(line, n) if each.defines}
 
 
 def captured_at(text: str, line: int, column: int) -> list[NameSpan]:

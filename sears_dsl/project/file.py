@@ -177,4 +177,7 @@ _EXPECTED = {
 
 def near(path: Path) -> str:
     """The path as a person in the current folder would write it."""
-    return os.path.relpath(path)
+    try:
+        return os.path.relpath(path)
+    except ValueError:  # another drive of Windows
+        return str(path)

@@ -255,7 +255,8 @@ def _verdict(entry: JournalEntry) -> RuleVerdict:
     verdict: Any = _need(entry, "verdict", str) if of_template else entry.kind
     if of_template and verdict not in ("accept", "reject", "skip"):
         raise _meaningless(entry, f"its verdict is {verdict[:_SHOWN]!r}")
-    expect, reason = _optional(entry, "expect"), _optional(entry, "reason")
+    expect = "" if of_template else _optional(entry, "expect")
+    reason = _optional(entry, "reason")
     if reason and reason not in (TEMPLATE_REASONS if of_template or expect else REASONS):
         raise _meaningless(entry, f"its reason is {reason[:_SHOWN]!r}")
     return RuleVerdict(
@@ -266,7 +267,7 @@ def _verdict(entry: JournalEntry) -> RuleVerdict:
         new=_need(entry, "new", str) if verdict == "edit" else "",
         reason=reason,
         note=_optional(entry, "note"),
-        shown=_pairs(entry, "shown"),
+        shown=() if of_template else _pairs(entry, "shown"),
         expect=expect,
     )
 

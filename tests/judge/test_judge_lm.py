@@ -48,7 +48,7 @@ def test_scores_from_a_bound_on_are_the_scores(judge: Judge) -> None:
     for least in (0.02, 0.1, 0.5, 0.8, 0.99):
         expected = np.where(scores >= least, scores, 0.0)
         assert judge.scores_from(pairs, least) == pytest.approx(expected, abs=1e-4)
-    assert judge.at_least(pairs, 0.5).tolist() == (scores >= 0.5).tolist()
+        assert judge.at_least(pairs, least).tolist() == (scores >= least).tolist()
 
 
 def test_less_likelihood_never_raises_a_chance(judge: Judge) -> None:

@@ -65,7 +65,7 @@ def test_each_rule_keeps_its_comments_wherever_it_goes(rules: Ruleset, data: st.
     joined = one + other
     assert joined.rules == tuple(dict.fromkeys((*one, *other)))
     wanted = comments(rules)
-    for part in (joined, rules[::-1]):
+    for part in (one, joined, rules[::-1]):
         assert comments(part) == {rule: wanted[rule] for rule in part}
     whole = rules[:1] + rules[1:]
     assert whole == rules

@@ -94,7 +94,7 @@ def save(files: list[Sets], folder: Path, references: list[str]) -> Ruleset:
 @settings(deadline=None, max_examples=40)
 @given(libraries())
 def test_a_name_is_looked_up_where_it_was_written(files: list[Sets]) -> None:
-    references = ["@INNER", "@c.OUT", "@d.X"]
+    references = ["@OUT", "@INNER", "@c.OUT", "@c.INNER", "@d.X"]
     with tempfile.TemporaryDirectory() as folder:
         ruleset = save(files, Path(folder), references)
     texts = [f"{word} x" for word in WORDS] + [f"{word} {word} x" for word in WORDS]

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from editor import Editor
 
+from sears_dsl.language_server import assistance
 from sears_dsl.language_server.names import name_at, names
 from sears_dsl.language_server.server import RuleServer
 
@@ -102,6 +103,12 @@ def test_comments_quotes_and_escaped_braces_name_nothing() -> None:
     assert editor.answer("hover", 3, 12)["contents"]["value"].startswith("2 sentences")
     assert editor.answer("definition", 3, 12) is None
     assert editor.answer("definition", 3, 18)["range"]["start"]["line"] == 0
+
+
+def test_a_name_in_a_line_that_belongs_to_a_rule_is_defined_nowhere() -> None:
+    text = "rule r: movie -> film\n  wh$y: dull\n"
+    places = [assistance.definition(text, "a.sear", 1, column) for column in range(12)]
+    assert places == [None] * 12
 
 
 @pytest.mark.parametrize("rest", ["", WRONG])

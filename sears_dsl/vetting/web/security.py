@@ -57,7 +57,7 @@ class PageGuard:
             return
         headers = Headers(scope=scope)
         refusal = self._refusal(headers, scope)
-        body = _Body(receive)
+        body = _Body(receive, waiting="expect" in headers)
         sending = _answering(send, body)
         if refusal is not None:
             await refusal(scope, body.receive, sending)
@@ -119,14 +119,19 @@ def _is_visit(scope: Scope, headers: Headers) -> bool:
 
 
 class _Body:
-    """The body of a request, chunked or not, up to `BODY_LIMIT` bytes."""
+    """The body of a request, chunked or not, up to `BODY_LIMIT` bytes.
 
-    def __init__(self, receive: Receive) -> None:
+    `waiting` means that the client asked first (``Expect``) and sends nothing until we read.
+    """
+
+    def __init__(self, receive: Receive, *, waiting: bool) -> None:
         self._receive = receive
+        self._waiting = waiting
         self._size = 0
 
     async def receive(self) -> Message:
         """Return the next part; raise `HTTPException` if the body is too large."""
+        self._waiting = False
         message = await self._receive()
         self._size += len(message.get("body", b""))
         if self._size > BODY_LIMIT:
@@ -135,6 +140,8 @@ class _Body:
 
     async def forget(self) -> None:
         """Read the rest and discard it."""
+        if self._waiting:
+            return
         try:
             async with asyncio.timeout(_SENDING):
                 while (await self._receive()).get("more_body", False):
