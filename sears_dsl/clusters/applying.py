@@ -32,6 +32,7 @@ from sears_dsl.clusters.parts import Workers, apply_to_parts
 from sears_dsl.data.batches import ReadOptions
 from sears_dsl.data.dataset import format_of, with_delimiter, write_columns
 from sears_dsl.data.table import Table, read_table
+from sears_dsl.effects.oracle import Oracle
 from sears_dsl.engine.compile.requirements import any_paraphrases
 from sears_dsl.engine.matcher import Matcher
 from sears_dsl.engine.matches import Scope, Unit
@@ -148,6 +149,7 @@ class AugmentPart:
     oracle: str | None = None
     reading: ReadOptions = field(default_factory=ReadOptions)
     _compiled: CachedRecipe = field(init=False, repr=False)
+    _oracle: Oracle | None = field(init=False, repr=False, default=None)
 
     def __post_init__(self) -> None:
         if self.choices.amount.rows is not None:
@@ -191,10 +193,11 @@ class AugmentPart:
             )
         rulesets = self.recipe.rulesets
         matcher = self._compiled.build()
+        if self.oracle is not None and self._oracle is None:
+            self._oracle = open_oracle(self.oracle, rulesets)
         augmentation, record = augment_table(
             table, matcher, rulesets, columns=columns, tagger=matcher.tagger, choices=self.choices,
-            oracle=None if self.oracle is None else open_oracle(self.oracle, rulesets),
-            required=False,
+            oracle=self._oracle, required=False,
         )  # fmt: skip
         write_columns(augmentation.written(only_new=self.choices.only_new), Path(output), form)
         return record

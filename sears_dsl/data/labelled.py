@@ -477,8 +477,8 @@ def text_of(value: object, column: str, where: str) -> str:
         return ""
     raise DataError(
         f"{where}: {column} is {value!r}, which is not text",
-        help="leave rows without text out, or give them an empty text; in a data frame, make "
-        f"numbers text with data.astype({{{column!r}: str}})",
+        help="name the text column; leave rows without text out, or give them an empty text; in a "
+        f"data frame, make numbers text with data.astype({{{column!r}: str}})",
     )
 
 

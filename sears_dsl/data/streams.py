@@ -20,12 +20,14 @@ import lzma
 import os
 import stat
 import sys
+import threading
 import zlib
 from collections import deque
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from itertools import chain
 from pathlib import Path
+from queue import Empty, Queue
 from types import SimpleNamespace
 from typing import Any, BinaryIO, NoReturn, TypeAlias, cast
 
@@ -35,19 +37,41 @@ from numpy.typing import NDArray
 from sears_dsl.errors import DataError, UsageError
 
 _MOST_WAITING = 4
+_MOST_JOINS = 200  # of a hundredth of a second
 
 
 def read_ahead(blocks: Iterator[bytes]) -> Iterator[bytes]:
     """The blocks, drawn by another thread while the caller uses those before them."""
-    from concurrent.futures import Future, ThreadPoolExecutor  # noqa: PLC0415 - brings logging
+    drawn: Queue[bytes | BaseException | None] = Queue(_MOST_WAITING)
+    abandoned = threading.Event()
 
-    waiting: deque[Future[bytes | None]] = deque()
-    with ThreadPoolExecutor(1) as reader:
-        for _ in range(_MOST_WAITING):
-            waiting.append(reader.submit(next, blocks, None))
-        while (block := waiting.popleft().result()) is not None:
-            waiting.append(reader.submit(next, blocks, None))
-            yield block
+    def draw() -> None:
+        last: BaseException | None = None
+        try:
+            for block in blocks:
+                drawn.put(block)
+                if abandoned.is_set():
+                    break
+        except BaseException as error:  # raised in the thread that waits for blocks
+            last = error
+        drawn.put(last)
+
+    # No executor: it would wait at its end for a pipe that nobody closes.
+    thread = threading.Thread(target=draw, daemon=True, name="sears_dsl draws ahead")
+    thread.start()
+    try:
+        while isinstance(message := drawn.get(), bytes):
+            yield message
+        if message is not None:
+            raise message
+    finally:
+        abandoned.set()
+        for _ in range(_MOST_JOINS):
+            with suppress(Empty):
+                drawn.get_nowait()
+            thread.join(0.01)
+            if not thread.is_alive():
+                break
 
 
 @contextmanager

@@ -133,7 +133,7 @@ def _register(name: str) -> Any:
     place = ("._.", name, None, None)
     if not Doc.has_extension(name):
         Doc.set_extension(name, getter=partial(_rewrites_of, place=place))
-    elif getattr(Doc.get_extension(name)[2], "func", None) is not _rewrites_of:
+    elif getattr(getattr(Doc.get_extension(name)[2], "func", None), "__module__", "") != __name__:
         raise UsageError(
             f"a Doc has an extension named {name} already, which is not of sears",
             help='give the component another name: nlp.add_pipe("sears", name=…)',

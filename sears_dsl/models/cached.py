@@ -22,7 +22,7 @@ from contextlib import AbstractContextManager, nullcontext
 from copy import copy
 from queue import SimpleQueue
 from threading import Event, Lock, Thread
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 from sears_dsl.answers import REFUSED, Comparison
 from sears_dsl.errors import CacheError, ModelError, UsageError, counted
@@ -217,7 +217,7 @@ class CachedPredictor:
         keys = self._ask_missing(
             rows, lambda some: list(confident(some)), (Answer,), on_progress=on_progress
         )
-        return [each for each in map(self._known.get, keys) if isinstance(each, Answer)]
+        return [cast("Answer", self._known[key]) for key in keys]
 
     def _ask_missing(
         self,

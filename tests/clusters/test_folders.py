@@ -150,6 +150,14 @@ def test_each_part_is_augmented_as_it_is_alone(place: Path) -> None:
     assert (place / "out" / "part-1.parquet").read_bytes() == (place / "1.parquet").read_bytes()
 
 
+def test_without_its_oracle_no_part_is_augmented(place: Path) -> None:
+    options = ("--label", "label", "--oracle", "nowhere.jsonl")
+    done = call("augment", "r.sear", "in", "-o", "out", *options, folder=place)
+    assert done.returncode != 0
+    assert "3 of 3 files failed" in " ".join(done.stderr.split()), done.stderr
+    assert not list((place / "out").glob("*.parquet"))
+
+
 def test_what_counts_over_all_parts_is_not_augmented(place: Path) -> None:
     done = call("augment", "r.sear", "in", "-o", "out", "--amount", "5", folder=place)
     assert done.returncode == 2

@@ -11,7 +11,9 @@ import lzma
 import subprocess
 import sys
 import threading
+import time
 import tracemalloc
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +26,7 @@ from sears_dsl.data.batches import Frame, ReadOptions, Repeated
 from sears_dsl.data.dataset import Dataset, format_named, format_of
 from sears_dsl.data.streams import read_ahead, write_behind
 from sears_dsl.errors import DataError, UsageError
+from sears_dsl.runtime.processes import HARMLESS
 
 LINE = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r\n\0"), max_size=12)
 
@@ -221,11 +224,29 @@ def test_what_is_written_beside_has_the_bytes_and_the_errors_of_what_is_written_
     content.close()
     with pytest.raises(ValueError, match="closed file"), write_behind(content) as stream:
         stream.write(b"too late")
+    threads = set(threading.enumerate())
     left = read_ahead(iter(blocks))
     assert next(left) == blocks[0]
+    (reader,) = set(threading.enumerate()) - threads
+    assert reader.name.startswith(HARMLESS), "processes may fork beside it"
     before = threading.active_count()
     left.close()  # type: ignore[attr-defined]
     assert threading.active_count() == before - 1
+
+
+def test_a_pipe_that_nobody_closes_is_not_waited_for_at_the_end() -> None:
+    closed = threading.Event()
+
+    def blocks() -> Iterator[bytes]:
+        yield b"first"
+        closed.wait(60)
+
+    reading = read_ahead(blocks())
+    assert next(reading) == b"first"
+    began = time.monotonic()
+    reading.close()  # type: ignore[attr-defined]
+    assert time.monotonic() - began < 30
+    closed.set()
 
 
 def test_parquet_and_arrow_keep_types_and_values(tmp_path: Path) -> None:

@@ -40,7 +40,7 @@ from sears_dsl.models.predictor import Row, RowsRefused, excerpt, quoted, row_ke
 
 _TEXTS = ("address", "model", "prompt", "system", "key", "cache")
 _WAITS = ("timeout", "retries", "connections")
-_KEYS = (*_TEXTS, *_WAITS, "labels", "parameters", "price")
+_KEYS = ("address", "model", "prompt", "labels", *_TEXTS[3:], "parameters", "price", *_WAITS)
 _PLACEHOLDER = re.compile(r"\$(\$|text\b|row\b|column\.([\w-]+))")
 _MILLION = 1_000_000
 

@@ -104,7 +104,8 @@ class Posting:
         if not (whole and seconds and 0 < timeout < _ENDLESS and retries >= 0 and connections > 0):
             raise UsageError(
                 "an endpoint needs a finite time-out above 0, 0 or more retries and 1 or more "
-                "connections, both whole numbers",
+                f"connections, both whole numbers, not timeout={timeout!r}, retries={retries!r}, "
+                f"connections={connections!r}",
                 help="the defaults are 30 seconds, 3 retries and 4 connections",
             )
         self._secret = _any_of(secrets)

@@ -56,6 +56,7 @@ def check(texts: list[str], tokenizer: FastTokenizer = SHARED) -> None:
             assert places(cut, row) == expected[row], text
             for start, end in expected[row]:
                 assert next(words) == text[start:end]
+        assert next(words, None) is None
 
 
 @settings(deadline=None)  # kernels may be compiled at any time
