@@ -96,8 +96,8 @@ class VettingResult(Result, Closing):
 
         place, reviews = self.place, self._reviews()
         outcomes = vetting_outcomes(place.ruleset, reviews)
-        text = vetted_text(place.ruleset, outcomes, reviews, tagger=self._tagger)
-        return parse(text, path=str(place.output))
+        vetted = vetted_text(place.ruleset, outcomes, reviews, tagger=self._tagger)
+        return parse(vetted.text, path=str(place.output))
 
     @property
     def columns(self) -> Mapping[str, Sequence[Any]]:

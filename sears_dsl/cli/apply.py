@@ -122,7 +122,8 @@ def apply_command(rules_and_input: tuple[str, ...], **options: Any) -> None:
     *rules, data = rules_and_input
     if not rules:
         raise click.UsageError("name the rules and then the input: sears apply RULES... INPUT -o …")
-    quiet, to_stdout = options["quiet"], options["output"] == "-"
+    quiet = options["quiet"]
+    shared.refuse_both_on_stdout(options["output"], as_json=options["as_json"], rows="rows")
     rulesets = tuple(load_rulesets(rules, allow_imports_outside=options["allow_imports_outside"]))
     vectors = options["vectors"]
     refuse_overwriting([options["output"]], sources=[vectors], rulesets=rulesets)
@@ -162,7 +163,7 @@ def apply_command(rules_and_input: tuple[str, ...], **options: Any) -> None:
     ) as workers:
         watched = not quiet and sys.stderr.isatty()
         report = _watched(request, workers) if watched else _applied(request, workers)
-    if options["as_json"] and not to_stdout:
+    if options["as_json"]:
         screen.echo_json({"unit": unit, **_as_dict(report, request, warnings)})
     elif not quiet:
         _print_report(report, request, rulesets, show=options["show"], unit=_unit(rulesets, unit))

@@ -27,6 +27,7 @@ from sears_dsl.language.parsing.parser import ORDER, no_rules, parse_lines
 from sears_dsl.language.printer import print_rule, template_ids
 from sears_dsl.language.references import references_in, sets_in_order, sets_of
 from sears_dsl.language.ruleset import DEEPEST, LARGEST, Import, Ruleset
+from sears_dsl.language.vectors import vectors_file
 from sears_dsl.language.words import code, nearest
 
 _DEEPEST_IMPORT = 50
@@ -562,3 +563,11 @@ def with_imports(rulesets: Sequence[Ruleset]) -> Iterator[Ruleset]:
             visited.add(id(ruleset))
             yield ruleset
             waiting.extend(each.ruleset for each in reversed(ruleset.imports))
+
+
+def source_files(rulesets: Sequence[Ruleset]) -> Iterator[Path]:
+    """The rule files, their imports, and the vectors that they name: nothing may replace them."""
+    for ruleset in with_imports(rulesets):
+        yield Path(ruleset.path)
+        if vectors := vectors_file(ruleset.options, ruleset.path):
+            yield vectors

@@ -27,15 +27,16 @@ ReviewVerdict: TypeAlias = Literal["accept", "reject", "edit", "skip"]
 ReviewTask: TypeAlias = Literal["judge", "write", "pick", "read"]
 Pair: TypeAlias = tuple[str, str]
 
-TASKS: Mapping[ReviewTask, frozenset[str]] = MappingProxyType(
-    {
-        "judge": frozenset({"accept", "reject", "edit", "skip", "pair"}),
-        "write": frozenset({"save", "remove"}),
-        "pick": frozenset({"pick"}),
-        "read": frozenset({"template", "sentence"}),
-    }
+_TASKS: Mapping[ReviewTask, tuple[str, ...]] = {
+    "judge": ("accept", "reject", "edit", "skip", "pair"),
+    "write": ("save", "remove"),
+    "pick": ("pick",),
+    "read": ("template", "sentence"),
+}
+TASK_OF: Mapping[str, ReviewTask] = MappingProxyType(
+    {kind: task for task, kinds in _TASKS.items() for kind in kinds}
 )
-"""Which kinds of entries belong to which task."""
+"""Kind of an entry → the task that it belongs to; undo belongs to none."""
 
 REASONS: Mapping[str, str] = MappingProxyType(
     {
@@ -133,11 +134,6 @@ class ReviewState:
         return [each for each in self.rules.values() if each.verdict in verdicts]
 
 
-def task_of(kind: str) -> ReviewTask | None:
-    """The task that a kind of entry belongs to; None for undo and unknown kinds."""
-    return next((task for task, kinds in TASKS.items() if kind in kinds), None)
-
-
 def replay(entries: Sequence[JournalEntry]) -> ReviewState:
     """Return what holds after these entries."""
     undone = {_undone(entry, entries) for entry in entries if entry.kind == "undo"}
@@ -150,7 +146,7 @@ def replay(entries: Sequence[JournalEntry]) -> ReviewState:
     rejected: dict[RejectedSentence, None] = {}
     last: dict[ReviewTask, JournalEntry] = {}
     for entry in entries:
-        task = task_of(entry.kind)
+        task = TASK_OF.get(entry.kind)
         if task is None:
             if entry.kind != "undo":
                 raise _meaningless(entry, f"its kind is {entry.kind!r}")
@@ -180,9 +176,8 @@ def replay(entries: Sequence[JournalEntry]) -> ReviewState:
             if _need(entry, "rejected", bool):
                 rejected[sentence] = None
         else:
-            of_template = entry.kind == "template"
-            verdict = (_template_verdict if of_template else _verdict)(entry)
-            judged = templates if of_template else rules
+            verdict = _verdict(entry)
+            judged = templates if entry.kind == "template" else rules
             judged.pop(verdict.rule, None)
             judged[verdict.rule] = verdict
     return ReviewState(
@@ -256,42 +251,24 @@ def _mark(marks: dict[Pair, bool], entry: JournalEntry) -> None:
 
 
 def _verdict(entry: JournalEntry) -> RuleVerdict:
-    kind: Any = entry.kind
-    expect = _optional(entry, "expect")
-    known = TEMPLATE_REASONS if expect else REASONS
-    reason = _reason(entry, known) if kind == "reject" else _optional(entry, "reason")
+    of_template = entry.kind == "template"
+    verdict: Any = _need(entry, "verdict", str) if of_template else entry.kind
+    if of_template and verdict not in ("accept", "reject", "skip"):
+        raise _meaningless(entry, f"its verdict is {verdict[:_SHOWN]!r}")
+    expect, reason = _optional(entry, "expect"), _optional(entry, "reason")
+    if reason and reason not in (TEMPLATE_REASONS if of_template or expect else REASONS):
+        raise _meaningless(entry, f"its reason is {reason[:_SHOWN]!r}")
     return RuleVerdict(
-        rule=_need(entry, "rule", str),
-        verdict=kind,
+        rule=_need(entry, "template" if of_template else "rule", str),
+        verdict=verdict,
         number=entry.number,
         time=entry.time,
-        new=_need(entry, "new", str) if kind == "edit" else "",
+        new=_need(entry, "new", str) if verdict == "edit" else "",
         reason=reason,
         note=_optional(entry, "note"),
         shown=_pairs(entry, "shown"),
         expect=expect,
     )
-
-
-def _template_verdict(entry: JournalEntry) -> RuleVerdict:
-    verdict = _need(entry, "verdict", str)
-    if verdict not in ("accept", "reject", "skip"):
-        raise _meaningless(entry, f"its verdict is {verdict[:_SHOWN]!r}")
-    return RuleVerdict(
-        rule=_need(entry, "template", str),
-        verdict=verdict,
-        number=entry.number,
-        time=entry.time,
-        reason=_reason(entry, TEMPLATE_REASONS),
-        note=_optional(entry, "note"),
-    )
-
-
-def _reason(entry: JournalEntry, known: Mapping[str, str]) -> str:
-    reason = _optional(entry, "reason")
-    if reason and reason not in known:
-        raise _meaningless(entry, f"its reason is {reason[:_SHOWN]!r}")
-    return reason
 
 
 def _pairs(entry: JournalEntry, name: str) -> tuple[Pair, ...]:

@@ -74,15 +74,13 @@ class Header:
 
 @dataclass(frozen=True, slots=True)
 class JournalEntry:
-    """One line after the first; `ruleset` is the beginning of the ruleset's hash.
+    """One line after the first, which says whose decisions they are, and about which ruleset.
 
     Times are in UTC, ``2026-11-21T17:30:00Z``. `sears_dsl.vetting.decisions` lists the kinds.
     """
 
     number: int
     time: str
-    reviewer: str
-    ruleset: str
     kind: str
     content: Mapping[str, Any]
 
@@ -152,7 +150,7 @@ class Journal(Closing):
             "ruleset": self._sha256[:_SHORT],
             "kind": kind,
         }
-        entry = JournalEntry(len(self.entries) + 1, **about, content=dict(content))
+        entry = JournalEntry(len(self.entries) + 1, about["time"], kind, dict(content))
         self._check_untouched()
         self._write({"n": entry.number, **about, **content})
         self.entries.append(entry)
@@ -273,9 +271,10 @@ def _header(line: Mapping[str, Any], path: Path) -> Header:
             f"{path} has version {line.get('version')}; this sears reads version {VERSION}",
             help="use the version of sears that wrote it",
         )
-    ruleset = line.get("ruleset")
-    fields = [
-        *((ruleset.get("path"), ruleset.get("sha256")) if isinstance(ruleset, dict) else (None,)),
+    about = line["ruleset"] if isinstance(line.get("ruleset"), dict) else {}
+    fields: list[Any] = [
+        about.get("path"),
+        about.get("sha256"),
         line.get("reviewer"),
         line.get("began"),
     ]
@@ -304,4 +303,4 @@ def _entry(line: dict[str, Any], path: Path, number: int, header: Header) -> Jou
         raise _damaged(path, number + 1, f"its time is {time[:_SHOWN]!r}")
     if reviewer != header.reviewer or ruleset != header.sha256[:_SHORT]:
         raise _damaged(path, number + 1, "its reviewer or ruleset is not that of the first line")
-    return JournalEntry(number, time, reviewer, ruleset, kind, line)
+    return JournalEntry(number, time, kind, line)

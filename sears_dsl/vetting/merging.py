@@ -184,9 +184,10 @@ class VettingOutcomes:
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """How far reviewers agree: each two on what both judged, and all on what all judged.
+    """How far reviewers agree: each two on what both judged, and more on what all judged.
 
-    κ is Cohen's for two and Fleiss' for more. For picks it is that of `choice_kappa`.
+    κ is Cohen's for two and Fleiss' for more. For picks it is that of `choice_kappa`. `together` is
+    None if there are not more than two.
     """
 
     reviewers: tuple[str, ...]
@@ -301,7 +302,7 @@ def agreement(reviews: Sequence[Review], on: Agreed = "rules") -> Agreement:
     """
     by_reviewer = {review.header.reviewer: _RATINGS[on](review.state) for review in reviews}
     pairs = {names: _kappa(by_reviewer, names, on) for names in combinations(by_reviewer, 2)}
-    together = _kappa(by_reviewer, tuple(by_reviewer), on) if len(by_reviewer) > 1 else None
+    together = _kappa(by_reviewer, tuple(by_reviewer), on) if len(by_reviewer) > 2 else None
     return Agreement(tuple(by_reviewer), pairs, together)
 
 

@@ -20,7 +20,7 @@ from typing import NamedTuple, get_args
 from sears_dsl.catalogue import LEFT_OUT, manifest_path
 from sears_dsl.data.dataset import FORMAT_NAMES, format_of, write_columns
 from sears_dsl.errors import DataError, UsageError, counted
-from sears_dsl.language.loader import parse, unused_sets, with_imports
+from sears_dsl.language.loader import parse, source_files, unused_sets
 from sears_dsl.language.printer import print_entries, print_rule
 from sears_dsl.language.rule import (
     Entry,
@@ -106,11 +106,7 @@ def check_output(path: Path, ruleset: Ruleset, *, read: Iterable[Path] = ()) -> 
         raise UsageError(
             f"{path} is the ruleset that was vetted", help="write the result to another file"
         )
-    if not path.parent.is_dir():
-        raise UsageError(
-            f"{path} cannot be written: there is no folder {path.parent}",
-            help="create the folder first, or name another file with --output",
-        )
+    _require_folder(path, option="--output")
     _refuse_overwriting(files_of(path), ruleset, read)
     check_vectors(ruleset.options, ruleset.path, path)
     if ruleset.imports and path.absolute().parent != Path(ruleset.path).absolute().parent:
@@ -132,22 +128,25 @@ def check_pairs(
     except UsageError as error:
         names = ", ".join(FORMAT_NAMES)
         raise UsageError(error.message, help=f"let it end in one of: {names}") from error
-    if not path.parent.is_dir():
-        raise UsageError(
-            f"{path} cannot be written: there is no folder {path.parent}",
-            help="create the folder first, or name another file with --pairs",
-        )
+    _require_folder(path, option="--pairs")
     _refuse_overwriting([path], ruleset, read)
-    places = [] if vetted is None else [each.resolve() for each in files_of(vetted)]
-    if path.resolve() in places:
+    if vetted is not None and path.resolve() in map(Path.resolve, files_of(vetted)):
         raise UsageError(
             f"{path} is a file of the vetted ruleset {vetted}",
             help="write the pairs to another file",
         )
 
 
+def _require_folder(path: Path, *, option: str) -> None:
+    if not path.parent.is_dir():
+        raise UsageError(
+            f"{path} cannot be written: there is no folder {path.parent}",
+            help=f"create the folder first, or name another file with {option}",
+        )
+
+
 def _refuse_overwriting(written: Iterable[Path], ruleset: Ruleset, read: Iterable[Path]) -> None:
-    sources = [*read, *(Path(each.path) for each in with_imports([ruleset]))]
+    sources = [*read, *source_files([ruleset])]
     for path in written:
         if any(are_same(path, source) for source in sources):
             raise UsageError(
@@ -170,7 +169,7 @@ def write_vetted(
     """
     check_output(path, ruleset, read=read)
     outcomes = merging.vetting_outcomes(ruleset, reviews, policy=policy)
-    vetted = _vetted(ruleset, outcomes, reviews, tagger)
+    vetted = vetted_text(ruleset, outcomes, reviews, tagger=tagger)
     counts, templates = (
         Counter[str](outcome.decided for outcome in of_kind or ())
         for of_kind in (outcomes.rules, outcomes.templates)
@@ -192,17 +191,17 @@ def _carry_manifest(source: Path, vetted: Path) -> None:
     """Copy the manifest, which says where the rules were found, or remove one of other rules."""
     manifest, copy = map(manifest_path, (source, vetted))
     try:
-        content = manifest.read_bytes() if manifest.exists() else None
-        if content is None:
+        if not manifest.exists():
             copy.unlink(missing_ok=True)
+            return
+        content = manifest.read_bytes()
     except OSError as error:
         raise DataError(
             f"{error.filename}: the manifest of {source} could not be copied to {vetted}: "
             f"{error.strerror}",
             help="it says on which rows the rules were found; fix its permissions, or remove it",
         ) from error
-    if content is not None:
-        write_atomically(copy, content)
+    write_atomically(copy, content)
 
 
 def write_pairs(reviews: Sequence[merging.Review], path: Path) -> int:
@@ -237,18 +236,7 @@ class JudgedPair(NamedTuple):
     source: str
 
 
-def vetted_text(
-    ruleset: Ruleset,
-    outcomes: merging.VettingOutcomes,
-    reviews: Sequence[merging.Review],
-    *,
-    tagger: Tagger,
-) -> str:
-    """The text of the ruleset with all that was kept, edited or written."""
-    return _vetted(ruleset, outcomes, reviews, tagger).text
-
-
-class _VettedText(NamedTuple):
+class VettedText(NamedTuple):
     """The text of a vetted ruleset, and the numbers of `WrittenFiles` about it."""
 
     text: str
@@ -256,12 +244,14 @@ class _VettedText(NamedTuple):
     equal: int
 
 
-def _vetted(
+def vetted_text(
     ruleset: Ruleset,
     outcomes: merging.VettingOutcomes,
     reviews: Sequence[merging.Review],
+    *,
     tagger: Tagger,
-) -> _VettedText:
+) -> VettedText:
+    """The text of the ruleset with all that was kept, edited or written."""
     entries: list[Entry] = []
     edits: dict[int, str] = {}
     for entry, outcome in _with_outcomes(ruleset, outcomes):
@@ -282,7 +272,7 @@ def _vetted(
                 author = review.header.reviewer
                 added[written.text] = _written(written, author, ruleset, tagger)
     text = _file([*once, *added.values()], ruleset, _heading(ruleset, outcomes, reviews))
-    return _VettedText(text, len(added), equal)
+    return VettedText(text, len(added), equal)
 
 
 def _each_once(entries: Sequence[Entry], edits: Mapping[int, str]) -> list[Entry]:

@@ -15,7 +15,7 @@ import re
 import secrets
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from socket import socket
@@ -26,7 +26,7 @@ from sears_dsl.effects.oracle import Oracle
 from sears_dsl.errors import DataError, SearsError, UsageError
 from sears_dsl.language.loader import load
 from sears_dsl.runtime.files import are_same
-from sears_dsl.tagging.cache import CachedTagger, TagCache
+from sears_dsl.tagging.cache import TagCache
 from sears_dsl.tagging.tagger import Tagger, needs_cache
 from sears_dsl.tagging.tokens import cut_contractions
 from sears_dsl.vetting.journal import REVIEWER, Journal, read_journal, ruleset_digest
@@ -85,11 +85,10 @@ class VettingInputs:
         # Read before the model is asked, so that an unreadable file is reported at once.
         chosen = None if self.adversaries is None else read_choices(self.adversaries)
         show("tagging rows", 0, len(self.data.rows))
-        if self.cached and needs_cache(self.tagger.name):
-            with TagCache() as cache:
-                tokens = cut_contractions(CachedTagger(self.tagger, cache).tag(self.data.texts))
-        else:
-            tokens = cut_contractions(self.tagger.tag(self.data.texts))
+        tagger = self.tagger
+        with TagCache() if self.cached and needs_cache(tagger.name) else nullcontext() as cache:
+            cached = tagger if cache is None else cache.in_front_of(tagger)
+            tokens = cut_contractions(cached.tag(self.data.texts))
         data = with_labels_of(self.data, self.predictor)
         for sentence in data.notes[len(self.data.notes) :]:
             note(sentence)

@@ -541,9 +541,20 @@ def test_standard_output_holds_the_sentences_alone(tmp_path: Path) -> None:
     done = call("generate", "a.sear", "-o", "-", folder=tmp_path)
     assert done.stdout.splitlines() == ["text,label,template,A", "x,good,t,x"]
     assert "1 row: good 1" in done.stderr
-    done = call("generate", "a.sear", "-o", "-", "--json", folder=tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("command", "rows"), [(["generate", "a.sear"], "sentences"),
+                          (["apply", "b.sear", "rows.txt"], "rows")],
+)  # fmt: skip
+def test_rows_and_json_are_not_mixed(tmp_path: Path, command: list[str], rows: str) -> None:
+    (tmp_path / "a.sear").write_text('template t: "x"\n  label: good\n', "utf-8")
+    (tmp_path / "b.sear").write_text("movie -> film\n", "utf-8")
+    (tmp_path / "rows.txt").write_text("A movie.\n", "utf-8")
+    done = call(*command, "-o", "-", "--json", folder=tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
-    assert "both for standard output: name a file with --output" in " ".join(done.stderr.split())
+    said = f"--json and the {rows} are both for standard output: name a file with --output"
+    assert said in " ".join(done.stderr.split())
 
 
 @pytest.mark.parametrize("output", ["a.sear", "words.sear", "keep.py", "link.csv", "v.txt"])

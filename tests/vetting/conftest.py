@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.language.loader import load
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.models.cached import CachedPredictor
-from sears_dsl.models.predictor import Row
+from sears_dsl.models.predictor import Predictor, Row
 from sears_dsl.tagging.pinned import PinnedTagger
 from sears_dsl.vetting.journal import Clock, Journal
 from sears_dsl.vetting.review.rule_session import RuleSession
@@ -85,19 +85,29 @@ def model() -> Sentiment:
     return Sentiment()
 
 
+@pytest.fixture(scope="session")
+def workbench_of() -> Callable[..., Workbench]:
+    """Makes a workbench for rules, by default with the rows and the model of this world."""
+
+    def make(
+        ruleset: Ruleset, rows: Sequence[tuple[str, str]] = (), model: Predictor | None = None
+    ) -> Workbench:
+        tagger, rows = PinnedTagger(), rows or sentences()
+        data = LabelledRows(
+            tuple({"text": text} for text, _ in rows), "text",
+            tuple((label,) for _, label in rows), "words.csv",
+        )  # fmt: skip
+        return Workbench(
+            ruleset, data, CachedPredictor(model or Sentiment()), tokens=tagger.tag(data.texts),
+            tagger=tagger,
+        )  # fmt: skip
+
+    return make
+
+
 @pytest.fixture
-def bench(ruleset: Ruleset, model: Sentiment) -> Workbench:
-    tagger = PinnedTagger()
-    rows = sentences()
-    data = LabelledRows(
-        tuple({"text": text} for text, _ in rows),
-        "text",
-        tuple((label,) for _, label in rows),
-        "words.csv",
-    )
-    return Workbench(
-        ruleset, data, CachedPredictor(model), tokens=tagger.tag(data.texts), tagger=tagger
-    )
+def bench(ruleset: Ruleset, model: Sentiment, workbench_of: Callable[..., Workbench]) -> Workbench:
+    return workbench_of(ruleset, model=model)
 
 
 @pytest.fixture

@@ -23,7 +23,7 @@ from sears_dsl.errors import DataError, ModelError, SearsError, UsageError
 from sears_dsl.language.loader import load
 from sears_dsl.meaning.judgements import read_judgements
 from sears_dsl.vetting.journal import Journal
-from sears_dsl.vetting.outputs import check_output
+from sears_dsl.vetting.outputs import check_output, check_pairs
 from sears_dsl.vetting.review.workbench import read_choices
 from sears_dsl.vetting.web import serving
 from sears_dsl.vetting.web.serving import listen
@@ -47,6 +47,16 @@ def vet(*more: str) -> Result:
     return CliRunner().invoke(vet_command, arguments)
 
 
+def vetted(*arguments: str) -> Result:
+    return CliRunner().invoke(vetted_command, arguments)
+
+
+def refused(ended: Result, kind: type[SearsError] = UsageError) -> SearsError:
+    """The error with which a command ended."""
+    assert isinstance(ended.exception, kind)
+    return ended.exception
+
+
 def journals(folder: Path) -> list[str]:
     """Ana and Ben agree on two rules and disagree on one."""
     ruleset = load(folder / "words.sear")
@@ -68,8 +78,7 @@ def test_a_port_in_use_is_reported_before_anything_else(folder: Path) -> None:
     listening, _ = listen(free_port())
     with listening:
         port = listening.getsockname()[1]
-        error = vet("--port", str(port)).exception
-    assert isinstance(error, UsageError)
+        error = refused(vet("--port", str(port)))
     assert error.message == f"port {port} is in use"
     assert "the next free one is" in error.help
 
@@ -79,16 +88,14 @@ def test_a_journal_of_another_version_is_refused_before_the_model_is_asked(folde
     Journal(folder / "words.ana.vetting.jsonl", ruleset=ruleset, reviewer="ana").close()
     with (folder / "words.sear").open("a", encoding="utf-8") as file:
         file.write("\nfun -> joy\n")
-    error = vet("--reviewer", "ana").exception
-    assert isinstance(error, DataError)
+    error = refused(vet("--reviewer", "ana"), DataError)
     assert "another version of the rules" in error.message
 
 
 def test_a_journal_of_a_reviewer_who_cannot_begin_is_not_left_behind(folder: Path) -> None:
     ruleset = load(folder / "words.sear")
     with Journal(folder / "words.ben.vetting.jsonl", ruleset=ruleset, reviewer="ben"):
-        error = vet("--reviewer", "ana", "--reviewer", "ben").exception
-    assert isinstance(error, UsageError)
+        error = refused(vet("--reviewer", "ana", "--reviewer", "ben"))
     assert "another `sears vet` is writing the journal" in error.message
     assert not (folder / "words.ana.vetting.jsonl").exists()
 
@@ -110,14 +117,14 @@ def test_a_journal_whose_first_line_is_cut_off_is_not_left_behind(
 def test_a_long_rule_is_shown_whole(folder: Path) -> None:
     rule = f"movie -> picture that {'somebody has shown and ' * 4}liked"
     (folder / "words.sear").write_text(f"{rule}\n", "utf-8")
-    done = CliRunner().invoke(vetted_command, ["words.sear", *journals(folder)])
+    done = vetted("words.sear", *journals(folder))
     assert f"\n{rule} " in done.stdout
 
 
 def test_a_journal_without_decisions_is_not_left_behind(folder: Path) -> None:
-    assert isinstance(vet("--reviewer", "ana").exception, ModelError)
+    refused(vet("--reviewer", "ana"), ModelError)
     assert not list(folder.glob("*.jsonl"))
-    assert isinstance(vet("--reviewer", "ana", "--data", "none.csv").exception, DataError)
+    refused(vet("--reviewer", "ana", "--data", "none.csv"), DataError)
     assert not list(folder.glob("*.jsonl"))
 
 
@@ -133,8 +140,7 @@ def test_a_place_where_no_ruleset_can_be_written_is_refused_at_once(
     folder: Path, output: str, why: str
 ) -> None:
     """Not after everything was judged; the failing model is not asked."""
-    error = vet("--reviewer", "ana", "-o", output).exception
-    assert isinstance(error, UsageError)
+    error = refused(vet("--reviewer", "ana", "-o", output))
     assert why in error.message
     assert "--journal" not in error.help
     assert not list(folder.glob("*.jsonl"))
@@ -144,8 +150,7 @@ def test_a_ruleset_that_would_lose_its_imports_is_refused_at_once(folder: Path) 
     (folder / "sets.sear").write_text("set KIND = movie | film\n", "utf-8")
     (folder / "words.sear").write_text('import "sets.sear" as s\n\n@s.KIND -> show\n', "utf-8")
     (folder / "other").mkdir()
-    error = vet("--reviewer", "ana", "-o", "other/words.vetted.sear").exception
-    assert isinstance(error, UsageError)
+    error = refused(vet("--reviewer", "ana", "-o", "other/words.vetted.sear"))
     assert "imports sets.sear" in error.message
 
 
@@ -155,13 +160,19 @@ def test_a_ruleset_that_would_lose_its_vectors_is_refused_at_once(folder: Path) 
     rules = folder / "words.sear"
     rules.write_text("option vectors = two.txt\n\nmovie -> $1.neighbor\n", "utf-8")
     (folder / "other").mkdir()
-    error = vet("--reviewer", "ana", "-o", "other/words.vetted.sear").exception
-    assert isinstance(error, UsageError)
+    error = refused(vet("--reviewer", "ana", "-o", "other/words.vetted.sear"))
     assert f"names the vectors two.txt of {folder}" in error.message
     assert f"write it to {folder}" in error.help
     check_output(Path("words.vetted.sear"), load(rules))
     rules.write_text(f"option vectors = {vectors}\n\nmovie -> $1.neighbor\n", "utf-8")
     check_output(Path("other", "words.vetted.sear"), load(rules))
+
+
+def test_the_vectors_of_a_ruleset_are_not_replaced_by_judged_pairs(folder: Path) -> None:
+    Path("two.tsv").write_text("movie 1 0\nfilm 0.9 0.1\n", "utf-8")
+    Path("words.sear").write_text("option vectors = two.tsv\n\nmovie -> film\n", "utf-8")
+    with pytest.raises(UsageError, match=r"two\.tsv is read here"):
+        check_pairs(Path("two.tsv"), load("words.sear"))
 
 
 def test_whoever_ends_the_page_without_writing_is_told_how(
@@ -179,7 +190,7 @@ def test_whoever_ends_the_page_without_writing_is_told_how(
     [line] = [line for line in ended.stderr.splitlines() if line.startswith(said)]
     _, *words = shlex.split(line.removeprefix(said))
     assert words[-2:] == ["-o", "words.vetted.sear"]
-    assert CliRunner().invoke(vetted_command, words).exit_code == 0
+    assert vetted(*words).exit_code == 0
     assert (folder / "words.vetted.sear").exists()
     assert said not in vet(*reviewers).stderr
 
@@ -207,14 +218,13 @@ def test_another_vet_of_the_same_rules_touches_nothing_of_ours(folder: Path) -> 
     ours = answers / "ours"
     ours.touch()
     with Journal(folder / "words.ana.vetting.jsonl", ruleset=ruleset, reviewer="ana"):
-        assert isinstance(vet("--reviewer", "ana").exception, UsageError)
-        assert isinstance(vet("--reviewer", "ben").exception, ModelError)
+        refused(vet("--reviewer", "ana"))
+        refused(vet("--reviewer", "ben"), ModelError)
         assert ours.exists()
 
 
 def test_a_model_that_fails_is_reported(folder: Path) -> None:
-    error = vet("--reviewer", "ana").exception
-    assert isinstance(error, ModelError)
+    error = refused(vet("--reviewer", "ana"), ModelError)
     assert "no such layer" in error.message
 
 
@@ -240,8 +250,7 @@ def test_wrong_use_is_reported(folder: Path, options: list[str], why: str) -> No
     ],
 )
 def test_reviewers_who_cannot_be_are_reported(folder: Path, options: list[str], why: str) -> None:
-    error = vet(*options).exception
-    assert isinstance(error, UsageError)
+    error = refused(vet(*options))
     assert why in error.render()
 
 
@@ -259,7 +268,7 @@ def test_a_folder_of_rulesets_is_not_one(folder: Path) -> None:
 def test_journals_are_brought_together(folder: Path) -> None:
     arguments = ["words.sear", *journals(folder), "--tagger", "pinned",
                  "-o", "out.sear", "--pairs", "judged.csv"]  # fmt: skip
-    result = CliRunner().invoke(vetted_command, arguments)
+    result = vetted(*arguments)
     assert result.exit_code == 0, result.output
     assert "Cohen's κ of ana and ben: 0.50" in result.output
     assert "on 4 items, 75% the same" in result.output
@@ -277,7 +286,7 @@ def test_reviewers_who_contradict_each_other_about_pairs_are_reported(folder: Pa
             journal.append("pair", {**pair, "same": same})
             journal.append("pair", {**pair, "rewritten": "the movie", "same": True})
     arguments = ["words.sear", "ana.jsonl", "ben.jsonl", "--pairs", "judged.csv"]
-    result = CliRunner().invoke(vetted_command, arguments)
+    result = vetted(*arguments)
     assert (
         "4 judged pairs in judged.csv; reviewers contradict each other on 1 pair" in result.output
     )
@@ -285,7 +294,7 @@ def test_reviewers_who_contradict_each_other_about_pairs_are_reported(folder: Pa
 
 
 def test_agreement_as_json(folder: Path) -> None:
-    result = CliRunner().invoke(vetted_command, ["words.sear", *journals(folder), "--json"])
+    result = vetted("words.sear", *journals(folder), "--json")
     told = json.loads(result.output)
     decided = [each["decided"] for each in told["outcomes"]]
     assert decided == ["kept", "disputed", "rejected", "kept", "unjudged"]
@@ -305,9 +314,9 @@ def test_agreement_of_three_is_called_by_its_name_and_picks_that_nobody_made_are
         for rule in ruleset.rule_ids:
             journal.append("accept", {"rule": rule, "shown": []})
     arguments = ["words.sear", *paths, "eve.jsonl"]
-    result = CliRunner().invoke(vetted_command, [*arguments, "--json"])
+    result = vetted(*arguments, "--json")
     assert json.loads(result.output)["agreement"]["rules"]["all"]["coefficient"] == "Fleiss' κ"
-    result = CliRunner().invoke(vetted_command, arguments)
+    result = vetted(*arguments)
     assert "rules: Fleiss' κ of all 3: " in result.output
     assert "picks" not in result.output
 
@@ -327,8 +336,7 @@ def test_pairs_go_where_nothing_is_read_or_written(
 ) -> None:
     named = ["words.sear", *journals(folder)]
     before = {path: path.read_bytes() for path in folder.iterdir()}
-    error = CliRunner().invoke(vetted_command, [*named, *arguments]).exception
-    assert isinstance(error, UsageError)
+    error = refused(vetted(*named, *arguments))
     assert why in error.message
     assert "--output-format" not in error.help
     assert {path: path.read_bytes() for path in folder.iterdir()} == before
@@ -346,11 +354,10 @@ def test_rules_that_were_left_out_can_be_judged_again_but_not_over_their_own_fil
     arguments = ["words.left-out.sear", "ana.jsonl", "--tagger", "pinned"]
     for command, more in ((vetted_command, ()), (vet_command, ("--journal", "ana.jsonl"))):
         given = [arguments[0], *more] if more else arguments
-        error = CliRunner().invoke(command, [*given, "-o", "words.sear"]).exception
-        assert isinstance(error, UsageError)
+        error = refused(CliRunner().invoke(command, [*given, "-o", "words.sear"]))
         assert error.message == "words.left-out.sear is read here, and would be overwritten"
     assert {path: path.read_bytes() for path in folder.iterdir()} == before
-    done = CliRunner().invoke(vetted_command, [*arguments, "-o", "again.sear"])
+    done = vetted(*arguments, "-o", "again.sear")
     assert done.exit_code == 0, done.output
     assert len(load("again.sear").rules) == len(ruleset.rules)
 
@@ -362,8 +369,7 @@ def test_an_imported_file_is_not_replaced_by_the_vetted_ruleset(folder: Path) ->
     with Journal(Path("ana.jsonl"), ruleset=ruleset, reviewer="ana") as journal:
         journal.append("accept", {"rule": ruleset.rule_ids[0], "shown": []})
     arguments = ["words.sear", "ana.jsonl", "--tagger", "pinned", "-o", "sets.sear"]
-    error = CliRunner().invoke(vetted_command, arguments).exception
-    assert isinstance(error, UsageError)
+    error = refused(vetted(*arguments))
     assert error.message == "sets.sear is read here, and would be overwritten"
 
 
@@ -377,7 +383,7 @@ def test_files_are_written_although_nobody_reads_what_is_printed(
 
     monkeypatch.setattr("sears_dsl.cli.model.vetted.echo_json", closed)
     arguments = ["words.sear", *paths, "--tagger", "pinned", "-o", "o.sear", "--pairs", "p.csv"]
-    assert CliRunner().invoke(vetted_command, [*arguments, "--json"]).exit_code == 1
+    assert vetted(*arguments, "--json").exit_code == 1
     assert len(load("o.sear").rules) == 2
     assert len(read_judgements("p.csv").pairs) == 8
 
@@ -424,7 +430,7 @@ def test_sets_go_with_the_last_rule_that_names_them(tmp_path: Path) -> None:
                                   "note": ""})  # fmt: skip
         journal.append("accept", {"rule": ruleset.rule_ids[1], "shown": []})
     arguments = [str(source), str(path), "--tagger", "pinned", "-o", str(tmp_path / "out.sear")]
-    done = CliRunner().invoke(vetted_command, arguments)
+    done = vetted(*arguments)
     assert done.exit_code == 0, done.output
     names = {part: {each.name for each in load(tmp_path / f"out{part}.sear").sets}
              for part in ("", ".left-out")}  # fmt: skip
@@ -472,7 +478,7 @@ def test_writing_names_the_journals_that_do_not_count(folder: Path) -> None:
         command = rest.partition("`sears ")[2].removesuffix("`")
         with pytest.warns(UserWarning, match=r"not counted: words\.ben"):
             page.save()
-    done = CliRunner().invoke(vetted_command, shlex.split(command)[1:])
+    done = vetted(*shlex.split(command)[1:])
     assert done.exit_code == 0, done.output
     head = (folder / "words.vetted.sear").read_text("utf-8").splitlines()[0]
     assert "by ana, " in head

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from time import monotonic
+from typing import TypeAlias
 
 import pytest
 
-from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.effects.oracle import TaskInstance
 from sears_dsl.errors import UsageError
 from sears_dsl.language.loader import load, parse
-from sears_dsl.models.cached import CachedPredictor
+from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.models.predictor import Row
 from sears_dsl.tagging.pinned import PinnedTagger
 from sears_dsl.vetting.decisions import replay
@@ -36,12 +37,13 @@ class Reader:
         return ["dull" if "not good" in " ".join(each) else each[-2] for each in words]
 
 
-def bench_of(rules: str) -> Workbench:
-    labels = tuple((text.split()[-2],) for text in TEXTS)
-    data = LabelledRows(tuple({"text": text} for text in TEXTS), "text", labels, "a.csv")
-    tagger = PinnedTagger()
-    return Workbench(parse(rules), data, CachedPredictor(Reader()), tokens=tagger.tag(TEXTS),
-                     tagger=tagger)  # fmt: skip
+Benches: TypeAlias = Callable[[Ruleset], Workbench]
+
+
+@pytest.fixture
+def bench_of(workbench_of: Callable[..., Workbench]) -> Benches:
+    rows = [(text, text.split()[-2]) for text in TEXTS]
+    return partial(workbench_of, rows=rows, model=Reader())
 
 
 # Two rules with the same words; one of them may change the label.
@@ -61,16 +63,11 @@ GOOD = ("it is good 0", "it is not good 0")
 
 
 @pytest.fixture
-def session(tmp_path: Path) -> Iterator[RuleSession]:
+def session(tmp_path: Path, bench_of: Benches) -> Iterator[RuleSession]:
     path = tmp_path / "words.sear"
     path.write_text(RULES, "utf-8")
-    labels = tuple((text.split()[-2],) for text in TEXTS)
-    data = LabelledRows(tuple({"text": text} for text in TEXTS), "text", labels, "a.csv")
-    tagger = PinnedTagger()
-    ruleset = load(path)
-    bench = Workbench(ruleset, data, CachedPredictor(Reader()), tokens=tagger.tag(TEXTS),
-                      tagger=tagger)  # fmt: skip
-    with Journal(tmp_path / "ana.jsonl", ruleset=ruleset, reviewer="ana") as journal:
+    bench = bench_of(load(path))
+    with Journal(tmp_path / "ana.jsonl", ruleset=bench.ruleset, reviewer="ana") as journal:
         yield RuleSession(bench, journal)
 
 
@@ -84,8 +81,10 @@ def decide(session: RuleSession, kind: str, **content: object) -> None:
     # The answer changes on five of fifteen rows, always to "dull".
     [("same", 5), ("flip", 10), ("label dull", 5), ("label bad", 10)],
 )
-def test_mistakes_are_those_that_the_rule_speaks_of(expect: str, mistakes: int) -> None:
-    bench = bench_of(f"is -> is not\n  expect: {expect}")
+def test_mistakes_are_those_that_the_rule_speaks_of(
+    bench_of: Benches, expect: str, mistakes: int
+) -> None:
+    bench = bench_of(parse(f"is -> is not\n  expect: {expect}"))
     summary = bench.summary(bench.table, 0)
     assert (summary.right, summary.flips) == (15, mistakes)
     shown = bench.examples(bench.table, 0, mistakes=True, most=50)[1]
@@ -94,13 +93,16 @@ def test_mistakes_are_those_that_the_rule_speaks_of(expect: str, mistakes: int) 
                if expect in ("same", "flip"))  # fmt: skip
 
 
-def test_where_rules_that_write_one_text_disagree_the_label_should_stay() -> None:
-    bench = bench_of("is -> is not\n  expect: flip\nit is -> it is not\n")
+def test_where_rules_that_write_one_text_disagree_the_label_should_stay(
+    bench_of: Benches,
+) -> None:
+    bench = bench_of(parse("is -> is not\n  expect: flip\nit is -> it is not\n"))
     assert [bench.summary(bench.table, rule).flips for rule in (0, 1)] == [5, 5]
 
 
-def test_what_changes_the_label_is_no_adversary_to_pick() -> None:
-    keeping, changing = bench_of("is -> is not"), bench_of("is -> is not\n  expect: flip")
+def test_what_changes_the_label_is_no_adversary_to_pick(bench_of: Benches) -> None:
+    keeping = bench_of(parse("is -> is not"))
+    changing = bench_of(parse("is -> is not\n  expect: flip"))
     assert len(choices_of_rules(keeping, keeping.table)) == 5
     assert not choices_of_rules(changing, changing.table)
 

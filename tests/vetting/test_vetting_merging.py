@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import difflib
 import random
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeAlias
 
 import pytest
 
@@ -24,35 +26,42 @@ from sears_dsl.vetting.outputs import left_out_path, write_pairs, write_vetted, 
 MOVIE, GOOD_MOVIE, GOOD, SHOUT, BOOK = range(5)
 
 
-def journal_of(
-    folder: Path,
-    ruleset: Ruleset,
-    reviewer: str,
-    verdicts: dict[int, str],
-    *,
-    clock: Clock,
-    extra: tuple[tuple[str, dict[str, object]], ...] = (),
-) -> Path:
-    """Verdicts are accept, reject REASON, skip or an edited rule."""
-    path = folder / f"{reviewer}.jsonl"
-    with Journal(path, ruleset=ruleset, reviewer=reviewer, now=clock) as journal:
-        for place, verdict in verdicts.items():
-            content: dict[str, object] = {"rule": ruleset.rule_ids[place], "shown": []}
-            kind, _, reason = verdict.partition(" ")
-            if "->" in verdict:
-                kind = "edit"
-                content |= {"new": verdict, "shown": [["a good tale", "a fine tale"]]}
-            elif kind == "reject":
-                content |= {"reason": reason, "note": "no, no"}
-            journal.append(kind, content)
-        for kind, content in extra:
-            journal.append(kind, content)
-    return path
+JournalOf: TypeAlias = Callable[..., Path]
+Entries: TypeAlias = tuple[tuple[str, dict[str, object]], ...]
 
 
-def test_majority_all_and_any(tmp_path: Path, ruleset: Ruleset, clock: Clock) -> None:
+@pytest.fixture
+def journal_of(tmp_path: Path, ruleset: Ruleset, clock: Clock) -> JournalOf:
+    """Writes a journal; verdicts are accept, reject REASON, skip or an edited rule."""
+
+    def write(
+        reviewer: str,
+        verdicts: dict[int, str],
+        *,
+        extra: Entries = (),
+        rules: Ruleset = ruleset,
+    ) -> Path:
+        path = tmp_path / f"{reviewer}.jsonl"
+        with Journal(path, ruleset=rules, reviewer=reviewer, now=clock) as journal:
+            for place, verdict in verdicts.items():
+                content: dict[str, object] = {"rule": rules.rule_ids[place], "shown": []}
+                kind, _, reason = verdict.partition(" ")
+                if "->" in verdict:
+                    kind = "edit"
+                    content |= {"new": verdict, "shown": [["a good tale", "a fine tale"]]}
+                elif kind == "reject":
+                    content |= {"reason": reason, "note": "no, no"}
+                journal.append(kind, content)
+            for kind, content in extra:
+                journal.append(kind, content)
+        return path
+
+    return write
+
+
+def test_majority_all_and_any(ruleset: Ruleset, journal_of: JournalOf) -> None:
     paths = [
-        journal_of(tmp_path, ruleset, name, verdicts, clock=clock)
+        journal_of(name, verdicts)
         for name, verdicts in {
             "ana": {MOVIE: "accept", GOOD: "accept", SHOUT: "reject meaning", BOOK: "skip"},
             "ben": {MOVIE: "accept", GOOD: "reject grammar", SHOUT: "reject other"},
@@ -77,9 +86,9 @@ def test_majority_all_and_any(tmp_path: Path, ruleset: Ruleset, clock: Clock) ->
     assert found.together.items == 1
 
 
-def test_the_wording_that_most_want_wins(tmp_path: Path, ruleset: Ruleset, clock: Clock) -> None:
+def test_the_wording_that_most_want_wins(ruleset: Ruleset, journal_of: JournalOf) -> None:
     paths = [
-        journal_of(tmp_path, ruleset, name, {GOOD: verdict}, clock=clock)
+        journal_of(name, {GOOD: verdict})
         for name, verdict in {
             "ana": "accept", "ben": "good -> great", "eve": "good -> great"
         }.items()
@@ -91,9 +100,9 @@ def test_the_wording_that_most_want_wins(tmp_path: Path, ruleset: Ruleset, clock
 
 
 def test_a_journal_twice_or_of_other_rules_is_refused(
-    tmp_path: Path, ruleset: Ruleset, clock: Clock
+    ruleset: Ruleset, journal_of: JournalOf
 ) -> None:
-    path = journal_of(tmp_path, ruleset, "ana", {}, clock=clock)
+    path = journal_of("ana", {})
     with pytest.raises(UsageError, match="two of the journals are by ana"):
         read_reviews([path, path], ruleset)
     with pytest.raises(DataError, match="another version"):
@@ -101,14 +110,11 @@ def test_a_journal_twice_or_of_other_rules_is_refused(
 
 
 def test_the_diff_of_the_vetted_file_shows_what_was_decided_and_nothing_else(
-    tmp_path: Path, rules_file: Path, ruleset: Ruleset, clock: Clock
+    tmp_path: Path, rules_file: Path, ruleset: Ruleset, journal_of: JournalOf
 ) -> None:
     path = journal_of(
-        tmp_path,
-        ruleset,
         "ana",
         {MOVIE: "accept", SHOUT: "accept", GOOD: "good tale -> fine tale", BOOK: "reject meaning"},
-        clock=clock,
         extra=(("save", {"text": "bad -> poor", "examples": [["a bad day", "a poor day"]]}),),
     )
     out = tmp_path / "words.vetted.sear"
@@ -157,8 +163,10 @@ def test_the_diff_of_the_vetted_file_shows_what_was_decided_and_nothing_else(
     assert out.read_bytes() == first
 
 
-def test_nothing_left_out_leaves_no_file(tmp_path: Path, ruleset: Ruleset, clock: Clock) -> None:
-    path = journal_of(tmp_path, ruleset, "ana", dict.fromkeys(range(5), "accept"), clock=clock)
+def test_nothing_left_out_leaves_no_file(
+    tmp_path: Path, ruleset: Ruleset, journal_of: JournalOf
+) -> None:
+    path = journal_of("ana", dict.fromkeys(range(5), "accept"))
     out = tmp_path / "o.sear"
     written = write_vetted(ruleset, read_reviews([path], ruleset), out, tagger=PinnedTagger())
     assert written.left_out is None
@@ -166,9 +174,9 @@ def test_nothing_left_out_leaves_no_file(tmp_path: Path, ruleset: Ruleset, clock
 
 
 def test_the_vetted_ruleset_never_replaces_its_source(
-    tmp_path: Path, rules_file: Path, ruleset: Ruleset, clock: Clock
+    tmp_path: Path, rules_file: Path, ruleset: Ruleset, journal_of: JournalOf
 ) -> None:
-    path = journal_of(tmp_path, ruleset, "ana", {}, clock=clock)
+    path = journal_of("ana", {})
     reviews = read_reviews([path], ruleset)
     for same in (rules_file, rules_file.parent / "gone" / ".." / rules_file.name):
         with pytest.raises(UsageError, match="the ruleset that was vetted"):
@@ -178,11 +186,9 @@ def test_the_vetted_ruleset_never_replaces_its_source(
 
 
 def test_the_manifest_of_a_found_ruleset_goes_with_it(
-    tmp_path: Path, rules_file: Path, ruleset: Ruleset, clock: Clock
+    tmp_path: Path, rules_file: Path, ruleset: Ruleset, journal_of: JournalOf
 ) -> None:
-    reviews = read_reviews(
-        [journal_of(tmp_path, ruleset, "ana", {MOVIE: "accept"}, clock=clock)], ruleset
-    )
+    reviews = read_reviews([journal_of("ana", {MOVIE: "accept"})], ruleset)
     out = tmp_path / "o.sear"
     manifest_path(rules_file).write_bytes(b'{"of": "the run"}')
     write_vetted(ruleset, reviews, out, tagger=PinnedTagger())
@@ -221,10 +227,10 @@ def test_judged_pairs_are_what_calibrate_reads(
 
 
 def test_two_edits_of_one_rule_are_a_dispute(
-    tmp_path: Path, ruleset: Ruleset, clock: Clock
+    tmp_path: Path, ruleset: Ruleset, journal_of: JournalOf
 ) -> None:
     paths = [
-        journal_of(tmp_path, ruleset, name, {GOOD: verdict}, clock=clock)
+        journal_of(name, {GOOD: verdict})
         for name, verdict in {"ana": "good -> great", "ben": "good -> nice"}.items()
     ]
     reviews = read_reviews(paths, ruleset)
@@ -236,28 +242,25 @@ def test_two_edits_of_one_rule_are_a_dispute(
     left = left_out_path(out).read_text("utf-8")
     assert "# disputed: its reviewers edited it in different ways" in left
     assert "# edited by ben, 2026-11-21T00:03:00Z: good -> nice" in left
-    third = journal_of(tmp_path, ruleset, "eve", {GOOD: "good -> nice"}, clock=clock)
+    third = journal_of("eve", {GOOD: "good -> nice"})
     outcome = outcomes(ruleset, read_reviews([*paths, third], ruleset))[GOOD]
     assert (outcome.decided, outcome.new) == ("edited", "good -> nice")
 
 
 def test_picks_agree_beyond_the_chance_of_as_many_adversaries(
-    tmp_path: Path, ruleset: Ruleset, clock: Clock
+    ruleset: Ruleset, journal_of: JournalOf
 ) -> None:
     """Two who pick blindly among five and none agree on a sixth of the sentences."""
     draw = random.Random(3)
     shown = {f"s{item}": [f"s{item} {place}" for place in range(5)] for item in range(1_500)}
 
-    def picks(change: int = 0) -> tuple[tuple[str, dict[str, object]], ...]:
+    def picks() -> Entries:
         return tuple(
             ("pick", {"original": name, "shown": texts, "choice": draw.choice([None, *texts])})
-            for name, texts in list(shown.items())[change:]
+            for name, texts in shown.items()
         )
 
-    paths = [
-        journal_of(tmp_path, ruleset, name, {}, clock=clock, extra=picks())
-        for name in ("ana", "ben")
-    ]
+    paths = [journal_of(name, {}, extra=picks()) for name in ("ana", "ben")]
     kappa = agreement(read_reviews(paths, ruleset), on="picks").pairs["ana", "ben"]
     assert kappa.items == 1_500
     assert kappa.value == pytest.approx(0, abs=0.03)
@@ -266,13 +269,10 @@ def test_picks_agree_beyond_the_chance_of_as_many_adversaries(
 
 
 def test_who_saw_other_adversaries_answered_another_question(
-    tmp_path: Path, ruleset: Ruleset, clock: Clock
+    ruleset: Ruleset, journal_of: JournalOf
 ) -> None:
     paths = [
-        journal_of(
-            tmp_path, ruleset, name, {}, clock=clock,
-            extra=(("pick", {"original": "s", "shown": shown, "choice": None}),),
-        )
+        journal_of(name, {}, extra=(("pick", {"original": "s", "shown": shown, "choice": None}),))
         for name, shown in {"ana": ["t", "u"], "ben": ["u", "t"], "eve": ["t", "v"]}.items()
     ]  # fmt: skip
     found = agreement(read_reviews(paths, ruleset), on="picks")
@@ -280,16 +280,14 @@ def test_who_saw_other_adversaries_answered_another_question(
     assert found.pairs["ana", "eve"].items == 0
 
 
-def test_journals_are_readings_for_the_next_search(
-    tmp_path: Path, ruleset: Ruleset, clock: Clock
-) -> None:
+def test_journals_are_readings_for_the_next_search(ruleset: Ruleset, journal_of: JournalOf) -> None:
     pair = {"original": "A movie.", "rewritten": "A film."}
     shown = [["A good tale.", "A fine tale."]]
-    ana = journal_of(tmp_path, ruleset, "ana", {}, clock=clock, extra=(
+    ana = journal_of("ana", {}, extra=(
         ("accept", {"rule": ruleset.rule_ids[GOOD], "shown": [*shown, list(pair.values())]}),
         ("pair", {**pair, "same": False}),
     ))  # fmt: skip
-    ben = journal_of(tmp_path, ruleset, "ben", {}, clock=clock, extra=(
+    ben = journal_of("ben", {}, extra=(
         ("reject", {"rule": ruleset.rule_ids[GOOD], "reason": "unnatural", "shown": shown}),
         ("reject", {"rule": ruleset.rule_ids[BOOK], "reason": "other", "shown": [["a", "b"]]}),
     ))  # fmt: skip
@@ -310,38 +308,41 @@ def test_journals_are_readings_for_the_next_search(
 # ---------------------------------------------------------------- what a vetted file says
 
 
-def written_by(
-    folder: Path,
-    ruleset: Ruleset,
-    verdicts: dict[str, dict[int, str]],
-    *,
-    clock: Clock,
-    extra: dict[str, tuple[tuple[str, dict[str, object]], ...]] | None = None,
-    policy: Policy = "majority",
-) -> tuple[str, str, str]:
+WrittenBy: TypeAlias = Callable[..., tuple[str, str, str]]
+
+
+@pytest.fixture
+def written_by(tmp_path: Path, ruleset: Ruleset, journal_of: JournalOf) -> WrittenBy:
     """The vetted text, the text left out, and the sentence about both."""
-    paths = [
-        journal_of(folder, ruleset, name, each, clock=clock, extra=(extra or {}).get(name, ()))
-        for name, each in verdicts.items()
-    ]
-    out = folder / "o.sear"
-    reviews = read_reviews(paths, ruleset)
-    written = write_vetted(ruleset, reviews, out, tagger=PinnedTagger(), policy=policy)
-    beside = left_out_path(out)
-    left_out = beside.read_text("utf-8") if beside.exists() else ""
-    load(out)
-    return out.read_text("utf-8"), left_out, written_sentence(written)
+
+    def write(
+        verdicts: dict[str, dict[int, str]],
+        *,
+        extra: dict[str, Entries] | None = None,
+        policy: Policy = "majority",
+        rules: Ruleset = ruleset,
+    ) -> tuple[str, str, str]:
+        paths = [
+            journal_of(name, each, extra=(extra or {}).get(name, ()), rules=rules)
+            for name, each in verdicts.items()
+        ]
+        out = tmp_path / "o.sear"
+        reviews = read_reviews(paths, rules)
+        written = write_vetted(rules, reviews, out, tagger=PinnedTagger(), policy=policy)
+        beside = left_out_path(out)
+        left_out = beside.read_text("utf-8") if beside.exists() else ""
+        load(out)
+        return out.read_text("utf-8"), left_out, written_sentence(written)
+
+    return write
 
 
 @pytest.mark.parametrize("edited", [MOVIE, GOOD])
-def test_a_rule_edited_into_another_one_is_written_once(
-    tmp_path: Path, ruleset: Ruleset, clock: Clock, edited: int
-) -> None:
+def test_a_rule_edited_into_another_one_is_written_once(edited: int, written_by: WrittenBy) -> None:
     """Before or after the rule that it equals now, and across reviewers."""
     text, _, said = written_by(
-        tmp_path, ruleset,
-        {"ana": {GOOD_MOVIE: "accept"}, "ben": {edited: "good movie -> good film"}}, clock=clock,
-    )  # fmt: skip
+        {"ana": {GOOD_MOVIE: "accept"}, "ben": {edited: "good movie -> good film"}}
+    )
     assert text.count("\ngood movie -> good film\n") == 1
     old = {MOVIE: "movie -> film", GOOD: "good -> fine"}[edited]
     assert f"# edited by ben; it was: {old}\ngood movie -> good film\n" in text
@@ -349,77 +350,59 @@ def test_a_rule_edited_into_another_one_is_written_once(
     assert said.startswith(once)
 
 
-def test_two_rules_edited_into_the_same_one_are_written_once(
-    tmp_path: Path, ruleset: Ruleset, clock: Clock
-) -> None:
-    text, _, _ = written_by(
-        tmp_path, ruleset, {"ana": {MOVIE: "good -> nice", GOOD: "good -> nice"}}, clock=clock
-    )
+def test_two_rules_edited_into_the_same_one_are_written_once(written_by: WrittenBy) -> None:
+    text, _, _ = written_by({"ana": {MOVIE: "good -> nice", GOOD: "good -> nice"}})
     assert text.count("\ngood -> nice\n") == 1
     for old in ("movie -> film", "good -> fine"):
         assert f"# edited by ana; it was: {old}\n" in text
 
 
 def test_rules_of_one_text_that_expect_different_labels_are_both_written(
-    tmp_path: Path, clock: Clock
+    tmp_path: Path, written_by: WrittenBy
 ) -> None:
     file = tmp_path / "labels.sear"
     file.write_text("good -> bad\n  expect: flip\n\nfine -> bad\n", "utf-8")
-    text, _, _ = written_by(
-        tmp_path, load(file), {"ana": {0: "accept", 1: "good -> bad"}}, clock=clock
-    )
+    text, _, _ = written_by({"ana": {0: "accept", 1: "good -> bad"}}, rules=load(file))
     assert text.count("good -> bad\n") == 2
 
 
-def test_only_who_decided_something_is_named(
-    tmp_path: Path, ruleset: Ruleset, clock: Clock
-) -> None:
+def test_only_who_decided_something_is_named(written_by: WrittenBy) -> None:
     text, _, _ = written_by(
-        tmp_path, ruleset, {"ana": {MOVIE: "accept"}, "ben": {}, "cid": {MOVIE: "skip"}},
-        clock=clock,
-    )  # fmt: skip
+        {"ana": {MOVIE: "accept"}, "ben": {}, "cid": {MOVIE: "skip"}},
+    )
     first = text.splitlines()[0]
     assert " by ana, 2026" in first
     assert "ben" not in first
     assert "cid" not in first
 
 
-SAVED: tuple[tuple[str, dict[str, object]], ...] = (
-    ("save", {"text": "book -> novel", "examples": [["a book", "a novel"]]}),
-)
+SAVED: Entries = (("save", {"text": "book -> novel", "examples": [["a book", "a novel"]]}),)
 
 
-def test_only_rules_that_were_added_count_as_written(
-    tmp_path: Path, ruleset: Ruleset, clock: Clock
-) -> None:
+def test_only_rules_that_were_added_count_as_written(written_by: WrittenBy) -> None:
     more: dict[str, object] = {"text": "bad -> poor", "examples": []}
     _, _, said = written_by(
-        tmp_path, ruleset, {"ana": {BOOK: "accept"}}, clock=clock,
+        {"ana": {BOOK: "accept"}},
         extra={"ana": (*SAVED, ("save", more))},
-    )  # fmt: skip
+    )
     assert said.startswith("1 rule kept, 1 written, in ")
 
 
 def test_a_rule_that_was_rejected_is_not_kept_because_one_reviewer_wrote_it(
-    tmp_path: Path, ruleset: Ruleset, clock: Clock
+    written_by: WrittenBy,
 ) -> None:
     text, left_out, said = written_by(
-        tmp_path, ruleset,
         {"ana": {BOOK: "reject other"}, "ben": {MOVIE: "accept"}, "cid": {BOOK: "reject meaning"}},
-        clock=clock, extra={"ben": SAVED},
-    )  # fmt: skip
+        extra={"ben": SAVED},
+    )
     assert "book -> novel" not in text
     assert "# rejected by cid, " in left_out
     assert "# accepted by ben, 2026-11-21T00:04:00Z\n" in left_out
     assert said.startswith("1 rule kept, in ")
 
 
-def test_a_rule_that_nobody_judged_but_one_wrote_is_in_one_file(
-    tmp_path: Path, ruleset: Ruleset, clock: Clock
-) -> None:
-    text, left_out, said = written_by(
-        tmp_path, ruleset, {"ben": {MOVIE: "accept"}}, clock=clock, extra={"ben": SAVED}
-    )
+def test_a_rule_that_nobody_judged_but_one_wrote_is_in_one_file(written_by: WrittenBy) -> None:
+    text, left_out, said = written_by({"ben": {MOVIE: "accept"}}, extra={"ben": SAVED})
     assert text.count("book -> novel") == 1
     assert "book -> novel" not in left_out
     assert said.startswith("2 rules kept, in ")
@@ -427,22 +410,22 @@ def test_a_rule_that_nobody_judged_but_one_wrote_is_in_one_file(
 
 
 def test_different_edits_are_the_dispute_where_one_voice_would_do(
-    tmp_path: Path, ruleset: Ruleset, clock: Clock
+    tmp_path: Path, written_by: WrittenBy
 ) -> None:
     verdicts = {
         "ana": {GOOD: "reject meaning"}, "ben": {GOOD: "reject meaning"},
         "cid": {GOOD: "good -> nice"}, "eve": {GOOD: "good -> great"},
     }  # fmt: skip
-    _, left_out, _ = written_by(tmp_path, ruleset, verdicts, clock=clock, policy="any")
+    _, left_out, _ = written_by(verdicts, policy="any")
     assert "# disputed: its reviewers edited it in different ways\n" in left_out
     (tmp_path / "o.sear").unlink()
     for name in verdicts:
         (tmp_path / f"{name}.jsonl").unlink()
-    _, left_out, _ = written_by(tmp_path, ruleset, verdicts, clock=clock)
+    _, left_out, _ = written_by(verdicts)
     assert "# disputed: as many reviewers keep it as reject it\n" in left_out
 
 
-def test_comments_inside_an_edited_rule_stay(tmp_path: Path, clock: Clock) -> None:
+def test_comments_inside_an_edited_rule_stay(tmp_path: Path, written_by: WrittenBy) -> None:
     file = tmp_path / "remarks.sear"
     file.write_text(
         "good -> fine  # head\n"
@@ -451,9 +434,10 @@ def test_comments_inside_an_edited_rule_stay(tmp_path: Path, clock: Clock) -> No
         '  why: "because"  # reason\n'
         '  test "a film" => none  # holds no more\n'
         '  test "good" => "fine"  # holds no more\n'
-        '  test "a book" => none  # holds\n', "utf-8",
-    )  # fmt: skip
-    text, _, _ = written_by(tmp_path, load(file), {"ana": {0: "(good|film) -> great"}}, clock=clock)
+        '  test "a book" => none  # holds\n',
+        "utf-8",
+    )
+    text, _, _ = written_by({"ana": {0: "(good|film) -> great"}}, rules=load(file))
     assert "(good|film) -> great  # head\n" in text
     assert '  # inner\n  why: "because"  # reason\n' in text
     assert 'test "a book" => none  # holds\n' in text

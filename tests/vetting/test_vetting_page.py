@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import inspect
 import json
 import os
 import re
@@ -13,9 +14,9 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import count, pairwise
+from functools import cache, partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import pytest
 from free_port import free_port
@@ -40,10 +41,6 @@ FLAGS = [
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
     "--disable-background-networking", "--disable-component-update", "--disable-sync",
 ]  # fmt: skip
-MODEL = """\
-def predict(texts):
-    return ["positive" if "good" in text and "film" not in text else "negative" for text in texts]
-"""
 RULES = """\
 option case = exact
 
@@ -53,71 +50,90 @@ good -> fine
 . -> !
 book -> novel
 """
-# The servers run real sittings, each with its own reviewer, so that tests do not interfere.
+ROWS = [
+    (text.format(number), label) for number in range(12)
+    for text, label in (("a good movie no {} .", "positive"),
+                        ("a good book & <b>no</b> {} .", "positive"),
+                        ("a bad movie no {} .", "negative"))
+]  # fmt: skip
+# All sit before one page, each with a journal of her own, so that tests do not interfere.
 REVIEWERS = [f"reviewer{number}" for number in range(30)]
 
+Seat: TypeAlias = tuple[str, Path]
+"""The address of a page, and the journal of what is decided there."""
 
-class Server(NamedTuple):
+
+def brittle(texts: list[str]) -> list[str]:
+    if any("boom" in text for text in texts):
+        raise ValueError("no such layer: 12")
+    return ["positive" if "good" in text and "film" not in text else "negative" for text in texts]
+
+
+@contextmanager
+def served(
+    folder: Path, rules: str, rows: Sequence[tuple[str, str]] = ROWS, **options: Any
+) -> Iterator[Seat]:
+    """The page of these rules, from this process."""
+    (folder / "words.sear").write_text(rules, "utf-8")
+    with sears.vet(
+        brittle, rows, folder / "words.sear", reviewers=["ana"], port=free_port(),
+        tagger="pinned", **options,
+    ) as page:  # fmt: skip
+        yield page.address, page.place.journals["ana"]
+
+
+class Command(NamedTuple):
+    """`sears vet` as a user starts it."""
+
     process: subprocess.Popen[str]
-    folder: Path
-    pages: dict[str, str]
+    seat: Seat
+
+    def end(self) -> str:
+        """Press Ctrl-C; returns the output."""
+        self.process.send_signal(signal.SIGINT)
+        _, told = self.process.communicate(timeout=600)
+        return told
 
 
 def start(
     folder: Path,
     *options: str,
+    reviewer: str = "ana",
     tagger: str = "pinned",
     label: str | None = "label",
     **environment: str,
-) -> Server:
-    """`sears vet` as a user starts it."""
+) -> Command:
     code = "from sears_dsl.cli.model.vet import vet_command; vet_command(prog_name='sears vet')"
     process = subprocess.Popen(
         [sys.executable, "-c", code, "words.sear", "--model", "brittle:predict", "--data",
          "words.csv", "--column", "text", *(() if label is None else ("--label", label)),
-         "--tagger", tagger, *options],
+         "--tagger", tagger, "--reviewer", reviewer, *options],
         cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         env={**os.environ, **environment,
              "PYTHONPATH": f"{folder}:{os.environ.get('PYTHONPATH', '')}"},
     )  # fmt: skip
     assert process.stdout is not None
-    names = [name for option, name in pairwise(options)
-             if option == "--reviewer"]  # fmt: skip
-    pages = {}
-    for name in names:
-        line = process.stdout.readline().strip()
-        assert "http" in line, process.communicate()[1]
-        pages[name] = line.rpartition(" ")[2]
-    return Server(process, folder, pages)
-
-
-def end(server: Server) -> str:
-    """Press Ctrl-C; returns the output."""
-    server.process.send_signal(signal.SIGINT)
-    _, told = server.process.communicate(timeout=600)
-    return told
+    address = process.stdout.readline().strip()
+    assert "http" in address, process.communicate()[1]
+    return Command(process, (address, folder / f"words.{reviewer}.vetting.jsonl"))
 
 
 def fill(folder: Path) -> None:
-    (folder / "brittle.py").write_text(MODEL, "utf-8")
+    source = inspect.getsource(brittle).replace("def brittle", "def predict")
+    (folder / "brittle.py").write_text(source, "utf-8")
     (folder / "words.sear").write_text(RULES, "utf-8")
     with (folder / "words.csv").open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(["text", "label"])
-        for number in range(12):
-            writer.writerow([f"a good movie no {number} .", "positive"])
-            writer.writerow([f"a good book & <b>no</b> {number} .", "positive"])
-            writer.writerow([f"a bad movie no {number} .", "negative"])
+        csv.writer(file).writerows([("text", "label"), *ROWS])
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    folder = tmp_path_factory.mktemp("vetting")
-    fill(folder)
-    reviewers = [word for name in REVIEWERS for word in ("--reviewer", name)]
-    started = start(folder, *reviewers)
-    yield started
-    end(started)
+def seats(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Iterator[Seat]]:
+    rules = tmp_path_factory.mktemp("vetting") / "words.sear"
+    rules.write_text(RULES, "utf-8")
+    with sears.vet(
+        brittle, ROWS, rules, reviewers=REVIEWERS, port=free_port(), tagger="pinned"
+    ) as page:
+        yield ((page.addresses[name], page.place.journals[name]) for name in REVIEWERS)
 
 
 @pytest.fixture(scope="module")
@@ -128,19 +144,36 @@ def browser() -> Iterator[Any]:
         running.close()
 
 
+class Tab(NamedTuple):
+    """A page of the browser, what it asked for, and the errors that it reported."""
+
+    page: Any
+    requests: list[str]
+    complaints: list[str]
+
+
 @pytest.fixture(scope="module")
-def numbers() -> Iterator[int]:
-    return count()
+def tabs(browser: Any) -> Callable[[int], Tab]:
+    """Tabs by their number; a new one costs more than most tests."""
+    return cache(lambda _: new_tab(browser))
+
+
+def new_tab(browser: Any, **options: Any) -> Tab:
+    tab = Tab(browser.new_page(**options), [], [])
+    tab.page.set_default_timeout(60_000)
+    tab.page.on("request", lambda request: tab.requests.append(request.url))
+    tab.page.on(
+        "console", lambda told: tab.complaints.append(told.text) if told.type == "error" else None
+    )
+    tab.page.on("pageerror", lambda error: tab.complaints.append(str(error)))
+    return tab
 
 
 class Sitting(NamedTuple):
     """A page in front of a reviewer."""
 
     page: Any
-    address: str
     journal: Path
-    folder: Path
-    requests: list[str]
     complaints: list[str]
 
     def entries(self) -> list[dict[str, Any]]:
@@ -181,39 +214,49 @@ class Sitting(NamedTuple):
             text.replace(" -> ", " →  becomes ")
         )
 
+    def read_to_the_end(self, items: str, more: str) -> None:
+        while self.page.locator(more).is_visible():
+            shown = self.page.locator(items).count()
+            self.page.dispatch_event(more, "click")
+            sync_api.expect(self.page.locator(items)).not_to_have_count(shown)
 
-def opened(browser: Any, address: str, name: str, folder: Path, **options: Any) -> Sitting:
-    page = browser.new_page(**{"viewport": {"width": 1280, "height": 900}, **options})
-    page.set_default_timeout(60_000)
-    requests: list[str] = []
-    complaints: list[str] = []
-    page.on("request", lambda request: requests.append(request.url))
-    page.on("console", lambda told: complaints.append(told.text) if told.type == "error" else None)
-    page.on("pageerror", lambda error: complaints.append(str(error)))
-    page.goto(address)
-    page.wait_for_selector("body[data-ready]")
-    journal = folder / f"words.{name}.vetting.jsonl"
-    return Sitting(page, address, journal, folder, requests, complaints)
+
+def opened(tab: Tab, seat: Seat) -> Sitting:
+    address, journal = seat
+    tab.page.goto(address)
+    tab.page.wait_for_selector("body[data-ready]")
+    return Sitting(tab.page, journal, tab.complaints)
 
 
 @pytest.fixture
-def sit(browser: Any, server: Server, numbers: Iterator[int]) -> Iterator[Callable[..., Sitting]]:
-    """Opens pages for a reviewer who has decided nothing yet; no page may report an error."""
-    name = REVIEWERS[next(numbers)]
-    opened_pages: list[Sitting] = []
+def look(tabs: Callable[[int], Tab]) -> Iterator[Callable[..., Sitting]]:
+    """Opens pages, which may report no error and load nothing from elsewhere."""
+    used: list[tuple[Tab, str]] = []
 
-    def open_page(**options: Any) -> Sitting:
-        sitting = opened(browser, server.pages[name], name, server.folder, **options)
-        opened_pages.append(sitting)
-        return sitting
+    def open_page(
+        seat: Seat, *, width: int = 1280, height: int = 900, scheme: str = "light"
+    ) -> Sitting:
+        tab = tabs(len(used))
+        tab.requests.clear()
+        tab.complaints.clear()
+        tab.page.set_viewport_size({"width": width, "height": height})
+        tab.page.emulate_media(color_scheme=scheme)
+        used.append((tab, seat[0].split("/")[2]))
+        return opened(tab, seat)
 
     yield open_page
-    for sitting in opened_pages:
-        sitting.page.close()
-        origin = server.pages[name].split("/")[2]
-        assert all(url.split("/")[2] == origin for url in sitting.requests), sitting.requests
-        unexpected = [each for each in sitting.complaints if "409" not in each]
+    for tab, origin in used:
+        assert all(url.split("/")[2] == origin for url in tab.requests), tab.requests
+        unexpected = [each for each in tab.complaints if "409" not in each]
         assert not unexpected, unexpected
+        tab.page.unroute_all()
+        tab.page.evaluate("localStorage.clear()")
+
+
+@pytest.fixture
+def sit(look: Callable[..., Sitting], seats: Iterator[Seat]) -> Callable[..., Sitting]:
+    """Opens pages for a reviewer who has decided nothing yet."""
+    return partial(look, next(seats))
 
 
 # ---------------------------------------------------------------- judge
@@ -271,14 +314,13 @@ def test_of_a_long_list_only_what_is_in_sight_is_laid_out(sit: Callable[..., Sit
     assert top <= current < end
 
 
-def test_signs_and_contexts_are_said_in_words(browser: Any, tmp_path: Path) -> None:
-    fill(tmp_path)
-    (tmp_path / "words.sear").write_text(
-        "rule n-t: bad -> ~n't good / a __ (movie|book)\nrule gone: good -> <> / __ movie\n",
-        "utf-8",
-    )
-    server = start(tmp_path, "--reviewer", "ana")
-    sitting = opened(browser, server.pages["ana"], "ana", tmp_path)
+def test_signs_and_contexts_are_said_in_words(look: Callable[..., Sitting], tmp_path: Path) -> None:
+    rules = "rule n-t: bad -> ~n't good / a __ (movie|book)\nrule gone: good -> <> / __ movie\n"
+    with served(tmp_path, rules) as seat:
+        explained_in_words(look(seat))
+
+
+def explained_in_words(sitting: Sitting) -> None:
     sitting.page.click("#queue button:has-text('bad -> ')")
     sitting.rule("bad -> ~n't good")  # without its context
     sitting.shows("#rule-place", "n-t")
@@ -294,8 +336,6 @@ def test_signs_and_contexts_are_said_in_words(browser: Any, tmp_path: Path) -> N
     sync_api.expect(sitting.page.locator("#examples ins")).to_have_count(0)
     gone = sitting.page.locator("#examples del").first
     assert gone.evaluate("each => each.lastChild.data") == "good"
-    sitting.page.close()
-    end(server)
 
 
 def test_rows_are_mistakes_or_all_and_pairs_are_judged(sit: Callable[..., Sitting]) -> None:
@@ -362,12 +402,13 @@ def test_what_differs_proposes_the_narrowed_rule_and_a_key_takes_it(
 
 
 def test_of_a_rule_that_may_change_the_label_the_label_is_judged(
-    browser: Any, tmp_path: Path
+    look: Callable[..., Sitting], tmp_path: Path
 ) -> None:
-    fill(tmp_path)
-    (tmp_path / "words.sear").write_text("rule bad: good -> bad\n  expect: flip\n", "utf-8")
-    server = start(tmp_path, "--reviewer", "ana")
-    sitting = opened(browser, server.pages["ana"], "ana", tmp_path)
+    with served(tmp_path, "rule bad: good -> bad\n  expect: flip\n") as seat:
+        judged_by_label(look(seat))
+
+
+def judged_by_label(sitting: Sitting) -> None:
     page = sitting.page
     sitting.shows("#rule", "its rewrites should have another label than the row")
     # The model does as the rule expects: it has no mistake to show.
@@ -395,18 +436,15 @@ def test_of_a_rule_that_may_change_the_label_the_label_is_judged(
     assert sitting.entries()[-1]["reason"] == "label"
     page.click("#queue li.decided button")
     sitting.shows("#rule", "rejected: has a debatable label")
-    assert not sitting.complaints
-    page.close()
-    end(server)
 
 
 def test_marks_that_no_condition_tells_apart_are_reported(sit: Callable[..., Sitting]) -> None:
-    sitting = sit(viewport={"width": 640, "height": 450})
+    sitting = sit(width=640, height=450)
     page = sitting.page
     page.click("#queue button:has-text('good movie -> good film')")
     sitting.rule("good movie -> good film")
     for number in range(12):
-        page.click(f"#examples li >> nth={number} >> text=differs")
+        page.dispatch_event(f"#examples li >> nth={number} >> text=differs", "click")
         sitting.wait("pair", number + 1)
     sitting.shows("#narrowed", "No condition on the words in or beside the change")
     assert page.evaluate("document.documentElement.scrollWidth") <= 640
@@ -652,47 +690,13 @@ def test_two_tabs_never_decide_over_something_unseen(sit: Callable[..., Sitting]
     assert second.entries()[-1]["note"] == "nobody says so"
 
 
-def brittle(texts: list[str]) -> list[str]:
-    """The model of the page's tests; breaks down at explosions."""
-    if any("boom" in text for text in texts):
-        raise ValueError("no such layer: 12")
-    return ["positive" if "good" in text and "film" not in text else "negative" for text in texts]
-
-
-@contextmanager
-def sitting_of(
-    browser: Any, folder: Path, rules: str, rows: Sequence[tuple[str, str]] = (), **options: Any
-) -> Iterator[Callable[..., Sitting]]:
-    """Opens pages of a server in this process."""
-    (folder / "words.sear").write_text(rules, "utf-8")
-    data = rows or [
-        (text.format(number), label) for number in range(4)
-        for text, label in (("a good movie no {} .", "positive"),
-                            ("a good book no {} .", "positive"),
-                            ("a bad movie no {} .", "negative"))
-    ]  # fmt: skip
-    with sears.vet(
-        brittle, data, folder / "words.sear", reviewers=["ana"], port=free_port(),
-        tagger="pinned", **options,
-    ) as page:  # fmt: skip
-        sittings = []
-
-        def open_page(**look: Any) -> Sitting:
-            sittings.append(opened(browser, page.address, "ana", folder, **look))
-            return sittings[-1]
-
-        yield open_page
-        for each in sittings:
-            each.page.close()
-
-
 @pytest.mark.parametrize("by", ["reject", "edit"])
 def test_a_dialog_decides_about_the_rule_that_it_names(
-    browser: Any, tmp_path: Path, by: str
+    look: Callable[..., Sitting], tmp_path: Path, by: str
 ) -> None:
     """Whatever another tab does to the list meanwhile."""
-    with sitting_of(browser, tmp_path, RULES, most=3) as sit:
-        first = sit()
+    with served(tmp_path, RULES, most=3) as seat:
+        first = look(seat)
         first.page.click("#queue button:has-text('movie -> film') >> nth=0")
         first.rule("movie -> film")
         first.page.click("#reject")
@@ -700,7 +704,7 @@ def test_a_dialog_decides_about_the_rule_that_it_names(
         first.wait("reject")
         first.page.click("#queue button:has-text('. -> !')")
         first.rule(". -> !")
-        second = sit()
+        second = look(seat)
         first.page.click(f"#{by}")
         if by == "reject":
             first.page.fill("#note", "it shouts")
@@ -717,36 +721,40 @@ def test_a_dialog_decides_about_the_rule_that_it_names(
         assert first.entries()[-1]["text"] == ". -> !"
 
 
-def test_an_edit_at_which_the_model_fails_stays_in_its_dialog(browser: Any, tmp_path: Path) -> None:
-    with sitting_of(browser, tmp_path, RULES) as sit:
-        sitting = sit()
-        page = sitting.page
-        page.click("#edit")
-        page.fill("#edit-text", "good -> boom")
-        sitting.shows("#edit-findings", "no such layer")
-        page.click("#edit-save")
-        sitting.shows("#edit-dialog .alert", "no such layer")
-        sync_api.expect(page.locator("#edit-text")).to_have_value("good -> boom")
-        assert sitting.kinds() == []
-        # Nothing of a rule that was typed before stays beside a text that cannot be tried.
-        page.fill("#edit-text", "good movie -> fine movie")
-        sitting.shows("#edit-examples", "fine")
-        page.evaluate("document.getElementById('edit-text').value = 'x'.repeat(70_000)")
-        page.evaluate("document.getElementById('edit-text').dispatchEvent(new Event('input'))")
-        sitting.shows("#edit-findings", "64 KiB")
-        sync_api.expect(page.locator("#edit-numbers div, #edit-examples li")).to_have_count(0)
-        sync_api.expect(page.locator("#edit-save")).to_be_disabled()
+def test_an_edit_at_which_the_model_fails_stays_in_its_dialog(
+    sit: Callable[..., Sitting],
+) -> None:
+    sitting = sit()
+    page = sitting.page
+    page.click("#edit")
+    page.fill("#edit-text", "good -> boom")
+    sitting.shows("#edit-findings", "no such layer")
+    page.click("#edit-save")
+    sitting.shows("#edit-dialog .alert", "no such layer")
+    sync_api.expect(page.locator("#edit-text")).to_have_value("good -> boom")
+    assert sitting.kinds() == []
+    # Nothing of a rule that was typed before stays beside a text that cannot be tried.
+    page.fill("#edit-text", "good movie -> fine movie")
+    sitting.shows("#edit-examples", "fine")
+    page.evaluate("document.getElementById('edit-text').value = 'x'.repeat(70_000)")
+    page.evaluate("document.getElementById('edit-text').dispatchEvent(new Event('input'))")
+    sitting.shows("#edit-findings", "64 KiB")
+    sync_api.expect(page.locator("#edit-numbers div, #edit-examples li")).to_have_count(0)
+    sync_api.expect(page.locator("#edit-save")).to_be_disabled()
+    # The browser reports each refusal.
+    assert {re.sub(r".*status of (\d+).*", r"\1", each) for each in sitting.complaints} == {
+        "413", "502"
+    }  # fmt: skip
+    sitting.complaints.clear()
 
 
-def test_a_long_list_is_read_to_its_end(browser: Any, tmp_path: Path) -> None:
+def test_a_long_list_is_read_to_its_end(look: Callable[..., Sitting], tmp_path: Path) -> None:
     """The server gives two hundred items at once."""
     rows = [(f"a good movie\nno {number} .", "positive") for number in range(230)]
-    with sitting_of(browser, tmp_path, RULES, rows) as sit:
-        page = sit().page
-        while page.locator("#more").is_visible():
-            shown = page.locator("#examples > li").count()
-            page.click("#more")
-            sync_api.expect(page.locator("#examples > li")).not_to_have_count(shown)
+    with served(tmp_path, RULES, rows) as seat:
+        sitting = look(seat)
+        page = sitting.page
+        sitting.read_to_the_end("#examples > li", "#more")
         sync_api.expect(page.locator("#examples > li")).to_have_count(230)
         # As it is in the file, with its line breaks.
         assert "movie\nno" in page.locator("#examples .text").first.inner_text()
@@ -757,11 +765,13 @@ def test_a_long_list_is_read_to_its_end(browser: Any, tmp_path: Path) -> None:
         sync_api.expect(page.locator("#examples > li")).to_have_count(230)
 
 
-def test_a_rule_with_a_long_word_stays_in_its_card(browser: Any, tmp_path: Path) -> None:
+def test_a_rule_with_a_long_word_stays_in_its_card(
+    look: Callable[..., Sitting], tmp_path: Path
+) -> None:
     long = "|".join(f"word{number}" for number in range(150))
     rules = f"({long}|movie) -> film\nmovie -> film\ngood -> fine\n"
-    with sitting_of(browser, tmp_path, rules) as sit:
-        sitting = sit()
+    with served(tmp_path, rules) as seat:
+        sitting = look(seat)
         page = sitting.page
         for _ in range(3):
             assert page.evaluate("document.documentElement.scrollWidth") <= 1280
@@ -786,7 +796,7 @@ def test_a_rule_with_a_long_word_stays_in_its_card(browser: Any, tmp_path: Path)
 
 
 def test_the_help_begins_at_its_beginning(sit: Callable[..., Sitting]) -> None:
-    sitting = sit(viewport={"width": 640, "height": 400})
+    sitting = sit(width=640, height=400)
     sitting.page.keyboard.press("?")
     sync_api.expect(sitting.page.locator("#help-title")).to_be_in_viewport()
     assert sitting.page.evaluate("document.getElementById('help-dialog').scrollTop") == 0
@@ -829,35 +839,27 @@ def test_texts_of_rows_are_never_read_as_html(sit: Callable[..., Sitting]) -> No
     assert sitting.page.locator("#examples b").count() == 0
 
 
-def test_a_sitting_survives_kill_9(browser: Any, tmp_path: Path) -> None:
+def test_a_sitting_survives_kill_9(look: Callable[..., Sitting], tmp_path: Path) -> None:
     fill(tmp_path)
-    server = start(tmp_path, "--reviewer", "ana")
-    sitting = opened(browser, server.pages["ana"], "ana", tmp_path)
+    killed = start(tmp_path)
+    sitting = look(killed.seat)
     sitting.page.keyboard.press("a")
     sitting.wait("accept")
-    server.process.send_signal(signal.SIGKILL)
-    server.process.communicate()
+    killed.process.send_signal(signal.SIGKILL)
+    killed.process.communicate()
     sitting.page.keyboard.press("s")
     sitting.shows("#alert", "does not answer")
-    sitting.page.close()
+    sitting.complaints.clear()
 
-    server = start(tmp_path, "--reviewer", "ana", "--resume")
-    again = opened(browser, server.pages["ana"], "ana", tmp_path)
+    started = start(tmp_path, "--resume")
+    again = look(started.seat)
     again.shows("#tally", "1 accepted, 0 rejected, 4 left")
     again.page.click("#finish")
     again.shows("#alert", "1 rule kept, in words.vetted.sear; 4 left out")
-    again.page.close()
     assert [len(load(tmp_path / "words.vetted.sear").rules)] == [1]
-    told = end(server)
-    assert server.process.returncode == 0
+    told = started.end()
+    assert started.process.returncode == 0
     assert "1 accepted, 0 rejected, 4 left" in told
-
-
-def test_rules_that_the_page_does_not_show_are_reported(tmp_path: Path) -> None:
-    fill(tmp_path)
-    told = end(start(tmp_path, "--reviewer", "ana", "--rules", "3"))
-    assert "the page shows 3 of 5 rules" in told
-    assert "--rules 5 shows all" in told
 
 
 def test_the_address_is_no_argument_of_the_browser(browser: Any, tmp_path: Path) -> None:
@@ -868,23 +870,26 @@ def test_the_address_is_no_argument_of_the_browser(browser: Any, tmp_path: Path)
         '#!/bin/sh\nstat -c %a "${1#file://}" > mode\necho "$@" > arguments\n', "utf-8"
     )
     script.chmod(0o755)
-    server = start(tmp_path, "--reviewer", "ana", "--open", BROWSER=f"{script} %s")
+    command = start(tmp_path, "--open", "--rules", "3", BROWSER=f"{script} %s")
     for _ in range(1_200):
         if (tmp_path / "arguments").exists() and (tmp_path / "arguments").read_text():
             break
         time.sleep(0.05)
     given = (tmp_path / "arguments").read_text("utf-8").strip()
-    token = server.pages["ana"].split("/")[3]
+    address, _ = command.seat
     assert given.startswith("file://")
-    assert token not in given
+    assert address.split("/")[3] not in given
     assert (tmp_path / "mode").read_text("utf-8").strip() == "600"
     page = browser.new_page()
     page.goto(given)
     page.wait_for_selector("body[data-ready]")
-    assert page.url == server.pages["ana"]
+    assert page.url == address
     page.close()
-    end(server)
+    told = command.end()
     assert not Path(given.removeprefix("file://")).exists()
+    # Rules that the page does not show are reported.
+    assert "the page shows 3 of 5 rules" in told
+    assert "--rules 5 shows all" in told
 
 
 # ---------------------------------------------------------------- for everybody's eyes
@@ -946,22 +951,21 @@ TWICE = """
 """
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_texts_have_contrast_and_controls_have_names(
-    sit: Callable[..., Sitting], scheme: str
-) -> None:
-    sitting = sit(color_scheme=scheme)
+def test_texts_have_contrast_and_controls_have_names(sit: Callable[..., Sitting]) -> None:
+    sitting = sit()
     page = sitting.page
 
     def check() -> None:
         page.mouse.move(1, 1)
-        # Colours change slowly, and begin to with the next frame.
-        page.evaluate("new Promise(done => requestAnimationFrame(() => setTimeout(done)))")
-        # Not by wait_for_function: it evaluates text in the page, which its policy forbids.
-        page.evaluate(
-            "Promise.all(document.getAnimations().map(each => each.finished.catch(() => null)))"
-        )
-        assert page.evaluate(CONTRAST) == []
+        for scheme in ("dark", "light"):
+            page.emulate_media(color_scheme=scheme)
+            # Colours change slowly, and begin to with the next frame.
+            page.evaluate("new Promise(done => requestAnimationFrame(() => setTimeout(done)))")
+            # Not by wait_for_function: it evaluates text in the page, which its policy forbids.
+            page.evaluate(
+                "Promise.all(document.getAnimations().map(each => each.finished.catch(() => null)))"
+            )
+            assert page.evaluate(CONTRAST) == [], scheme
         assert page.evaluate(NAMELESS) == []
         assert page.evaluate(TWICE) == []
 
@@ -1007,17 +1011,16 @@ def test_the_header_is_one_row_and_the_buttons_stand_under_their_card(
 
 def test_at_200_percent_nothing_is_cut_off(sit: Callable[..., Sitting]) -> None:
     """A window of 1280 by 900 at 200% has 640 by 450 CSS pixels."""
-    sitting = sit(viewport={"width": 640, "height": 450})
+    sitting = sit(width=640, height=450)
     page = sitting.page
     for task in ("judge", "write", "pick"):
         page.click(f"#tab-{task}")
         assert page.evaluate("document.documentElement.scrollWidth") <= 640
-        for button in page.locator(f"#{task} button:visible").all():
-            button.scroll_into_view_if_needed()
-            box = button.bounding_box()
-            assert box is not None
-            assert box["x"] >= 0
-            assert box["x"] + box["width"] <= 640
+        boxes = page.eval_on_selector_all(
+            f"#{task} button:visible", "all => all.map(each => each.getBoundingClientRect())"
+        )
+        assert boxes
+        assert all(box["left"] >= 0 and box["right"] <= 640 for box in boxes)
     page.click("#tab-judge")
     page.click("#accept")
     sitting.wait("accept")
@@ -1040,85 +1043,81 @@ template nothing-bad: "There is nothing {BAD} about this {KIND}."
 """
 
 
-@pytest.fixture
-def reading(browser: Any, tmp_path: Path) -> Iterator[Sitting]:
-    """The page of a file of templates, in dark mode; it may report no error."""
-    (tmp_path / "words.sear").write_text(TEMPLATES, "utf-8")
+@contextmanager
+def reading(folder: Path, templates: str, reviewer: str = "ana") -> Iterator[Seat]:
+    """The page of these templates."""
+    (folder / "words.sear").write_text(templates, "utf-8")
     with sears.vet(
-        None, None, tmp_path / "words.sear", reviewers=["ana"], port=free_port()
+        None, None, folder / "words.sear", reviewers=[reviewer], port=free_port()
     ) as page:
-        look = {"color_scheme": "dark", "viewport": {"width": 640, "height": 450}}
-        sitting = opened(browser, page.address, "ana", tmp_path, **look)
-        yield sitting
-        sitting.page.close()
-        assert not sitting.complaints
+        yield page.address, page.place.journals[reviewer]
 
 
-def test_a_template_of_many_sentences_is_read_to_its_end(browser: Any, tmp_path: Path) -> None:
+def test_a_template_of_many_sentences_is_read_to_its_end(
+    look: Callable[..., Sitting], tmp_path: Path
+) -> None:
     words = " | ".join(f"word{number}" for number in range(16))
-    (tmp_path / "words.sear").write_text(
-        f'set A = {words}\n\ntemplate many: "{{A}} and {{A}}."\n  label: negative\n', "utf-8"
-    )
-    with sears.vet(
-        None, None, tmp_path / "words.sear", reviewers=["ana"], port=free_port()
-    ) as sitting:
-        reading = opened(browser, sitting.address, "ana", tmp_path)
-        page = reading.page
+    rules = f'set A = {words}\n\ntemplate many: "{{A}} and {{A}}."\n  label: negative\n'
+    with reading(tmp_path, rules) as seat:
+        sitting = look(seat)
+        page = sitting.page
         total = int(page.inner_text("#template strong").split()[0])
         assert total > 210
-        while page.locator("#more-sentences").is_visible():
-            shown = page.locator("#sentences > li").count()
-            page.click("#more-sentences")
-            sync_api.expect(page.locator("#sentences > li")).not_to_have_count(shown)
+        sitting.read_to_the_end("#sentences > li", "#more-sentences")
         sync_api.expect(page.locator("#sentences > li")).to_have_count(total)
         button = page.locator("#sentences > li").nth(205).locator("button")
         button.click()
-        reading.wait("sentence")
+        sitting.wait("sentence")
         sync_api.expect(button).to_be_focused()
         sync_api.expect(page.locator("#sentences > li").nth(205)).to_have_class("rejected")
-        page.close()
 
 
-def test_templates_are_read_by_keyboard(reading: Sitting) -> None:
-    page = reading.page
+def test_templates_are_read_by_keyboard(look: Callable[..., Sitting], tmp_path: Path) -> None:
+    with reading(tmp_path, TEMPLATES) as seat:
+        read_by_keyboard(look(seat, width=640, height=450, scheme="dark"))
+    vetted = load(tmp_path / "words.vetted.sear")
+    assert [each.name for each in vetted.templates] == ["nothing-good"]
+
+
+def read_by_keyboard(sitting: Sitting) -> None:
+    page = sitting.page
     for task in ("#judge", "#write", "#pick", ".tabs"):
         assert page.locator(task).is_hidden()
-    reading.shows("#template-place", "Template 1 of 2")
-    reading.shows("#template", "Each of its 6 sentences should have the label negative")
+    sitting.shows("#template-place", "Template 1 of 2")
+    sitting.shows("#template", "Each of its 6 sentences should have the label negative")
     page.keyboard.press("2")
-    reading.wait("sentence")
+    sitting.wait("sentence")
     second = page.locator("#sentences li").nth(1)
     sync_api.expect(second).to_have_class("rejected")
     page.keyboard.press("a")
-    reading.wait("template")
-    reading.shows("#template-place", "Template 2 of 2")
+    sitting.wait("template")
+    sitting.shows("#template-place", "Template 2 of 2")
     page.keyboard.press("r")
     page.keyboard.press("ArrowDown")
-    reading.shows("#reasons", "The template has a debatable label")
+    sitting.shows("#reasons", "The template has a debatable label")
     page.keyboard.press("Enter")
-    reading.wait("template", 2)
-    reading.shows("#alert", "All templates are judged")
-    reading.shows("#tally-read", "1 accepted, 1 rejected, 0 left; 1 sentence rejected")
-    last = reading.entries()[-1]
+    sitting.wait("template", 2)
+    sitting.shows("#alert", "All templates are judged")
+    sitting.shows("#tally-read", "1 accepted, 1 rejected, 0 left; 1 sentence rejected")
+    last = sitting.entries()[-1]
     assert (last["template"], last["verdict"], last["reason"]) == ("nothing-bad", "reject", "label")
     page.keyboard.press("u")
-    reading.wait("undo")
-    reading.shows("#tally-read", "1 accepted, 0 rejected, 1 left; 1 sentence rejected")
+    sitting.wait("undo")
+    sitting.shows("#tally-read", "1 accepted, 0 rejected, 1 left; 1 sentence rejected")
     assert page.evaluate("document.documentElement.scrollWidth") <= 640
     page.click("#finish")
-    reading.shows("#alert", "1 template kept")
-    vetted = load(reading.folder / "words.vetted.sear")
-    assert [each.name for each in vetted.templates] == ["nothing-good"]
+    sitting.shows("#alert", "1 template kept")
 
 
 def test_pictures_for_the_readme(browser: Any, tmp_path: Path, update_golden: bool) -> None:
     if not update_golden:
         pytest.skip("pictures are made with --update-golden")
     fill_with_shipped_sentences(tmp_path)
-    server = start(tmp_path, "--reviewer", "ana", tagger="fast", label=None)
     look = {"viewport": {"width": 1280, "height": 900}, "device_scale_factor": 1.5}
-    sitting = opened(browser, server.pages["ana"], "ana", tmp_path, **look)
-    page = sitting.page
+    tab = new_tab(browser, **look)
+    page = tab.page
+    command = start(tmp_path, tagger="fast", label=None)
+    sitting = opened(tab, command.seat)
     folder = Path(__file__).resolve().parents[2] / "docs" / "pictures"
     folder.mkdir(parents=True, exist_ok=True)
     page.click("#queue button:has-text('not -> ')")
@@ -1131,21 +1130,17 @@ def test_pictures_for_the_readme(browser: Any, tmp_path: Path, update_golden: bo
     page.fill("#consequent", "$1n't")
     sitting.shows("#numbers-write", "if this rule is saved")
     page.screenshot(path=folder / "vetting-write.png", animations="disabled")
-    page.close()
-    end(server)
+    command.end()
 
-    (tmp_path / "words.sear").write_text(TEMPLATES, "utf-8")
-    with sears.vet(None, None, tmp_path / "words.sear", reviewers=["cleo"]) as reading:
-        page = opened(browser, reading.address, "cleo", tmp_path, **look).page
+    with reading(tmp_path, TEMPLATES, "cleo") as seat:
+        opened(tab, seat)
         page.keyboard.press("2")
         page.wait_for_selector("#sentences .rejected")
         page.screenshot(path=folder / "vetting-read.png", animations="disabled")
-        page.close()
 
     (tmp_path / "words.sear").write_text("so -> very\nfilm -> movie\n", "utf-8")
-    server = start(tmp_path, "--reviewer", "ben", tagger="fast", label=None)
-    sitting = opened(browser, server.pages["ben"], "ben", tmp_path, **look)
-    page = sitting.page
+    command = start(tmp_path, tagger="fast", label=None, reviewer="ben")
+    sitting = opened(tab, command.seat)
     page.click("#queue button:has-text('so -> ')")
     page.locator("input[name=only][value=all]").check(force=True)
     for text, said in (("It rained,", "differs"), ("It is in fact", "differs"), ("It was", "same")):
@@ -1159,7 +1154,7 @@ def test_pictures_for_the_readme(browser: Any, tmp_path: Path, update_golden: bo
     page.wait_for_timeout(300)
     page.screenshot(path=folder / "vetting-narrow.png", animations="disabled")
     page.close()
-    end(server)
+    command.end()
 
 
 def fill_with_shipped_sentences(folder: Path) -> None:

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import json
 import socket
-import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import ExitStack, closing, contextmanager
 from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urljoin
 
 import pytest
-import uvicorn
 from free_port import free_port
 
 from sears_dsl.errors import ModelError, UsageError
+from sears_dsl.language.loader import parse
 from sears_dsl.vetting.journal import Journal, read_journal
 from sears_dsl.vetting.review.rule_session import RuleSession
 from sears_dsl.vetting.review.workbench import Workbench
@@ -68,34 +67,44 @@ class Place(NamedTuple):
         return self.request("POST", f"/{token}/{path}", content)
 
 
-@pytest.fixture
-def place(bench: Workbench, tmp_path: Path) -> Iterator[Place]:
+@contextmanager
+def served(bench: Workbench, folder: Path) -> Iterator[Place]:
     listening, _ = listen()
     port = listening.getsockname()[1]
-    sessions = {}
-    for name in TOKENS.values():
-        journal = Journal(tmp_path / f"{name}.jsonl", ruleset=bench.ruleset, reviewer=name)
-        sessions[name] = RuleSession(bench, journal)
-    app = application(
-        sessions,
-        tokens=TOKENS,
-        hosts=frozenset({f"{LOOPBACK}:{port}", f"localhost:{port}"}),
-        write=lambda: "written",
-    )
-    config = uvicorn.Config(app, log_level="error", lifespan="off", ws="none")
-    server = uvicorn.Server(config)
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
-    thread.start()
-    yield Place(port, tmp_path, sessions)
-    server.should_exit = True
-    thread.join()
-    listening.close()
-    for session in sessions.values():
-        session.journal.close()
+    hosts = frozenset({f"{LOOPBACK}:{port}", f"localhost:{port}"})
+    with ExitStack() as opened:
+        opened.enter_context(listening)
+        sessions = {
+            name: RuleSession(
+                bench,
+                opened.enter_context(
+                    Journal(folder / f"{name}.jsonl", ruleset=bench.ruleset, reviewer=name)
+                ),
+            )
+            for name in TOKENS.values()
+        }
+        app = application(sessions, tokens=TOKENS, hosts=hosts, write=lambda: "written")
+        opened.enter_context(serving.serve_in_background(app, listening))
+        yield Place(port, folder, sessions)
 
 
-def test_the_page_loads_nothing_from_elsewhere_and_is_not_kept(place: Place) -> None:
-    reply = place.get("")
+@pytest.fixture
+def place(bench: Workbench, tmp_path: Path) -> Iterator[Place]:
+    with served(bench, tmp_path) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def undecided(
+    tmp_path_factory: pytest.TempPathFactory, workbench_of: Callable[..., Workbench]
+) -> Iterator[Place]:
+    """A place for tests that decide nothing."""
+    with served(workbench_of(parse("good -> fine")), tmp_path_factory.mktemp("place")) as running:
+        yield running
+
+
+def test_the_page_loads_nothing_from_elsewhere_and_is_not_kept(undecided: Place) -> None:
+    reply = undecided.get("")
     assert reply.status == 200
     policy = reply.headers["content-security-policy"]
     assert "default-src 'none'" in policy
@@ -109,17 +118,17 @@ def test_the_page_loads_nothing_from_elsewhere_and_is_not_kept(place: Place) -> 
     assert "style=" not in page
     assert "onclick" not in page
     for name in ("vetting.css", "main.js", "judge.js", "icon.svg"):
-        assert place.get(name).status == 200
+        assert undecided.get(name).status == 200
 
 
-def test_the_address_without_its_last_slash_leads_to_the_page(place: Place) -> None:
-    reply = place.request("GET", f"/{ANA}")
+def test_the_address_without_its_last_slash_leads_to_the_page(undecided: Place) -> None:
+    reply = undecided.request("GET", f"/{ANA}")
     assert reply.status == 307
     # Also behind a proxy that serves the page under a longer path.
     for before in ("", "/proxy/8765"):
         address = urljoin(f"http://a.org{before}/{ANA}", reply.headers["location"])
         assert address == f"http://a.org{before}/{ANA}/"
-    assert place.request("GET", "/ana-toke").status == 403
+    assert undecided.request("GET", "/ana-toke").status == 403
 
 
 @pytest.mark.parametrize(
@@ -127,8 +136,8 @@ def test_the_address_without_its_last_slash_leads_to_the_page(place: Place) -> N
     ["/", "/api/overview", "/wrong/", "/wrong/api/overview", "/ana-toke/", "/ana-tokenx/",
      "//ana-token/", "/%61na-token\x7f/"],
 )  # fmt: skip
-def test_nothing_is_reported_without_the_token(place: Place, path: str) -> None:
-    reply = place.request("GET", path.replace("\x7f", "%7f"))
+def test_nothing_is_reported_without_the_token(undecided: Place, path: str) -> None:
+    reply = undecided.request("GET", path.replace("\x7f", "%7f"))
     assert reply.status == 403
     assert "token" in reply.json["error"]
 
@@ -147,18 +156,18 @@ def test_nothing_is_reported_without_the_token(place: Place, path: str) -> None:
     ],
 )
 def test_other_origins_and_names_are_refused_even_with_the_token(
-    place: Place, headers: dict[str, str]
+    undecided: Place, headers: dict[str, str]
 ) -> None:
     for method, path in (("GET", "/ana-token/api/overview"), ("POST", "/ana-token/api/decide")):
-        reply = place.request(method, path, {}, headers=headers)
+        reply = undecided.request(method, path, {}, headers=headers)
         assert reply.status == 403
-    assert place.sessions["ana"].state.revision == 0
+    assert undecided.sessions["ana"].state.revision == 0
 
 
-def test_the_own_origin_is_let_in(place: Place) -> None:
+def test_the_own_origin_is_let_in(undecided: Place) -> None:
     for name in (LOOPBACK, "localhost"):
-        host = f"{name}:{place.port}"
-        reply = place.get("api/overview", Origin=f"http://{host}", Host=host)
+        host = f"{name}:{undecided.port}"
+        reply = undecided.get("api/overview", Origin=f"http://{host}", Host=host)
         assert reply.status == 200
 
 
@@ -167,23 +176,24 @@ def test_the_own_origin_is_let_in(place: Place) -> None:
     ["../journal.py", "..%2f..%2ferrors.py", "%2e%2e/%2e%2e/pyproject.toml", "/etc/passwd",
      "pages/index.html", "index.html/../../security.py", "main.js%00"],
 )  # fmt: skip
-def test_no_path_leads_outside(place: Place, path: str) -> None:
-    assert place.get(path).status in (403, 404)
+def test_no_path_leads_outside(undecided: Place, path: str) -> None:
+    assert undecided.get(path).status in (403, 404)
 
 
-def test_an_upload_of_a_hundred_megabytes_is_refused_unread(place: Place) -> None:
+@pytest.mark.parametrize("asks", ["", "Expect: 100-continue\r\n"])
+def test_an_upload_of_a_hundred_megabytes_is_refused_unread(undecided: Place, asks: str) -> None:
     head = (
-        f"POST /ana-token/api/decide HTTP/1.1\r\nHost: {LOOPBACK}:{place.port}\r\n"
+        f"POST /ana-token/api/decide HTTP/1.1\r\nHost: {LOOPBACK}:{undecided.port}\r\n{asks}"
         "Content-Type: application/json\r\nContent-Length: 104857600\r\n\r\n"
     )
-    with socket.create_connection((LOOPBACK, place.port), timeout=10) as connection:
-        connection.sendall(head.encode() + b"x" * 1024)
+    with socket.create_connection((LOOPBACK, undecided.port), timeout=10) as connection:
+        connection.sendall(head.encode() + (b"" if asks else b"x" * 1024))
         assert connection.recv(1024).startswith(b"HTTP/1.1 413 ")
 
 
-def test_who_sends_a_hundred_megabytes_reads_the_refusal(place: Place) -> None:
+def test_who_sends_a_hundred_megabytes_reads_the_refusal(undecided: Place) -> None:
     """Most clients send everything before they read."""
-    reply = place.request(
+    reply = undecided.request(
         "POST",
         "/ana-token/api/decide",
         body=b" " * 104_857_600,
@@ -191,13 +201,13 @@ def test_who_sends_a_hundred_megabytes_reads_the_refusal(place: Place) -> None:
     )
     assert reply.status == 413
     assert "64 KiB" in reply.json["error"]
-    assert place.get("api/overview").status == 200
+    assert undecided.get("api/overview").status == 200
 
 
 @pytest.mark.parametrize("size", [BODY_LIMIT + 1, 16 * BODY_LIMIT])
-def test_a_long_body_without_its_length_is_refused_too(place: Place, size: int) -> None:
+def test_a_long_body_without_its_length_is_refused_too(undecided: Place, size: int) -> None:
     chunks = (b" " * 8192 for _ in range(size // 8192 + 1))
-    reply = place.request(
+    reply = undecided.request(
         "POST", "/ana-token/api/typed", body=chunks, headers={"Content-Type": "application/json"}
     )
     assert reply.status == 413
@@ -216,21 +226,21 @@ def test_a_long_body_without_its_length_is_refused_too(place: Place, size: int) 
         (b'{"kind": ["accept"], "revision": 0}', "application/json"),
     ],
 )
-def test_what_is_no_decision_is_refused(place: Place, body: bytes, kind: str) -> None:
-    reply = place.request(
+def test_what_is_no_decision_is_refused(undecided: Place, body: bytes, kind: str) -> None:
+    reply = undecided.request(
         "POST", "/ana-token/api/decide", body=body, headers={"Content-Type": kind}
     )
     assert reply.status == 400
-    assert place.sessions["ana"].state.revision == 0
+    assert undecided.sessions["ana"].state.revision == 0
 
 
-def test_a_note_that_no_ruleset_could_hold_is_refused_as_it_comes(place: Place) -> None:
-    rule = place.get("api/overview").json["judge"]["next"]
+def test_a_note_that_no_ruleset_could_hold_is_refused_as_it_comes(undecided: Place) -> None:
+    rule = undecided.get("api/overview").json["judge"]["next"]
     content = {"kind": "reject", "rule": rule, "revision": 0, "note": "a" * 60_000}
-    reply = place.post("api/decide", content)
+    reply = undecided.post("api/decide", content)
     assert reply.status == 400
     assert "the note has 60,000 characters" in reply.body.decode()
-    assert place.sessions["ana"].state.revision == 0
+    assert undecided.sessions["ana"].state.revision == 0
 
 
 def test_two_tabs_decide_each_thing_once(place: Place) -> None:
@@ -261,16 +271,16 @@ def test_two_reviewers_at_once_have_a_journal_each(place: Place) -> None:
     with ThreadPoolExecutor(2) as both:
         assert list(both.map(work, TOKENS)) == [[200] * 10] * 2
     for name in TOKENS.values():
-        entries = read_journal(place.folder / f"{name}.jsonl")[1]
+        header, entries = read_journal(place.folder / f"{name}.jsonl")
+        assert header.reviewer == name
         assert [each.number for each in entries] == list(range(1, 11))
-        assert {each.reviewer for each in entries} == {name}
 
 
-def test_a_typed_import_opens_no_file(place: Place) -> None:
-    secret = place.folder / "secret.txt"
+def test_a_typed_import_opens_no_file(undecided: Place) -> None:
+    secret = undecided.folder / "secret.txt"
     secret.write_text("\n" * 9 + "the hidden word\n", "utf-8")
     for text in (f'import "{secret}" as s', "option case = exact", "set A = b | c", "ruleset a 1"):
-        told = place.post("api/typed", {"text": text})
+        told = undecided.post("api/typed", {"text": text})
         assert told.json["text"] == ""
         assert "this is not a rule" in told.json["findings"][0]["text"]
         assert b"hidden" not in told.body

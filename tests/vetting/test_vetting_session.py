@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import resources
 from pathlib import Path
 from time import monotonic
@@ -10,17 +10,16 @@ from typing import Any
 
 import pytest
 
-from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.errors import UsageError
 from sears_dsl.language.loader import load
 from sears_dsl.language.rule import LABEL_STAYS, Rule
 from sears_dsl.language.ruleset import Ruleset
-from sears_dsl.models.cached import CachedPredictor
 from sears_dsl.models.predictor import Row
 from sears_dsl.tagging.pinned import PinnedTagger
 from sears_dsl.vetting.journal import Journal, read_journal
 from sears_dsl.vetting.merging import read_reviews
 from sears_dsl.vetting.outputs import write_vetted
+from sears_dsl.vetting.review import trials
 from sears_dsl.vetting.review.rule_session import RuleSession
 from sears_dsl.vetting.review.sessions import LONGEST_NOTE, Outdated
 from sears_dsl.vetting.review.workbench import RuleTable, Workbench, choices_of_rules
@@ -388,23 +387,12 @@ def test_a_pair_marked_under_another_rule_counts_where_this_one_writes_it_too(
     assert (narrowed["changed"], narrowed["mistakes"], narrowed["of_mistakes"]) == (10, 0, 10)
 
 
-def workbench_of(ruleset: Ruleset, rows: Sequence[tuple[str, str]], model: Any) -> Workbench:
-    tagger = PinnedTagger()
-    data = LabelledRows(
-        tuple({"text": text} for text, _ in rows), "text",
-        tuple((label,) for _, label in rows), "rows.csv",
-    )  # fmt: skip
-    return Workbench(
-        ruleset, data, CachedPredictor(model), tokens=tagger.tag(data.texts), tagger=tagger
-    )
-
-
 def test_parts_and_wholes_of_a_proposal_count_the_same_things(
-    ruleset: Ruleset, model: Any, tmp_path: Path
+    ruleset: Ruleset, workbench_of: Callable[..., Workbench], tmp_path: Path
 ) -> None:
     """Pairs are distinct, rows are not: texts repeat."""
     rows = [("a good movie .", "positive")] * 6 + [("a bad movie .", "negative")] * 3
-    bench = workbench_of(ruleset, [*rows, ("it is a good movie too .", "positive")], model)
+    bench = workbench_of(ruleset, [*rows, ("it is a good movie too .", "positive")])
     with Journal(tmp_path / "p.jsonl", ruleset=ruleset, reviewer="ana") as journal:
         session = RuleSession(bench, journal)
         rule = ids(session)["movie -> film"]
@@ -428,7 +416,9 @@ class Fine:
         return ["negative" if "the fine" in row["text"] else "positive" for row in rows]
 
 
-def test_rewrites_that_the_model_never_saw_are_no_correct_answers(tmp_path: Path) -> None:
+def test_rewrites_that_the_model_never_saw_are_no_correct_answers(
+    workbench_of: Callable[..., Workbench], tmp_path: Path
+) -> None:
     """A narrowed rule may act at a later place of a row, and writes another text there."""
     rules = tmp_path / "fine.sear"
     rules.write_text("good -> fine\n", "utf-8")
@@ -472,10 +462,14 @@ def test_the_next_sentence_comes_after_the_last_pick_and_undo_says_which(
     assert session.overview()["pick"]["next"] is None
 
 
-def test_saved_rules_are_never_asked_about_again(session: RuleSession, model: Any) -> None:
+def test_saved_rules_are_never_asked_about_again(
+    session: RuleSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """However many others were tried since: decisions would wait for the model."""
+    monkeypatch.setattr(trials, "_REMEMBERED", 4)
+    session.trials = trials.Trials(session.bench)
     decide(session, "save", text="movie -> film")
     known = session.trials.known("movie -> film")
-    for number in range(300):
+    for number in range(8):
         session.trials.known(f"movie -> film{number}")
     assert session.trials.known("movie -> film") is known

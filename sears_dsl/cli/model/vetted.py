@@ -18,14 +18,6 @@ if TYPE_CHECKING:
     from sears_dsl.language.ruleset import Ruleset
     from sears_dsl.vetting.merging import Agreed, Agreement, Kappa, Review, VettingOutcomes
 
-_PAIR = 2
-# The coefficients of agreement between two reviewers, and between more.
-_COEFFICIENTS: Mapping[Agreed, tuple[str, str]] = {
-    "rules": ("Cohen's κ", "Fleiss' κ"),
-    "templates": ("Cohen's κ", "Fleiss' κ"),
-    "picks": ("Brennan and Prediger's κ", "Brennan and Prediger's κ"),
-}
-
 
 @click.command(
     "vetted",
@@ -105,9 +97,15 @@ def _written_pairs(reviews: Sequence[Review], path: Path) -> str:
     return written
 
 
+def _coefficients(agreed: Agreed) -> tuple[str, str]:
+    """What agreement between two reviewers is called, and that between more."""
+    known_chance = "Brennan and Prediger's κ"
+    return (known_chance, known_chance) if agreed == "picks" else ("Cohen's κ", "Fleiss' κ")
+
+
 def _agreement_json(name: Agreed, agreement: Agreement) -> dict[str, Any]:
-    of_pairs, of_all = _COEFFICIENTS[name]
-    several = agreement.together if len(agreement.reviewers) > _PAIR else None
+    of_pairs, of_all = _coefficients(name)
+    several = agreement.together
     return {
         "reviewers": agreement.reviewers,
         "pairs": [
@@ -141,10 +139,10 @@ def _print_outcomes(
             table.add_row(name, outcome.decided, who)
         out.print(table)
     for name, each in agreements.items():
-        of_pairs, of_all = _COEFFICIENTS[name]
+        of_pairs, of_all = _coefficients(name)
         for (one, other), kappa in each.pairs.items():
             out.print(f"{name}: {of_pairs} of {one} and {other}: {_kappa(kappa)}")
-        if len(each.reviewers) > _PAIR and each.together is not None:
+        if each.together is not None:
             out.print(f"{name}: {of_all} of all {len(each.reviewers)}: {_kappa(each.together)}")
 
 

@@ -8,7 +8,7 @@ for each pair of files.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,8 +27,9 @@ def refuse_overwriting(
     rulesets: Sequence[Ruleset] = (),
 ) -> None:
     """Refuse to write what a command reads: files, modules of ``module:function``, rule files."""
-    named = filter(None, [*sources, *_files_of(rulesets)])
-    read = list(map(_file_of, named))
+    from sears_dsl.language.loader import source_files
+
+    read: list[str | Path] = [*map(_file_of, filter(None, sources)), *source_files(rulesets)]
     for path in written:
         if any(are_same(path, each) for each in read):
             raise click.UsageError(f"{path} is an input of this command: write to another file")
@@ -36,19 +37,8 @@ def refuse_overwriting(
 
 def _file_of(source: str) -> str:
     """The file of a module that is named as in ``module:function``; other names stay."""
-    if ":" not in source:  # of rule files, say, without a look at models
+    if ":" not in source:  # without a look at models
         return source
     from sears_dsl.models.objects import is_object_name
 
     return f"{source.partition(':')[0].replace('.', '/')}.py" if is_object_name(source) else source
-
-
-def _files_of(rulesets: Sequence[Ruleset]) -> Iterator[str]:
-    """The rule files, their imports, and the vectors that they name."""
-    from sears_dsl.language.loader import with_imports
-    from sears_dsl.language.vectors import vectors_file
-
-    for ruleset in with_imports(rulesets):
-        yield ruleset.path
-        if vectors := vectors_file(ruleset.options, ruleset.path):
-            yield str(vectors)

@@ -129,6 +129,14 @@ def json_option(text: str) -> Callable[[Any], Any]:
     return click.option("--json", "as_json", is_flag=True, help=text)
 
 
+def refuse_both_on_stdout(output: str, *, as_json: bool, rows: str) -> None:
+    """Raise an error if rows and JSON would be mixed on standard output."""
+    if output == "-" and as_json:
+        raise click.UsageError(
+            f"--json and the {rows} are both for standard output: name a file with --output"
+        )
+
+
 def with_options(*options: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """Return a decorator that gives a command these options, in this order in its help."""
     return lambda command: reduce(lambda rest, option: option(rest), reversed(options), command)

@@ -51,16 +51,11 @@ def generate_command(rules: tuple[str, ...], *, output: Path, **options: Any) ->
     rulesets = load_rulesets(rules, allow_imports_outside=options["allow_imports_outside"])
 
     from sears_dsl.data.dataset import format_of, write_columns
-    from sears_dsl.data.streams import STANDARD_STREAM
     from sears_dsl.generating.table import generate_table
 
-    to_stdout = str(output) == STANDARD_STREAM
-    if to_stdout and options["as_json"]:
-        raise click.UsageError(
-            "--json and the sentences are both for standard output: name a file with --output"
-        )
+    shared.refuse_both_on_stdout(str(output), as_json=options["as_json"], rows="sentences")
     refuse_overwriting([output], sources=[options["oracle"]], rulesets=rulesets)
-    unnamed = "csv" if to_stdout else None
+    unnamed = "csv" if str(output) == "-" else None
     form = format_of(str(output), options["output_format"] or unnamed, reading=False)
     keep = None
     if options["oracle"] is not None:
@@ -86,7 +81,6 @@ def generate_command(rules: tuple[str, ...], *, output: Path, **options: Any) ->
 
 
 def _print_counts(table: GeneratedTable, output: Path, rulesets: Sequence[Ruleset]) -> None:
-    from sears_dsl.data.streams import STANDARD_STREAM
     from sears_dsl.generating.sentences import note_on_articles
 
     out = console(stderr=True)
@@ -113,5 +107,5 @@ def _print_counts(table: GeneratedTable, output: Path, rulesets: Sequence[Rulese
     out.print(f"{counted(len(table), 'row')}: {labels}")
     most = max(table.labels.values(), default=0)
     out.print(f"a model that always gives one label gets {most / max(1, len(table)):.1%} right")
-    if str(output) != STANDARD_STREAM:
+    if str(output) != "-":
         out.print(f"written: {output}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -37,7 +38,6 @@ def test_command(rules: tuple[str, ...], *, tagger: str, **options: Any) -> None
 
     from sears_dsl.batch.provenance import tagger_in_language
     from sears_dsl.engine.noise.sources import NO_SOURCES
-    from sears_dsl.language.printer import template_ids
     from sears_dsl.paraphrasing.for_rules import sources_of
     from sears_dsl.rule_tests import run_tests
     from sears_dsl.runtime.extras import has_discovery
@@ -74,15 +74,13 @@ def test_command(rules: tuple[str, ...], *, tagger: str, **options: Any) -> None
             click.echo(f"  text      {result.test.text}")
             click.echo(f"  expected  {_shown_text(result.test.expected, result.test.text)}")
             click.echo(f"  actual    {_shown_text(result.actual, result.test.text)}")
-        tested = {(ruleset.path, result.rule_id) for ruleset, result in results}
-        of_templates = {
-            (ruleset.path, name)
-            for ruleset, _ in results
-            for name in template_ids(ruleset.templates)
-            if name not in ruleset.rule_ids
+        tested = {
+            (ruleset.path, each.rule_id): "rule" if each.rule_id in ruleset.rule_ids else "template"
+            for ruleset, each in results
         }
-        kinds = [(len(tested - of_templates), "rule"), (len(tested & of_templates), "template")]
-        of = " and ".join(counted(number, noun) for number, noun in kinds if number)
+        of = " and ".join(
+            counted(number, noun) for noun, number in sorted(Counter(tested.values()).items())
+        )
         click.echo(
             "0 tests: write them under a rule or template, indented, such as  "
             'test "A movie." => "A film."'

@@ -13,7 +13,7 @@ from dataclasses import asdict
 from functools import lru_cache
 from typing import Any
 
-from sears_dsl.errors import UsageError
+from sears_dsl.errors import UsageError, counted
 from sears_dsl.generating.parts import Numbers
 from sears_dsl.generating.sentences import Sentences
 from sears_dsl.generating.table import select_sentences
@@ -38,18 +38,16 @@ class TemplateSession(ReviewSession):
     @property
     def left(self) -> int:
         """How many templates were neither accepted nor rejected."""
-        verdicts = (self._verdict(name) for name in self._sentences)
-        return sum(verdict not in ("accept", "reject") for verdict in verdicts)
+        return sum(self._verdict(name) in ("", "skip") for name in self._sentences)
 
     @property
     def progress(self) -> str:
         """How far the reviewer is, in a few words."""
         verdicts = [self._verdict(name) for name in self._sentences]
-        templates, sentences = verdicts.count("accept"), len(self.state.rejected)
         return (
-            f"{templates} template{'s' * (templates != 1)} accepted, "
+            f"{counted(verdicts.count('accept'), 'template')} accepted, "
             f"{verdicts.count('reject')} rejected, {self.left} left, "
-            f"{sentences} sentence{'s' * (sentences != 1)} rejected"
+            f"{counted(len(self.state.rejected), 'sentence')} rejected"
         )
 
     def overview(self) -> View:

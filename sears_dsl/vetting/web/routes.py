@@ -40,7 +40,7 @@ from sears_dsl.errors import DataError, ModelError, SearsError, UsageError
 from sears_dsl.vetting.review.rule_session import RuleSession
 from sears_dsl.vetting.review.sessions import Outdated, ReviewSession
 from sears_dsl.vetting.review.template_session import TemplateSession
-from sears_dsl.vetting.web.security import PageGuard
+from sears_dsl.vetting.web.security import PageGuard, refused
 
 Write: TypeAlias = Callable[[], str]
 """Writes what the reviewers decided, and returns a sentence about it."""
@@ -175,22 +175,21 @@ def application(
         ),
         Route("/{name:path}", _file),
     ]
-    app = Starlette(routes=routes, exception_handlers={HTTPException: _refused, Exception: _failed})
+    handlers = {HTTPException: _not_allowed, Exception: _failed}
+    app = Starlette(routes=routes, exception_handlers=handlers)
     return PageGuard(app, tokens=tokens, hosts=hosts)
 
 
-async def _refused(_request: Request, error: Any) -> Response:
-    body = {"error": error.detail, "help": ""}
-    return JSONResponse(body, status_code=error.status_code, headers=error.headers)
+async def _not_allowed(_request: Request, error: Any) -> Response:
+    return refused(error.status_code, error.detail, headers=error.headers)
 
 
 async def _failed(_request: Request, error: Exception) -> Response:
     """A defect: the page shows it, and the terminal of the command shows the traceback."""
-    body = {
-        "error": f"internal error in sears: {type(error).__name__}: {error}",
-        "help": "earlier decisions are in the journal; please report this error",
-    }
-    return JSONResponse(body, status_code=500)
+    return refused(
+        500, f"internal error in sears: {type(error).__name__}: {error}",
+        "earlier decisions are in the journal; please report this error",
+    )  # fmt: skip
 
 
 def _answering(
@@ -207,7 +206,7 @@ def _answering(
         except SearsError as error:
             kinds = {Outdated: 409, ModelError: 502, DataError: 507}
             status = next((code for kind, code in kinds.items() if isinstance(error, kind)), 400)
-            return JSONResponse({"error": error.message, "help": error.help}, status_code=status)
+            return refused(status, error.message, error.help)
 
     return respond
 
@@ -227,8 +226,7 @@ async def _content(request: Request) -> dict[str, Any]:
 async def _file(request: Request) -> Response:
     known = _FILES.get(request.path_params["name"])
     if known is None:
-        body = {"error": "there is nothing at this address", "help": "use the printed address"}
-        return JSONResponse(body, status_code=404)
+        return refused(404, "there is nothing at this address", "use the printed address")
     name, kind = known
     content = files(__package__).joinpath("pages", name).read_bytes()
     return Response(content, headers={"Content-Type": kind})

@@ -57,7 +57,7 @@ class PageGuard:
             return
         headers = Headers(scope=scope)
         refusal = self._refusal(headers, scope)
-        body = _Body(receive, waiting="expect" in headers)
+        body = _Body(receive)
         sending = _answering(send, body)
         if refusal is not None:
             await refusal(scope, body.receive, sending)
@@ -79,23 +79,21 @@ class PageGuard:
     def _refusal(self, headers: Headers, scope: Scope) -> JSONResponse | None:
         host = headers.get("host", "")
         if host not in self._hosts:
-            return _refused(403, f"this page is not at {host!r}; use the address that was printed")
+            return refused(403, f"this page is not at {host!r}; use the address that was printed")
         origin = headers.get("origin")
         if origin is not None and origin not in {f"http://{name}" for name in self._hosts}:
-            return _refused(403, f"requests from {origin} are refused")
+            return refused(403, f"requests from {origin} are refused")
         elsewhere = headers.get("sec-fetch-site") in ("cross-site", "same-site")
         if elsewhere and not _is_visit(scope, headers):
-            return _refused(403, "requests from other sites are refused")
+            return refused(403, "requests from other sites are refused")
         token = scope["path"].removeprefix("/").partition("/")[0]
         if self._owner(token) is None:
-            return _refused(
+            return refused(
                 403, "the token in the address is wrong; use the address that was printed"
             )
         length = headers.get("content-length", "0")
         if not length.isdecimal() or int(length) > BODY_LIMIT:
-            answer = _refused(413, _TOO_LARGE)
-            answer.headers["Connection"] = "close"
-            return answer
+            return refused(413, _TOO_LARGE, headers={"Connection": "close"})
         return None
 
     def _owner(self, token: str) -> str | None:
@@ -121,19 +119,14 @@ def _is_visit(scope: Scope, headers: Headers) -> bool:
 
 
 class _Body:
-    """The body of a request, chunked or not, up to `BODY_LIMIT` bytes.
+    """The body of a request, chunked or not, up to `BODY_LIMIT` bytes."""
 
-    `waiting` means that the client asked first (``Expect``) and sends nothing until we read.
-    """
-
-    def __init__(self, receive: Receive, *, waiting: bool) -> None:
+    def __init__(self, receive: Receive) -> None:
         self._receive = receive
-        self._waiting = waiting
         self._size = 0
 
     async def receive(self) -> Message:
         """Return the next part; raise `HTTPException` if the body is too large."""
-        self._waiting = False
         message = await self._receive()
         self._size += len(message.get("body", b""))
         if self._size > BODY_LIMIT:
@@ -142,8 +135,6 @@ class _Body:
 
     async def forget(self) -> None:
         """Read the rest and discard it."""
-        if self._waiting:
-            return
         try:
             async with asyncio.timeout(_SENDING):
                 while (await self._receive()).get("more_body", False):
@@ -174,5 +165,8 @@ def _answering(send: Send, body: _Body) -> Send:
     return sending
 
 
-def _refused(status: int, why: str) -> JSONResponse:
-    return JSONResponse({"error": why, "help": ""}, status_code=status)
+def refused(
+    status: int, why: str, advice: str = "", headers: Mapping[str, str] | None = None
+) -> JSONResponse:
+    """An answer that says no, as the page shows it: why, and what to do."""
+    return JSONResponse({"error": why, "help": advice}, status_code=status, headers=headers)
