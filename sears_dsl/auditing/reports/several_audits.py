@@ -68,12 +68,7 @@ def _line(each: comparisons.RuleComparison) -> tuple[str, ...]:
 def _title(comparison: comparisons.ComparisonDocument) -> str:
     if comparison.worse:
         return "The second is worse"
-    outcomes = {each.outcome for each in comparison.rules}
-    outcomes |= {
-        comparisons.rate_change(each, more_is_better=True)
-        for each in comparison.accuracies.values()
-    }
-    if "better" in outcomes:
+    if "better" in comparison.outcomes:
         return "The second is better"
     return "No evidence of a difference"
 
@@ -220,14 +215,8 @@ def _accuracies(
     document: grids.GridDocument,
 ) -> Iterator[tuple[str, list[tuple[Share | None, grids.Contrast | None]]]]:
     """The lines of accuracies, as far as there are labels and template sentences."""
-    models = document.models
-    lines = (
-        ("accuracy", [(each.accuracy, each.accuracy_against_first) for each in models]),
-        (comparisons.AGAINST_WORST, [(each.worst, each.worst_against_first) for each in models]),
-        (comparisons.ON_SENTENCES,
-         [(each.sentences, each.sentences_against_first) for each in models]),
-    )  # fmt: skip
-    for name, cells in lines:
+    for name in document.models[0].accuracies:
+        cells = [each.accuracies[name] for each in document.models]
         if any(share is not None for share, _ in cells):
             yield name, cells
 
