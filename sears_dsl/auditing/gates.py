@@ -223,7 +223,7 @@ def read_rate(written: str) -> float:
         return -1.0
 
 
-JudgementOutcome: TypeAlias = Literal["passed", "failed", "not judged", "measured"]
+JudgementOutcome: TypeAlias = Literal["failed", "passed", "not judged", "measured"]
 """``measured``: enough rows, and no limit to judge by."""
 
 #: Below this q there is evidence that the true failure rate is above the limit.

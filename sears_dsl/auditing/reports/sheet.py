@@ -126,7 +126,7 @@ def table(
         for head, kind in zip(heads, kinds, strict=True)
     )
     body = "".join(
-        f"<tr{own}>{''.join(map(_cell, row, kinds))}</tr>"
+        f"<tr{own}>{''.join(_cell(*each) for each in zip(row, kinds, strict=True))}</tr>"
         for row, own in zip(rows, attributes, strict=False)
     )
     return (
