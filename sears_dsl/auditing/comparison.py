@@ -155,27 +155,29 @@ def compare(first: documents.AuditDocument, second: documents.AuditDocument) -> 
     before, after = ({each.id: each for each in audit.rules} for audit in (first, second))
     records = {name: (before.get(name), after.get(name)) for name in (*after, *before)}
     # A rule that one audit alone has would make the model of that audit look worse.
-    common = [
-        (one, other) for one, other in records.values()
-        if one and other and one.expect == "same" and not _otherwise(one, other)
-    ]  # fmt: skip
-    flips: list[set[int]] = [set(), set()]
-    for both in common:
-        for flipped, record in zip(flips, both, strict=True):
-            flipped.update(_tested_and_failed(record)[1])
+    common = {
+        name: (one, other) for name, (one, other) in records.items()
+        if one and other and not _otherwise(one, other)
+    }  # fmt: skip
+    keeping = [both for both in common.values() if both[0].expect == "same"]
+    flips = [
+        {row for record in of_audit for row in _tested_and_failed(record)[1]}
+        for of_audit in ([one for one, _ in keeping], [other for _, other in keeping])
+    ]
     right = [_marked(each.right_rows) for each in (first, second)]
     every = set(range(1, first.data.rows + 1))
     accuracies: dict[str, Paired] = {}
     if first.labelled and second.labelled:
         accuracies[ACCURACY] = _pairs(every, *right)
-        if any(each.changed for pair in common for each in pair):
+        if any(each.changed for pair in keeping for each in pair):
             right_at_worst = [good - bad for good, bad in zip(right, flips, strict=True)]
             accuracies[AGAINST_WORST] = _pairs(every, *right_at_worst)
     one, other = first.sentences, second.sentences
     if one is not None and other is not None and one.sha256 == other.sha256:
         every = set(range(1, len(one.right) + 1))
         accuracies[ON_SENTENCES] = _pairs(every, *map(_marked, (one.right, other.right)))
-    of_rules = {name: _rule_pairs(*both) for name, both in records.items()}
+    nothing = _pairs(set(), set(), set())
+    of_rules = {name: _rule_pairs(*common[name]) if name in common else nothing for name in records}
     family = one_family(
         {("rule", name): paired for name, paired in of_rules.items()}
         | {("accuracy", name): paired for name, paired in accuracies.items()}
@@ -269,9 +271,7 @@ def _otherwise(first: documents.RuleRecord, second: documents.RuleRecord) -> str
     return settings_difference(first.reading, second.reading)
 
 
-def _rule_pairs(first: documents.RuleRecord | None, second: documents.RuleRecord | None) -> Paired:
-    if first is None or second is None or _otherwise(first, second):
-        return _pairs(set(), set(), set())
+def _rule_pairs(first: documents.RuleRecord, second: documents.RuleRecord) -> Paired:
     tested, failed = zip(*map(_tested_and_failed, (first, second)), strict=True)
     return _pairs(tested[0] & tested[1], *failed)
 

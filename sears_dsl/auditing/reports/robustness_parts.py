@@ -153,11 +153,15 @@ def robustness_markdown(document: AuditDocument) -> Iterator[str]:
     robustness = document.robustness
     if robustness is not None:
         heads = _heads(robustness.records)
-        rows = []
-        for record in robustness.records[:_SHOWN]:
-            name = _name(record, document)
-            numbers = (f"{number} {beside}".strip() for number, beside in _cells(record, code_cell))
-            rows.append((code_cell(name) if record.name else name, record.verdict, *numbers))
+        rows = (
+            (
+                code_cell(name) if record.name else name,
+                record.verdict,
+                *map(_joined, _cells(record, code_cell)),
+            )
+            for record in robustness.records[:_SHOWN]
+            for name in [_name(record, document)]
+        )
         title = f"Semantic robustness at τ = {100 * robustness.tolerance:g}%"
         yield from section(title, markdown_table(heads, "ll" + "r" * (len(heads) - 2), rows))
         yield from more_in("audit.json", len(robustness.records) - _SHOWN)
@@ -175,6 +179,10 @@ def robustness_markdown(document: AuditDocument) -> Iterator[str]:
     for column in document.columns:
         yield f"By {code_span(column.column)}: {_column(column, code_span)}"
         yield ""
+
+
+def _joined(cell: NumberCell) -> str:
+    return " ".join(filter(None, cell))
 
 
 def _templates_alone(records: Sequence[RobustnessRecord]) -> bool:
@@ -223,10 +231,7 @@ def noise_markdown(document: AuditDocument) -> Iterator[str]:
     """Several draws and rates of noise as lines of Markdown."""
     for noise in _noise_tables(document):
         rows = (
-            (
-                f"{code_cell(each.rule)}<br>{code_cell(each.id)}",
-                *(f"{number} {beside}".strip() for number, beside in of_rule),
-            )
+            (f"{code_cell(each.rule)}<br>{code_cell(each.id)}", *map(_joined, of_rule))
             for each, of_rule in noise.rules[:_SHOWN]
         )
         table = markdown_table(noise.heads, "l" + "r" * (len(noise.heads) - 1), rows)
