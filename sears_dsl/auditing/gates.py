@@ -226,7 +226,7 @@ def read_rate(written: str) -> float:
 
 
 JudgementOutcome: TypeAlias = Literal["failed", "passed", "not judged", "measured"]
-"""``measured``: enough rows, and no limit to judge by."""
+"""``measured``: enough rows, and no limit to judge by. Documents count outcomes in this order."""
 
 #: Below this q there is evidence that the true failure rate is above the limit.
 CERTAIN = 0.05
