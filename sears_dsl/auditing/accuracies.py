@@ -25,7 +25,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sears_dsl.auditing.gates import JudgeBy
-from sears_dsl.errors import UsageError
 from sears_dsl.runtime.array_types import Int64Array
 from sears_dsl.statistics import Share, difference_interval, share_of
 
@@ -169,17 +168,6 @@ def _measured(
 def _of_rows(total: int, rows: ArrayLike, correct: ArrayLike) -> tuple[Int64Array, Int64Array]:
     """For each row, how many of its rewrites are answered as expected, and how many it has."""
     places, good = np.asarray(rows, np.int64).ravel(), np.asarray(correct, np.bool_).ravel()
-    if len(places) != len(good):
-        raise UsageError(
-            f"{len(places):,} rows or groups are given for {len(good):,} answers",
-            help="give one row or group for each answer, and whether the answer is right",
-        )
-    if len(places) and not 0 <= int(places.min()) <= int(places.max()) < total:
-        raise UsageError(
-            f"rows or groups are numbered from {places.min()} to {places.max()}, but there are "
-            f"only {total:,}",
-            help="number them from 0",
-        )
     return np.bincount(places[good], minlength=total), np.bincount(places, minlength=total)
 
 

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from itertools import chain
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
@@ -44,15 +43,15 @@ def reach_verdict(
     robustness: Robustness | None = None,
 ) -> document.Verdict:
     """Return the decision and its reasons: first what failed, then what could not be judged."""
-    counts: Counter[JudgementOutcome] = Counter(each.outcome for each in judgements)
-    all_counts: dict[JudgementOutcome, int] = {
-        outcome: counts[outcome] for outcome in ("failed", "passed", "not judged", "measured")
-    }
-    if effects.rules and not effects.right.any() and not gates.any_limit:
-        why = "the model gets no row right"
-        return document.Verdict(outcome="not judged", reasons=(why,), counts=all_counts)
+    outcomes = [each.outcome for each in judgements]
+    counts = {outcome: outcomes.count(outcome) for outcome in get_args(JudgementOutcome)}
     if not gates.any_limit:
-        return document.Verdict(outcome="measured", reasons=("no limit is set",), counts=all_counts)
+        nothing_right = effects.rules and not effects.right.any()
+        return document.Verdict(
+            outcome="not judged" if nothing_right else "measured",
+            reasons=("the model gets no row right" if nothing_right else "no limit is set",),
+            counts=counts,
+        )
     all_rules, about_all = _judge_all(whole, gates)
     fails = ("failed", "not judged") if gates.require_support else ("failed",)
     failures = [
@@ -75,7 +74,7 @@ def reach_verdict(
     return document.Verdict(
         outcome=outcome,
         reasons=(*failures, *unjudged) if outcome != "passed" else (),
-        counts=all_counts,
+        counts=counts,
         all_rules=all_rules,
         all_rules_reason=about_all,
     )
@@ -172,12 +171,10 @@ def audit(
     slices = slice_results(
         effects, {readable(name): list(map(readable, values)) for name, values in parts.items()}
     )
-    read = chain.from_iterable(map(rule_settings, circumstances.rulesets))
+    readings = chain.from_iterable(map(rule_settings, circumstances.rulesets))
     records = tuple(
-        replace(_record(effect, judgement, flips, effects, circumstances), reading=reading)
-        for effect, judgement, flips, reading in zip(
-            effects.rules, judgements, alone, read, strict=True
-        )
+        _record(*of_rule, effects=effects, circumstances=circumstances)
+        for of_rule in zip(effects.rules, judgements, alone, readings, strict=True)
     )
     robust = robustness(
         effects, gates=gates, tolerance=choices.tolerance, seed=choices.seed, later=later,
@@ -263,6 +260,8 @@ def _record(
     effect: RuleEffect,
     judgement: Judgement,
     alone: int,
+    reading: dict[str, str],
+    *,
     effects: Effects,
     circumstances: Circumstances,
 ) -> document.RuleRecord:
@@ -292,6 +291,7 @@ def _record(
         examples=_examples(effect, effects, circumstances.choices.examples),
         rows=" ".join(str(row + 1) for row in effect.rows.tolist()),
         outcomes=_outcomes(effect),
+        reading=reading,
         answer_words=document.per_row_text(map(_words, effect.after)),
         confidences=""
         if effect.confidence_after is None

@@ -25,13 +25,10 @@ from sears_dsl.language.printer import rule_called
 
 _Key = TypeVar("_Key")
 _SOME = 3  # so many rules are named
+ACCURACY = "accuracy"
 #: Rules that expect another answer do not count, since they change what is right.
 AGAINST_WORST = "accuracy with the worst rewrites by rules that expect the same answer"
 ON_SENTENCES = "accuracy on template sentences"
-TestedNumber: TypeAlias = Literal["rule", "accuracy", "worst", "sentences"]
-"""What a test compares: the failures of a rule, or one of the accuracies."""
-# What is compared: a rule by its id, or an accuracy.
-_Test: TypeAlias = tuple[TestedNumber, str]
 RateChange: TypeAlias = Literal["worse", "better", "no evidence", "not compared"]
 """How a rate changed; ``no evidence`` if the difference may be chance (p ≥ 0.05, Holm)."""
 NO_ROW = "no row was tested in both audits"
@@ -134,17 +131,22 @@ class ComparisonDocument(documents.DocumentRecord):
     def accuracies(self) -> dict[str, Paired]:
         """The accuracies that are compared, by their names."""
         named = {
-            "accuracy": self.accuracy,
+            ACCURACY: self.accuracy,
             AGAINST_WORST: self.worst_accuracy,
             ON_SENTENCES: self.sentence_accuracy,
         }
         return {name: each for name, each in named.items() if each is not None}
 
     @property
+    def outcomes(self) -> set[RateChange]:
+        """What became of the rules and of the accuracies."""
+        of_accuracies = (rate_change(e, more_is_better=True) for e in self.accuracies.values())
+        return {*(each.outcome for each in self.rules), *of_accuracies}
+
+    @property
     def nothing_compared(self) -> bool:
         """Whether neither a rule nor an accuracy is compared."""
-        tests = (*(each.failures for each in self.rules), *self.accuracies.values())
-        return not any(each.rows for each in tests)
+        return self.outcomes <= {"not compared"}
 
 
 def compare(first: documents.AuditDocument, second: documents.AuditDocument) -> ComparisonDocument:
@@ -153,81 +155,68 @@ def compare(first: documents.AuditDocument, second: documents.AuditDocument) -> 
     before, after = ({each.id: each for each in audit.rules} for audit in (first, second))
     records = {name: (before.get(name), after.get(name)) for name in (*after, *before)}
     # A rule that one audit alone has would make the model of that audit look worse.
-    common = [
-        (one, other) for one, other in records.values()
-        if one and other and one.expect == "same" and not _otherwise(one, other)
-    ]  # fmt: skip
-    flips: list[set[int]] = [set(), set()]
-    for both in common:
-        for flipped, record in zip(flips, both, strict=True):
-            flipped.update(_tested_and_failed(record)[1])
-    right = [
-        {row for row, mark in enumerate(document.right_rows, 1) if mark == "1"}
-        for document in (first, second)
+    common = {
+        name: (one, other) for name, (one, other) in records.items()
+        if one and other and not _otherwise(one, other)
+    }  # fmt: skip
+    keeping = [both for both in common.values() if both[0].expect == "same"]
+    flips = [
+        {row for record in of_audit for row in _tested_and_failed(record)[1]}
+        for of_audit in ([one for one, _ in keeping], [other for _, other in keeping])
     ]
-    both_right = right[0] & right[1]
+    right = [_marked(each.right_rows) for each in (first, second)]
     every = set(range(1, first.data.rows + 1))
-    tests: dict[_Test, Paired] = {
-        ("rule", name): _rule_pairs(*both) for name, both in records.items()
-    }
+    accuracies: dict[str, Paired] = {}
     if first.labelled and second.labelled:
-        tests["accuracy", ""] = _pairs(every, *right)
-        if any(each.changed for pair in common for each in pair):
+        accuracies[ACCURACY] = _pairs(every, *right)
+        if any(each.changed for pair in keeping for each in pair):
             right_at_worst = [good - bad for good, bad in zip(right, flips, strict=True)]
-            tests["worst", ""] = _pairs(every, *right_at_worst)
-    sentences = _sentence_pairs(first.sentences, second.sentences)
-    if sentences is not None:
-        tests["sentences", ""] = sentences
-    family = one_family(tests)
-    rules = tuple(_change(name, *both, *family["rule", name]) for name, both in records.items())
-    kinds: tuple[TestedNumber, ...] = ("accuracy", "worst", "sentences")
-    accuracy, worst, sentences = (
-        family[kind, ""][0] if (kind, "") in family else None for kind in kinds
+            accuracies[AGAINST_WORST] = _pairs(every, *right_at_worst)
+    one, other = first.sentences, second.sentences
+    if one is not None and other is not None and one.sha256 == other.sha256:
+        every = set(range(1, len(one.right) + 1))
+        accuracies[ON_SENTENCES] = _pairs(every, *map(_marked, (one.right, other.right)))
+    nothing = _pairs(set(), set(), set())
+    of_rules = {name: _rule_pairs(*common[name]) if name in common else nothing for name in records}
+    family = one_family(
+        {("rule", name): paired for name, paired in of_rules.items()}
+        | {("accuracy", name): paired for name, paired in accuracies.items()}
     )
+    accuracies = {name: family["accuracy", name][0] for name in accuracies}
     compared = ComparisonDocument(
         first_model=first.model,
         second_model=second.model,
         data_sha256=first.data.sha256,
         rows=first.data.rows,
-        rules=rules,
-        rows_flipped=_pairs(both_right, *flips),
-        accuracy=accuracy,
-        worst_accuracy=worst,
-        worse=any(each.outcome == "worse" for each in rules)
-        or any(
-            rate_change(each, more_is_better=True) == "worse"
-            for each in (accuracy, worst, sentences)
-            if each
-        ),
+        rules=tuple(_change(name, *both, *family["rule", name]) for name, both in records.items()),
+        rows_flipped=_pairs(right[0] & right[1], *flips),
+        accuracy=accuracies.get(ACCURACY),
+        worst_accuracy=accuracies.get(AGAINST_WORST),
+        worse=False,
         summary=(),
-        sentence_accuracy=sentences,
+        sentence_accuracy=accuracies.get(ON_SENTENCES),
     )
-    summary = (
-        *_summary(compared),
-        *other_sentences([first, second]),
-        *compared_draws([first, second]),
-    )
-    return compared.model_copy(update={"summary": summary})
+    summary = (*_summary(compared), *different_inputs([first, second]))
+    worse = "worse" in compared.outcomes
+    return compared.model_copy(update={"worse": worse, "summary": summary})
 
 
-def _sentence_pairs(
-    first: documents.SentenceAnswers | None, second: documents.SentenceAnswers | None
-) -> Paired | None:
-    if first is None or second is None or first.sha256 != second.sha256:
-        return None
-    right = [
-        {place for place, mark in enumerate(each.right) if mark == "1"} for each in (first, second)
-    ]
-    return _pairs(set(range(len(first.right))), *right)
+def _marked(marks: str) -> set[int]:
+    """The numbers of the rows, from 1, whose mark says that they are right."""
+    return {number for number, mark in enumerate(marks, 1) if mark == "1"}
 
 
-def other_sentences(audits: Sequence[documents.AuditDocument]) -> Iterator[str]:
-    """A line that says so if the audits asked about different template sentences, or none."""
+def different_inputs(audits: Sequence[documents.AuditDocument]) -> Iterator[str]:
+    """Lines on what is not compared: template sentences that differ, and draws after the first."""
     if len({each.sentences and each.sentences.sha256 for each in audits}) > 1:
         yield (
             "template sentences are not compared: the audits have different ones, or one of an "
             "earlier version does not say which are right"
         )
+    draws = [each.draws for each in audits]
+    if max(draws) > 1:
+        counts = ", ".join(map(str, draws))
+        yield f"draws of noise per audit: {counts}; only the first draw of each is compared"
 
 
 def one_family(tests: Mapping[_Key, Paired]) -> dict[_Key, tuple[Paired, float | None]]:
@@ -249,14 +238,6 @@ def rate_change(paired: Paired, *, more_is_better: bool = False) -> RateChange:
     if not paired.certain:
         return "no evidence"
     return "better" if (paired.second > paired.first) == more_is_better else "worse"
-
-
-def compared_draws(audits: Sequence[documents.AuditDocument]) -> Iterator[str]:
-    """A line that says what is compared if an audit has several draws, or none."""
-    draws = [each.draws for each in audits]
-    if max(draws) > 1:
-        counts = ", ".join(map(str, draws))
-        yield f"draws of noise per audit: {counts}; only the first draw of each is compared"
 
 
 def _check(first: documents.AuditDocument, second: documents.AuditDocument) -> None:
@@ -290,9 +271,7 @@ def _otherwise(first: documents.RuleRecord, second: documents.RuleRecord) -> str
     return settings_difference(first.reading, second.reading)
 
 
-def _rule_pairs(first: documents.RuleRecord | None, second: documents.RuleRecord | None) -> Paired:
-    if first is None or second is None or _otherwise(first, second):
-        return _pairs(set(), set(), set())
+def _rule_pairs(first: documents.RuleRecord, second: documents.RuleRecord) -> Paired:
     tested, failed = zip(*map(_tested_and_failed, (first, second)), strict=True)
     return _pairs(tested[0] & tested[1], *failed)
 

@@ -339,20 +339,15 @@ def write_document(document: DocumentRecord, path: Path) -> None:
 def read_audit(path: Path) -> AuditDocument:
     """Read and check a document; a folder stands for the ``audit.json`` in it."""
     file = path / "audit.json" if is_folder(path) else path
+    advice = "name the folder that `sears audit` wrote, or the audit.json in it"
     try:
         return AuditDocument.model_validate_json(read_document(file))
     except OSError as error:
-        raise DataError(
-            f"{file} could not be read: {error.strerror}",
-            help="name the folder that `sears audit` wrote, or the audit.json in it",
-        ) from error
+        raise DataError(f"{file} could not be read: {error.strerror}", help=advice) from error
     except ValidationError as error:
         first = error.errors()[0]
         if first["type"] == "json_invalid":
-            raise DataError(
-                f"{file} is not an audit: it is not JSON",
-                help="name the folder that `sears audit` wrote, or the audit.json in it",
-            ) from error
+            raise DataError(f"{file} is not an audit: it is not JSON", help=advice) from error
         raise DataError(
             f"{file} is not an audit that this version reads: "
             f"{'.'.join(map(str, first['loc'])) or 'the file'}: {first['msg']}",

@@ -126,7 +126,7 @@ class Gates:
         selectors = (
             _ids(effect.id, effect.rule),
             _tags(metadata),
-            () if metadata.severity is None else (_SEVERITY + metadata.severity,),
+            _severity(metadata),
         )
         for of_kind in selectors:
             gates = [
@@ -146,9 +146,7 @@ class Gates:
         of_failures, of_robustness = set[str](), {_ALL}
         for name, rule in rules:
             of_robustness.update(_of_rule(name, rule))
-            of_failures.update(_of_rule(name, rule))
-            if rule.metadata.severity is not None:
-                of_failures.add(_SEVERITY + rule.metadata.severity)
+            of_failures.update(_of_rule(name, rule), _severity(rule.metadata))
         for name, template in templates:
             of_robustness.update(_of_template(name, template))
         for gate in self.own:
@@ -182,6 +180,10 @@ def _ids(name: str, rule: Rule) -> tuple[str, ...]:
 
 def _tags(metadata: Metadata) -> tuple[str, ...]:
     return tuple(_TAG + tag for tag in metadata.tags)
+
+
+def _severity(metadata: Metadata) -> tuple[str, ...]:
+    return () if metadata.severity is None else (_SEVERITY + metadata.severity,)
 
 
 def read_gate(written: str) -> Gate:
@@ -223,8 +225,8 @@ def read_rate(written: str) -> float:
         return -1.0
 
 
-JudgementOutcome: TypeAlias = Literal["passed", "failed", "not judged", "measured"]
-"""``measured``: enough rows, and no limit to judge by."""
+JudgementOutcome: TypeAlias = Literal["failed", "passed", "not judged", "measured"]
+"""``measured``: enough rows, and no limit to judge by. Documents count outcomes in this order."""
 
 #: Below this q there is evidence that the true failure rate is above the limit.
 CERTAIN = 0.05

@@ -21,8 +21,8 @@ from sears_dsl.language.printer import rule_called
 
 _FEW = 10  # so many rules are named
 _LEAST = 2
-# The place of a model among those after the first, what is compared, and the id of a rule.
-_GridTest: TypeAlias = tuple[int, comparisons.TestedNumber, str]
+# The place of a model among those after the first; a rule by its id, or an accuracy by its name.
+_GridTest: TypeAlias = tuple[int, Literal["rule", "accuracy"], str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +64,15 @@ class GridModel:
     worst_against_first: Contrast | None
     sentences: statistics.Share | None = None
     sentences_against_first: Contrast | None = None
+
+    @property
+    def accuracies(self) -> dict[str, tuple[statistics.Share | None, Contrast | None]]:
+        """The accuracies by their names, each compared with that of the first model."""
+        return {
+            comparisons.ACCURACY: (self.accuracy, self.accuracy_against_first),
+            comparisons.AGAINST_WORST: (self.worst, self.worst_against_first),
+            comparisons.ON_SENTENCES: (self.sentences, self.sentences_against_first),
+        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,8 +130,7 @@ class GridDocument(documents.DocumentRecord):
         of_models = (
             (
                 *(rule.cells[place].against_first for rule in self.rules),
-                model.accuracy_against_first,
-                model.sentences_against_first,
+                *(contrast for _, contrast in model.accuracies.values()),
             )
             for place, model in enumerate(self.models[1:], 1)
         )
@@ -146,12 +154,12 @@ def grid(audits: Mapping[str, documents.AuditDocument]) -> GridDocument:
             flipped=audit.together.flipped,
             accuracy=None if accuracy is None else accuracy.before,
             worst=accuracy.worst if accuracy and audit.together.changed else None,
-            accuracy_against_first=contrasts.get((place, "accuracy", "")),
-            worst_against_first=contrasts.get((place, "worst", "")),
+            accuracy_against_first=contrasts.get((place, "accuracy", comparisons.ACCURACY)),
+            worst_against_first=contrasts.get((place, "accuracy", comparisons.AGAINST_WORST)),
             sentences=None
             if sentences is None
             else statistics.share_of(sentences.right.count("1"), len(sentences.right)),
-            sentences_against_first=contrasts.get((place, "sentences", "")),
+            sentences_against_first=contrasts.get((place, "accuracy", comparisons.ON_SENTENCES)),
         )
         for place, (name, audit) in enumerate(audits.items(), -1)
         for accuracy, sentences in [(audit.together.accuracy, audit.sentences)]
@@ -179,8 +187,7 @@ def grid(audits: Mapping[str, documents.AuditDocument]) -> GridDocument:
             *_verdicts(audits),
             *_grid_summary(models, rules),
             *_changed_rules([name for name, _ in others], pairs),
-            *comparisons.other_sentences(list(audits.values())),
-            *comparisons.compared_draws(list(audits.values())),
+            *comparisons.different_inputs(list(audits.values())),
         ),
         confidences=tuple(_confidences(audits.values())),
     )
@@ -211,14 +218,8 @@ def _mean(confidences: documents.AnswerConfidence) -> MeanConfidence:
 def _contrasts(pairs: Sequence[comparisons.ComparisonDocument]) -> dict[_GridTest, Contrast]:
     tests: dict[_GridTest, comparisons.Paired] = {}
     for place, pair in enumerate(pairs):
-        for each in pair.rules:
-            tests[place, "rule", each.id] = each.failures
-        if pair.accuracy is not None:
-            tests[place, "accuracy", ""] = pair.accuracy
-        if pair.worst_accuracy is not None:
-            tests[place, "worst", ""] = pair.worst_accuracy
-        if pair.sentence_accuracy is not None:
-            tests[place, "sentences", ""] = pair.sentence_accuracy
+        tests |= {(place, "rule", each.id): each.failures for each in pair.rules}
+        tests |= {(place, "accuracy", name): paired for name, paired in pair.accuracies.items()}
     # For accuracies more is better, for failures fewer.
     return {
         key: Contrast(
@@ -250,11 +251,8 @@ def _grid_summary(models: Sequence[GridModel], rules: Sequence[GridRule]) -> Ite
         parts += [
             f"{name} {contrast.paired.in_percent}, p = {contrast.paired.adjusted_p_value:.2g} "
             "(Holm)"
-            for name, contrast in (
-                ("accuracy", model.accuracy_against_first),
-                (comparisons.ON_SENTENCES, model.sentences_against_first),
-            )
-            if contrast is not None
+            for name, (_, contrast) in model.accuracies.items()
+            if contrast is not None and name != comparisons.AGAINST_WORST
         ]
         yield f"{model.name} against {first.name} on {'; '.join(parts)}"
     yield from _shared(models, rules)

@@ -186,29 +186,38 @@ def with_templates(
     """
     labels = semantic.labels_of(effects, answers.table.labels)
     known = answers.templates
+    places = {name: number for number, name in enumerate(known)}
     rejected = {each.name: each.rejected for each in answers.table.templates}
     chosen: list[tuple[semantic.About, str, list[str]]] = [("all templates", "", list(known))]
     for tag in dict.fromkeys(tag for each in known.values() for tag in each.metadata.tags):
         of_tag = [name for name, each in known.items() if tag in each.metadata.tags]
         chosen.append(("templates of a tag", tag, of_tag))
     chosen += [("template", name, [name]) for name in known]
-    records = tuple(
-        _record(about, name, names, answers, labels, gates=gates, tolerance=robustness.tolerance)
-        for about, name, names in chosen
-    )
+
+    def record(
+        about: semantic.About, name: str, names: Sequence[str], *, tolerance: float
+    ) -> semantic.RobustnessRecord:
+        """How robust the model is to some templates."""
+        sentences = np.flatnonzero(np.isin(answers.template, [places[each] for each in names]))
+        right = answers.right[sentences]
+        return semantic.record_of(
+            accuracies.sentence_robustness(right, answers.before), about=about, name=name,
+            rules=len(names), mean=accuracies.mean_of_groups(right, answers.template[sentences]),
+            constant=_constant(answers, labels, sentences), labels=len(labels), gates=gates,
+            tolerance=tolerance,
+        )  # fmt: skip
 
     def judged(gate: Gate, of_rules: semantic.RobustnessGate) -> semantic.RobustnessGate:
         """Judge a gate on rules and templates together."""
         names = [name for name, each in known.items() if gate.is_about_template(name, each)]
         if not names:
             return of_rules
-        record = _record(
-            "template", gate.selector, names, answers, labels, gates=gates,
-            tolerance=gate.tolerance(robustness.tolerance),
-        )  # fmt: skip
+        measured = record(
+            "template", gate.selector, names, tolerance=gate.tolerance(robustness.tolerance)
+        )
         lost = sum(rejected[name] for name in names)
         outcome, reason = semantic.judged_gate(
-            gate, record, gates,
+            gate, measured, gates,
             why_empty=f"the oracle rejected {counted(lost, 'sentence')}"
             if lost
             else "the templates write no sentence",
@@ -220,6 +229,7 @@ def with_templates(
             reason = f"{of_rules.reason}; for templates: {reason}"
         return replace(of_rules, outcome=outcome, reason=reason)
 
+    records = [record(*each, tolerance=robustness.tolerance) for each in chosen]
     pairs = zip(gates.of_robustness, robustness.gates, strict=True)
     return replace(
         robustness,
@@ -228,27 +238,6 @@ def with_templates(
         records=(*(robustness.records if effects.rules else ()), *records),
         gates=tuple(judged(*pair) for pair in pairs),
     )
-
-
-def _record(
-    about: semantic.About,
-    name: str,
-    names: Sequence[str],
-    answers: TemplateAnswers,
-    labels: Sequence[str],
-    *,
-    gates: Gates,
-    tolerance: float,
-) -> semantic.RobustnessRecord:
-    places = {each: number for number, each in enumerate(answers.templates)}
-    sentences = np.flatnonzero(np.isin(answers.template, [places[each] for each in names]))
-    right = answers.right[sentences]
-    return semantic.record_of(
-        accuracies.sentence_robustness(right, answers.before), about=about, name=name,
-        rules=len(names), mean=accuracies.mean_of_groups(right, answers.template[sentences]),
-        constant=_constant(answers, labels, sentences), labels=len(labels), gates=gates,
-        tolerance=tolerance,
-    )  # fmt: skip
 
 
 def _numbered(column: Sequence[str], values: Sequence[str]) -> NDArray[np.int64]:

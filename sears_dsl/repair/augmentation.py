@@ -305,7 +305,7 @@ def choose(
 
     If `balanced`, the rules take turns. Otherwise every rewrite has the same chance.
     """
-    random = Random(seed)  # noqa: S311 - a sample, no secret
+    random = Random(seed % 2**64)  # noqa: S311 - a sample, no secret
     order = random.sample(range(len(rules)), len(rules))
     most = len(rules) if limit is None else min(limit, len(rules))
     if not balanced:
@@ -424,7 +424,7 @@ def augment(
 
 def duplicate(table: Table, count: int, *, columns: TableColumns, seed: int = 0) -> Table:
     """Add copies of random rows, to show what more rows do without any rule."""
-    random = Random(seed)  # noqa: S311 - a sample, no secret
+    random = Random(seed % 2**64)  # noqa: S311 - a sample, no secret
     rows: list[int] = []
     while len(rows) < count:
         rows += random.sample(range(len(table)), min(len(table), count - len(rows)))

@@ -55,14 +55,6 @@ class Outcomes:
     counted: NDArray[np.bool_]  # (seeds, items): the item counts
     rows: NDArray[np.integer]  # (items,): the held-out row that each item is, or is a rewrite of
 
-    def __post_init__(self) -> None:
-        if self.wrong.shape != self.counted.shape or self.wrong.shape[1:] != self.rows.shape:
-            raise UsageError(
-                f"the shapes of wrong {self.wrong.shape}, counted {self.counted.shape} and rows "
-                f"{self.rows.shape} do not match",
-                help="give the shapes (seeds, items), (seeds, items) and (items,)",
-            )
-
     @cached_property
     def sums(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Wrong and counted items by seed and row: two of float64 (seeds, rows)."""

@@ -345,6 +345,12 @@ def _markdown(
     participants: RepairParticipants,
     gate: RepairGate | None,
 ) -> str:
+    heads = ("rule", "new rows", "held-out rewrites", "original", "augmented")
+    rules = (
+        (code_cell(each.text), f"{each.added:,}", f"{each.original.counted:.0f}",
+         error_cell(each.original), error_cell(each.augmented))
+        for each in repair.rules
+    )  # fmt: skip
     lines = [
         "# Repair by augmentation",
         "",
@@ -373,22 +379,16 @@ def _markdown(
         *(
             table_row((name, seeds_cell(measured.original), seeds_cell(measured.augmented)))
             for name, measured in _measured(repair)
-            ),
+        ),
         "",
         "## Rules",
         "",
         "Errors are those on the sensitivity set.",
         "",
-        "| rule | new rows | held-out rewrites | original | augmented |",
-        "|---|---:|---:|---:|---:|",
-        *(
-            table_row((code_cell(each.text), f"{each.added:,}", f"{each.original.counted:.0f}",
-                   error_cell(each.original), error_cell(each.augmented)))
-            for each in repair.rules
-        ),
+        *markdown_table(heads, "lrrrr", rules),
         "",
         participants.as_sentence,
-    ]  # fmt: skip
+    ]
     return "\n".join(lines) + "\n"
 
 

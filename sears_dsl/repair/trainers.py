@@ -166,17 +166,11 @@ class BuiltInTrainer:
         from sklearn.pipeline import make_pipeline  # noqa: PLC0415
 
         names = list(chain(*column_sets(self._text, tuple(table.columns))))
+        features: dict[str, Any] = {"analyzer": words_of_pair}
         if len(names) == 1:
-            texts: Sequence[Any] = table.texts(self._text)
-            words = TfidfVectorizer(
-                ngram_range=(1, 2), sublinear_tf=True, tokenizer=_TOKENS, token_pattern=None
-            )
-        else:
-            columns = zip(*map(table.texts, names), strict=True)
-            texts = [dict(zip(names, each, strict=True)) for each in columns]
-            words = TfidfVectorizer(analyzer=words_of_pair, sublinear_tf=True)
+            features = {"ngram_range": (1, 2), "tokenizer": _TOKENS, "token_pattern": None}
         model = make_pipeline(
-            words,
+            TfidfVectorizer(sublinear_tf=True, **features),
             SGDClassifier(
                 loss="log_loss",
                 alpha=1e-5,
@@ -187,7 +181,7 @@ class BuiltInTrainer:
             ),
         )
         try:
-            model.fit(texts, labels)
+            model.fit(_inputs(table, names), labels)
         except ValueError as error:
             raise DataError(
                 f"{table.path}: no model can be trained on its rows: {error}",
@@ -196,6 +190,12 @@ class BuiltInTrainer:
         path = place / MODEL
         write_atomically(path, pickle.dumps(model))
         return load_estimator(path)
+
+
+def _inputs(table: Table, names: Sequence[str]) -> list[str] | list[dict[str, str]]:
+    """The cells of a column or, of several, a dictionary of them for each row."""
+    rows = zip(*map(table.texts, names), strict=True)
+    return inputs_of([dict(zip(names, row, strict=True)) for row in rows])
 
 
 def _random_state(seed: int) -> int:
@@ -237,17 +237,12 @@ class GivenTrainer:
     def train(self, table: Table, *, seed: int, place: Path) -> Predictor:
         """Train a model; nothing is written."""
         labels = table.labels(self._label, comparison=self._comparison)
-        inputs = self._inputs(table)
+        columns = {*chain(*column_sets(self._text, tuple(table.columns))), *self._also}
+        inputs = _inputs(table, [name for name in table.columns if name in columns])
         advice = "the function gets a list of texts, a list of labels and a seed"
         with foreign_code(self.identity, help=advice, passing=()):
             model = self._train(inputs, labels, seed)
         return load_predictor(model, comparison=self._comparison)
-
-    def _inputs(self, table: Table) -> list[str] | list[dict[str, str]]:
-        columns = {*chain(*column_sets(self._text, tuple(table.columns))), *self._also}
-        names = [name for name in table.columns if name in columns]
-        rows = zip(*map(table.texts, names), strict=True)
-        return inputs_of([dict(zip(names, row, strict=True)) for row in rows])
 
 
 def _fitting(estimator: Any) -> Callable[[list[str], list[str], int], object]:

@@ -183,10 +183,15 @@ def test_confidence_that_is_not_given_is_no_feature() -> None:
 
 def planted() -> AuditDocument:
     """A third of the rows flip, and only the letter in the text says which."""
-    return audited(rows_of("kkf" * 60), rules=parse("movie -> film\nmovie -> tape\nmovie -> reel"))
+    return audited(rows_of("kkf" * 30), rules=parse("movie -> film\nmovie -> tape\nmovie -> reel"))
 
 
-ROWS = [{"text": each["text"], "label": "yes"} for each in rows_of("kkf" * 60).rows]
+ROWS = [{"text": each["text"], "label": "yes"} for each in rows_of("kkf" * 30).rows]
+
+
+@pytest.fixture(scope="module")
+def document() -> ErrorsDocument:
+    return predict_errors({"a": planted()}, data=ROWS, seed=4)
 
 
 def test_what_the_rows_say_is_a_feature() -> None:
@@ -217,11 +222,12 @@ def test_the_type_of_question_is_known_where_the_rules_rewrite_the_context() -> 
     assert "first-word(context)" not in {each.name for each in told.features}
 
 
-def test_the_same_seed_gives_the_same_document_and_another_one_other_folds() -> None:
+def test_the_same_seed_gives_the_same_document_and_another_one_other_folds(
+    document: ErrorsDocument,
+) -> None:
     audits = {"a": planted()}
-    one = predict_errors(audits, data=ROWS, seed=4).model_dump_json()
-    assert predict_errors(audits, data=ROWS, seed=4).model_dump_json() == one
-    assert predict_errors(audits, data=ROWS, seed=5).f1.folds != json.loads(one)["f1"]["folds"]
+    assert predict_errors(audits, data=ROWS, seed=4) == document
+    assert predict_errors(audits, data=ROWS, seed=5).f1.folds != document.f1.folds
 
 
 def test_rows_of_other_audits_are_refused() -> None:
@@ -281,8 +287,7 @@ def test_names_of_features_stay_text() -> None:
     assert "`<b>\\|x`" in errors_markdown(document)
 
 
-def test_next_to_nothing_is_written_without_a_minus() -> None:
-    document = predict_errors({"audit": planted()}, data=ROWS)
+def test_next_to_nothing_is_written_without_a_minus(document: ErrorsDocument) -> None:
     nothing = replace(document.features[0].importance, mean=-1e-5, low=-1e-5, high=1e-5)
     features = tuple(replace(each, importance=nothing) for each in document.features)
     document = document.model_copy(update={"features": features})

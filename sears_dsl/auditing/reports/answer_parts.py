@@ -66,7 +66,7 @@ def _sure_from(document: AuditDocument) -> float:
     return next(known, 1.0)
 
 
-def _row(each: AnswerConfidence, sure_from: float) -> str:
+def _row(each: AnswerConfidence, sure_from: float) -> tuple[str, ...]:
     right, wrong = histogram(each.right), histogram(each.wrong)
     counts = "".join(
         f"<li>{place / BINS:.1f} to {(place + 1) / BINS:.1f}: {wrong[place]:,} wrong, "
@@ -74,12 +74,12 @@ def _row(each: AnswerConfidence, sure_from: float) -> str:
         for place in reversed(range(BINS))
         if wrong[place] or right[place]
     )
-    return (
-        f"<tr>{sheet.rule(each.name, each.id)}<td>{mirrored(wrong, right)}</td>"
-        f"{sheet.numbers(*_numbers(each, sure_from))}"
-        f'<td><details class="small"><summary>by range</summary><ul class="facts-list">{counts}'
-        "</ul></details></td></tr>"
+    details = (
+        '<details class="small"><summary>by range</summary><ul class="facts-list">'
+        f"{counts}</ul></details>"
     )
+    name = sheet.rule(each.name, each.id)
+    return (name, mirrored(wrong, right), *_numbers(each, sure_from), details)
 
 
 def _numbers(each: AnswerConfidence, sure_from: float) -> tuple[str, ...]:
@@ -177,10 +177,12 @@ def fillers_section(document: AuditDocument) -> str:
     columns = _columns(grid, _PAGE_COLUMNS)
     heads = ("slot", "word", ">all", *(f">{escaped(grid.templates[place])}" for place in columns))
     rows = [
-        f'<tr><td class="code">{escaped(row.slot)}</td>'
-        f"<td>{escaped(row.filler or _NOTHING)}</td>"
-        f"{_shaded(sum(row.right), sum(row.total))}"
-        f"{''.join(_shaded(row.right[place], row.total[place]) for place in columns)}</tr>"
+        (
+            f'<td class="code">{escaped(row.slot)}</td>',
+            escaped(row.filler or _NOTHING),
+            _shaded(sum(row.right), sum(row.total)),
+            *(_shaded(row.right[place], row.total[place]) for place in columns),
+        )
         for row in grid.rows[:_PAGE_ROWS]
     ]
     left_out = sheet.paragraphs(_left_out(grid, _PAGE_ROWS, _PAGE_COLUMNS))
@@ -213,10 +215,8 @@ def _shaded(right: int, total: int) -> str:
     if not total:
         return '<td class="n muted">·</td>'
     shade = math.ceil(sheet.SHADES * (1 - right / total))
-    return (
-        f'<td class="n heat{shade}">{percent(right / total)}'
-        f'<span class="id">{right:,}/{total:,}</span></td>'
-    )
+    share = sheet.number(percent(right / total), f"{right:,}/{total:,}")
+    return f'<td class="n heat{shade}">{share}</td>'
 
 
 def _left_out(grid: FillerGrid, rows: int, columns: int) -> Sequence[str]:

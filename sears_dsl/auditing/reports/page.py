@@ -23,6 +23,7 @@ from sears_dsl.engine.matches import Edit
 from sears_dsl.engine.rewrite.rewrites import marked_html
 from sears_dsl.errors import counted, listed, printable
 from sears_dsl.pictures import picture_address
+from sears_dsl.runtime.markdown_tables import more_in
 from sears_dsl.statistics import Share, percent
 
 _SIGNS = {"failed": "✕", "passed": "✓", "not judged": "?", "measured": "•"}
@@ -83,7 +84,7 @@ def _details_and_slices(document: documents.AuditDocument) -> Iterator[str]:
     left_out = sum(1 for each in document.rules if each.changed) - len(records)
     yield "<h2>Each rule in detail</h2>" if records else ""
     yield "".join(_card(record, place, document) for place, record in enumerate(records)) + (
-        f"<p>{left_out:,} more rules are in audit.json.</p>" if left_out else ""
+        sheet.paragraphs(more_in("audit.json", left_out, " rules"))
     )
     yield from confidence_section(document)
     yield from _slices(document)
@@ -241,27 +242,25 @@ def _parts(document: documents.AuditDocument) -> Iterator[str]:
     for slicing, parts in groupby(known, key=lambda each: each[0].slicing):
         name, axis = escaped(slicing), sheet.axis(1.0)
         rows = [
-            f"<tr><td>{escaped(each.value)}</td><td>{sheet.interval_bar(right, 1.0)}</td>"
-            + sheet.numbers(f"{right.count:,} of {right.total:,}", sheet.rate_with_interval(right))
-            + "</tr>"
+            (escaped(each.value), sheet.interval_bar(right, 1.0),
+             f"{right.count:,} of {right.total:,}", sheet.rate_with_interval(right))
             for each, right in parts
-        ]
+        ]  # fmt: skip
         yield f"<h3>By {name}</h3>"
         heads = (name, f"accuracy, 95% interval{axis}", ">right", ">accuracy")
         yield sheet.table(heads, rows, caption=f"By {slicing}")
 
 
-def _slice(part: SliceResult, top: float, limit: float | None, overall: float) -> str:
+def _slice(part: SliceResult, top: float, limit: float | None, overall: float) -> tuple[str, ...]:
     rate, kind = part.flipped.rate, ""
     if part.q_value is not None and part.q_value < CERTAIN and rate is not None:
         kind = "failed" if rate > overall else "passed"
-    chart = sheet.interval_bar(part.flipped, top, limit=limit, kind=kind)
-    numbers = (
+    return (
+        escaped(part.value), sheet.interval_bar(part.flipped, top, limit=limit, kind=kind),
         f"{part.flipped.count:,} / {part.flipped.total:,}", percent(rate),
         "–" if part.q_value is None else f"{part.q_value:.3f}", f"{part.rows:,}",
         *map(sheet.rate_with_interval, (part.accuracy, part.worst)),
     )  # fmt: skip
-    return f"<tr><td>{escaped(part.value)}</td><td>{chart}</td>{sheet.numbers(*numbers)}</tr>"
 
 
 def _overlap(document: documents.AuditDocument) -> str:
@@ -375,9 +374,10 @@ def _table(numbered: Sequence[tuple[int, documents.RuleRecord]], support: int, t
         enough or shares, [each.judgement.limit for _, each in numbered], [s.rate for s in shares]
     )
     rows = [_row(record, place, top) for place, record in numbered]
+    attributes = [_searched(record) for _, record in numbered]
     heads = ("rule", "verdict", f"failure rate, 95% interval{sheet.axis(top)}", ">failures",
              ">rate", ">q", ">meaning kept", ">flips, high confidence")  # fmt: skip
-    return sheet.table(heads, rows, caption=title)
+    return sheet.table(heads, rows, caption=title, attributes=attributes)
 
 
 def _shown(document: documents.AuditDocument) -> list[documents.RuleRecord]:
@@ -399,31 +399,29 @@ def _tools(document: documents.AuditDocument) -> str:
     )
 
 
-def _words(record: documents.RuleRecord) -> str:
-    """The words of a rule that the search field looks at."""
-    return escaped(" ".join((record.id, record.rule, record.expect, *record.tags)).lower())
+def _searched(record: documents.RuleRecord) -> str:
+    """The attributes by which a rule is found: its outcome, and its words for the search field."""
+    words = escaped(" ".join((record.id, record.rule, record.expect, *record.tags)).lower())
+    return f' data-outcome="{record.judgement.outcome}" data-words="{words}"'
 
 
-def _row(record: documents.RuleRecord, place: int, top: float) -> str:
+def _row(record: documents.RuleRecord, place: int, top: float) -> tuple[str, ...]:
     judgement = record.judgement
     failures = judgement.failures
     kind = sheet.css_class(judgement.outcome)
-    numbers = (
-        f"{failures.count:,} / {failures.total:,}", percent(failures.rate),
-        _probability(judgement.q_value), _kept_meaning(record),
-        "–" if record.confidence is None else f"{record.confidence.sure_flips:,}",
-    )  # fmt: skip
     about = record.id if record.expect == "same" else f"{record.id} · expects {record.expect}"
     q = judgement.q_value
     by_chance = judgement.outcome == "failed" and q is not None and q >= CERTAIN
-    doubt = '<span class="id">may be chance</span>' if by_chance else ""
+    link = f'<a class="code" href="#rule-{place}">{escaped(record.rule)}</a>'
     return (
-        f'<tr data-outcome="{judgement.outcome}" data-words="{_words(record)}">'
-        f'<td class="rule"><a class="code" href="#rule-{place}">{escaped(record.rule)}</a>'
-        f'<span class="id">{escaped(about)}</span></td>'
-        f"<td>{sheet.chip(judgement.outcome)}{doubt}</td>"
-        f"<td>{sheet.interval_bar(failures, top, limit=judgement.limit, kind=kind)}</td>"
-        f"{sheet.numbers(*numbers)}</tr>"
+        f'<td class="rule">{link}{sheet.remark(about)}</td>',
+        sheet.chip(judgement.outcome) + sheet.remark("may be chance" if by_chance else ""),
+        sheet.interval_bar(failures, top, limit=judgement.limit, kind=kind),
+        f"{failures.count:,} / {failures.total:,}",
+        percent(failures.rate),
+        _probability(judgement.q_value),
+        _kept_meaning(record),
+        "–" if record.confidence is None else f"{record.confidence.sure_flips:,}",
     )
 
 
@@ -434,7 +432,7 @@ def _kept_meaning(record: documents.RuleRecord) -> str:
     rate = percent(record.meaning.at_tau.rate)
     if record.expect != "same" or not record.meaning.in_doubt:
         return rate
-    return f'<span class="wrong">{rate}</span><span class="id">meaning changes</span>'
+    return f'<span class="wrong">{rate}</span>{sheet.remark("meaning changes")}'
 
 
 def _probability(value: float | None) -> str:
@@ -454,8 +452,8 @@ def _card(record: documents.RuleRecord, place: int, document: documents.AuditDoc
     if record.examples:
         examples = f'<ul class="examples">{"".join(map(_example, record.examples))}</ul>'
     return (
-        f'<details class="rule card" id="rule-{place}" data-outcome="{judgement.outcome}" '
-        f'data-words="{_words(record)}"><summary><span class="code">{escaped(record.rule)}</span>'
+        f'<details class="rule card" id="rule-{place}"{_searched(record)}>'
+        f'<summary><span class="code">{escaped(record.rule)}</span>'
         f'<span class="nowrap small">{failures.count:,} of {failures.total:,} fail</span>'
         f"{sheet.chip(judgement.outcome)}</summary><div>"
         f'<p class="small muted">{escaped(about)}</p>{why}'

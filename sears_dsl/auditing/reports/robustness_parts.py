@@ -153,11 +153,15 @@ def robustness_markdown(document: AuditDocument) -> Iterator[str]:
     robustness = document.robustness
     if robustness is not None:
         heads = _heads(robustness.records)
-        rows = []
-        for record in robustness.records[:_SHOWN]:
-            name = _name(record, document)
-            numbers = (f"{number} {beside}".strip() for number, beside in _cells(record, code_cell))
-            rows.append((code_cell(name) if record.name else name, record.verdict, *numbers))
+        rows = (
+            (
+                code_cell(name) if record.name else name,
+                record.verdict,
+                *map(_joined, _cells(record, code_cell)),
+            )
+            for record in robustness.records[:_SHOWN]
+            for name in [_name(record, document)]
+        )
         title = f"Semantic robustness at τ = {100 * robustness.tolerance:g}%"
         yield from section(title, markdown_table(heads, "ll" + "r" * (len(heads) - 2), rows))
         yield from more_in("audit.json", len(robustness.records) - _SHOWN)
@@ -175,6 +179,10 @@ def robustness_markdown(document: AuditDocument) -> Iterator[str]:
     for column in document.columns:
         yield f"By {code_span(column.column)}: {_column(column, code_span)}"
         yield ""
+
+
+def _joined(cell: NumberCell) -> str:
+    return " ".join(filter(None, cell))
 
 
 def _templates_alone(records: Sequence[RobustnessRecord]) -> bool:
@@ -223,10 +231,7 @@ def noise_markdown(document: AuditDocument) -> Iterator[str]:
     """Several draws and rates of noise as lines of Markdown."""
     for noise in _noise_tables(document):
         rows = (
-            (
-                f"{code_cell(each.rule)}<br>{code_cell(each.id)}",
-                *(f"{number} {beside}".strip() for number, beside in of_rule),
-            )
+            (f"{code_cell(each.rule)}<br>{code_cell(each.id)}", *map(_joined, of_rule))
             for each, of_rule in noise.rules[:_SHOWN]
         )
         table = markdown_table(noise.heads, "l" + "r" * (len(noise.heads) - 1), rows)
@@ -240,10 +245,10 @@ def noise_sections(document: AuditDocument) -> Iterator[str]:
     """Several draws and rates of noise as sections of HTML."""
     for noise in _noise_tables(document):
         rows = [
-            f'<tr><td><div class="code">{escaped(each.rule)}</div><span class="id">'
-            f"{escaped(each.id)}</span></td>{''.join(starmap(sheet.number, of_rule))}</tr>"
+            (f'<div class="code">{escaped(each.rule)}</div>{sheet.remark(each.id)}',
+             *starmap(sheet.number, of_rule))
             for each, of_rule in noise.rules[:_SHOWN]
-        ]
+        ]  # fmt: skip
         heads = (noise.heads[0], *(f">{escaped(head)}" for head in noise.heads[1:]))
         left_out = sheet.paragraphs(more_in("audit.json", len(noise.rules) - _SHOWN))
         yield (
@@ -272,9 +277,15 @@ def robustness_section(document: AuditDocument) -> str:
     robustness = document.robustness
     parts = []
     if robustness is not None:
-        shown = robustness.records[:_SHOWN]
         name, verdict, *numbers = _heads(robustness.records)
-        rows = [_row(record, document) for record in shown]
+        rows = [
+            (
+                f'<div class="code">{escaped(_name(each, document))}</div>'
+                f"{sheet.chip(each.verdict)}",
+                *starmap(sheet.number, _cells(each, repr)),
+            )
+            for each in robustness.records[:_SHOWN]
+        ]
         drawn = _drawn(robustness.records)
         curves = [
             (_name(each, document), [(tau, count / each.rows) for tau, count in each.curve])
@@ -301,9 +312,11 @@ def robustness_section(document: AuditDocument) -> str:
                 sheet.table(
                     ("rules", *(f">{100 * tau:g}%" for tau in _TAUS), ">all rows from"),
                     [
-                        f'<tr><td class="code">{escaped(_name(each, document))}</td>'
-                        f"{sheet.numbers(*_at_taus(each), tenths(each.smallest_tau_everywhere))}"
-                        "</tr>"
+                        (
+                            f'<td class="code">{escaped(_name(each, document))}</td>',
+                            *_at_taus(each),
+                            tenths(each.smallest_tau_everywhere),
+                        )
                         for each in drawn
                     ],
                     caption="Share of rows that are locally robust, by tolerance",
@@ -456,9 +469,3 @@ def _at_taus(record: RobustnessRecord) -> Iterator[str]:
     for tau in _TAUS:
         reached = [count for least, count in record.curve if least <= tau]
         yield tenths(share_of(reached[-1] if reached else 0, record.rows).rate)
-
-
-def _row(record: RobustnessRecord, document: AuditDocument) -> str:
-    cells = "".join(starmap(sheet.number, _cells(record, repr)))
-    name = escaped(_name(record, document))
-    return f'<tr><td><div class="code">{name}</div>{sheet.chip(record.verdict)}</td>{cells}</tr>'

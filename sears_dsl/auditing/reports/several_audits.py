@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from sears_dsl.auditing import comparison as comparisons
 from sears_dsl.auditing import grids
-from sears_dsl.auditing.failures import ErrorsDocument, FoldMean
+from sears_dsl.auditing.failures import AuditName, ErrorsDocument, FeatureRecord
 from sears_dsl.auditing.reports import sheet
 from sears_dsl.auditing.reports.answer_parts import CONFIDENCE_TITLE
 from sears_dsl.auditing.reports.markdown import interval, number
@@ -68,12 +68,7 @@ def _line(each: comparisons.RuleComparison) -> tuple[str, ...]:
 def _title(comparison: comparisons.ComparisonDocument) -> str:
     if comparison.worse:
         return "The second is worse"
-    outcomes = {each.outcome for each in comparison.rules}
-    outcomes |= {
-        comparisons.rate_change(each, more_is_better=True)
-        for each in comparison.accuracies.values()
-    }
-    if "better" in outcomes:
+    if "better" in comparison.outcomes:
         return "The second is better"
     return "No evidence of a difference"
 
@@ -129,20 +124,20 @@ def _page(
     return sheet.page(f"{kind}: {title.lower()}", body)
 
 
-def _row(each: comparisons.RuleComparison, scale: float) -> str:
+def _row(each: comparisons.RuleComparison, scale: float) -> tuple[str, ...]:
     paired = each.failures
     p = "–" if paired.adjusted_p_value is None else f"{paired.adjusted_p_value:.3f}"
     change = paired.rows and (paired.second - paired.first) / paired.rows
     value = (change, paired.low, paired.high) if paired.rows else None
-    numbers = (
-        escaped(paired.in_points), percent(paired.first_rate), percent(paired.second_rate), p,
-        f"{paired.rows:,}",
-    )  # fmt: skip
     return (
-        f"<tr>{sheet.rule(each.rule, f'{each.id} · {each.note}' if each.note else each.id)}"
-        f"<td>{sheet.chip(each.outcome)}</td>"
-        f"<td>{sheet.signed_bar(value, scale, kind=sheet.css_class(each.outcome))}</td>"
-        f"{sheet.numbers(*numbers)}</tr>"
+        sheet.rule(each.rule, f"{each.id} · {each.note}" if each.note else each.id),
+        sheet.chip(each.outcome),
+        sheet.signed_bar(value, scale, kind=sheet.css_class(each.outcome)),
+        escaped(paired.in_points),
+        percent(paired.first_rate),
+        percent(paired.second_rate),
+        p,
+        f"{paired.rows:,}",
     )
 
 
@@ -220,14 +215,8 @@ def _accuracies(
     document: grids.GridDocument,
 ) -> Iterator[tuple[str, list[tuple[Share | None, grids.Contrast | None]]]]:
     """The lines of accuracies, as far as there are labels and template sentences."""
-    models = document.models
-    lines = (
-        ("accuracy", [(each.accuracy, each.accuracy_against_first) for each in models]),
-        (comparisons.AGAINST_WORST, [(each.worst, each.worst_against_first) for each in models]),
-        (comparisons.ON_SENTENCES,
-         [(each.sentences, each.sentences_against_first) for each in models]),
-    )  # fmt: skip
-    for name, cells in lines:
+    for name in document.models[0].accuracies:
+        cells = [each.accuracies[name] for each in document.models]
         if any(share is not None for share, _ in cells):
             yield name, cells
 
@@ -322,18 +311,14 @@ def _contrasts(document: grids.GridDocument) -> str:
     return sheet.table(heads, rows, caption="Each model against the first")
 
 
-def _contrast(name: str, model: str, contrast: grids.Contrast) -> str:
+def _contrast(name: str, model: str, contrast: grids.Contrast) -> tuple[str, ...]:
     paired = contrast.paired
     p, q = ("–" if each is None else f"{each:.3f}"
             for each in (paired.adjusted_p_value, contrast.q_value))  # fmt: skip
-    numbers = (
-        percent(paired.first_rate), percent(paired.second_rate), escaped(paired.in_points), p, q,
-        f"{paired.rows:,}",
-    )  # fmt: skip
     return (
-        f"<tr>{sheet.rule(name)}<td>{escaped(model)}</td><td>{sheet.chip(contrast.outcome)}</td>"
-        f"{sheet.numbers(*numbers)}</tr>"
-    )
+        sheet.rule(name), escaped(model), sheet.chip(contrast.outcome), percent(paired.first_rate),
+        percent(paired.second_rate), escaped(paired.in_points), p, q, f"{paired.rows:,}",
+    )  # fmt: skip
 
 
 _NOT_GIVEN = "Not given: no model reports its confidence."
@@ -344,10 +329,7 @@ def _confidences(document: grids.GridDocument) -> str:
     if not document.confidences:
         return f'<p class="muted">{_NOT_GIVEN}</p>'
     heads = ("answers to", *(f">{escaped(each.name)}: wrong | right" for each in document.models))
-    rows = [
-        f"<tr>{sheet.rule(line.name)}{sheet.numbers(*map(_sure, line.cells))}</tr>"
-        for line in document.confidences
-    ]
+    rows = [(sheet.rule(line.name), *map(_sure, line.cells)) for line in document.confidences]
     return sheet.table(heads, rows, caption="Mean confidence, with the number of answers")
 
 
@@ -381,27 +363,20 @@ def _models(models: Sequence[grids.GridModel]) -> str:
     heads = ("name", "model", "verdict", ">accuracy", ">accuracy, worst rewrites",
              ">rows flipped by any rule")  # fmt: skip
     rows = [
-        f"<tr><td>{escaped(each.name)}</td><td><code>{escaped(each.model)}</code></td>"
-        f"<td>{sheet.chip(each.verdict)}</td>"
-        f"{sheet.numbers(*map(sheet.rate_with_interval, shares))}</tr>"
+        (escaped(each.name), f"<code>{escaped(each.model)}</code>", sheet.chip(each.verdict),
+         *map(sheet.rate_with_interval, (each.accuracy, each.worst, each.flipped)))
         for each in models
-        for shares in [(each.accuracy, each.worst, each.flipped)]
-    ]
+    ]  # fmt: skip
     return sheet.table(heads, rows, caption="Models")
 
 
 def errors_markdown(document: ErrorsDocument) -> str:
     """What predicts errors, as Markdown, most important first."""
     audits = (
-        (markdown_text(each.name), code_cell(each.model), f"{each.answers:,}",
-         percent(each.wrong.rate), interval(each.wrong))
+        (markdown_text(each.name), code_cell(each.model), *_wrong_answers(each))
         for each in document.audits
-    )  # fmt: skip
-    features = (
-        (code_cell(each.name), f"{100 * each.importance.mean:+z.2f}", _between(each.importance),
-         f"{each.known:,}")
-        for each in document.features
-    )  # fmt: skip
+    )
+    features = ((code_cell(each.name), *_lost(each)) for each in document.features)
     lost = "points of micro F1 lost if shuffled"
     lines = [
         f"# Errors: {'predictable' if document.foretold else 'not predictable'}",
@@ -440,12 +415,12 @@ def errors_page(document: ErrorsDocument) -> str:
     heads = ("feature", f"points of micro F1 lost if shuffled{axis}", ">points",
              ">95% interval", ">answers with a value")  # fmt: skip
     rows = [
-        f"<tr>{sheet.rule(each.name)}<td>"
-        + sheet.signed_bar((lost.mean, lost.low, lost.high), reach,
-                           kind="" if lost.low > 0 else "unjudged")
-        + "</td>"
-        + sheet.numbers(f"{100 * lost.mean:+z.2f}", _between(lost), f"{each.known:,}")
-        + "</tr>"
+        (
+            sheet.rule(each.name),
+            sheet.signed_bar((lost.mean, lost.low, lost.high), reach,
+                             kind="" if lost.low > 0 else "unjudged"),
+            *_lost(each),
+        )
         for each in document.features
         for lost in [each.importance]
     ]  # fmt: skip
@@ -473,8 +448,11 @@ def errors_page(document: ErrorsDocument) -> str:
     return sheet.page(f"Errors of {title}", body)
 
 
-def _between(value: FoldMean) -> str:
-    return f"{100 * value.low:+z.2f} to {100 * value.high:+z.2f}"
+def _lost(feature: FeatureRecord) -> tuple[str, str, str]:
+    """Points that are lost without a feature, their interval, and answers with a value."""
+    lost = feature.importance
+    mean, low, high = (f"{100 * each:+z.2f}" for each in (lost.mean, lost.low, lost.high))
+    return mean, f"{low} to {high}", f"{feature.known:,}"
 
 
 def _error_tiles(document: ErrorsDocument) -> Sequence[tuple[str, str, str]]:
@@ -498,13 +476,11 @@ def _by_feature(document: ErrorsDocument) -> Iterator[str]:
         name, axis = escaped(feature.name), sheet.axis(top)
         heads = (name, f"wrong answers, 95% interval{axis}", ">wrong", ">share", ">95% interval")
         rows = [
-            f"<tr><td>{escaped(part.value)}</td>"
-            f"<td>{sheet.interval_bar(wrong, top, limit=limit)}</td>"
-            f'<td class="n">{wrong.count:,} / {wrong.total:,}</td>'
-            f"{sheet.numbers(percent(wrong.rate), interval(wrong))}</tr>"
+            (escaped(part.value), sheet.interval_bar(wrong, top, limit=limit),
+             f"{wrong.count:,} / {wrong.total:,}", percent(wrong.rate), interval(wrong))
             for part in feature.parts
             for wrong in [part.wrong]
-        ]
+        ]  # fmt: skip
         yield f"<h3>By {name}</h3>"
         yield sheet.table(heads, rows, caption=f"Wrong answers by {feature.name}")
 
@@ -512,13 +488,15 @@ def _by_feature(document: ErrorsDocument) -> Iterator[str]:
 def _audits(document: ErrorsDocument) -> Iterator[str]:
     yield "<h2>Audits</h2>"
     rows = [
-        f"<tr><td>{escaped(each.name)}</td><td><code>{escaped(each.model)}</code></td>"
-        + sheet.numbers(f"{each.answers:,}", percent(each.wrong.rate), interval(each.wrong))
-        + "</tr>"
+        (escaped(each.name), f"<code>{escaped(each.model)}</code>", *_wrong_answers(each))
         for each in document.audits
     ]
     heads = ("audit", "model", ">answers", ">wrong", ">95% interval")
     yield sheet.table(heads, rows, caption="Audits")
+
+
+def _wrong_answers(audit: AuditName) -> tuple[str, str, str]:
+    return f"{audit.answers:,}", percent(audit.wrong.rate), interval(audit.wrong)
 
 
 def _notes(document: ErrorsDocument) -> list[str]:

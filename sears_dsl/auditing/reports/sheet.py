@@ -16,6 +16,7 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
+from itertools import repeat
 
 from sears_dsl.errors import printable
 from sears_dsl.statistics import Share, percent
@@ -108,30 +109,44 @@ def css_class(outcome: str) -> str:
     return _CLASSES.get(outcome, outcome)
 
 
-def table(heads: Sequence[str], rows: Iterable[str], *, caption: str) -> str:
-    """A table; heads that begin with ``>`` are over numbers, and all heads are HTML."""
-    cells = "".join(
-        f'<th scope="col" class="n">{head[1:]}</th>'
-        if head.startswith(">")
-        else f'<th scope="col">{head}</th>'
-        for head in heads
+def table(
+    heads: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    *,
+    caption: str,
+    attributes: Iterable[str] = repeat(""),
+) -> str:
+    """A table of HTML; heads that begin with ``>`` are over numbers. Rows may have attributes.
+
+    A cell is what stands in it, or all of its ``td`` if it has a class of its own.
+    """
+    kinds = [' class="n"' if head.startswith(">") else "" for head in heads]
+    head = "".join(
+        f'<th scope="col"{kind}>{head.removeprefix(">")}</th>'
+        for head, kind in zip(heads, kinds, strict=True)
+    )
+    body = "".join(
+        f"<tr{own}>{''.join(_cell(*each) for each in zip(row, kinds, strict=True))}</tr>"
+        for row, own in zip(rows, attributes, strict=False)
     )
     return (
         f'<div class="scroll card" tabindex="0" role="region" aria-label="{escaped(caption)}">'
-        f"<table><thead><tr>{cells}</tr></thead><tbody>{''.join(rows)}</tbody></table></div>"
+        f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
     )
 
 
-def numbers(*cells: str) -> str:
-    """Cells of a row with numbers, which are HTML."""
-    return "".join(f'<td class="n">{cell}</td>' for cell in cells)
+def _cell(cell: str, kind: str) -> str:
+    return cell if cell.startswith("<td") else f"<td{kind}>{cell}</td>"
+
+
+def remark(text: str) -> str:
+    """A smaller text in a cell, such as the interval of a number or the id of a rule."""
+    return f'<span class="id">{escaped(text)}</span>' if text else ""
 
 
 def number(number: str, beside: str) -> str:
-    """A cell with a number and a smaller text beside it, such as its interval."""
-    return numbers(
-        escaped(number) + (f'<span class="id">{escaped(beside)}</span>' if beside else "")
-    )
+    """The content of a cell with a number and a smaller text beside it, such as its interval."""
+    return escaped(number) + remark(beside)
 
 
 def rule(rule: str, beside: str | None = None) -> str:
