@@ -151,22 +151,30 @@ def byte_blocks(path: str) -> Iterator[bytes]:
         return
     compression = compression_of(path)
     try:
-        file = open(path, "rb")  # noqa: SIM115 - closed below; opening has its own message
+        file = open(path, "rb")  # noqa: SIM115 - `_blocks_of` closes it; opening has its own message
     except FileNotFoundError as error:
         raise no_such_file(path) from error
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror}") from error
+    blocks = _blocks_of(file, compression)
+    try:
+        yield from read_ahead(blocks) if compression else blocks
+    except _DAMAGED as error:
+        what = f"is damaged or not a {compression} file" if compression else "cannot be read"
+        raise DataError(f"{path} {what}: {error}") from error
+
+
+def _blocks_of(file: BinaryIO, compression: str) -> Iterator[bytes]:
+    """The uncompressed blocks of a file, which is closed by the thread that reads it.
+
+    Another one would wait for a pipe that nobody closes.
+    """
     with file:
-        try:
-            if compression == ".zst":
-                blocks = _zstd_blocks(file)
-            else:
-                stream = _OPENERS[compression](file, "rb") if compression else file
-                blocks = iter(lambda: stream.read(_BLOCK), b"")
-            yield from read_ahead(blocks) if compression else blocks
-        except _DAMAGED as error:
-            what = f"is damaged or not a {compression} file" if compression else "cannot be read"
-            raise DataError(f"{path} {what}: {error}") from error
+        if compression == ".zst":
+            yield from _zstd_blocks(file)
+        else:
+            stream = _OPENERS[compression](file, "rb") if compression else file
+            yield from iter(lambda: stream.read(_BLOCK), b"")
 
 
 def begins_with_object(path: str) -> bool:
