@@ -212,7 +212,7 @@ def traced(program: Program, tokens: Tokens) -> tuple[Trace, int]:
     total = int(offsets._array[rows])
     count = int(count_instances(hits._array[:total], program.rules.patterns))
     instances = trace.watch("instances", np.zeros((5, count), np.int32))
-    made_from = (hits, offsets, 0, patterns, instances, 0)
+    made_from = (hits, offsets, 0, patterns, instances)
     watched_call(trace, expand_first, ("present", "waiting"), *made_from)
     expected = search(program, tokens)
     columns = (expected.rules, expected.rows, expected.starts, expected.ends, expected.variants)

@@ -138,13 +138,16 @@ _TOKENS = (1 << _START_SHIFT) - 1
 
 @kernel
 def expand_first(
-    hits: Int64Array, offsets: Int64Array, low: Integer, patterns: RulePatterns
-) -> Int32Array:
-    """What `expand_hits` returns, where each rule has at most one instance in a row.
+    hits: Int64Array,
+    offsets: Int64Array,
+    low: Integer,
+    patterns: RulePatterns,
+    instances: Int32Array,
+) -> None:
+    """Write what `expand_hits` returns, where each rule has at most one instance in a row.
 
     The rules of a row are bits, so that they come in their order without being sorted.
     """
-    instances = np.empty((5, count_instances(hits, patterns)), np.int32)
     rule_offsets, rules_of = patterns.rule_offsets, patterns.rules_of
     first_variant, variants, single = patterns.first_variant, patterns.variants, patterns.single
     count = rules_of.shape[0]
@@ -193,7 +196,6 @@ def expand_first(
                 of_orders[place] = value & ORDER_MASK
                 place += one
         at_row += 1
-    return instances
 
 
 @kernel
@@ -230,7 +232,9 @@ def _expanded(
     rows, rule_count = offsets.shape[0] - 1, patterns.pattern_of.shape[0]
     if extent != EXTENT_FIRST or 512 * hits.shape[0] < rule_count * rows:
         return expand_hits(hits, offsets, low, patterns)
-    return expand_first(hits, offsets, low, patterns)
+    instances = np.empty((5, count_instances(hits, patterns)), np.int32)
+    expand_first(hits, offsets, low, patterns, instances)
+    return instances
 
 
 Extent: TypeAlias = OneOf["first", "all", "every"]
