@@ -28,7 +28,7 @@ from sears_dsl.data.columnar import ArrowValues, Columnar, untyped_columns
 from sears_dsl.data.csv_rows import CSV, Delimited
 from sears_dsl.data.json_rows import JsonArray, JsonLines
 from sears_dsl.data.squad import Squad
-from sears_dsl.errors import DataError, UsageError
+from sears_dsl.errors import HALF_CHARACTER, DataError, UsageError
 from sears_dsl.runtime.files import is_file, is_there, write_atomically
 
 _ALL_FORMATS: tuple[Format, ...] = (
@@ -265,6 +265,18 @@ def require_column(names: Sequence[str], column: str, *, where: str) -> str:
         f"{where} has no column {column!r}; its columns are {_quoted(names) or '(none)'}",
         help=advice,
     )
+
+
+def require_characters(text: str, *, where: str) -> None:
+    """Raise a DataError for half a character, which no file and no tokenizer takes."""
+    half = None if text.isascii() else HALF_CHARACTER.search(text)
+    if half is not None:
+        raise DataError(
+            f"{where} holds half of a character (U+{ord(half[0]):04X}) at position "
+            f"{half.start() + 1}",
+            help="fix the text or leave the row out: JSON writes such a character as two escapes, "
+            "and one of them is missing",
+        )
 
 
 def _quoted(names: Sequence[str]) -> str:

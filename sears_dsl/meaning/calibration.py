@@ -139,7 +139,9 @@ def entropy_threshold(
         )
     best = int(np.argmin(left))
     high, low = float(thresholds[best]), float(thresholds[best + 1])
-    return sqrt(high * low) if low > 0 else (high + low) / 2
+    # The product of two small scores would be 0.
+    tau = sqrt(high) * sqrt(low) if low > 0 else (high + low) / 2
+    return tau if low < tau <= high else high  # of neighbouring numbers none lies between
 
 
 def calibrated(

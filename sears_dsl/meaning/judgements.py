@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sears_dsl.data.batches import Batch, ReadOptions
-from sears_dsl.data.dataset import Dataset, require_column
+from sears_dsl.data.dataset import Dataset, require_characters, require_column
 from sears_dsl.data.sources import RowSource
 from sears_dsl.errors import DataError
 from sears_dsl.meaning.scorers import Pair
@@ -79,15 +79,17 @@ class Judgements:
 
 
 def pairs_of(batch: Batch, columns: PairColumns, *, where: str) -> list[Pair]:
-    """The pairs of a batch."""
+    """The pairs of a batch; DataError where one lacks a text, or holds half a character."""
     sides = [batch.columns[name] for name in columns]
     for name, values in zip(columns, sides, strict=True):
         for index, value in enumerate(values):
+            place = f"{where}: row {batch.row_number(index)}: {name}"
             if not isinstance(value, str):
                 raise DataError(
-                    f"{where}: row {batch.row_number(index)}: {name} is {value!r}, not text",
+                    f"{place} is {value!r}, not text",
                     help="give both texts of every pair, or leave the row out",
                 )
+            require_characters(value, where=place)
     return list(zip(*sides, strict=True))
 
 

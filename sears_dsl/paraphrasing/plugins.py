@@ -52,7 +52,7 @@ PARAPHRASERS, SCORERS = "sears.paraphrasers", "sears.scorers"
 AnyParaphraser: TypeAlias = (
     ParaphraseSource
     | Callable[[Sequence[str]], Iterable[Iterable[FoundParaphrase | str]]]
-    | Mapping[str, Sequence[str]]
+    | Mapping[str, Iterable[str]]
     | str
     | Path
 )
@@ -202,12 +202,17 @@ def _wrong(message: str) -> ModelError:
 class GivenParaphrases(OwnParaphraser):
     """Paraphrases that were made before; their identity includes a hash of them."""
 
-    def __init__(self, paraphrases: Mapping[str, Sequence[str]], *, name: str) -> None:
+    def __init__(self, paraphrases: Mapping[str, Iterable[str]], *, name: str) -> None:
+        # They are looked up several times, and an iterator can be read only once.
+        with foreign_code(name, help="give a list of paraphrases for each sentence"):
+            read: dict[str, Any] = {
+                original: python_values(each) for original, each in paraphrases.items()
+            }
         digest = blake2b(digest_size=6)
-        for pair in paraphrases.items():
+        for pair in read.items():
             digest.update(repr(pair).encode())
         super().__init__(
-            lambda sentences: [paraphrases.get(each, ()) for each in sentences],
+            lambda sentences: [read.get(each, ()) for each in sentences],
             name=name, identity=f"{name} ({digest.hexdigest()})",
         )  # fmt: skip
 
@@ -323,7 +328,10 @@ def as_scorer(scorer: AnyScorer, *, tau: float | None = None) -> Scorer:
 
 
 class OwnScorer:
-    """A user's function or object as a scorer; ModelError if an answer is not a score."""
+    """A user's function or object as a scorer; ModelError if an answer is not a score.
+
+    ``decides_sooner`` says whether it has an `at_least` of its own, rather than one by `scores`.
+    """
 
     def __init__(
         self,
@@ -336,6 +344,7 @@ class OwnScorer:
         takes = "a list of pairs (original, rewrite) and returns a number from 0 to 1 for each"
         self._function = function_of(scorer, "scores", kind="scorer", takes=takes, name=name)
         self._decide = getattr(scorer, "at_least", None)
+        self.decides_sooner = callable(self._decide)
         self.name = name or _own_text(scorer, "name") or object_name(scorer)
         self.identity = identity or _own_text(scorer, "identity") or self.name
         self._tau = self._threshold(getattr(scorer, "tau", None)) if tau is None else tau
@@ -375,9 +384,9 @@ class OwnScorer:
 
     def at_least(self, pairs: Sequence[Pair], tau: float) -> NDArray[np.bool_]:
         """Whether S of each pair is at least τ."""
-        if not callable(self._decide):
-            return self.scores(pairs) >= tau
         decide = self._decide
+        if not callable(decide):
+            return self.scores(pairs) >= tau
         answers = self._answers(lambda some: decide(some, tau), pairs)
         for answer, pair in zip(answers, pairs, strict=True):
             if not isinstance(answer, bool | np.bool_):

@@ -99,9 +99,18 @@ def test_a_weight_of_two_is_a_pair_given_twice() -> None:
     assert entropy_threshold(scores, labels, [1, 2, 2, 1, 1, 1]) == doubled
 
 
-def test_tau_of_scores_over_many_powers_of_ten_lies_between_their_logarithms() -> None:
-    tau = entropy_threshold([1e-6, 1e-5, 1e-1, 1.0], [False, False, True, True])
-    assert tau == pytest.approx(1e-3)
+@pytest.mark.parametrize(("high", "low", "wanted"), [(1e-1, 1e-5, 1e-3), (1e-170, 1e-190, 1e-180)])
+def test_tau_of_scores_over_many_powers_of_ten_lies_between_their_logarithms(
+    high: float, low: float, wanted: float
+) -> None:
+    tau = entropy_threshold([low / 10, low, high, 1.0], [False, False, True, True])
+    assert tau == pytest.approx(wanted, abs=0)
+
+
+@pytest.mark.parametrize("low", [0.0, 1e-320, 0.3])
+def test_tau_is_between_scores_that_are_next_to_each_other(low: float) -> None:
+    high = math.nextafter(low, 1)
+    assert low < entropy_threshold([low, high], [False, True]) <= high
 
 
 def test_precision_and_recall_at_a_given_tau() -> None:

@@ -11,6 +11,7 @@ import click
 import pytest
 from click.testing import CliRunner, Result
 
+import sears_dsl as sears
 from sears_dsl.cli.model.calibrate import calibrate_command
 from sears_dsl.cli.model.score import score_command
 from sears_dsl.errors import DataError, SearsError, UsageError
@@ -222,6 +223,30 @@ def test_calibrate_measures_a_threshold_that_is_given(sts: str) -> None:
     assert found["tau"] == 1
     assert found["fitted"] is False
     assert found["recall"]["value"] == 0
+
+
+HALF = (
+    "row 2: rewrite holds half of a character (U+D83D) at position 4",
+    "fix the text or leave the row out: JSON writes such a character as two escapes, and one of "
+    "them is missing",
+)
+
+
+@pytest.mark.parametrize("command", [score_command, calibrate_command])
+def test_half_a_character_is_an_error_with_its_place(
+    command: click.Command, tmp_path: Path
+) -> None:
+    path = tmp_path / "pairs.jsonl"
+    rows = [
+        {"original": "A dog.", "rewrite": each, "label": 1} for each in ("A cat.", "It \ud83d.")
+    ]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    with pytest.raises(DataError) as error:
+        run(command, str(path), "--scorer", "minilm")
+    assert (error.value.message, error.value.help) == (f"{path}: {HALF[0]}", HALF[1])
+    with pytest.raises(DataError) as error:
+        sears.score(rows)
+    assert (error.value.message, error.value.help) == (f"the data: {HALF[0]}", HALF[1])
 
 
 @pytest.mark.parametrize(
