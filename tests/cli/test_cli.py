@@ -47,7 +47,9 @@ def test_every_command_has_help_with_an_example(run: Run) -> None:
     listed = run("--help").stdout
     for command in commands:
         assert f"\n  {command} " in listed
-        assert "Example" in run(command, "--help").stdout
+        told = run(command, "--help").stdout
+        assert "Example" in told
+        assert "None]" not in told, "a range that is none"
 
 
 # ---------------------------------------------------------------- check, fmt, test

@@ -264,7 +264,8 @@ def packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "breaking.py").write_text("raise RuntimeError('no weights')\n")
     for package, points in {
         "offering": "[sears.paraphrasers]\nupper = offering:reword\ntwice = offering:reword\n"
-                    "[sears.scorers]\nones = offering:score\n",
+                    "[sears.scorers]\nones = offering:score\njudge = offering:score\n"
+                    "none = offering:score\n",
         "breaking": "[sears.paraphrasers]\ntwice = breaking:reword\n"
                     "[sears.scorers]\nbroken = breaking:score\n",
     }.items():  # fmt: skip
@@ -278,8 +279,10 @@ def packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.usefixtures("packages")
 def test_packages_offer_parts_by_name() -> None:
-    assert {"upper", "twice"} <= set(offered_parts(PARAPHRASERS))
-    assert {"ones", "broken"} <= set(offered_parts(SCORERS))
+    assert {"upper", "twice"} <= {each.name for each in offered_parts(PARAPHRASERS)}
+    offered = {each.name for each in offered_parts(SCORERS)}
+    assert {"ones", "broken"} <= offered
+    assert not offered & {"judge", "none"}, "such a name always stands for something else"
     assert as_paraphraser("upper").paraphrase(["A film."]) == [["A FILM."]]
     scorer = as_scorer("ones")
     assert (scorer.name, scorer.tau, scorer.scores(PAIRS).tolist()) == ("ones", 0.5, [1, 1])
@@ -389,6 +392,10 @@ def test_with_own_parts_no_network_is_loaded(place: Path) -> None:
           "--pivot", "fr"), "own_parts:score has no pivot"),
         (("--paraphrases", "own_parts:reword", "--beam", "8"), "--beam is for the search"),
         (("--scorer", "strict"), "there is no scorer 'strict' any more"),
+        (("--data", "absent.csv", "-o", "a.txt"), "one of these formats: csv, tsv, jsonl, json, "),
+        (("--data", "absent.csv", "-o", "a.squad"), "the name of a.squad shows no format"),
+        (("--data", "absent.csv", "-o", "a.py", "--unit", "sentence"),
+         "one of these formats: csv, tsv, jsonl, json, parquet, arrow"),
     ],
 )  # fmt: skip
 def test_what_is_impossible_is_reported(options: Sequence[str], message: str) -> None:

@@ -174,7 +174,7 @@ _ASKING = shared.with_options(
                  help="Rows per call of the model; by default 64."),
     click.option("--request-map", help="Endpoints: how rows become JSON."),
     click.option("--response-map", help="Endpoints: where the labels are in an answer."),
-    click.option("--timeout", type=shared.NumberRange(),
+    click.option("--timeout", type=shared.Number(),
                  help="Endpoints: seconds to wait for an answer; by default 30."),
     click.option("--retries", type=click.IntRange(min=0),
                  help="Endpoints: tries after a failure; by default 3."),
