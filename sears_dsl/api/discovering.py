@@ -217,10 +217,8 @@ class AdversaryResult(TableResult):
     @property
     def summary(self) -> str:
         """How many rows can be reworded so that the model fails."""
-        rows = (
-            f"{self.rows_flipped:,} of the {counted(self.right, 'row')} that the model gets right"
-        )
-        sentence = f"{rows} can be reworded so that it fails"
+        right = f"the {counted(self.right, 'row')} that the model gets right"
+        sentence = f"{self.rows_flipped:,} of {right} can be reworded so that it fails"
         return f"{sentence}; the time budget cut the search short" if self.cut_short else sentence
 
 
@@ -520,10 +518,8 @@ def adversaries(
         ...     [("A good movie.", "good")],
         ...     paraphraser={"A good movie.": ["A good film."]},
         ...     scorer=lambda pairs: [1.0 for _ in pairs], tau=0.5)
-        >>> result.columns["adversary"]
-        ['A good film.']
-        >>> result.summary
-        '1 of the 1 row that the model gets right can be reworded so that it fails'
+        >>> result.columns["adversary"], result.summary[:40]
+        (['A good film.'], '1 of the 1 row that the model gets right')
     """
     began = monotonic()
     need_discovery()
@@ -544,7 +540,6 @@ def adversaries(
     with in_python(all="every"):
         whole_numbers(1, top=top, beam=beam, jobs=jobs)
         whole_numbers(0, avoid_important=avoid_important)
-        shares(tau=tau)
         one_of(get_args(Unit), unit=unit)
         whole_numbers(None, seed=seed)
         if strategic and (top > 1 or budget_seconds is not None):
