@@ -20,6 +20,9 @@ ENGLISH_SCORERS = ("judge", "judge-lm", "meaning", "minilm")
 """The scorers that are calibrated for English alone. `discovery.parts.scorer_in_language` says
 which one replaces the default in other languages."""
 
+NO_SCORER = "none"
+"""The name to give in the place of a scorer's where nothing is scored."""
+
 INSTEAD_OF = {"strict": "judge", "combined": "meaning"}
 """Scorers of earlier versions, each with the one that took its place."""
 

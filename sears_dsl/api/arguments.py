@@ -58,13 +58,13 @@ _FLAGS = ("all", "paper", "require-support", "same-rows", "with-originals")
 _ARGUMENTS = {"column": "text", "compare": "comparison", "paraphrases": "paraphraser",
               "pivot": "pivots", "span": "spans", "slice": "slices", "gate": "gates"}  # fmt: skip
 _PACKAGE = __name__.partition(".")[0] + "."
-_NUMBER = re.compile(r"-?[\d.]+")
+_NUMBER = re.compile(r"-?[\d.]+|nan|-?inf")
 # A command is one to type in a shell: leave it as it is.
 _COMMAND = re.compile(r"`(?:sears|ray) [^`]*`|\bpip install(?: (?:--[\w-]+|'[^']*'|\S+==[\w.]+))*")
 _KEEP = re.compile(r"--keep (\w[^\s:]*)((?: --keep \w\S*)*)")
 # An option, with its value where that cannot be a word of the sentence.
 _OPTION = re.compile(
-    r"--([a-z][a-z-]*)\b(?: (-?[\d.]*\d%?|[A-Z]{2,}|[a-z]\w*:\w+=\d+%"
+    r"--([a-z][a-z-]*)\b(?: (-?[\d.]*\d%?|nan|-?inf|[A-Z]{2,}|[a-z]\w*:\w+=\d+%"
     r"|[a-z][\w.]*:\w+(?:[.:,]\w+)*|/\S*\w|'[^']*'|none|judge|meaning|pivot|set|text|sentence|each"
     r"|chain|skip|replace|shared|apart|keep|(?:csv|tsv|jsonl)(?:-\w+)?)(?![\w=]))?"
 )

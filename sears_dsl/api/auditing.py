@@ -40,7 +40,7 @@ from sears_dsl.api.results import (
     omission_note,
     shown_rate,
 )
-from sears_dsl.defaults import DEFAULT_SCORER
+from sears_dsl.defaults import DEFAULT_SCORER, NO_SCORER
 from sears_dsl.errors import UsageError
 from sears_dsl.language.printer import rule_called
 from sears_dsl.runtime.extras import need_discovery
@@ -572,7 +572,6 @@ def named_audits(
 
 
 def _named(scorer: AnyScorer | None) -> AnyScorer:
-    from sears_dsl.discovery.parts import NO_SCORER
 
     if scorer is None:
         return NO_SCORER

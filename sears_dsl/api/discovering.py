@@ -217,8 +217,8 @@ class AdversaryResult(TableResult):
     @property
     def summary(self) -> str:
         """How many rows can be reworded so that the model fails."""
-        rows = f"{self.rows_flipped:,} of {self.right:,} rows that the model gets right"
-        sentence = f"{rows} can be reworded so that it fails"
+        right = f"the {counted(self.right, 'row')} that the model gets right"
+        sentence = f"{self.rows_flipped:,} of {right} can be reworded so that it fails"
         return f"{sentence}; the time budget cut the search short" if self.cut_short else sentence
 
 
@@ -518,8 +518,8 @@ def adversaries(
         ...     [("A good movie.", "good")],
         ...     paraphraser={"A good movie.": ["A good film."]},
         ...     scorer=lambda pairs: [1.0 for _ in pairs], tau=0.5)
-        >>> result.columns["adversary"], result.summary
-        (['A good film.'], '1 of 1 rows that the model gets right can be reworded so that it fails')
+        >>> result.columns["adversary"], result.summary[:40]
+        (['A good film.'], '1 of the 1 row that the model gets right')
     """
     began = monotonic()
     need_discovery()

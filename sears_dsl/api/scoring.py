@@ -18,7 +18,7 @@ from sears_dsl.api.arguments import (
     whole_numbers,
 )
 from sears_dsl.api.results import TableResult
-from sears_dsl.defaults import DEFAULT_SCORER
+from sears_dsl.defaults import DEFAULT_SCORER, NO_SCORER
 from sears_dsl.errors import DataError, UsageError, counted
 from sears_dsl.runtime.extras import need_discovery
 
@@ -219,7 +219,7 @@ def paraphrase(
     """
     need_discovery()
     from sears_dsl.data.labelled import read_texts
-    from sears_dsl.discovery.parts import NO_SCORER, PartsChoice, open_parts
+    from sears_dsl.discovery.parts import PartsChoice, open_parts
     from sears_dsl.paraphrasing.memory import remembered_paraphrases
 
     with in_python():

@@ -25,7 +25,7 @@ from sears_dsl.auditing.slices import Computed
 from sears_dsl.auditing.template_answers import template_answers
 from sears_dsl.batch.provenance import FoundScoring, found_on, found_scoring
 from sears_dsl.data.labelled import LabelledRows
-from sears_dsl.defaults import INSTEAD_OF, SCORER_NAMES
+from sears_dsl.defaults import INSTEAD_OF, NO_SCORER, SCORER_NAMES
 from sears_dsl.effects.asked_model import OnStage, with_labels_of
 from sears_dsl.effects.oracle import Oracle, sentence_filter
 from sears_dsl.effects.rule_effects import Effects, rule_effects
@@ -127,7 +127,7 @@ def scorer_of_audit(
     note: Callable[[str], None],
 ) -> Iterator[Scorer | None]:
     """Open the scorer, which remembers scores in a folder or in memory; None for no scorer."""
-    from sears_dsl.discovery.parts import NO_SCORER, open_parts  # noqa: PLC0415 - as asked for
+    from sears_dsl.discovery.parts import open_parts  # noqa: PLC0415 - as asked for
     from sears_dsl.paraphrasing.memory import RememberedScorer  # noqa: PLC0415 - likewise
 
     if choice.scorer == NO_SCORER:

@@ -38,9 +38,7 @@ def _all_models() -> list[ModelFiles]:
 
 def _offered() -> list[dict[str, Any]]:
     """Return what installed packages offer, without importing it."""
-    from importlib.metadata import entry_points
-
-    from sears_dsl.paraphrasing.plugins import PARAPHRASERS, SCORERS
+    from sears_dsl.paraphrasing.plugins import PARAPHRASERS, SCORERS, offered_parts
 
     return [
         {
@@ -50,7 +48,7 @@ def _offered() -> list[dict[str, Any]]:
             "object": each.value,
         }
         for group, kind in ((PARAPHRASERS, "paraphraser"), (SCORERS, "scorer"))
-        for each in sorted(entry_points(group=group))
+        for each in offered_parts(group)
     ]
 
 

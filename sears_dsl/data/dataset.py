@@ -28,7 +28,7 @@ from sears_dsl.data.columnar import ArrowValues, Columnar, untyped_columns
 from sears_dsl.data.csv_rows import CSV, Delimited
 from sears_dsl.data.json_rows import JsonArray, JsonLines
 from sears_dsl.data.squad import Squad
-from sears_dsl.errors import DataError, UsageError
+from sears_dsl.errors import HALF_CHARACTER, DataError, UsageError
 from sears_dsl.runtime.files import is_file, is_there, write_atomically
 
 _ALL_FORMATS: tuple[Format, ...] = (
@@ -43,7 +43,11 @@ _ALL_FORMATS: tuple[Format, ...] = (
 )
 _FORMATS: Mapping[str, Format] = {form.name: form for form in _ALL_FORMATS}
 FORMAT_NAMES = tuple(_FORMATS)
+# The formats of new rows: what else there is holds a single column, or rows that were read from it.
+_TABLES = ("csv", "tsv", "jsonl", "json", "parquet", "arrow")
 _ALIASES = {"ndjson": "jsonl", "feather": "arrow", "ipc": "arrow", "text": "txt", "tab": "tsv"}
+PLAIN_STREAM = "standard input is plain text unless you name its format: --format csv"
+"""The advice where plain text lacks columns."""
 _USUAL_TEXT_COLUMNS = ("text", "sentence", "question", "review")
 _ID_COLUMN = "id"
 # A column name with so many spaces is most likely a text, in a file without a header.
@@ -86,9 +90,7 @@ def format_of(path: str, explicit: str | None = None, *, reading: bool = True) -
     if explicit is not None:
         form = format_named(explicit)
     else:
-        name = path[: -len(compression)] if compression else path
-        suffix = Path(name).suffix.lower().removeprefix(".")
-        suffix = _ALIASES.get(suffix, suffix)
+        suffix = _suffix_of(path)
         if suffix not in _FORMATS and reading and not is_there(path):
             raise streams.no_such_file(path)
         if suffix not in _FORMATS:
@@ -106,6 +108,28 @@ def format_of(path: str, explicit: str | None = None, *, reading: bool = True) -
             help=f"decompress it first; to write one, leave {compression} out of its name",
         )
     return form
+
+
+def _suffix_of(path: str) -> str:
+    """The suffix by which a format is known, without that of a compression."""
+    name = path[: len(path) - len(streams.compression_of(path))]
+    suffix = Path(name).suffix.lower().removeprefix(".")
+    return _ALIASES.get(suffix, suffix)
+
+
+def table_format(path: str) -> Format:
+    """The format to write rows of several columns in, which the file's name has to show.
+
+    Example:
+        >>> table_format("adversaries.tsv").name
+        'tsv'
+    """
+    if _suffix_of(path) not in _TABLES:
+        raise UsageError(
+            f"the name of {path} shows no format that holds several columns",
+            help=f"let it end in one of these formats: {', '.join(_TABLES)}",
+        )
+    return format_of(path, reading=False)
 
 
 def with_delimiter(form: Format, name: str) -> Format:
@@ -256,7 +280,7 @@ def require_column(names: Sequence[str], column: str, *, where: str) -> str:
     elif near:
         advice = f"did you mean {near[0]!r}?"
     elif where == "-" and list(names) == ["text"]:
-        advice = "standard input is plain text unless you name its format: --format csv"
+        advice = PLAIN_STREAM
     elif names and all(name.isdigit() for name in names):
         advice = "without a header, the columns are called 1, 2, …"
     elif any(name.endswith((".", "!", "?")) or name.count(" ") >= _SPACES for name in names):
@@ -265,6 +289,18 @@ def require_column(names: Sequence[str], column: str, *, where: str) -> str:
         f"{where} has no column {column!r}; its columns are {_quoted(names) or '(none)'}",
         help=advice,
     )
+
+
+def require_characters(text: str, *, where: str) -> None:
+    """Raise a DataError for half a character, which no file and no tokenizer takes."""
+    half = None if text.isascii() else HALF_CHARACTER.search(text)
+    if half is not None:
+        raise DataError(
+            f"{where} holds half of a character (U+{ord(half[0]):04X}) at position "
+            f"{half.start() + 1}",
+            help="fix the text or leave the row out: JSON writes such a character as two escapes, "
+            "and one of them is missing",
+        )
 
 
 def _quoted(names: Sequence[str]) -> str:

@@ -32,10 +32,10 @@ from sears_dsl.answers import (
 )
 from sears_dsl.data.batches import ReadOptions, is_missing
 from sears_dsl.data.columnar import class_names
-from sears_dsl.data.dataset import default_column, require_column
+from sears_dsl.data.dataset import default_column, require_characters, require_column
 from sears_dsl.data.protection import Guard, Guards, Protection
 from sears_dsl.data.sources import folder_of_paths, open_rows
-from sears_dsl.errors import HALF_CHARACTER, DataError, counted, shortened
+from sears_dsl.errors import DataError, counted, shortened
 from sears_dsl.pictures import BETWEEN_CHOICES, need_pictures, picture_problem
 
 #: Between the parts of a text that stands in several columns; no rule may change it.
@@ -176,14 +176,7 @@ class LabelledRows:
         """Raise a DataError for a text with half a character: no file can hold its rewrites."""
         for place, row in enumerate(self.rows):
             for column, text in row.items():
-                half = HALF_CHARACTER.search(text)
-                if half is not None:
-                    raise DataError(
-                        f"{self.path}: row {self.number(place)}: {column} holds half of a "
-                        f"character (U+{ord(half[0]):04X}) at position {half.start() + 1}",
-                        help="fix the text or leave the row out: JSON writes such a character as "
-                        "two escapes, and one of them is missing",
-                    )
+                require_characters(text, where=f"{self.path}: row {self.number(place)}: {column}")
 
     @cached_property
     def texts(self) -> list[str]:

@@ -44,7 +44,11 @@ from sears_dsl.meaning.scorers import Scorer
 from sears_dsl.models.cached import CachedPredictor, OnAnswered
 from sears_dsl.models.predictor import Answer
 from sears_dsl.paraphrasing.for_rules import lower_words
-from sears_dsl.paraphrasing.memory import ParaphraseSource, remembered_paraphrases_without
+from sears_dsl.paraphrasing.memory import (
+    ParaphraseSource,
+    RememberedScorer,
+    remembered_paraphrases_without,
+)
 from sears_dsl.runtime.database import RunJournal
 from sears_dsl.tagging.tagger import Tagger
 
@@ -301,6 +305,7 @@ def reword(
         paraphraser, pairs, journal,
         on_portion=partial(on_stage, "rewording sentences"),
     )  # fmt: skip
+    scorer = RememberedScorer(scorer, journal)
     best, refused = _best(pairs, paraphrases, scorer=scorer, tau=settings.tau, on_stage=on_stage)
     if pairs and any(chosen is None for chosen in best):
         note(_why_not_all(best, refused, settings, scorer))

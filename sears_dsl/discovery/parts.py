@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sears_dsl.defaults import BEAM_WIDTH, DEFAULT_SCORER, ENGLISH_SCORERS, SCORER_NAMES
+from sears_dsl.defaults import BEAM_WIDTH, DEFAULT_SCORER, ENGLISH_SCORERS, NO_SCORER, SCORER_NAMES
 from sears_dsl.effects.asked_model import OnStage, require_confidence, try_model, with_labels_of
 from sears_dsl.errors import DataError, UsageError, counted
 from sears_dsl.meaning.scorers import Scorer, fit_warning, load_scorer, require_judge, translates
@@ -42,9 +42,6 @@ if TYPE_CHECKING:
     from sears_dsl.models.predictor import Predictor
     from sears_dsl.paraphrasing.memory import ParaphraseSource
     from sears_dsl.paraphrasing.team import Team
-
-NO_SCORER = "none"
-"""The name to give in the place of a scorer's where nothing is scored."""
 
 # The folders whose code decides what is in the journal of a search.
 _REWORD_AND_SCORE = ("judge", "meaning", "paraphrasing", "tagging", "translation")

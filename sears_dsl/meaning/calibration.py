@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from decimal import ROUND_FLOOR, ROUND_HALF_EVEN, Context
 from math import sqrt
 from statistics import NormalDist
 from typing import Any
@@ -21,6 +22,9 @@ from numpy.typing import ArrayLike, NDArray
 from sears_dsl.errors import DataError
 from sears_dsl.runtime.array_types import Floats
 from sears_dsl.statistics import wilson_interval
+
+# Fewer digits of a threshold are not shown.
+_DIGITS = 4
 
 CRITERION = "minimum entropy of the induced splits"
 
@@ -47,6 +51,21 @@ class Curve:
     # The area under the curve, which is the chance that an equivalent pair scores higher than a
     # different one, ties counting half
     area: float
+
+    def shown(self, tau: float) -> str:
+        """A threshold in as few digits, at least four, as let the same pairs through.
+
+        Example:
+            >>> curve = operating_curve([0.99996, 0.99994, 0.99992], [True, True, False])
+            >>> curve.shown(0.99993), curve.shown(1 / 3)
+            ('0.99993', '0.3333')
+        """
+        for digits in range(_DIGITS, 17):
+            for rounding in (ROUND_HALF_EVEN, ROUND_FLOOR):
+                near = float(Context(prec=digits, rounding=rounding).create_decimal(float(tau)))
+                if ((self.thresholds >= near) == (self.thresholds >= tau)).all():
+                    return f"{near:.{digits}g}"
+        return repr(float(tau))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -139,7 +158,9 @@ def entropy_threshold(
         )
     best = int(np.argmin(left))
     high, low = float(thresholds[best]), float(thresholds[best + 1])
-    return sqrt(high * low) if low > 0 else (high + low) / 2
+    # The product of two small scores would be 0.
+    tau = sqrt(high) * sqrt(low) if low > 0 else (high + low) / 2
+    return tau if low < tau <= high else high  # of neighbouring numbers none lies between
 
 
 def calibrated(
@@ -182,7 +203,9 @@ def _checked(scores: ArrayLike, equivalent: ArrayLike) -> tuple[Floats, NDArray[
     if same.all() or not same.any():
         kind = "equivalent" if len(same) and same.all() else "different"
         raise DataError(
-            f"all {len(same)} pairs are judged {kind}",
+            f"the only pair is judged {kind}"
+            if len(same) == 1
+            else f"all {len(same):,} pairs are judged {kind}",
             help="calibration needs pairs of both kinds; for grades, say from which one a pair "
             "counts as equivalent",
         )

@@ -19,8 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sears_dsl.data.batches import Batch, ReadOptions
-from sears_dsl.data.dataset import Dataset, require_column
+from sears_dsl.data.dataset import PLAIN_STREAM, Dataset, require_characters, require_column
 from sears_dsl.data.sources import RowSource
+from sears_dsl.data.streams import STANDARD_STREAM
 from sears_dsl.errors import DataError
 from sears_dsl.meaning.scorers import Pair
 
@@ -79,15 +80,17 @@ class Judgements:
 
 
 def pairs_of(batch: Batch, columns: PairColumns, *, where: str) -> list[Pair]:
-    """The pairs of a batch."""
+    """The pairs of a batch; DataError where one lacks a text, or holds half a character."""
     sides = [batch.columns[name] for name in columns]
     for name, values in zip(columns, sides, strict=True):
         for index, value in enumerate(values):
+            place = f"{where}: row {batch.row_number(index)}: {name}"
             if not isinstance(value, str):
                 raise DataError(
-                    f"{where}: row {batch.row_number(index)}: {name} is {value!r}, not text",
+                    f"{place} is {value!r}, not text",
                     help="give both texts of every pair, or leave the row out",
                 )
+            require_characters(value, where=place)
     return list(zip(*sides, strict=True))
 
 
@@ -98,6 +101,11 @@ def pair_columns(
     names, where = dataset.names, dataset.path
     for name in filter(None, (original, rewrite)):
         require_column(names, name, where=where)
+    if original and original == rewrite:
+        raise DataError(
+            f"{where}: {original} is named as the column of both texts",
+            help="name two columns: a text has to be compared with its rewrite",
+        )
     if original and rewrite:
         return PairColumns(original, rewrite)
     for usual in _USUAL:
@@ -107,10 +115,13 @@ def pair_columns(
     left = [name for name in texts if name not in (original, rewrite)]
     needed = 2 - bool(original) - bool(rewrite)
     if len(left) != needed:
+        if not dataset.first.rows:
+            raise DataError(f"{where} has no rows", help="give at least one row")
+        plain = where == STANDARD_STREAM and list(names) == ["text"]
         raise DataError(
             f"{where}: which columns are the two texts? the columns are "
             f"{', '.join(names) or '(none)'}",
-            help="name them with --original COLUMN and --rewrite COLUMN",
+            help=PLAIN_STREAM if plain else "name them with --original COLUMN and --rewrite COLUMN",
         )
     chosen = iter(left)
     return PairColumns(original or next(chosen), rewrite or next(chosen))
@@ -159,6 +170,8 @@ def read_judgements(
             f"{path} has no judgement whose {_SOURCE} is {missing[0]!r}",
             help=f"the sources are {', '.join(sorted(there)[:_NAMED]) or '(none)'}",
         )
+    if not pairs:
+        raise DataError(f"{path} has no rows", help="give pairs that people judged")
     return Judgements(tuple(pairs), np.array(judged, bool), path)
 
 

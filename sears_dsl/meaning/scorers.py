@@ -185,6 +185,19 @@ def translates(name: str | None) -> bool:
     return name == "pivot"
 
 
+def through_english(name: str, pivots: Sequence[str]) -> bool:
+    """Whether a scorer asks translation models that take English; no pivots stand for the carried.
+
+    Example:
+        >>> through_english("pivot", []), through_english("pivot", ["pt-en"])
+        (True, False)
+    """
+    from sears_dsl.translation.model_files import languages_of  # noqa: PLC0415 - as asked for
+
+    homes = {languages_of(pivot.partition("=")[0])[0] for pivot in pivots}
+    return translates(name) and homes <= {"en"}
+
+
 def fit_warning(name: str, pivots: Sequence[str], *, tau: float | None = None) -> str:
     """A warning for those who score through other models than the numbers were fitted with.
 

@@ -70,6 +70,8 @@ class RememberedScorer:
         self._journal = journal
         self._on_portion = on_portion
         self._known: dict[str, dict[str, float]] = {}
+        # A user's scorer may know no quicker way to a yes or no than S, which is then asked once.
+        self._decides_sooner: bool = getattr(scorer, "decides_sooner", True)
 
     def quietly(self) -> RememberedScorer:
         """The same memory without progress of its own, for a stage that shows how far it is."""
@@ -98,6 +100,8 @@ class RememberedScorer:
 
     def at_least(self, pairs: Sequence[Pair], tau: float) -> NDArray[np.bool_]:
         """Whether S of each pair is at least τ."""
+        if not self._decides_sooner:
+            return self.scores(pairs) >= tau
         decisions = self._look_up_or_ask(
             f"at least {tau!r}",
             pairs,
@@ -107,6 +111,9 @@ class RememberedScorer:
 
     def scores_from(self, pairs: Sequence[Pair], least: float) -> NDArray[np.float64]:
         """S of each pair, or 0 where it is below ``least``."""
+        if not self._decides_sooner:
+            scores = self.scores(pairs)
+            return np.where(scores >= least, scores, 0.0)
         return self._look_up_or_ask(
             f"score from {least!r}", pairs, lambda some: scores_from(self._scorer, some, least)
         )

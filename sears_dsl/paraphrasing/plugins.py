@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from sears_dsl.data.batches import Batch
 from sears_dsl.data.dataset import Dataset
-from sears_dsl.defaults import INSTEAD_OF, SCORER_NAMES
+from sears_dsl.defaults import INSTEAD_OF, NO_SCORER, SCORER_NAMES
 from sears_dsl.errors import DataError, ModelError, UsageError, counted
 from sears_dsl.meaning.judgements import pair_columns, pairs_of
 from sears_dsl.meaning.scorers import Pair, Scorer, load_scorer, shipped_numbers
@@ -52,7 +52,7 @@ PARAPHRASERS, SCORERS = "sears.paraphrasers", "sears.scorers"
 AnyParaphraser: TypeAlias = (
     ParaphraseSource
     | Callable[[Sequence[str]], Iterable[Iterable[FoundParaphrase | str]]]
-    | Mapping[str, Sequence[str]]
+    | Mapping[str, Iterable[str]]
     | str
     | Path
 )
@@ -73,16 +73,21 @@ _FOR_EVERY_TEXT = (
 )
 
 
-def offered_parts(group: str) -> dict[str, EntryPoint]:
-    """The entry points of a group that installed packages offer, by name; imports none."""
-    return {each.name: each for each in sorted(entry_points(group=group))}
+def offered_parts(group: str) -> list[EntryPoint]:
+    """The entry points of a group that installed packages offer, by name; imports none.
+
+    A name that stands for something else can never name a package's scorer, so it is left out.
+    """
+    taken = (*SCORER_NAMES, *INSTEAD_OF, NO_SCORER) if group == SCORERS else ()
+    return [each for each in sorted(entry_points(group=group)) if each.name not in taken]
 
 
 def _load_named(name: str, group: str, kind: str) -> tuple[Any, str]:
     """The object of ``module:object`` or of an entry point, and its identity."""
     if is_object_name(name):
         return load_object(name, kind=kind)
-    places = sorted({each.value for each in entry_points(group=group, name=name)})
+    entries = [each for each in offered_parts(group) if each.name == name]
+    places = sorted({each.value for each in entries})
     if len(places) > 1:
         raise UsageError(
             f"several packages have a {kind} {name!r}: {', '.join(places)}",
@@ -90,7 +95,7 @@ def _load_named(name: str, group: str, kind: str) -> tuple[Any, str]:
         )
     if not places:
         raise UsageError(f"there is no {kind} {name!r}", help=_available(group))
-    entry = offered_parts(group)[name]
+    entry = entries[-1]
     package = entry.dist and f"{entry.dist.name} {entry.dist.version}"
     try:
         value = entry.load()
@@ -106,7 +111,8 @@ def _load_named(name: str, group: str, kind: str) -> tuple[Any, str]:
 
 
 def _available(group: str) -> str:
-    names = ", ".join([*(SCORER_NAMES if group == SCORERS else ()), *offered_parts(group)])
+    offered = dict.fromkeys(each.name for each in offered_parts(group))
+    names = ", ".join([*(SCORER_NAMES if group == SCORERS else ()), *offered])
     if group == SCORERS:
         return f"the scorers are {names}; name your own as module:object"
     installed = f"; installed packages have {names}" if names else ""
@@ -202,12 +208,17 @@ def _wrong(message: str) -> ModelError:
 class GivenParaphrases(OwnParaphraser):
     """Paraphrases that were made before; their identity includes a hash of them."""
 
-    def __init__(self, paraphrases: Mapping[str, Sequence[str]], *, name: str) -> None:
+    def __init__(self, paraphrases: Mapping[str, Iterable[str]], *, name: str) -> None:
+        # They are looked up several times, and an iterator can be read only once.
+        with foreign_code(name, help="give a list of paraphrases for each sentence"):
+            read: dict[str, Any] = {
+                original: python_values(each) for original, each in paraphrases.items()
+            }
         digest = blake2b(digest_size=6)
-        for pair in paraphrases.items():
+        for pair in read.items():
             digest.update(repr(pair).encode())
         super().__init__(
-            lambda sentences: [paraphrases.get(each, ()) for each in sentences],
+            lambda sentences: [read.get(each, ()) for each in sentences],
             name=name, identity=f"{name} ({digest.hexdigest()})",
         )  # fmt: skip
 
@@ -244,9 +255,8 @@ def _plain_pairs(dataset: Dataset) -> Iterable[tuple[Pair, float]]:
     try:
         columns = pair_columns(dataset)
     except DataError as error:
-        raise DataError(
-            error.message, help="call them original and paraphrase; a column score ranks them"
-        ) from None
+        advice = "call them original and paraphrase; a column score ranks them"
+        raise DataError(error.message, help=advice if dataset.first.rows else error.help) from None
     for batch in dataset.batches():
         pairs = pairs_of(batch, columns, where=dataset.path)
         scores = batch.columns.get(_SCORE, [0.0] * len(pairs))
@@ -323,7 +333,10 @@ def as_scorer(scorer: AnyScorer, *, tau: float | None = None) -> Scorer:
 
 
 class OwnScorer:
-    """A user's function or object as a scorer; ModelError if an answer is not a score."""
+    """A user's function or object as a scorer; ModelError if an answer is not a score.
+
+    ``decides_sooner`` says whether it has an `at_least` of its own, rather than one by `scores`.
+    """
 
     def __init__(
         self,
@@ -336,6 +349,7 @@ class OwnScorer:
         takes = "a list of pairs (original, rewrite) and returns a number from 0 to 1 for each"
         self._function = function_of(scorer, "scores", kind="scorer", takes=takes, name=name)
         self._decide = getattr(scorer, "at_least", None)
+        self.decides_sooner = callable(self._decide)
         self.name = name or _own_text(scorer, "name") or object_name(scorer)
         self.identity = identity or _own_text(scorer, "identity") or self.name
         self._tau = self._threshold(getattr(scorer, "tau", None)) if tau is None else tau
@@ -375,9 +389,9 @@ class OwnScorer:
 
     def at_least(self, pairs: Sequence[Pair], tau: float) -> NDArray[np.bool_]:
         """Whether S of each pair is at least τ."""
-        if not callable(self._decide):
-            return self.scores(pairs) >= tau
         decide = self._decide
+        if not callable(decide):
+            return self.scores(pairs) >= tau
         answers = self._answers(lambda some: decide(some, tau), pairs)
         for answer, pair in zip(answers, pairs, strict=True):
             if not isinstance(answer, bool | np.bool_):

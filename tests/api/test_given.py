@@ -350,6 +350,7 @@ def test_arguments_that_mean_nothing_are_reported(
         ({"delta": 1.0}, "give a number from 0 up to, not including, 1"),
         ({"budget_seconds": "x"}, "budget_seconds='x' is not valid"),
         ({"budget_seconds": -1}, "give more than 0 seconds"),
+        ({"budget_seconds": float("nan")}, "budget_seconds=nan is not valid"),
     ],
 )
 def test_choices_of_a_search_that_mean_nothing_are_reported(

@@ -43,11 +43,14 @@ def run(tmp_path: Path) -> Run:
 
 
 def test_every_command_has_help_with_an_example(run: Run) -> None:
-    commands = ("check", "fmt", "test", "apply", "explain", "diff", "rules", "cache")
+    commands = ("check", "fmt", "test", "apply", "explain", "diff", "rules", "cache", "calibrate",
+                "adversaries")  # fmt: skip
     listed = run("--help").stdout
     for command in commands:
         assert f"\n  {command} " in listed
-        assert "Example" in run(command, "--help").stdout
+        told = run(command, "--help").stdout
+        assert "Example" in told
+        assert "None]" not in told, "a range that is none"
 
 
 # ---------------------------------------------------------------- check, fmt, test

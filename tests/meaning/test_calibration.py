@@ -99,9 +99,41 @@ def test_a_weight_of_two_is_a_pair_given_twice() -> None:
     assert entropy_threshold(scores, labels, [1, 2, 2, 1, 1, 1]) == doubled
 
 
-def test_tau_of_scores_over_many_powers_of_ten_lies_between_their_logarithms() -> None:
-    tau = entropy_threshold([1e-6, 1e-5, 1e-1, 1.0], [False, False, True, True])
-    assert tau == pytest.approx(1e-3)
+@pytest.mark.parametrize(("high", "low", "wanted"), [(1e-1, 1e-5, 1e-3), (1e-170, 1e-190, 1e-180)])
+def test_tau_of_scores_over_many_powers_of_ten_lies_between_their_logarithms(
+    high: float, low: float, wanted: float
+) -> None:
+    tau = entropy_threshold([low / 10, low, high, 1.0], [False, False, True, True])
+    assert tau == pytest.approx(wanted, abs=0)
+
+
+@pytest.mark.parametrize("low", [0.0, 1e-320, 0.3])
+def test_tau_is_between_scores_that_are_next_to_each_other(low: float) -> None:
+    high = math.nextafter(low, 1)
+    assert low < entropy_threshold([low, high], [False, True]) <= high
+
+
+@pytest.mark.parametrize(
+    ("scores", "tau", "shown"),
+    [
+        ([0.99996, 0.99994, 0.99992], 0.99993, "0.99993"),
+        ([0.9, 0.1], 1 / 3, "0.3333"),
+        ([0.123456, 0.1], 0.123456, "0.1234"),  # 0.1235 is above the score
+        ([1e-170, 1e-190], 1.00004e-180, "1e-180"),
+    ],
+)
+def test_a_threshold_is_shown_with_the_digits_that_keep_its_meaning(
+    scores: list[float], tau: float, shown: str
+) -> None:
+    curve = operating_curve(scores, [True, *[False] * (len(scores) - 1)])
+    assert curve.shown(tau) == shown
+
+
+@given(JUDGED, st.floats(0, 1))
+def test_a_shown_threshold_lets_the_same_pairs_through(judged: Judged, tau: float) -> None:
+    scores, labels = columns(judged)
+    shown = float(operating_curve(scores, labels).shown(tau))
+    assert [score >= shown for score in scores] == [score >= tau for score in scores]
 
 
 def test_precision_and_recall_at_a_given_tau() -> None:
@@ -145,6 +177,7 @@ def test_the_interval_of_an_area_covers_it_as_often_as_it_says() -> None:
         ([0.1, 0.2], [True, True], "all 2 pairs are judged equivalent"),
         ([0.1, 0.2], [False, False], "all 2 pairs are judged different"),
         ([], [], "all 0 pairs"),
+        ([0.1], [True], "the only pair is judged equivalent"),
         ([0.1, float("nan")], [True, False], "score of pair 2 is nan"),
         ([0.1], [True, False], "1 scores but 2 judgements"),
         ([0.9, 0.1], [False, True], "label 1 means the same meaning"),

@@ -47,16 +47,29 @@ def test_score_shows_what_discovery_asks(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("original", "rewrite", "told"),
-    [("A comida estava fria.", "A comida estava gelada.", True), (*PAIRS[0][:2], False)],
+    ("original", "rewrite", "options", "told"),
+    [
+        ("A comida estava fria.", "A comida estava gelada.", (), True),
+        ("A comida estava fria.", "A comida estava gelada.", ("--scorer", "pivot"), True),
+        (
+            "A comida estava fria.",
+            "A comida estava gelada.",
+            ("--scorer", "pivot", "--pivot", "pt-en"),
+            False,
+        ),
+        (*PAIRS[0][:2], (), False),
+    ],
 )
 def test_score_tells_of_rows_that_are_not_english(
-    original: str, rewrite: str, told: bool, tmp_path: Path
+    original: str, rewrite: str, options: tuple[str, ...], told: bool, tmp_path: Path
 ) -> None:
     path = tmp_path / "pairs.csv"
     path.write_text(f'original,rewrite\n"{original}","{rewrite}"\n', "utf-8")
-    done = CliRunner().invoke(sears, ["score", str(path)])
-    note = "1 of the first 1 rows do not look like English; scores are not calibrated for them"
+    done = CliRunner().invoke(sears, ["score", str(path), *options])
+    note = (
+        "1 of the first 1 rows do not look like English; scores are not calibrated for them; "
+        "Portuguese is scored with --scorer pivot --pivot pt-en"
+    )
     assert done.stderr.splitlines() == [f"note: {path}: {note}"] * told
     assert "note" not in done.stdout
 

@@ -11,6 +11,7 @@ import click
 import pytest
 from click.testing import CliRunner, Result
 
+import sears_dsl as sears
 from sears_dsl.cli.model.calibrate import calibrate_command
 from sears_dsl.cli.model.score import score_command
 from sears_dsl.errors import DataError, SearsError, UsageError
@@ -98,6 +99,8 @@ def test_the_digest_is_that_of_the_judgements_not_of_the_file(tmp_path: Path) ->
         ("original,rewrite,a,b\nIt is.,It was.,1,0\n", "it may be a, b"),
         ("a,b,c,label\nIt is.,It was.,It has been.,1\n", "--original COLUMN"),
         ("a,label\nIt is.,1\n", "--original COLUMN"),
+        ("a,b,label\n", "has no rows"),
+        ("original,rewrite,label\n", "has no rows"),
     ],
 )
 def test_what_is_not_clear_is_asked_for(tmp_path: Path, content: str, words: str) -> None:
@@ -222,12 +225,38 @@ def test_calibrate_measures_a_threshold_that_is_given(sts: str) -> None:
     assert found["tau"] == 1
     assert found["fitted"] is False
     assert found["recall"]["value"] == 0
+    assert "no pair reaches it" in run(calibrate_command, *asked, "--tau", "1").stdout
+
+
+HALF = (
+    "row 2: rewrite holds half of a character (U+D83D) at position 4",
+    "fix the text or leave the row out: JSON writes such a character as two escapes, and one of "
+    "them is missing",
+)
+
+
+@pytest.mark.parametrize("command", [score_command, calibrate_command])
+def test_half_a_character_is_an_error_with_its_place(
+    command: click.Command, tmp_path: Path
+) -> None:
+    path = tmp_path / "pairs.jsonl"
+    rows = [
+        {"original": "A dog.", "rewrite": each, "label": 1} for each in ("A cat.", "It \ud83d.")
+    ]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    with pytest.raises(DataError) as error:
+        run(command, str(path), "--scorer", "minilm")
+    assert (error.value.message, error.value.help) == (f"{path}: {HALF[0]}", HALF[1])
+    with pytest.raises(DataError) as error:
+        sears.score(rows)
+    assert (error.value.message, error.value.help) == (f"the data: {HALF[0]}", HALF[1])
 
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
         (("--original", "question"), "has no column 'question'"),
+        (("--original", "id", "--rewrite", "id"), "id is named as the column of both texts"),
         (("--scorer", "minilm", "--pivot", "pt"), "minilm has no pivot"),
         (("--tau", "0.5", "--default-tau"), "give one of them"),
         (("-o", "out.xyz"), "does not show its format"),
@@ -239,6 +268,26 @@ def test_score_tells_what_is_wrong_with_its_arguments(
     with pytest.raises((DataError, UsageError)) as error:
         run(score_command, labelled, *arguments)
     assert words in error.value.render()
+
+
+def test_score_of_a_stream_of_unknown_format_says_what_its_format_is() -> None:
+    done = CliRunner().invoke(score_command, ["-"], "original,rewrite\nIt is.,It was.\n")
+    assert isinstance(done.exception, DataError)
+    assert done.exception.help.endswith("unless you name its format: --format csv")
+
+
+def test_a_written_score_is_on_the_side_of_tau_that_is_written(tmp_path: Path) -> None:
+    def just_below(pairs: list[tuple[str, str]]) -> list[float]:
+        return [0.4999999] * len(pairs)
+
+    path = tmp_path / "a.csv"
+    path.write_text("original,rewrite\nIt is.,It was.\n", "utf-8")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sears, "just_below", just_below, raising=False)
+        asked = (str(path), "--scorer", "sears_dsl:just_below")
+        assert run(score_command, *asked).stdout.splitlines()[1] == "It is.,It was.,0.5"
+        [row] = csv.DictReader(io.StringIO(run(score_command, *asked, "--tau", "0.5").stdout))
+    assert (row["score"], row["equivalent"]) == ("0.4999999", "0")
 
 
 def test_score_does_not_overwrite_a_column(tmp_path: Path) -> None:

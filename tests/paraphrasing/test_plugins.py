@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -21,6 +21,7 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
+import sears_dsl
 from sears_dsl.cli.commands import sears
 from sears_dsl.errors import DataError, ModelError, UsageError
 from sears_dsl.paraphrasing.memory import RememberedScorer, remembered_paraphrases
@@ -56,8 +57,11 @@ def test_functions_objects_mappings_and_generators_reword() -> None:
         lambda sentences: np.array([[each.upper()] for each in sentences]),
         Shouting(),
         {"A film.": ["A FILM."], "A play.": ("A PLAY.",)},
+        {each: (text for text in [each.upper()]) for each in ("A film.", "A play.")},
     ):
-        assert as_paraphraser(part).paraphrase(["A film.", "A play."]) == wanted
+        source = as_paraphraser(part)
+        for _ in range(2):
+            assert source.paraphrase(["A film.", "A play."]) == wanted
 
 
 def test_a_sentence_is_no_paraphrase_of_itself_nor_is_nothing() -> None:
@@ -260,7 +264,8 @@ def packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "breaking.py").write_text("raise RuntimeError('no weights')\n")
     for package, points in {
         "offering": "[sears.paraphrasers]\nupper = offering:reword\ntwice = offering:reword\n"
-                    "[sears.scorers]\nones = offering:score\n",
+                    "[sears.scorers]\nones = offering:score\njudge = offering:score\n"
+                    "none = offering:score\n",
         "breaking": "[sears.paraphrasers]\ntwice = breaking:reword\n"
                     "[sears.scorers]\nbroken = breaking:score\n",
     }.items():  # fmt: skip
@@ -274,8 +279,10 @@ def packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.usefixtures("packages")
 def test_packages_offer_parts_by_name() -> None:
-    assert {"upper", "twice"} <= set(offered_parts(PARAPHRASERS))
-    assert {"ones", "broken"} <= set(offered_parts(SCORERS))
+    assert {"upper", "twice"} <= {each.name for each in offered_parts(PARAPHRASERS)}
+    offered = {each.name for each in offered_parts(SCORERS)}
+    assert {"ones", "broken"} <= offered
+    assert not offered & {"judge", "none"}, "such a name always stands for something else"
     assert as_paraphraser("upper").paraphrase(["A film."]) == [["A FILM."]]
     scorer = as_scorer("ones")
     assert (scorer.name, scorer.tau, scorer.scores(PAIRS).tolist()) == ("ones", 0.5, [1, 1])
@@ -385,10 +392,25 @@ def test_with_own_parts_no_network_is_loaded(place: Path) -> None:
           "--pivot", "fr"), "own_parts:score has no pivot"),
         (("--paraphrases", "own_parts:reword", "--beam", "8"), "--beam is for the search"),
         (("--scorer", "strict"), "there is no scorer 'strict' any more"),
+        (("--data", "absent.csv", "-o", "a.txt"), "one of these formats: csv, tsv, jsonl, json, "),
+        (("--data", "absent.csv", "-o", "a.squad"), "the name of a.squad shows no format"),
+        (("--data", "absent.csv", "-o", "a.py", "--unit", "sentence"),
+         "one of these formats: csv, tsv, jsonl, json, parquet, arrow"),
     ],
 )  # fmt: skip
 def test_what_is_impossible_is_reported(options: Sequence[str], message: str) -> None:
     assert message in adversaries(*options)
+
+
+@pytest.mark.parametrize("output", ["rows.csv", "pairs.csv", "link.csv"])
+@pytest.mark.parametrize("unit", ["text", "sentence"])
+def test_adversaries_are_not_written_over_what_is_read(place: Path, output: str, unit: str) -> None:
+    (place / "link.csv").symlink_to("rows.csv")
+    before = (place / output).read_bytes()
+    told = adversaries("--paraphrases", "pairs.csv", "--scorer", "own_parts:score", "--tau", ".5",
+                       "--unit", unit, "-o", output)  # fmt: skip
+    assert f"{output} is an input of this command: write to another file" in told
+    assert (place / output).read_bytes() == before
 
 
 def test_a_file_of_other_rows_is_reported(place: Path) -> None:
@@ -481,6 +503,26 @@ def test_own_paraphrases_are_remembered() -> None:
             found = remembered_paraphrases(as_paraphraser(reword), ["A film."], journal)
             assert found == [["A FILM."]]
     assert asked == ["A film."]
+
+
+@pytest.mark.parametrize("unit", ["text", "sentence"])
+def test_an_own_scorer_is_asked_once_about_each_pair(unit: Literal["text", "sentence"]) -> None:
+    asked: list[tuple[str, str]] = []
+
+    def score(pairs: Sequence[tuple[str, str]]) -> list[float]:
+        asked.extend(pairs)
+        return [0.9] * len(pairs)
+
+    found = sears_dsl.adversaries(
+        lambda texts: ["bad" if "film" in text else "good" for text in texts],
+        [(f"A movie. Take {number}.", "good") for number in range(3)],
+        paraphraser=lambda texts: [
+            [text.replace("movie", "film").replace("Take", "Cut")] for text in texts
+        ],
+        scorer=score, tau=0.5, unit=unit,
+    )  # fmt: skip
+    assert found.rows_flipped == 3
+    assert len(asked) == len(set(asked)) == (3 if unit == "text" else 4)
 
 
 def test_a_run_goes_on_with_the_paraphrases_of_texts_that_it_has(tmp_path: Path) -> None:

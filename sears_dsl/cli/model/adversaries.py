@@ -68,10 +68,10 @@ def adversaries_command(output: Path, *, top: int, **options: Any) -> None:
         return
     if chosen.every:
         raise click.UsageError("--all needs --unit sentence or --avoid-important")
-    from sears_dsl.data.dataset import format_of, write_columns
+    from sears_dsl.data.dataset import table_format, write_columns
     from sears_dsl.discovery.settings import STAGE_NAMES, Settings
 
-    form = format_of(str(output), reading=False)
+    form = table_format(str(output))
     settings = Settings(
         tau=chosen.tau, comparison=chosen.comparison, budget_seconds=chosen.budget_seconds
     )
@@ -105,12 +105,12 @@ def adversaries_command(output: Path, *, top: int, **options: Any) -> None:
 
 def _reword_strategically(output: Path, top: int, chosen: AdversariesOptions) -> None:
     """Reword each row once, by sentences or without the words that the answer depends on."""
-    from sears_dsl.data.dataset import format_of, write_columns
+    from sears_dsl.data.dataset import table_format, write_columns
 
     if chosen.budget_seconds is not None or top > 1:
         option = "--top" if top > 1 else "--budget-seconds"
         raise click.UsageError(f"{option} does not go with --unit sentence or --avoid-important")
-    form = format_of(str(output), reading=False)
+    form = table_format(str(output))
     quiet, avoid = chosen.quiet, chosen.avoid_important
     with (
         stages(shown=not quiet) as show,

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from math import isnan
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from sears_dsl.cli.commands import ExampleCommand
 from sears_dsl.cli.model.score import pairs_options
-from sears_dsl.cli.options.shared import NumberRange, chosen_as, chosen_reading, json_option
+from sears_dsl.cli.options.shared import Number, NumberRange, chosen_as, chosen_reading, json_option
 from sears_dsl.cli.screen.console import console, echo_json, plain_table
 from sears_dsl.errors import counted
 from sears_dsl.runtime.extras import need_discovery
@@ -31,7 +32,7 @@ _SHOWN = 60
 @click.argument("pairs")
 @pairs_options
 @click.option("--label", help="The column of judgements: 1 where the pair means the same, else 0.")
-@click.option("--positive-from", type=NumberRange(), metavar="GRADE",
+@click.option("--positive-from", type=Number(), metavar="GRADE",
               help="Judgements are grades; this one and higher ones count as "
               "equivalent.")  # fmt: skip
 @click.option("--source", "sources", multiple=True, metavar="NAME",
@@ -95,7 +96,8 @@ def _print_calibration(
         f"{scorer.name} on {counted(calibration.pairs, 'pair')}, {calibration.equivalent:,} of "
         "them equivalent"
     )
-    out.print(f"τ = {calibration.tau:.4g} ({how})")
+    shown = calibration.curve.shown
+    out.print(f"τ = {shown(calibration.tau)} ({how})")
     out.print(
         f"entropy of the judgements: {calibration.entropy_before:.3f} bits; "
         f"{calibration.entropy:.3f} bits once the side of τ is known"
@@ -106,7 +108,8 @@ def _print_calibration(
         ("precision at τ", calibration.precision),
         ("recall at τ", calibration.recall),
     ):
-        table.add_row(name, f"{share.value:.3f}", f"{share.low:.3f} to {share.high:.3f}")
+        value = "no pair reaches it" if isnan(share.value) else f"{share.value:.3f}"
+        table.add_row(name, value, f"{share.low:.3f} to {share.high:.3f}")
     out.print(table)
     curve = plain_table("false positive rate", "true positive rate", "τ")
     curve.title, curve.title_justify = "ROC curve", "left"
@@ -115,7 +118,7 @@ def _print_calibration(
         curve.add_row(
             f"{calibration.curve.false_rates[point]:.3f}",
             f"{calibration.curve.true_rates[point]:.3f}",
-            f"{calibration.curve.thresholds[point]:.4g}" if point else "over 1",
+            shown(calibration.curve.thresholds[point]) if point else "over 1",
         )
     out.print()
     out.print(curve)

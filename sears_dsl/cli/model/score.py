@@ -69,6 +69,7 @@ def score_command(
     from sears_dsl.data.dataset import Dataset, format_named, format_of, with_delimiter, write_parts
     from sears_dsl.discovery.parts import load_chosen_scorer
     from sears_dsl.meaning.judgements import pair_columns
+    from sears_dsl.meaning.scorers import through_english
 
     if tau is not None and default_tau:
         raise UsageError("--tau and --default-tau were both given", help="give one of them")
@@ -89,6 +90,8 @@ def score_command(
         form = form if options["output_format"] else with_delimiter(form, dataset.format.name)
     scorer = load_chosen_scorer(options["scorer_name"], pivots=options["pivots"])
     threshold = scorer.tau if default_tau else tau
+    if scorer.name in ENGLISH_SCORERS or through_english(scorer.name, options["pivots"]):
+        _note_foreign(dataset, columns)
     parts = (
         form.encode(scored, "utf-8") for scored in _scored(dataset, columns, scorer, threshold)
     )
@@ -101,21 +104,32 @@ def _scored(
     dataset: Dataset, columns: PairColumns, scorer: Scorer, tau: float | None
 ) -> Iterator[Mapping[str, Sequence[Any]]]:
     """Yield the columns of each batch with the new ones."""
-    from sears_dsl.cli.screen.discovery import foreign_notes
     from sears_dsl.data.columnar import schema_of, with_schema
-    from sears_dsl.judge.grammar import load_grammar
     from sears_dsl.meaning.judgements import pairs_of
 
-    for number, batch in enumerate(dataset.batches()):
-        pairs = pairs_of(batch, columns, where=dataset.path)
-        if not number and scorer.name in ENGLISH_SCORERS:
-            looks_english = load_grammar(deep=False).looks_english
-            texts = [original for original, _ in pairs]
-            for note in foreign_notes(texts, looks_english=looks_english, are_first=True):
-                click.echo(f"note: {dataset.path}: {note}", err=True)
-        values = scorer.scores(pairs)
+    for batch in dataset.batches():
+        values = scorer.scores(pairs_of(batch, columns, where=dataset.path)).tolist()
         table: dict[str, Sequence[Any]] = dict(batch.columns)
-        table["score"] = [float(f"{value:.6g}") for value in values]
+        table["score"] = [_rounded(value, tau) for value in values]
         if tau is not None:
             table["equivalent"] = [int(value >= tau) for value in values]
         yield with_schema(table, schema_of(batch.columns))
+
+
+def _rounded(score: float, tau: float | None) -> float:
+    """A score with six digits, or whole where these are on the other side of τ."""
+    rounded = float(f"{score:.6g}")
+    return rounded if tau is None or (rounded >= tau) == (score >= tau) else score
+
+
+def _note_foreign(dataset: Dataset, columns: PairColumns) -> None:
+    """Say so if the first rows do not look like English, which the scorer is for."""
+    from sears_dsl.cli.screen.discovery import foreign_notes
+    from sears_dsl.judge.grammar import load_grammar
+    from sears_dsl.meaning.judgements import pairs_of
+
+    texts = [original for original, _ in pairs_of(dataset.first, columns, where=dataset.path)]
+    looks_english = load_grammar(deep=False).looks_english
+    for note in foreign_notes(texts, looks_english=looks_english, are_first=True):
+        advice = "Portuguese is scored with --scorer pivot --pivot pt-en"
+        click.echo(f"note: {dataset.path}: {note}; {advice}", err=True)

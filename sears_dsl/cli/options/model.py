@@ -18,6 +18,7 @@ import click
 from click.core import ParameterSource
 
 from sears_dsl.cli.options import shared
+from sears_dsl.cli.options.overwriting import refuse_overwriting
 from sears_dsl.cli.options.unfinished import (
     Resuming,
     UnfinishedRun,
@@ -173,7 +174,7 @@ _ASKING = shared.with_options(
                  help="Rows per call of the model; by default 64."),
     click.option("--request-map", help="Endpoints: how rows become JSON."),
     click.option("--response-map", help="Endpoints: where the labels are in an answer."),
-    click.option("--timeout", type=shared.NumberRange(),
+    click.option("--timeout", type=shared.Number(),
                  help="Endpoints: seconds to wait for an answer; by default 30."),
     click.option("--retries", type=click.IntRange(min=0),
                  help="Endpoints: tries after a failure; by default 3."),
@@ -429,6 +430,7 @@ def open_search(
 
     Raises:
         DataError: the output, a file, would lie in a folder that is not there.
+        click.UsageError: it is a file that is read.
     """
     from sears_dsl.discovery.parts import check_rows, open_parts
 
@@ -438,6 +440,10 @@ def open_search(
             f"{output} cannot be written: there is no folder {output.parent}",
             help=f"make it first: mkdir -p {output.parent}",
         )
+    file = chosen.model.partition(":")[2]  # as in file:predictions.csv
+    refuse_overwriting(
+        [output], sources=(chosen.data, chosen.model, file, chosen.paraphrases, chosen.scorer)
+    )
     choice, note = parts_choice(vars(chosen)), noter(quiet=chosen.quiet)
     choice.require_scorer()
     own = choice.own()

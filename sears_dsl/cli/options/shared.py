@@ -54,8 +54,8 @@ class FilePath(click.Path):
         return super().convert(value, param, ctx)
 
 
-class NumberRange(click.FloatRange):
-    """A number in a range, or any number; ``nan`` is outside of every range."""
+class Number(click.types.FloatParamType):
+    """Any number but ``nan``."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """The number."""
@@ -63,6 +63,10 @@ class NumberRange(click.FloatRange):
         if isnan(number):
             self.fail(f"{value} is not a number", param, ctx)
         return number
+
+
+class NumberRange(Number, click.FloatRange):
+    """A number in a range; ``nan`` is outside of every range."""
 
 
 def quietly(_context: click.Context, _option: click.Parameter, quiet: bool) -> bool:
