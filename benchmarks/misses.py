@@ -212,7 +212,7 @@ def traced(program: Program, tokens: Tokens) -> tuple[Trace, int]:
     total = int(offsets._array[rows])
     count = int(count_instances(hits._array[:total], program.rules.patterns))
     instances = trace.watch("instances", np.zeros((5, count), np.int32))
-    made_from = (hits, offsets, 0, patterns, instances)
+    made_from = (hits, offsets, 0, patterns, instances, 0)
     watched_call(trace, expand_first, ("present", "waiting"), *made_from)
     expected = search(program, tokens)
     columns = (expected.rules, expected.rows, expected.starts, expected.ends, expected.variants)
@@ -253,12 +253,13 @@ def table(program: Program, tokens: Tokens) -> list[dict[str, float | int | str]
 def of_single_variants(rules: Sequence[Rule]) -> Program:
     """The rules without those few that have a word with several spellings, such as *cannot*."""
     program = matching.compiled(rules)
-    patterns = program.rules.patterns
+    assert program.planes is not None
+    patterns = program.rules.patterns.pattern_of
     return matching.compiled(
         [
             rule
-            for rule, pattern in zip(rules, patterns.pattern_of.tolist(), strict=True)
-            if pattern < patterns.several
+            for rule, pattern in zip(rules, patterns.tolist(), strict=True)
+            if pattern < program.planes.several
         ]
     )
 

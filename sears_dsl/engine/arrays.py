@@ -61,7 +61,6 @@ class RulePatterns(NamedTuple):
     # (patterns, 2), so that one cache line has both: the rule of a pattern with one rule and one
     # variant, and how many tokens it replaces; the rule is -1 for other patterns.
     single: Int32Array
-    several: Integer  # the first pattern with more than one variant; past all where none has
 
 
 class Rules(NamedTuple):
@@ -117,6 +116,8 @@ class BitPlanes(NamedTuple):
     first_offsets: Int32Array  # (symbols + 3,): where the bits whose first test is a symbol begin
     longest: Integer  # how many positions the longest variant tests
     past: Integer  # 1 if a variant may begin at the end of a row, else 0
+    # The first pattern that has more than one variant; if none has, it is past all patterns.
+    several: Integer
 
 
 class ClassPlanes(NamedTuple):

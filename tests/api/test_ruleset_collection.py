@@ -94,6 +94,17 @@ def test_a_list_of_places_holds_no_lists(rules: sears.Ruleset) -> None:
         rules[[[0]]]  # type: ignore[list-item]
 
 
+def test_imports_are_not_torn_from_their_files(tmp_path: Path) -> None:
+    (tmp_path / "sets.sear").write_text("set A = a\n")
+    (tmp_path / "rules.sear").write_text('import "sets.sear" as s\n@s.A x -> y\n')
+    rules = sears.load(tmp_path / "rules.sear")
+    rules.save(tmp_path / "again.sear")
+    assert sears.load(tmp_path / "again.sear").rules == rules.rules
+    (tmp_path / "elsewhere").mkdir()
+    with pytest.raises(UsageError, match=r"imports sets\.sear"):
+        rules.save(tmp_path / "elsewhere" / "rules.sear")
+
+
 def test_a_ruleset_is_shown_in_a_line(rules: sears.Ruleset) -> None:
     assert "2 rules: " in repr(rules)
     assert "movie -> film" in repr(rules)

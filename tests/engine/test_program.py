@@ -163,6 +163,16 @@ def test_ten_thousand_rules_are_told_apart() -> None:
     ]
 
 
+def test_blocks_and_threads_do_not_change_the_result() -> None:
+    program = build("movie -> film\nNOUN good -> x\n_ _ -> $1 $2 x")
+    tokens = TAGGER.tag(["good movie good"] * 60_000)
+    one = search(program, tokens, extent="all")
+    two = search(program, tokens, extent="all", jobs=2)
+    assert len(one) == 180_000
+    for column in ("rules", "rows", "starts", "ends", "variants"):
+        assert np.array_equal(getattr(one, column), getattr(two, column))
+
+
 @pytest.mark.parametrize("most_types", [2, 4, 1_000])
 @pytest.mark.parametrize(
     "written",
@@ -185,6 +195,24 @@ def test_what_was_learnt_of_other_batches_changes_no_instance(
         for extent in ("first", "all"):
             found = search(remembering, tokens, extent=extent)
             assert found.tuples() == search(alone, tokens, extent=extent).tuples()
+
+
+def test_classes_that_are_described_later_are_those_that_are_described_at_once() -> None:
+    program = build("good movie -> x\n!is (NOUN|a) -> y\n/m.*/ !movie -> z\nADJ -> u")
+    later, once = (
+        TokenClasses(program.predicates, program.symbols, program.rules) for _ in range(2)
+    )
+    for text in ("a good movie", "x is", "a movie ?", "what m good"):
+        types = TAGGER.tag([text]).types
+        plain, _ = later.of(types, described=False)
+        described, _ = once.of(types)
+        assert [column.tolist() for column in plain[:3]] == [
+            column.tolist() for column in described[:3]
+        ]
+        if text != "x is":
+            described_later, _ = later.of(types)
+            for column, other in zip(described_later, described, strict=True):
+                assert column.tolist() == other.tolist()
 
 
 def test_numbers_of_many_codes_are_those_of_a_dictionary() -> None:

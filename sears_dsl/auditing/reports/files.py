@@ -57,7 +57,7 @@ def _folders_of(names: Sequence[str]) -> list[str]:
     """A folder for each model; none is called like a file of the grid beside it."""
     taken = [path.name for path in files_of(GridDocument, Path())]
     plain = [re.sub(r"[^\w.-]+", "-", name).strip("-.")[-80:] or "model" for name in names]
-    return numbered(plain, names, taken=taken)
+    return numbered(plain, plain, taken=taken)
 
 
 def files_of(kind: type[DocumentRecord], folder: Path) -> list[Path]:

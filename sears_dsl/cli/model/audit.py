@@ -14,7 +14,7 @@ from click.core import ParameterSource
 from sears_dsl.cli.commands import ProjectArgument, ProjectCommand
 from sears_dsl.cli.options import shared
 from sears_dsl.cli.options.model import AskingOptions, noter, open_run, parts_choice, scored_options
-from sears_dsl.cli.options.overwriting import refuse_overwriting
+from sears_dsl.cli.options.shared import refuse_overwriting
 from sears_dsl.cli.options.unfinished import require_place
 from sears_dsl.cli.screen import console as screen
 from sears_dsl.runtime.extras import need_discovery

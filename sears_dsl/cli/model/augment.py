@@ -17,7 +17,7 @@ from sears_dsl.cli.options.augmentation import (
     AugmentationOptions,
     augmentation_options,
 )
-from sears_dsl.cli.options.overwriting import refuse_overwriting
+from sears_dsl.cli.options.shared import refuse_overwriting
 from sears_dsl.cli.screen.console import console, echo_json, plain_table, rule_labels
 from sears_dsl.errors import counted
 

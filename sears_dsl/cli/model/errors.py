@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sears_dsl.cli.options import shared
-from sears_dsl.cli.options.overwriting import refuse_overwriting
+from sears_dsl.cli.options.shared import refuse_overwriting
 from sears_dsl.cli.screen.console import console, echo_document, plain_table
 from sears_dsl.runtime.extras import need_learning
 

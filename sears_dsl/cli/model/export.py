@@ -12,7 +12,7 @@ import click
 
 from sears_dsl.cli.commands import ProjectArgument, ProjectCommand
 from sears_dsl.cli.options import shared
-from sears_dsl.cli.options.overwriting import refuse_overwriting
+from sears_dsl.cli.options.shared import refuse_overwriting
 from sears_dsl.errors import UsageError, counted
 from sears_dsl.runtime.files import write_atomically
 

@@ -26,8 +26,7 @@ from sears_dsl.cli.options.model import (
     image_option,
     load_quietly,
 )
-from sears_dsl.cli.options.overwriting import refuse_overwriting
-from sears_dsl.cli.options.shared import FilePath, chosen_as
+from sears_dsl.cli.options.shared import FilePath, chosen_as, refuse_overwriting
 from sears_dsl.cli.options.unfinished import Resuming, resuming_options, unfinished_run
 from sears_dsl.cli.screen.console import console, echo_json, plain_table, stages
 from sears_dsl.errors import DataError, counted

@@ -11,7 +11,7 @@ import click
 from sears_dsl.cli.commands import ExampleCommand
 from sears_dsl.cli.options import shared
 from sears_dsl.cli.options.model import pivot_option, scorer_option
-from sears_dsl.cli.options.overwriting import refuse_overwriting
+from sears_dsl.cli.options.shared import refuse_overwriting
 from sears_dsl.defaults import ENGLISH_SCORERS
 from sears_dsl.errors import UsageError
 from sears_dsl.runtime.extras import need_discovery

@@ -18,7 +18,7 @@ import click
 from click.core import ParameterSource
 
 from sears_dsl.cli.options import shared
-from sears_dsl.cli.options.overwriting import refuse_overwriting
+from sears_dsl.cli.options.shared import refuse_overwriting
 from sears_dsl.cli.options.unfinished import (
     Resuming,
     UnfinishedRun,

@@ -1,14 +1,14 @@
 """Options that several kinds of commands have, each declared once, and what they mean.
 
 Always holds: the user may name any tagger, but a file only one that is installed; options about
-workers that do not go together are refused before anything starts; nothing leaves this machine
-unless an address is named.
+workers that do not go together are refused before anything starts; a command writes over no file
+that it reads; nothing leaves this machine unless an address is named.
 """
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import reduce
@@ -22,6 +22,7 @@ import click
 from sears_dsl.cli.screen.console import tell_of_paraphrases, warn_of_tagger
 from sears_dsl.defaults import DEFAULT_TAGGER
 from sears_dsl.errors import UsageError
+from sears_dsl.runtime.files import are_same
 
 if TYPE_CHECKING:
     from sears_dsl.clusters.parts import Workers
@@ -139,6 +140,33 @@ def refuse_both_on_stdout(output: str, *, as_json: bool, rows: str) -> None:
         raise click.UsageError(
             f"--json and the {rows} are both for standard output: name a file with --output"
         )
+
+
+def refuse_overwriting(
+    written: Iterable[str | Path],
+    *,
+    sources: Iterable[str | None] = (),
+    rulesets: Sequence[Ruleset] = (),
+) -> None:
+    """Refuse to write what a command reads: files, modules of ``module:function``, rule files.
+
+    Names of shipped rulesets and standard streams are no files; imports count as rule files do.
+    """
+    from sears_dsl.language.loader import source_files
+
+    read: list[str | Path] = [*map(_file_of, filter(None, sources)), *source_files(rulesets)]
+    for path in written:
+        if any(are_same(path, each) for each in read):
+            raise click.UsageError(f"{path} is an input of this command: write to another file")
+
+
+def _file_of(source: str) -> str:
+    """The file of a module that is named as in ``module:function``; other names stay."""
+    if ":" not in source:  # without a look at models
+        return source
+    from sears_dsl.models.objects import is_object_name
+
+    return f"{source.partition(':')[0].replace('.', '/')}.py" if is_object_name(source) else source
 
 
 def with_options(*options: Callable[[Any], Any]) -> Callable[[Any], Any]:

@@ -11,7 +11,7 @@ import click
 
 from sears_dsl.cli.commands import ProjectArgument, ProjectCommand
 from sears_dsl.cli.options import shared
-from sears_dsl.cli.options.overwriting import refuse_overwriting
+from sears_dsl.cli.options.shared import refuse_overwriting
 from sears_dsl.cli.screen.console import console, echo_json, plain_table
 from sears_dsl.errors import counted
 from sears_dsl.language.words import LARGEST_SEED

@@ -443,9 +443,6 @@ def _assemble(patterns: _PatternTable, all_rules: Sequence[Rule]) -> Program:
             rules_of=rules_of,
             pattern_of=pattern_of,
             single=single,
-            several=int(
-                table[table[:, arrays.ORDER] > 0, arrays.PATTERN].min(initial=pattern_count)
-            ),
         ),
         deepest=int(sequences.lengths.max(initial=0)),
     )

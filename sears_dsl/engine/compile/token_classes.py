@@ -70,7 +70,7 @@ class TokenClasses:
             key[0] in ("text", "lower", "coarse", "fine") for key in predicates.keys
         )
         self._lock = threading.Lock()
-        self._known = _ClassMemory(self._rules, self._words)
+        self._known = _ClassMemory(self._words)
 
     def of(self, types: TokenTypes, *, described: bool = True) -> tuple[Classes, PlaneMemory]:
         """The classes of the types of a batch, and the memory of their bits.
@@ -92,8 +92,8 @@ class TokenClasses:
                 else:
                     numbers[new] = learnt
                     self._known.remember(unseen, learnt)
-            arrays = self._known.arrays(described=described)
-            return Classes(numbers, *arrays), self._known.planes
+            memory = self._known
+            return Classes(numbers, *memory.arrays(self._rules, described=described)), memory.planes
 
     def of_row(self, types: Sequence[TokenType]) -> tuple[Classes, PlaneMemory] | None:
         """What `of` gives, not described, for the tokens of one row; None where there is no room.
@@ -110,7 +110,7 @@ class TokenClasses:
                     return None
                 memory.class_of_object.update(zip(new, learnt, strict=True))
                 numbers = list(map(memory.class_of_object.get, types))
-            arrays = memory.arrays(described=False)
+            arrays = memory.arrays(self._rules, described=False)
             return Classes(np.array(numbers, np.int32), *arrays), memory.planes
 
     def _learn_few(self, types: Sequence[TokenType]) -> list[int] | None:
@@ -130,16 +130,16 @@ class TokenClasses:
         """The class of each type of a batch; ``numbers`` has -1 for those that are new."""
         new = np.flatnonzero(numbers < 0)
         if self._known.types + len(new) > self._most_types:
-            self._known = _ClassMemory(self._rules, self._words)
+            self._known = _ClassMemory(self._words)
             new = np.arange(len(types))
         unseen = types if len(new) == len(types) else types.take(new)
         group_of, offsets, ids = self._predicates.satisfied(unseen, symbols=self._symbols)
         expect(len(ids))
-        if self._known.is_full(len(offsets) - 1):
-            if len(unseen) < len(types):
-                self._known = _ClassMemory(self._rules, self._words)
-                return self._learn(types, np.full(len(types), -1, np.int32))
-            self._known = _ClassMemory(self._rules, 0)  # this batch alone has too many
+        if self._known.is_full(len(offsets) - 1) and len(unseen) < len(types):
+            self._known = _ClassMemory(self._words)
+            return self._learn(types, np.full(len(types), -1, np.int32))
+        if self._known.is_full(len(offsets) - 1):  # this batch alone has too many
+            self._known = _ClassMemory(0)
         of_group = np.array(self._known.add(offsets, ids), np.int32)
         if len(types) <= _FEW_TYPES or not self._is_quick:
             self._known.remember(unseen, of_group[group_of].tolist())
@@ -150,8 +150,7 @@ class TokenClasses:
 class _ClassMemory:
     """What is known about types, with a column for each field of `Classes` after the first."""
 
-    def __init__(self, rules: Rules, words: int) -> None:
-        self._rules, self._words = rules, words
+    def __init__(self, words: int) -> None:
         # Classes by the types themselves, and by their keys for each tagger that numbers types.
         self.class_of_object: dict[Hashable, int] = {}
         self._class_of: dict[object, dict[Hashable, int]] = {None: self.class_of_object}
@@ -161,7 +160,8 @@ class _ClassMemory:
         self._by_code: dict[object, layout.CodeTable] = {}
         self.planes = PlaneMemory()  # the same classes as bits
         self._numbers: dict[bytes, int] = {}  # the symbols of a class → its number
-        self._columns = (
+        self._arrays: tuple[Any, ...] | None = None
+        self.columns = (
             Growing(np.zeros(1, np.int32)),
             Growing(np.zeros(0, np.int32)),
             Growing(np.zeros(0, np.uint64)),
@@ -169,7 +169,6 @@ class _ClassMemory:
             Growing(np.zeros(0, np.uint64)),
             Growing(np.zeros(0, np.bool_)),
         )
-        self._arrays: tuple[Any, ...] | None = None
 
     def look_up(self, types: TokenTypes) -> Int32Array:
         """The class of each of some types, -1 where it is not known."""
@@ -198,21 +197,22 @@ class _ClassMemory:
         """How many types are known."""
         return sum(map(len, self._class_of.values()))
 
-    def arrays(self, *, described: bool) -> tuple[Any, ...]:
+    def arrays(self, rules: Rules, *, described: bool) -> tuple[Any, ...]:
         """The columns as they are now; the last four may be too short unless ``described``."""
-        offsets, symbols, *looks = self._columns
+        offsets, symbols, *looks = self.columns
         if described and len(looks[0]) < len(self._numbers):
-            rest = (offsets.array[len(looks[0]) :], symbols.array, self._words, self._rules)
-            for column, more in zip(looks, _describe(*rest), strict=True):
-                column.extend(more)
+            rest = (offsets.array[len(looks[0]) :], symbols.array, looks[1].array.shape[1], rules)
+            for column, entries in zip(looks, _describe(*rest), strict=True):
+                column.extend(entries)
             self._arrays = None
         if self._arrays is None:
-            self._arrays = tuple(column.array for column in self._columns)
+            self._arrays = tuple(column.array for column in self.columns)
         return self._arrays
 
     def is_full(self, groups: int) -> bool:
         """Whether the bits of ``groups`` more classes would take too much room."""
-        return (len(self._numbers) + groups) * self._words > _MOST_WORDS
+        words: int = self.columns[3].array.shape[1]
+        return (len(self._numbers) + groups) * words > _MOST_WORDS
 
     def add(self, offsets: Int32Array, ids: Int32Array) -> list[int]:
         """The class of each group of types, which satisfies ids[offsets[g]:offsets[g + 1]]."""
@@ -224,10 +224,9 @@ class _ClassMemory:
             if len(numbers) - before < len(symbols):
                 symbols_of = dict(zip(reversed(of_group), reversed(symbols), strict=True))
                 new = [symbols_of[number] for number in range(before, len(numbers))]
-                offsets = np.cumsum([0, *map(len, new)], dtype=np.int32)
-                ids = np.concatenate(new)
-            self._columns[0].extend(len(self._columns[1]) + offsets[1:])
-            self._columns[1].extend(ids)
+                offsets, ids = np.cumsum([0, *map(len, new)]), np.concatenate(new)
+            self.columns[0].extend(len(self.columns[1]) + offsets[1:])
+            self.columns[1].extend(ids)
             self._arrays = None
         return of_group
 
@@ -263,6 +262,7 @@ def _describe(offsets: Int32Array, symbols: Int32Array, words: Integer, rules: R
 
 _BLOCK = 8  # cells, as many as fit in a cache line
 _BLOCK_BITS = 3
+_NO_PATTERN = (1 << 25) - 1
 # At most this many classes times blocks, four bytes each.
 _MOST_BLOCKS = 1 << 24
 # At most this many classes times words or blocks are added at once: room is made for all.
@@ -329,6 +329,9 @@ def bit_planes(
         first_offsets=starts_of(tests[:, 0], count + 2),
         longest=longest,
         past=int(bool((lengths == 0).any())),
+        several=int(
+            variants[variants[:, layout.ORDER] > 0, layout.PATTERN].min(initial=_NO_PATTERN)
+        ),
     )
 
 

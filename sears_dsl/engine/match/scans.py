@@ -53,58 +53,51 @@ from sears_dsl.runtime.kernels import kernel
 
 
 @kernel
-def choose(  # noqa: PLR0917 - arrays in the order in which they are made
-    low: int, hits: Int64Array, offsets: Int64Array, extent: Integer, row_offsets: Int32Array,
-    patterns: RulePatterns, protection: ProtectedPlaces,
-) -> None:  # fmt: skip
-    """Keep, of all hits of the rows from low on, those of an extent that touch nothing protected.
+def _select(hits: Int64Array, low: Integer, high: Integer, patterns: RulePatterns) -> Any:
+    """Keep, of the sorted hits low up to high, the leftmost of each pattern that do not overlap.
 
-    An insertion excludes other hits at its place.
+    Return one past the last that is kept. An insertion excludes other hits at its place.
     """
-    protected = protection.covered.shape[0] > 0
-    # Patterns with one variant come with their first hit alone, where that is enough.
-    least = np.int64(0)
-    if extent == EXTENT_FIRST and not protected:
-        least = np.int64(patterns.several)
-        if least == patterns.first_variant.shape[0]:
-            return
-    least <<= RANK_BITS
-    end = np.int64(0)
-    begin = np.int64(0)
-    for row in range(offsets.shape[0] - 1):
-        several = 0
-        for at in range(begin, offsets[row + 1]):
-            several += hits[at] >= least
-        if several > 1:
-            hits[begin : offsets[row + 1]].sort()
-        pattern = np.int64(-1)
-        free = np.int64(0)
-        for at in range(begin, offsets[row + 1]):
-            hit = hits[at]
-            if hit >> RANK_BITS != pattern:
-                pattern = hit >> RANK_BITS
-                free = np.int64(0)
-            start = (hit & RANK) >> ORDER_BITS
-            stop = start
-            if protected or extent == EXTENT_ALL:
-                variant = patterns.first_variant[pattern] + (hit & ORDER_MASK)
-                stop = start + np.int64(patterns.variants[variant, FOCUS])
-            first = np.int64(row_offsets[low + row])
-            if start < free or (
-                protected
-                and is_protected(
-                    first + start, first + stop, low + row, protection.covered, protection.closed
-                )
-            ):
-                continue
-            if extent == EXTENT_FIRST:
-                free = np.int64(RANK)  # beyond all
-            elif extent == EXTENT_ALL:
-                free = max(start + 1, stop)
+    end = low
+    pattern = np.int64(-1)
+    free = np.int64(0)
+    for place in range(low, high):
+        hit = hits[place]
+        if hit >> RANK_BITS != pattern:
+            pattern = hit >> RANK_BITS
+            free = np.int64(0)
+        start = (hit & RANK) >> ORDER_BITS
+        if start >= free:
+            variant = patterns.first_variant[pattern] + (hit & ORDER_MASK)
+            free = start + max(np.int64(1), np.int64(patterns.variants[variant, FOCUS]))
             hits[end] = hit
             end += 1
-        begin = offsets[row + 1]
-        offsets[row + 1] = end
+    return end
+
+
+@kernel
+def choose(hits: Int64Array, offsets: Int64Array, extent: Integer, patterns: RulePatterns) -> Any:
+    """Of all hits of rows, those of an extent: (hits, offsets) as `collect` returns them."""
+    chosen = hits.copy()
+    bounds = np.zeros(offsets.shape[0], np.int64)
+    total = np.int64(0)
+    for row in range(offsets.shape[0] - 1):
+        begin = total
+        for place in range(offsets[row], offsets[row + 1]):
+            chosen[total] = hits[place]
+            total += 1
+        chosen[begin:total].sort()
+        if extent == EXTENT_ALL:
+            total = _select(chosen, begin, total, patterns)
+        elif extent == EXTENT_FIRST:
+            count = total
+            total = begin
+            for place in range(begin, count):
+                if place == begin or chosen[place] >> RANK_BITS != chosen[total - 1] >> RANK_BITS:
+                    chosen[total] = chosen[place]
+                    total += 1
+        bounds[row + 1] = total
+    return chosen[:total], bounds
 
 
 # One loop on purpose: a call for each row would cost as much as scanning many rows.
@@ -118,10 +111,12 @@ def collect(  # noqa: PLR0915, PLR0917
     Under `EXTENT_FIRST` a pattern has at most one hit in a row, its smallest; else the hits of a
     row are sorted, and under `EXTENT_EVERY` they may overlap.
     """
+    protected = protection.covered.shape[0] > 0
     everywhere = rules.accept_offsets[1] > 0  # some variants test no token
-    closing = extent == EXTENT_FIRST and protection.covered.shape[0] == 0
-    # Where the first hit is enough: row - low + 1 of the last row with a hit of the pattern.
-    hit_rows = np.zeros(rules.patterns.several if closing else 0, np.int32)
+    patterns = rules.patterns.rule_offsets.shape[0] - 1
+    # Under `first`: (row - low + 1) << 37 | the smallest rank of the pattern in that row.
+    best = np.zeros(patterns if extent == EXTENT_FIRST else 0, np.int64)
+    touched = np.empty(patterns if extent == EXTENT_FIRST else 0, np.int32)
     # Memory that is not written to costs nothing.
     hits = np.empty(1024 + 4 * (row_offsets[high] - row_offsets[low]), np.int64)
     offsets = np.zeros(high - low + 1, np.int64)
@@ -138,6 +133,8 @@ def collect(  # noqa: PLR0915, PLR0917
     for row in range(low, high):
         begin = row_offsets[row]
         end = row_offsets[row + 1]
+        count = 0
+        stamp = np.int64(row - low + 1)
         following = of_type[type_ids[begin]] if begin < end else np.int32(-1)
         for place in range(begin, end + 1):
             kind = following
@@ -158,7 +155,7 @@ def collect(  # noqa: PLR0915, PLR0917
                 after = stack_places[depth]
                 for at in range(rules.accept_offsets[node], rules.accept_offsets[node + 1]):
                     code = rules.accepts[at]
-                    start, order = place, 0
+                    start, stop, order = place, after, 0
                     pattern = code
                     if code < 0:
                         variant = ~code
@@ -168,15 +165,23 @@ def collect(  # noqa: PLR0915, PLR0917
                         pattern = rules.patterns.variants[variant, PATTERN]
                         order = rules.patterns.variants[variant, ORDER]
                         start = place + rules.patterns.variants[variant, LEFT]
-                    if pattern < hit_rows.shape[0]:
-                        if hit_rows[pattern] == row - low + 1:
-                            continue
-                        hit_rows[pattern] = row - low + 1
+                        stop = start + rules.patterns.variants[variant, FOCUS]
+                    if protected and is_protected(
+                        start, stop, row, protection.covered, protection.closed
+                    ):
+                        continue
                     rank = (np.int64(start - begin) << ORDER_BITS) | np.int64(order)
-                    if total == hits.shape[0]:
-                        hits = grown(hits, total + 1)
-                    hits[total] = (np.int64(pattern) << RANK_BITS) | rank
-                    total += 1
+                    if extent != EXTENT_FIRST:
+                        if total == hits.shape[0]:
+                            hits = grown(hits, total + 1)
+                        hits[total] = (np.int64(pattern) << RANK_BITS) | rank
+                        total += 1
+                    elif best[pattern] >> RANK_BITS != stamp:
+                        best[pattern] = (stamp << RANK_BITS) | rank
+                        touched[count] = pattern
+                        count += 1
+                    elif rank < best[pattern] & RANK:
+                        best[pattern] = (stamp << RANK_BITS) | rank
                 if after >= end:
                     continue
                 kind = of_type[type_ids[after]]
@@ -213,18 +218,34 @@ def collect(  # noqa: PLR0915, PLR0917
                         depth += 1
                     elif child != NO_CHILD:
                         pattern = ~child
-                        if pattern < hit_rows.shape[0]:
-                            if hit_rows[pattern] == row - low + 1:
-                                continue
-                            hit_rows[pattern] = row - low + 1
-                        if total == hits.shape[0]:
-                            hits = grown(hits, total + 1)
+                        if protected and is_protected(
+                            place, after + 1, row, protection.covered, protection.closed
+                        ):
+                            continue
                         rank = np.int64(place - begin) << ORDER_BITS
-                        hits[total] = (pattern << RANK_BITS) | rank
-                        total += 1
+                        if extent != EXTENT_FIRST:
+                            if total == hits.shape[0]:
+                                hits = grown(hits, total + 1)
+                            hits[total] = (pattern << RANK_BITS) | rank
+                            total += 1
+                        elif best[pattern] >> RANK_BITS != stamp:
+                            # A plain pattern is found leftmost first.
+                            best[pattern] = (stamp << RANK_BITS) | rank
+                            touched[count] = pattern
+                            count += 1
+        if extent == EXTENT_FIRST:
+            if total + count > hits.shape[0]:
+                hits = grown(hits, total + count)
+            for at in range(count):
+                pattern = np.int64(touched[at])
+                hits[total] = (pattern << RANK_BITS) | (best[pattern] & RANK)
+                total += 1
+        else:
+            hits[offsets[row - low] : total].sort()
+            if extent == EXTENT_ALL:
+                total = _select(hits, offsets[row - low], total, rules.patterns)
         offsets[row - low + 1] = total
-    choose(low, hits, offsets, extent, row_offsets, rules.patterns, protection)
-    return hits[: offsets[high - low]], offsets
+    return hits[:total], offsets
 
 
 # ---------------------------------------------------------------- by bits
@@ -343,7 +364,8 @@ def collect_by_bits(  # noqa: PLR0917 - arrays in the order in which they are ma
     protection: ProtectedPlaces,
 ) -> Any:  # fmt: skip
     """What `collect` returns, by bits."""
-    closing = extent == EXTENT_FIRST and protection.covered.shape[0] == 0
+    protected = protection.covered.shape[0] > 0
+    closing = extent == EXTENT_FIRST and not protected
     more = planes.codes.shape[0] + 1
     own_offsets = row_offsets[low : high + 1]
     hits = np.empty(more + 8 * (np.int64(row_offsets[high]) - row_offsets[low]), np.int64)
@@ -364,5 +386,59 @@ def collect_by_bits(  # noqa: PLR0917 - arrays in the order in which they are ma
         )
         if row < high - low:
             hits = grown(hits, hits.shape[0] + more)
-    choose(low, hits, offsets, extent, row_offsets, patterns, protection)
+    if protected:
+        drop_protected(low, hits, offsets, own_offsets, patterns, protection)
+    if not closing:
+        return choose(hits[: offsets[high - low]], offsets, extent, patterns)
+    if planes.several < patterns.rule_offsets.shape[0] - 1:
+        keep_smallest(hits, offsets, np.int64(planes.several) << RANK_BITS)
     return hits[: offsets[high - low]], offsets
+
+
+@kernel
+def keep_smallest(hits: Int64Array, offsets: Int64Array, least: Integer) -> None:
+    """Keep the smallest hit of each pattern in a row; each variant of a pattern may have one.
+
+    Only hits from ``least`` on may be of a pattern with several variants.
+    """
+    end = np.int64(0)
+    begin = np.int64(0)
+    for row in range(offsets.shape[0] - 1):
+        several = 0
+        for at in range(begin, offsets[row + 1]):
+            several += hits[at] >= least
+        if several > 1:
+            hits[begin : offsets[row + 1]].sort()
+        pattern = np.int64(-1)
+        for at in range(begin, offsets[row + 1]):
+            if several < 2 or hits[at] >> RANK_BITS != pattern:
+                pattern = hits[at] >> RANK_BITS
+                hits[end] = hits[at]
+                end += 1
+        begin = offsets[row + 1]
+        offsets[row + 1] = end
+
+
+@kernel
+def drop_protected(  # noqa: PLR0917 - arrays in the order in which they are made
+    low: int,
+    hits: Int64Array,
+    offsets: Int64Array,
+    row_offsets: Int32Array,
+    patterns: RulePatterns,
+    protection: ProtectedPlaces,
+) -> None:
+    """Keep the hits that touch nothing protected; the rows of the offsets begin with row low."""
+    end = np.int64(0)
+    begin = np.int64(0)
+    for row in range(offsets.shape[0] - 1):
+        for at in range(begin, offsets[row + 1]):
+            hit = hits[at]
+            start = row_offsets[row] + ((hit & RANK) >> ORDER_BITS)
+            variant = patterns.first_variant[hit >> RANK_BITS] + (hit & ORDER_MASK)
+            stop = start + patterns.variants[variant, FOCUS]
+            if not is_protected(start, stop, low + row, protection.covered, protection.closed):
+                hits[end] = hit
+                end += 1
+        begin = offsets[row + 1]
+        offsets[row + 1] = end

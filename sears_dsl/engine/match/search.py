@@ -13,8 +13,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import chain, pairwise
+from typing import Any, TypeAlias, TypeVar
 from typing import Literal as OneOf
-from typing import TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,7 +45,6 @@ from sears_dsl.runtime.kernels import compiles, expect, kernel, kernel_of_alike
 from sears_dsl.tagging.tokens import ListedTokens, Tokens
 
 # ---------------------------------------------------------------- from hits to instances
-
 
 _DIGIT_BITS = 6
 _SHORT = 24  # up to here insertion sorts faster
@@ -98,6 +97,8 @@ def expand_hits(
 ) -> Int32Array:
     """The instances of rules for the hits of patterns, in the form of `find_instances`."""
     instances = np.empty((5, count_instances(hits, patterns)), np.int32)
+    if len(hits) == 0:
+        return instances
     place = np.int64(0)
     most = np.int64(0)
     for row in range(offsets.shape[0] - 1):
@@ -137,16 +138,18 @@ _TOKENS = (1 << _START_SHIFT) - 1
 
 
 @kernel
-def expand_first(
+def expand_first(  # noqa: PLR0917 - arrays in the order in which they are made
     hits: Int64Array,
     offsets: Int64Array,
     low: Integer,
     patterns: RulePatterns,
     instances: Int32Array,
+    place: Integer,
 ) -> None:
     """Write what `expand_hits` returns, where each rule has at most one instance in a row.
 
-    The rules of a row are bits, so that they come in their order without being sorted.
+    The rules of a row are bits, so that they come in their order without being sorted. The first
+    hits are of row low, and their instances are written from ``place`` on.
     """
     rule_offsets, rules_of = patterns.rule_offsets, patterns.rules_of
     first_variant, variants, single = patterns.first_variant, patterns.variants, patterns.single
@@ -158,7 +161,7 @@ def expand_first(
     # Columns and unsigned indices, so that nothing is looked up or checked each time.
     of_rules, of_rows, of_starts = instances[0], instances[1], instances[2]
     of_ends, of_orders = instances[3], instances[4]
-    place = np.uint64(0)
+    at_place = np.uint64(place)
     at_row = np.int64(low)
     for row in range(offsets.shape[0] - 1):
         for at in range(offsets[row], offsets[row + 1]):
@@ -189,12 +192,12 @@ def expand_first(
                 rule = first + BIT_OF[lowest % np.uint64(67)]
                 value = waiting[rule]
                 start = value >> _START_SHIFT
-                of_rules[place] = rule
-                of_rows[place] = at_row
-                of_starts[place] = start
-                of_ends[place] = start + ((value & _TOKENS) >> ORDER_BITS)
-                of_orders[place] = value & ORDER_MASK
-                place += one
+                of_rules[at_place] = rule
+                of_rows[at_place] = at_row
+                of_starts[at_place] = start
+                of_ends[at_place] = start + ((value & _TOKENS) >> ORDER_BITS)
+                of_orders[at_place] = value & ORDER_MASK
+                at_place += one
         at_row += 1
 
 
@@ -233,7 +236,7 @@ def _expanded(
     if extent != EXTENT_FIRST or 512 * hits.shape[0] < rule_count * rows:
         return expand_hits(hits, offsets, low, patterns)
     instances = np.empty((5, count_instances(hits, patterns)), np.int32)
-    expand_first(hits, offsets, low, patterns, instances)
+    expand_first(hits, offsets, low, patterns, instances, 0)
     return instances
 
 
@@ -248,6 +251,7 @@ _UNPROTECTED = ProtectedPlaces(np.zeros(0, np.int32), np.zeros(0, np.uint8))
 # Tokens in a block of rows, which one thread scans at a time.
 _BLOCK = 1 << 17
 _SMALL_BLOCK = 1 << 13  # no thread is started for less
+_FEW_INSTANCES = 1 << 15  # likewise
 
 _Part = TypeVar("_Part")
 _Result = TypeVar("_Result")
@@ -349,26 +353,52 @@ def _searched(
     """The instances of the rules that are in the trie."""
     row_offsets = for_kernels(tokens.row_offsets)
     type_ids = for_kernels(tokens.type_ids)
-    planes = program.planes if compiles() else None
-    classes, memory = program.classes.of(tokens.types, described=planes is None)
+    planes, of_class = program.planes, None
+    described = planes is None or not compiles()
+    classes, memory = program.classes.of(tokens.types, described=described)
     expect(len(type_ids))
-    of_class = None if planes is None else memory.of(classes, planes)
-    if of_class is None and planes is not None:
-        classes, _ = program.classes.of(tokens.types)
     protection = _protection(tokens, row_offsets, protected)
+    if planes is not None and compiles():
+        of_class = memory.of(classes, planes)
+    if of_class is None and not described:
+        classes, _ = program.classes.of(tokens.types)
+    blocks = _blocks(row_offsets, jobs)
+    if of_class is not None:
+        as_bits = (row_offsets, type_ids, classes.of_type, planes, of_class)
+        shared = (_EXTENTS[extent], *as_bits, program.rules.patterns, protection)
+        return Matches(*_by_bits(blocks, shared, jobs))
 
     def scan(block: tuple[int, int]) -> Int32Array:
         rows = (*block, _EXTENTS[extent], row_offsets, type_ids)
-        instances: Int32Array
-        if planes is None or of_class is None:
-            instances = find_instances(*rows, classes, program.rules, protection)
-        else:
-            bits = (classes.of_type, planes, of_class)
-            instances = find_instances_by_bits(*rows, *bits, program.rules.patterns, protection)
+        instances: Int32Array = find_instances(*rows, classes, program.rules, protection)
         return instances
 
-    scans = _in_threads(scan, _blocks(row_offsets, jobs), jobs)
+    scans = _in_threads(scan, blocks, jobs)
     return Matches(*(scans[0] if len(scans) == 1 else np.concatenate(scans, axis=1)))
+
+
+def _by_bits(blocks: Sequence[tuple[int, int]], shared: Any, jobs: int) -> Int32Array:
+    """The instances in all blocks; ``shared`` has the other arguments of `collect_by_bits`."""
+    if len(blocks) == 1:
+        return find_instances_by_bits(*blocks[0], *shared)
+    patterns, lows = shared[-2], [low for low, _ in blocks]
+    scans = _in_threads(lambda block: collect_by_bits(*block, *shared), blocks, jobs)
+    if shared[0] != EXTENT_FIRST:
+        parts = zip(scans, lows, strict=True)
+        expanded = [expand_hits(hits, offsets, low, patterns) for (hits, offsets), low in parts]
+        return np.concatenate(expanded, axis=1)
+    # All write into one array: putting parts together would take as long as writing them.
+    counts = [count_instances(hits, patterns) for hits, _ in scans]
+    instances = np.empty((5, sum(counts)), np.int32)
+    places = np.cumsum([0, *counts[:-1]]).tolist()
+
+    def expand(block: tuple[int, tuple[Int64Array, Int64Array], int]) -> None:
+        low, (hits, offsets), place = block
+        expand_first(hits, offsets, low, patterns, instances, place)
+
+    threads = jobs if instances.shape[1] > _FEW_INSTANCES else 1
+    _in_threads(expand, list(zip(lows, scans, places, strict=True)), threads)
+    return instances
 
 
 def _in_threads(

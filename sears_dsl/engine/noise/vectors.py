@@ -306,6 +306,7 @@ def _read_text(path: Path) -> WordVectors:
     """Lines of a word and its numbers; a first line of two whole numbers is a header."""
     words: list[str] = []
     rows: list[NDArray[np.float32]] = []
+    lines: dict[str, int] = {}
     for number, word, numbers in _lines(path):
         try:
             with np.errstate(over="ignore"):  # such a number becomes an infinite one
@@ -315,6 +316,11 @@ def _read_text(path: Path) -> WordVectors:
         if rows and len(row) != len(rows[0]):
             width = counted(len(row), "number")
             raise _bad_line(path, number, f"has {width}; earlier lines have {len(rows[0])}")
+        if not np.isfinite(row).all():
+            reason = f"has a value for {word!r} that is too large or not a number"
+            raise _bad_line(path, number, reason)
+        if lines.setdefault(word, number) != number:
+            raise _bad_line(path, number, f"repeats {word!r} of line {lines[word]:,}")
         words.append(word)
         rows.append(row)
     if not rows:

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sears_dsl.engine.noise.draws import Draw, below, how_many, key, mix, number
+from sears_dsl.language.loader import parse
 
 FILM = "It is a good movie ."
 
@@ -54,6 +55,20 @@ def test_a_share_is_exact_to_less_than_one(share: int, things: int, bits: int) -
     taken = how_many(share, things, bits)
     assert abs(taken - share * things / 10**6) < 1
     assert taken <= things
+
+
+def test_what_a_rate_takes_a_larger_one_takes_too() -> None:
+    texts = [f"A movie, number {number}, and a movie." for number in range(200)]
+    small, large = (
+        {
+            (each.row, edit.start)
+            for each in matcher.apply(texts, scope="all")
+            for edit in each.edits
+        }
+        for rate in (10, 40)
+        for matcher in [parse(f"rule r: movie -> film\n  rate: {rate}%").compile()]
+    )
+    assert small < large
 
 
 def test_the_mean_of_shares_is_the_share() -> None:
