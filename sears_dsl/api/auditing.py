@@ -572,7 +572,6 @@ def named_audits(
 
 
 def _named(scorer: AnyScorer | None) -> AnyScorer:
-
     if scorer is None:
         return NO_SCORER
     return DEFAULT_SCORER if scorer == AS_FOUND else scorer

@@ -11,7 +11,6 @@ import click
 
 from sears_dsl.cli.commands import ProjectArgument, ProjectCommand
 from sears_dsl.cli.options import shared
-from sears_dsl.cli.options.shared import refuse_overwriting
 from sears_dsl.cli.screen import console as screen
 from sears_dsl.errors import Diagnostic, counted, listed
 from sears_dsl.language.words import LARGEST_SEED
@@ -126,7 +125,7 @@ def apply_command(rules_and_input: tuple[str, ...], **options: Any) -> None:
     shared.refuse_both_on_stdout(options["output"], as_json=options["as_json"], rows="rows")
     rulesets = tuple(load_rulesets(rules, allow_imports_outside=options["allow_imports_outside"]))
     vectors = options["vectors"]
-    refuse_overwriting([options["output"]], sources=[vectors], rulesets=rulesets)
+    shared.refuse_overwriting([options["output"]], sources=[vectors], rulesets=rulesets)
     require_together(
         rulesets,
         rules,

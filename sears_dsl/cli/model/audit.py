@@ -14,7 +14,6 @@ from click.core import ParameterSource
 from sears_dsl.cli.commands import ProjectArgument, ProjectCommand
 from sears_dsl.cli.options import shared
 from sears_dsl.cli.options.model import AskingOptions, noter, open_run, parts_choice, scored_options
-from sears_dsl.cli.options.shared import refuse_overwriting
 from sears_dsl.cli.options.unfinished import require_place
 from sears_dsl.cli.screen import console as screen
 from sears_dsl.runtime.extras import need_discovery
@@ -286,7 +285,9 @@ def _require_places(
     written = files_of_audits(list(models), output)
     if chosen.data is None:
         written.append(output / _SENTENCES)
-    refuse_overwriting([*written, *filter(None, [summary])], sources=sources, rulesets=rulesets)
+    shared.refuse_overwriting(
+        [*written, *filter(None, [summary])], sources=sources, rulesets=rulesets
+    )
     if summary is None:
         return
     if summary.resolve() in {each.resolve() for each in written}:

@@ -17,7 +17,6 @@ from sears_dsl.cli.options.augmentation import (
     AugmentationOptions,
     augmentation_options,
 )
-from sears_dsl.cli.options.shared import refuse_overwriting
 from sears_dsl.cli.screen.console import console, echo_json, plain_table, rule_labels
 from sears_dsl.errors import counted
 
@@ -90,7 +89,7 @@ def augment_command(rules_and_data: tuple[str, ...], written: str, **options: An
     choices = chosen.choices()
     recipe, tagger = chosen.recipe_and_tagger(rules)
     sources = (*rules_and_data, chosen.oracle)
-    refuse_overwriting((output, manifest), sources=sources, rulesets=recipe.rulesets)
+    shared.refuse_overwriting((output, manifest), sources=sources, rulesets=recipe.rulesets)
     matcher = compile_with_sources(recipe.rulesets, tagger=tagger, seed=chosen.seed)
     table = chosen.table(data)
     augmentation, record = augment_table(

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sears_dsl.cli.options import shared
-from sears_dsl.cli.options.shared import refuse_overwriting
 from sears_dsl.cli.screen.console import console, echo_document, plain_table
 from sears_dsl.runtime.extras import need_learning
 
@@ -49,7 +48,7 @@ def errors_command(audits: tuple[Path, ...], *, output: Path | None, **options: 
 
     if output is not None:
         read = [*map(str, audits), options["data"]]
-        refuse_overwriting(files_of(ErrorsDocument, output), sources=read)
+        shared.refuse_overwriting(files_of(ErrorsDocument, output), sources=read)
     reading = shared.chosen_reading(options)
     document = shared.chosen_as(
         predict_errors, options, audits=read_audits(audits), reading=reading

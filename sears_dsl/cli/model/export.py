@@ -12,7 +12,6 @@ import click
 
 from sears_dsl.cli.commands import ProjectArgument, ProjectCommand
 from sears_dsl.cli.options import shared
-from sears_dsl.cli.options.shared import refuse_overwriting
 from sears_dsl.errors import UsageError, counted
 from sears_dsl.runtime.files import write_atomically
 
@@ -67,7 +66,7 @@ def export_command(
     from sears_dsl.vetting.journal_oracle import open_oracle
 
     sources = (*rules, data, options["oracle"])
-    refuse_overwriting([output], sources=sources, rulesets=rulesets)
+    shared.refuse_overwriting([output], sources=sources, rulesets=rulesets)
     values = _label_values(options["label_values"], rulesets)
     count = sum(len(ruleset.rules) for ruleset in rulesets)
     if data is None and count:

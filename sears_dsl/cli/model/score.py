@@ -11,7 +11,6 @@ import click
 from sears_dsl.cli.commands import ExampleCommand
 from sears_dsl.cli.options import shared
 from sears_dsl.cli.options.model import pivot_option, scorer_option
-from sears_dsl.cli.options.shared import refuse_overwriting
 from sears_dsl.defaults import ENGLISH_SCORERS
 from sears_dsl.errors import UsageError
 from sears_dsl.runtime.extras import need_discovery
@@ -73,7 +72,7 @@ def score_command(
 
     if tau is not None and default_tau:
         raise UsageError("--tau and --default-tau were both given", help="give one of them")
-    refuse_overwriting([output], sources=[pairs])
+    shared.refuse_overwriting([output], sources=[pairs])
     reading = shared.chosen_reading(options, rows=_ROWS)
     dataset = Dataset(pairs, format_name=options["format_name"], options=reading)
     columns = pair_columns(dataset, original=options["original"], rewrite=options["rewrite"])

@@ -18,7 +18,6 @@ import click
 from click.core import ParameterSource
 
 from sears_dsl.cli.options import shared
-from sears_dsl.cli.options.shared import refuse_overwriting
 from sears_dsl.cli.options.unfinished import (
     Resuming,
     UnfinishedRun,
@@ -441,7 +440,7 @@ def open_search(
             help=f"make it first: mkdir -p {output.parent}",
         )
     file = chosen.model.partition(":")[2]  # as in file:predictions.csv
-    refuse_overwriting(
+    shared.refuse_overwriting(
         [output], sources=(chosen.data, chosen.model, file, chosen.paraphrases, chosen.scorer)
     )
     choice, note = parts_choice(vars(chosen)), noter(quiet=chosen.quiet)

@@ -11,7 +11,6 @@ import click
 
 from sears_dsl.cli.commands import ProjectArgument, ProjectCommand
 from sears_dsl.cli.options import shared
-from sears_dsl.cli.options.shared import refuse_overwriting
 from sears_dsl.cli.screen.console import console, echo_json, plain_table
 from sears_dsl.errors import counted
 from sears_dsl.language.words import LARGEST_SEED
@@ -54,7 +53,7 @@ def generate_command(rules: tuple[str, ...], *, output: Path, **options: Any) ->
     from sears_dsl.generating.table import generate_table
 
     shared.refuse_both_on_stdout(str(output), as_json=options["as_json"], rows="sentences")
-    refuse_overwriting([output], sources=[options["oracle"]], rulesets=rulesets)
+    shared.refuse_overwriting([output], sources=[options["oracle"]], rulesets=rulesets)
     unnamed = "csv" if str(output) == "-" else None
     form = format_of(str(output), options["output_format"] or unnamed, reading=False)
     keep = None
