@@ -28,7 +28,7 @@ from sears_dsl.engine.rewrite import spacing
 from sears_dsl.engine.rewrite.pieces import is_punctuation
 from sears_dsl.engine.rewrite.placing import ATTACHED, MISSING, PLACED, REPLACED, SILENT
 from sears_dsl.engine.rewrite.renderer import names_casing
-from sears_dsl.engine.rewrite.windows import Characters, characters_of, is_word
+from sears_dsl.engine.rewrite.windows import Characters, characters_of, gaps_of, is_word, words_in
 from sears_dsl.language.rule import Element, Literal, Piece, Tag, TagCopy, Text
 from sears_dsl.runtime.array_types import (
     Flags,
@@ -44,8 +44,6 @@ from sears_dsl.tagging.tokens import Tokens
 _BARE, _SPACED, _NEXT = range(3)
 """What stands before a slot: nothing; a space, unless it is a clitic; what stands in the row."""
 _NOWHERE = -1
-# What becomes of a match of whose new text a kernel cannot tell whether it has a word.
-_UNSURE = -1
 _SPACE = ord(" ") + 1
 # Columns of the slots.
 _SLOT_WORD, _COPIED, _MODE, _LEFT, _RIGHT = range(5)
@@ -342,10 +340,7 @@ class Formats:
 class FormattedTexts(NamedTuple):
     """The new texts that formats gave."""
 
-    # (matches,): whether a format gave the new text; not if a copied clitic has another host there
-    has_text: NDArray[np.bool_]
-    # (matches,): what becomes of those, see `placing`; `REPLACED` for the others
-    outcomes: NDArray[np.int8]
+    outcomes: NDArray[np.int8]  # (matches,): see `placing`; `REPLACED` without a format
     numbers: Int32Array  # (matches,): the number of the new text, -1 without a format
     texts: dict[str, int]  # new texts and their numbers
 
@@ -354,25 +349,27 @@ def write_formats(
     formats: Formats, keys: Int32Array, matches: Matches, tokens: Tokens, characters: Characters
 ) -> FormattedTexts:
     """The new texts of matches that have a format."""
-    has_text, outcomes = formats.has.array[keys], np.full(len(keys), REPLACED, np.int8)
+    has_format, outcomes = formats.has.array[keys], np.full(len(keys), REPLACED, np.int8)
     new_ids = np.full(len(keys), -1, np.int32)
-    if not has_text.any():
-        return FormattedTexts(has_text, outcomes, new_ids, {})
-    chosen = slice(None) if has_text.all() else np.flatnonzero(has_text)
+    if not has_format.any():
+        return FormattedTexts(outcomes, new_ids, {})
+    chosen = slice(None) if has_format.all() else np.flatnonzero(has_format)
     some = matches.select(chosen)
     lows = tokens.row_offsets[some.rows] + some.starts
     highs = tokens.row_offsets[some.rows] + some.ends
-    words, word_at = _words_between(lows, highs, tokens, dict(formats.words))
+    words, word_at = words_in(lows, highs, tokens, dict(formats.words))
     kinds = np.fromiter(map(_kind_of, words), np.uint16, len(words))
-    gaps = _gaps(tokens)
+    gaps = gaps_of(tokens)
     wide = np.cumsum(np.where(gaps > 1, gaps, 0))
     keys, slot_offsets = keys[chosen], formats.offsets.array
     room = 2 * (slot_offsets[keys + 1] - slot_offsets[keys]) + wide[highs - 1] - wide[lows]
-    described, offsets, becomes = _describe_slots(
+    described, offsets, becomes, leans = _describe_slots(
         keys, some.rows, lows, highs, slot_offsets, formats.slots.array,
         word_at, kinds, gaps, tokens.starts, characters, int(room.sum()),
     )  # fmt: skip
     numbers, examples = number_sequences(described, offsets)
+    if len(leans):
+        becomes[_parting(leans.reshape(-1, 4), described, offsets, tokens, list(words))] = MISSING
     points, bounds = _spell(described, offsets, examples, characters_of(list(words)))
     every, cuts = points.tobytes().decode("utf-32-le", "surrogatepass"), bounds.tolist()
     texts: dict[str, int] = {}
@@ -381,35 +378,32 @@ def write_formats(
     places = (some.rows, tokens.starts[lows], tokens.ends[highs - 1])
     stays = _stays(*places, numbers, characters, (points, bounds))
     becomes[stays & (becomes >= REPLACED)] = SILENT
-    outcomes[chosen], has_text[chosen] = becomes, becomes != _UNSURE
-    return FormattedTexts(has_text, outcomes, new_ids, texts)
+    outcomes[chosen] = becomes
+    return FormattedTexts(outcomes, new_ids, texts)
 
 
-def _words_between(
-    lows: Int32Array, highs: Int32Array, tokens: Tokens, words: dict[str, int]
-) -> tuple[dict[str, int], Int32Array]:
-    """The words, with those of tokens lows[k] up to highs[k] added; and the word of each token.
-
-    For tokens outside all of these ranges the word means nothing.
-    """
-    types, count = tokens.types, len(tokens.type_ids)
-    steps = np.bincount(lows, minlength=count + 1) - np.bincount(highs, minlength=count + 1)
-    is_there = np.zeros(len(types), np.bool_)
-    is_there[tokens.type_ids[np.cumsum(steps)[:count] > 0]] = True
-    present = np.flatnonzero(is_there)
-    some = types.take(present)
-    numbers = [words.setdefault(word, len(words)) for word in some.words]
-    number_of = np.zeros(len(types), np.int32)
-    number_of[present] = np.array(numbers, np.int32)[some.word_of]
-    return words, number_of[tokens.type_ids]
-
-
-def _gaps(tokens: Tokens) -> Int32Array:
-    """How many characters lie between each token and the one before; -1 at the ends of a row."""
-    gaps = np.append(tokens.starts, np.int32(0))
-    gaps[1:] -= tokens.ends
-    gaps[tokens.row_offsets] = -1
-    return gaps
+def _parting(
+    leans: Int32Array, described: Int32Array, offsets: Int64Array, tokens: Tokens, words: list[str]
+) -> NDArray[np.integer]:
+    """The matches that would put a copied clitic behind a word that does not bear it."""
+    matches, places = leans[:, 0], leans[:, 1]
+    starts = offsets[matches]
+    bounds = np.stack([starts, places], axis=1).ravel()
+    evens = np.arange(0, len(bounds), 2, dtype=np.int32)
+    points, cuts = _spell(described, bounds, evens, characters_of(words))
+    every, leads = points.tobytes().decode("utf-32-le", "surrogatepass"), described[starts] > 0
+    texts = [every[low:high] for low, high in zip(cuts[:-1] + leads, cuts[1:], strict=True)]
+    ids = np.where(leans[:, 2:] < 0, -1, tokens.type_ids[leans[:, 2:]])
+    parts = [
+        spacing.parts_clitic(
+            text, words[clitic], host="" if host < 0 else tokens.types[host].text,
+            is_noun=left >= 0 and tokens.types[left].coarse in spacing.NOUNS,
+        )
+        for text, clitic, (host, left) in zip(
+            texts, described[places + 1].tolist(), ids.tolist(), strict=True
+        )
+    ]  # fmt: skip
+    return matches[np.array(parts, np.bool_)]
 
 
 @lru_cache(maxsize=1 << 16)
@@ -513,14 +507,17 @@ def _describe_slots(  # noqa: PLR0915, PLR0917 - one loop: a call for each match
     count and then the code points for several. All sequences together have at most ``room``
     numbers. Also returns what becomes of each match. Letters and digits near an instance that is
     alone in its row tell how the edit goes beyond the span: ``it's`` → ``it is`` gains a space,
-    ``film is`` → ``film,`` loses one, and a mark before a word stays.
+    ``film is`` → ``film,`` loses one, and a mark before a word stays. Last come four numbers for
+    each copied clitic that follows another word than before: its match; the place of its slot; the
+    token that it leaned on, if that is replaced too; the token copied before it (-1: none).
     """
     points, text_offsets = characters
     count = keys.shape[0]
     offsets = np.zeros(count + 1, np.int64)
     outcomes = np.empty(count, np.int8)
     values = np.empty(room, np.int32)
-    place = np.int64(0)
+    leaning = np.empty(64, np.int32)
+    place, leans = np.int64(0), np.int64(0)
     for match in range(count):
         key, low, high = keys[match], lows[match], highs[match]
         text = text_offsets[rows[match]]
@@ -543,7 +540,7 @@ def _describe_slots(  # noqa: PLR0915, PLR0917 - one loop: a call for each match
                     more = more or (keys[other] == key and rows[other] == rows[match])
         if gaps[high] == 0:
             more = more or is_word(points[text + starts[high]])
-        parted, unsure = False, False
+        parted = False
         opening, bears = False, True  # whether the last word opened something, and bears n't
         for slot in range(first, last + 1):
             at = low + slots[slot, _COPIED]
@@ -563,10 +560,16 @@ def _describe_slots(  # noqa: PLR0915, PLR0917 - one loop: a call for each match
                     several = np.int64(gaps[at])
                     before = -several
             if slot > first and slots[slot, _MODE] != _NEXT and kinds[word] & _IS_CLITIC != 0:
+                left, copied = slots[slot - 1, _COPIED], slots[slot, _COPIED]
                 if kinds[word] & _IS_NOT != 0:
                     parted = parted or not bears
-                else:
-                    unsure = unsure or slots[slot, _SLOT_WORD] < 0
+                elif copied >= 0 and (left < 0 or left + 1 != copied):
+                    if leans == leaning.shape[0]:
+                        leaning = grown(leaning, leans + 4)
+                    leaning[leans], leaning[leans + 1] = match, place
+                    leaning[leans + 2] = at - 1 if copied > 0 else -1
+                    leaning[leans + 3] = low + left if left >= 0 else -1
+                    leans += 4
             bears = kinds[word] & _BEARS_NOT != 0
             opening = slots[slot, _SLOT_WORD] < 0 and gaps[at + 1] == 0
             if kinds[word] & _IS_BRACKET == 0:
@@ -586,11 +589,9 @@ def _describe_slots(  # noqa: PLR0915, PLR0917 - one loop: a call for each match
         outcomes[match] = PLACED if more else REPLACED
         if parted:
             outcomes[match] = MISSING
-        elif unsure:
-            outcomes[match] = _UNSURE
         elif reaches and not more and not attaches:
             values[head] = _SPACE
         elif reaches and not more and not apart:
             outcomes[match] = ATTACHED
         offsets[match + 1] = place
-    return values[:place], offsets, outcomes
+    return values[:place], offsets, outcomes, leaning[:leans]

@@ -31,11 +31,11 @@ from sears_dsl.engine.rewrite import pieces, placing
 from sears_dsl.engine.rewrite.pieces import UNDRAWN, Chunk, Drawing, Instance
 from sears_dsl.engine.rewrite.placing import Rendered, Unrendered
 from sears_dsl.engine.rewrite.spacing import (
+    NOUNS,
     bears,
     begins_with_clitic,
     begins_with_not,
-    may_hold,
-    words_of,
+    parts_clitic,
 )
 from sears_dsl.language import rule as syntax
 from sears_dsl.language.measure import draws, draws_text, noise_in
@@ -360,14 +360,10 @@ def _parts_clitic(instance: Instance, joined: str, left: Chunk, right: Chunk) ->
     is_neighbour = left.tokens is not None and left.tokens.end == right.tokens.start
     if is_neighbour and left.text.endswith(tokens[place].text):
         return False
-    if not may_hold(joined):
-        return True
-    instead_of = ""  # of the span only: what stands before it is not looked at
-    if instance.binding.start <= place < instance.binding.end:
-        host = tokens[place].text
-        instead_of = "" if host.lower() in words_of(joined) else host
-    is_noun = left.tokens is not None and tokens[left.tokens.end - 1].coarse in {"NOUN", "PROPN"}
-    return not bears(joined, right.text, instead_of=instead_of, is_noun=is_noun)
+    # Of the span only: what stands before it is not looked at.
+    host = tokens[place].text if instance.binding.start <= place < instance.binding.end else ""
+    is_noun = left.tokens is not None and tokens[left.tokens.end - 1].coarse in NOUNS
+    return parts_clitic(joined, right.text, host=host, is_noun=is_noun)
 
 
 # ---------------------------------------------------------------- rules by their numbers

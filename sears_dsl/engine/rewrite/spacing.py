@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 
 from sears_dsl.engine.matches import Edit
 from sears_dsl.tagging.inflection import is_listed
@@ -57,6 +58,9 @@ what when where which while who whom whose why with within without would yet you
 """
 FUNCTION_WORDS = frozenset(_WORDS.split())
 """Words that are never names, and few of which bear clitics."""
+
+NOUNS = frozenset({"NOUN", "PROPN"})
+"""The coarse tags of words that bear clitics."""
 
 # The words among them that bear the clitic 's.
 _BEARING_S = "he she it that this here there who what when where why how let which else"
@@ -163,6 +167,23 @@ def bears(host: str, clitic: str, *, instead_of: str = "", is_noun: bool = False
     if _BEFORE_NOUN.search(host):
         return True
     return may_be_noun and _is_noun(instead_of.lower())
+
+
+@lru_cache(maxsize=1 << 16)
+def parts_clitic(text: str, clitic: str, *, host: str, is_noun: bool) -> bool:
+    """Whether a clitic that is copied behind a text has no word there that bears it.
+
+    It leaned on ``host``, which is empty unless it is replaced, too; ``is_noun`` is about the word
+    that ends the text.
+
+    Example:
+        >>> parts_clitic("a very", "'s", host="film", is_noun=False)
+        True
+    """
+    if not may_hold(text):
+        return True
+    instead_of = "" if host.lower() in words_of(text) else host
+    return not bears(text, clitic, instead_of=instead_of, is_noun=is_noun)
 
 
 def _is_noun(word: str) -> bool:

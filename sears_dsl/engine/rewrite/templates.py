@@ -68,7 +68,7 @@ class RenderingTemplates:
         characters = characters_of(tokens.texts)
         formatted = write_formats(self.formats, windows.keys, matches, tokens, characters)
         outcomes, new_ids, texts = formatted.outcomes, formatted.numbers, formatted.texts
-        rest = np.flatnonzero(~formatted.has_text)
+        rest = np.flatnonzero(~self.formats.has.array[windows.keys])
         some = matches.select(rest)
         left = Windows(*(column[rest] for column in windows))
         numbers, looks = looks_of(left, self.cased.array, some, tokens, characters)

@@ -245,3 +245,30 @@ def _describe_windows(  # noqa: PLR0917 - arrays in the order in which they are 
                 values[at] = np.int32(points[here]) + 1 if gap == 1 else 0
                 at += 1
     return values, offsets
+
+
+def words_in(
+    lows: Int32Array, highs: Int32Array, tokens: Tokens, words: dict[str, int]
+) -> tuple[dict[str, int], Int32Array]:
+    """The words, with those of tokens lows[k] up to highs[k] added; and the word of each token.
+
+    For tokens outside all of these ranges the word means nothing.
+    """
+    types, count = tokens.types, len(tokens.type_ids)
+    steps = np.bincount(lows, minlength=count + 1) - np.bincount(highs, minlength=count + 1)
+    is_there = np.zeros(len(types), np.bool_)
+    is_there[tokens.type_ids[np.cumsum(steps)[:count] > 0]] = True
+    present = np.flatnonzero(is_there)
+    some = types.take(present)
+    numbers = [words.setdefault(word, len(words)) for word in some.words]
+    number_of = np.zeros(len(types), np.int32)
+    number_of[present] = np.array(numbers, np.int32)[some.word_of]
+    return words, number_of[tokens.type_ids]
+
+
+def gaps_of(tokens: Tokens) -> Int32Array:
+    """How many characters lie between each token and the one before; -1 at the ends of a row."""
+    gaps = np.append(tokens.starts, np.int32(0))
+    gaps[1:] -= tokens.ends
+    gaps[tokens.row_offsets] = -1
+    return gaps
