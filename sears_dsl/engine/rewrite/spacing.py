@@ -177,7 +177,7 @@ def parts_clitic(text: str, clitic: str, *, host: str, is_noun: bool) -> bool:
     that ends the text.
 
     Example:
-        >>> parts_clitic("a very", "'s", host="film", is_noun=False)
+        >>> parts_clitic("it really", "'s", host="film", is_noun=False)
         True
     """
     if not may_hold(text):
