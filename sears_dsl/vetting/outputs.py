@@ -130,7 +130,7 @@ def check_pairs(
         raise UsageError(error.message, help=f"let it end in one of: {names}") from error
     _require_folder(path, option="--pairs")
     _refuse_overwriting([path], ruleset, read)
-    if vetted is not None and path.resolve() in map(Path.resolve, files_of(vetted)):
+    if vetted is not None and any(_one_place(path, each) for each in files_of(vetted)):
         raise UsageError(
             f"{path} is a file of the vetted ruleset {vetted}",
             help="write the pairs to another file",
@@ -148,10 +148,15 @@ def _require_folder(path: Path, *, option: str) -> None:
 def _refuse_overwriting(written: Iterable[Path], ruleset: Ruleset, read: Iterable[Path]) -> None:
     sources = [*read, *source_files([ruleset])]
     for path in written:
-        if any(are_same(path, source) for source in sources):
+        if any(_one_place(path, source) for source in sources):
             raise UsageError(
                 f"{path} is read here, and would be overwritten", help="write to another file"
             )
+
+
+def _one_place(path: Path, other: str | Path) -> bool:
+    """Whether two paths lead to one file, also if it is still to be written."""
+    return are_same(path, other) or path.resolve() == Path(other).resolve()
 
 
 def write_vetted(

@@ -249,8 +249,9 @@ def pages_of(
 
     def write() -> str:
         check_unchanged(place)
-        reviews = read_reviews(list(place.journals.values()), place.ruleset)
-        written = write_vetted(place.ruleset, reviews, place.output, tagger=tagger)
+        journals = list(place.journals.values())
+        reviews = read_reviews(journals, place.ruleset)
+        written = write_vetted(place.ruleset, reviews, place.output, tagger=tagger, read=journals)
         return "\n".join(filter(None, [written_sentence(written), not_counted(place)]))
 
     tokens = {secrets.token_urlsafe(24): name for name in sessions}

@@ -146,6 +146,28 @@ def test_a_place_where_no_ruleset_can_be_written_is_refused_at_once(
     assert not list(folder.glob("*.jsonl"))
 
 
+@pytest.mark.parametrize("begun", [False, True])
+@pytest.mark.parametrize("journal", ["o.sear", "o.left-out.sear", "o.manifest.json"])
+def test_a_journal_is_no_file_that_writing_replaces(
+    folder: Path, journal: str, begun: bool
+) -> None:
+    """All decisions would be lost with the first “Write vetted ruleset”."""
+    if begun:
+        with Journal(
+            folder / journal, ruleset=load(folder / "words.sear"), reviewer="ana"
+        ) as opened:
+            opened.append("skip", {"rule": "r-1"})
+    why = f"{journal} is read here, and would be overwritten"
+    assert why in refused(vet("-o", "o.sear", "--journal", journal, "--reviewer", "ana")).message
+    with pytest.raises(UsageError, match=why):
+        sears.vet(
+            lambda texts: ["positive" for _ in texts], [("a movie", "positive")],
+            folder / "words.sear", reviewers=["ana"], tagger="pinned",
+            output=folder / "o.sear", journal=folder / journal,
+        )  # fmt: skip
+    assert (folder / journal).exists() == begun
+
+
 def test_a_ruleset_that_would_lose_its_imports_is_refused_at_once(folder: Path) -> None:
     (folder / "sets.sear").write_text("set KIND = movie | film\n", "utf-8")
     (folder / "words.sear").write_text('import "sets.sear" as s\n\n@s.KIND -> show\n', "utf-8")
