@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import count
 from pathlib import Path, PurePath
 from typing import NamedTuple, get_args
 
@@ -269,13 +270,19 @@ def vetted_text(
     equal = len(entries) - len(once)
     # What reviewers decided about a rule of the file holds for one who wrote it, too.
     known = {print_rule(each) for each in ruleset.rules if each.keeps_label}
-    known |= {print_rule(entry.node) for entry in once if isinstance(entry.node, Rule)}
+    rules = [entry.node for entry in once if isinstance(entry.node, Rule)]
+    known |= {print_rule(each) for each in rules if each.keeps_label}
+    # Of one text with a rule that may change the label: only an id tells them apart.
+    others = {print_rule(each) for each in rules} - known
+    taken = {each.name for each in (*ruleset.rules, *ruleset.templates)}
+    ids = filter(lambda each: each not in taken, (f"written-{number}" for number in count(1)))
     added: dict[str, Entry] = {}
     for review in reviews:
         for written in review.state.written:
             if written.text not in known | added.keys():
                 author = review.header.reviewer
-                added[written.text] = _written(written, author, ruleset, tagger)
+                name = next(ids) if written.text in others else None
+                added[written.text] = _written(written, author, ruleset, tagger, name=name)
     text = _file([*once, *added.values()], ruleset, _heading(ruleset, outcomes, reviews))
     return VettedText(text, len(added), equal)
 
@@ -364,9 +371,11 @@ def _edited(
     return replace(entry, node=node, leading=leading, metadata=tuple(layout))
 
 
-def _written(written: WrittenRule, author: str, ruleset: Ruleset, tagger: Tagger) -> Entry:
+def _written(
+    written: WrittenRule, author: str, ruleset: Ruleset, tagger: Tagger, *, name: str | None
+) -> Entry:
     metadata = Metadata(author=author, why=f"written while vetting, {written.time}")
-    rule = replace(_read(written.text, ruleset, tagger), metadata=metadata)
+    rule = replace(_read(written.text, ruleset, tagger), name=name, metadata=metadata)
     return Entry(_tested(rule, (), written.examples, ruleset, tagger), ("",))
 
 

@@ -366,6 +366,20 @@ def test_rules_of_one_text_that_expect_different_labels_are_both_written(
     assert text.count("good -> bad\n") == 2
 
 
+def test_a_saved_rule_stays_beside_one_of_its_text_that_may_change_the_label(
+    tmp_path: Path, written_by: WrittenBy
+) -> None:
+    file = tmp_path / "labels.sear"
+    file.write_text("good -> bad\n  expect: flip\n\nrule written-1: fine -> bad\n", "utf-8")
+    saved: Entries = (("save", {"text": "good -> bad", "examples": []}),)
+    text, _, said = written_by(
+        {"ana": {0: "accept", 1: "accept"}}, extra={"ana": saved}, rules=load(file)
+    )
+    assert said.startswith("2 rules kept, 1 written, in ")
+    assert "\ngood -> bad\n  expect: flip\n" in text
+    assert '\nrule written-2: good -> bad\n  author: "ana"\n' in text
+
+
 def test_only_who_decided_something_is_named(written_by: WrittenBy) -> None:
     text, _, _ = written_by(
         {"ana": {MOVIE: "accept"}, "ben": {}, "cid": {MOVIE: "skip"}},
