@@ -11,6 +11,7 @@ of the ruleset then. Costs running a few tests.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -223,6 +224,8 @@ def write_pairs(reviews: Sequence[merging.Review], path: Path) -> int:
 
 
 _WORDS = {**REASONS, **TEMPLATE_REASONS}
+# A note may have been pasted with them; no line of a ruleset holds any.
+_CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f]")
 _TESTS = 2
 _LONGEST_TEST = 200
 
@@ -487,7 +490,8 @@ def _reasons(outcome: merging.ReviewOutcome, policy: merging.Policy) -> Iterator
         note = f" ({verdict.note})" if verdict.note else ""
         word = {"accept": "accepted", "edit": "edited", "reject": "rejected"}[verdict.verdict]
         detail = {"reject": f": {why}{note}", "edit": f": {verdict.new}"}.get(verdict.verdict, "")
-        line = " ".join(f"{word} by {reviewer}, {verdict.time}{detail}".split())
+        line = f"{word} by {reviewer}, {verdict.time}{detail}"
+        line = " ".join(_CONTROLS.sub(" ", line).split())
         yield line.encode("utf-8", "replace").decode("utf-8")
 
 

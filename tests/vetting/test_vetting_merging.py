@@ -380,6 +380,16 @@ def test_a_saved_rule_stays_beside_one_of_its_text_that_may_change_the_label(
     assert '\nrule written-2: good -> bad\n  author: "ana"\n' in text
 
 
+def test_a_note_with_controls_is_written_without_them(
+    ruleset: Ruleset, written_by: WrittenBy
+) -> None:
+    """A terminal's colours or a form feed come along when a note is pasted."""
+    note = "\x1b[31mno\x1b[0m\x00 \x7f\x08\x85good\x0c"
+    rejected = {"rule": ruleset.rule_ids[MOVIE], "reason": "other", "note": note}
+    _, left_out, _ = written_by({"ana": {}}, extra={"ana": (("reject", rejected),)})
+    assert ": another reason ( [31mno [0m good )\n" in left_out
+
+
 def test_only_who_decided_something_is_named(written_by: WrittenBy) -> None:
     text, _, _ = written_by(
         {"ana": {MOVIE: "accept"}, "ben": {}, "cid": {MOVIE: "skip"}},
