@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from sears_dsl.errors import UsageError
-from sears_dsl.language.loader import load
+from sears_dsl.language.loader import load, parse
 from sears_dsl.language.rule import LABEL_STAYS, Rule
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.models.predictor import Row
@@ -436,6 +436,23 @@ def test_rewrites_that_the_model_never_saw_are_no_correct_answers(
         found = narrowed["good -> fine / the __"]
         assert (found["changed"], found["of_changed"]) == (20, 30)
         assert (found["mistakes"], found["of_mistakes"], found["not_asked"]) == (10, 10, 10)
+
+
+def test_a_narrowed_rule_that_is_too_long_to_be_typed_is_not_proposed(
+    workbench_of: Callable[..., Workbench], tmp_path: Path
+) -> None:
+    """A row may hold an address of two thousand characters, which a condition would quote."""
+    long = f"https://example.org/{'w' * 2_100}"
+    texts = (f"it was {long} so dull", "it was not so dull", f"it is {long} so good", "run so fast")
+    bench = workbench_of(parse("so -> very"), [(text, "negative") for text in texts])
+    with Journal(tmp_path / "l.jsonl", ruleset=bench.ruleset, reviewer="ana") as journal:
+        session = RuleSession(bench, journal)
+        [rule] = bench.ruleset.rule_ids
+        for row, same in ((4, True), (2, True), (1, False), (3, False)):
+            decide(session, "pair", rule=rule, row=row, same=same)
+            narrowed = session.rule(rule)["narrowed"]
+            assert all(session.typed(each["text"])["text"] for each in narrowed)
+        assert session.rule(rule)["differing"] == 2
 
 
 def test_the_number_beside_an_edited_rule_is_that_of_the_new_one(session: RuleSession) -> None:
