@@ -277,7 +277,8 @@ def vetted_text(
     known |= {print_rule(each) for each in rules if each.keeps_label}
     # Of one text with a rule that may change the label: only an id tells them apart.
     others = {print_rule(each) for each in rules} - known
-    taken = {each.name for each in (*ruleset.rules, *ruleset.templates)}
+    taken = {rule.name for rule in ruleset.rules}
+    taken |= {template.name for template in ruleset.templates}
     ids = filter(lambda each: each not in taken, (f"written-{number}" for number in count(1)))
     added: dict[str, Entry] = {}
     for review in reviews:
