@@ -426,6 +426,23 @@ def test_a_file_of_adversaries_is_read_best_first(tmp_path: Path) -> None:
         read_choices(str(path))
 
 
+def test_adversaries_of_rows_with_one_text_stay_apart(tmp_path: Path) -> None:
+    path = tmp_path / "adversaries.csv"
+    rows = [
+        (1, "It is good.", "It is fine.", "yes", "no"),
+        (2, "It is good.", "It is fine.", "no", "yes"),
+        (3, "It is good.", "It is fine.", "yes", "no"),
+        (4, "It is bad.", "It is poor.", "no", "yes"),
+    ]  # fmt: skip
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerows([("row", "original", "adversary", "label", "prediction"), *rows])
+    found = read_choices(str(path))
+    assert [(each.original, each.row, each.label) for each in found] == [
+        ("It is good.", 1, "yes"), ("It is good.", 2, "no"), ("It is bad.", None, "no")
+    ]  # fmt: skip
+
+
 def test_a_score_that_is_no_number_and_a_label_that_is_missing(tmp_path: Path) -> None:
     path = tmp_path / "adversaries.jsonl"
     lines = [

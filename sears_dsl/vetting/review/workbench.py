@@ -11,6 +11,7 @@ rewrite; later only new rules cost predictions.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -42,6 +43,7 @@ from sears_dsl.pictures import shown_picture
 from sears_dsl.statistics import wilson_interval
 from sears_dsl.tagging.tagger import Tagger
 from sears_dsl.tagging.tokens import Tokens
+from sears_dsl.vetting.decisions import Sentence
 
 if TYPE_CHECKING:
     from sears_dsl.meaning.scorers import Scorer
@@ -332,7 +334,7 @@ class Workbench:
             original=original,
             rewritten=rewritten,
             pieces=change_pieces(original, rewritten),
-            labels=(self.before[row],) if self.data.labels is None else self.data.labels[row],
+            labels=self.labels(row),
             before=self.before[row],
             after=table.answers[rewrite],
             right=bool(self.right[row]),
@@ -344,6 +346,10 @@ class Workbench:
                 (name, shortened(text, _BESIDE)) for name, text in self.data.other_texts(row)
             ),
         )
+
+    def labels(self, row: int) -> tuple[str, ...]:
+        """The right answers to a row, by its place from 0."""
+        return (self.before[row],) if self.data.labels is None else self.data.labels[row]
 
     def picture(self, row: int) -> bytes:
         """The picture of a row, by its place from 1, as a small PNG."""
@@ -370,11 +376,20 @@ class PickableAdversary:
 
 @dataclass(frozen=True, slots=True)
 class AdversaryChoice:
-    """A sentence, the model's right answer to it, and its adversaries."""
+    """A sentence, the model's right answer to it, and its adversaries.
+
+    `row` is the number of its row in the file if other rows have the same text.
+    """
 
     original: str
     label: str
     adversaries: tuple[PickableAdversary, ...]
+    row: int | None = None
+
+    @property
+    def sentence(self) -> Sentence:
+        """What tells the sentence from others."""
+        return self.original, self.row
 
 
 def read_choices(path: str) -> tuple[AdversaryChoice, ...]:
@@ -382,7 +397,7 @@ def read_choices(path: str) -> tuple[AdversaryChoice, ...]:
     dataset = Dataset(path)
     for name in _COLUMNS:
         require_column(dataset.names, name, where=path)
-    choices: dict[str, AdversaryChoice] = {}
+    choices: dict[object, AdversaryChoice] = {}
     for batch in dataset.batches():
         for index in range(batch.rows):
             value = {name: column[index] for name, column in batch.columns.items()}
@@ -394,11 +409,25 @@ def read_choices(path: str) -> tuple[AdversaryChoice, ...]:
             new = PickableAdversary(
                 value["adversary"], value["prediction"], _score(value.get("score"))
             )
-            known = choices.get(value["original"])
             label = "" if (right := value.get("label")) is None else str(right)
-            before = known.adversaries if known else ()
-            choices[value["original"]] = AdversaryChoice(value["original"], label, (*before, new))
-    return tuple(_best(choice) for choice in choices.values())
+            row = str(value.get("row") or "")
+            key = value["original"], label, row
+            before = choices[key].adversaries if key in choices else ()
+            choices[key] = AdversaryChoice(
+                value["original"], label, (*before, new), int(row) if row.isdecimal() else None
+            )
+    best: dict[object, AdversaryChoice] = {}
+    for choice in map(_best, choices.values()):
+        # Whoever reads the file sees no more of a row, so equal ones are one question.
+        best.setdefault(replace(choice, row=None), choice)
+    return _told_apart(best.values())
+
+
+def _told_apart(choices: Iterable[AdversaryChoice]) -> tuple[AdversaryChoice, ...]:
+    """The choices; only those whose text others have too keep the number of their row."""
+    choices = tuple(choices)
+    count = Counter(each.original for each in choices)
+    return tuple(each if count[each.original] > 1 else replace(each, row=None) for each in choices)
 
 
 def _score(value: object) -> float | None:
@@ -413,11 +442,11 @@ def _score(value: object) -> float | None:
 def _best(choice: AdversaryChoice) -> AdversaryChoice:
     distinct = {each.text: each for each in reversed(choice.adversaries)}
     best = sorted(distinct.values(), key=lambda each: (-(each.score or 0.0), each.text))
-    return AdversaryChoice(choice.original, choice.label, tuple(best[:MOST]))
+    return replace(choice, adversaries=tuple(best[:MOST]))
 
 
 def choices_of_rules(bench: Workbench, table: RuleTable) -> tuple[AdversaryChoice, ...]:
-    """The rows that rules flip, with the rewrites as adversaries.
+    """The rows that rules flip, with the rewrites as adversaries; equal rows are there once.
 
     Rows with more adversaries come first, as they offer more choice. Rules after which the label
     should change give none, since their rewrites are not meant to be close to the row.
@@ -438,9 +467,12 @@ def choices_of_rules(bench: Workbench, table: RuleTable) -> tuple[AdversaryChoic
             None if np.isnan(score) else score,
         )
         rows.setdefault(int(table.applications.rows[rewrite]), []).append(adversary)
-    texts, before = bench.data.texts, bench.before
-    choices = [
-        _best(AdversaryChoice(texts[row], before[row], tuple(rows[row]))) for row in sorted(rows)
-    ]
-    distinct = {choice.original: choice for choice in choices}
-    return tuple(sorted(distinct.values(), key=lambda each: -len(each.adversaries)))
+    data = bench.data
+    distinct: dict[object, AdversaryChoice] = {}
+    for row in sorted(rows):
+        choice = AdversaryChoice(
+            data.texts[row], bench.before[row], tuple(rows[row]), data.number(row)
+        )
+        content = tuple(sorted(data.rows[row].items()))
+        distinct.setdefault((choice.original, content, bench.labels(row)), _best(choice))
+    return _told_apart(sorted(distinct.values(), key=lambda each: -len(each.adversaries)))
