@@ -438,6 +438,29 @@ def judged_by_label(sitting: Sitting) -> None:
     sitting.shows("#rule", "rejected: has a debatable label")
 
 
+def test_texts_from_right_to_left_run_that_way_and_the_rule_does_not_turn_round(
+    look: Callable[..., Sitting], tmp_path: Path
+) -> None:
+    edges = """all => [...all].map(each => {
+        const range = document.createRange();
+        range.selectNodeContents(each.matches("li .text") ? each.firstChild : each);
+        const { left, right } = range.getBoundingClientRect();
+        return each.matches("li .text") ? each.getBoundingClientRect().right - right : left;
+    })"""
+    rows = [("הסרט film טוב.", "negative")]
+    with served(tmp_path, "טוב -> נהדר\nfilm -> movie\n", rows) as seat:
+        page = look(seat).page
+        old, new = page.locator("#rule-text bdi").evaluate_all(edges)
+        assert old < new
+        page.click("#queue button:has-text('film -> movie')")
+        sync_api.expect(page.locator("#examples ins")).to_contain_text("movie")
+        # The first word is at the right edge, and the new word comes after the old one.
+        [gap] = page.locator("#examples .text").evaluate_all(edges)
+        assert gap < 2
+        old, new = page.locator("#examples del, #examples ins").evaluate_all(edges)
+        assert new < old
+
+
 def test_marks_that_no_condition_tells_apart_are_reported(sit: Callable[..., Sitting]) -> None:
     sitting = sit(width=640, height=450)
     page = sitting.page

@@ -160,7 +160,8 @@ function effects(each, [good, bad]) {
 }
 
 function withArrow({ antecedent, consequent }) {
-  return [antecedent, make("span", { className: "arrow", "aria-hidden": "true" }, " → "), make("span", { className: "hidden" }, " becomes "), consequent];
+  // Each side in its own direction, but what is replaced always before what replaces it.
+  return [make("bdi", {}, antecedent), make("span", { className: "arrow", "aria-hidden": "true" }, " → "), make("span", { className: "hidden" }, " becomes "), make("bdi", {}, consequent)];
 }
 
 function told(verdict) {
