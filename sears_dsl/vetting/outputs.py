@@ -20,7 +20,7 @@ from pathlib import Path, PurePath
 from typing import NamedTuple, get_args
 
 from sears_dsl.catalogue import LEFT_OUT, manifest_path
-from sears_dsl.data.dataset import FORMAT_NAMES, format_of, write_columns
+from sears_dsl.data.dataset import table_format, write_columns
 from sears_dsl.errors import DataError, UsageError, counted
 from sears_dsl.language.loader import parse, source_files, unused_sets
 from sears_dsl.language.printer import print_entries, print_rule
@@ -125,11 +125,7 @@ def check_pairs(
 
     It may be neither of the files that were read nor of those that belong to `vetted`.
     """
-    try:
-        format_of(str(path), reading=False)
-    except UsageError as error:
-        names = ", ".join(FORMAT_NAMES)
-        raise UsageError(error.message, help=f"let it end in one of: {names}") from error
+    table_format(str(path))
     _require_folder(path, option="--pairs")
     _refuse_overwriting([path], ruleset, read)
     if vetted is not None and any(_one_place(path, each) for each in files_of(vetted)):
@@ -216,7 +212,7 @@ def write_pairs(reviews: Sequence[merging.Review], path: Path) -> int:
 
     The columns are the fields of `JudgedPair`.
     """
-    form = format_of(str(path), reading=False)
+    form = table_format(str(path))
     pairs = judged_pairs(reviews)
     columns = {name: [getattr(each, name) for each in pairs] for name in JudgedPair._fields}
     write_columns(columns, path, form)

@@ -349,7 +349,9 @@ def test_agreement_of_three_is_called_by_its_name_and_picks_that_nobody_made_are
         (("--pairs", "words.ana.vetting.jsonl"), "words.ana.vetting.jsonl is read here"),
         (("--pairs", "gone/../words.ben.vetting.jsonl"), "there is no folder"),
         (("-o", "words.vetted.sear", "--pairs", "words.vetted.manifest.json"), "is a file of the"),
-        (("--pairs", "judged.foo", "-o", "o.sear"), "does not show its format"),
+        (("--pairs", "judged.foo", "-o", "o.sear"), "shows no format that holds several columns"),
+        (("--pairs", "judged.txt"), "shows no format that holds several columns"),
+        (("--pairs", "judged.squad"), "shows no format that holds several columns"),
         (("--pairs", "missing/judged.csv", "-o", "o.sear"), "there is no folder missing"),
     ],
 )
