@@ -222,6 +222,15 @@ def write_pairs(reviews: Sequence[merging.Review], path: Path) -> int:
 _WORDS = {**REASONS, **TEMPLATE_REASONS}
 # A note may have been pasted with them; no line of a ruleset holds any.
 _CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f]")
+_NOT_JUDGED = "not judged"
+_TIED = "disputed: as many reviewers keep it as reject it"
+_DIFFERENT = "disputed: its reviewers edited it in different ways"
+# The comments of `left_out_text`.
+_OF_VETTING = re.compile(
+    rf"# (?:{_NOT_JUDGED}|{_TIED}|{_DIFFERENT}"
+    r"|(?:accepted|edited|rejected) by [\w.-]+, [\d-]+T[\d:]+Z(?:: .*)?"
+    r"|Left out when .+ \(sha256 [0-9a-f]+\) was vetted\.)"
+)
 _TESTS = 2
 _LONGEST_TEST = 200
 
@@ -330,11 +339,15 @@ def left_out_text(ruleset: Ruleset, outcomes: merging.VettingOutcomes) -> str:
 def _with_outcomes(
     ruleset: Ruleset, outcomes: merging.VettingOutcomes
 ) -> Iterator[tuple[Entry, merging.ReviewOutcome | None]]:
-    """The statements in file order, each with its outcome; None if it was not up for judgement."""
+    """The statements in file order, each with its outcome; None if it was not up for judgement.
+
+    What an earlier vetting wrote above rules that it left out is gone: it holds no more.
+    """
     rules, templates = iter(outcomes.rules or ()), iter(outcomes.templates or ())
     for entry in ruleset.layout or _reparsed(ruleset, ruleset.format()).layout:
         waiting = {Rule: rules, Template: templates}.get(type(entry.node), iter(()))
-        yield entry, next(waiting, None)
+        leading = tuple(line for line in entry.leading if not _OF_VETTING.fullmatch(line))
+        yield replace(entry, leading=leading), next(waiting, None)
 
 
 def judged_pairs(reviews: Sequence[merging.Review]) -> list[JudgedPair]:
@@ -473,15 +486,11 @@ def _counts(outcomes: Sequence[merging.ReviewOutcome]) -> str:
 
 def _reasons(outcome: merging.ReviewOutcome, policy: merging.Policy) -> Iterator[str]:
     if outcome.decided == "unjudged":
-        yield "not judged"
+        yield _NOT_JUDGED
     if outcome.decided == "disputed":
         keeping = [each for each in outcome.verdicts.values() if each.verdict != "reject"]
         tied = merging.is_tie(len(keeping), len(outcome.verdicts), policy)
-        yield (
-            "disputed: as many reviewers keep it as reject it"
-            if tied
-            else "disputed: its reviewers edited it in different ways"
-        )
+        yield _TIED if tied else _DIFFERENT
     for reviewer, verdict in outcome.verdicts.items():
         why = _WORDS.get(verdict.reason, verdict.reason)
         note = f" ({verdict.note})" if verdict.note else ""
