@@ -18,7 +18,7 @@ from functools import cached_property, partial
 from itertools import chain
 from math import isfinite
 from time import monotonic
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,6 +66,8 @@ def change_pieces(original: str, rewritten: str) -> tuple[ShownPiece, ...]:
     return (*pieces, *change(before, after))
 
 
+_Value = TypeVar("_Value", bound=np.generic)
+
 # The most characters of a text that is shown beside the one that changed.
 _BESIDE = 300
 # Pixels of a picture on the page, along its longer side.
@@ -112,10 +114,11 @@ class ExampleRow:
 class RuleTable:
     """Some rules, their rewrites of the rows, and the model's answers and S for these.
 
-    For each distinct rewrite, `answers` has the model's answer, None if it was not asked. `flips`
-    says whether the row is right and the model does not do as the rule expects. `scores` has S for
-    flips of labels that should stay, and is NaN otherwise; without a scorer it is None. A flip
-    counts if S ≥ `tau`, which is 0 without a scorer.
+    A rewrite is there once for all rules that write it and expect the same. For each, `answers` has
+    the model's answer, None if it was not asked. `flips` says whether the row is right and the
+    model does not do as the rules expect. `scores` has S for flips of labels that should stay, and
+    is NaN otherwise; without a scorer it is None. A flip counts if S ≥ `tau`, which is 0 without a
+    scorer.
     """
 
     rules: tuple[Rule, ...]
@@ -151,35 +154,57 @@ class RuleTable:
 
     def joined_to(self, others: RuleTable) -> RuleTable:
         """These rules followed by others on the same rows; nothing is applied or asked again."""
-        applications = self.applications.joined_to(others.applications)
-        count = len(self.answers)
-        pairs = zip(others.applications.rows.tolist(), others.applications.texts, strict=True)
-        places = {pair: place for place, pair in enumerate(pairs)}
-        own = zip(applications.rows[count:].tolist(), applications.texts[count:], strict=True)
-        new = [places[pair] for pair in own]
+        rules = (*self.rules, *others.rules)
+        applications = _by_expectation(self.applications.joined_to(others.applications), rules)
+
+        def of_rewrites(own: NDArray[_Value], others_own: NDArray[_Value]) -> NDArray[_Value]:
+            of_all = [own[self.applications.rewrites], others_own[others.applications.rewrites]]
+            values = np.empty(len(applications.texts), own.dtype)
+            values[applications.rewrites] = np.concatenate(of_all)
+            return values
+
         scores = None
         if self.scores is not None and others.scores is not None:
-            scores = np.concatenate([self.scores, others.scores[new]])
+            scores = of_rewrites(self.scores, others.scores)
+        answers = (np.array(each.answers, np.object_) for each in (self, others))
         return RuleTable(
-            rules=(*self.rules, *others.rules),
+            rules=rules,
             texts=(*self.texts, *others.texts),
             applications=applications,
-            answers=(*self.answers, *(others.answers[place] for place in new)),
-            flips=np.concatenate([self.flips, others.flips[new]]),
+            answers=tuple(of_rewrites(*answers).tolist()),
+            flips=of_rewrites(self.flips, others.flips),
             scores=scores,
             tau=self.tau,
         )
 
 
+def _by_expectation(applications: Applications, rules: Sequence[Rule]) -> Applications:
+    """The applications with a rewrite for each expectation that the rules writing it have.
+
+    A rewrite may be a mistake by one rule and what another one expects.
+    """
+    numbers: dict[Expectation, int] = {}
+    expected = [numbers.setdefault(rule.expectation, len(numbers)) for rule in rules]
+    if len(numbers) < 2:
+        return applications
+    both = applications.rewrites * np.int64(len(numbers)) + np.array(expected)[applications.rules]
+    distinct, rewrites = np.unique(both, return_inverse=True)
+    former = distinct // len(numbers)
+    return replace(
+        applications,
+        rewrites=rewrites.astype(np.int32),
+        rows=applications.rows[former],
+        texts=[applications.texts[each] for each in former.tolist()],
+    )
+
+
 def _expectations(table: RuleTable) -> list[Expectation]:
-    """What is expected of each distinct rewrite; if its rules disagree, that the label stays."""
-    expectations: dict[int, Expectation] = {}
+    """What is expected of each rewrite."""
+    expectations = [LABEL_STAYS] * len(table.answers)
     for number, rule in enumerate(table.rules):
-        expect = rule.expectation
         for rewrite in table.applications.of_rule(number).tolist():
-            known = expectations.setdefault(rewrite, expect)
-            expectations[rewrite] = expect if known == expect else LABEL_STAYS
-    return [expectations.get(rewrite, LABEL_STAYS) for rewrite in range(len(table.answers))]
+            expectations[rewrite] = rule.expectation
+    return expectations
 
 
 class Workbench:
@@ -229,8 +254,8 @@ class Workbench:
         """Apply rules to the rows; the model is not asked."""
         scoped = replace(self.ruleset, rules=tuple(rules), layout=(), trailing=())
         matcher = compile_with_sources([scoped], tagger=self.tagger)
-        applications = applications_of(
-            matcher, self.tokens, guards=self.data.guards, keep=self._keep
+        applications = _by_expectation(
+            applications_of(matcher, self.tokens, guards=self.data.guards, keep=self._keep), rules
         )
         count = len(applications.texts)
         return RuleTable(
