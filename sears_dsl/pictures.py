@@ -52,10 +52,13 @@ def picture_problem(path: str) -> str:
 
 
 def shown_picture(path: str, *, side: int = _SIDE) -> bytes:
-    """A PNG for a page, its longer side ``side`` pixels long; a small picture is enlarged."""
+    """A PNG for a page, its longer side ``side`` pixels long; a small picture is enlarged.
+
+    A transparent one lies on white.
+    """
     from PIL import Image  # noqa: PLC0415 - an extra
 
-    image = decoded_picture(path)
+    image = decoded_picture(path, on_white=True)
     scale = side / max(image.size)
     size = tuple(max(1, round(length * scale)) for length in image.size)
     resampling = Image.Resampling.NEAREST if scale > 1 else Image.Resampling.LANCZOS
@@ -81,14 +84,22 @@ def encoded_picture(path: str) -> str:
         raise DataError(f"the picture {path} cannot be read: {error.strerror}") from error
 
 
-def decoded_picture(path: str) -> Image:
-    """The pixels of a picture, in red, green and blue."""
+def decoded_picture(path: str, *, on_white: bool = False) -> Image:
+    """The pixels of a picture, in red, green and blue.
+
+    Without `on_white`, the pixels of a transparent picture have the colour that its file gives
+    them, which models see and most often is black.
+    """
     from PIL import Image  # noqa: PLC0415 - an extra
 
     if not is_file(path):
         raise DataError("there is no such file")
     try:
         with Image.open(path, formats=_FORMATS) as image:
+            if on_white and ("A" in image.getbands() or "transparency" in image.info):
+                white = Image.new("RGBA", image.size, "white")
+                white.alpha_composite(image.convert("RGBA"))
+                return white.convert("RGB")
             return image.convert("RGB")
     # Decoders raise all kinds of errors over a broken file.
     except Exception as error:

@@ -142,13 +142,13 @@ class VettingResult(Result, Closing):
             DataError: a file cannot be written, or that of the rules has changed meanwhile.
         """
         from sears_dsl.vetting.outputs import write_vetted
-        from sears_dsl.vetting.running import check_unchanged, not_counted
+        from sears_dsl.vetting.running import not_counted, ruleset_to_write
 
         target = self.place.output if path is None else file_to_write(path)
         with in_python():
-            check_unchanged(self.place)
+            ruleset = ruleset_to_write(self.place)
             written = write_vetted(
-                self.place.ruleset, self._reviews(), target, tagger=self._tagger,
+                ruleset, self._reviews(), target, tagger=self._tagger,
                 read=self.place.journals.values(),
             )  # fmt: skip
         if others := not_counted(self.place):

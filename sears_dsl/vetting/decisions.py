@@ -26,6 +26,8 @@ from sears_dsl.vetting.journal import JournalEntry
 ReviewVerdict: TypeAlias = Literal["accept", "reject", "edit", "skip"]
 ReviewTask: TypeAlias = Literal["judge", "write", "pick", "read"]
 Pair: TypeAlias = tuple[str, str]
+Sentence: TypeAlias = tuple[str, int | None]
+"""A text to pick adversaries of, and its row if several rows have this text."""
 
 _TASKS: Mapping[ReviewTask, tuple[str, ...]] = {
     "judge": ("accept", "reject", "edit", "skip", "pair"),
@@ -93,11 +95,15 @@ class WrittenRule:
 
 @dataclass(frozen=True, slots=True)
 class Pick:
-    """The closest of the adversaries that were shown for a sentence, or None for none of them."""
+    """The closest of the adversaries that were shown for a sentence, or None for none of them.
+
+    `row` is the row of the sentence if several rows have its text, which may have other labels.
+    """
 
     original: str
     shown: tuple[str, ...]
     choice: str | None
+    row: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +129,7 @@ class ReviewState:
     pairs: Mapping[Pair, bool]
     labelled: Mapping[Pair, bool]
     written: tuple[WrittenRule, ...]
-    picks: Mapping[str, Pick]
+    picks: Mapping[Sentence, Pick]
     templates: Mapping[str, RuleVerdict]
     rejected: tuple[RejectedSentence, ...]
     revision: int
@@ -141,7 +147,7 @@ def replay(entries: Sequence[JournalEntry]) -> ReviewState:
     pairs: dict[Pair, bool] = {}
     labelled: dict[Pair, bool] = {}
     written: dict[str, WrittenRule] = {}
-    picks: dict[str, Pick] = {}
+    picks: dict[Sentence, Pick] = {}
     templates: dict[str, RuleVerdict] = {}
     rejected: dict[RejectedSentence, None] = {}
     last: dict[ReviewTask, JournalEntry] = {}
@@ -168,7 +174,8 @@ def replay(entries: Sequence[JournalEntry]) -> ReviewState:
             shown = tuple(_need(entry, "shown", list))
             if not all(isinstance(text, str) for text in shown):
                 raise _meaningless(entry, "shown is not a list of texts")
-            picks[original] = Pick(original, shown, choice)
+            row = _need(entry, "row", int) if "row" in entry.content else None
+            picks[original, row] = Pick(original, shown, choice, row)
         elif entry.kind == "sentence":
             fields = (_need(entry, name, str) for name in ("template", "text", "label"))
             sentence = RejectedSentence(*fields)

@@ -330,8 +330,8 @@ def _kept_or_not(verdicts: Mapping[str, RuleVerdict]) -> dict[_Item, str]:
 def _of_picks(state: ReviewState) -> dict[_Item, str]:
     """Picks by question; only reviewers who saw the same adversaries answered the same one."""
     return {
-        (name, *sorted(set(each.shown))): each.choice or ""
-        for name, each in state.picks.items()
+        (f"{each.row or ''} {each.original}", *sorted(set(each.shown))): each.choice or ""
+        for each in state.picks.values()
         if each.shown
     }
 

@@ -11,14 +11,16 @@ of the ruleset then. Costs running a few tests.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import count
 from pathlib import Path, PurePath
 from typing import NamedTuple, get_args
 
 from sears_dsl.catalogue import LEFT_OUT, manifest_path
-from sears_dsl.data.dataset import FORMAT_NAMES, format_of, write_columns
+from sears_dsl.data.dataset import table_format, write_columns
 from sears_dsl.errors import DataError, UsageError, counted
 from sears_dsl.language.loader import parse, source_files, unused_sets
 from sears_dsl.language.printer import print_entries, print_rule
@@ -123,14 +125,10 @@ def check_pairs(
 
     It may be neither of the files that were read nor of those that belong to `vetted`.
     """
-    try:
-        format_of(str(path), reading=False)
-    except UsageError as error:
-        names = ", ".join(FORMAT_NAMES)
-        raise UsageError(error.message, help=f"let it end in one of: {names}") from error
+    table_format(str(path))
     _require_folder(path, option="--pairs")
     _refuse_overwriting([path], ruleset, read)
-    if vetted is not None and path.resolve() in map(Path.resolve, files_of(vetted)):
+    if vetted is not None and any(_one_place(path, each) for each in files_of(vetted)):
         raise UsageError(
             f"{path} is a file of the vetted ruleset {vetted}",
             help="write the pairs to another file",
@@ -148,10 +146,15 @@ def _require_folder(path: Path, *, option: str) -> None:
 def _refuse_overwriting(written: Iterable[Path], ruleset: Ruleset, read: Iterable[Path]) -> None:
     sources = [*read, *source_files([ruleset])]
     for path in written:
-        if any(are_same(path, source) for source in sources):
+        if any(_one_place(path, source) for source in sources):
             raise UsageError(
                 f"{path} is read here, and would be overwritten", help="write to another file"
             )
+
+
+def _one_place(path: Path, other: str | Path) -> bool:
+    """Whether two paths lead to one file, also if it is still to be written."""
+    return are_same(path, other) or path.resolve() == Path(other).resolve()
 
 
 def write_vetted(
@@ -209,7 +212,7 @@ def write_pairs(reviews: Sequence[merging.Review], path: Path) -> int:
 
     The columns are the fields of `JudgedPair`.
     """
-    form = format_of(str(path), reading=False)
+    form = table_format(str(path))
     pairs = judged_pairs(reviews)
     columns = {name: [getattr(each, name) for each in pairs] for name in JudgedPair._fields}
     write_columns(columns, path, form)
@@ -217,6 +220,17 @@ def write_pairs(reviews: Sequence[merging.Review], path: Path) -> int:
 
 
 _WORDS = {**REASONS, **TEMPLATE_REASONS}
+# A note may have been pasted with them; no line of a ruleset holds any.
+_CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f]")
+_NOT_JUDGED = "not judged"
+_TIED = "disputed: as many reviewers keep it as reject it"
+_DIFFERENT = "disputed: its reviewers edited it in different ways"
+# The comments of `left_out_text`.
+_OF_VETTING = re.compile(
+    rf"# (?:{_NOT_JUDGED}|{_TIED}|{_DIFFERENT}"
+    r"|(?:accepted|edited|rejected) by [\w.-]+, [\d-]+T[\d:]+Z(?:: .*)?"
+    r"|Left out when .+ \(sha256 [0-9a-f]+\) was vetted\.)"
+)
 _TESTS = 2
 _LONGEST_TEST = 200
 
@@ -264,13 +278,20 @@ def vetted_text(
     equal = len(entries) - len(once)
     # What reviewers decided about a rule of the file holds for one who wrote it, too.
     known = {print_rule(each) for each in ruleset.rules if each.keeps_label}
-    known |= {print_rule(entry.node) for entry in once if isinstance(entry.node, Rule)}
+    rules = [entry.node for entry in once if isinstance(entry.node, Rule)]
+    known |= {print_rule(each) for each in rules if each.keeps_label}
+    # Of one text with a rule that may change the label: only an id tells them apart.
+    others = {print_rule(each) for each in rules} - known
+    taken = {rule.name for rule in ruleset.rules}
+    taken |= {template.name for template in ruleset.templates}
+    ids = filter(lambda each: each not in taken, (f"written-{number}" for number in count(1)))
     added: dict[str, Entry] = {}
     for review in reviews:
         for written in review.state.written:
             if written.text not in known | added.keys():
                 author = review.header.reviewer
-                added[written.text] = _written(written, author, ruleset, tagger)
+                name = next(ids) if written.text in others else None
+                added[written.text] = _written(written, author, ruleset, tagger, name=name)
     text = _file([*once, *added.values()], ruleset, _heading(ruleset, outcomes, reviews))
     return VettedText(text, len(added), equal)
 
@@ -318,11 +339,15 @@ def left_out_text(ruleset: Ruleset, outcomes: merging.VettingOutcomes) -> str:
 def _with_outcomes(
     ruleset: Ruleset, outcomes: merging.VettingOutcomes
 ) -> Iterator[tuple[Entry, merging.ReviewOutcome | None]]:
-    """The statements in file order, each with its outcome; None if it was not up for judgement."""
+    """The statements in file order, each with its outcome; None if it was not up for judgement.
+
+    What an earlier vetting wrote above rules that it left out is gone: it holds no more.
+    """
     rules, templates = iter(outcomes.rules or ()), iter(outcomes.templates or ())
     for entry in ruleset.layout or _reparsed(ruleset, ruleset.format()).layout:
         waiting = {Rule: rules, Template: templates}.get(type(entry.node), iter(()))
-        yield entry, next(waiting, None)
+        leading = tuple(line for line in entry.leading if not _OF_VETTING.fullmatch(line))
+        yield replace(entry, leading=leading), next(waiting, None)
 
 
 def judged_pairs(reviews: Sequence[merging.Review]) -> list[JudgedPair]:
@@ -359,9 +384,11 @@ def _edited(
     return replace(entry, node=node, leading=leading, metadata=tuple(layout))
 
 
-def _written(written: WrittenRule, author: str, ruleset: Ruleset, tagger: Tagger) -> Entry:
+def _written(
+    written: WrittenRule, author: str, ruleset: Ruleset, tagger: Tagger, *, name: str | None
+) -> Entry:
     metadata = Metadata(author=author, why=f"written while vetting, {written.time}")
-    rule = replace(_read(written.text, ruleset, tagger), metadata=metadata)
+    rule = replace(_read(written.text, ruleset, tagger), name=name, metadata=metadata)
     return Entry(_tested(rule, (), written.examples, ruleset, tagger), ("",))
 
 
@@ -459,21 +486,18 @@ def _counts(outcomes: Sequence[merging.ReviewOutcome]) -> str:
 
 def _reasons(outcome: merging.ReviewOutcome, policy: merging.Policy) -> Iterator[str]:
     if outcome.decided == "unjudged":
-        yield "not judged"
+        yield _NOT_JUDGED
     if outcome.decided == "disputed":
         keeping = [each for each in outcome.verdicts.values() if each.verdict != "reject"]
         tied = merging.is_tie(len(keeping), len(outcome.verdicts), policy)
-        yield (
-            "disputed: as many reviewers keep it as reject it"
-            if tied
-            else "disputed: its reviewers edited it in different ways"
-        )
+        yield _TIED if tied else _DIFFERENT
     for reviewer, verdict in outcome.verdicts.items():
         why = _WORDS.get(verdict.reason, verdict.reason)
         note = f" ({verdict.note})" if verdict.note else ""
         word = {"accept": "accepted", "edit": "edited", "reject": "rejected"}[verdict.verdict]
         detail = {"reject": f": {why}{note}", "edit": f": {verdict.new}"}.get(verdict.verdict, "")
-        line = " ".join(f"{word} by {reviewer}, {verdict.time}{detail}".split())
+        line = f"{word} by {reviewer}, {verdict.time}{detail}"
+        line = " ".join(_CONTROLS.sub(" ", line).split())
         yield line.encode("utf-8", "replace").decode("utf-8")
 
 

@@ -181,13 +181,14 @@ def not_counted(place: VettingPlace) -> str:
     return f"not counted: {names}; to merge all: `{merging_command(place, [*own, *others])}`"
 
 
-def check_unchanged(place: VettingPlace) -> None:
-    """Refuse to write what was decided about rules that their file no longer has."""
+def ruleset_to_write(place: VettingPlace) -> Ruleset:
+    """The ruleset as its file is now, with new comments; refused if it has other rules by now."""
     path, cause, why = place.ruleset.path, None, "it has changed meanwhile"
     try:
         # What it imported was allowed when it was loaded.
-        if ruleset_digest(load(path, allow_imports_outside=True)) == ruleset_digest(place.ruleset):
-            return
+        now = load(path, allow_imports_outside=True)
+        if ruleset_digest(now) == ruleset_digest(place.ruleset):
+            return now
     except SearsError as error:
         cause, why = error, f"it cannot be read any more: {error.message}"
     raise DataError(
@@ -248,9 +249,10 @@ def pages_of(
     """The application that serves the sessions on a socket, and each reviewer's page address."""
 
     def write() -> str:
-        check_unchanged(place)
-        reviews = read_reviews(list(place.journals.values()), place.ruleset)
-        written = write_vetted(place.ruleset, reviews, place.output, tagger=tagger)
+        ruleset = ruleset_to_write(place)
+        journals = list(place.journals.values())
+        reviews = read_reviews(journals, ruleset)
+        written = write_vetted(ruleset, reviews, place.output, tagger=tagger, read=journals)
         return "\n".join(filter(None, [written_sentence(written), not_counted(place)]))
 
     tokens = {secrets.token_urlsafe(24): name for name in sessions}

@@ -146,6 +146,28 @@ def test_a_place_where_no_ruleset_can_be_written_is_refused_at_once(
     assert not list(folder.glob("*.jsonl"))
 
 
+@pytest.mark.parametrize("begun", [False, True])
+@pytest.mark.parametrize("journal", ["o.sear", "o.left-out.sear", "o.manifest.json"])
+def test_a_journal_is_no_file_that_writing_replaces(
+    folder: Path, journal: str, begun: bool
+) -> None:
+    """All decisions would be lost with the first “Write vetted ruleset”."""
+    if begun:
+        with Journal(
+            folder / journal, ruleset=load(folder / "words.sear"), reviewer="ana"
+        ) as opened:
+            opened.append("skip", {"rule": "r-1"})
+    why = f"{journal} is read here, and would be overwritten"
+    assert why in refused(vet("-o", "o.sear", "--journal", journal, "--reviewer", "ana")).message
+    with pytest.raises(UsageError, match=why):
+        sears.vet(
+            lambda texts: ["positive" for _ in texts], [("a movie", "positive")],
+            folder / "words.sear", reviewers=["ana"], tagger="pinned",
+            output=folder / "o.sear", journal=folder / journal,
+        )  # fmt: skip
+    assert (folder / journal).exists() == begun
+
+
 def test_a_ruleset_that_would_lose_its_imports_is_refused_at_once(folder: Path) -> None:
     (folder / "sets.sear").write_text("set KIND = movie | film\n", "utf-8")
     (folder / "words.sear").write_text('import "sets.sear" as s\n\n@s.KIND -> show\n', "utf-8")
@@ -327,7 +349,9 @@ def test_agreement_of_three_is_called_by_its_name_and_picks_that_nobody_made_are
         (("--pairs", "words.ana.vetting.jsonl"), "words.ana.vetting.jsonl is read here"),
         (("--pairs", "gone/../words.ben.vetting.jsonl"), "there is no folder"),
         (("-o", "words.vetted.sear", "--pairs", "words.vetted.manifest.json"), "is a file of the"),
-        (("--pairs", "judged.foo", "-o", "o.sear"), "does not show its format"),
+        (("--pairs", "judged.foo", "-o", "o.sear"), "shows no format that holds several columns"),
+        (("--pairs", "judged.txt"), "shows no format that holds several columns"),
+        (("--pairs", "judged.squad"), "shows no format that holds several columns"),
         (("--pairs", "missing/judged.csv", "-o", "o.sear"), "there is no folder missing"),
     ],
 )
@@ -402,6 +426,23 @@ def test_a_file_of_adversaries_is_read_best_first(tmp_path: Path) -> None:
     path.write_text("text,label\na,b\n", "utf-8")
     with pytest.raises(DataError, match="original"):
         read_choices(str(path))
+
+
+def test_adversaries_of_rows_with_one_text_stay_apart(tmp_path: Path) -> None:
+    path = tmp_path / "adversaries.csv"
+    rows = [
+        (1, "It is good.", "It is fine.", "yes", "no"),
+        (2, "It is good.", "It is fine.", "no", "yes"),
+        (3, "It is good.", "It is fine.", "yes", "no"),
+        (4, "It is bad.", "It is poor.", "no", "yes"),
+    ]  # fmt: skip
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerows([("row", "original", "adversary", "label", "prediction"), *rows])
+    found = read_choices(str(path))
+    assert [(each.original, each.row, each.label) for each in found] == [
+        ("It is good.", 1, "yes"), ("It is good.", 2, "no"), ("It is bad.", None, "no")
+    ]  # fmt: skip
 
 
 def test_a_score_that_is_no_number_and_a_label_that_is_missing(tmp_path: Path) -> None:
@@ -529,6 +570,11 @@ def test_rules_that_changed_under_the_page_are_not_written(folder: Path) -> None
         (folder / "words.sear").unlink()
         with pytest.raises(DataError, match=r"it cannot be read any more: .*words\.sear"):
             page.save()
-        # Comments say nothing about the rules.
-        (folder / "words.sear").write_text(f"{before}# done\n", "utf-8")
-        assert ask_to_write(page.address)[0] == 200
+        # Comments say nothing about the rules; they are written as they are by now.
+        for comment, write in {
+            "# one": lambda: ask_to_write(page.address),
+            "# two": page.save,
+        }.items():
+            (folder / "words.sear").write_text(f"{comment}\n{before}", "utf-8")
+            write()
+            assert f"\n{comment}\n" in (folder / "words.vetted.sear").read_text("utf-8")

@@ -93,11 +93,22 @@ def test_mistakes_are_those_that_the_rule_speaks_of(
                if expect in ("same", "flip"))  # fmt: skip
 
 
-def test_where_rules_that_write_one_text_disagree_the_label_should_stay(
-    bench_of: Benches,
+def test_rules_that_write_one_text_have_the_mistakes_that_each_of_them_speaks_of(
+    bench_of: Benches, tmp_path: Path
 ) -> None:
-    bench = bench_of(parse("is -> is not\n  expect: flip\nit is -> it is not\n"))
-    assert [bench.summary(bench.table, rule).flips for rule in (0, 1)] == [5, 5]
+    bench = bench_of(parse("is -> is not\n  expect: flip\nit is -> it is not\ngood -> fine\n"))
+    assert [bench.summary(bench.table, rule).flips for rule in (0, 1)] == [10, 5]
+    assert len(choices_of_rules(bench, bench.table)) == 5
+    # The same holds where one of them comes only with an edit.
+    with Journal(tmp_path / "e.jsonl", ruleset=bench.ruleset, reviewer="ana") as journal:
+        session = RuleSession(bench, journal)
+        flip, _, fine = bench.ruleset.rule_ids
+        decide(session, "edit", rule=fine, new="is -> is not / it __")
+        assert session.overview()["judge"]["mistakes"] == 5
+        decide(session, "edit", rule=flip, new="it is -> it is not")
+        flips = {item["id"]: item["flips"] for item in session.overview()["judge"]["items"]}
+        assert (flips[fine], flips[flip]) == (5, 10)
+        assert session.overview()["judge"]["mistakes"] == 15
 
 
 def test_what_changes_the_label_is_no_adversary_to_pick(bench_of: Benches) -> None:

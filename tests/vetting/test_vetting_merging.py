@@ -366,6 +366,56 @@ def test_rules_of_one_text_that_expect_different_labels_are_both_written(
     assert text.count("good -> bad\n") == 2
 
 
+def test_a_saved_rule_stays_beside_one_of_its_text_that_may_change_the_label(
+    tmp_path: Path, written_by: WrittenBy
+) -> None:
+    file = tmp_path / "labels.sear"
+    file.write_text("good -> bad\n  expect: flip\n\nrule written-1: fine -> bad\n", "utf-8")
+    saved: Entries = (("save", {"text": "good -> bad", "examples": []}),)
+    text, _, said = written_by(
+        {"ana": {0: "accept", 1: "accept"}}, extra={"ana": saved}, rules=load(file)
+    )
+    assert said.startswith("2 rules kept, 1 written, in ")
+    assert "\ngood -> bad\n  expect: flip\n" in text
+    assert '\nrule written-2: good -> bad\n  author: "ana"\n' in text
+
+
+def test_a_note_with_controls_is_written_without_them(
+    ruleset: Ruleset, written_by: WrittenBy
+) -> None:
+    """A terminal's colours or a form feed come along when a note is pasted."""
+    note = "\x1b[31mno\x1b[0m\x00 \x7f\x08\x85good\x0c"
+    rejected = {"rule": ruleset.rule_ids[MOVIE], "reason": "other", "note": note}
+    _, left_out, _ = written_by({"ana": {}}, extra={"ana": (("reject", rejected),)})
+    assert ": another reason ( [31mno [0m good )\n" in left_out
+
+
+def test_a_rule_that_was_left_out_and_judged_again_has_no_comments_of_the_first_time(
+    tmp_path: Path, written_by: WrittenBy
+) -> None:
+    verdicts = {"ana": {MOVIE: "accept", GOOD: "reject meaning", SHOUT: "accept"},
+                "ben": {GOOD: "good -> nice", SHOUT: "reject other"}}  # fmt: skip
+    _, left_out, _ = written_by(verdicts)
+    for words in (
+        "Left out when",
+        "rejected by",
+        "edited by",
+        "accepted by",
+        "not judged",
+        "disputed",
+    ):
+        assert f"# {words}" in left_out
+    again = tmp_path / "again.sear"
+    again.write_text(left_out.replace("# Half of", "# not judged by many\n# Half of"), "utf-8")
+    text, left_out, _ = written_by(
+        {"eve": {0: "accept", 1: "accept", 2: "accept"}}, rules=load(again)
+    )
+    comments = [line for line in text.splitlines() if line.startswith("#")]
+    assert comments[0].startswith("# Vetted from again.sear ")
+    assert comments[1:] == ["# not judged by many", "# Half of what the first rule does."]
+    assert left_out.count("# Left out when") == left_out.count("# not judged\n") == 1
+
+
 def test_only_who_decided_something_is_named(written_by: WrittenBy) -> None:
     text, _, _ = written_by(
         {"ana": {MOVIE: "accept"}, "ben": {}, "cid": {MOVIE: "skip"}},

@@ -438,6 +438,29 @@ def judged_by_label(sitting: Sitting) -> None:
     sitting.shows("#rule", "rejected: has a debatable label")
 
 
+def test_texts_from_right_to_left_run_that_way_and_the_rule_does_not_turn_round(
+    look: Callable[..., Sitting], tmp_path: Path
+) -> None:
+    edges = """all => [...all].map(each => {
+        const range = document.createRange();
+        range.selectNodeContents(each.matches("li .text") ? each.firstChild : each);
+        const { left, right } = range.getBoundingClientRect();
+        return each.matches("li .text") ? each.getBoundingClientRect().right - right : left;
+    })"""
+    rows = [("הסרט film טוב.", "negative")]
+    with served(tmp_path, "טוב -> נהדר\nfilm -> movie\n", rows) as seat:
+        page = look(seat).page
+        old, new = page.locator("#rule-text bdi").evaluate_all(edges)
+        assert old < new
+        page.click("#queue button:has-text('film -> movie')")
+        sync_api.expect(page.locator("#examples ins")).to_contain_text("movie")
+        # The first word is at the right edge, and the new word comes after the old one.
+        [gap] = page.locator("#examples .text").evaluate_all(edges)
+        assert gap < 2
+        old, new = page.locator("#examples del, #examples ins").evaluate_all(edges)
+        assert new < old
+
+
 def test_marks_that_no_condition_tells_apart_are_reported(sit: Callable[..., Sitting]) -> None:
     sitting = sit(width=640, height=450)
     page = sitting.page
@@ -489,6 +512,30 @@ def test_keys_in_a_hurry_decide_what_is_shown(sit: Callable[..., Sitting]) -> No
     sitting.wait("reject")
     entry = sitting.entries()[-1]
     assert (entry["text"], entry["reason"], entry["note"]) == ("movie -> film", "none", "")
+
+
+@contextmanager
+def held(page: Any, address: str) -> Iterator[None]:
+    """Press J, and hold back what the page asks for until the block ends."""
+    page.route(address, lambda _: None)
+    with page.expect_request(address):
+        page.keyboard.press("j")
+    yield
+    page.unroute(address)  # what waited goes on
+
+
+def test_an_example_is_marked_for_the_rule_beside_it(sit: Callable[..., Sitting]) -> None:
+    """Although the next rule was asked for, and is not there yet."""
+    sitting = sit()
+    page = sitting.page
+    sitting.rule("good -> fine")
+    place = sitting.text("#rule-place")
+    with held(page, "**/api/rule?*"):
+        page.click("#examples li >> nth=0 >> text=differs")
+    sitting.wait("pair")
+    assert place.endswith(f" {sitting.entries()[-1]['rule']}")
+    assert "fine" in sitting.entries()[-1]["rewritten"]
+    sitting.rule("movie -> film")
 
 
 def test_no_reason_is_chosen_for_anybody_and_typed_words_go_into_the_box(
@@ -1077,6 +1124,19 @@ def test_templates_are_read_by_keyboard(look: Callable[..., Sitting], tmp_path: 
         read_by_keyboard(look(seat, width=640, height=450, scheme="dark"))
     vetted = load(tmp_path / "words.vetted.sear")
     assert [each.name for each in vetted.templates] == ["nothing-good"]
+
+
+def test_a_sentence_is_rejected_for_the_template_above_it(
+    look: Callable[..., Sitting], tmp_path: Path
+) -> None:
+    with reading(tmp_path, TEMPLATES) as seat:
+        sitting = look(seat)
+        sitting.shows("#template-place", "Template 1 of 2")
+        with held(sitting.page, "**/api/template?*"):
+            sitting.page.click("#sentences li >> nth=0 >> text=Reject")
+        sitting.wait("sentence")
+        assert sitting.entries()[-1]["template"] == "nothing-good"
+        sitting.shows("#template-place", "Template 2 of 2")
 
 
 def read_by_keyboard(sitting: Sitting) -> None:

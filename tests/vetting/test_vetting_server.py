@@ -303,6 +303,21 @@ def test_questions_are_answered(place: Place) -> None:
     assert place.request("GET", "/ana-token/api/decide").status == 404
 
 
+def test_a_row_with_half_a_character_is_judged_as_any_other(
+    workbench_of: Callable[..., Workbench], tmp_path: Path
+) -> None:
+    """JSON may hold one alone; the page shows U+FFFD, as audits do."""
+    bench = workbench_of(parse("good -> fine"), [("a \ud800 good movie", "positive")])
+    with served(bench, tmp_path) as place:
+        rule = place.get("api/overview").json["judge"]["next"]
+        [example] = place.get(f"api/examples?id={rule}").json["examples"]
+        assert example["original"] == "a \ufffd good movie"
+        assert ["same", "a \ufffd "] in example["pieces"]
+        marked = {"kind": "pair", "rule": rule, "row": 1, "same": False, "revision": 0}
+        assert place.post("api/decide", marked).status == 200
+        assert place.get(f"api/rule?id={rule}").json["differing"] == 1
+
+
 def test_a_model_that_fails_is_reported_and_nothing_is_decided(
     place: Place, model: Any, bench: Workbench
 ) -> None:

@@ -10,10 +10,12 @@ from typing import Any
 
 import pytest
 
+from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.errors import UsageError
-from sears_dsl.language.loader import load
+from sears_dsl.language.loader import load, parse
 from sears_dsl.language.rule import LABEL_STAYS, Rule
 from sears_dsl.language.ruleset import Ruleset
+from sears_dsl.models.cached import CachedPredictor
 from sears_dsl.models.predictor import Row
 from sears_dsl.tagging.pinned import PinnedTagger
 from sears_dsl.vetting.journal import Journal, read_journal
@@ -438,6 +440,23 @@ def test_rewrites_that_the_model_never_saw_are_no_correct_answers(
         assert (found["mistakes"], found["of_mistakes"], found["not_asked"]) == (10, 10, 10)
 
 
+def test_a_narrowed_rule_that_is_too_long_to_be_typed_is_not_proposed(
+    workbench_of: Callable[..., Workbench], tmp_path: Path
+) -> None:
+    """A row may hold an address of two thousand characters, which a condition would quote."""
+    long = f"https://example.org/{'w' * 2_100}"
+    texts = (f"it was {long} so dull", "it was not so dull", f"it is {long} so good", "run so fast")
+    bench = workbench_of(parse("so -> very"), [(text, "negative") for text in texts])
+    with Journal(tmp_path / "l.jsonl", ruleset=bench.ruleset, reviewer="ana") as journal:
+        session = RuleSession(bench, journal)
+        [rule] = bench.ruleset.rule_ids
+        for row, same in ((4, True), (2, True), (1, False), (3, False)):
+            decide(session, "pair", rule=rule, row=row, same=same)
+            narrowed = session.rule(rule)["narrowed"]
+            assert all(session.typed(each["text"])["text"] for each in narrowed)
+        assert session.rule(rule)["differing"] == 2
+
+
 def test_the_number_beside_an_edited_rule_is_that_of_the_new_one(session: RuleSession) -> None:
     decide(session, "edit", rule=ids(session)["good -> fine"], new="good movie -> fine movie")
     [item] = [each for each in session.overview()["judge"]["items"] if each["verdict"]]
@@ -460,6 +479,41 @@ def test_the_next_sentence_comes_after_the_last_pick_and_undo_says_which(
     for number in range(count):
         decide(session, "pick", number=number, choice=None)
     assert session.overview()["pick"]["next"] is None
+
+
+class Contrary:
+    """Says what a good row is labelled, and the opposite of a fine one or a film."""
+
+    identity = "contrary"
+
+    def predict(self, rows: Sequence[Row]) -> list[str]:
+        said = {"a": ["yes", "no"], "b": ["no", "yes"], "c": ["yes", "no"]}
+        return [said[row["about"]]["good movie" not in row["text"]] for row in rows]
+
+
+def test_rows_of_one_text_that_differ_otherwise_are_sentences_of_their_own(
+    tmp_path: Path, ruleset: Ruleset
+) -> None:
+    tagger, about = PinnedTagger(), ("a", "a", "b", "c")
+    data = LabelledRows(
+        tuple({"text": "a good movie .", "about": each} for each in about), "text",
+        (("yes",), ("yes",), ("no",), ("yes",)), "words.csv",
+    )  # fmt: skip
+    bench = Workbench(
+        ruleset, data, CachedPredictor(Contrary()), tokens=tagger.tag(data.texts), tagger=tagger
+    )
+    choices = choices_of_rules(bench, bench.table)
+    with Journal(tmp_path / "r.jsonl", ruleset=ruleset, reviewer="ana") as journal:
+        session = RuleSession(bench, journal, choices=choices)
+        seen = [session.choice(number) for number in range(3)]
+        assert [(each["row"], each["label"]) for each in seen] == [
+            (1, "yes"), (3, "no"), (4, "yes")
+        ]  # fmt: skip
+        assert session.overview()["pick"]["sentences"] == 3
+        decide(session, "pick", number=1, choice=0)
+        pick = session.overview()["pick"]
+        assert (pick["done"], pick["next"], pick["undo_number"]) == (1, 2, 1)
+        assert [session.choice(number)["picked"] for number in range(3)] == [False, True, False]
 
 
 def test_saved_rules_are_never_asked_about_again(

@@ -22,6 +22,7 @@ from sears_dsl.models.cached import CachedPredictor
 from sears_dsl.models.function import CallablePredictor
 from sears_dsl.models.http.endpoint import RequestMap
 from sears_dsl.models.predictor import Row
+from sears_dsl.pictures import shown_picture
 from sears_dsl.tagging.pinned import PinnedTagger
 from sears_dsl.vetting.journal import Journal
 from sears_dsl.vetting.review.rule_session import RuleSession
@@ -113,6 +114,25 @@ def test_an_audit_shows_picture_and_choices(rows: Path, tmp_path: Path) -> None:
         assert image.convert("RGB").getpixel((5, 5)) == COLORS["red"]
     assert '<li class="chosen">yes <b class="after">after</b></li>' in page
     assert '>red <b class="right">right</b> <b class="before">before</b></li>' in page
+
+
+@pytest.mark.parametrize("mode", ["RGBA", "LA", "P"])
+def test_a_transparent_picture_is_shown_on_white(tmp_path: Path, mode: str) -> None:
+    """Drawings and logos are black on nothing; on black nobody could see them."""
+    path = tmp_path / "drawing.png"
+    if mode == "P":
+        drawing = Image.new("P", (8, 8), 0)
+        drawing.putpalette([0, 0, 0, 0, 0, 0])
+        drawing.putpixel((0, 0), 1)
+        drawing.save(path, transparency=0)
+    else:
+        drawing = Image.new("RGBA", (8, 8), (0, 0, 0, 0))
+        drawing.putpixel((0, 0), (0, 0, 0, 255))
+        drawing.convert(mode).save(path)
+    with Image.open(BytesIO(shown_picture(str(path), side=8))) as image:
+        assert image.mode == "RGB"
+        assert image.getpixel((7, 7)) == (255, 255, 255)
+        assert image.getpixel((0, 0)) == (0, 0, 0)
 
 
 def test_the_vetting_page_shows_picture_and_choices(rows: Path, tmp_path: Path) -> None:

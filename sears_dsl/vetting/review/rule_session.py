@@ -219,15 +219,15 @@ class RuleSession(ReviewSession):
         return {"rules": saved, "mistakes": len(flipped), "undo": self._undo("write")}
 
     def _picking(self) -> View:
-        originals = [choice.original for choice in self.choices]
-        left = [place for place, each in enumerate(originals) if each not in self.state.picks]
+        sentences = [choice.sentence for choice in self.choices]
+        left = [place for place, each in enumerate(sentences) if each not in self.state.picks]
         last = self.state.last.get("pick")
-        original = None if last is None else last.content.get("original")
-        place = originals.index(original) if original in originals else None
+        sentence = None if last is None else (last.content["original"], last.content.get("row"))
+        place = sentences.index(sentence) if sentence in sentences else None
         after = [] if place is None else [each for each in left if each > place]
         return {
-            "sentences": len(originals),
-            "done": len(originals) - len(left),
+            "sentences": len(sentences),
+            "done": len(sentences) - len(left),
             # Whoever went on to a later sentence does not have to go back.
             "next": next(iter(after or left), None),
             "undo": self._undo("pick"),
@@ -351,9 +351,10 @@ class RuleSession(ReviewSession):
         if not 0 <= number < len(self.choices):
             raise UsageError(f"there is no sentence {number}", help="reload the page")
         choice = self.choices[number]
-        pick = self.state.picks.get(choice.original)
+        pick = self.state.picks.get(choice.sentence)
         return {
             "number": number,
+            "row": choice.row,
             "original": choice.original,
             "label": choice.label,
             "adversaries": [
@@ -397,7 +398,8 @@ class RuleSession(ReviewSession):
         if chosen is not None and (not isinstance(chosen, int) or not 0 <= chosen < len(texts)):
             raise meaningless("choice", chosen)
         picked = None if chosen is None else texts[chosen]
-        return {"original": choice.original, "shown": texts, "choice": picked}
+        row = {} if choice.row is None else {"row": choice.row}
+        return {"original": choice.original, **row, "shown": texts, "choice": picked}
 
     def _pair(self, content: Mapping[str, Any]) -> dict[str, str]:
         name, row = text_of(content, "rule"), content.get("row")

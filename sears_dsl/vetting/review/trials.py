@@ -174,7 +174,8 @@ def proposals(
     """Propose rules narrower than `rule` that fit the marks on its pairs, made under any rule.
 
     There are none if no pair of the rule was marked as differing, or if no condition on the words
-    beside or inside the match separates these from the rest.
+    beside or inside the match separates these from the rest. One that is too long to be read as a
+    typed rule is left out.
     """
     applications = bench.table.applications
     rewrites = applications.of_rule(rule)
@@ -198,6 +199,9 @@ def proposals(
     same = sum(marked.values())
     for each in narrower:
         text = print_rule(each.rule)
+        if len(text) > _LONGEST:
+            # Conditions quote words of rows, and nobody could take such a rule as an edit.
+            continue
         acting = trials.applied(text).applications
         own = _cells(acting, acting.of_rule(0))
         own_pairs = set(acting.pairs(acting.of_rule(0)))

@@ -11,13 +11,14 @@ rewrite; later only new rules cost predictions.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import chain
 from math import isfinite
 from time import monotonic
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,6 +43,7 @@ from sears_dsl.pictures import shown_picture
 from sears_dsl.statistics import wilson_interval
 from sears_dsl.tagging.tagger import Tagger
 from sears_dsl.tagging.tokens import Tokens
+from sears_dsl.vetting.decisions import Sentence
 
 if TYPE_CHECKING:
     from sears_dsl.meaning.scorers import Scorer
@@ -63,6 +65,8 @@ def change_pieces(original: str, rewritten: str) -> tuple[ShownPiece, ...]:
             before, after = before + was, after + now
     return (*pieces, *change(before, after))
 
+
+_Value = TypeVar("_Value", bound=np.generic)
 
 # The most characters of a text that is shown beside the one that changed.
 _BESIDE = 300
@@ -110,10 +114,11 @@ class ExampleRow:
 class RuleTable:
     """Some rules, their rewrites of the rows, and the model's answers and S for these.
 
-    For each distinct rewrite, `answers` has the model's answer, None if it was not asked. `flips`
-    says whether the row is right and the model does not do as the rule expects. `scores` has S for
-    flips of labels that should stay, and is NaN otherwise; without a scorer it is None. A flip
-    counts if S ≥ `tau`, which is 0 without a scorer.
+    A rewrite is there once for all rules that write it and expect the same. For each, `answers` has
+    the model's answer, None if it was not asked. `flips` says whether the row is right and the
+    model does not do as the rules expect. `scores` has S for flips of labels that should stay, and
+    is NaN otherwise; without a scorer it is None. A flip counts if S ≥ `tau`, which is 0 without a
+    scorer.
     """
 
     rules: tuple[Rule, ...]
@@ -149,35 +154,57 @@ class RuleTable:
 
     def joined_to(self, others: RuleTable) -> RuleTable:
         """These rules followed by others on the same rows; nothing is applied or asked again."""
-        applications = self.applications.joined_to(others.applications)
-        count = len(self.answers)
-        pairs = zip(others.applications.rows.tolist(), others.applications.texts, strict=True)
-        places = {pair: place for place, pair in enumerate(pairs)}
-        own = zip(applications.rows[count:].tolist(), applications.texts[count:], strict=True)
-        new = [places[pair] for pair in own]
+        rules = (*self.rules, *others.rules)
+        applications = _by_expectation(self.applications.joined_to(others.applications), rules)
+
+        def of_rewrites(own: NDArray[_Value], others_own: NDArray[_Value]) -> NDArray[_Value]:
+            of_all = [own[self.applications.rewrites], others_own[others.applications.rewrites]]
+            values = np.empty(len(applications.texts), own.dtype)
+            values[applications.rewrites] = np.concatenate(of_all)
+            return values
+
         scores = None
         if self.scores is not None and others.scores is not None:
-            scores = np.concatenate([self.scores, others.scores[new]])
+            scores = of_rewrites(self.scores, others.scores)
+        answers = (np.array(each.answers, np.object_) for each in (self, others))
         return RuleTable(
-            rules=(*self.rules, *others.rules),
+            rules=rules,
             texts=(*self.texts, *others.texts),
             applications=applications,
-            answers=(*self.answers, *(others.answers[place] for place in new)),
-            flips=np.concatenate([self.flips, others.flips[new]]),
+            answers=tuple(of_rewrites(*answers).tolist()),
+            flips=of_rewrites(self.flips, others.flips),
             scores=scores,
             tau=self.tau,
         )
 
 
+def _by_expectation(applications: Applications, rules: Sequence[Rule]) -> Applications:
+    """The applications with a rewrite for each expectation that the rules writing it have.
+
+    A rewrite may be a mistake by one rule and what another one expects.
+    """
+    numbers: dict[Expectation, int] = {}
+    expected = [numbers.setdefault(rule.expectation, len(numbers)) for rule in rules]
+    if len(numbers) < 2:
+        return applications
+    both = applications.rewrites * np.int64(len(numbers)) + np.array(expected)[applications.rules]
+    distinct, rewrites = np.unique(both, return_inverse=True)
+    former = distinct // len(numbers)
+    return replace(
+        applications,
+        rewrites=rewrites.astype(np.int32),
+        rows=applications.rows[former],
+        texts=[applications.texts[each] for each in former.tolist()],
+    )
+
+
 def _expectations(table: RuleTable) -> list[Expectation]:
-    """What is expected of each distinct rewrite; if its rules disagree, that the label stays."""
-    expectations: dict[int, Expectation] = {}
+    """What is expected of each rewrite."""
+    expectations = [LABEL_STAYS] * len(table.answers)
     for number, rule in enumerate(table.rules):
-        expect = rule.expectation
         for rewrite in table.applications.of_rule(number).tolist():
-            known = expectations.setdefault(rewrite, expect)
-            expectations[rewrite] = expect if known == expect else LABEL_STAYS
-    return [expectations.get(rewrite, LABEL_STAYS) for rewrite in range(len(table.answers))]
+            expectations[rewrite] = rule.expectation
+    return expectations
 
 
 class Workbench:
@@ -227,8 +254,8 @@ class Workbench:
         """Apply rules to the rows; the model is not asked."""
         scoped = replace(self.ruleset, rules=tuple(rules), layout=(), trailing=())
         matcher = compile_with_sources([scoped], tagger=self.tagger)
-        applications = applications_of(
-            matcher, self.tokens, guards=self.data.guards, keep=self._keep
+        applications = _by_expectation(
+            applications_of(matcher, self.tokens, guards=self.data.guards, keep=self._keep), rules
         )
         count = len(applications.texts)
         return RuleTable(
@@ -332,7 +359,7 @@ class Workbench:
             original=original,
             rewritten=rewritten,
             pieces=change_pieces(original, rewritten),
-            labels=(self.before[row],) if self.data.labels is None else self.data.labels[row],
+            labels=self.labels(row),
             before=self.before[row],
             after=table.answers[rewrite],
             right=bool(self.right[row]),
@@ -344,6 +371,10 @@ class Workbench:
                 (name, shortened(text, _BESIDE)) for name, text in self.data.other_texts(row)
             ),
         )
+
+    def labels(self, row: int) -> tuple[str, ...]:
+        """The right answers to a row, by its place from 0."""
+        return (self.before[row],) if self.data.labels is None else self.data.labels[row]
 
     def picture(self, row: int) -> bytes:
         """The picture of a row, by its place from 1, as a small PNG."""
@@ -370,11 +401,20 @@ class PickableAdversary:
 
 @dataclass(frozen=True, slots=True)
 class AdversaryChoice:
-    """A sentence, the model's right answer to it, and its adversaries."""
+    """A sentence, the model's right answer to it, and its adversaries.
+
+    `row` is the number of its row in the file if other rows have the same text.
+    """
 
     original: str
     label: str
     adversaries: tuple[PickableAdversary, ...]
+    row: int | None = None
+
+    @property
+    def sentence(self) -> Sentence:
+        """What tells the sentence from others."""
+        return self.original, self.row
 
 
 def read_choices(path: str) -> tuple[AdversaryChoice, ...]:
@@ -382,7 +422,7 @@ def read_choices(path: str) -> tuple[AdversaryChoice, ...]:
     dataset = Dataset(path)
     for name in _COLUMNS:
         require_column(dataset.names, name, where=path)
-    choices: dict[str, AdversaryChoice] = {}
+    choices: dict[object, AdversaryChoice] = {}
     for batch in dataset.batches():
         for index in range(batch.rows):
             value = {name: column[index] for name, column in batch.columns.items()}
@@ -394,11 +434,25 @@ def read_choices(path: str) -> tuple[AdversaryChoice, ...]:
             new = PickableAdversary(
                 value["adversary"], value["prediction"], _score(value.get("score"))
             )
-            known = choices.get(value["original"])
             label = "" if (right := value.get("label")) is None else str(right)
-            before = known.adversaries if known else ()
-            choices[value["original"]] = AdversaryChoice(value["original"], label, (*before, new))
-    return tuple(_best(choice) for choice in choices.values())
+            row = str(value.get("row") or "")
+            key = value["original"], label, row
+            before = choices[key].adversaries if key in choices else ()
+            choices[key] = AdversaryChoice(
+                value["original"], label, (*before, new), int(row) if row.isdecimal() else None
+            )
+    best: dict[object, AdversaryChoice] = {}
+    for choice in map(_best, choices.values()):
+        # Whoever reads the file sees no more of a row, so equal ones are one question.
+        best.setdefault(replace(choice, row=None), choice)
+    return _told_apart(best.values())
+
+
+def _told_apart(choices: Iterable[AdversaryChoice]) -> tuple[AdversaryChoice, ...]:
+    """The choices; only those whose text others have too keep the number of their row."""
+    choices = tuple(choices)
+    count = Counter(each.original for each in choices)
+    return tuple(each if count[each.original] > 1 else replace(each, row=None) for each in choices)
 
 
 def _score(value: object) -> float | None:
@@ -413,11 +467,11 @@ def _score(value: object) -> float | None:
 def _best(choice: AdversaryChoice) -> AdversaryChoice:
     distinct = {each.text: each for each in reversed(choice.adversaries)}
     best = sorted(distinct.values(), key=lambda each: (-(each.score or 0.0), each.text))
-    return AdversaryChoice(choice.original, choice.label, tuple(best[:MOST]))
+    return replace(choice, adversaries=tuple(best[:MOST]))
 
 
 def choices_of_rules(bench: Workbench, table: RuleTable) -> tuple[AdversaryChoice, ...]:
-    """The rows that rules flip, with the rewrites as adversaries.
+    """The rows that rules flip, with the rewrites as adversaries; equal rows are there once.
 
     Rows with more adversaries come first, as they offer more choice. Rules after which the label
     should change give none, since their rewrites are not meant to be close to the row.
@@ -438,9 +492,12 @@ def choices_of_rules(bench: Workbench, table: RuleTable) -> tuple[AdversaryChoic
             None if np.isnan(score) else score,
         )
         rows.setdefault(int(table.applications.rows[rewrite]), []).append(adversary)
-    texts, before = bench.data.texts, bench.before
-    choices = [
-        _best(AdversaryChoice(texts[row], before[row], tuple(rows[row]))) for row in sorted(rows)
-    ]
-    distinct = {choice.original: choice for choice in choices}
-    return tuple(sorted(distinct.values(), key=lambda each: -len(each.adversaries)))
+    data = bench.data
+    distinct: dict[object, AdversaryChoice] = {}
+    for row in sorted(rows):
+        choice = AdversaryChoice(
+            data.texts[row], bench.before[row], tuple(rows[row]), data.number(row)
+        )
+        content = tuple(sorted(data.rows[row].items()))
+        distinct.setdefault((choice.original, content, bench.labels(row)), _best(choice))
+    return _told_apart(sorted(distinct.values(), key=lambda each: -len(each.adversaries)))

@@ -32,7 +32,7 @@ from typing import Any, NamedTuple, TypeAlias
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
@@ -40,7 +40,7 @@ from sears_dsl.errors import DataError, ModelError, SearsError, UsageError
 from sears_dsl.vetting.review.rule_session import RuleSession
 from sears_dsl.vetting.review.sessions import Outdated, ReviewSession
 from sears_dsl.vetting.review.template_session import TemplateSession
-from sears_dsl.vetting.web.security import PageGuard, refused
+from sears_dsl.vetting.web.security import PageAnswer, PageGuard, refused
 
 Write: TypeAlias = Callable[[], str]
 """Writes what the reviewers decided, and returns a sentence about it."""
@@ -63,7 +63,7 @@ _FILES = {
     "icon.svg": ("icon.svg", "image/svg+xml"),
 }
 
-PageAnswer: TypeAlias = Callable[["_PageRequest"], Awaitable[object]]
+_Answering: TypeAlias = Callable[["_PageRequest"], Awaitable[object]]
 
 
 class _PageRequest(NamedTuple):
@@ -155,10 +155,10 @@ def application(
             decisions, lambda: request.session.decide(kind, request.content, revision=revision)
         )
 
-    def answering(thread: Executor, answer: Callable[[_PageRequest], object]) -> PageAnswer:
+    def answering(thread: Executor, answer: Callable[[_PageRequest], object]) -> _Answering:
         return lambda request: in_thread(thread, lambda: answer(request))
 
-    answers: dict[str, PageAnswer] = {
+    answers: dict[str, _Answering] = {
         **{name: answering(decisions, answer) for name, answer in _QUESTIONS.items()},
         "mistakes": answering(model, _mistakes),
         "decide": decide,
@@ -193,7 +193,7 @@ async def _failed(_request: Request, error: Exception) -> Response:
 
 
 def _answering(
-    answer: PageAnswer, sessions: Mapping[str, ReviewSession]
+    answer: _Answering, sessions: Mapping[str, ReviewSession]
 ) -> Callable[[Request], Awaitable[Response]]:
     async def respond(request: Request) -> Response:
         try:
@@ -202,7 +202,7 @@ def _answering(
                 sessions[request.state.reviewer], request.query_params, content
             )
             answered = await answer(page_request)
-            return answered if isinstance(answered, Response) else JSONResponse(answered)
+            return answered if isinstance(answered, Response) else PageAnswer(answered)
         except SearsError as error:
             kinds = {Outdated: 409, ModelError: 502, DataError: 507}
             status = next((code for kind, code in kinds.items() if isinstance(error, kind)), 400)

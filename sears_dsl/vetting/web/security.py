@@ -15,12 +15,15 @@ from __future__ import annotations
 
 import asyncio
 import hmac
+import json
 from collections.abc import Mapping
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, RedirectResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from sears_dsl.errors import readable
 
 BODY_LIMIT = 64 * 1024
 """The largest request body in bytes: some hundred times a decision."""
@@ -172,8 +175,17 @@ def _answering(send: Send, body: _Body) -> Send:
     return sending
 
 
+class PageAnswer(JSONResponse):
+    """JSON with U+FFFD in place of half a character, which rows and messages may hold."""
+
+    def render(self, content: object) -> bytes:
+        """The bytes of the answer."""
+        text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+        return readable(text).encode()
+
+
 def refused(
     status: int, why: str, advice: str = "", headers: Mapping[str, str] | None = None
-) -> JSONResponse:
+) -> PageAnswer:
     """An answer that says no, as the page shows it: why, and what to do."""
-    return JSONResponse({"error": why, "help": advice}, status_code=status, headers=headers)
+    return PageAnswer({"error": why, "help": advice}, status_code=status, headers=headers)

@@ -160,7 +160,8 @@ function effects(each, [good, bad]) {
 }
 
 function withArrow({ antecedent, consequent }) {
-  return [antecedent, make("span", { className: "arrow", "aria-hidden": "true" }, " → "), make("span", { className: "hidden" }, " becomes "), consequent];
+  // Each side in its own direction, but what is replaced always before what replaces it.
+  return [make("bdi", {}, antecedent), make("span", { className: "arrow", "aria-hidden": "true" }, " → "), make("span", { className: "hidden" }, " becomes "), make("bdi", {}, consequent)];
 }
 
 function told(verdict) {
@@ -176,11 +177,13 @@ function choose(value) {
 }
 
 async function examples(most = PAGE, first = 0) {
-  const id = current;
+  const rule = onPage();
+  if (!rule) return; // they come with the rule, once it is there
+  const { id } = rule;
   const which = only();
   const found = await askMany("examples", "examples", { id, only: which }, most, first);
   if (id !== current || which !== only()) return;
-  const made = found.examples.map((each) => example(each, judgePair, marksOf(shown)));
+  const made = found.examples.map((each) => example(each, (pair, same) => judgePair(rule, pair, same), marksOf(rule)));
   const list = find("examples");
   if (first) list.append(...made);
   else list.replaceChildren(...made);
@@ -192,16 +195,18 @@ async function examples(most = PAGE, first = 0) {
   if (first) made[0]?.querySelector("button")?.focus();
 }
 
-const judgePair = alone(async (each, same) => {
+/** Mark an example of a rule: the one beside it, even if another one is on its way. */
+const judgePair = alone(async (rule, each, same) => {
   const from = [...find("examples").querySelectorAll("button")].indexOf(document.activeElement);
   const top = document.activeElement.getBoundingClientRect().top;
-  const before = shown?.narrowed[0]?.text;
-  await task.decide("pair", { rule: current, row: each.row, same });
+  const before = rule.narrowed[0]?.text;
+  await task.decide("pair", { rule: rule.id, row: each.row, same });
+  if (shown?.id !== rule.id) return;
   const button = find("examples").querySelectorAll("button")[from];
   button?.focus({ preventScroll: true });
   // What is proposed appears above: the examples stay where they are on the screen.
   if (button) window.scrollBy(0, button.getBoundingClientRect().top - top);
-  const first = shown?.narrowed[0]?.text;
+  const first = shown.narrowed[0]?.text;
   if (first && first !== before) say(`Narrowed rule: ${first}. Press N to take it.`);
 });
 

@@ -61,7 +61,7 @@ function answer(text, right) {
 function choices(each) {
   return make("ul", { className: "answers", "aria-label": "Choices" }, each.choices.map((choice) => {
     const marks = [["right", each.labels.includes(choice)], ["before", each.before === choice], ["after", each.after === choice]];
-    const item = make("li", { className: each.after === choice ? "chosen" : "" }, choice);
+    const item = make("li", { className: each.after === choice ? "chosen" : "" }, make("bdi", {}, choice));
     for (const [word, here] of marks) if (here) item.append(" ", make("b", {}, word));
     return item;
   }));
@@ -84,7 +84,7 @@ export function example(each, judge = null, marks = null) {
     item.classList.add("pictured");
     item.prepend(make("img", { className: "picture", src: `api/picture?row=${each.row}`, alt: `The picture of row ${each.number}`, loading: "lazy" }));
   }
-  for (const [column, text] of each.beside) facts.before(make("p", { className: "beside" }, make("b", {}, `${column} `), text));
+  for (const [column, text] of each.beside) facts.before(make("p", { className: "beside" }, make("b", {}, `${column} `), make("bdi", {}, text)));
   if (each.choices.length) facts.before(choices(each));
   if (judge) {
     const group = make("div", { className: "say", role: "group", "aria-label": marks.question });

@@ -38,7 +38,7 @@ async function show() {
   const found = await ask("choice", { number });
   if (number !== at) return showing;
   shown = found;
-  find("pick-place").textContent = `Sentence ${at + 1} of ${pick.sentences}. The model’s answer, “${found.label}”, is right.`;
+  find("pick-place").textContent = `Sentence ${at + 1} of ${pick.sentences}${found.row === null ? "" : `, row ${found.row.toLocaleString("en")}`}. The model’s answer, “${found.label}”, is right.`;
   find("pick-original").textContent = found.original;
   const options = found.adversaries.map((each, place) => option(String(place), `${place + 1}`,
     make("span", {}, marked(each.pieces)),

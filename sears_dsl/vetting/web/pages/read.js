@@ -82,7 +82,7 @@ async function show() {
     make("p", { className: "claim" }, "Each of its ", make("strong", {}, counted(template.total, "sentence")), " should have the label ", make("span", { className: "badge" }, template.label)),
     template.why ? make("p", { className: "quiet" }, template.why) : null,
   ].filter((part) => part !== null));
-  find("sentences").replaceChildren(...template.sentences.map(sentence));
+  find("sentences").replaceChildren(...template.sentences.map((each, at) => sentence(template, each, at)));
   const left = template.total - template.sentences.length;
   find("more-sentences").hidden = left <= 0;
   find("more-sentences").textContent = `Show more (${left.toLocaleString("en")} left)`;
@@ -99,20 +99,21 @@ function told(verdict) {
   return `rejected: ${task.overview.reasons[verdict.reason]}${verdict.note ? ` (${verdict.note})` : ""}`;
 }
 
-function sentence(each, at) {
+function sentence(template, each, at) {
   const button = make("button", { type: "button", "aria-pressed": String(each.rejected) },
     KEYS[at] ? make("kbd", { "aria-hidden": "true" }, KEYS[at]) : null, each.rejected ? " Rejected" : " Reject");
   button.setAttribute("aria-label", `Reject: ${each.text}`);
-  button.addEventListener("click", () => judge(each));
+  button.addEventListener("click", () => judge(template, each));
   return make("li", { className: each.rejected ? "rejected" : "" },
     make("div", { className: "text" }, each.rejected ? make("s", {}, each.text) : each.text),
     make("div", { className: "say" }, button));
 }
 
-const judge = alone(async (each) => {
+/** Reject a sentence of a template, even if another one is on its way, or take that back. */
+const judge = alone(async (template, each) => {
   const buttons = () => [...find("sentences").querySelectorAll("button")];
   const from = buttons().indexOf(document.activeElement);
-  if (!await task.decide("sentence", { template: current, text: each.text, rejected: !each.rejected })) return;
+  if (!await task.decide("sentence", { template: template.id, text: each.text, rejected: !each.rejected })) return;
   await render();
   buttons()[from]?.focus({ preventScroll: true });
   say(`${each.text} ${each.rejected ? "taken back" : "rejected"}`);
@@ -164,7 +165,7 @@ const openReject = alone(async () => {
 export function key(pressed) {
   const actions = { a: () => decide("accept"), r: openReject, s: () => decide("skip"), u: undo, j: () => step(1), k: () => step(-1) };
   const at = KEYS.indexOf(pressed);
-  if (at >= 0 && shown?.id === current && shown.sentences[at]) judge(shown.sentences[at]);
+  if (at >= 0 && shown?.id === current && shown.sentences[at]) judge(shown, shown.sentences[at]);
   else if (actions[pressed]) actions[pressed]();
   else return false;
   return true;
