@@ -19,7 +19,7 @@ from sears_dsl.language.loader import load as load_file
 from sears_dsl.language.printer import effect_lines, print_rule, print_template
 from sears_dsl.language.rule import Rule, Template
 from sears_dsl.language.ruleset import Ruleset
-from sears_dsl.runtime.files import is_file, is_folder, resource_folder
+from sears_dsl.runtime.files import is_file, is_folder, is_there, resource_folder
 
 if TYPE_CHECKING:
     from sears_dsl.engine.matches import Unit
@@ -71,6 +71,11 @@ def _files_of(name: str) -> Iterator[Path]:
             )
         yield from files
         return
+    if is_there(path):
+        raise UsageError(
+            f"{name} is a pipe or a device, and rules are read from files alone",
+            help="write the rules to a file, and name that",
+        )
     known = shipped_rulesets()
     chosen = [file for key, file in known.items() if key == name or key.startswith(f"{name}/")]
     if not chosen:

@@ -71,6 +71,14 @@ def test_a_file_without_rules_has_no_table(tmp_path: Path) -> None:
     assert call("rules", "words.sear", folder=tmp_path).stdout.strip() == "words.sear, 0 rules"
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_pipes_and_devices_are_not_said_to_be_missing(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "p.sear")
+    for name in (str(tmp_path / "p.sear"), os.devnull):
+        with pytest.raises(UsageError, match=f"{name} is a pipe or a device"):
+            find_rule_files([name])
+
+
 def test_an_empty_name_stands_for_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "a.sear").write_text("movie -> film\n", "utf-8")
     monkeypatch.chdir(tmp_path)
