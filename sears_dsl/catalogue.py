@@ -19,7 +19,7 @@ from sears_dsl.language.loader import load as load_file
 from sears_dsl.language.printer import effect_lines, print_rule, print_template
 from sears_dsl.language.rule import Rule, Template
 from sears_dsl.language.ruleset import Ruleset
-from sears_dsl.runtime.files import is_file, is_folder, resource_folder
+from sears_dsl.runtime.files import is_file, is_folder, is_there, resource_folder
 
 if TYPE_CHECKING:
     from sears_dsl.engine.matches import Unit
@@ -71,6 +71,11 @@ def _files_of(name: str) -> Iterator[Path]:
             )
         yield from files
         return
+    if is_there(path):
+        raise UsageError(
+            f"{name} is a pipe or a device, and rules are read from files alone",
+            help="write the rules to a file, and name that",
+        )
     known = shipped_rulesets()
     chosen = [file for key, file in known.items() if key == name or key.startswith(f"{name}/")]
     if not chosen:
@@ -121,18 +126,23 @@ def load(name: str | Path, *, allow_imports_outside: bool = False) -> Ruleset:
 
 
 def loaded_files(names: Sequence[str]) -> list[Path]:
-    """Return the rule files that `load_rulesets` loads for these names."""
-    own = set(map(Path, names))
-    files = find_rule_files(names)
-    return [file for file in files if file in own or not file.name.endswith(_NOT_ACCEPTED)]
+    """Return the rule files that commands use for these names.
+
+    In a folder, files of rules that reviewers rejected or that nearly passed a search are skipped;
+    by their own name they count like any other.
+    """
+    own = set(map(os.path.realpath, names))
+    return [
+        file
+        for file in find_rule_files(names)
+        if not file.name.endswith(_NOT_ACCEPTED) or os.path.realpath(file) in own
+    ]
 
 
 def load_rulesets(names: Iterable[str], *, allow_imports_outside: bool = False) -> list[Ruleset]:
-    """Load what the names stand for; see `find_rule_files`.
+    """Load what the names stand for; see `loaded_files`.
 
-    In a folder, files of rules that reviewers rejected or that nearly passed a search are skipped;
-    by their own name they are loaded like any other. Imports stay below the folder of their file,
-    unless they are allowed outside.
+    Imports stay below the folder of their file, unless they are allowed outside.
     """
     files = loaded_files(list(names))
     return [load_file(file, allow_imports_outside=allow_imports_outside) for file in files]

@@ -14,7 +14,7 @@ from sears_dsl.catalogue import closest_path, find_rule_files, load, load_rulese
 from sears_dsl.errors import UsageError
 
 
-def test_rejected_rules_are_checked_with_their_folder_but_not_applied(tmp_path: Path) -> None:
+def test_rejected_rules_are_not_applied_with_their_folder(tmp_path: Path) -> None:
     kept, rejected = tmp_path / "a.sear", tmp_path / "a.left-out.sear"
     kept.write_text("movie -> film\n", "utf-8")
     rejected.write_text("good -> bad\n", "utf-8")
@@ -35,6 +35,25 @@ def test_rules_that_nearly_passed_a_search_are_not_applied_with_their_folder(
     assert [ruleset.path for ruleset in load_rulesets([str(near)])] == [str(near)]
 
 
+def test_commands_about_files_skip_what_nobody_accepted_unless_it_is_named(tmp_path: Path) -> None:
+    (tmp_path / "rules").mkdir()
+    for name in ("a.sear", "a.left-out.sear", "a.closest.sear"):
+        (tmp_path / "rules" / name).write_text("movie  ->  film\n", "utf-8")
+    rejected = str(tmp_path / "rules" / "a.left-out.sear")
+    for names, files in (
+        (["rules"], ["a.sear"]),
+        (["rules", rejected], ["a.left-out.sear", "a.sear"]),
+        ([rejected], ["a.left-out.sear"]),
+    ):
+        checked = call("check", "--json", *names, folder=tmp_path)
+        assert json.loads(checked.stdout)["files"] == len(files)
+        changed = call("fmt", "--check", *names, folder=tmp_path)
+        assert changed.returncode == 1
+        output = changed.stdout + changed.stderr
+        assert [each for each in ("a.left-out.sear", "a.sear") if each in output] == files
+        assert "closest" not in output
+
+
 def test_rules_are_shown_with_what_decides_what_they_do(tmp_path: Path) -> None:
     lines = ["/[a-z]+/ -> $1.typo", "expect: flip", "rate: 25%", "seed: 3"]
     (tmp_path / "a.sear").write_text("\n  ".join([*lines, 'why: "slips"']) + "\n", "utf-8")
@@ -50,6 +69,14 @@ def test_rules_are_shown_with_what_decides_what_they_do(tmp_path: Path) -> None:
 def test_a_file_without_rules_has_no_table(tmp_path: Path) -> None:
     (tmp_path / "words.sear").write_text("set GOOD = good | fine\n", "utf-8")
     assert call("rules", "words.sear", folder=tmp_path).stdout.strip() == "words.sear, 0 rules"
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_pipes_and_devices_are_not_said_to_be_missing(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "p.sear")
+    for name in (str(tmp_path / "p.sear"), os.devnull):
+        with pytest.raises(UsageError, match=f"{name} is a pipe or a device"):
+            find_rule_files([name])
 
 
 def test_an_empty_name_stands_for_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

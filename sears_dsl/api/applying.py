@@ -67,8 +67,8 @@ def apply(
         protect: columns whose content must stay intact.
         spans: columns of spans that follow their text: ``"TEXT=COLUMN"``, ``"TEXT=START:END"`` or
             ``"TEXT=START+SPANTEXT"``.
-        on_touched: where a rule would touch a span, ``keep`` the row without the rule, ``drop`` it,
-            or stop with an ``error``.
+        on_touched: where a rule would touch a span, ``keep`` the row without the rule, ``drop`` it
+            (mode chain; mode each leaves out the rewrite alone), or stop with an ``error``.
         keep: other columns that the records carry, such as the label; ``all`` for all of them.
         id_column: the column of ids; None for ``id`` where there is one, else row numbers from 1.
         share: about which share of the texts to rewrite, 0.1 or ``"10%"``. Each text is drawn by

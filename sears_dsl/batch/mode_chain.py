@@ -89,7 +89,8 @@ def rewrite_chain(matcher: Matcher, batch: Batch, plan: Plan) -> ChangedRows:
     tally.changed = len(values)
     undone = {row for each in columns for place in each.undone for row in each.rows[place]}
     tally.undone = len(undone.difference(values, dropped))
-    tally.records = batch.rows - len(dropped)
+    tally.dropped = len(dropped)
+    tally.records = batch.rows - tally.dropped
     if touched or misplaced or absent:
         touched = {row: why for row, why in touched.items() if row not in misplaced}
         ids = row_ids(batch, plan.id_column)

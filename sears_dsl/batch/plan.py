@@ -47,7 +47,7 @@ _MOST_REASONS = 1_000
 # The counts of a rule, and of all rules together.
 _OF_RULE = ("rows", "edits", "unrenderable", "left_out")
 _COUNTS = ("rows", "changed", "characters", "records", "missing", "decomposed", "touched",
-           "misplaced", "absent", "undone")  # fmt: skip
+           "misplaced", "absent", "dropped", "undone")  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -429,11 +429,11 @@ class Tally:
     missing: int = 0  # values of the rewritten columns that hold no text, which are passed over
     # Texts with decomposed characters (not in NFC), counted if rules hold composed ones.
     decomposed: int = 0
-    # Rows that a rule was left out of, or that were dropped, since the rule would have touched a
-    # span.
+    # Rows that a rule was left out of, or all rules, since the rule would have touched a span.
     touched: int = 0
     misplaced: int = 0  # rows with a span that is not where the row says; none is rewritten
     absent: int = 0  # rows with a protected value that their text does not contain
+    dropped: int = 0  # rows (chain) left out, since rules touch a span or one is misplaced
     undone: int = 0  # rows (chain) that are as they were, since rules undid what others had done
     # Id and reason of the first thousand rows that are touched, misplaced or absent.
     reasons: list[tuple[str, str]] = field(default_factory=list)

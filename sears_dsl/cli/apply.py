@@ -57,8 +57,9 @@ class _Jobs(click.IntRange):
               help="A column of spans that move along with a text: TEXT=COLUMN, TEXT=START:END or "
               "TEXT=START+SPANTEXT.")  # fmt: skip
 @click.option("--on-touched", type=click.Choice(["keep", "drop", "error"]), default="keep",
-              help="When a rule would touch a span: keep the row and leave that rule out of it, "
-              "drop the row, or stop.")  # fmt: skip
+              help="When a rule would touch a span: keep the row and leave that rule out of it; "
+              "drop the row (with --mode chain; each leaves out the rewrite alone); or stop "
+              "with an error.")  # fmt: skip
 @click.option("--keep", multiple=True, metavar="COLUMNS|all",
               help="With --mode each: columns to add to every record, such as the label; "
               "repeatable.")  # fmt: skip
@@ -216,7 +217,7 @@ def _as_dict(
         **{
             name: getattr(tally, name)
             for name in ("changed", "records", "missing", "decomposed", "touched", "misplaced",
-                         "absent", "undone", "reasons")
+                         "absent", "dropped", "undone", "reasons")
         },
         "seconds": round(report.seconds, 3),
         "rules": {
@@ -300,12 +301,13 @@ def _print_left_alone(out: Console, report: ApplyReport, request: ApplyRequest) 
     if request.mode == "each":
         touched = "without the rewrites that would touch a span"
     elif request.on_touched == "drop":
-        touched = "dropped"
+        touched = "with a span that a rule would touch"
     composed = "composed characters in the rules (é) do not match; normalize them first"
     for count, noun, outcome in (
         (tally.undone, "row", "unchanged, as later rules undo what earlier ones did"),
         (tally.missing, "value", "skipped: there is no text"),
         (tally.decomposed, "text", f"not in NFC, so {composed}"),
+        (tally.dropped, "row", "dropped"),
         (tally.touched, "row", touched),
         (tally.misplaced, "row", "with a span that is not at its position"),
         (tally.absent, "row", "with a protected value that is not in the text"),

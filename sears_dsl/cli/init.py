@@ -102,7 +102,7 @@ def init_command(
     for each in project.fields.models.values():
         agree(project, each)  # whoever named it just now agrees that it runs
     click.echo(f"written: {path}")
-    click.echo(f"columns of {data}: text {column or '-'}, label {label or '-'}", err=True)
+    click.echo(f"columns of {data}: text {column or '-'}, label {label or _NO_LABEL}", err=True)
     what_next = "name a model in it: [models.main]"
     if model:
         what_next = "sears audit" if rules else "sears discover -o found.sear"
@@ -123,6 +123,7 @@ def _check_model(spec: str) -> None:
             )
 
 
+_NO_LABEL = "- (none was recognized: `label = ` in [datasets.dev] or --label names it)"
 # Rows that columns are proposed from.
 _LOOKED_AT = 500
 

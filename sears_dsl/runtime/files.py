@@ -197,20 +197,24 @@ def is_private(folder: Path, home: Path) -> bool:
     if os.name == "nt":
         return True
     place = folder.resolve()
-    about = place.stat()
     # The folder above, which a person may have named, is trusted unless all can write there.
     owners = {0, os.geteuid(), home.stat().st_uid}
     if not place.parent.stat().st_mode & stat.S_IWOTH:
         owners.add(place.parent.stat().st_uid)
-    return (
-        about.st_uid in owners
-        and not about.st_mode & stat.S_IWOTH
-        # Nobody else may replace one of the folders above.
-        and all(
-            parent.stat().st_mode & (stat.S_IWOTH | stat.S_ISVTX) != stat.S_IWOTH
-            for parent in place.parents
-        )
+    return place.stat().st_uid in owners and open_to_all(place) is None
+
+
+def open_to_all(folder: Path) -> Path | None:
+    """The folder if everyone may write there, or one above it in which everyone may replace it."""
+    place = folder.resolve()
+    if place.stat().st_mode & stat.S_IWOTH:
+        return place
+    replaceable = (
+        parent
+        for parent in place.parents
+        if parent.stat().st_mode & (stat.S_IWOTH | stat.S_ISVTX) == stat.S_IWOTH
     )
+    return next(replaceable, None)
 
 
 def is_writable(folder: Path) -> bool:

@@ -38,7 +38,7 @@ from types import CellType, CodeType, FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from sears_dsl.errors import SearsError, UsageError
-from sears_dsl.runtime.files import is_private, is_writable
+from sears_dsl.runtime.files import is_private, is_writable, open_to_all
 from sears_dsl.runtime.interrupts import Uninterrupted
 
 if TYPE_CHECKING:
@@ -407,10 +407,12 @@ def _folder_beside(home: Path) -> Path | None:
         if is_private(folder, home):
             return folder
         if chosen and folder == folders[0]:
+            opened = open_to_all(folder)
             raise UsageError(
                 f"NUMBA_CACHE_DIR is {chosen}: others can write there, and sears would run what "
                 "they put beside its compiled code",
-                help=f"name a folder of your own, or take away their rights: chmod o-w {folder}",
+                help="name a folder of your own"
+                + (f", or take away their rights: chmod o-w {opened}" if opened else ""),
             )
     return None
 

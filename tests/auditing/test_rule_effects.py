@@ -91,10 +91,14 @@ def test_what_a_model_refuses_is_no_flip_and_is_counted() -> None:
     assert film.flipped.sum() == 28
     assert (effects.right.sum(), effects.refused) == (29, 2)
     who = Circumstances(rulesets=(rules,), model="refusing", tagger="pinned")
-    assert any(
-        note.startswith("The model refused 1 of 30 rows, which count as wrong. 2 rewrites are left")
-        for note in audit(effects, circumstances=who).notes
-    )
+    assert (
+        "The model refused 1 of 30 rows, which count as wrong. 2 rewrites are left out: they or "
+        "their rows were refused."
+    ) in audit(effects, circumstances=who).notes
+    other = LabelledRows(rows[1:2], "text", (("yes",),), "a.csv")
+    alone = rule_effects(compile_rules([rules], tagger=PinnedTagger()), other, model)
+    notes = " ".join(audit(alone, circumstances=who).notes)
+    assert " 1 rewrite is left out: it or its row was refused." in notes
 
 
 class Silent:

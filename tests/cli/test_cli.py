@@ -424,7 +424,9 @@ def test_the_summary_says_what_became_of_spans(run: Run, tmp_path: Path) -> None
         *rows[1:],
     ]
     dropped = run(*command, "--mode", "chain", "--column", "text", "--on-touched", "drop")
-    assert "1 row dropped\n" in dropped.stderr
+    assert "2 rows dropped\n" in dropped.stderr, "a rule would change the text of each"
+    assert "1 row with a span that a rule would touch\n" in dropped.stderr
+    assert "1 row with a span that is not at its position\n" in dropped.stderr
     assert "kept" not in dropped.stderr
     assert len((tmp_path / "o.jsonl").read_text("utf-8").splitlines()) == 1
     for policy in ("keep", "drop"):
@@ -433,6 +435,7 @@ def test_the_summary_says_what_became_of_spans(run: Run, tmp_path: Path) -> None
         assert "kept" not in each.stderr + each.stdout
     told = json.loads(run(*command, "--mode", "each", "--column", "text", "--json").stdout)
     assert (told["touched"], told["misplaced"], told["missing"]) == (1, 1, 1)
+    assert told["dropped"] == 0
     assert told["rules"]["film"]["left_out"] == 1
 
 

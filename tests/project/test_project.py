@@ -553,6 +553,14 @@ def test_at_a_terminal_init_asks_proposes_and_asks_again_after_a_wrong_answer(fo
     assert taken("check")["rules"] == ("rules",)
 
 
+def test_init_says_that_it_recognized_no_labels(folder: Path) -> None:
+    (folder / "sears.toml").unlink()
+    (folder / "plain.csv").write_text("text\nA movie.\nA play.\n", "utf-8")
+    done = run("init", "--data", "plain.csv")
+    assert done.exception is None, done.output
+    assert "text text, label - (none was recognized: `label = ` in [datasets.dev]" in done.stderr
+
+
 def test_init_replaces_nothing(folder: Path) -> None:
     done = run("init", "--data", "data/dev.csv")
     assert isinstance(done.exception, UsageError)

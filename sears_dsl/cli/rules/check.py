@@ -27,10 +27,10 @@ def check_command(rules: tuple[str, ...], **options: Any) -> None:
 
     Exit 2 if a file has errors; with --strict, exit 1 if there are warnings.
     """
-    from sears_dsl.catalogue import find_rule_files
+    from sears_dsl.catalogue import loaded_files
     from sears_dsl.language.loader import load
 
-    files = find_rule_files(rules)
+    files = loaded_files(rules)
     findings: list[Diagnostic] = []
     loaded: list[Ruleset] = []
     count = 0

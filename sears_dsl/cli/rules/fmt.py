@@ -65,11 +65,11 @@ def _formatted(
     rules: tuple[str, ...], *, allow_imports_outside: bool
 ) -> Iterator[tuple[str, bytes, str]]:
     """The name, the content and the canonical form of each file, or of standard input."""
-    from sears_dsl.catalogue import find_rule_files
+    from sears_dsl.catalogue import loaded_files
     from sears_dsl.language.loader import load, parse
 
     if "-" not in rules:
-        for file in find_rule_files(rules):
+        for file in loaded_files(rules):
             source = file.read_bytes()
             ruleset = load(file, allow_imports_outside=allow_imports_outside)
             yield str(file), source, _canonical(ruleset)
