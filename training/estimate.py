@@ -26,6 +26,7 @@ from sears_dsl.judge.likelihood import LikelihoodModel, Nats, columns_of, window
 from sears_dsl.judge.networks import read_grammar_file
 from sears_dsl.translation.model_files import carried_encoder, carried_language_model
 from sears_dsl.translation.weight_file import file_hash
+from training.command import run
 from training.corpus import add_texts, read_texts
 from training.detector import Estimator, deep_weights, encoder_tokenizer, set_deep_weights
 from training.likelihood import nats_of
@@ -217,4 +218,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

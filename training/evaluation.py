@@ -23,6 +23,7 @@ from sears_dsl.runtime.kernels import ENOUGH, expect
 from sears_dsl.tagging.fast.fast_tagger import Perceptron
 from sears_dsl.tagging.fast.weights import load
 from sears_dsl.tagging.spacy_tagger import SpacyTagger
+from training.command import run
 from training.records import show
 from training.tagger import MODEL
 from training.texts import read_squad
@@ -147,4 +148,4 @@ def _texts(path: Path) -> list[str]:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

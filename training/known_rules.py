@@ -39,6 +39,7 @@ from sears_dsl.language.loader import load
 from sears_dsl.language.printer import print_rule
 from sears_dsl.language.rule import Rule
 from sears_dsl.runtime.files import write_atomically
+from training.command import run
 from training.records import rows_of, show
 
 _ROOT = Path(__file__).resolve().parents[1]
@@ -202,4 +203,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

@@ -30,6 +30,7 @@ from sears_dsl.judge.readings import VERSION, change_name, load_readings, senses
 from sears_dsl.meaning.scorers import load_scorer
 from sears_dsl.runtime.array_types import Float32Array, Floats
 from sears_dsl.runtime.files import write_atomically
+from training.command import run
 from training.judge import mined
 from training.judgements import Judgement
 from training.readings import (
@@ -144,4 +145,4 @@ def _single_change(original: str, rewrite: str) -> str:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from sears_dsl.engine.noise.vectors import WordVectors, load_vectors
 from sears_dsl.runtime.files import write_atomically
+from training.command import run
 
 WORDS = 100_000
 _AT_ONCE = 1_000
@@ -59,4 +60,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

@@ -62,6 +62,7 @@ from sears_dsl.meaning.scorers import Pair
 from sears_dsl.runtime.files import write_atomically
 from sears_dsl.tagging.inflection import inflect, lemma
 from sears_dsl.tagging.tagger import load_tagger
+from training.command import run
 from training.english_text import KINDS, snippets
 from training.records import rows_of, show
 from training.verdicts import check_unused, read_verdicts
@@ -284,9 +285,8 @@ def write_listed_sheets(folder: Path, listed: Path, books: Path) -> None:
     write_items(folder, {pair: places[pair] for pair in best[:PAIRS]}, kind_of)
 
 
-def pairs_of(forms: Sequence[Form], wordnet: Path) -> list[tuple[Form, str]]:
+def pairs_of(forms: Sequence[Form], classes: Mapping[str, WordClass]) -> list[tuple[Form, str]]:
     """Words with words that may stand for them, in the same form, and that were not read yet."""
-    classes = {name: WordClass(wordnet, name) for name in _CLASSES.values()}
     nearness = Nearness(load_vectors("glove-6b-50d"))
     effects = load_readings().effects
     pairs: dict[tuple[Form, str], None] = {}
@@ -332,10 +332,11 @@ def best_first(
 
 def write_sheets(folder: Path, wordnet: Path, books: Path) -> None:
     """Choose pairs and write the sheets, and what stands where for `fold`."""
+    classes = {name: WordClass(wordnet, name) for name in _CLASSES.values()}
     kind_of = sentences(books, from_books=_FROM_BOOKS)
     places = places_of(list(kind_of))
     drawn: dict[tuple[Form, str], list[Place]] = {}
-    for form, new in pairs_of(list(places), wordnet):
+    for form, new in pairs_of(list(places), classes):
         some = [each for each in places[form] if not each.upsets_article(new)]
         random.Random(f"{form[0]}{new}").shuffle(some)  # noqa: S311 - a draw, no secret
         first = {each.text: each for each in reversed(some)}
@@ -565,6 +566,8 @@ def main() -> None:
     parser.add_argument("--books", type=Path, help="plain text, a sentence a line")
     options = parser.parse_args()
     if options.step not in ("fold", "write"):
+        if options.books is None:
+            parser.error(f"{options.step} needs --books")
         check_unused(options.folder)
     match options.step:
         case "sheet" if options.list is not None:
@@ -587,4 +590,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import runpy
+import sys
 from pathlib import Path
 
-from test_missing_data import run_without_data
+import pytest
+from test_missing_data import ROOT, run_without_data
 
 from benchmarks.record import WITHOUT_DATA
 
@@ -13,3 +16,39 @@ def test_readings_whose_texts_are_missing_are_not_counted_as_fewer(tmp_path: Pat
     done = run_without_data("training.later_readings", "--all", folder=tmp_path)
     assert done.returncode == WITHOUT_DATA, done.stderr
     assert done.stdout.startswith("not run: sentiment/imdb.tsv is not in")
+
+
+@pytest.mark.parametrize(
+    ("command", "reason"),
+    [
+        ("synonyms sheet {new} --list training/rewordings.txt", "sheet needs --books"),
+        ("synonyms sheet {new} --books x --wordnet {none}", "{none}/data.noun could not be read"),
+        ("synonyms fold {none}", "{none} has no sheets"),
+        ("gold_tagger --language pt --gold {none} --out {new}", "{none} could not be read"),
+        ("tagger --ewt {none} --books x --squad x --reviews x --out {new}", "{none} could not be"),
+        ("evaluation --text {none}", "{none}: No such file"),
+        ("lookalikes {none} --out {new}", "{none}: No such file"),
+        ("first_names {none} --out {new}", "{none}/dist.female.first: No such file"),
+        (
+            "likelihood --keep {none} --out {new}",
+            "run python -m training.judge --keep {none} first",
+        ),
+        ("tokenizer_tables --language zh --out {new}", "'zh'"),
+        ("tokenizer_tables --language nope --out {new}", "'nope'"),
+    ],
+)
+def test_what_is_missing_is_a_sentence_and_nothing_is_written(
+    command: str,
+    reason: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    paths = {"none": tmp_path / "none", "new": tmp_path / "new"}
+    name, *arguments = (word.format(**paths) for word in command.split())
+    monkeypatch.setattr(sys, "argv", [name, *arguments])
+    with pytest.raises(SystemExit) as ended:
+        runpy.run_path(str(ROOT / "training" / f"{name}.py"), run_name="__main__")
+    assert ended.value.code == 2
+    assert reason.format(**paths) in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
