@@ -21,6 +21,7 @@ them, so those that flip models were read most.
 
 from __future__ import annotations
 
+import argparse
 import csv
 import json
 from collections import defaultdict
@@ -194,6 +195,7 @@ def known_rules() -> dict[str, Rule]:
 
 def main() -> None:
     """Write the file."""
+    argparse.ArgumentParser(description=__doc__.splitlines()[0]).parse_args()
     rules = known_rules()
     entry = readers_file(rules)
     write_atomically(FILE, (json.dumps(entry, ensure_ascii=False, indent=1) + "\n").encode())

@@ -11,6 +11,13 @@ from test_missing_data import ROOT, run_without_data
 
 from benchmarks.record import WITHOUT_DATA
 
+#: The modules that are commands.
+STEPS = sorted(
+    path.stem
+    for path in (ROOT / "training").glob("*.py")
+    if '__name__ == "__main__"' in path.read_text("utf-8")
+)
+
 
 def test_readings_whose_texts_are_missing_are_not_counted_as_fewer(tmp_path: Path) -> None:
     done = run_without_data("training.later_readings", "--all", folder=tmp_path)
@@ -52,3 +59,18 @@ def test_what_is_missing_is_a_sentence_and_nothing_is_written(
     assert ended.value.code == 2
     assert reason.format(**paths) in capsys.readouterr().err
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_whoever_asks_for_help_gets_nothing_else(
+    name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def refuse(*_: object) -> None:
+        pytest.fail("the step began to write")
+
+    monkeypatch.setattr("sears_dsl.runtime.files.write_atomically", refuse)
+    monkeypatch.setattr(sys, "argv", [name, "--help"])
+    with pytest.raises(SystemExit) as ended:
+        runpy.run_path(str(ROOT / "training" / f"{name}.py"), run_name="__main__")
+    assert ended.value.code == 0
+    assert capsys.readouterr().out.startswith("usage: ")
