@@ -27,6 +27,7 @@ from sears_dsl.cli.screen.console import console
 from sears_dsl.discovery.filtering.text_filter import SAMPLE_HEADING
 from sears_dsl.language.loader import load
 from sears_dsl.runtime.files import write_atomically
+from training.command import run
 
 # How many sentences of each kind are drawn. Few are about films, since most demonstrations are, and
 # the sample has to show what happens elsewhere.
@@ -95,4 +96,4 @@ def chosen(texts: Iterator[str], count: int) -> list[str]:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

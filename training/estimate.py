@@ -19,12 +19,14 @@ import numpy as np
 import torch
 from torch.nn import functional
 
+from sears_dsl.errors import DataError
 from sears_dsl.judge.estimate import FILE, PIECES, changed_pieces
 from sears_dsl.judge.grammar import DEEP
 from sears_dsl.judge.likelihood import LikelihoodModel, Nats, columns_of, window_of
 from sears_dsl.judge.networks import read_grammar_file
 from sears_dsl.translation.model_files import carried_encoder, carried_language_model
 from sears_dsl.translation.weight_file import file_hash
+from training.command import run
 from training.corpus import add_texts, read_texts
 from training.detector import Estimator, deep_weights, encoder_tokenizer, set_deep_weights
 from training.likelihood import nats_of
@@ -56,7 +58,13 @@ class Lessons(NamedTuple):
 
 
 def lessons_of(pairs: Sequence[tuple[str, str]], nats: Sequence[Nats]) -> Lessons:
-    """Turn pairs into numbers."""
+    """Turn pairs into numbers.
+
+    Raises:
+        DataError: there are no pairs.
+    """
+    if not pairs:
+        raise DataError("there are no rewrites to learn from", help="give more or longer texts")
     tokenizer = encoder_tokenizer()
     windows = [window_of(*pair) for pair in pairs]
     texts = list(dict.fromkeys(text for window in windows for text in window))
@@ -144,7 +152,10 @@ def packed(lessons: Lessons, some: Any) -> tuple[Any, Any, Any, Any]:
 
 
 def _batches(lessons: Lessons, generator: Any) -> Iterator[Any]:
-    """Rewrites of originals of similar length, in a new order on each pass, without end."""
+    """Rewrites of originals of similar length, in a new order on each pass, without end.
+
+    Of fewer groups than a batch holds, each batch has all.
+    """
     of: dict[int, list[int]] = defaultdict(list)
     for at, original in enumerate(lessons.pairs[:, 0].tolist()):
         of[original].append(at)
@@ -156,11 +167,12 @@ def _batches(lessons: Lessons, generator: Any) -> Iterator[Any]:
                 shuffled[low : low + _REWRITES] for low in range(0, len(shuffled), _REWRITES)
             ]
         order = generator.permutation(len(groups))
-        for low in range(0, len(order), _ORIGINALS * _SORTED):
-            some = [groups[at] for at in order[low : low + _ORIGINALS * _SORTED].tolist()]
+        held = min(_ORIGINALS, len(groups))
+        for low in range(0, len(order), held * _SORTED):
+            some = [groups[at] for at in order[low : low + held * _SORTED].tolist()]
             some.sort(key=lambda group: len(lessons.rows[lessons.pairs[group[0], 1]]))
-            for at in generator.permutation(len(some) // _ORIGINALS):
-                yield np.concatenate(some[at * _ORIGINALS : (at + 1) * _ORIGINALS])
+            for at in generator.permutation(len(some) // held):
+                yield np.concatenate(some[at * held : (at + 1) * held])
 
 
 def main() -> None:
@@ -206,4 +218,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

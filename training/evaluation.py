@@ -11,6 +11,7 @@ same files give the same figures. Costs a second for 10,000 tokens, nearly all o
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from sears_dsl.runtime.kernels import ENOUGH, expect
 from sears_dsl.tagging.fast.fast_tagger import Perceptron
 from sears_dsl.tagging.fast.weights import load
 from sears_dsl.tagging.spacy_tagger import SpacyTagger
+from training.command import run
 from training.records import show
 from training.tagger import MODEL
 from training.texts import read_squad
@@ -29,6 +31,7 @@ from training.treebank import Sentence, read_treebank, tag_words
 
 _DRAWS = 2000
 _MOST_ROWS = 1000
+_LABELLED = re.compile(r"[0-9] ")
 
 Tagged = list[tuple[list[str], list[str]]]
 
@@ -130,13 +133,19 @@ def _print_texts(paths: Sequence[Path], tagger: Perceptron) -> None:
 
 
 def _texts(path: Path) -> list[str]:
-    """The distinct texts of a file: the last column of its lines, or SQuAD's paragraphs."""
+    """The distinct texts of a file: the last column of its lines, or SQuAD's paragraphs.
+
+    If every line begins with a digit and a space, as those of SST do, the digit is a label, and no
+    word of the text.
+    """
     if path.suffix == ".json":
         texts = read_squad(path).paragraphs
     else:
-        texts = [line.rsplit("\t", 1)[-1] for line in path.read_text("utf-8").split("\n")]
+        lines = [line for line in path.read_text("utf-8").split("\n") if line.strip()]
+        labelled = all(map(_LABELLED.match, lines))
+        texts = [line[2:] if labelled else line.rsplit("\t", 1)[-1] for line in lines]
     return [text for text in dict.fromkeys(texts) if text.strip()]
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

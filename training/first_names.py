@@ -17,6 +17,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from sears_dsl.errors import DataError
+from training.command import run
 
 _LISTS = {
     "female": "bd2f310fc4e5d5e5ea122c9d4342c9821145823118eb20db1647f305ec77b358",
@@ -77,4 +78,4 @@ def _main() -> None:
 
 
 if __name__ == "__main__":
-    _main()
+    run(_main)

@@ -46,6 +46,7 @@ from sears_dsl.judge.readings import change_name
 from sears_dsl.meaning.scorers import Pair
 from sears_dsl.runtime.array_types import Floats
 from sears_dsl.runtime.files import write_atomically
+from training.command import run
 from training.content import half
 from training.corpus import add_texts, read_texts
 from training.estimate import PARAPHRASED, REWRITTEN, TEXTS
@@ -474,4 +475,4 @@ def forecast_of(lessons: Lessons) -> tuple[Floats, ForecastWeights]:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

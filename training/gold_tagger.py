@@ -30,6 +30,7 @@ from sears_dsl.runtime.kernels import ENOUGH, expect
 from sears_dsl.tagging.fast.fast_tagger import Perceptron
 from sears_dsl.tagging.fast.weights import TAGS, StoredWeights, load
 from training.coarse import COARSE, CoarseTable
+from training.command import run
 from training.packing import pack
 from training.perceptron import learn, pack_examples
 from training.records import described_files, show
@@ -169,4 +170,4 @@ def _tell(what: str, counts_right: tuple[int, int, int]) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

@@ -26,6 +26,7 @@ from sears_dsl.judge.networks import (
 )
 from sears_dsl.translation.model_files import carried_encoder
 from sears_dsl.translation.weight_file import file_hash
+from training.command import run
 from training.corpus import (
     LONGEST,
     Corpus,
@@ -293,4 +294,4 @@ def _about(options: argparse.Namespace, corpus: Corpus) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

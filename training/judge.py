@@ -41,6 +41,7 @@ from scipy.optimize import minimize
 
 from benchmarks.judged_pairs import FURTHER, MADE, load_set
 from benchmarks.judged_rewrites import FILE, READ, JudgedRewrite, read_judged_rewrites
+from sears_dsl.errors import DataError
 from sears_dsl.judge.changes import changes_of
 from sears_dsl.judge.encoder import (
     NUMBERS,
@@ -79,6 +80,7 @@ from sears_dsl.runtime.array_types import Floats
 from sears_dsl.runtime.files import write_atomically
 from sears_dsl.translation.model_files import carried_encoder
 from sears_dsl.translation.weight_file import file_hash
+from training.command import run
 from training.content import Examples, half, learn_content
 from training.detector import encoder_tokenizer
 from training.judgements import (
@@ -720,9 +722,18 @@ def keep_sets(sets: Mapping[str, Weighed], keep: Path) -> None:
 
 
 def kept_sets(keep: Path) -> dict[str, Weighed]:
-    """The evidence that `keep_sets` saved."""
+    """The evidence that `keep_sets` saved.
+
+    Raises:
+        DataError: the folder has none.
+    """
+    file = keep / _ALL_EVIDENCE
+    if not file.exists():
+        raise DataError(
+            f"{file} is not there", help=f"run python -m training.judge --keep {keep} first"
+        )
     sets: dict[str, Weighed] = {}
-    for title, array in load_arrays(keep / _ALL_EVIDENCE).items():
+    for title, array in load_arrays(file).items():
         name, _, column = title.partition("|")
         if column:
             sets[name].columns[column] = array
@@ -843,4 +854,4 @@ GRADED = {
 GRADED_ALONE = {f"STS-B train{FURTHER}": 1200, MADE: 700}
 
 if __name__ == "__main__":
-    main()
+    run(main)

@@ -21,6 +21,7 @@ them, so those that flip models were read most.
 
 from __future__ import annotations
 
+import argparse
 import csv
 import json
 from collections import defaultdict
@@ -39,6 +40,7 @@ from sears_dsl.language.loader import load
 from sears_dsl.language.printer import print_rule
 from sears_dsl.language.rule import Rule
 from sears_dsl.runtime.files import write_atomically
+from training.command import run
 from training.records import rows_of, show
 
 _ROOT = Path(__file__).resolve().parents[1]
@@ -193,6 +195,7 @@ def known_rules() -> dict[str, Rule]:
 
 def main() -> None:
     """Write the file."""
+    argparse.ArgumentParser(description=__doc__.splitlines()[0]).parse_args()
     rules = known_rules()
     entry = readers_file(rules)
     write_atomically(FILE, (json.dumps(entry, ensure_ascii=False, indent=1) + "\n").encode())
@@ -202,4 +205,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

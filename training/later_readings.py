@@ -2,8 +2,9 @@
 
     python -m training.later_readings [--all] [--scorer judge-lm]
 
-In: the rewrites that were read (``benchmarks/read_changes.tsv``, ``judged_rewrites.tsv``), the
-shipped judge and its ``readings.json`` and ``senses.npz``, or ``readings_lm.json``. Out: these
+In: the rewrites that were read (``benchmarks/read_changes.tsv``, ``judged_rewrites.tsv``), with the
+public data that has their texts (without it, nothing is counted), the shipped judge and its
+``readings.json`` and ``senses.npz``, or ``readings_lm.json``. Out: these
 files, updated: each change that was accepted or rejected more often than they say gets the
 posterior of u and v beyond what the shipped judge says of its rewrites, and with ``--all`` every
 change does; effects under a name that `change_name` no longer gives are dropped. Always holds: a,
@@ -29,6 +30,7 @@ from sears_dsl.judge.readings import VERSION, change_name, load_readings, senses
 from sears_dsl.meaning.scorers import load_scorer
 from sears_dsl.runtime.array_types import Float32Array, Floats
 from sears_dsl.runtime.files import write_atomically
+from training.command import run
 from training.judge import mined
 from training.judgements import Judgement
 from training.readings import (
@@ -67,7 +69,8 @@ def main() -> None:
     known: dict[str, list[float]] = {
         name: effect for name, effect in entry["effects"].items() if not _has_another_name(name)
     }
-    rewrites = [one for file in (FILE, READ) for one in read_judged_rewrites(file)]
+    # A part of the readings would count as all of them.
+    rewrites = [one for file in (FILE, READ) for one in read_judged_rewrites(file, whole=True)]
     kind_of = {(one.original, one.rewrite): one.kind for one in rewrites}
     judgements = mined(rewrites)
     more = _read_more(judgements, {} if arguments.all else known)
@@ -142,4 +145,4 @@ def _single_change(original: str, rewrite: str) -> str:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

@@ -31,6 +31,7 @@ from sears_dsl.judge.likelihood import (
 from sears_dsl.runtime.array_types import Floats
 from sears_dsl.runtime.files import write_atomically
 from sears_dsl.translation.model_files import carried_language_model
+from training.command import run
 from training.judge import (
     FITTED,
     SHIPPED,
@@ -60,9 +61,9 @@ def main() -> None:
     )  # fmt: skip
     arguments = parser.parse_args()
     torch.set_num_threads(1)
+    sets = kept_sets(arguments.keep)
     # Half the precision takes less than half the time.
     model = LikelihoodModel(carried_language_model(), type_of_numbers=torch.bfloat16)
-    sets = kept_sets(arguments.keep)
     if arguments.read_only:
         step = 1 if arguments.read_only == "forwards" else -1
         for name in list(FITTED)[::step]:
@@ -125,4 +126,4 @@ def _nats_of_portion(
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

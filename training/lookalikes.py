@@ -14,6 +14,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from training.command import run
+
 _PAIR = re.compile(r"([0-9A-F]{4,6})\s*;\s*([0-9A-F]{4,6})")
 _VERSION = re.compile(r"^# Version: (\S+)", re.MULTILINE)
 _NOTICE = """\
@@ -58,4 +60,4 @@ def _main() -> None:
 
 
 if __name__ == "__main__":
-    _main()
+    run(_main)

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from sears_dsl.engine.noise.vectors import WordVectors, load_vectors
 from sears_dsl.runtime.files import write_atomically
+from training.command import run
 
 WORDS = 100_000
 _AT_ONCE = 1_000
@@ -41,9 +42,11 @@ def nearest_places(vectors: WordVectors, places: NDArray[np.int64]) -> NDArray[n
 def main() -> None:
     """Write the file, or check some of it."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--out", type=Path, required="--check" not in sys.argv)
+    parser.add_argument("--out", type=Path, help="the file to write")
     parser.add_argument("--check", type=int, metavar="WORDS")
     options = parser.parse_args()
+    if options.out is None and not options.check:
+        parser.error("name a file to write with --out, or how many words to --check")
     shipped = load_vectors("glove-6b-50d")
     vectors = WordVectors(shipped.words, shipped.table, identity=shipped.identity)
     if options.check:
@@ -59,4 +62,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

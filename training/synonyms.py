@@ -16,7 +16,8 @@ and, but for pairs from WordNet, public data. Out: ``sheet0.tsv`` and so on, a l
 as ``[old → new]``; a reader fills in ``verdicts0.tsv`` (number, 1 or 0, what is wrong) by
 ``benchmarks/judging.md``. Always holds: the same files give the same sheets; all rewrites of a pair
 are in one sheet, in no order; no sheet has a word whose *a* or *an* would be wrong, since rules
-mend that. Costs two minutes of a core.
+mend that; a folder has the sheets of one step, so that no verdict counts for another line. Costs
+two minutes of a core.
 
 A word of the texts is paired with what WordNet lists beside it, in the same form, if GloVe has the
 two near each other. The judge's cheap evidence and its forecast order the pairs; the first `PAIRS`
@@ -33,7 +34,6 @@ contractions, what says nothing beside a shorter change, and what one who read t
 from __future__ import annotations
 
 import argparse
-import csv
 import json
 import random
 import re
@@ -51,6 +51,7 @@ from sears_dsl.discovery.filtering.text_filter import SAMPLE, believed_share
 from sears_dsl.discovery.known_rules import load_known
 from sears_dsl.engine.noise.vectors import WordVectors, load_vectors
 from sears_dsl.engine.rewrite.placing import wants_an
+from sears_dsl.errors import DataError
 from sears_dsl.judge.evidence import differences
 from sears_dsl.judge.forecast import FORECAST
 from sears_dsl.judge.judge import load_judge
@@ -61,8 +62,10 @@ from sears_dsl.meaning.scorers import Pair
 from sears_dsl.runtime.files import write_atomically
 from sears_dsl.tagging.inflection import inflect, lemma
 from sears_dsl.tagging.tagger import load_tagger
+from training.command import run
 from training.english_text import KINDS, snippets
 from training.records import rows_of, show
+from training.verdicts import check_unused, read_verdicts
 from training.wordnet import Neighbour, WordClass
 
 PAIRS, PLACES, SHEETS = 1400, 4, 5
@@ -282,9 +285,8 @@ def write_listed_sheets(folder: Path, listed: Path, books: Path) -> None:
     write_items(folder, {pair: places[pair] for pair in best[:PAIRS]}, kind_of)
 
 
-def pairs_of(forms: Sequence[Form], wordnet: Path) -> list[tuple[Form, str]]:
+def pairs_of(forms: Sequence[Form], classes: Mapping[str, WordClass]) -> list[tuple[Form, str]]:
     """Words with words that may stand for them, in the same form, and that were not read yet."""
-    classes = {name: WordClass(wordnet, name) for name in _CLASSES.values()}
     nearness = Nearness(load_vectors("glove-6b-50d"))
     effects = load_readings().effects
     pairs: dict[tuple[Form, str], None] = {}
@@ -330,10 +332,11 @@ def best_first(
 
 def write_sheets(folder: Path, wordnet: Path, books: Path) -> None:
     """Choose pairs and write the sheets, and what stands where for `fold`."""
+    classes = {name: WordClass(wordnet, name) for name in _CLASSES.values()}
     kind_of = sentences(books, from_books=_FROM_BOOKS)
     places = places_of(list(kind_of))
     drawn: dict[tuple[Form, str], list[Place]] = {}
-    for form, new in pairs_of(list(places), wordnet):
+    for form, new in pairs_of(list(places), classes):
         some = [each for each in places[form] if not each.upsets_article(new)]
         random.Random(f"{form[0]}{new}").shuffle(some)  # noqa: S311 - a draw, no secret
         first = {each.text: each for each in reversed(some)}
@@ -434,6 +437,7 @@ def write_items(
     folder: Path, items: Mapping[tuple[str, str], Sequence[Place]], kind_of: Mapping[str, str]
 ) -> None:
     """Write what is to be read into sheets, and what stands where for `fold`."""
+    check_unused(folder)
     chosen = list(items)
     random.Random(3).shuffle(chosen)  # noqa: S311 - a draw, no secret
     folder.mkdir(parents=True, exist_ok=True)
@@ -447,14 +451,24 @@ def write_items(
 
 
 def fold(folder: Path) -> None:
-    """Add what readers said of the sheets to the rewrites that were read."""
+    """Add what readers said of the sheets to the rewrites that were read.
+
+    Raises:
+        DataError: the folder has no sheets, or a sheet has no verdicts or wrong ones.
+    """
     with READ.open(encoding="utf-8") as file:
         lines = file.read().split("\n")[:-1]
+    keys = sorted(folder.glob("key*.json"))
+    if not keys:
+        raise DataError(
+            f"{folder} has no sheets", help="name the folder into which a step wrote them"
+        )
     readings: set[str] = set()
-    for path in sorted(folder.glob("key*.json")):
+    for path in keys:
         number = path.stem.removeprefix("key")
-        verdicts = read_verdicts(folder / f"verdicts{number}.tsv")
-        for at, (old, new, kind, text, start, end) in enumerate(json.loads(path.read_bytes()), 1):
+        key = json.loads(path.read_bytes())
+        verdicts = read_verdicts(folder / f"verdicts{number}.tsv", count=len(key))
+        for at, (old, new, kind, text, start, end) in enumerate(key, 1):
             verdict, why = verdicts[at]
             place = Place(text, start, end)
             pair = text, place.rewrite(new)
@@ -464,13 +478,6 @@ def fold(folder: Path) -> None:
             readings.add("\t".join(row))
     lines += sorted(readings.difference(lines))
     write_atomically(READ, "\n".join([*lines, ""]).encode())
-
-
-def read_verdicts(path: Path) -> Mapping[int, tuple[str, str]]:
-    """The verdict on each line of a sheet, and what is wrong."""
-    with path.open(encoding="utf-8", newline="") as file:
-        rows = list(csv.reader(file, delimiter="\t", quoting=csv.QUOTE_NONE))
-    return {int(number): (verdict, " ".join(why)) for number, verdict, *why in rows}
 
 
 def readings() -> dict[str, list[dict[str, str]]]:
@@ -558,6 +565,10 @@ def main() -> None:
     parser.add_argument("--list", type=Path, help="rewordings, a line each, instead of WordNet's")
     parser.add_argument("--books", type=Path, help="plain text, a sentence a line")
     options = parser.parse_args()
+    if options.step not in ("fold", "write"):
+        if options.books is None:
+            parser.error(f"{options.step} needs --books")
+        check_unused(options.folder)
     match options.step:
         case "sheet" if options.list is not None:
             write_listed_sheets(options.folder, options.list, options.books)
@@ -579,4 +590,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

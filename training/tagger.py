@@ -20,6 +20,7 @@ from demo.reviews import fetch
 from sears_dsl.runtime.kernels import ENOUGH, expect
 from sears_dsl.tagging.spacy_tagger import SpacyTagger
 from training.coarse import COARSE, coarse_table, ruler_answers
+from training.command import run
 from training.packing import pack
 from training.perceptron import learn, pack_examples
 from training.records import described_files, show
@@ -144,4 +145,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run(main)

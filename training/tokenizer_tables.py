@@ -69,6 +69,11 @@ _CODE = r"\\u([0-9A-Fa-f]{4})|\\U([0-9A-Fa-f]{8})|([^\x00-\x7f])"
 _RANGE = re.compile(f"(?:{_CODE})(?:-(?:{_CODE}))?")
 
 
+_TABLES = (
+    "name a language that spaCy cuts by prefixes, suffixes and special cases, such as en or pt"
+)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Write the file, or say why it cannot be written."""
     parser = argparse.ArgumentParser(description="Make a tokenizer's tables from spaCy.")
@@ -101,12 +106,23 @@ def collect(language: str = "en") -> dict[str, Any]:
         language: as spaCy names it.
 
     Raises:
-        TaggerError: the rules are of a kind that our tokenizer does not know.
+        TaggerError: spaCy has no rules of the language, or of a kind that our tokenizer does not
+            know.
     """
     import spacy  # noqa: PLC0415 - a second to import
     from spacy.lang import char_classes  # noqa: PLC0415 - likewise
+    from spacy.tokenizer import Tokenizer  # noqa: PLC0415 - likewise
 
-    own: Any = spacy.blank(language).tokenizer
+    try:
+        own: Any = spacy.blank(language).tokenizer
+    except ImportError as error:
+        raise TaggerError(
+            f"spaCy has no tokenizer of {language!r} here: {error}", help=_TABLES
+        ) from error
+    if not isinstance(own, Tokenizer):
+        raise TaggerError(
+            f"spaCy cuts {language!r} by {type(own).__name__}, not by tables", help=_TABLES
+        )
     defaults = spacy.util.get_lang_class(language).Defaults
     prefixes = [str(piece) for piece in defaults.prefixes or () if str(piece).strip()]
     patterns = {

@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from sears_dsl.errors import DataError
+
 # How many meanings of a word count, the most frequent ones first; and of how many the more general
 # and the more special ones count as well.
 _MEANINGS, _AROUND = 4, 2
@@ -35,7 +37,11 @@ class Neighbour(NamedTuple):
 
 
 class WordClass:
-    """The synsets of one class of words: ``noun``, ``verb``, ``adj`` or ``adv``."""
+    """The synsets of one class of words: ``noun``, ``verb``, ``adj`` or ``adv``.
+
+    Raises:
+        DataError: the folder does not have their files.
+    """
 
     def __init__(self, folder: Path, name: str) -> None:
         self._synsets = dict(_synsets(folder / f"data.{name}"))
@@ -57,7 +63,14 @@ class WordClass:
 
 def _lines(path: Path) -> Iterator[str]:
     """The lines of a file; those of the licence begin with a space."""
-    return (line for line in path.read_text("ascii").splitlines() if not line.startswith(" "))
+    try:
+        text = path.read_text("ascii")
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(
+            f"{path} could not be read: {error}",
+            help="install Debian's package wordnet-base, or name the folder with its files",
+        ) from error
+    return (line for line in text.splitlines() if not line.startswith(" "))
 
 
 def _synsets(path: Path) -> Iterator[tuple[int, Synset]]:

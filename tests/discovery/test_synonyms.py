@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from sears_dsl.discovery.candidates import CandidateRule, Candidates
 from sears_dsl.discovery.filtering.text_filter import Corpus
 from sears_dsl.discovery.proposing.synonyms import propose_synonyms, synonyms, without_listed
+from sears_dsl.errors import DataError
 from sears_dsl.language.loader import parse
 from sears_dsl.language.printer import print_rule
 from sears_dsl.tagging.tagger import load_tagger
-from training.synonyms import _IN_PIECES, Place, listed_rules
+from training.synonyms import _IN_PIECES, Place, fold, listed_rules, write_items
 from training.wordnet import Neighbour, WordClass
 
 _ROWS = (
@@ -92,3 +95,68 @@ def test_a_wrong_article_says_nothing_about_a_word() -> None:
     assert place.upsets_article("strange")
     assert not place.upsets_article("unusual")
     assert place.shown("unusual") == "It is an [odd → unusual] film."
+
+
+@pytest.fixture
+def sheets(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with sheets of two rewrites; what was read is in a file of its own."""
+    monkeypatch.setattr("training.synonyms.READ", tmp_path / "read.tsv")
+    (tmp_path / "read.tsv").write_text("original\trewrite\n", "utf-8")
+    places = [Place("A film.", 2, 6), Place("The film ends.", 4, 8)]
+    kinds = dict.fromkeys((each.text for each in places), "books")
+    write_items(tmp_path / "sheets", {("film", "movie"): places}, kinds)
+    for number in range(1, 5):
+        (tmp_path / f"sheets/verdicts{number}.tsv").touch()
+    return tmp_path / "sheets"
+
+
+def test_verdicts_are_folded_once_however_often_one_asks(sheets: Path) -> None:
+    shown = (sheets / "sheet0.tsv").read_text("utf-8").splitlines()
+    refused = next(line.split("\t")[0] for line in shown if "The" in line)
+    verdicts = {"1": "1", "2": "1"} | {refused: "0\tstyle"}
+    text = "".join(f"{number}\t{verdict}\n" for number, verdict in verdicts.items())
+    (sheets / "verdicts0.tsv").write_text(text, "utf-8")
+    fold(sheets)
+    fold(sheets)
+    assert (sheets.parent / "read.tsv").read_text("utf-8").splitlines() == [
+        "original\trewrite",
+        "A film.\tA movie.\tfilm -> movie\tbooks\t1\t\tfit\tkept",
+        "The film ends.\tThe movie ends.\tfilm -> movie\tbooks\t0\tstyle\tfit\tkept",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "place"),
+    [
+        ("1\t1\n2\tyes\n", "line 2: '2\\\\tyes'"),
+        ("1\t 1\n2\t0\n", "line 1"),
+        ("1\t1\n2\n", "line 2"),
+        ("1\t1\n\n2\t1\n", "line 2"),
+        ("1\t1\n3\t0\tstyle\n", "line 2"),
+        ("one\t1\n2\t1\n", "line 1"),
+        ("1\t1\n1\t0\tstyle\n2\t1\n", "line 2: number 1 has two"),
+        ("1\t1\n", "no verdict on number 2"),
+    ],
+)
+def test_what_is_no_verdict_is_no_rejection(sheets: Path, verdicts: str, place: str) -> None:
+    (sheets / "verdicts0.tsv").write_text(verdicts, "utf-8")
+    with pytest.raises(DataError, match=rf"verdicts0.tsv.*{place}"):
+        fold(sheets)
+    assert (sheets.parent / "read.tsv").read_text("utf-8") == "original\trewrite\n"
+
+
+def test_sheets_without_verdicts_and_folders_without_sheets_cannot_be_folded(sheets: Path) -> None:
+    with pytest.raises(DataError, match=r"verdicts0.tsv could not be read"):
+        fold(sheets)
+    with pytest.raises(DataError, match="has no sheets"):
+        fold(sheets / "nowhere")
+
+
+@pytest.mark.parametrize("file", ["key0.json", "verdicts3.tsv"])
+def test_verdicts_never_count_for_sheets_of_another_step(sheets: Path, file: str) -> None:
+    for path in sheets.iterdir():
+        if path.name != file:
+            path.unlink()
+    with pytest.raises(DataError, match=rf"has {file}(.|\n)*name another folder"):
+        write_items(sheets, {}, {})
+    assert [path.name for path in sheets.iterdir()] == [file]

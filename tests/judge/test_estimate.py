@@ -15,7 +15,7 @@ from sears_dsl.judge.estimate import FILE, LikelihoodEstimate, changed_pieces
 from sears_dsl.judge.likelihood import LIKELIER, LIKELIHOOD, Nats
 from sears_dsl.judge.networks import read_grammar_file
 from training.detector import Estimator, set_deep_weights
-from training.estimate import lessons_of, packed
+from training.estimate import _batches, lessons_of, packed
 
 PAIRS = [
     ("The film was very good.", "The film was really good."),
@@ -46,6 +46,19 @@ def test_it_is_the_network_that_was_trained(estimate: LikelihoodEstimate) -> Non
     columns = np.maximum(0, np.hstack([more, expected[:, 1:], -more]))
     # The library's fixed matrices have half the precision there, ours are in whole numbers.
     assert estimate.columns(PAIRS) == pytest.approx(columns, abs=0.4, rel=0.05)
+
+
+@pytest.mark.parametrize("originals", [1, 5, 24, 50])
+def test_every_batch_has_rewrites_of_as_many_originals(originals: int) -> None:
+    nothing = np.zeros(0)
+    pairs = [(f"{at} films", f"{at} {new}") for at in range(originals) for new in ("films!", "a")]
+    lessons = lessons_of(pairs, [Nats(nothing, nothing, nothing, nothing)] * len(pairs))
+    batches = _batches(lessons, np.random.default_rng(0))
+    for _ in range(3):
+        some = next(batches)
+        assert len({*some.tolist()}) == len(some) == 2 * min(originals, 24)
+    with pytest.raises(DataError, match="no rewrites"):
+        lessons_of([], [])
 
 
 def test_a_pair_is_the_same_in_any_company(estimate: LikelihoodEstimate) -> None:

@@ -11,6 +11,7 @@ import pytest
 from sears_dsl.errors import DataError
 from sears_dsl.tagging.fast.fast_tagger import Perceptron
 from sears_dsl.tagging.fast.weights import load
+from training import evaluation
 from training.coarse import COARSE, coarse_table
 from training.packing import LARGEST, pack
 from training.perceptron import Learned, describe_words, learn, pack_examples
@@ -136,3 +137,11 @@ def test_the_shipped_weights_are_as_good_as_the_card_says() -> None:
     )
     assert fine >= 0.94
     assert coarse >= 0.92
+
+
+def test_a_label_before_each_text_is_no_word_of_it(tmp_path: Path) -> None:
+    file = tmp_path / "labelled"
+    file.write_text("0 2 dull hours .\n1 a gem .\n", "utf-8")
+    assert evaluation._texts(file) == ["2 dull hours .", "a gem ."]
+    file.write_text("2 dull hours .\na gem .\nno\t3 stars\n", "utf-8")
+    assert evaluation._texts(file) == ["2 dull hours .", "a gem .", "3 stars"]
