@@ -1,9 +1,10 @@
-"""Makes the judge: ``python -m training.judge --data FOLDER [--keep FOLDER]``.
+"""Makes the judge: ``python -m training.judge --data FOLDER --keep FOLDER``.
 
-In: the judgements of `training.judgements`. Out: ``judge.npz``, what was learned about contents;
-``judge.json``, the curves of all evidence with their provenance; ``readings.json`` and
-``sentence_meaning.json``; a line about each step. Always holds: the same files, versions and seed
-give the same judge (to rounding). A fifth of the targets of SWORDS and one in ten rules and swaps
+In: the judgements of `training.judgements`; all data from one folder, which ``SEARS_DATA`` names
+as well. Out: ``judge.npz``, what was learned about contents; ``judge.json``, the curves of all
+evidence with their provenance; ``readings.json`` and ``sentence_meaning.json``; a line about each
+step. Always holds: the same files, versions and seed give the same judge (to rounding); all
+readings count or nothing is made. A fifth of the targets of SWORDS and one in ten rules and swaps
 take no part; their figures are printed last, for the model card. Costs: the encoder reads all in
 some ten minutes on one core (``--keep`` saves the result); learning takes four minutes.
 
@@ -11,7 +12,7 @@ some ten minutes on one core (``--keep`` saves the result); learning takes four 
 that it did not learn from. Words of the PPDB sample, without context, are its second task. 2. The
 curves are fitted by logistic regression: piecewise linear and monotonic. Each kind of
 judgements has an intercept of its own, since people who grade sentences and people who grade
-substitutes do not mean the same by "acceptable". 3. The intercept, with a slope of at most 1, is
+substitutes do not mean the same by "acceptable". 3. The intercept, with a slope of 0.2 to 1.5, is
 fitted on what rules do: substitutes from a thesaurus (one in eight is acceptable), with accepted
 and spoiled rewrites at the same rate. 4. The cheap curves are fitted likewise, without what the
 encoder sees, then moved until they reject one in a hundred of what the full ones accept at τ.
@@ -41,7 +42,8 @@ from scipy.optimize import minimize
 
 from benchmarks.judged_pairs import FURTHER, MADE, load_set
 from benchmarks.judged_rewrites import FILE, READ, JudgedRewrite, read_judged_rewrites
-from sears_dsl.errors import DataError
+from benchmarks.record import DATA
+from sears_dsl.errors import DataError, UsageError
 from sears_dsl.judge.changes import changes_of
 from sears_dsl.judge.encoder import (
     NUMBERS,
@@ -639,10 +641,26 @@ def scores_of(cheap: Curves, full: Curves, columns: Mapping[str, Floats]) -> Flo
     return np.minimum(cheap.chances(columns), full.chances(columns))
 
 
+def checked_folder(data: Path) -> Path:
+    """The folder of the data sets, if all of them are read from it.
+
+    Raises:
+        UsageError: readings and graded sentences would be read from another folder.
+    """
+    if data.resolve() != DATA.resolve():
+        raise UsageError(
+            f"readings and graded sentences are read from {DATA}, not from {data}",
+            help=f"set SEARS_DATA={data} as well",
+        )
+    return data
+
+
 def main() -> None:
     """Read, learn, write, and report how good the result is."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", type=Path, required=True, help="the folder of the data sets")
+    parser.add_argument(
+        "--data", type=Path, default=DATA, help="the folder of the data sets, as in SEARS_DATA"
+    )
     parser.add_argument("--keep", type=Path, required=True, help="a folder for what is read")
     parser.add_argument("--out", type=Path, default=_SHIPPED / "judge.json")
     parser.add_argument(
@@ -655,8 +673,12 @@ def main() -> None:
         help="readings of mined rules' rewrites, in the columns of judged_rewrites.tsv",
     )  # fmt: skip
     arguments = parser.parse_args()
-    data, keep = arguments.data, arguments.keep
+    data, keep = checked_folder(arguments.data), arguments.keep
     torch.set_num_threads(1)
+    # A part of the readings would count as all of them.
+    rewrites = [
+        one for file in arguments.readings for one in read_judged_rewrites(file, whole=True)
+    ]
     keep.mkdir(parents=True, exist_ok=True)
     sources = [
         data / "throughput/classic_books.txt",
@@ -684,7 +706,7 @@ def main() -> None:
         "strayed": strayed(originals[3000:4500]),
         "miswritten": miswritten(originals[1500:2700]),
         "phrases": in_context(graded_phrases, [*originals, *english[:9000]], most=1)[:3000],
-        "mined": mined([one for file in arguments.readings for one in read_judged_rewrites(file)]),
+        "mined": mined(rewrites),
     }  # fmt: skip
     for name, count in (GRADED | GRADED_ALONE).items():
         pairs = load_set(name, pairs=count)

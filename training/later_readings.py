@@ -4,11 +4,11 @@
 
 In: the rewrites that were read (``benchmarks/read_changes.tsv``, ``judged_rewrites.tsv``), with the
 public data that has their texts (without it, nothing is counted), the shipped judge and its
-``readings.json`` and ``senses.npz``, or ``readings_lm.json``. Out: these
-files, updated: each change that was accepted or rejected more often than they say gets the
-posterior of u and v beyond what the shipped judge says of its rewrites, and with ``--all`` every
-change does; effects under a name that `change_name` no longer gives are dropped. Always holds: a,
-b, σ and the figures of the fit (`training.readings`) stay as they are, as do all other changes.
+``readings.json`` and ``senses.npz``, or ``readings_lm.json``. Out: these files, updated: each
+change that was accepted or rejected more often than they say gets the posterior of u and v beyond
+what the shipped judge says of its rewrites, and with ``--all`` every change does; effects under a
+name that `change_name` no longer gives are dropped. Always holds: a, b, σ and the figures of the
+fit (`training.readings`) stay as they are, as do all other changes.
 Costs some minutes for five thousand readings, and twenty for all; then it says how well readings
 are predicted from those of the same change in other kinds of text.
 """

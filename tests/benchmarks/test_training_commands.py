@@ -19,8 +19,11 @@ STEPS = sorted(
 )
 
 
-def test_readings_whose_texts_are_missing_are_not_counted_as_fewer(tmp_path: Path) -> None:
-    done = run_without_data("training.later_readings", "--all", folder=tmp_path)
+@pytest.mark.parametrize("step", ["later_readings --all", "judge --keep kept"])
+def test_readings_whose_texts_are_missing_are_not_counted_as_fewer(
+    step: str, tmp_path: Path
+) -> None:
+    done = run_without_data(*f"training.{step}".split(), folder=tmp_path)
     assert done.returncode == WITHOUT_DATA, done.stderr
     assert done.stdout.startswith("not run: sentiment/imdb.tsv is not in")
 
@@ -40,6 +43,7 @@ def test_readings_whose_texts_are_missing_are_not_counted_as_fewer(tmp_path: Pat
             "likelihood --keep {none} --out {new}",
             "run python -m training.judge --keep {none} first",
         ),
+        ("judge --data {none} --keep {new}", "set SEARS_DATA={none} as well"),
         ("nearest_words", "--out"),
         ("nearest_words --check 0", "--check"),
         ("tokenizer_tables --language zh --out {new}", "'zh'"),
