@@ -52,7 +52,8 @@ def main() -> None:
         code = run()
     except (Exception, KeyboardInterrupt):
         # An interrupt before `run` handles it, or one that C code turned into another error: numba
-        # raises SystemError if one arrives while it reads a compiled function.
+        # raises SystemError if one arrives while it reads a compiled function, and RuntimeError if
+        # Python dropped one in a callback of LLVM.
         if not interrupts.received:
             raise
         _write_stopped()
@@ -92,10 +93,13 @@ class _Interrupts:
         raise KeyboardInterrupt
 
     def dropped(self, unraisable: sys.UnraisableHookArgs) -> None:
-        """Send an interrupt again that Python drops because a finalizer raised it."""
+        """Send an interrupt again that Python drops: a finalizer or a callback of C raised it.
+
+        It counts as received meanwhile, since the C code may raise an error of its own before.
+        """
         if self.received and issubclass(unraisable.exc_type, KeyboardInterrupt):
             self._deaf_until = -_NEVER
-            start_new_thread(_send_again, (self.received.pop(),))
+            start_new_thread(_send_again, (self.received[-1],))
         else:
             sys.__unraisablehook__(unraisable)
 

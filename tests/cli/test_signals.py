@@ -208,6 +208,17 @@ time.sleep(600)"""
     assert (done.returncode, done.stdout, done.stderr.split()) == (130, "", ["stopped"])
 
 
+def test_an_interrupt_that_a_callback_drops_explains_the_error_that_follows() -> None:
+    """LLVM calls numba back with compiled code, which numba misses if an interrupt came."""
+    done = _worked(
+        """\
+import ctypes
+ctypes.CFUNCTYPE(None)(press)()
+raise RuntimeError("no compiled object yet")"""
+    )
+    assert (done.returncode, done.stdout, done.stderr.split()) == (130, "", ["stopped"])
+
+
 @pytest.mark.parametrize("code", [0, 3])
 def test_an_interrupt_while_python_shuts_down_changes_nothing_but_may_end_it(code: int) -> None:
     """Python waits for threads, and Ctrl-C during that wait used to print a trace."""
