@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import argparse
 import datetime
+import hashlib
 import json
 from collections import defaultdict
 from pathlib import Path
@@ -67,13 +68,24 @@ class Scores:
 
     def of(self, name: str, pairs: list[tuple[str, str]]) -> dict[str, Floats]:
         """S of each pair, by scorer."""
-        file = None if self._keep is None else self._keep / f"{name} {len(pairs)}.npz"
-        if file is not None and file.exists():
-            return dict(np.load(file))
-        scores = {each: np.asarray(by.scores(pairs)) for each, by in self._scorers.items()}
-        if file is not None:
-            np.savez(file, allow_pickle=False, **scores)
+        scores = {}
+        for scorer, by in self._scorers.items():
+            file = self._file(name, scorer, pairs)
+            if file is not None and file.exists():
+                scores[scorer] = np.load(file)
+                continue
+            scores[scorer] = np.asarray(by.scores(pairs))
+            if file is not None:
+                np.save(file, scores[scorer], allow_pickle=False)
         return scores
+
+    def _file(self, name: str, scorer: str, pairs: list[tuple[str, str]]) -> Path | None:
+        """Where scores are saved: another scorer's models, or other pairs, have another file."""
+        if self._keep is None:
+            return None
+        source = repr((self.identity(scorer), pairs))
+        digest = hashlib.sha256(source.encode()).hexdigest()[:16]
+        return self._keep / f"{name} {len(pairs)} {scorer} {digest}.npy"
 
 
 def fit(scorers: Scores, pairs: int) -> None:

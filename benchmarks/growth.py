@@ -8,8 +8,8 @@ slope is that of the line through the points in a log-log plot, from the second 
 growth in proportion. Each point is the least of three runs, from 100,000 on of one. Verified: ten
 times the rows give at least nine times the records. Times are processor time. The memory of
 compiling is the process's peak while it compiles the most rules, minus what it held before, which
-includes the rules. `--rows` and `--rules` name the largest size, `--plot` a file for the picture
-(extra `plots`).
+includes the rules. Sizes are powers of ten, none above those of `--rows` and `--rules`; `--plot`
+names a file for the picture (extra `plots`).
 
     python -m benchmarks.growth --rows 1000000 --plot docs/pictures/growth.svg
 """
@@ -24,7 +24,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from functools import partial
-from itertools import islice
+from itertools import count, islice, takewhile
 from pathlib import Path
 from statistics import linear_regression
 from typing import TypeVar
@@ -58,8 +58,13 @@ def least(work: Callable[[], Result], size: int) -> tuple[float, Result]:
 
 
 def sizes(fewest: int, most: int) -> list[int]:
-    """Powers of ten."""
-    return [fewest * 10**power for power in range(round(math.log10(most / fewest)) + 1)]
+    """Ten times as many each time, and no more than ``most``.
+
+    Example:
+        >>> sizes(10, 5_000)
+        [10, 100, 1000]
+    """
+    return list(takewhile(lambda size: size <= most, (fewest * 10**power for power in count())))
 
 
 def by_rows(most: int) -> Points:
@@ -138,6 +143,10 @@ def main() -> None:
     parser.add_argument("--rules", type=int, default=100_000)
     parser.add_argument("--plot", type=Path)
     options = parser.parse_args()
+    for name, most, fewest in (("--rows", options.rows, FEWEST_ROWS),
+                               ("--rules", options.rules, FEWEST_RULES)):  # fmt: skip
+        if most < fewest:
+            parser.error(f"{name} {most}: the smallest size is {fewest:,}")
     warm_up()
     compiling, matching, memory = by_rules(options.rules)
     lines = {

@@ -262,7 +262,7 @@ def main() -> None:
                 "against the authors' algorithm, time per application",
                 {
                     f"ratio, {when}": round(
-                        per_theirs / (together[f"seconds, {when}"] / together["matches"]), 1
+                        per_theirs / (together[f"seconds, {when}"] / together["applications"]), 1
                     )
                     for when in ("first time", "again")
                 }

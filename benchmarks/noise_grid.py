@@ -27,15 +27,18 @@ bootstrap over paragraphs, of the mean over orders of training.
 from __future__ import annotations
 
 import argparse
+import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 from platformdirs import user_cache_path
 
+from benchmarks import small_reader, span_ranker
 from benchmarks.answer_scores import RESAMPLED, Floats, cell, exact_matches, f1_scores, paragraphs
 from benchmarks.noisy_squad import (
     NOISES,
@@ -104,7 +107,11 @@ class Judged:
 
 
 class Readers:
-    """Readers trained on demand, and their answers, which are saved in a file."""
+    """Readers trained on demand, and their answers, which are saved in a file.
+
+    Answers are known by the texts and the code that they come from: they are given anew after a
+    change of either.
+    """
 
     def __init__(self, shuffles: int, *, neural: bool = False) -> None:
         self.shuffles = shuffles
@@ -112,12 +119,15 @@ class Readers:
         self._train: Callable[..., SpanReader] = train
         self._trained: dict[str, SpanReader] = {}
         file, task = "answers", "span ranker"
+        modules = [small_reader.__file__, span_ranker.__file__]
         if neural:
             # Imported here, since it brings torch.
             from benchmarks import neural_reader
 
             self._train = neural_reader.train
             file, task = "answers-neural", f"neural reader, {neural_reader.EPOCHS} epochs"
+            modules = [neural_reader.__file__, small_reader.__file__]
+        self._code = digest([Path(each).read_text("utf-8") for each in modules])
         self._journal = RunJournal(folder / f"{file}.db", task=task)
 
     def _reader(self, name: str, learned: Sequence[Asked], seed: int) -> SpanReader:
@@ -137,8 +147,10 @@ class Readers:
         """The answers of readers of some rows to each test; ``name`` identifies these rows."""
         answers: dict[str, list[list[Sure]]] = {test: [] for test in tests}
         for seed in range(self.shuffles):
-            keys = {test: f"{name}, {len(learned)} rows, order {seed}: {test}, {len(rows)} rows"
-                    for test, rows in tests.items()}  # fmt: skip
+            keys = {
+                test: f"{name}, order {seed}: {test}, {digest([self._code, learned, rows])}"
+                for test, rows in tests.items()
+            }
             known = self._journal.get_many("answers", list(keys.values()))
             for test, rows in tests.items():
                 if keys[test] not in known:
@@ -149,6 +161,16 @@ class Readers:
                 answers[test].append([Sure(*one) for one in known[keys[test]]])
             print(f"{name}, order {seed}: answered", flush=True)
         return {test: judge(tests[test], sure) for test, sure in answers.items()}
+
+
+def digest(parts: Sequence[object]) -> str:
+    """SHA-256 of what answers depend on.
+
+    Example:
+        >>> digest(["one"]) == digest(["one"]), digest(["one"]) == digest(["another"])
+        (True, False)
+    """
+    return hashlib.sha256(repr(parts).encode()).hexdigest()
 
 
 def judge(rows: Sequence[Asked], sure: list[list[Sure]]) -> Judged:
@@ -170,13 +192,24 @@ def _asked(row: Asked) -> dict[str, str]:
 def samples(
     train_paragraphs: int, test_paragraphs: int, noises: Sequence[str], known: Paraphrases
 ) -> tuple[Sample, Sample]:
-    """Rows to learn from and to be asked, as they are and with noise."""
+    """Rows to learn from and to be asked, as they are and with noise.
+
+    A noise that changes none of the rows of a part, for want of paraphrases, is left out of both.
+    """
 
     def sample(name: str, count: int) -> Sample:
         rows = [row for paragraph in paragraphs_of(name, count) for row in paragraph]
         return Sample(rows, {noise: noisy(rows, noise, paraphrases=known) for noise in noises})
 
-    return sample(TRAIN, train_paragraphs), sample(TEST, test_paragraphs)
+    both = sample(TRAIN, train_paragraphs), sample(TEST, test_paragraphs)
+    for noise in noises:
+        if any(each.clean == each.noisy[noise] for each in both):
+            print(f"no row on {noise}: none of the texts has that noise. For paraphrases run "
+                  f"python -m benchmarks.noisy_squad {test_paragraphs} {train_paragraphs}",
+                  flush=True)  # fmt: skip
+            for each in both:
+                del each.noisy[noise]
+    return both
 
 
 def amount_of(sample: Sample, noise: str, amount: str) -> list[Asked]:
@@ -483,7 +516,7 @@ def main() -> None:
         grids = [("many rows", chosen.train, chosen.test, all_noises)]
     for name, learned, asked, noises in grids:
         of_train, of_test = samples(learned, asked, noises, known)
-        if chosen.brief and name != "many rows":
+        if name != "many rows" and (chosen.brief or of_test.noisy.keys() != set(noises)):
             continue
         size = f"{name} ({learned}, {asked} paragraphs)"
         table, by_noise = grid(size, of_train, of_test, readers, brief=chosen.brief)
@@ -496,7 +529,7 @@ def main() -> None:
                 rows.append(
                     with_decoys(size, of_train, of_test, readers, known, decoys=chosen.decoys)
                 )
-    if len(grids) == 1:
+    if len(grids) == 1 or of_test.noisy.keys() != NOISES.keys():
         write_record(record, rows)
         return
     # The reader of many clean rows on the paragraphs that have all three noises.

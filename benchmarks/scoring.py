@@ -3,12 +3,12 @@
 Method: IMDB sentences of at most 30 words, each rewritten in one place, like the rewrites of mined
 candidates before the filter: by word lists (movie→film, is→'s, good→bad, I→they), by losing a word,
 and by words drawn from the corpus. Discovery scores some hundreds of rewrites of a sentence; here
-there are about a hundred, and the share that reaches tau is printed.
+there are at most a hundred, fewer of short sentences, and the share that reaches tau is printed.
 The plain loop takes 32 pairs at a time, sorted by length, and computes log-softmax over the whole
 vocabulary for original and rewrite, teacher-forced, padded. Ours are `PivotScorer.scores`, and
 `PivotScorer.at_least` at the paper's threshold. Both get the same translations of the originals;
 their cost is not timed but printed. The best of several alternating turns counts. The decisions of
-all three must be the same, and the scores equal to 1e-4.
+all three must be the same, and the log scores equal to 1e-3.
 Bias: both sides run the same network code for a decoder step, so the plain loop is not a slow one.
 Ours costs less for a pair the more rewrites a sentence has; the plain loop always costs the same.
 """

@@ -31,7 +31,7 @@ import argparse
 from itertools import product
 from pathlib import Path
 
-from benchmarks.record import ROOT, write_record
+from benchmarks.record import ROOT, stop_without_data, write_record
 from benchmarks.semantic_robustness.beds import PHENOMENA, require_data
 from benchmarks.semantic_robustness.nets import NETS
 from benchmarks.semantic_robustness.report import page, record_rows
@@ -104,6 +104,9 @@ def main() -> None:
     if not options.report:
         run(plan, RESULTS, processes=options.processes)
     outcomes = list(known(RESULTS).values())
+    if not outcomes:
+        # The published tables stay as they are.
+        stop_without_data(f"{RESULTS} has no trainings to report; run without --report first")
     tables = page(outcomes)
     print(tables)
     write_atomically(TABLES, tables.encode())

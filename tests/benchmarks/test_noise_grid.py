@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import numpy as np
 import pytest
 
 from benchmarks.answer_scores import f1_scores, over_paragraphs
-from benchmarks.noise_grid import Judged, Readers, Sample, agreement
+from benchmarks.noise_grid import Judged, Readers, Sample, agreement, samples
 from benchmarks.noisy_squad import TEST, TRAIN, Asked, Paraphrases, noisy, paragraphs_of
 from benchmarks.record import DATA
 from benchmarks.small_reader import Question, Sure
@@ -51,6 +52,28 @@ def test_look_alikes_cost_more_than_neighbours_and_training_on_them_helps() -> N
     for less in (errors["words"], errors["clean"], 1 - full.exact):
         _, low, _ = over_paragraphs(characters - less, asked)
         assert low > 0, "the interval of the paired difference"
+
+
+@pytest.mark.skipif(not DATA.is_dir(), reason="the public data is not beside this checkout")
+def test_answers_are_given_anew_where_texts_differ(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As many rows under the same name, but other texts: earlier answers do not count."""
+    learned = [row for paragraph in paragraphs_of(TRAIN, 6) for row in paragraph]
+    asked = [asked_row(1, ["Ada"])]
+    other = [replace(asked[0], question=replace(asked[0].question, context="Bob."))]
+    first = Readers(1).judged("few", learned, {"test": asked})["test"]
+    assert first.sure[0][0].answer == "Ada"
+    for tests, answer in ((other, "Bob"), (asked, "Ada")):
+        [[sure]] = Readers(1).judged("few", learned, {"test": tests})["test"].sure
+        assert sure.answer == answer
+    monkeypatch.setattr("benchmarks.noise_grid.train", None)  # all of it is known
+    assert Readers(1).judged("few", learned, {"test": asked})["test"].sure == first.sure
+
+
+@pytest.mark.skipif(not DATA.is_dir(), reason="the public data is not beside this checkout")
+def test_paraphrases_that_are_missing_make_no_row(capsys: pytest.CaptureFixture[str]) -> None:
+    of_train, of_test = samples(1, 1, ("characters", "sentences"), Paraphrases(search=False))
+    assert of_train.noisy.keys() == of_test.noisy.keys() == {"characters"}
+    assert "no row on sentences" in capsys.readouterr().out
 
 
 def asked_row(number: int, answers: Sequence[str]) -> Asked:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 torch = pytest.importorskip("torch")
 stats = pytest.importorskip("scipy.stats")
 
+from benchmarks.record import DATA, WITHOUT_DATA  # noqa: E402
+from benchmarks.semantic_robustness import __main__ as command  # noqa: E402
 from benchmarks.semantic_robustness.beds import (  # noqa: E402
     PHENOMENA,
     Rows,
@@ -111,3 +115,19 @@ def test_the_mean_over_templates_is_not_that_over_sentences() -> None:
     pooled = templates_right(outcome, "negation", swapped=False, pooled=True)
     mean = templates_right(outcome, "negation", swapped=False, pooled=False)
     assert (pooled, mean) == (pytest.approx(81 / 248), 1 / 8)
+
+
+@pytest.mark.skipif(not DATA.is_dir(), reason="the public data is not beside this checkout")
+def test_a_report_of_no_trainings_leaves_the_tables(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tables = tmp_path / "TABLES.md"
+    tables.write_text("as published", "utf-8")
+    monkeypatch.setattr(command, "TABLES", tables)
+    monkeypatch.setattr(command, "RESULTS", tmp_path / "none.jsonl")
+    monkeypatch.setattr("sys.argv", ["semantic_robustness", "--report"])
+    with pytest.raises(SystemExit) as ended:
+        command.main()
+    assert ended.value.code == WITHOUT_DATA
+    assert "none.jsonl has no trainings" in capsys.readouterr().out
+    assert tables.read_text("utf-8") == "as published"
