@@ -8,8 +8,9 @@ since rules make substitutions and filters see them. People who grade whole sent
 lenient; the provenance also gives their threshold. At the end the shipped thresholds are tried on
 substitutions with a known effect on the meaning, with other words and texts than in the fit.
 Bias: ``meaning`` was fitted on the sets called "fitted". STS-B dev and the other half of PAWS come
-from the same collections; QQP and SICK do not. PAWS mostly asks about word order; nobody judged the
-single substitutions.
+from the same collections; QQP and SICK do not. A sentence of PAWS stands in several pairs, so the
+last row of areas leaves out pairs of PAWS that share one with a pair of the fit. PAWS mostly asks
+about word order; nobody judged the single substitutions.
 
     python -m benchmarks.agreement [--pairs 300] [--fit] [--keep FOLDER]
 """
@@ -21,6 +22,7 @@ import datetime
 import hashlib
 import json
 from collections import defaultdict
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -48,6 +50,8 @@ from sears_dsl.meaning.scorers import Scorer, load_scorer, shipped_numbers
 from sears_dsl.runtime.array_types import Floats
 
 NUMBERS = ROOT / "sears_dsl" / "meaning" / "scorers.json"
+# `training.judge` fits on so many pairs of PAWS.
+_PAWS_FITTED = 500
 LABELLED = "one person, each word substitution once, not its sentences"
 
 
@@ -153,6 +157,17 @@ def areas(scorers: Scores, judged: Judged, fitted: bool) -> Row:
     return Row(f"{judged.name} ({kind})", figures)
 
 
+def apart(judged: Judged, fitted: Judged) -> Judged:
+    """The pairs that share no sentence with a fitted pair."""
+    sentences = {text for pair in fitted.pairs for text in pair}
+    alone = [sentences.isdisjoint(pair) for pair in judged.pairs]
+    return replace(
+        judged, name=f"{judged.name}, no sentence of the fit",
+        pairs=[pair for pair, is_alone in zip(judged.pairs, alone, strict=True) if is_alone],
+        equivalent=judged.equivalent[alone], strictly=judged.strictly[alone],
+    )  # fmt: skip
+
+
 def substituted(scorers: Scores) -> list[Row]:
     """For each substitution, how many rewrites reach each scorer's τ; and how the scorers rank."""
     rows = substitutions("check", reviews())
@@ -197,7 +212,9 @@ def main() -> None:
         fit(scorers, arguments.pairs)
     names = (*(name for name in FITTED if name != MADE), *REPORTED)
     rows = [areas(scorers, load_set(each, pairs=arguments.pairs), each in FITTED) for each in names]
-    write_record("agreement", [*rows, *substituted(scorers)])
+    paws = load_set("PAWS half 1", pairs=arguments.pairs)
+    alone = apart(paws, load_set("PAWS half 0", pairs=_PAWS_FITTED))
+    write_record("agreement", [*rows, areas(scorers, alone, fitted=False), *substituted(scorers)])
 
 
 if __name__ == "__main__":
