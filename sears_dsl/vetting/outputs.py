@@ -359,9 +359,11 @@ def judged_pairs(reviews: Sequence[merging.Review]) -> list[JudgedPair]:
     holds it.
     """
     return [
-        JudgedPair(*map(readable, pair), int(good), review.header.reviewer, source)
+        JudgedPair(
+            readable(original), readable(rewritten), int(good), review.header.reviewer, source
+        )
         for review in reviews
-        for pair, (good, source) in judged_rewrites(
+        for (original, rewritten), (good, source) in judged_rewrites(
             review.state, sources=("pair", "pick", "rule"), against=("meaning",)
         ).items()
     ]

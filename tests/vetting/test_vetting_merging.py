@@ -246,7 +246,7 @@ def test_two_edits_of_one_rule_are_a_dispute(
     ]
     reviews = read_reviews(paths, ruleset)
     for policy in ("majority", "all", "any"):
-        outcome = outcomes(ruleset, reviews, policy=policy)[GOOD]  # type: ignore[arg-type]
+        outcome = outcomes(ruleset, reviews, policy=policy)[GOOD]
         assert (outcome.decided, outcome.new) == ("disputed", "")
     out = tmp_path / "o.sear"
     write_vetted(ruleset, reviews, out, tagger=PinnedTagger())
