@@ -21,7 +21,7 @@ from typing import NamedTuple, get_args
 
 from sears_dsl.catalogue import LEFT_OUT, manifest_path
 from sears_dsl.data.dataset import table_format, write_columns
-from sears_dsl.errors import DataError, UsageError, counted
+from sears_dsl.errors import DataError, UsageError, counted, readable
 from sears_dsl.language.loader import parse, source_files, unused_sets
 from sears_dsl.language.printer import print_entries, print_rule
 from sears_dsl.language.rule import (
@@ -355,12 +355,15 @@ def judged_pairs(reviews: Sequence[merging.Review]) -> list[JudgedPair]:
 
     A reviewer's verdict on a pair itself takes precedence over what follows from a pick or a rule.
     A rule that was rejected for another reason than its meaning says nothing about its pairs, nor
-    does any verdict on a rule that may change the label.
+    does any verdict on a rule that may change the label. Half a character is U+FFFD, since no file
+    holds it.
     """
     return [
-        JudgedPair(*pair, int(good), review.header.reviewer, source)
+        JudgedPair(
+            readable(original), readable(rewritten), int(good), review.header.reviewer, source
+        )
         for review in reviews
-        for pair, (good, source) in judged_rewrites(
+        for (original, rewritten), (good, source) in judged_rewrites(
             review.state, sources=("pair", "pick", "rule"), against=("meaning",)
         ).items()
     ]

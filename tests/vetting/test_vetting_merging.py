@@ -226,6 +226,17 @@ def test_judged_pairs_are_what_calibrate_reads(
     }
 
 
+def test_a_pair_with_half_a_character_does_not_keep_the_others_from_being_written(
+    tmp_path: Path, ruleset: Ruleset, journal_of: JournalOf
+) -> None:
+    texts = [("a \ud800 movie", "a \ud800 film"), ("a movie", "a film")]
+    marks = [("pair", {"original": old, "rewritten": new, "same": True}) for old, new in texts]
+    reviews = read_reviews([journal_of("ana", {}, extra=tuple(marks))], ruleset)
+    assert write_pairs(reviews, tmp_path / "p.csv") == 2
+    pairs = read_judgements(str(tmp_path / "p.csv")).pairs
+    assert list(pairs) == [("a \ufffd movie", "a \ufffd film"), ("a movie", "a film")]
+
+
 def test_two_edits_of_one_rule_are_a_dispute(
     tmp_path: Path, ruleset: Ruleset, journal_of: JournalOf
 ) -> None:
@@ -235,7 +246,7 @@ def test_two_edits_of_one_rule_are_a_dispute(
     ]
     reviews = read_reviews(paths, ruleset)
     for policy in ("majority", "all", "any"):
-        outcome = outcomes(ruleset, reviews, policy=policy)[GOOD]  # type: ignore[arg-type]
+        outcome = outcomes(ruleset, reviews, policy=policy)[GOOD]
         assert (outcome.decided, outcome.new) == ("disputed", "")
     out = tmp_path / "o.sear"
     write_vetted(ruleset, reviews, out, tagger=PinnedTagger())
