@@ -399,14 +399,14 @@ def _notes(effects: Effects, gates: Gates, slices: Sequence[SliceResult]) -> Ite
     refused = sum(answer.label == REFUSED for answer in effects.answers)
     # This happens only if the user chose to skip texts that the model refuses.
     if refused or effects.refused:
-        left_out = counted(
+        without_answer = counted(
             effects.refused,
             "rewrite is left out: it or its row was refused",
             "rewrites are left out: they or their rows were refused",
         )
         yield (
             f"The model refused {refused:,} of {len(effects.answers):,} rows, which count as "
-            f"wrong. {left_out}."
+            f"wrong. {without_answer}."
         )
     if not effects.confident:
         yield "The model reports no confidence, so none is shown."
