@@ -271,8 +271,8 @@ def without_shipped(places: Mapping[tuple[str, str], list[Place]]) -> set[tuple[
 
 def write_listed_sheets(folder: Path, listed: Path, books: Path) -> None:
     """Write sheets with the rewordings of a list, in the order that the forecast gives."""
-    kind_of = sentences(books, from_books=_FROM_BOOKS, from_data=FROM_DATA)
     pairs = listed_pairs(listed)
+    kind_of = sentences(books, from_books=_FROM_BOOKS, from_data=FROM_DATA)
     of_old = places_of_phrases((old for old, _ in pairs), kind_of)
     places = {}
     for old, new in pairs:

@@ -32,6 +32,7 @@ def test_readings_whose_texts_are_missing_are_not_counted_as_fewer(
     ("command", "reason"),
     [
         ("synonyms sheet {new} --list training/rewordings.txt", "sheet needs --books"),
+        ("synonyms sheet {new} --list {none} --books x", "{none}: No such file"),
         ("synonyms sheet {new} --books x --wordnet {none}", "{none}/data.noun could not be read"),
         ("synonyms fold {none}", "{none} has no sheets"),
         ("gold_tagger --language pt --gold {none} --out {new}", "{none} could not be read"),
