@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import datetime
 import json
 import os
@@ -16,7 +17,15 @@ from typing import NoReturn
 import sears_dsl
 from sears_dsl.runtime.files import write_atomically
 
-__all__ = ["DATA", "WITHOUT_DATA", "Row", "data_file", "stop_without_data", "write_record"]
+__all__ = [
+    "DATA",
+    "WITHOUT_DATA",
+    "Row",
+    "data_file",
+    "read_options",
+    "stop_without_data",
+    "write_record",
+]
 
 ROOT = Path(__file__).resolve().parents[1]
 DATA = Path(os.environ.get("SEARS_DATA", ROOT.parent / "shared" / "data"))
@@ -42,6 +51,26 @@ class Row:
     at_least: str = ""
     aim: str = ""
     reached: bool = True
+
+
+def read_options(document: str | None, *flags: str, words: str = "") -> argparse.Namespace:
+    """The command line of a benchmark that has few options or none.
+
+    ``--help`` prints the benchmark's docstring; what the benchmark does not know is an error.
+
+    Args:
+        document: the docstring.
+        flags: options without a value, such as ``--against-spacy``.
+        words: what further words mean; they are ``words`` of the result. Empty if there are none.
+    """
+    parser = argparse.ArgumentParser(
+        description=document, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    for flag in flags:
+        parser.add_argument(flag, action="store_true")
+    if words:
+        parser.add_argument("words", nargs="*", metavar=words)
+    return parser.parse_args()
 
 
 def data_file(name: str) -> Path:
