@@ -9,7 +9,7 @@ import subprocess
 import sys
 from collections.abc import Mapping
 
-from benchmarks.record import WITHOUT_DATA
+from benchmarks.record import WITHOUT_DATA, read_options
 
 BENCHMARKS = [
     "matching", "misses", "mined", "literals", "tokenizing", "fast_tagger", "tagging",
@@ -50,4 +50,5 @@ def conclusion(codes: Mapping[str, int]) -> tuple[list[str], int]:
 
 
 if __name__ == "__main__":
+    read_options(__doc__)
     main()

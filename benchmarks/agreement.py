@@ -8,9 +8,9 @@ since rules make substitutions and filters see them. People who grade whole sent
 lenient; the provenance also gives their threshold. At the end the shipped thresholds are tried on
 substitutions with a known effect on the meaning, with other words and texts than in the fit.
 Bias: ``meaning`` was fitted on the sets called "fitted". STS-B dev and the other half of PAWS come
-from the same collections; QQP and SICK do not. A sentence of PAWS stands in several pairs, so the
-last row of areas leaves out pairs of PAWS that share one with a pair of the fit. PAWS mostly asks
-about word order; nobody judged the single substitutions.
+from the same collections; QQP and SICK do not. The halves of PAWS share sentences, so one row
+leaves out the pairs with a sentence of the fit. PAWS mostly asks about word order; nobody judged
+the single substitutions.
 
     python -m benchmarks.agreement [--pairs 300] [--fit] [--keep FOLDER]
 """
@@ -22,7 +22,6 @@ import datetime
 import hashlib
 import json
 from collections import defaultdict
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -50,8 +49,8 @@ from sears_dsl.meaning.scorers import Scorer, load_scorer, shipped_numbers
 from sears_dsl.runtime.array_types import Floats
 
 NUMBERS = ROOT / "sears_dsl" / "meaning" / "scorers.json"
-# `training.judge` fits on so many pairs of PAWS.
-_PAWS_FITTED = 500
+#: So many pairs of PAWS are among those that ``meaning`` was fitted on; the others use fewer.
+FITTED_PAWS = 500
 LABELLED = "one person, each word substitution once, not its sentences"
 
 
@@ -141,31 +140,46 @@ def _threshold(scores: Floats, same: NDArray[np.bool_], weight: Floats | None = 
     return float(f"{entropy_threshold(scores, same, weight):.3g}")
 
 
+def without_fitted(scorers: Scores, judged: Judged) -> Row:
+    """How each scorer ranks those pairs of the half of PAWS that share no sentence with the fit.
+
+    Both halves come from the same sentences, in pairs that are cut by a hash of the pair.
+    """
+    fitted = load_set("PAWS half 0", pairs=FITTED_PAWS)
+    sentences = {sentence for pair in fitted.pairs for sentence in pair}
+    apart = np.array([sentences.isdisjoint(pair) for pair in judged.pairs])
+    return _ranking(
+        f"{judged.name}, no sentence shared with the fit",
+        [pair for pair, alone in zip(judged.pairs, apart, strict=True) if alone],
+        {name: values[apart] for name, values in scorers.of(judged.name, judged.pairs).items()},
+        judged.equivalent[apart],
+    )
+
+
 def areas(scorers: Scores, judged: Judged, fitted: bool) -> Row:
     """How each scorer ranks the pairs of a set."""
-    edits = -np.array([word_edits(*pair, most=4) for pair in judged.pairs], np.float64)
-    figures: dict[str, float | int | str] = {"pairs": len(judged.pairs)}
-    positive = int(judged.equivalent.sum())
-    for name, values in {
-        "edit distance": edits,
-        **scorers.of(judged.name, judged.pairs),
-    }.items():
-        area = operating_curve(values, judged.equivalent).area
-        low, high = area_interval(area, equivalent=positive, different=len(judged.pairs) - positive)
-        figures[name] = f"{area:.3f} [{low:.3f}, {high:.3f}]"
-    kind = "fitted" if fitted else "not fitted"
-    return Row(f"{judged.name} ({kind})", figures)
+    return _ranking(
+        f"{judged.name} ({'fitted' if fitted else 'not fitted'})",
+        judged.pairs,
+        scorers.of(judged.name, judged.pairs),
+        judged.equivalent,
+    )
 
 
-def apart(judged: Judged, fitted: Judged) -> Judged:
-    """The pairs that share no sentence with a fitted pair."""
-    sentences = {text for pair in fitted.pairs for text in pair}
-    alone = [sentences.isdisjoint(pair) for pair in judged.pairs]
-    return replace(
-        judged, name=f"{judged.name}, no sentence of the fit",
-        pairs=[pair for pair, is_alone in zip(judged.pairs, alone, strict=True) if is_alone],
-        equivalent=judged.equivalent[alone], strictly=judged.strictly[alone],
-    )  # fmt: skip
+def _ranking(
+    name: str,
+    pairs: list[tuple[str, str]],
+    scores: dict[str, Floats],
+    equivalent: NDArray[np.bool_],
+) -> Row:
+    edits = -np.array([word_edits(*pair, most=4) for pair in pairs], np.float64)
+    figures: dict[str, float | int | str] = {"pairs": len(pairs)}
+    positive = int(equivalent.sum())
+    for scorer, values in {"edit distance": edits, **scores}.items():
+        area = operating_curve(values, equivalent).area
+        low, high = area_interval(area, equivalent=positive, different=len(pairs) - positive)
+        figures[scorer] = f"{area:.3f} [{low:.3f}, {high:.3f}]"
+    return Row(name, figures)
 
 
 def substituted(scorers: Scores) -> list[Row]:
@@ -212,9 +226,8 @@ def main() -> None:
         fit(scorers, arguments.pairs)
     names = (*(name for name in FITTED if name != MADE), *REPORTED)
     rows = [areas(scorers, load_set(each, pairs=arguments.pairs), each in FITTED) for each in names]
-    paws = load_set("PAWS half 1", pairs=arguments.pairs)
-    alone = apart(paws, load_set("PAWS half 0", pairs=_PAWS_FITTED))
-    write_record("agreement", [*rows, areas(scorers, alone, fitted=False), *substituted(scorers)])
+    rows.append(without_fitted(scorers, load_set("PAWS half 1", pairs=arguments.pairs)))
+    write_record("agreement", [*rows, *substituted(scorers)])
 
 
 if __name__ == "__main__":

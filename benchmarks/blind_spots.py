@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from benchmarks.record import Row, write_record
+from benchmarks.record import Row, read_options, write_record
 from sears_dsl.meaning.scorers import load_scorer
 
 PAIRS = {
@@ -145,4 +145,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    read_options(__doc__)
     main()

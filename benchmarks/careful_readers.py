@@ -29,7 +29,7 @@ import numpy as np
 
 from benchmarks.grammar import REJECTED, rewrites, unseen
 from benchmarks.judged_pairs import load_set
-from benchmarks.record import ROOT, Row, write_record
+from benchmarks.record import ROOT, Row, read_options, write_record
 from sears_dsl.judge.grammar import load_grammar
 from sears_dsl.meaning.calibration import area_interval, operating_curve
 from sears_dsl.meaning.scorers import load_scorer
@@ -135,7 +135,7 @@ def measure() -> list[Row]:
 
 def main() -> None:
     """Run the command that the module describes."""
-    match sys.argv[1:]:
+    match read_options(__doc__, words="COMMAND").words:
         case ["sheet", folder]:
             write_sheets(Path(folder))
         case ["fold", folder]:
@@ -143,7 +143,7 @@ def main() -> None:
         case []:
             write_record("careful_readers", measure())
         case _:
-            sys.exit("sheet FOLDER, fold FOLDER or nothing")
+            sys.exit("careful_readers: sheet FOLDER, fold FOLDER, or nothing")
 
 
 if __name__ == "__main__":

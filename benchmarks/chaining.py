@@ -18,7 +18,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 import sears_dsl as sears
-from benchmarks.record import Row, data_file, write_record
+from benchmarks.record import Row, data_file, read_options, write_record
 from sears_dsl.catalogue import shipped_rulesets
 from sears_dsl.engine.matcher import Matcher
 
@@ -102,4 +102,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    read_options(__doc__)
     main()

@@ -21,13 +21,14 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 import pyarrow
 import pyarrow.dataset
 import pyarrow.parquet
 
-from benchmarks.record import Row, data_file, write_record
+from benchmarks.record import Row, data_file, stop_without_data, write_record
 
 ROWS_OF_PART = 100_000
 RULES = "contractions/expand"
@@ -134,6 +135,8 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--rows", type=int, nargs="+", default=[1_000_000, 10_000_000])
     sizes = parser.parse_args().rows
+    if not find_spec("ray"):
+        stop_without_data("ray is not installed (pip install 'sears-dsl[ray]')")
     lines = [
         " ".join(line.split())
         for line in data_file("throughput/classic_books.txt").read_text("utf-8").splitlines()

@@ -19,7 +19,7 @@ import time
 
 import numpy as np
 
-from benchmarks.record import Row, data_file, write_record
+from benchmarks.record import Row, data_file, read_options, write_record
 from benchmarks.sentiment import show_rules
 from benchmarks.small_reader import Question, read_squad, train
 from sears_dsl.catalogue import shipped_rulesets
@@ -115,4 +115,5 @@ def _paper_rules(right: RightRows, tagger: Tagger) -> list[Row]:
 
 
 if __name__ == "__main__":
+    read_options(__doc__)
     main()

@@ -86,7 +86,8 @@ class Texts:
 
     Attributes:
         learned: the texts that models are trained on.
-        rows: the rows for discovery: column → text, and the answers that count as right.
+        rows: the rows for discovery: column → text, and the answers that count as right. No model
+            is trained on one of them.
         fresh: rows that neither saw.
     """
 
@@ -112,9 +113,14 @@ class Cell:
 
 
 def _texts(learned: Labelled, others: Labelled, rows: int, draw: int) -> Texts:
-    """Shuffle the others; discovery gets the first of them, and the next ones are fresh."""
+    """Shuffle the others; discovery gets the first of them, and the next ones are fresh.
+
+    Others that were learned too are left out.
+    """
     others = list(dict.fromkeys(others))
     random.Random(SEED).shuffle(others)
+    known = {text for text, _ in learned}
+    others = [(text, label) for text, label in others if text not in known]
     asked: Rows = [({"text": text}, (label,)) for text, label in _behind(others, rows * draw)]
     asked = asked[: rows + FRESH]
     return Texts(
@@ -676,9 +682,10 @@ def _kappa(value: float | None) -> float | str:
 def main() -> None:
     """Run cells, write the sheet, or merge two readings."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    names = [each.name for each in CELLS]
     commands = parser.add_subparsers(dest="command", required=True)
     running = commands.add_parser("run", help="discover in cells")
-    running.add_argument("cells", nargs="*", choices=[*(each.name for each in CELLS), []])
+    running.add_argument("cells", nargs="*", metavar="CELL", help=", ".join(names))
     running.add_argument("--system", default="new", help="a name for the code that runs")
     running.add_argument("--package", type=Path, default=ROOT, help="its checkout")
     running.add_argument("--rows", type=int, help="fewer rows, for a trial")
@@ -696,6 +703,8 @@ def main() -> None:
     merging.add_argument("--folder", type=Path, default=RUNS / "sheet")
     arguments = parser.parse_args()
     if arguments.command == "run":
+        if unknown := [name for name in arguments.cells if name not in names]:
+            running.error(f"{', '.join(unknown)}: the cells are {', '.join(names)}")
         rows = []
         for cell in CELLS:
             if not arguments.cells or cell.name in arguments.cells:

@@ -76,7 +76,7 @@ def _here(rules: Path, texts: dict[str, list[str]]) -> dict[str, Any]:
 
 def _run(version: Path, rules: Path, texts: Path) -> dict[str, Any]:
     done = subprocess.run(
-        [sys.executable, __file__, str(rules), str(texts)],
+        [sys.executable, __file__, "--here", str(rules), str(texts)],
         env={**os.environ, "PYTHONPATH": str(version), "SEARS_COMPILE": "always"},
         cwd=version,
         check=True,
@@ -87,12 +87,16 @@ def _run(version: Path, rules: Path, texts: Path) -> dict[str, Any]:
     return figures
 
 
-def main(revision: str) -> None:
+def main() -> None:
     """Measure and record."""
     from benchmarks.chaining import encyclopedia, reviews
-    from benchmarks.record import Row, write_record
+    from benchmarks.record import Row, read_options, write_record
 
     here = Path(__file__).parents[1]
+    revisions: list[str] = read_options(__doc__, words="REVISION").words
+    if len(revisions) != 1:
+        sys.exit(f"earlier: one revision of this repository is needed, such as {FIRST}")
+    [revision] = revisions
     count = BATCH * BATCHES + 1
     encyclopedic = encyclopedia()
     texts = {"reviews": reviews()[:count], "encyclopedia": encyclopedic[:count]}
@@ -139,8 +143,9 @@ def main(revision: str) -> None:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) == 3:
-        measured = _here(Path(sys.argv[1]), json.loads(Path(sys.argv[2]).read_text("utf-8")))
+    # The process of the other version imports nothing of this one.
+    if sys.argv[1:2] == ["--here"]:
+        measured = _here(Path(sys.argv[2]), json.loads(Path(sys.argv[3]).read_text("utf-8")))
         print(json.dumps(measured))
     else:
-        main(sys.argv[1])
+        main()

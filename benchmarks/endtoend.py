@@ -31,7 +31,7 @@ from typing import Any
 
 import sears_dsl as sears
 from benchmarks.public_sentences import sentences
-from benchmarks.record import Row, data_file, write_record
+from benchmarks.record import Row, data_file, read_options, write_record
 from benchmarks.spacy_way import Workload
 from sears_dsl.catalogue import shipped_rulesets
 from sears_dsl.tagging.cache import CachedTagger, TagCache
@@ -163,4 +163,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    read_options(__doc__)
     main()

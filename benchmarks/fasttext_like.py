@@ -23,7 +23,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from benchmarks.record import data_file
+from benchmarks.record import data_file, read_options
 
 __all__ = ["FastTextLike", "read_labelled", "train"]
 
@@ -162,4 +162,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    read_options(__doc__)
     main()

@@ -32,7 +32,7 @@ from pathlib import Path
 
 import sears_dsl
 from benchmarks.discovery_quality import CELLS, RUNS, accepted, read_verdicts
-from benchmarks.record import ROOT, Row, write_record
+from benchmarks.record import ROOT, Row, read_options, write_record
 from sears_dsl.language.printer import print_rule
 from sears_dsl.statistics import wilson_interval
 
@@ -165,7 +165,7 @@ def _figures(rows: Sequence[dict[str, str]]) -> dict[str, float | int | str]:
 
 def main() -> None:
     """Run the command that the module describes."""
-    match sys.argv[1:]:
+    match read_options(__doc__, words="COMMAND").words:
         case ["run", scorer, *kinds] if kinds:
             for kind in kinds:
                 run(scorer, kind)
@@ -177,7 +177,10 @@ def main() -> None:
         case []:
             write_record("filter_alone", measure())
         case _:
-            sys.exit("run KIND..., fold FIRST SECOND FOLDER, or nothing")
+            sys.exit(
+                "filter_alone: run SCORER KIND..., unread SCORER KIND..., "
+                "fold SCORER FIRST SECOND FOLDER, or nothing"
+            )
 
 
 if __name__ == "__main__":

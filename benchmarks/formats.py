@@ -35,7 +35,7 @@ import pyarrow.json
 import pyarrow.parquet
 
 from benchmarks.public_sentences import sentences
-from benchmarks.record import Row, write_record
+from benchmarks.record import Row, read_options, write_record
 from sears_dsl.data.batches import Frame
 from sears_dsl.data.dataset import Dataset, format_named, write_columns
 from sears_dsl.runtime.kernels import ENOUGH_TO_COMPILE, expect
@@ -159,4 +159,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    read_options(__doc__)
     main()

@@ -29,7 +29,7 @@ from spacy.tokens import Doc
 
 import sears_dsl as sears
 from benchmarks.public_sentences import sentences
-from benchmarks.record import Row, data_file, write_record
+from benchmarks.record import Row, data_file, read_options, write_record
 from benchmarks.spacy_way import Workload
 from sears_dsl.batch.files import ApplyRequest, apply_file
 from sears_dsl.batch.workers import RulesetRecipe
@@ -208,4 +208,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    read_options(__doc__)
     main()

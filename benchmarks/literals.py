@@ -16,7 +16,7 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from benchmarks.record import Row, data_file, write_record
+from benchmarks.record import Row, data_file, read_options, write_record
 from sears_dsl.engine.matcher import Matcher, compile_rules
 from sears_dsl.language.rule import Element, Literal, Rule, Text
 from sears_dsl.language.ruleset import Ruleset
@@ -112,4 +112,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    read_options(__doc__)
     main()

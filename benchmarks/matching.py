@@ -24,7 +24,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from benchmarks.record import Row, data_file, write_record
+from benchmarks.record import Row, data_file, read_options, write_record
 from sears_dsl.engine.compile.program import Program, build_program
 from sears_dsl.engine.match.search import search
 from sears_dsl.engine.reference import find
@@ -330,6 +330,7 @@ def compiling(miner: Miner) -> Row:
 
 def main() -> None:
     """Run all rows and write the record."""
+    options = read_options(__doc__, "--against-spacy")
     tokens = tagged_sentences()
     miner = Miner([tokens.row(row) for row in range(len(tokens))])
     gc.freeze()  # so that neither side pays for existing objects
@@ -340,7 +341,7 @@ def main() -> None:
         rows += against_spacy("dense", miner.dense_rules(count), miner, tokens)
     rows.sort(key=lambda row: ("repeated" in row.name, "dense" in row.name))
     rows.append(a_match(miner, tokens))
-    if "--against-spacy" not in sys.argv:
+    if not options.against_spacy:
         rows.append(many_rules(miner, tokens))
         rows.append(mined_rules(miner, tokens))
         rows.append(compiling(miner))

@@ -30,7 +30,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import product
 
-from benchmarks.record import Row, data_file, write_record
+from benchmarks.record import Row, data_file, read_options, write_record
 from sears_dsl.engine.matcher import Matcher, compile_rules
 from sears_dsl.language.rule import Element, Literal, Options, Piece, Rule, Tag, TagCopy, Text
 from sears_dsl.language.ruleset import Ruleset
@@ -278,4 +278,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    read_options(__doc__)
     main()

@@ -24,7 +24,7 @@ from typing import Any, cast
 import numpy as np
 
 from benchmarks import matching
-from benchmarks.record import Row, write_record
+from benchmarks.record import Row, read_options, write_record
 from sears_dsl.engine.compile.program import Program
 from sears_dsl.engine.match.scans import scan_rows
 from sears_dsl.engine.match.search import count_instances, expand_first, search
@@ -282,4 +282,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    read_options(__doc__)
     main()

@@ -21,7 +21,7 @@ from typing import Any
 
 from platformdirs import user_cache_path
 
-from benchmarks.record import data_file
+from benchmarks.record import data_file, read_options
 from benchmarks.small_reader import Question
 from sears_dsl.catalogue import shipped_rulesets
 from sears_dsl.engine.matcher import compile_rules
@@ -178,10 +178,13 @@ def _decoys(row: Asked, count: int) -> list[tuple[int, int]]:
 
 def main() -> None:
     """Paraphrase the sentences of paragraphs, a portion at a time."""
+    counts: list[str] = read_options(__doc__, words="NUMBER").words
+    if len(counts) != 2 or not all(each.isdecimal() for each in counts):
+        sys.exit("noisy_squad: two numbers of paragraphs are needed: TEST TRAIN")
     paraphrases = Paraphrases()
     tagger = load_tagger()
     began = time.monotonic()
-    for name, count in zip((TEST, TRAIN), map(int, sys.argv[1:]), strict=False):
+    for name, count in zip((TEST, TRAIN), map(int, counts), strict=True):
         contexts = [rows[0].question.context for rows in paragraphs_of(name, count) if rows]
         for first in range(0, len(contexts), 8):
             some = contexts[first : first + 8]

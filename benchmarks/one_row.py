@@ -20,7 +20,7 @@ import time
 from pathlib import Path
 
 import sears_dsl as sears
-from benchmarks.record import Row, write_record
+from benchmarks.record import Row, read_options, write_record
 from sears_dsl.catalogue import shipped_rulesets
 from sears_dsl.engine.matcher import Matcher, compile_rules
 
@@ -75,7 +75,7 @@ def _here() -> dict[str, dict[str, float | str]]:
 
 def main() -> None:
     """Run and record."""
-    if sys.argv[1:] == ["--here"]:
+    if read_options(__doc__, "--here").here:
         print(json.dumps(_here()))
         return
     rows = []

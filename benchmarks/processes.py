@@ -34,7 +34,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.public_sentences import sentences
-from benchmarks.record import Row, write_record
+from benchmarks.record import Row, read_options, write_record
 from sears_dsl.catalogue import shipped_rulesets
 
 ROWS = 200_000
@@ -172,18 +172,21 @@ def by_four(chosen: dict[str, list[str]], source: Path) -> list[Row]:
 
 def main() -> None:
     """Run and record."""
+    options = read_options(__doc__, "--clock", "--four", words="THEME")
+    named: list[str] = options.words
+    if unknown := sorted({*named} - {*themes()}):
+        sys.exit(f"processes: {', '.join(unknown)}: the themes are {', '.join(themes())}")
     rows = []
-    named = [name for name in sys.argv[1:] if not name.startswith("--")]
     chosen = {name: [name] for name in named or themes()}
     chosen = chosen if named else {**chosen, "all": themes()}
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder, "rows.txt")
         texts = [text for text in sentences(books=2 * ROWS) if text][:ROWS]
         source.write_text("\n".join(texts) + "\n", "utf-8")
-        if "--clock" in sys.argv:
+        if options.clock:
             write_record("processes-clock", by_clock(chosen, texts, folder))
             return
-        if "--four" in sys.argv:
+        if options.four:
             write_record("processes-four", by_four(chosen, source))
             return
         start = start_of_a_fork(source)

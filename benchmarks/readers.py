@@ -16,7 +16,6 @@ ELMo on noisy text, ours of other readers on clean text.
 from __future__ import annotations
 
 import json
-import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,7 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.record import Row, data_file, write_record
+from benchmarks.record import Row, data_file, read_options, write_record
 from sears_dsl.answers import answers_equal
 from sears_dsl.auditing.failures import Feature, LearningRows, fold_interval, learn_errors
 from sears_dsl.auditing.slices import Computed, SliceValue, read_slicings, sort_parts
@@ -77,13 +76,14 @@ class Reader:
 
 def main() -> None:
     """Count, compare, learn."""
+    options = read_options(__doc__, "--learners")
     source = str(data_file(SOURCE))
     rows = read_labelled(source, column="question", label="answers")
     columns = read_slicings(source, ["id", TYPE, LENGTH, AGREEMENT, *FEATURES])
     counted: list[Row] = []
     for name in COUNTED:
         reader = _reader(name, rows, columns["id"])
-        if "--learners" in sys.argv:
+        if options.learners:
             _learners(reader, columns)
             continue
         counted += [*_counted(reader, columns), _graded(reader, columns), _learned(reader, columns)]

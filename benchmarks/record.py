@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import datetime
 import json
 import os
@@ -9,12 +10,22 @@ import platform
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import chain, count
 from pathlib import Path
 from typing import NoReturn
 
 import sears_dsl
+from sears_dsl.runtime.files import write_atomically
 
-__all__ = ["DATA", "WITHOUT_DATA", "Row", "data_file", "stop_without_data", "write_record"]
+__all__ = [
+    "DATA",
+    "WITHOUT_DATA",
+    "Row",
+    "data_file",
+    "read_options",
+    "stop_without_data",
+    "write_record",
+]
 
 ROOT = Path(__file__).resolve().parents[1]
 DATA = Path(os.environ.get("SEARS_DATA", ROOT.parent / "shared" / "data"))
@@ -42,6 +53,26 @@ class Row:
     reached: bool = True
 
 
+def read_options(document: str | None, *flags: str, words: str = "") -> argparse.Namespace:
+    """The command line of a benchmark that has few options or none.
+
+    ``--help`` prints the benchmark's docstring; what the benchmark does not know is an error.
+
+    Args:
+        document: the docstring.
+        flags: options without a value, such as ``--against-spacy``.
+        words: what further words mean; they are ``words`` of the result. Empty if there are none.
+    """
+    parser = argparse.ArgumentParser(
+        description=document, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    for flag in flags:
+        parser.add_argument(flag, action="store_true")
+    if words:
+        parser.add_argument("words", nargs="*", metavar=words)
+    return parser.parse_args()
+
+
 def data_file(name: str) -> Path:
     """A file of the public data; stops the benchmark with a plain reason if it is missing."""
     path = DATA / name
@@ -57,7 +88,11 @@ def stop_without_data(reason: str) -> NoReturn:
 
 
 def write_record(benchmark: str, rows: Sequence[Row]) -> None:
-    """Print the rows and write ``record/DATE-benchmark.json``; exit 1 if one is not reached."""
+    """Print the rows and write ``record/DATE-benchmark.json``; exit 1 if one is not reached.
+
+    The record holds the options of the command line. A record of the same day with other options
+    stays, so that a trial does not replace a whole run: this one is written beside it, numbered.
+    """
     for row in rows:
         figures = ", ".join(f"{name} {value}" for name, value in row.figures.items())
         budget = f"  (at least {row.at_least}, aim {row.aim})" if row.at_least else ""
@@ -69,13 +104,23 @@ def write_record(benchmark: str, rows: Sequence[Row]) -> None:
     record = {
         "benchmark": benchmark,
         "date": today,
+        "options": sys.argv[1:],
         "sears": sears_dsl.__version__,
         "python": platform.python_version(),
         "processor": platform.processor() or platform.machine(),
         "cores": os.cpu_count(),
         "rows": [asdict(row) for row in rows],
     }
-    path = folder / f"{today}-{benchmark}.json"
-    path.write_text(json.dumps(record, indent=2, ensure_ascii=False) + "\n", "utf-8")
+    name = f"{today}-{benchmark}"
+    names = chain([name], (f"{name}-{number}" for number in count(2)))
+    paths = (folder / f"{each}.json" for each in names)
+    path = next(each for each in paths if not each.exists() or _options(each) == sys.argv[1:])
+    text = json.dumps(record, indent=2, ensure_ascii=False) + "\n"
+    write_atomically(path, text.encode())
     if not all(row.reached for row in rows):
         sys.exit(1)
+
+
+def _options(path: Path) -> object:
+    """The options of a record; None in records from before they were held."""
+    return json.loads(path.read_text("utf-8")).get("options")

@@ -23,7 +23,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from benchmarks.record import Row, data_file, write_record
+from benchmarks.record import Row, data_file, read_options, write_record
 from sears_dsl.defaults import PAPER_TAU
 from sears_dsl.meaning.pivot_score import PivotScorer
 from sears_dsl.translation.network import TranslationModel
@@ -200,4 +200,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    read_options(__doc__)
     main()

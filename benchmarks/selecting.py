@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.matching import seconds
-from benchmarks.record import Row, write_record
+from benchmarks.record import Row, read_options, write_record
 from sears_dsl.discovery.filtering.paper_filter import allowed_failures, filter_candidates
 from sears_dsl.discovery.selection import Coverage, coverage_of, select
 from sears_dsl.effects.applications import Applications
@@ -173,4 +173,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    read_options(__doc__)
     main()

@@ -24,7 +24,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from benchmarks.record import data_file
+from benchmarks.record import data_file, read_options
 from benchmarks.span_ranker import LONGEST, TABLE, best_span, learn, marginals
 from sears_dsl.answers import answers_equal, normalized_answer
 from sears_dsl.models.certainty import from_distributions, from_top
@@ -307,4 +307,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    read_options(__doc__)
     main()

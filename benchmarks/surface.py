@@ -17,7 +17,7 @@ import numpy as np
 
 from benchmarks.grammar import area
 from benchmarks.judged_rewrites import JudgedRewrite, read_judged_rewrites
-from benchmarks.record import Row, write_record
+from benchmarks.record import Row, read_options, write_record
 from sears_dsl.judge.surface import SUPPORT, SURFACE, support_evidence, surface_evidence
 
 _LEAST_PAIRS_A_SECOND = 5000
@@ -68,4 +68,5 @@ def main() -> int:
 
 
 if __name__ == "__main__":
+    read_options(__doc__)
     sys.exit(main())

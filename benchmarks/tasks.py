@@ -57,6 +57,8 @@ __all__ = [
 FOLDER = Path("build") / "tasks"
 # Most rows that a model learns from, for each row that is audited.
 _TRAINED = 20
+# Most rows to audit: every task has as many, and others to learn from.
+_MOST = 1000
 _RULES = ("contractions", "synonyms")
 
 
@@ -94,7 +96,12 @@ def _fields(name: str, *, delimiter: str = "\t", header: bool = True) -> list[li
 def _pairs(
     folder: Path, train: Sequence[Sequence[str]], test: Sequence[Sequence[str]], *, numbers: bool
 ) -> None:
-    """Write rows of first, second, label; and a linear model of the words of each and of both."""
+    """Write rows of first, second, label; and a linear model of the words of each and of both.
+
+    Pairs to train on that are also rows, in either order, are left out.
+    """
+    audited = {frozenset(pair) for *pair, _ in test}
+    train = [row for row in train if frozenset(row[:2]) not in audited]
     _write(folder / "rows.csv", ("first", "second", "label"), test)
     texts = [{"first": first, "second": second} for first, second, _ in train]
     words = TfidfVectorizer(analyzer=words_of_pair, sublinear_tf=True)
@@ -308,8 +315,13 @@ def main() -> None:
     parser.add_argument("--only", default=",".join(TASKS), metavar="TASK,TASK")
     parser.add_argument("--rows", type=int, default=500, help="about how many to audit per task")
     options = parser.parse_args()
+    chosen = options.only.split(",")
+    if unknown := [name for name in chosen if name not in TASKS]:
+        parser.error(f"--only {','.join(unknown)}: the tasks are {', '.join(TASKS)}")
+    if not 1 <= options.rows <= _MOST:
+        parser.error(f"--rows {options.rows}: from 1 to {_MOST}, so that each task has enough rows")
     rows = []
-    for name in options.only.split(","):
+    for name in chosen:
         (FOLDER / name).mkdir(parents=True, exist_ok=True)
         TASKS[name].make(FOLDER / name, options.rows)
         print("sears", shlex.join(command(name)), flush=True)

@@ -23,7 +23,7 @@ from itertools import product
 from pathlib import Path
 
 import sears_dsl as sears
-from benchmarks.record import Row, write_record
+from benchmarks.record import Row, read_options, write_record
 from sears_dsl.data.dataset import format_of, write_columns
 from sears_dsl.generating.table import generate_table
 
@@ -119,4 +119,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    read_options(__doc__)
     main()

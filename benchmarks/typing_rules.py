@@ -19,7 +19,7 @@ import time
 from pathlib import Path
 
 from benchmarks.fasttext_like import read_labelled
-from benchmarks.record import Row, data_file, write_record
+from benchmarks.record import Row, data_file, read_options, write_record
 from demo.sentiment_model import train
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.language.loader import parse
@@ -115,4 +115,5 @@ def counted(bench: Workbench, session: RuleSession, rule: str) -> int:
 
 
 if __name__ == "__main__":
+    read_options(__doc__)
     main()

@@ -24,7 +24,7 @@ from pathlib import Path
 from types import FrameType
 
 import sears_dsl
-from benchmarks.record import Row, write_record
+from benchmarks.record import Row, read_options, write_record
 
 _PACKAGE = f"{Path(sears_dsl.__file__).parent}{os.sep}"
 _RULES = "contractions/expand"
@@ -123,4 +123,5 @@ def _main() -> None:
 
 
 if __name__ == "__main__":
+    read_options(__doc__)
     _main()

@@ -1,5 +1,6 @@
 """Every benchmark, and everything that makes shipped files, can start: its imports are there."""
 
+import runpy
 from importlib import import_module
 from pathlib import Path
 
@@ -14,6 +15,26 @@ MODULES = sorted(
     for path in (ROOT / folder).rglob("*.py")
     if path.name != "__init__.py"
 )
+RUN_BY_HAND = sorted(
+    f"benchmarks.{path.stem}"
+    for path in (ROOT / "benchmarks").glob("*.py")
+    if '__name__ == "__main__"' in path.read_text("utf-8")
+)
+
+
+@pytest.mark.filterwarnings("ignore:.*found in sys.modules")
+@pytest.mark.parametrize("name", RUN_BY_HAND)
+def test_help_and_unknown_options_measure_nothing(
+    name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for option, code in (("--help", 0), ("--nosuch", 2)):
+        monkeypatch.setattr("sys.argv", [name, option])
+        with pytest.raises(SystemExit) as ended:
+            runpy.run_module(name, run_name="__main__")
+        assert ended.value.code == code
+    output = capsys.readouterr()
+    assert output.out.startswith("usage: ")
+    assert output.err.startswith("usage: ")
 
 
 @pytest.mark.parametrize("name", MODULES)

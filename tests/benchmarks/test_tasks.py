@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import joblib
 import pytest
 from command_line import call
 
@@ -28,6 +29,37 @@ CONLLU = """\
 def test_names_are_runs_of_proper_nouns_with_their_places() -> None:
     [(text, places)] = tasks.read_names(CONLLU.splitlines(keepends=True))
     assert [text[start:end] for start, end, _ in places] == ["Al", "Zaman", "New York"]
+
+
+def test_a_pair_that_is_audited_is_not_learned_in_either_order(tmp_path: Path) -> None:
+    train = [("alpha", "beta", "0"), ("beta", "alpha", "1"), ("gamma", "delta", "0"),
+             ("delta", "epsilon", "1")]  # fmt: skip
+    tasks._pairs(tmp_path, train, [("alpha", "beta", "0")], numbers=False)
+    words = " ".join(map(str, joblib.load(tmp_path / "model.joblib")[0].vocabulary_))
+    assert "gamma" in words
+    assert "epsilon" in words
+    assert "alpha" not in words
+    assert "beta" not in words
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (("--only", "sick,nosuch"), "--only nosuch: the tasks are sick"),
+        (("--rows", "2000"), "1000"),
+    ],
+)
+def test_tasks_and_numbers_of_rows_that_do_not_exist_are_refused(
+    words: tuple[str, ...],
+    reason: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr("sys.argv", ["tasks", *words])
+    with pytest.raises(SystemExit) as ended:
+        tasks.main()
+    assert ended.value.code == 2
+    assert reason in capsys.readouterr().err
 
 
 @pytest.mark.skipif(not DATA.is_dir(), reason="the public data is not beside this checkout")
