@@ -23,6 +23,7 @@ import hashlib
 import json
 from collections import defaultdict
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,9 +56,9 @@ LABELLED = "one person, each word substitution once, not its sentences"
 
 
 class Scores:
-    """Scores of pairs by all scorers, saved in a folder so that a fit can be tried again."""
+    """Scores of pairs by all scorers, saved in a folder: two rows, or a new fit, may need them."""
 
-    def __init__(self, keep: Path | None) -> None:
+    def __init__(self, keep: Path) -> None:
         self._scorers: dict[str, Scorer] = {
             "pivot": PivotScorer(),
             "minilm": load_scorer("minilm"),
@@ -74,18 +75,13 @@ class Scores:
         scores = {}
         for scorer, by in self._scorers.items():
             file = self._file(name, scorer, pairs)
-            if file is not None and file.exists():
-                scores[scorer] = np.load(file)
-                continue
-            scores[scorer] = np.asarray(by.scores(pairs))
-            if file is not None:
-                np.save(file, scores[scorer], allow_pickle=False)
+            if not file.exists():
+                np.save(file, np.asarray(by.scores(pairs)), allow_pickle=False)
+            scores[scorer] = np.load(file)
         return scores
 
-    def _file(self, name: str, scorer: str, pairs: list[tuple[str, str]]) -> Path | None:
+    def _file(self, name: str, scorer: str, pairs: list[tuple[str, str]]) -> Path:
         """Where scores are saved: another scorer's models, or other pairs, have another file."""
-        if self._keep is None:
-            return None
         source = repr((self.identity(scorer), pairs))
         digest = hashlib.sha256(source.encode()).hexdigest()[:16]
         return self._keep / f"{name} {len(pairs)} {scorer} {digest}.npy"
@@ -221,13 +217,16 @@ def main() -> None:
     parser.add_argument("--fit", action="store_true", help="rewrite scorers.json")
     parser.add_argument("--keep", type=Path, help="a folder in which scores are saved")
     arguments = parser.parse_args()
-    scorers = Scores(arguments.keep)
-    if arguments.fit:
-        fit(scorers, arguments.pairs)
-    names = (*(name for name in FITTED if name != MADE), *REPORTED)
-    rows = [areas(scorers, load_set(each, pairs=arguments.pairs), each in FITTED) for each in names]
-    rows.append(without_fitted(scorers, load_set("PAWS half 1", pairs=arguments.pairs)))
-    write_record("agreement", [*rows, *substituted(scorers)])
+    with TemporaryDirectory() as folder:
+        scorers = Scores(arguments.keep or Path(folder))
+        if arguments.fit:
+            fit(scorers, arguments.pairs)
+        names = (*(name for name in FITTED if name != MADE), *REPORTED)
+        rows = [
+            areas(scorers, load_set(each, pairs=arguments.pairs), each in FITTED) for each in names
+        ]
+        rows.append(without_fitted(scorers, load_set("PAWS half 1", pairs=arguments.pairs)))
+        write_record("agreement", [*rows, *substituted(scorers)])
 
 
 if __name__ == "__main__":
