@@ -450,8 +450,9 @@ def test_texts_from_right_to_left_run_that_way_and_the_rule_does_not_turn_round(
     rows = [("הסרט film טוב.", "negative")]
     with served(tmp_path, "טוב -> נהדר\nfilm -> movie\n", rows) as seat:
         page = look(seat).page
-        old, new = page.locator("#rule-text bdi").evaluate_all(edges)
-        assert old < new
+        for rule in ("#rule-text", "#queue li:has-text('טוב')"):
+            old, new = page.locator(f"{rule} bdi").evaluate_all(edges)
+            assert old < new
         page.click("#queue button:has-text('film -> movie')")
         sync_api.expect(page.locator("#examples ins")).to_contain_text("movie")
         # The first word is at the right edge, and the new word comes after the old one.

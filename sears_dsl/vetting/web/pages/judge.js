@@ -1,6 +1,6 @@
 // The first task: rules one at a time.
 import { ask, askMany, send } from "./server.js";
-import { alone, counted, example, find, findings, latest, make, marked, number, openDialog, say, signs, summary, tell } from "./parts.js";
+import { alone, counted, example, find, findings, latest, make, marked, number, openDialog, say, sidesOf, signs, summary, tell } from "./parts.js";
 import { askWhy } from "./reasons.js";
 
 const PAGE = 20;
@@ -65,7 +65,7 @@ export function render() {
 function queued(item) {
   const button = make("button", { type: "button" },
     make("span", { className: `mark ${item.verdict}`, "aria-hidden": "true" }, MARKS[item.verdict]),
-    make("span", { className: "mono", title: item.new || item.text }, item.new || item.text),
+    make("span", { className: "mono", title: item.new || item.text }, sidesOf(item.new || item.text)),
     make("span", { className: "flips", title: "mistakes induced" }, item.flips.toLocaleString("en")),
     make("span", { className: "hidden" }, ` mistakes, ${WORDS[item.verdict]}`));
   if (item.id === current) button.setAttribute("aria-current", "true");
@@ -148,7 +148,7 @@ function narrowed(rule) {
     take.addEventListener("click", () => decide("edit", { new: each.text }, rule));
     const look = make("button", { type: "button", "aria-haspopup": "dialog" }, "Look…", make("span", { className: "hidden" }, ` at what ${each.text} does`));
     look.addEventListener("click", () => openEdit(each.text, rule));
-    return make("li", {}, make("span", { className: "mono" }, each.text), make("span", { className: "quiet" }, effects(each, marksOf(rule).as)), make("div", { className: "row" }, take, look));
+    return make("li", {}, make("span", { className: "mono" }, sidesOf(each.text)), make("span", { className: "quiet" }, effects(each, marksOf(rule).as)), make("div", { className: "row" }, take, look));
   }));
 }
 

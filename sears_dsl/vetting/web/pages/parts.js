@@ -11,6 +11,9 @@ export function make(name, properties = {}, ...children) {
   return element;
 }
 
+/** A rule with each side in its own direction, so that the left side stands left. */
+export const sidesOf = (rule) => rule.split(" -> ").flatMap((side, place) => [place ? " -> " : null, make("bdi", {}, side)]);
+
 export const find = (id) => document.getElementById(id);
 
 export function say(text) {

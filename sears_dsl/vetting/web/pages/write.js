@@ -1,6 +1,6 @@
 // The second task: rules of the reviewer's own, tried on every row while they are typed.
 import { send } from "./server.js";
-import { alone, counted, example, find, findings, latest, make, number, say, signs } from "./parts.js";
+import { alone, counted, example, find, findings, latest, make, number, say, sidesOf, signs } from "./parts.js";
 
 let task;
 let all = [];
@@ -31,7 +31,7 @@ export function render() {
       if (await task.decide("remove", { text: rule.text })) say(`${rule.text} removed`);
       find("antecedent").focus();
     }));
-    return make("li", {}, make("span", { className: "mono" }, rule.text), remove,
+    return make("li", {}, make("span", { className: "mono" }, sidesOf(rule.text)), remove,
       make("span", { className: "quiet" }, `${counted(rule.flips, "mistake")}, ${rule.added.toLocaleString("en")} of them new`));
   }));
   find("undo-write").disabled = write.undo === null;
