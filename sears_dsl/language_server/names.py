@@ -32,6 +32,7 @@ _MAY_HOLD_A_SET = re.compile(r"set\b|template\b|.*@")
 _TEXTS = frozenset(
     ("CLITIC", "COMMENT", "PLAIN", "QUOTED", "REGEX", "RULE_HEAD", "TEMPLATE_HEAD", "TEXT", "WORD")
 )
+_TAG = re.compile(r"[A-Z]+\$?")
 # The same where a line does not parse; a quoted text may not be closed yet.
 _OPAQUE = re.compile(
     r'"(?:\\.|[^"\\])*"?|(?<!\S)!?/(?:[^/\\\s]|\\\S)+/|(?:^|(?<=[ \t]))#.*|^rule[ \t]+[^\s:"]*:'
@@ -63,7 +64,7 @@ class SetName(NamedTuple):
 
 @lru_cache(maxsize=1024)
 def without_texts(line: str) -> str:
-    """A line with blanks in place of what names nothing: words, quoted text, comments.
+    """A line with blanks in place of what names nothing: words, values, quoted text, comments.
 
     Of a template only the slots remain.
 
@@ -80,8 +81,15 @@ def without_texts(line: str) -> str:
     tokens = leaves(line)
     if tokens is None:
         return _OPAQUE.sub(lambda match: " " * len(match[0]), line)
+    defines_a_set = _DEFINED.match(line) is not None
     for each in tokens:
-        if each.kind in _TEXTS:
+        if each.kind == "VALUE":
+            is_text = not defines_a_set
+        elif each.kind == "ATTRIBUTE_VALUE":
+            is_text = not _TAG.fullmatch(each.text)
+        else:
+            is_text = each.kind in _TEXTS
+        if is_text:
             line = line[: each.start] + " " * (each.end - each.start) + line[each.end :]
     return line
 
