@@ -148,12 +148,17 @@ def captured_at(text: str, line: int, column: int) -> list[NameSpan]:
     return []
 
 
-def references(text: str, line: int, column: int) -> list[NameSpan]:
-    """Where this file defines and uses the set, or the captured word of a rule, at a place."""
+def references(text: str, line: int, column: int, *, definitions: bool = True) -> list[NameSpan]:
+    """Where this file uses the set, or the captured word of a rule, at a place.
+
+    And where it defines them, unless only uses are asked for.
+    """
     if captured := captured_at(text, line, column):
-        return captured
+        source = line_of(text, line)
+        return [each for each in captured if definitions or source[each.end :][:1] != ":"]
     here = name_at(text, line, column)
-    return [] if here is None else [each.span for each in names(text) if each.name == here.name]
+    every = [] if here is None else [each for each in names(text) if each.name == here.name]
+    return [each.span for each in every if definitions or not each.defines]
 
 
 def renamed(text: str, path: str, line: int, column: int, *, new: str) -> list[NameSpan]:

@@ -70,6 +70,8 @@ def test_every_use_of_a_set_is_listed(
 ) -> None:
     told = editor.answer("references", *place, context={"includeDeclaration": True})
     assert [lines(each) for each in told] == used
+    told = editor.answer("references", *place, context={"includeDeclaration": False})
+    assert [lines(each) for each in told] == [each for each in used if each != (1, 4, 6)]
 
 
 def test_every_use_of_a_captured_word_is_listed(editor: Editor) -> None:
@@ -77,6 +79,8 @@ def test_every_use_of_a_captured_word_is_listed(editor: Editor) -> None:
     for column in (3, 5, 25, 38):
         told = editor.answer("references", 0, column, context={"includeDeclaration": True})
         assert [lines(each) for each in told] == [(0, 3, 5), (0, 25, 27), (0, 38, 40)]
+        told = editor.answer("references", 0, column, context={"includeDeclaration": False})
+        assert [lines(each) for each in told] == [(0, 25, 27), (0, 38, 40)]
 
 
 def test_the_outline_has_what_a_file_defines(editor: Editor) -> None:
