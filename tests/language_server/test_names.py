@@ -70,9 +70,7 @@ def test_a_line_that_does_not_parse_names_sets_outside_of_comments_and_quotes() 
     assert found == [("WH", 0, 4), ("WH", 1, 1), ("WH", 2, 11), ("w.X", 2, 23), ("WH", 2, 30)]
 
 
-def test_the_value_of_an_attribute_names_no_captured_word_and_is_a_tag_where_it_looks_like_one() -> (
-    None
-):
+def test_the_value_of_an_attribute_names_no_captured_word_but_may_be_a_tag() -> None:
     editor = opened("x:NOUN text!=$x pos=NOUN -> $x\n")
     listed = editor.answer("references", 0, 0, context={"includeDeclaration": True})
     assert places(listed) == [(0, 0, 1), (0, 29, 30)]
