@@ -201,7 +201,7 @@ def test_rules_keep_their_file_of_vectors_wherever_they_are_saved_and_joined(
         place.mkdir(exist_ok=True)
         monkeypatch.chdir(place)
         assert rewrites(rules) == rewrites(rules[:1]) == rewrites(joined) == [(3, "film")]
-        assert [*source_files([rules])][1] == one / "two.txt"
+        assert [*source_files([rules])] == [one / "near.sear", one / "two.txt"]
         with pytest.raises(UsageError, match=rf"vectors two\.txt of {one}, which new"):
             rules.save("new.sear")
         rules.save(one / "new.sear")
