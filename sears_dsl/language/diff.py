@@ -6,9 +6,11 @@ renamed or unchanged. It is found in the other version by its id, else by its ca
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import defaultdict, deque
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from hashlib import blake2b
+from itertools import chain
 from typing import TypeAlias
 
 from sears_dsl.language.printer import print_rule, print_template, print_test
@@ -75,20 +77,39 @@ def _compared(before: Mapping[str, Compared], after: Mapping[str, Compared]) -> 
             changed.append(RuleChange(before[name], node, name, name, parts))
     gone = {name: node for name, node in before.items() if name not in after}
     come = {name: node for name, node in after.items() if name not in before}
-    by_text = {print_body(node): name for name, node in gone.items()}
+    old_names = _old_names(gone, come)
     renamed = []
     for name, node in come.items():
-        old_name = by_text.pop(print_body(node), None)
-        if old_name is not None:
+        if name in old_names:
+            old_name = old_names[name]
             parts = ("id", *_parts(gone[old_name], node))
             renamed.append(RuleChange(gone.pop(old_name), node, old_name, name, parts))
-    found_again = {change.new_id for change in renamed}
     return RulesetDiff(
-        added=tuple((name, node) for name, node in come.items() if name not in found_again),
+        added=tuple((name, node) for name, node in come.items() if name not in old_names),
         removed=tuple(gone.items()),
         changed=tuple(changed),
         renamed=tuple(renamed),
     )
+
+
+def _old_names(gone: Mapping[str, Compared], come: Mapping[str, Compared]) -> dict[str, str]:
+    """By their new ids the old ids of those that have the same text; best with equal metadata."""
+    texts = {name: print_body(node) for nodes in (gone, come) for name, node in nodes.items()}
+    keys: tuple[Callable[[str, Compared], Hashable], ...] = (
+        lambda name, node: (texts[name], node.metadata),
+        lambda name, _: texts[name],
+    )
+    old_names: dict[str, str] = {}
+    for key in keys:
+        paired = set(old_names.values())
+        waiting: defaultdict[Hashable, deque[str]] = defaultdict(deque)
+        for name, node in gone.items():
+            if name not in paired:
+                waiting[key(name, node)].append(name)
+        for name, node in come.items():
+            if name not in old_names and waiting[key(name, node)]:
+                old_names[name] = waiting[key(name, node)].popleft()
+    return old_names
 
 
 def rule_settings(ruleset: Ruleset) -> Iterator[dict[str, str]]:
@@ -172,22 +193,33 @@ def _options(old: Ruleset, new: Ruleset) -> tuple[tuple[str, str, str], ...]:
 
 
 def _sets(old: Ruleset, new: Ruleset) -> tuple[str, ...]:
-    before, after = _set_texts(old), _set_texts(new)
-    names = sorted(before.keys() | after.keys())
-    return tuple(name for name in names if before.get(name) != after.get(name))
+    """The names of sets that differ, as the rulesets call them.
+
+    Two files are compared under each name of an import of the rulesets, below those once.
+    """
+    nothing = Ruleset(())
+    names = []
+    compared: set[tuple[int, int]] = set()
+    waiting = [("", old, new)]
+    for prefix, *files in waiting:
+        before, after = map(_set_texts, files)
+        names += [
+            prefix + name
+            for name in before.keys() | after.keys()
+            if before.get(name) != after.get(name)
+        ]
+        imported = [{each.name: each.ruleset for each in file.imports} for file in files]
+        for name in dict.fromkeys(chain(*imported)):
+            one, other = (each.get(name, nothing) for each in imported)
+            if not prefix or (id(one), id(other)) not in compared:
+                compared.add((id(one), id(other)))
+                waiting.append((f"{prefix}{name}.", one, other))
+    return tuple(sorted(names))
 
 
-def _set_texts(ruleset: Ruleset) -> dict[str, tuple[str, ...]]:
-    """The members of each set by its name, as the ruleset calls it; each file is read once."""
-    texts: dict[str, tuple[str, ...]] = {}
-    visited = {ruleset.path}
-    waiting = [("", ruleset)]
-    for prefix, file in waiting:
-        for definition in file.sets:
-            members = tuple(print_test(each, place="group") for each in definition.members)
-            texts[prefix + definition.name] = members
-        for each in file.imports:
-            if each.ruleset.path not in visited:
-                visited.add(each.ruleset.path)
-                waiting.append((f"{prefix}{each.name}.", each.ruleset))
-    return texts
+def _set_texts(file: Ruleset) -> dict[str, tuple[str, ...]]:
+    """The members of the sets that a file defines, by name."""
+    return {
+        definition.name: tuple(print_test(each, place="group") for each in definition.members)
+        for definition in file.sets
+    }

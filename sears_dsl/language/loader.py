@@ -131,6 +131,7 @@ class _Assembly:
             name=self._header.name if self._header else None,
             version=self._header.version if self._header else None,
             path=self._path,
+            folder=Path(self._path).absolute().parent,
             layout=self._parsed.entries,
             trailing=self._parsed.trailing,
         )
@@ -561,6 +562,6 @@ def with_imports(rulesets: Sequence[Ruleset]) -> Iterator[Ruleset]:
 def source_files(rulesets: Sequence[Ruleset]) -> Iterator[Path]:
     """The rule files, their imports, and the vectors that they name: nothing may replace them."""
     for ruleset in with_imports(rulesets):
-        yield Path(ruleset.path)
-        if vectors := vectors_file(ruleset.options, ruleset.path):
+        yield ruleset.folder / Path(ruleset.path).name
+        if vectors := vectors_file(ruleset.options, ruleset.folder):
             yield vectors

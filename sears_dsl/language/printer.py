@@ -36,6 +36,8 @@ _LABEL = re.compile(r"[\w.-]+")
 _ID_BYTES = 5
 _MADE_ID = re.compile(r"r-[0-9a-f]{10,40}")
 _LONG = 40
+# Quoted text and regexes, which may hold anything, or else the mark before a context.
+_BEFORE_CONTEXT = re.compile(r'"(?:\\.|[^"\\])*"|(?<![^\s(|:!])/(?:[^/\\\s]|\\\S)+/|( / )')
 _HIDING = frozenset("?()[]{}|")
 
 
@@ -57,11 +59,12 @@ def rule_called(text: str, rule_id: str) -> str:
         >>> rule_called("movie -> film", "r-3a9676e89a")
         'movie -> film'
     """
-    short, slash, _ = text.partition(" / ")
+    context = next((each for each in _BEFORE_CONTEXT.finditer(text) if each[1]), None)
+    short = text if context is None else text[: context.start()]
     known = "" if _MADE_ID.fullmatch(rule_id) else f" ({rule_id})"
     if known and len(short) > _LONG:
         return rule_id
-    return f"{short} …{known}" if slash else short + known
+    return short + known if context is None else f"{short} …{known}"
 
 
 def rule_ids(rules: Sequence[syntax.Rule]) -> tuple[str, ...]:

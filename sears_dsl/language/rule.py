@@ -15,6 +15,7 @@ comparisons. The tree says what was written; what it means on text is the engine
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
+from pathlib import Path
 from typing import Literal as OneOf
 from typing import Protocol, TypeAlias, get_args
 
@@ -407,6 +408,10 @@ class RuleSource(RuleScope, Protocol):
     @property
     def path(self) -> str:
         """The file that it was read from, or what stands for one."""
+
+    @property
+    def folder(self) -> Path:
+        """Where the paths that it names start from."""
 
 
 @dataclass(frozen=True, slots=True)

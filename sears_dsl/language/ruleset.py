@@ -93,6 +93,7 @@ class Ruleset:
         name: from ``ruleset name version``; a ruleset with a name is a published one.
         version: likewise.
         path: where it came from; ``<rules>`` for text.
+        folder: where the paths that it names start from, wherever the program moves later.
         advise: a function that finds the warnings of the file that it was read from.
         layout: the statements as they lie in the file, for `format`; empty if there is no file.
         trailing: comments after the last statement.
@@ -106,6 +107,7 @@ class Ruleset:
     name: str | None = None
     version: str | None = None
     path: str = field(default="<rules>", compare=False)
+    folder: Path = field(default=Path(), compare=False)
     advise: Callable[[], tuple[Diagnostic, ...]] | None = field(
         default=None, compare=False, repr=False
     )
@@ -226,7 +228,7 @@ class Ruleset:
             return NotImplemented
         if self.options != other.options:
             raise _cannot_join(self, other, "their options differ")
-        if vectors_file(self.options, self.path) != vectors_file(other.options, other.path):
+        if vectors_file(self.options, self.folder) != vectors_file(other.options, other.folder):
             raise _cannot_join(self, other, f"{self.options.vectors} is another file in each")
         for name, file in other._imported.items():
             if not _same_sets(self._imported.get(name, file), file):
@@ -237,15 +239,15 @@ class Ruleset:
         templates = _new_in(self, other, "template", lambda file: file.named_templates)
         same = (self.name, self.version) == (other.name, other.version)
         new = {*sets, *rules, *templates, *(each.name for each in imports)}
-        return Ruleset(
-            (*self.rules, *rules),
-            options=self.options,
+        return replace(
+            self,
+            rules=(*self.rules, *rules),
             sets=(*self.sets, *sets),
             imports=(*self.imports, *imports),
             templates=(*self.templates, *templates),
             name=self.name if same else None,
             version=self.version if same else None,
-            path=self.path,
+            advise=None,
             layout=self._joined_layout(other, new) if self.layout or other.layout else (),
             trailing=(*self.trailing, *other.trailing),
         )
@@ -313,7 +315,7 @@ class Ruleset:
                 f"{file} is not a valid name for a ruleset",
                 help=f"write {file.stem or 'rules'}.sear",
             )
-        check_vectors(self.options, self.path, file)
+        check_vectors(self.options, self.folder, file)
         _check_imports(self, file)
         write_atomically(file, self.format().encode("utf-8"))
 
@@ -490,9 +492,8 @@ class Ruleset:
         """A table for notebooks."""
         rows, left = [], 'style="text-align:left"'
         for name, rule in zip(self.rule_ids[:_MOST_SHOWN], self.rules, strict=False):
-            metadata = rule.metadata
-            outcome = "" if metadata.expect is None else str(metadata.expect)
-            cells = (name, print_rule(rule), outcome, " ".join(metadata.tags), len(metadata.tests))
+            expect, tags = rule.metadata.expect or "", " ".join(rule.metadata.tags)
+            cells = (name, print_rule(rule), expect, tags, len(rule.metadata.tests))
             rows.append("".join(f"<td {left}>{html.escape(str(cell))}</td>" for cell in cells))
         more = len(self.rules) - len(rows)
         title = f"{self.name} {self.version}" if self.name else self.path

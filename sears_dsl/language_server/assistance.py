@@ -11,7 +11,7 @@ are read as `parse` reads them. Texts of a sample, of sets and of templates are 
 A sample of text may lie beside a rule file, ``a.sample.txt``, with one row per line, of which the
 first thousand count, and of at most 4 MiB; nothing else is read. Parsing costs some tens of
 microseconds per rule, and again for each fix that is tried. The first compilation loads the tagger.
-The effect of a rule costs its compilation and a run over the sample.
+The effect of a rule costs its compilation and a run over the sample, and each test another.
 """
 
 from __future__ import annotations
@@ -49,6 +49,7 @@ from sears_dsl.language_server.names import (
     with_name,
     without_texts,
 )
+from sears_dsl.rule_tests import run_tests
 from sears_dsl.tagging.tagger import Tagger
 
 SUFFIX = ".sample.txt"
@@ -145,7 +146,7 @@ def outline(text: str, path: str) -> Iterator[Symbol]:
 class SampleEffect:
     """What a rule does to a sample."""
 
-    rule: syntax.Rule
+    ruleset: Ruleset  # has this rule alone
     file: str
     rows: int
     changed: int
@@ -184,7 +185,7 @@ def effect(
     except SearsError:
         return None
     first = tuple(dict.fromkeys(changes))[:_MOST_SHOWN]
-    return SampleEffect(rule, file.name, len(rows), len(changes), first)
+    return SampleEffect(one, file.name, len(rows), len(changes), first)
 
 
 # ---------------------------------------------------------------- findings
@@ -289,12 +290,28 @@ def _tests(text: str, path: str, line: int, tagger: Tagger | None) -> Iterator[A
     lines = text.split("\n")
     last = line + 1 == len(lines)  # without a line break behind it
     place = NameSpan(line, len(lines[line]), len(lines[line])) if last else NameSpan(line + 1, 0, 0)
-    there = {test.text for test in sample_effect.rule.metadata.tests}
+    [rule] = sample_effect.ruleset.rules
+    there = {test.text for test in rule.metadata.tests}
     for original, rewritten in sample_effect.first:
-        if original not in there:
-            written = f"  test {quote(original)} => {quote(rewritten)}"
+        written = f"  test {quote(original)} => {quote(rewritten)}"
+        if original not in there and _passes(written, sample_effect.ruleset, lines[line], tagger):
             title = f"Make a test from: {shortened(original, _LONGEST_TITLE)}"
             yield Action(title, place, f"\n{written}" if last else f"{written}\n")
+
+
+def _passes(written: str, ruleset: Ruleset, head: str, tagger: Tagger | None) -> bool:
+    """Whether a test passes under the only rule of a ruleset, read as a line below its head.
+
+    A line may be too long, and the text of a row may be one with pinned tags.
+    """
+    [entry] = parse_lines(f"{head}\n{written}").entries
+    tests = entry.node.metadata.tests if isinstance(entry.node, syntax.Rule) else ()
+    rules = tuple(
+        replace(rule, metadata=replace(rule.metadata, tests=tests)) for rule in ruleset.rules
+    )
+    tested = replace(ruleset, rules=rules, templates=())
+    results = run_tests(tested, tagger=tagger, sources=stand_ins(tested))
+    return [each.outcome for each in results] == ["ok"]
 
 
 # ---------------------------------------------------------------- places

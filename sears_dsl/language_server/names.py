@@ -32,6 +32,7 @@ _MAY_HOLD_A_SET = re.compile(r"set\b|template\b|.*@")
 _TEXTS = frozenset(
     ("CLITIC", "COMMENT", "PLAIN", "QUOTED", "REGEX", "RULE_HEAD", "TEMPLATE_HEAD", "TEXT", "WORD")
 )
+_TAG = re.compile(r"[A-Z]+\$?")
 # The same where a line does not parse; a quoted text may not be closed yet.
 _OPAQUE = re.compile(
     r'"(?:\\.|[^"\\])*"?|(?<!\S)!?/(?:[^/\\\s]|\\\S)+/|(?:^|(?<=[ \t]))#.*|^rule[ \t]+[^\s:"]*:'
@@ -63,7 +64,7 @@ class SetName(NamedTuple):
 
 @lru_cache(maxsize=1024)
 def without_texts(line: str) -> str:
-    """A line with blanks in place of what names nothing: words, quoted text, comments.
+    """A line with blanks in place of what names nothing: words, values, quoted text, comments.
 
     Of a template only the slots remain.
 
@@ -80,8 +81,15 @@ def without_texts(line: str) -> str:
     tokens = leaves(line)
     if tokens is None:
         return _OPAQUE.sub(lambda match: " " * len(match[0]), line)
+    defines_a_set = _DEFINED.match(line) is not None
     for each in tokens:
-        if each.kind in _TEXTS:
+        if each.kind == "VALUE":
+            is_text = not defines_a_set
+        elif each.kind == "ATTRIBUTE_VALUE":
+            is_text = not _TAG.fullmatch(each.text)
+        else:
+            is_text = each.kind in _TEXTS
+        if is_text:
             line = line[: each.start] + " " * (each.end - each.start) + line[each.end :]
     return line
 
@@ -140,12 +148,17 @@ def captured_at(text: str, line: int, column: int) -> list[NameSpan]:
     return []
 
 
-def references(text: str, line: int, column: int) -> list[NameSpan]:
-    """Where this file defines and uses the set, or the captured word of a rule, at a place."""
+def references(text: str, line: int, column: int, *, definitions: bool = True) -> list[NameSpan]:
+    """Where this file uses the set, or the captured word of a rule, at a place.
+
+    And where it defines them, unless only uses are asked for.
+    """
     if captured := captured_at(text, line, column):
-        return captured
+        source = line_of(text, line)
+        return [each for each in captured if definitions or source[each.end :][:1] != ":"]
     here = name_at(text, line, column)
-    return [] if here is None else [each.span for each in names(text) if each.name == here.name]
+    every = [] if here is None else [each for each in names(text) if each.name == here.name]
+    return [each.span for each in every if definitions or not each.defines]
 
 
 def renamed(text: str, path: str, line: int, column: int, *, new: str) -> list[NameSpan]:

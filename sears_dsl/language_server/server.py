@@ -280,7 +280,8 @@ class RuleServer(Conversation):
 
     def _references(self, params: types.ReferenceParams) -> list[types.Location]:
         uri, place = params.text_document.uri, self._place(params)
-        spans = names.references(place.text, place.line, place.column)
+        definitions = params.context.include_declaration
+        spans = names.references(place.text, place.line, place.column, definitions=definitions)
         return [types.Location(uri, self._range(each, place.text)) for each in spans]
 
     def _outline(self, params: types.DocumentSymbolParams) -> list[types.DocumentSymbol]:

@@ -110,8 +110,8 @@ def check_output(path: Path, ruleset: Ruleset, *, read: Iterable[Path] = ()) -> 
         )
     _require_folder(path, option="--output")
     _refuse_overwriting(files_of(path), ruleset, read)
-    check_vectors(ruleset.options, ruleset.path, path)
-    if ruleset.imports and path.absolute().parent != Path(ruleset.path).absolute().parent:
+    check_vectors(ruleset.options, ruleset.folder, path)
+    if ruleset.imports and path.absolute().parent != ruleset.folder.absolute():
         raise UsageError(
             f"{ruleset.path} imports {ruleset.imports[0].path}, which {path} would not find",
             help="write the vetted ruleset to the same folder",

@@ -132,6 +132,25 @@ def test_check_tells_the_findings_of_every_file(tmp_path: Path) -> None:
     assert "E350" in everything.output
 
 
+@pytest.mark.parametrize("order", ["abc", "bca", "cab"])
+def test_check_tells_the_findings_of_every_file_beside_one_without_a_tagger(
+    tmp_path: Path, order: str
+) -> None:
+    for name, rules in (
+        ("a", "option language = fr\nfilm -> cine\n"),
+        ("b", "be -> $1.VBD\n"),
+        ("c", "option language = fr\nbien -> bon\n"),
+    ):
+        (tmp_path / f"{name}.sear").write_text(rules, "utf-8")
+    done = run("check", *(str(tmp_path / f"{name}.sear") for name in order))
+    assert done.exit_code == 2
+    assert done.output.count("error[E350]") == 1
+    assert "3 files, 3 rules: 1 error" in done.output
+    [note] = [line for line in done.output.splitlines() if line.startswith("note: ")]
+    uncompiled = ", ".join(str(tmp_path / f"{name}.sear") for name in order if name != "b")
+    assert f"{uncompiled} could not be compiled: sears has no tagger for the language fr" in note
+
+
 def test_a_lemma_that_no_word_has_is_warned_of_where_a_rule_is_checked_tried_or_explained(
     tmp_path: Path,
 ) -> None:

@@ -87,6 +87,51 @@ def test_changed_sets_of_imported_files_are_reported(tmp_path: Path) -> None:
     assert not diff_rulesets(versions[0], versions[0])
 
 
+def test_a_file_that_is_imported_under_two_names_is_compared_under_both(tmp_path: Path) -> None:
+    deep = 'import "deep.sear" as d\n'
+    for version in ("old", "new"):
+        folder = tmp_path / version
+        folder.mkdir()
+        (folder / "deep.sear").write_text(f"set MORE = {version}\n")
+        (folder / "words.sear").write_text(f"{deep}set S = it | {version}\nset T = it\n")
+        imports = ['import "words.sear" as p\n', 'import "words.sear" as q\n']
+        rule = "@p.S @q.S is -> it is\n"
+        (folder / "main.sear").write_text("".join(imports) + rule)
+        (folder / "turned.sear").write_text("".join(imports[::-1]) + rule)
+        (folder / "one.sear").write_text(imports[1] + "@q.S is -> it is\n")
+    old, turned, one = (
+        load(tmp_path / "old" / f"{name}.sear") for name in ("main", "turned", "one")
+    )
+    new = load(tmp_path / "new" / "main.sear")
+    assert not diff_rulesets(old, turned)
+    assert diff_rulesets(old, new).sets == ("p.S", "p.d.MORE", "q.S")
+    # The sets of an import that is added are added, under its name alone.
+    assert diff_rulesets(one, old).sets == ("p.S", "p.T", "p.d.MORE")
+
+
+def test_rules_of_one_text_are_paired_by_their_metadata_and_else_in_order() -> None:
+    def rules(**rates: str) -> Ruleset:
+        lines = (f"rule {name}: movie -> film\n  rate: {rate}\n" for name, rate in rates.items())
+        return parse("".join(lines))
+
+    def renamed(old: Ruleset, new: Ruleset) -> list[tuple[str, str, tuple[str, ...]]]:
+        diff = diff_rulesets(old, new)
+        assert len(diff.renamed) + len(diff.removed) == len(old)
+        assert len(diff.renamed) + len(diff.added) == len(new)
+        return [(each.old_id, each.new_id, each.parts) for each in diff.renamed]
+
+    old = rules(a="10%", b="20%")
+    assert renamed(old, rules(c="10%", d="20%")) == [("a", "c", ("id",)), ("b", "d", ("id",))]
+    assert renamed(old, rules(c="30%", d="10%")) == [
+        ("b", "c", ("id", "rate")),
+        ("a", "d", ("id",)),
+    ]
+    assert renamed(old, rules(c="30%", d="40%", e="50%")) == [
+        ("a", "c", ("id", "rate")),
+        ("b", "d", ("id", "rate")),
+    ]
+
+
 @settings(deadline=None, max_examples=15)
 @given(rulesets())
 def test_a_ruleset_does_not_differ_from_itself_in_another_order(ruleset: Ruleset) -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from strategies import METADATA, errors_of, rulesets
 
 from sears_dsl.errors import UsageError
-from sears_dsl.language.loader import load, parse
+from sears_dsl.language.loader import load, parse, source_files
 from sears_dsl.language.printer import print_entries, print_rule
 from sears_dsl.language.rule import Entry, Rule
 from sears_dsl.language.ruleset import Ruleset
@@ -193,6 +193,19 @@ def test_rules_keep_their_file_of_vectors_wherever_they_are_saved_and_joined(
     with pytest.raises(UsageError, match=r"two\.txt is another file in each"):
         rules + load(other / "near.sear")
     assert rules + load(one / "near.sear") == rules
+    write(one, more="option vectors = two.txt\n\nshow -> $1.neighbor\n")
+    joined = rules + load("one/more.sear")
+    (other / "one").mkdir()
+    (other / "one" / "two.txt").write_text("movie 1 0\nshow 0.9 0.1\n", "utf-8")
+    for place in (tmp_path / "elsewhere", other):
+        place.mkdir(exist_ok=True)
+        monkeypatch.chdir(place)
+        assert rewrites(rules) == rewrites(rules[:1]) == rewrites(joined) == [(3, "film")]
+        assert [*source_files([rules])] == [one / "near.sear", one / "two.txt"]
+        with pytest.raises(UsageError, match=rf"vectors two\.txt of {one}, which new"):
+            rules.save("new.sear")
+        rules.save(one / "new.sear")
+    assert rewrites(load(one / "new.sear")) == [(3, "film")]
 
 
 @pytest.mark.parametrize("name", ["", "rule film: "])

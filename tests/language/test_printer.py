@@ -15,7 +15,7 @@ from test_parser import KEYWORDS
 
 from sears_dsl.errors import RuleSyntaxError, UsageError
 from sears_dsl.language.loader import parse
-from sears_dsl.language.printer import print_rule, rule_id
+from sears_dsl.language.printer import print_rule, rule_called, rule_id
 from sears_dsl.language.rule import Element, Literal, Negation, Rule, Tag, TagCopy, Text
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.language.words import KEYWORDS as WORDS_KEYWORDS
@@ -39,6 +39,16 @@ def test_a_printed_rule_is_read_back_the_same(rule: Rule) -> None:
     line = print_rule(rule)
     assert parse(line).rules == (rule,)
     assert print_rule(parse(line).rules[0]) == line
+
+
+@settings(deadline=None)
+@given(rules(depth=2))
+@example(parse('"and / or" -> or').rules[0])
+@example(parse('movie -> "film / \\" / show" / "a / b" __').rules[0])
+@example(parse('(/"+/|x) -> x / a __ "b / c"').rules[0])
+def test_a_rule_is_called_by_its_sides_without_its_context(rule: Rule) -> None:
+    line, sides = print_rule(rule), print_rule(replace(rule, left=(), right=()))
+    assert rule_called(line, "r-0123456789") == (sides if line == sides else f"{sides} …")
 
 
 def test_a_clitic_behind_a_negated_word_is_no_part_of_it() -> None:

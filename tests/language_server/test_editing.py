@@ -11,10 +11,11 @@ from editor import Editor
 
 from sears_dsl.language.loader import parse
 from sears_dsl.language.rule import KEYS
-from sears_dsl.language_server.assistance import find_all, read_in_part
+from sears_dsl.language_server.assistance import actions, explained, find_all, read_in_part
 from sears_dsl.language_server.server import RuleServer
 from sears_dsl.rule_tests import run_tests
 from sears_dsl.tagging.pinned import PinnedTagger
+from sears_dsl.tagging.tagger import load_tagger
 
 RULES = """\
 import "words.sear" as w
@@ -70,6 +71,8 @@ def test_every_use_of_a_set_is_listed(
 ) -> None:
     told = editor.answer("references", *place, context={"includeDeclaration": True})
     assert [lines(each) for each in told] == used
+    told = editor.answer("references", *place, context={"includeDeclaration": False})
+    assert [lines(each) for each in told] == [each for each in used if each != (1, 4, 6)]
 
 
 def test_every_use_of_a_captured_word_is_listed(editor: Editor) -> None:
@@ -77,6 +80,8 @@ def test_every_use_of_a_captured_word_is_listed(editor: Editor) -> None:
     for column in (3, 5, 25, 38):
         told = editor.answer("references", 0, column, context={"includeDeclaration": True})
         assert [lines(each) for each in told] == [(0, 3, 5), (0, 25, 27), (0, 38, 40)]
+        told = editor.answer("references", 0, column, context={"includeDeclaration": False})
+        assert [lines(each) for each in told] == [(0, 25, 27), (0, 38, 40)]
 
 
 def test_the_outline_has_what_a_file_defines(editor: Editor) -> None:
@@ -308,6 +313,17 @@ def test_what_would_be_a_mistake_is_not_proposed(editor: Editor) -> None:
     older = proposed("option tagset = sears2018\nN")
     assert "CONJ" in older
     assert "CCONJ" not in older
+
+
+def test_a_test_is_offered_only_if_it_passes(tmp_path: Path) -> None:
+    # The first is read as a text with pinned tags, and the second makes a line that is too long.
+    rows = ["color/NOUN/NN is nice", "a color " + "x" * 20_000, 'my "color"']
+    (tmp_path / "a.sample.txt").write_text("\n".join(rows) + "\n")
+    place = "color -> colour\n", str(tmp_path / "a.sear"), 0
+    tagger = load_tagger("fast")
+    assert "changes 3 of 3 rows" in (explained(*place, 1, tagger=tagger) or "")
+    offered = [each.title for each in actions(*place, 0, tagger=tagger)]
+    assert offered == ['Make a test from: my "color"']
 
 
 def test_a_test_is_offered_once(editor: Editor, tmp_path: Path) -> None:

@@ -29,6 +29,9 @@ FILES = [
     ("set WH = a | b\nset V = @WH | c\nrule @WH: (@WH x|y) -> @WH / @WH __ !@WH\n",
      [(0, 4, 6), (1, 9, 11), (2, 12, 14), (2, 24, 26), (2, 30, 32), (2, 38, 40)]),
     ('set WH = a | b\ntemplate "{WH}" -> @WH\n', [(0, 4, 6), (1, 20, 22)]),
+    ("option vectors = @WH\nset WH = a | b\nset V = text=@WH | @WH\n"
+     "text=@WH [text = @WH & tag=NN] -> x / !lower=@WH @WH __\n",
+     [(1, 4, 6), (2, 20, 22), (3, 50, 52)]),
 ]  # fmt: skip
 
 
@@ -65,6 +68,14 @@ def test_a_line_that_does_not_parse_names_sets_outside_of_comments_and_quotes() 
     text = 'set WH = a | b\n@WH "@WH" /@WH/ -> ( x # @WH\ntemplate "{WH} {{WH}} {w.X} { WH.cap'
     found = [(each.name, each.span.line, each.span.start) for each in names(text)]
     assert found == [("WH", 0, 4), ("WH", 1, 1), ("WH", 2, 11), ("w.X", 2, 23), ("WH", 2, 30)]
+
+
+def test_the_value_of_an_attribute_names_no_captured_word_but_may_be_a_tag() -> None:
+    editor = opened("x:NOUN text!=$x pos=NOUN -> $x\n")
+    listed = editor.answer("references", 0, 0, context={"includeDeclaration": True})
+    assert places(listed) == [(0, 0, 1), (0, 29, 30)]
+    assert editor.answer("references", 0, 14, context={"includeDeclaration": True}) == []
+    assert "noun" in editor.answer("hover", 0, 21)["contents"]["value"]
 
 
 def test_an_import_of_the_same_name_is_not_a_set(tmp_path: Path) -> None:

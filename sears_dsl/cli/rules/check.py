@@ -10,10 +10,20 @@ import click
 from sears_dsl.cli.commands import ProjectArgument, ProjectCommand
 from sears_dsl.cli.options.shared import imports_option, json_option
 from sears_dsl.cli.screen.console import as_json_object, echo_json
-from sears_dsl.errors import MOST_SHOWN, Diagnostic, RuleSyntaxError, TaggerError, counted, rendered
+from sears_dsl.errors import (
+    MOST_SHOWN,
+    Diagnostic,
+    RuleSyntaxError,
+    TaggerError,
+    counted,
+    listed,
+    rendered,
+)
 
 if TYPE_CHECKING:
     from sears_dsl.language.ruleset import Ruleset
+
+_MOST_NAMED = 3
 
 
 @click.command("check", cls=ProjectCommand, epilog="Example: sears check rules/ --strict")
@@ -43,7 +53,7 @@ def check_command(rules: tuple[str, ...], **options: Any) -> None:
             loaded.append(ruleset)
             count += len(ruleset.rules)
             findings.extend(ruleset.warnings)
-    note = _compile_findings(loaded, findings) if loaded else ""
+    notes = _compile_findings(loaded, findings) if loaded else []
     errors = sum(finding.severity == "error" for finding in findings)
     warnings = len(findings) - errors
     if options["as_json"]:
@@ -53,7 +63,7 @@ def check_command(rules: tuple[str, ...], **options: Any) -> None:
     else:
         if findings:
             click.echo(rendered(findings, most=None if options["show_all"] else MOST_SHOWN) + "\n")
-        if note:
+        for note in notes:
             click.echo(f"note: {note}")
         templates = sum(len(ruleset.templates) for ruleset in loaded)
         beside = f", {counted(templates, 'template')}" if templates else ""
@@ -67,10 +77,11 @@ def check_command(rules: tuple[str, ...], **options: Any) -> None:
         sys.exit(1)
 
 
-def _compile_findings(rulesets: list[Ruleset], findings: list[Diagnostic]) -> str:
+def _compile_findings(rulesets: list[Ruleset], findings: list[Diagnostic]) -> list[str]:
     """Add what only the compiler sees (words as the tokenizer splits them, inflections).
 
-    For templates it adds what only their sentences tell.
+    For templates it adds what only their sentences tell. Return which files were not compiled, and
+    why: each reason once.
     """
     from sears_dsl.engine.compile.requirements import compiler_warnings, stand_ins
     from sears_dsl.engine.matcher import compile_rules
@@ -78,11 +89,16 @@ def _compile_findings(rulesets: list[Ruleset], findings: list[Diagnostic]) -> st
 
     for ruleset in rulesets:
         findings.extend([*template_findings(ruleset), *compiler_warnings(ruleset)])
+    uncompiled: dict[str, list[str]] = {}
     for ruleset in rulesets:
         try:
             compile_rules([ruleset], sources=stand_ins(ruleset))
         except RuleSyntaxError as error:
             findings.extend(error.diagnostics)
         except TaggerError as error:
-            return f"rules were not compiled: {error.message} ({error.help})"
-    return ""
+            reason = f"{error.message} ({error.help})"
+            uncompiled.setdefault(reason, []).append(ruleset.path)
+    return [
+        f"{listed(paths, _MOST_NAMED)} could not be compiled: {reason}"
+        for reason, paths in uncompiled.items()
+    ]

@@ -347,8 +347,9 @@ def vectors_of(ruleset: RuleSource) -> str:
     named = ruleset.options.vectors or ""
     if not named or named in VECTORS:
         return named
+    file = ruleset.folder / named
     # Of one form, as rule files of several folders may name one file.
-    return os.path.normpath(Path(ruleset.path).parent / named)
+    return os.path.normpath(file) if Path(named).is_absolute() else os.path.relpath(file)
 
 
 def noise_identity(
