@@ -350,9 +350,10 @@ def spellings(
     text = literal.text
     ignore = _ignores_case(literal, options)
     words = [text]
-    # A tokenizer cuts words of letters alone only as special cases, in every casing or in lower
-    # case: one that it leaves whole needs no other casing. (İ has a mark in lower case.)
-    if ignore and not (text.lower().isalpha() and len(split(text)) == 1):
+    # Words of letters alone are cut only as special cases: by the tokenizer, if at all, in lower
+    # case, and as contractions in capitals. One that is whole in both needs no other casing. (İ has
+    # a mark in lower case.)
+    if ignore and not _is_always_whole(text, split):
         casings = (text.lower(), text[:1].upper() + text[1:].lower(), text.upper())
         words.extend(each for each in casings if each.lower() == text.lower())
     any_apostrophe = _any_apostrophe(literal, options)
@@ -367,6 +368,12 @@ def spellings(
                 folded = tuple(_with_apostrophes(part)[0] for part in folded)
             sequences.setdefault(folded, cut)
     return list(sequences.values())
+
+
+def _is_always_whole(text: str, split: Callable[[str], Sequence[str]]) -> bool:
+    """Whether a word is one token in every casing."""
+    lower = text.lower()
+    return lower.isalpha() and len(split(lower)) == 1 and len(contraction(text.upper())) == 1
 
 
 def _any_apostrophe(literal: syntax.Literal, options: Options) -> bool:
