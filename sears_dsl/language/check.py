@@ -242,14 +242,7 @@ class _Checker:
             hint = "make one element required; to insert text, write `<> -> text / left __ right`"
             self._add("E308", "every element of the antecedent is optional", rule.span, hint)
         if measure.is_unchanged(rule, self._scope.options.case):
-            # Copying a choice back is how positional references are taught, so it is no error.
-            choice = any(isinstance(element.body, syntax.Group) for element in rule.antecedent)
-            self._add(
-                "W605" if choice else "E301",
-                "this rule cannot change anything: both sides are the same",
-                rule.span,
-                "change the consequent",
-            )
+            self._unchanged()
         count = measure.variant_count(rule)
         if count > measure.MOST_VARIANTS and not any(f.code == "E305" for f in self._findings):
             shown = f"{count:,}" if count < 10**6 else "more than a million"
@@ -259,6 +252,19 @@ class _Checker:
                 "the rule; a group of single tokens counts as one variant"
             )
             self._add("E304", message, rule.span, hint)
+
+    def _unchanged(self) -> None:
+        rule, message = self._rule, "this rule cannot change anything: both sides are the same"
+        hint = "change the consequent"
+        # Copying a choice back is how positional references are taught, so it is no error.
+        number = "E301"
+        if any(isinstance(element.body, syntax.Group) for element in rule.antecedent):
+            number = "W605"
+        if any(isinstance(piece, syntax.Text) for piece in rule.consequent):
+            number = "W605"
+            message = "both sides are the same, so at most casing, apostrophes and spaces change"
+            hint = "change the consequent, if more is meant"
+        self._add(number, message, rule.span, hint)
 
 
 # What other tools call functions of this language.

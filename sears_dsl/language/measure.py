@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import chain
 
 from sears_dsl.language import rule as syntax
@@ -99,7 +100,8 @@ def is_unchanged(rule: syntax.Rule, case: syntax.CaseOption) -> bool:
     """Whether the consequent only repeats what the antecedent matched.
 
     A casing that the rule may change (``"iPhone"i -> iPhone``) counts as a change, and so does
-    glue.
+    glue. Copies are what was there; words that are written again may still differ from it in
+    casing, apostrophes and spaces (``don't -> don't`` where the text has another apostrophe).
     """
     elements = [
         element for element in rule.antecedent if not isinstance(element.body, syntax.Anchor)
@@ -124,14 +126,35 @@ def _copies_in_order(
 ) -> bool:
     """Whether the pieces stand for all elements, each once, in their order."""
     remaining = list(elements)
-    for piece in rule.consequent:
+    for place, piece in enumerate(rule.consequent):
         if isinstance(piece, syntax.Reference) and piece.target == 0 and not piece.functions:
-            if len(remaining) != len(elements):
+            if place:
                 return False
             remaining = []
-        elif not remaining or not _copies(piece, remaining.pop(0), rule, case):
+            continue
+        while remaining and not _copies(piece, remaining[0], rule, case):
+            parts = _parts(remaining.pop(0))
+            if not parts:
+                return False
+            remaining = [*parts, *remaining]
+        if not remaining:
             return False
+        remaining.pop(0)
     return not remaining
+
+
+def _parts(element: syntax.Element) -> list[syntax.Element]:
+    """The elements that ``(DET NOUN)`` or ``NOUN{2}`` stands for; none for other elements."""
+    body, count = element.body, element.maximum
+    if element.minimum != count:
+        return []
+    if not isinstance(body, syntax.Group):
+        # The name of repetitions is that of all of them.
+        one = replace(element, minimum=1, maximum=1, name=None)
+        return [one] * count if count > 1 else []
+    if count > 1 or len(body.alternatives) > 1:
+        return []
+    return [each for each in body.alternatives[0] if not isinstance(each.body, syntax.Anchor)]
 
 
 def _copies(

@@ -71,7 +71,7 @@ def codes(text: str) -> list[str]:
     ],
 )  # fmt: skip
 def test_good_rules_have_no_errors(text: str) -> None:
-    allowed = {"<s> what -> what": ["E301"]}
+    allowed = {"<s> what -> what": ["W605"]}
     assert codes(text) == allowed.get(text, [])
 
 
@@ -79,8 +79,8 @@ def test_good_rules_have_no_errors(text: str) -> None:
     ("text", "code", "told"),
     [
         ("NOUN -> NOUN", "E301", "both sides are the same"),
-        ("The movie -> The movie", "E301", ""),
-        ("x:NOUN and y:NOUN -> $x and $3", "E301", ""),
+        ("x:NOUN _ y:NOUN -> $x $2 $3", "E301", ""),
+        ("NOUN{2} VERB -> NOUN NOUN VERB", "E301", ""),
         ("NOUN VERB -> $0", "E301", ""),
         ("DET? NOUN -> $1 $2", "E301", ""),
         ("<> -> <> / a __", "E301", "replaces nothing with nothing"),
@@ -132,6 +132,43 @@ def test_each_error_is_found_and_reported(text: str, code: str, told: str) -> No
     assert {each.code for each in found} == {code}
     assert any(told in each.render() for each in found)
     assert all(each.severity == "error" for each in found)
+
+
+@pytest.mark.parametrize(
+    ("rule", "message"),
+    [
+        ("don't -> don't", "at most casing, apostrophes and spaces change"),
+        ("NOUN 's -> NOUN 's", "at most"),
+        ("can not -> can not", "at most"),
+        ("iphone -> iphone", "at most"),
+        ("very{2} -> very very", "at most"),
+        ("x:NOUN and y:NOUN -> $x and $3", "at most"),
+        ("(DET NOUN) is -> DET NOUN is", "at most"),
+        ("(DET NOUN) ADV -> DET NOUN ADV", "cannot change anything"),
+        ("x:(NOUN) -> NOUN", "cannot change anything"),
+        ("(What|Which) NOUN -> $1 NOUN", "cannot change anything"),
+    ],
+)
+def test_rules_that_repeat_words_or_groups_have_a_warning(rule: str, message: str) -> None:
+    [finding] = findings_of(rule)
+    assert finding.code == "W605"
+    assert message in finding.message
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        '"iPhone"i -> iPhone',
+        "(DET NOUN) ADV -> $1 NOUN ADV",
+        "(DET x:NOUN) ADV -> $x DET ADV",
+        "x:NOUN{2} -> $x $x",
+        "x:NOUN{2} -> $x NOUN",
+        "(DET NOUN){2} -> DET NOUN DET NOUN",
+        "(DET NOUN) -> DET $0",
+    ],
+)
+def test_rules_that_repeat_a_part_have_none(rule: str) -> None:
+    assert codes(rule) == []
 
 
 def test_every_tag_may_be_named_under_its_tagset() -> None:
