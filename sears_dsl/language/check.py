@@ -443,7 +443,9 @@ def _negation(test: syntax.Negation, scope: syntax.RuleScope) -> Iterator[Proble
             for element in alternative:
                 if isinstance(element.body, syntax.Negation):
                     yield "E306", "this group negates a negation", "express it without one of them"
-                elif not isinstance(element.body, syntax.Anchor | syntax.WholeUnit | syntax.Group):
+                elif isinstance(element.body, syntax.Group):
+                    yield from _negation(syntax.Negation(element.body), scope)
+                elif not isinstance(element.body, syntax.Anchor | syntax.WholeUnit):
                     yield from check_test(element.body, scope)
     elif isinstance(operand, syntax.Negation):
         yield "E306", "this negates a negation", "remove both"

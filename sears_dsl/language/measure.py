@@ -48,12 +48,16 @@ def longest(element: syntax.Element) -> int:
 
 
 def is_one_test(group: syntax.Group) -> bool:
-    """Whether every alternative is a single plain test, so that the group is one predicate."""
+    """Whether every alternative is a single plain test, so that the group is one predicate.
+
+    A group of such alternatives is itself one.
+    """
     return all(
         len(alternative) == 1
-        and not isinstance(alternative[0].body, syntax.Anchor | syntax.Group)
+        and not isinstance(alternative[0].body, syntax.Anchor)
         and (alternative[0].minimum, alternative[0].maximum) == (1, 1)
         and alternative[0].name is None
+        and (not isinstance(body := alternative[0].body, syntax.Group) or is_one_test(body))
         for alternative in group.alternatives
     )
 

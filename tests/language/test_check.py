@@ -62,6 +62,8 @@ def codes(text: str) -> list[str]:
         "!(NOUN|PRON) x -> y",
         "!lemma=be x -> y",
         "(a|b|c|d){0,5} x -> y",
+        "((a|b)|(c|d)){0,6} x -> y",
+        "!((a|NOUN)|c) x -> y",
         "(NOUN|DET NOUN) is -> NOUN was",
         "x:(DET? NOUN) is -> $x.upper is",
         "(DET? x:NOUN) is -> $x.NNS are",
@@ -93,6 +95,8 @@ def test_good_rules_have_no_errors(text: str) -> None:
         ("a{0} b -> c", "E305", ""),
         ("!<s> a -> b", "E306", "anchor"),
         ("!(NOUN?|VERB) a -> b", "E306", ""),
+        ("!((a|b c)|c) a -> b", "E306", ""),
+        ("!((a|!b)|c) a -> b", "E306", "negates a negation"),
         ("a -> b / x __ </s> c", "E307", ""),
         ("a -> b / c <s> __", "E307", ""),
         ("</s> a -> b", "E307", ""),
@@ -243,17 +247,21 @@ def test_variants_and_lengths_are_those_of_writing_the_element_out(element: Elem
     assert variant_count(Rule((element,), ())) == min(10**6, sum(n for _, n in written))
 
 
+def is_plain(group: Group) -> bool:
+    return all(
+        len(each) == 1
+        and (each[0].minimum, each[0].maximum) == (1, 1)
+        and (not isinstance(each[0].body, Group) or is_plain(each[0].body))
+        for each in group.alternatives
+    )
+
+
 def expand(element: Element) -> list[tuple[int, int]]:
     """(length, variants) of every way to expand an element, by plain enumeration."""
     body = element.body
     one = [(1, 1)]
     if isinstance(body, Group):
-        plain = all(
-            len(each) == 1 and not isinstance(each[0].body, Group)
-            and (each[0].minimum, each[0].maximum) == (1, 1)
-            for each in body.alternatives
-        )  # fmt: skip
-        if not plain:
+        if not is_plain(body):
             one = []
             for alternative in body.alternatives:
                 ways = [(0, 1)]
