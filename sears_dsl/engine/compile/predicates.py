@@ -186,7 +186,7 @@ class Predicates:
 
     def of_word(self, word: str, literal: syntax.Literal, scope: RuleScope) -> int:
         """The predicate of one token of a literal, under the case option."""
-        ignore = _ignores_case(literal, scope.options)
+        ignore = ignores_case(literal, scope.options)
         kind, form = ("lower", word.lower()) if ignore else ("text", word)
         words = _with_apostrophes(form) if _any_apostrophe(literal, scope.options) else (form,)
         return self.any_of(self.intern((kind, each)) for each in words)
@@ -332,7 +332,7 @@ class Predicates:
         return ids[type_of]
 
 
-def _ignores_case(literal: syntax.Literal, options: Options) -> bool:
+def ignores_case(literal: syntax.Literal, options: Options) -> bool:
     """Whether any casing of the literal is meant; quotes decide before the case option does."""
     if literal.quoted or literal.ignore_case or options.case == "exact":
         return literal.ignore_case
@@ -348,7 +348,7 @@ def spellings(
     ``don't`` is two tokens and ``DOn't`` is one. Sequences that match the same tokens come once.
     """
     text = literal.text
-    ignore = _ignores_case(literal, options)
+    ignore = ignores_case(literal, options)
     words = [text]
     # Words of letters alone are cut only as special cases: by the tokenizer, if at all, in lower
     # case, and as contractions in capitals. One that is whole in both needs no other casing. (İ has
