@@ -12,7 +12,7 @@ An inflection is an error where the rule itself fixes the word, and the word has
 under every tag that it can have. What depends on the matched token is not judged here: such an
 instance is not rewritten, but counted. A function of characters is an error where it can change
 none of the words that the rule or its sets fix (E329), and a warning where it cannot change some of
-them (W622). W626 warns of a lemma that no word has. Costs a look at the pieces of each rule that
+them (W622). W626 warns of a lemma that is an inflected form. Costs a look at the pieces of each rule that
 calls functions.
 """
 
@@ -276,11 +276,14 @@ def compiler_warnings(ruleset: RuleSource) -> list[Diagnostic]:
 
 
 def _lemma_warnings(rule: Rule, scope: RuleScope) -> Iterator[Diagnostic]:
-    """W626: a test asks for the lemma `went`, which is a form of *go* and the lemma of no word."""
+    """W626: a test asks for the lemma `went`, and the lemma of that form is *go*.
+
+    Only where the tagger takes such a form for a base form (*media* as NN) is it its own lemma.
+    """
     tests = chain.from_iterable(_attribute_tests(each.body, scope) for each in rule.elements)
     for value in dict.fromkeys(test.value for test in tests if test.attribute == "lemma"):
         if base := base_of_form(value):
-            message = f"`{value}` is a form of `{base}`, and no word has it as its lemma"
+            message = f"`{value}` is a form of `{base}`, and the lemma of that form is `{base}`"
             this = code(f"lower={value.lower()}")
             yield Diagnostic("W626", message, help=f"write `{base}`; {this} is this form alone")
 
