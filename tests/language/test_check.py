@@ -175,6 +175,23 @@ def test_rules_that_repeat_a_part_have_none(rule: str) -> None:
     assert codes(rule) == []
 
 
+@pytest.mark.parametrize(
+    ("rule", "is_one"),
+    [
+        ("<s> a -> b", True),
+        ("<s> _{0,3} a -> b", True),
+        ("a -> b / <s> __", True),
+        ("a -> b / <s> _{2} (x y|z x) __", True),
+        ("a -> b / __ . </s>", True),
+        ("a -> b / <s> _{0,3} __", False),
+        ("a -> b / <s> (x|y z) __", False),
+        ("a -> b / __ x? </s>", False),
+    ],
+)
+def test_a_share_of_what_stands_in_one_place_has_a_warning(rule: str, is_one: bool) -> None:
+    assert codes(f"{rule}\n  rate: 50%") == (["W619"] if is_one else [])
+
+
 def test_every_tag_may_be_named_under_its_tagset() -> None:
     for tagset in ("ud2", "sears2018"):
         names = sorted(tag for tag in COARSE[tagset] | FINE if tag[0].isalpha())

@@ -12,8 +12,8 @@ An inflection is an error where the rule itself fixes the word, and the word has
 under every tag that it can have. What depends on the matched token is not judged here: such an
 instance is not rewritten, but counted. A function of characters is an error where it can change
 none of the words that the rule or its sets fix (E329), and a warning where it cannot change some of
-them (W622). W626 warns of a lemma that is an inflected form. Costs a look at the pieces of each rule that
-calls functions.
+them (W622). W626 warns of a lemma that is an inflected form. Costs a look at the pieces of each
+rule that calls functions.
 """
 
 from __future__ import annotations
