@@ -14,7 +14,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from itertools import combinations
+from itertools import combinations, pairwise
 
 from sears_dsl.errors import Diagnostic, Span
 from sears_dsl.language import measure
@@ -260,7 +260,9 @@ class _Checker:
         number = "E301"
         if any(isinstance(element.body, syntax.Group) for element in rule.antecedent):
             number = "W605"
-        if any(isinstance(piece, syntax.Text) for piece in rule.consequent):
+        # Words that the text may write otherwise: `cannot` as `can not`, `don’t` as `don't`.
+        texts = [p.text if isinstance(p, syntax.Text) else "" for p in rule.consequent]
+        if any(map(all, pairwise(texts))) or re.search(r"['’]", "".join(texts)):
             number = "W605"
             message = "both sides are the same, so at most casing, apostrophes and spaces change"
             hint = "change the consequent, if more is meant"

@@ -73,7 +73,7 @@ def codes(text: str) -> list[str]:
     ],
 )  # fmt: skip
 def test_good_rules_have_no_errors(text: str) -> None:
-    allowed = {"<s> what -> what": ["W605"]}
+    allowed = {"<s> what -> what": ["E301"]}
     assert codes(text) == allowed.get(text, [])
 
 
@@ -81,7 +81,8 @@ def test_good_rules_have_no_errors(text: str) -> None:
     ("text", "code", "told"),
     [
         ("NOUN -> NOUN", "E301", "both sides are the same"),
-        ("x:NOUN _ y:NOUN -> $x $2 $3", "E301", ""),
+        ("movie -> movie", "E301", ""),
+        ("x:NOUN and y:NOUN -> $x and $3", "E301", ""),
         ("NOUN{2} VERB -> NOUN NOUN VERB", "E301", ""),
         ("NOUN VERB -> $0", "E301", ""),
         ("DET? NOUN -> $1 $2", "E301", ""),
@@ -144,10 +145,8 @@ def test_each_error_is_found_and_reported(text: str, code: str, told: str) -> No
         ("don't -> don't", "at most casing, apostrophes and spaces change"),
         ("NOUN 's -> NOUN 's", "at most"),
         ("can not -> can not", "at most"),
-        ("iphone -> iphone", "at most"),
         ("very{2} -> very very", "at most"),
-        ("x:NOUN and y:NOUN -> $x and $3", "at most"),
-        ("(DET NOUN) is -> DET NOUN is", "at most"),
+        ("(DET NOUN) is -> DET NOUN is", "cannot change anything"),
         ("(DET NOUN) ADV -> DET NOUN ADV", "cannot change anything"),
         ("x:(NOUN) -> NOUN", "cannot change anything"),
         ("(What|Which) NOUN -> $1 NOUN", "cannot change anything"),
