@@ -14,7 +14,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from itertools import combinations
+from itertools import combinations, pairwise
 
 from sears_dsl.errors import Diagnostic, Span
 from sears_dsl.language import measure
@@ -242,14 +242,7 @@ class _Checker:
             hint = "make one element required; to insert text, write `<> -> text / left __ right`"
             self._add("E308", "every element of the antecedent is optional", rule.span, hint)
         if measure.is_unchanged(rule, self._scope.options.case):
-            # Copying a choice back is how positional references are taught, so it is no error.
-            choice = any(isinstance(element.body, syntax.Group) for element in rule.antecedent)
-            self._add(
-                "W605" if choice else "E301",
-                "this rule cannot change anything: both sides are the same",
-                rule.span,
-                "change the consequent",
-            )
+            self._unchanged()
         count = measure.variant_count(rule)
         if count > measure.MOST_VARIANTS and not any(f.code == "E305" for f in self._findings):
             shown = f"{count:,}" if count < 10**6 else "more than a million"
@@ -259,6 +252,21 @@ class _Checker:
                 "the rule; a group of single tokens counts as one variant"
             )
             self._add("E304", message, rule.span, hint)
+
+    def _unchanged(self) -> None:
+        rule, message = self._rule, "this rule cannot change anything: both sides are the same"
+        hint = "change the consequent"
+        # Copying a choice back is how positional references are taught, so it is no error.
+        number = "E301"
+        if any(isinstance(element.body, syntax.Group) for element in rule.antecedent):
+            number = "W605"
+        # Words that the text may write otherwise: `cannot` as `can not`, `don’t` as `don't`.
+        texts = [p.text if isinstance(p, syntax.Text) else "" for p in rule.consequent]
+        if any(map(all, pairwise(texts))) or re.search(r"['’]", "".join(texts)):
+            number = "W605"
+            message = "both sides are the same, so at most casing, apostrophes and spaces change"
+            hint = "change the consequent, if more is meant"
+        self._add(number, message, rule.span, hint)
 
 
 # What other tools call functions of this language.
@@ -437,7 +445,9 @@ def _negation(test: syntax.Negation, scope: syntax.RuleScope) -> Iterator[Proble
             for element in alternative:
                 if isinstance(element.body, syntax.Negation):
                     yield "E306", "this group negates a negation", "express it without one of them"
-                elif not isinstance(element.body, syntax.Anchor | syntax.WholeUnit | syntax.Group):
+                elif isinstance(element.body, syntax.Group):
+                    yield from _negation(syntax.Negation(element.body), scope)
+                elif not isinstance(element.body, syntax.Anchor | syntax.WholeUnit):
                     yield from check_test(element.body, scope)
     elif isinstance(operand, syntax.Negation):
         yield "E306", "this negates a negation", "remove both"

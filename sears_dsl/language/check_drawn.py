@@ -16,7 +16,7 @@ from math import prod
 
 from sears_dsl.errors import Diagnostic, Span
 from sears_dsl.language import rule as syntax
-from sears_dsl.language.measure import draws, every_element, is_unit, longest, noise_in
+from sears_dsl.language.measure import draws, every_element, is_unit, longest, noise_in, shortest
 from sears_dsl.language.printer import print_test
 from sears_dsl.language.ruleset import Ruleset
 from sears_dsl.language.words import code, nearest
@@ -217,4 +217,9 @@ def _stands_in_one_place(rule: syntax.Rule) -> bool:
     drawn = syntax.Rule(rule.antecedent, rule.consequent)
     if draws(drawn):
         return False
-    return is_unit(rule) or any(isinstance(each.body, syntax.Anchor) for each in rule.elements)
+    return is_unit(rule) or any(
+        any(isinstance(each.body, syntax.Anchor) for each in part)
+        # What stands between an anchor and the instance keeps it in place if it has one length.
+        and (part is rule.antecedent or all(shortest(each) == longest(each) for each in part))
+        for part in (rule.left, rule.antecedent, rule.right)
+    )

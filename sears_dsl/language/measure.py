@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import chain
 
 from sears_dsl.language import rule as syntax
@@ -47,12 +48,16 @@ def longest(element: syntax.Element) -> int:
 
 
 def is_one_test(group: syntax.Group) -> bool:
-    """Whether every alternative is a single plain test, so that the group is one predicate."""
+    """Whether every alternative is a single plain test, so that the group is one predicate.
+
+    A group of such alternatives is itself one.
+    """
     return all(
         len(alternative) == 1
-        and not isinstance(alternative[0].body, syntax.Anchor | syntax.Group)
+        and not isinstance(alternative[0].body, syntax.Anchor)
         and (alternative[0].minimum, alternative[0].maximum) == (1, 1)
         and alternative[0].name is None
+        and (not isinstance(body := alternative[0].body, syntax.Group) or is_one_test(body))
         for alternative in group.alternatives
     )
 
@@ -99,7 +104,8 @@ def is_unchanged(rule: syntax.Rule, case: syntax.CaseOption) -> bool:
     """Whether the consequent only repeats what the antecedent matched.
 
     A casing that the rule may change (``"iPhone"i -> iPhone``) counts as a change, and so does
-    glue.
+    glue. Copies are what was there; words that are written again may still differ from it in
+    casing, apostrophes and spaces (``don't -> don't`` where the text has another apostrophe).
     """
     elements = [
         element for element in rule.antecedent if not isinstance(element.body, syntax.Anchor)
@@ -124,14 +130,35 @@ def _copies_in_order(
 ) -> bool:
     """Whether the pieces stand for all elements, each once, in their order."""
     remaining = list(elements)
-    for piece in rule.consequent:
+    for place, piece in enumerate(rule.consequent):
         if isinstance(piece, syntax.Reference) and piece.target == 0 and not piece.functions:
-            if len(remaining) != len(elements):
+            if place:
                 return False
             remaining = []
-        elif not remaining or not _copies(piece, remaining.pop(0), rule, case):
+            continue
+        while remaining and not _copies(piece, remaining[0], rule, case):
+            parts = _parts(remaining.pop(0))
+            if not parts:
+                return False
+            remaining = [*parts, *remaining]
+        if not remaining:
             return False
+        remaining.pop(0)
     return not remaining
+
+
+def _parts(element: syntax.Element) -> list[syntax.Element]:
+    """The elements that ``(DET NOUN)`` or ``NOUN{2}`` stands for; none for other elements."""
+    body, count = element.body, element.maximum
+    if element.minimum != count:
+        return []
+    if not isinstance(body, syntax.Group):
+        # The name of repetitions is that of all of them.
+        one = replace(element, minimum=1, maximum=1, name=None)
+        return [one] * count if count > 1 else []
+    if count > 1 or len(body.alternatives) > 1:
+        return []
+    return [each for each in body.alternatives[0] if not isinstance(each.body, syntax.Anchor)]
 
 
 def _copies(

@@ -95,11 +95,11 @@ def test_check_tells_of_words_in_which_nothing_can_change(run: Run, tmp_path: Pa
         in some.stdout
     )
     assert some.stdout.count("W622") == 2
-    (tmp_path / "none.sear").write_text("set NONE = trunk | runt\n@NONE -> $1.homoglyph\n", "utf-8")
+    (tmp_path / "none.sear").write_text("set NONE = gulf | full\n@NONE -> $1.homoglyph\n", "utf-8")
     none = run("check", "none.sear")
     assert none.returncode == 2
     assert (
-        "none.sear:2:1: error[E329]: `.homoglyph` can change no character of `trunk`, `runt`"
+        "none.sear:2:1: error[E329]: `.homoglyph` can change no character of `gulf`, `full`"
         in none.stdout
     )
 
@@ -206,7 +206,7 @@ def test_rules_without_tests_are_reported_with_the_way_to_write_one(
 def test_a_rule_without_tests_that_cannot_be_compiled_is_an_error(
     run: Run, tmp_path: Path, tested: str
 ) -> None:
-    (tmp_path / "wrong.sear").write_text(f"{tested}trunk -> $1.homoglyph\n", "utf-8")
+    (tmp_path / "wrong.sear").write_text(f"{tested}gulf -> $1.homoglyph\n", "utf-8")
     done = run("test", "wrong.sear")
     assert done.returncode == 2
     assert "error[E329]" in done.stderr

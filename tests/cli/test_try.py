@@ -166,7 +166,7 @@ def test_a_lemma_that_no_word_has_is_warned_of_where_a_rule_is_checked_tried_or_
     told = json.loads(run("check", str(file), "--json").stdout)["findings"]
     forms = [(each["line"], each["message"]) for each in told if each["code"] == "W626"]
     assert forms == [
-        (line, f"`{word}` is a form of `{lemma}`, and no word has it as its lemma")
+        (line, f"`{word}` is a form of `{lemma}`, and the lemma of that form is `{lemma}`")
         for line, word, lemma in (
             (3, "Movies", "movie"),
             (4, "went", "go"),

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from sears_dsl.engine.arrays import CodeTable
+from sears_dsl.engine.compile import token_classes
 from sears_dsl.engine.compile.predicates import PatternError, Predicates
 from sears_dsl.engine.compile.program import Program, build_program, expand
 from sears_dsl.engine.compile.token_classes import TokenClasses
@@ -195,6 +196,20 @@ def test_what_was_learnt_of_other_batches_changes_no_instance(
         for extent in ("first", "all"):
             found = search(remembering, tokens, extent=extent)
             assert found.tuples() == search(alone, tokens, extent=extent).tuples()
+
+
+def test_a_batch_that_fits_alone_has_bits_after_other_batches(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    words = [f"w{number}" for number in range(600)]
+    program = build("\n".join(f'"{word}" -> z' for word in words))
+    batches = [TAGGER.tag([word]).types for word in (" ".join(words[:250]), " ".join(words[250:]))]
+    monkeypatch.setattr(token_classes, "_MOST_WORDS", 4_000)
+    fitting = TokenClasses(program.predicates, program.symbols, program.rules)
+    assert [fitting.of(types)[0].holds.shape[1] for types in batches] == [10, 10]
+    monkeypatch.setattr(token_classes, "_MOST_WORDS", 1_000)
+    small = TokenClasses(program.predicates, program.symbols, program.rules)
+    assert [small.of(types)[0].holds.shape[1] for types in batches] == [0, 0]
 
 
 def test_classes_that_are_described_later_are_those_that_are_described_at_once() -> None:

@@ -6,14 +6,15 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from sears_dsl.engine.compile.requirements import compile_diagnostics
+from sears_dsl.engine.compile.requirements import compile_diagnostics, noise_diagnostics
 from sears_dsl.engine.explain import explain
+from sears_dsl.engine.matcher import compile_rules
 from sears_dsl.engine.matches import Binding, Edit, SpanMap, SpanMapChain, TokenRange, apply_edits
 from sears_dsl.engine.reference import find
 from sears_dsl.engine.rewrite.placing import Unrendered
 from sears_dsl.engine.rewrite.renderer import Renderer, render_untouching
 from sears_dsl.engine.rewrite.spacing import bears
-from sears_dsl.errors import CompileError
+from sears_dsl.errors import CompileError, RuleSyntaxError
 from sears_dsl.language.loader import parse
 from sears_dsl.language.rule import Element, Literal, Reference, Rule
 from sears_dsl.language.ruleset import Ruleset
@@ -229,6 +230,32 @@ def test_inflections_that_never_work_are_errors_of_the_compiler(
         assert found[0].message.endswith(forms)
         assert found[0].help
         assert found[0].span is not None
+
+
+@pytest.mark.parametrize(
+    ("rule", "text", "code"),
+    [
+        ("gulf -> $1.homoglyph", "", "E329"),
+        ("((gulf|film) gulf) -> $1.homoglyph", "film gulf", None),
+        ("((film|gulf) gulf) -> $1.homoglyph", "film gulf", None),
+        ("(gulf full) -> $1.homoglyph", "", "E329"),
+        ("trunk -> $1.homoglyph", "Trunk", "W622"),
+        ('"trunk" -> $1.homoglyph', "", "E329"),
+        ("option case = exact\ntrunk -> $1.homoglyph", "", "E329"),
+    ],
+)
+def test_noise_that_never_changes_a_word_is_an_error_of_the_compiler(
+    rule: str, text: str, code: str | None
+) -> None:
+    ruleset = parse(rule)
+    found = noise_diagnostics(ruleset.rules[0], ruleset)
+    assert [finding.code for finding in found] == ([] if code is None else [code])
+    if code == "E329":
+        with pytest.raises(RuleSyntaxError, match=code):
+            compile_rules([ruleset], tagger=TAGGER)
+    else:
+        [row] = compile_rules([ruleset], tagger=TAGGER).apply([text])
+        assert row.text != text
 
 
 # ---------------------------------------------------------------- explanations

@@ -62,6 +62,8 @@ def codes(text: str) -> list[str]:
         "!(NOUN|PRON) x -> y",
         "!lemma=be x -> y",
         "(a|b|c|d){0,5} x -> y",
+        "((a|b)|(c|d)){0,6} x -> y",
+        "!((a|NOUN)|c) x -> y",
         "(NOUN|DET NOUN) is -> NOUN was",
         "x:(DET? NOUN) is -> $x.upper is",
         "(DET? x:NOUN) is -> $x.NNS are",
@@ -79,8 +81,9 @@ def test_good_rules_have_no_errors(text: str) -> None:
     ("text", "code", "told"),
     [
         ("NOUN -> NOUN", "E301", "both sides are the same"),
-        ("The movie -> The movie", "E301", ""),
+        ("movie -> movie", "E301", ""),
         ("x:NOUN and y:NOUN -> $x and $3", "E301", ""),
+        ("NOUN{2} VERB -> NOUN NOUN VERB", "E301", ""),
         ("NOUN VERB -> $0", "E301", ""),
         ("DET? NOUN -> $1 $2", "E301", ""),
         ("<> -> <> / a __", "E301", "replaces nothing with nothing"),
@@ -93,6 +96,8 @@ def test_good_rules_have_no_errors(text: str) -> None:
         ("a{0} b -> c", "E305", ""),
         ("!<s> a -> b", "E306", "anchor"),
         ("!(NOUN?|VERB) a -> b", "E306", ""),
+        ("!((a|b c)|c) a -> b", "E306", ""),
+        ("!((a|!b)|c) a -> b", "E306", "negates a negation"),
         ("a -> b / x __ </s> c", "E307", ""),
         ("a -> b / c <s> __", "E307", ""),
         ("</s> a -> b", "E307", ""),
@@ -132,6 +137,58 @@ def test_each_error_is_found_and_reported(text: str, code: str, told: str) -> No
     assert {each.code for each in found} == {code}
     assert any(told in each.render() for each in found)
     assert all(each.severity == "error" for each in found)
+
+
+@pytest.mark.parametrize(
+    ("rule", "message"),
+    [
+        ("don't -> don't", "at most casing, apostrophes and spaces change"),
+        ("NOUN 's -> NOUN 's", "at most"),
+        ("can not -> can not", "at most"),
+        ("very{2} -> very very", "at most"),
+        ("(DET NOUN) is -> DET NOUN is", "cannot change anything"),
+        ("(DET NOUN) ADV -> DET NOUN ADV", "cannot change anything"),
+        ("x:(NOUN) -> NOUN", "cannot change anything"),
+        ("(What|Which) NOUN -> $1 NOUN", "cannot change anything"),
+    ],
+)
+def test_rules_that_repeat_words_or_groups_have_a_warning(rule: str, message: str) -> None:
+    [finding] = findings_of(rule)
+    assert finding.code == "W605"
+    assert message in finding.message
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        '"iPhone"i -> iPhone',
+        "(DET NOUN) ADV -> $1 NOUN ADV",
+        "(DET x:NOUN) ADV -> $x DET ADV",
+        "x:NOUN{2} -> $x $x",
+        "x:NOUN{2} -> $x NOUN",
+        "(DET NOUN){2} -> DET NOUN DET NOUN",
+        "(DET NOUN) -> DET $0",
+    ],
+)
+def test_rules_that_repeat_a_part_have_none(rule: str) -> None:
+    assert codes(rule) == []
+
+
+@pytest.mark.parametrize(
+    ("rule", "is_one"),
+    [
+        ("<s> a -> b", True),
+        ("<s> _{0,3} a -> b", True),
+        ("a -> b / <s> __", True),
+        ("a -> b / <s> _{2} (x y|z x) __", True),
+        ("a -> b / __ . </s>", True),
+        ("a -> b / <s> _{0,3} __", False),
+        ("a -> b / <s> (x|y z) __", False),
+        ("a -> b / __ x? </s>", False),
+    ],
+)
+def test_a_share_of_what_stands_in_one_place_has_a_warning(rule: str, is_one: bool) -> None:
+    assert codes(f"{rule}\n  rate: 50%") == (["W619"] if is_one else [])
 
 
 def test_every_tag_may_be_named_under_its_tagset() -> None:
@@ -206,17 +263,21 @@ def test_variants_and_lengths_are_those_of_writing_the_element_out(element: Elem
     assert variant_count(Rule((element,), ())) == min(10**6, sum(n for _, n in written))
 
 
+def is_plain(group: Group) -> bool:
+    return all(
+        len(each) == 1
+        and (each[0].minimum, each[0].maximum) == (1, 1)
+        and (not isinstance(each[0].body, Group) or is_plain(each[0].body))
+        for each in group.alternatives
+    )
+
+
 def expand(element: Element) -> list[tuple[int, int]]:
     """(length, variants) of every way to expand an element, by plain enumeration."""
     body = element.body
     one = [(1, 1)]
     if isinstance(body, Group):
-        plain = all(
-            len(each) == 1 and not isinstance(each[0].body, Group)
-            and (each[0].minimum, each[0].maximum) == (1, 1)
-            for each in body.alternatives
-        )  # fmt: skip
-        if not plain:
+        if not is_plain(body):
             one = []
             for alternative in body.alternatives:
                 ways = [(0, 1)]

@@ -186,7 +186,7 @@ class Predicates:
 
     def of_word(self, word: str, literal: syntax.Literal, scope: RuleScope) -> int:
         """The predicate of one token of a literal, under the case option."""
-        ignore = _ignores_case(literal, scope.options)
+        ignore = ignores_case(literal, scope.options)
         kind, form = ("lower", word.lower()) if ignore else ("text", word)
         words = _with_apostrophes(form) if _any_apostrophe(literal, scope.options) else (form,)
         return self.any_of(self.intern((kind, each)) for each in words)
@@ -332,7 +332,7 @@ class Predicates:
         return ids[type_of]
 
 
-def _ignores_case(literal: syntax.Literal, options: Options) -> bool:
+def ignores_case(literal: syntax.Literal, options: Options) -> bool:
     """Whether any casing of the literal is meant; quotes decide before the case option does."""
     if literal.quoted or literal.ignore_case or options.case == "exact":
         return literal.ignore_case
@@ -348,11 +348,12 @@ def spellings(
     ``don't`` is two tokens and ``DOn't`` is one. Sequences that match the same tokens come once.
     """
     text = literal.text
-    ignore = _ignores_case(literal, options)
+    ignore = ignores_case(literal, options)
     words = [text]
-    # A tokenizer cuts words of letters alone only as special cases, in every casing or in lower
-    # case: one that it leaves whole needs no other casing. (İ has a mark in lower case.)
-    if ignore and not (text.lower().isalpha() and len(split(text)) == 1):
+    # Words of letters alone are cut only as special cases: by the tokenizer, if at all, in lower
+    # case, and as contractions in capitals. One that is whole in both needs no other casing. (İ has
+    # a mark in lower case.)
+    if ignore and not _is_always_whole(text, split):
         casings = (text.lower(), text[:1].upper() + text[1:].lower(), text.upper())
         words.extend(each for each in casings if each.lower() == text.lower())
     any_apostrophe = _any_apostrophe(literal, options)
@@ -367,6 +368,12 @@ def spellings(
                 folded = tuple(_with_apostrophes(part)[0] for part in folded)
             sequences.setdefault(folded, cut)
     return list(sequences.values())
+
+
+def _is_always_whole(text: str, split: Callable[[str], Sequence[str]]) -> bool:
+    """Whether a word is one token in every casing."""
+    lower = text.lower()
+    return lower.isalpha() and len(split(lower)) == 1 and len(contraction(text.upper())) == 1
 
 
 def _any_apostrophe(literal: syntax.Literal, options: Options) -> bool:

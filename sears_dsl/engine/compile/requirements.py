@@ -12,8 +12,8 @@ An inflection is an error where the rule itself fixes the word, and the word has
 under every tag that it can have. What depends on the matched token is not judged here: such an
 instance is not rewritten, but counted. A function of characters is an error where it can change
 none of the words that the rule or its sets fix (E329), and a warning where it cannot change some of
-them (W622). W626 warns of a lemma that no word has. Costs a look at the pieces of each rule that
-calls functions.
+them (W622). W626 warns of a lemma that is an inflected form. Costs a look at the pieces of each
+rule that calls functions.
 """
 
 from __future__ import annotations
@@ -24,7 +24,9 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from operator import itemgetter
 from pathlib import Path
+from typing import TypeAlias
 
+from sears_dsl.engine.compile.predicates import ignores_case
 from sears_dsl.engine.compile.program import Problem
 from sears_dsl.engine.matches import Unit
 from sears_dsl.engine.noise.characters import has_place, lookalikes_identity
@@ -54,12 +56,12 @@ def noise_diagnostics(rule: Rule, scope: RuleScope) -> Iterator[Diagnostic]:
 
     Example:
         >>> from sears_dsl.language.loader import parse
-        >>> rules = parse("trunk -> $1.homoglyph\n(trunk|film) -> $1.homoglyph")
+        >>> rules = parse("gulf -> $1.homoglyph\n(gulf|film) -> $1.homoglyph")
         >>> for rule in rules.rules:
         ...     [finding] = noise_diagnostics(rule, rules)
         ...     print(finding.code, finding.message)
-        E329 `.homoglyph` can change no character of `trunk`
-        W622 `.homoglyph` can change no character of `trunk`
+        E329 `.homoglyph` can change no character of `gulf`
+        W622 `.homoglyph` can change no character of `gulf`
     """
     for piece in rule.consequent:
         if not isinstance(piece, syntax.Reference) or not piece.functions:
@@ -68,9 +70,10 @@ def noise_diagnostics(rule: Rule, scope: RuleScope) -> Iterator[Diagnostic]:
         if not isinstance(function, syntax.Noise) or function.kind in {"neighbor", "paraphrase"}:
             continue
         words = _words(rule, piece.target, scope)
-        unable = [code(word) for word in words if not has_place(function, word)]
+        unable = [code(casings[0]) for casings in words if not has_place(function, casings[0])]
         if unable:
-            none_can = len(unable) == len(words)
+            # The `T` of `Trunk` can change, and no character of `trunk`.
+            none_can = not any(has_place(function, word) for word in chain.from_iterable(words))
             yield Diagnostic(
                 "E329" if none_can else "W622",
                 f"{code('.' + print_function(function))} can change no character of "
@@ -82,7 +85,11 @@ def noise_diagnostics(rule: Rule, scope: RuleScope) -> Iterator[Diagnostic]:
             )
 
 
-def _words(rule: Rule, target: int | str, scope: RuleScope) -> list[str]:
+_Casings: TypeAlias = tuple[str, ...]
+"""A text as written; after it the same in capitals, where any casing is meant."""
+
+
+def _words(rule: Rule, target: int | str, scope: RuleScope) -> list[_Casings]:
     """The words that an element can match, where the rule and its sets list them; else none."""
     element = _element(rule, target)
     if element not in rule.elements:  # None, or inside of a group
@@ -91,26 +98,28 @@ def _words(rule: Rule, target: int | str, scope: RuleScope) -> list[str]:
     return [text for text in texts if text is not None] if None not in texts else []
 
 
-def _texts(element: syntax.Element, scope: RuleScope) -> Iterator[str | None]:
+def _texts(element: syntax.Element, scope: RuleScope) -> Iterator[_Casings | None]:
     """The texts of an element; None where what it matches is not fixed."""
     if (element.minimum, element.maximum) != (1, 1):
         yield None
     elif isinstance(element.body, syntax.Group):
         for alternative in element.body.alternatives:
             parts = [list(_texts(each, scope)) for each in alternative]
-            # A sequence of elements may have many texts: the first of each element is enough.
-            fixed = [texts[0] for texts in parts if texts[0] is not None]
             if len(parts) == 1:
                 yield from parts[0]
-            else:
-                yield " ".join(fixed) if len(fixed) == len(parts) else None
+                continue
+            # Elements with several texts each have too many together.
+            fixed = [texts[0] for texts in parts if len(texts) == 1 and texts[0] is not None]
+            written, capitals = (" ".join(casings[at] for casings in fixed) for at in (0, -1))
+            yield (written, capitals) if len(fixed) == len(parts) else None
     else:
         yield from _members(element.body, scope)
 
 
-def _members(test: object, scope: RuleScope) -> Iterator[str | None]:
+def _members(test: object, scope: RuleScope) -> Iterator[_Casings | None]:
     if isinstance(test, syntax.Literal):
-        yield test.text
+        any_casing = ignores_case(test, scope.options)
+        yield (test.text, test.text.upper()) if any_casing else (test.text,)
     elif isinstance(test, syntax.SetReference):
         for member in scope.members(test):
             yield from _members(member, scope)
@@ -267,11 +276,14 @@ def compiler_warnings(ruleset: RuleSource) -> list[Diagnostic]:
 
 
 def _lemma_warnings(rule: Rule, scope: RuleScope) -> Iterator[Diagnostic]:
-    """W626: a test asks for the lemma `went`, which is a form of *go* and the lemma of no word."""
+    """W626: a test asks for the lemma `went`, and the lemma of that form is *go*.
+
+    Only where the tagger takes such a form for a base form (*media* as NN) is it its own lemma.
+    """
     tests = chain.from_iterable(_attribute_tests(each.body, scope) for each in rule.elements)
     for value in dict.fromkeys(test.value for test in tests if test.attribute == "lemma"):
         if base := base_of_form(value):
-            message = f"`{value}` is a form of `{base}`, and no word has it as its lemma"
+            message = f"`{value}` is a form of `{base}`, and the lemma of that form is `{base}`"
             this = code(f"lower={value.lower()}")
             yield Diagnostic("W626", message, help=f"write `{base}`; {this} is this form alone")
 
