@@ -205,11 +205,13 @@ def _window(words: Sequence[tuple[int, int]], start: int, end: int, size: int) -
 
 
 def _moved(place: int, changes: Sequence[Change]) -> int:
-    """Where a place of the original is in the rewrite."""
+    """Where a place of the original is in the rewrite; inside a change, no later than its end."""
     moved = 0
     for change in changes:
         if change.start >= place:
             break
+        if place < change.end:
+            return min(change.first + place - change.start, change.last)
         moved = change.last - change.end
     return place + moved
 
