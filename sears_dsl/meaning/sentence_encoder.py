@@ -17,6 +17,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from sears_dsl.errors import readable
 from sears_dsl.judge.bert import Bert
 from sears_dsl.runtime.array_types import Float32Array
 from sears_dsl.translation.long_texts import Pair, differing_parts
@@ -60,7 +61,9 @@ class MiniLM:
         return np.concatenate(batches)[[place[text] for text in texts]]
 
     def _encode(self, texts: list[str]) -> Float32Array:
-        rows = [each.ids for each in self._network.tokenizer.encode_batch(texts)]
+        rows = [
+            each.ids for each in self._network.tokenizer.encode_batch(list(map(readable, texts)))
+        ]
         state = self._network.states(rows)[-1].cpu().numpy()
         starts = np.cumsum([0, *(len(row) for row in rows[:-1])])
         # The mean of the pieces has the direction of their sum.
