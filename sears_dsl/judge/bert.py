@@ -37,7 +37,7 @@ from tokenizers import Tokenizer
 from torch import Tensor
 from torch.nn import functional
 
-from sears_dsl.errors import ModelError
+from sears_dsl.errors import ModelError, readable
 from sears_dsl.judge.networks import (
     GrammarFile,
     Layout,
@@ -500,9 +500,9 @@ class DeepNetwork:
         """What the network sees of each word, its first pieces, as one number."""
         plain = [plain_word(word) for word in words]
         new = [word for word in dict.fromkeys(plain) if word not in self._numbers]
-        # Half a pair of surrogates is not a character.
-        valid = [word.encode("utf-8", "replace").decode() for word in new]
-        encodings = self._encoder.tokenizer.encode_batch(valid, add_special_tokens=False)
+        encodings = self._encoder.tokenizer.encode_batch(
+            list(map(readable, new)), add_special_tokens=False
+        )
         for word, encoding in zip(new, encodings, strict=True):
             self._numbers[word] = len(self._pieces)
             self._pieces.append(encoding.ids[:PIECES] or [_UNKNOWN])

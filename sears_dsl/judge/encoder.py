@@ -24,6 +24,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from sears_dsl.errors import readable
 from sears_dsl.judge.bert import Bert
 from sears_dsl.judge.changes import Change
 from sears_dsl.judge.networks import batches
@@ -205,11 +206,13 @@ def _window(words: Sequence[tuple[int, int]], start: int, end: int, size: int) -
 
 
 def _moved(place: int, changes: Sequence[Change]) -> int:
-    """Where a place of the original is in the rewrite."""
+    """Where a place of the original is in the rewrite; inside a change, no later than its end."""
     moved = 0
     for change in changes:
         if change.start >= place:
             break
+        if place < change.end:
+            return min(change.first + place - change.start, change.last)
         moved = change.last - change.end
     return place + moved
 
@@ -261,7 +264,8 @@ class Encoder:
         if not words:
             return OwnVector(np.zeros(WIDTH, np.float32), _MOST_FREQUENT, 0)
         tokenizer = self._network.tokenizer
-        pieces = tokenizer.encode(" ".join(words), add_special_tokens=False).ids or [_UNKNOWN]
+        text = readable(" ".join(words))
+        pieces = tokenizer.encode(text, add_special_tokens=False).ids or [_UNKNOWN]
         frequency = float(self._frequencies[pieces].min())
         return OwnVector(_unit(self._static[pieces].mean(0)), frequency, len(pieces))
 
@@ -292,7 +296,7 @@ class Encoder:
 
     def _read(self, texts: Sequence[str]) -> Iterator[tuple[str, _EncodedWindow]]:
         """Texts with all layers of each, read in batches of like length."""
-        encoded = self._network.tokenizer.encode_batch(list(texts))
+        encoded = self._network.tokenizer.encode_batch(list(map(readable, texts)))
         pieces = [np.array(each.ids) for each in encoded]
         offsets = [np.array(each.offsets) for each in encoded]
         order = sorted(range(len(texts)), key=lambda at: len(pieces[at]))

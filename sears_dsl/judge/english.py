@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from decimal import Decimal
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
@@ -146,10 +147,16 @@ class English:
         )
 
     def numbers(self, words: Sequence[str]) -> tuple[list[str], list[str]]:
-        """The numbers among words, by their values, and the other words."""
+        """The numbers among words, by their values, and the other words.
+
+        Example:
+            >>> english().numbers(["3", "men", "bought", "a", "dozen", "eggs"])
+            (['3', '12'], ['men', 'bought', 'a', 'eggs'])
+        """
         values: list[str] = []
         rest: list[str] = []
         at = 0
+        factor_ends = -1  # where the words end of the last value, if it can be multiplied
         while at < len(words):
             word = words[at]
             at += 1
@@ -161,15 +168,20 @@ class English:
                 if 0 < unit < 10:
                     value, at = value + unit, follows + 1
                 values.append(str(value))
+                factor_ends = at
             elif word in self._units:
                 values.append(str(self._units[word]))
+                factor_ends = at
             elif word in self._multipliers:
-                factor = float(values.pop()) if values and values[-1][-1] != "." else 1.0
-                values.append(f"{factor * self._multipliers[word]:.12g}")
+                between = words[factor_ends : at - 1] if factor_ends >= 0 else None
+                factor = Decimal(values.pop()) if between in ([], ["-"]) else Decimal(1)
+                values.append(_written_out(factor * self._multipliers[word]))
+                factor_ends = at
             elif word in self._ordinals or ordinal:
                 values.append(f"{ordinal[1] if ordinal else self._ordinals[word]}.")
             elif _DIGITS.fullmatch(word):
-                values.append(f"{float(word.replace(',', '')):.12g}")
+                values.append(_written_out(Decimal(word.replace(",", ""))))
+                factor_ends = at
             elif word[0].isdigit():
                 values.append(word)
             else:
@@ -228,6 +240,12 @@ def _american(word: str) -> str:
     for pattern, spelling in _SPELLINGS:
         word = pattern.sub(spelling, word)
     return word
+
+
+def _written_out(value: Decimal) -> str:
+    """The digits of a number, of which equal ones have the same."""
+    digits = f"{value:f}"
+    return digits.rstrip("0").rstrip(".") if "." in digits else digits
 
 
 def _groups(lines: Iterable[str]) -> dict[str, frozenset[int]]:

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sears_dsl.engine.rewrite.rewrites import common_ends
+from sears_dsl.errors import readable
 from sears_dsl.judge.bert import AdaptedEncoder
 from sears_dsl.judge.likelihood import window_of
 from sears_dsl.judge.networks import batches, read_grammar_file, sigmoid
@@ -64,7 +65,7 @@ class LikelihoodEstimate:
         """For each pair a row of `LIKELIHOOD` and `LIKELIER`, no number below 0."""
         windows = [window_of(*pair) for pair in pairs]
         texts = list(dict.fromkeys(text for window in windows for text in window))
-        encoded = self._encoder.tokenizer.encode_batch(texts)
+        encoded = self._encoder.tokenizer.encode_batch(list(map(readable, texts)))
         pieces = {text: each.ids[:PIECES] for text, each in zip(texts, encoded, strict=True)}
         projected = self._projected(pieces)
         inputs = np.zeros((len(pairs), INPUTS), np.float32)

@@ -28,7 +28,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from sears_dsl.engine.rewrite.rewrites import common_ends
-from sears_dsl.errors import ModelError
+from sears_dsl.errors import ModelError, readable
 from sears_dsl.runtime.array_types import Floats
 from sears_dsl.translation.gguf_file import read_gguf
 
@@ -186,7 +186,7 @@ class LikelihoodModel:
 
     def _plans(self, windows: Sequence[tuple[str, str]]) -> list[_PairPlan]:
         texts = list(dict.fromkeys(text for window in windows for text in window))
-        encoded = self._tokenizer.encode_batch(texts, add_special_tokens=False)
+        encoded = self._tokenizer.encode_batch(list(map(readable, texts)), add_special_tokens=False)
         pieces = {text: each.ids for text, each in zip(texts, encoded, strict=True)}
         plans = []
         for original, rewrite in windows:

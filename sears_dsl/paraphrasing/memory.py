@@ -7,6 +7,7 @@ those in progress. A look-up adds some microseconds a pair to the cost of the sc
 
 from __future__ import annotations
 
+import json
 import re
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -263,7 +264,8 @@ def _are_texts(value: object) -> bool:
 
 
 def _key(texts: Sequence[str]) -> str:
-    return blake2b("\0".join(texts).encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+    # In JSON, since a separator could be in a text too.
+    return blake2b(json.dumps(texts).encode(), digest_size=16).hexdigest()
 
 
 def _text_key(*texts: str) -> str:

@@ -2,9 +2,11 @@
 
 A paraphrase x' of x has S(x, x') = min(1, P(x'|x) / P(x|x)) of at least tau. Scores are those of
 `PivotScorer`, or estimates where not ``exact``. Texts are distinct, differ from the sentence in
-more than white space and are within the edit distance. The same call gives the same bytes; other
-sentences in the call change scores by rounding only. Each sentence costs a beam search for each
-group of pivots that share a vocabulary; sentences of like length are searched together.
+more than white space and are within the edit distance. The same call gives the same bytes. Other
+sentences in the call change scores by rounding only; where not ``exact``, they also change which
+paraphrases there are, since sentences that are searched together share a shortlist of pieces. Each
+sentence costs a beam search for each group of pivots that share a vocabulary; sentences of like
+length are searched together.
 
 With several pivots, P(x'|x) is the mean over them. Pivots that write with the same pieces are
 searched in one beam, which holds this mean exactly. Others are searched separately, each by its own
@@ -90,8 +92,9 @@ class Paraphraser:
     """Finds paraphrases through pivot languages; S of each is ``tau`` or more, 0 for no bound.
 
     ``maximum_edit_distance`` bounds the words inserted, deleted or replaced. If not ``exact``, it
-    searches, and normalizes, over the pieces near the sentences only: this is several times faster,
-    but scores are estimates, for callers that score again. It shares translations with ``scorer``.
+    searches, and normalizes, over the pieces near the sentences only: with a wide beam this is
+    several times faster, but scores are estimates, for callers that score again, and the other
+    sentences of a call have a say in what there is. It shares translations with ``scorer``.
     Texts of more than `MOST_PIECES` pieces are reworded sentence by sentence, and longer sentences
     are left as they are; see `searchable` and `too_long`.
     """

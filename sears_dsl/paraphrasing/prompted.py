@@ -49,6 +49,7 @@ manifests of benchmarks.discovery_quality."""
 _YES, _NO = "yes", "no"
 _MARK = re.compile(r"\s*(?:[-*•]|\d+[.)])\s+")
 _QUOTES = {'"': '"', "“": "”", "'": "'"}
+_APOSTROPHE = re.compile(r"(?<=\w)'(?=\w)")
 _JUDGE = "judge"
 
 
@@ -219,4 +220,9 @@ def _is_heading(line: str, below: Sequence[str], sentence: str) -> bool:
 
 
 def _is_quoted(text: str) -> bool:
-    return len(text) > 1 and _QUOTES.get(text[0]) == text[-1]
+    """Whether a text is one quotation, with no mark of the kind inside."""
+    return (
+        len(text) > 1
+        and _QUOTES.get(text[0]) == text[-1]
+        and not {text[0], text[-1]} & set(_APOSTROPHE.sub("", text[1:-1]))
+    )

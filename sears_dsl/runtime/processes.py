@@ -194,12 +194,7 @@ class Process(Generic[Question, Answer]):
         error: type[SearsError] = SearsError,
         name: str = "a worker process",
     ) -> None:
-        try:
-            first = pickle.dumps(ready, pickle.HIGHEST_PROTOCOL)
-        except Exception as reason:  # an object that cannot be pickled may raise anything
-            raise SearsError(
-                f"the work cannot be sent to another process: {reason}", help=_PICKLING_HELP
-            ) from reason
+        first = _pickled(ready, "the work")
         self._error = error
         self._name = name
         self._child: subprocess.Popen[bytes] | _Fork
@@ -245,7 +240,12 @@ class Process(Generic[Question, Answer]):
         return len(self._futures)
 
     def ask(self, question: Question) -> Future[Answer]:
-        """Give it a question; the future has the answer, or the error."""
+        """Give it a question; the future has the answer, or the error.
+
+        Raises:
+            SearsError: the question cannot be pickled; the process goes on with the others.
+        """
+        message = _pickled(question, "a question")
         future: Future[Answer] = Future()
         if self._ended:
             future.set_exception(self._died())
@@ -253,7 +253,7 @@ class Process(Generic[Question, Answer]):
         self._futures.append(future)
         self._queue.put(future)
         self._started.wait()
-        self._send(pickle.dumps(question, pickle.HIGHEST_PROTOCOL))
+        self._send(message)
         return future
 
     def end(self) -> None:
@@ -503,6 +503,15 @@ def _run_fork(
             _answer_all(questions, open(answering, "wb"), lambda: answer)  # noqa: SIM115
     finally:
         os._exit(1)
+
+
+def _pickled(content: object, what: str) -> bytes:
+    try:
+        return pickle.dumps(content, pickle.HIGHEST_PROTOCOL)
+    except Exception as reason:  # an object that cannot be pickled may raise anything
+        raise SearsError(
+            f"{what} cannot be sent to another process: {reason}", help=_PICKLING_HELP
+        ) from reason
 
 
 def _receive(pipe: Any) -> Any:

@@ -24,7 +24,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from sears_dsl.errors import ModelError
+from sears_dsl.errors import ModelError, readable
 from sears_dsl.translation.network import (
     DecoderState,
     Memory,
@@ -79,7 +79,7 @@ class Bergamot(TranslationModel):
 
     def source_pieces(self, text: str) -> list[int]:
         """Piece ids of a source text, ``</s>`` included."""
-        return [*self._pieces.encode(text), self.end]
+        return [*self._pieces.encode(readable(text)), self.end]
 
     def target_pieces(self, text: str) -> list[int]:
         """Piece ids of a target text, ``</s>`` included; both sides share one vocabulary."""

@@ -131,7 +131,7 @@ class ForcedScorer:
 
     def __init__(self, model: TranslationModel) -> None:
         self._model = model
-        self._known: OrderedDict[str, Originals] = OrderedDict()
+        self._known: OrderedDict[tuple[str, str], Originals] = OrderedDict()
 
     def read(self, sources: Sequence[str], targets: Sequence[str]) -> Originals:
         """Read the targets, each with its source; those in memory are not read again.
@@ -139,11 +139,11 @@ class ForcedScorer:
         Each is read by itself, so that numbers do not depend on what was read before or beside it.
         """
         originals = []
-        for target, source in zip(targets, sources, strict=True):
-            original = self._known.pop(target, None)
+        for source, target in zip(sources, targets, strict=True):
+            original = self._known.pop((source, target), None)
             if original is None:
                 original = self.read_together([source], [target])
-            self._known[target] = original
+            self._known[source, target] = original
             originals.append(original)
         while len(self._known) > _READ:
             self._known.popitem(last=False)

@@ -5,7 +5,7 @@ same part, and short pairs stay as they are. A long text takes some microseconds
 
 A translation model is made for sentences, and a sentence encoder reads 256 pieces. In a review of
 300 words neither sees a change in the last sentence, and "sees nothing" would count as "means the
-same". τ was fitted on pairs of sentences too.
+same". τ was fitted on pairs of sentences too. Few words can be many pieces: an encoder cuts those.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def differing_parts(pairs: Sequence[Pair]) -> list[Pair]:
 
 
 def _is_cut(pair: Pair) -> bool:
-    return pair[0] != pair[1] and max(text.count(" ") + 1 for text in pair) > _LONG
+    return pair[0] != pair[1] and max(len(text.split()) for text in pair) > _LONG
 
 
 def _part(original: str, rewrite: str, sentences: Sequence[tuple[int, int]]) -> Pair:

@@ -27,7 +27,7 @@ from torch.nn import functional
 from transformers import MarianConfig, MarianMTModel
 from transformers.activations import ACT2FN
 
-from sears_dsl.errors import ModelError
+from sears_dsl.errors import ModelError, readable
 from sears_dsl.runtime.files import parse_json, read_document
 from sears_dsl.translation.network import (
     DecoderState,
@@ -149,13 +149,13 @@ class MarianModel(TranslationModel):
 
     def source_pieces(self, text: str) -> list[int]:
         """Piece ids of a source text, ``</s>`` included."""
-        pieces = self._source_spm.encode(text, out_type=str)
+        pieces = self._source_spm.encode(readable(text), out_type=str)
         end = self._source_ids[_END]
         return [*(self._source_ids.get(piece, self._unknown[0]) for piece in pieces), end]
 
     def target_pieces(self, text: str) -> list[int]:
         """Piece ids of a target text, ``</s>`` included."""
-        pieces = self._target_spm.encode(text, out_type=str)
+        pieces = self._target_spm.encode(readable(text), out_type=str)
         return [*(self._target_ids.get(piece, self._unknown[1]) for piece in pieces), self.end]
 
     def text(self, pieces: Sequence[int]) -> str:

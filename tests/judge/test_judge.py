@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from sears_dsl.errors import ModelError, SearsError
@@ -90,6 +90,10 @@ _WORDS = st.lists(st.sampled_from(["a", "film", "good", "bad", "is", "it", "very
 
 
 @given(_WORDS, _WORDS)
+@example(  # a long deletion, and close behind it another word
+    ["we", "went", *["very"] * 30, "as", "the", "film", "was", "far", "from", "us"],
+    ["we", "went", "as", "the", "spoon", "was", "far", "from", "us"],
+)
 def test_a_place_holds_the_words_that_changed(one: list[str], other: list[str]) -> None:
     original, rewrite = " ".join(one), " ".join(other)
     changes = changes_of(original, rewrite)

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sears_dsl
+from sears_dsl.judge.english import english
 from sears_dsl.judge.faults import FAULTS
 from sears_dsl.judge.surface import SUPPORT, SURFACE, support_evidence, surface_evidence
 from sears_dsl.runtime.files import resource_folder
@@ -84,6 +85,7 @@ It is more fun. => It is less fun.: opposite, determiner replaced
 It was a good film. => It was a better film.: comparison
 It costs two dollars. => It costs three dollars.: number
 It took 25 days. => It took 52 days.: number
+Its code is 9780306406157. => Its code is 9780306406158.: number
 I saw the red car. => I saw the blue car.: other thing of its kind
 I saw a dog. => I saw a cat.: other thing of its kind
 We met on Monday. => We met on Friday.: name, other thing of its kind
@@ -171,6 +173,7 @@ Rather than go, stay. => Instead of go, stay.: used alike, explained
 I realise it. => I realize it.: spelling, explained
 He sent an e-mail. => He sent an email.: spelling, explained
 It took two days. => It took 2 days.: spelling, explained
+It took twenty-five hundred days. => It took 2,500.0 days.: spelling, explained
 The 2nd time. => The second time.: spelling, explained
 It is twenty-five. => It is 25.: spelling, explained
 It cost $1,200. => It cost 1,200 dollars.: spelling, explained
@@ -244,6 +247,24 @@ def test_a_clitic_that_may_be_two_words_is_no_fault_and_explains_nothing(
 ) -> None:
     assert "bad contraction" not in _kinds(original, rewrite)
     assert not support_evidence([(original, rewrite)]).any()
+
+
+@pytest.mark.parametrize(
+    ("words", "values"),
+    [
+        ("the 1990s saw a dozen wars", ["1990s", "12"]),
+        ("10k million", ["10k", "1000000"]),
+        ("² hundred", ["²", "100"]),
+        ("the third million", ["3.", "1000000"]),
+        ("3 men bought a dozen eggs", ["3", "12"]),
+        ("2.5 million and two hundred thousand", ["2500000", "200000"]),
+        ("five - hundred", ["500"]),
+    ],
+)
+def test_words_such_as_dozen_multiply_a_plain_number_right_before_them(
+    words: str, values: list[str]
+) -> None:
+    assert english().numbers(words.split())[0] == values
 
 
 @pytest.mark.parametrize("before", ["in", "for", "with"])

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from sears_dsl.cli.commands import sears
 from sears_dsl.defaults import DEFAULT_SCORER, SCORER_NAMES
-from sears_dsl.errors import UsageError
+from sears_dsl.errors import UsageError, readable
 from sears_dsl.meaning.scorers import fit_warning, load_scorer, shipped_numbers
 from sears_dsl.paraphrasing.team import Recipe, Team
 
@@ -115,6 +115,15 @@ def test_all_commands_know_all_scorers(command: str) -> None:
     shown = CliRunner().invoke(sears, [command, "--help"], terminal_width=200).output
     for name in SCORER_NAMES:
         assert name in shown
+
+
+@pytest.mark.parametrize("name", ["judge", "meaning", "pivot", "minilm"])
+def test_half_a_character_is_read_as_a_replacement_character(name: str) -> None:
+    scorer = load_scorer(name)
+    pairs = [("A \ud83d good film.", "A \ud83d fine film."), ("A good film.", "A \ud83d film.")]
+    replaced = [(readable(original), readable(rewrite)) for original, rewrite in pairs]
+    assert scorer.scores(pairs).tolist() == scorer.scores(replaced).tolist()
+    assert scorer.at_least(pairs, 0.5).tolist() == scorer.at_least(replaced, 0.5).tolist()
 
 
 def test_the_search_goes_as_far_as_the_run_asks() -> None:

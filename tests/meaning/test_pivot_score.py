@@ -234,3 +234,15 @@ def test_a_score_does_not_depend_on_what_was_scored_before() -> None:
     first = fresh.at_least(pairs, 0.01).tolist()
     assert used.at_least(pairs, 0.01).tolist() == first
     assert used.at_least(pairs, 0.01).tolist() == first
+
+
+def test_decisions_follow_the_translations_that_are_remembered() -> None:
+    pairs = [("It was a good movie.", "It was a good film.")]
+    scorer = PivotScorer()
+    before = scorer.scores(pairs)[0]
+    scorer.at_least(pairs, before * 0.99)
+    scorer.remember({pairs[0][0]: ["Banana"]})
+    after = scorer.scores(pairs)[0]
+    assert abs(after - before) > 0.02 * after
+    assert scorer.at_least(pairs, after * 0.99).all()
+    assert not scorer.at_least(pairs, after * 1.01).any()

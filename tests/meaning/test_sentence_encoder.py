@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +10,6 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
 from sears_dsl.errors import ModelError
 from sears_dsl.judge.bert import Bert
@@ -21,15 +19,12 @@ from sears_dsl.translation.model_files import carried_encoder
 
 
 def test_cosines_under_zero_count_as_zero() -> None:
-    class Axes(MiniLM):
-        def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
-            places = {"right": [1.0, 0.0], "left": [-1.0, 0.0], "up": [0.6, 0.8]}
-            return np.array([places[text] for text in texts], np.float32)
-
-    found = Axes(tau=0.5)
-    pairs = [("right", "left"), ("right", "up"), ("left", "left")]
-    assert found.scores(pairs).tolist() == pytest.approx([0, 0.6, 1])
-    assert found.at_least(pairs, 0.5).tolist() == [False, True, True]
+    texts = ["She ate nine rotten spoons.", "Interest rates rose again.", "Rates of interest rose."]
+    one, other, near = encoder().encode(texts)
+    assert one @ other < 0
+    pairs = [(texts[0], texts[1]), (texts[1], texts[2]), (texts[0], texts[0])]
+    assert encoder().scores(pairs).tolist() == pytest.approx([0, other @ near, 1])
+    assert encoder().at_least(pairs, 0.5).tolist() == [False, True, True]
 
 
 def test_a_threshold_of_ones_own_is_kept() -> None:
@@ -72,6 +67,22 @@ def test_vectors_are_those_of_transformers() -> None:
     sums = (states * inputs["attention_mask"][..., None]).sum(1)
     expected = torch.nn.functional.normalize(sums, dim=-1).numpy()
     assert encoder().encode(texts) == pytest.approx(expected, abs=1e-6)
+
+
+def test_a_change_beyond_the_pieces_that_are_read_is_seen() -> None:
+    around = " ".join(f"https://example.org/{number:032x}" for number in range(20))
+    pairs = [
+        (text.format(one), text.format(other))
+        for text in (f"{around} {{}}", f"{{}} {around}", f"{around} {{}} {around}")
+        for one, other in (
+            ("It was a great film.", "She ate nine rotten spoons."),
+            ("It was a great film.", "It was a great movie."),
+        )
+    ]
+    scores = encoder().scores(pairs)
+    assert (scores < 1 - 1e-3).all()
+    assert (scores[0::2] < scores[1::2]).all()
+    assert encoder().scores([("a " * 600 + "b", "c " * 600 + "b")])[0] < 1
 
 
 def test_a_folder_that_is_no_such_model_is_refused(tmp_path: Path) -> None:

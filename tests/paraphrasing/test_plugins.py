@@ -20,6 +20,7 @@ import pytest
 from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 import sears_dsl
 from sears_dsl.cli.commands import sears
@@ -489,6 +490,21 @@ def test_scoring_tells_how_far_it_is_within_a_portion(monkeypatch: pytest.Monkey
     assert told[-1] == (930, 930)
     done = [each for each, _ in told]
     assert max(after - before for before, after in pairwise(done)) <= 128
+
+
+def test_scores_of_pairs_that_read_alike_when_joined_are_remembered_apart() -> None:
+    class Lengths:
+        name, identity, tau = "lengths", "lengths", 0.5
+
+        def scores(self, pairs: Sequence[tuple[str, str]]) -> NDArray[np.float64]:
+            return np.array([len(original) / 10 for original, _ in pairs])
+
+        def at_least(self, pairs: Sequence[tuple[str, str]], tau: float) -> NDArray[np.bool_]:
+            return self.scores(pairs) >= tau
+
+    with RunJournal(None, task=lambda: "lengths") as journal:
+        scorer = RememberedScorer(Lengths(), journal)
+        assert scorer.scores([("a\0b", "c"), ("a", "b\0c")]).tolist() == [0.3, 0.1]
 
 
 def test_own_paraphrases_are_remembered() -> None:

@@ -13,6 +13,11 @@ from sears_dsl.paraphrasing.prompted import PromptedParaphraser
     [
         ("A movie.", 'Here are two:\n\n1. A film.\n- "A picture."', ["A film.", "A picture."]),
         ('"A great movie."', '"A great film."', ['"A great film."']),
+        (
+            "He called it great.",
+            '"Fine," he said, but he meant "great"\n"It is great."\n\'It\'s so.\'',
+            ['"Fine," he said, but he meant "great"', "It is great.", "It's so."],
+        ),
         ("He said:", "He stated:\nHe told us:", ["He stated:", "He told us:"]),
         ("He said:", "Here are two:\n1. He stated:\n2. He told us:", ["He stated:", "He told us:"]),
         ("- a great movie", "- a great film", ["- a great film"]),

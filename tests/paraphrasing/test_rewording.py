@@ -77,3 +77,17 @@ def test_the_shipped_rule_keeps_its_tests_with_the_models_of_the_package() -> No
     rules = load("noise/paraphrase")
     results = run_tests(rules, tagger=FastTagger(), sources=Sources(paraphrases=BestParaphrases()))
     assert [each.outcome for each in results] == ["ok", "ok"]
+
+
+def test_a_text_becomes_the_same_in_any_company() -> None:
+    texts = [
+        "the movie 's accumulated force still feels like an ugly knot tightening in your stomach .",
+        "it 's hampered by a lifetime-channel kind of plot and a lead actress who is out of her"
+        " depth .",
+        "due to some script weaknesses and the casting of the director 's brother , the film trails"
+        " off into inconsequentiality .",
+    ]
+    paraphrases = BestParaphrases()
+    together = paraphrases.paraphrase(texts)
+    assert None not in together
+    assert together == [paraphrases.paraphrase([text])[0] for text in texts]

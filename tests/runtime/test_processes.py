@@ -199,6 +199,14 @@ def test_what_cannot_be_sent_is_reported_at_once() -> None:
         Process(lambda: partial(_answer, 1))
 
 
+def test_a_question_that_cannot_be_sent_leaves_the_others_their_answers(
+    process: Process[Any, Any],
+) -> None:
+    with pytest.raises(SearsError, match="a question cannot be sent to another process"):
+        process.ask(lambda: 1)
+    assert [process.ask(number).result(60) for number in (1, 2)] == [3, 6]
+
+
 def test_an_ended_process_leaves_nothing_behind() -> None:
     before = threading.active_count()
     for _ in range(3):

@@ -68,6 +68,14 @@ def test_a_change_at_the_end_of_a_long_text_is_seen(name: str) -> None:
     assert (scorer.at_least(long, scorer.tau) == scorer.at_least(pairs, scorer.tau)).all()
 
 
+@pytest.mark.parametrize("space", ["\t", "\n", "\u00a0"])
+def test_words_are_counted_whatever_is_between_them(space: str) -> None:
+    shared = space.join(f"w{number}" for number in range(400))
+    [(one, other)] = differing_parts([(f"{shared}{space}film", f"{shared}{space}movie")])
+    assert len(one.split()) < 100
+    assert (one.split()[-1], other.split()[-1]) == ("film", "movie")
+
+
 def test_a_long_text_is_reworded_sentence_by_sentence_and_kept_elsewhere() -> None:
     paraphraser = Paraphraser(load_pivots(), beam=6)
     text = f"  {FILLER}It is a good movie!\n"

@@ -9,7 +9,7 @@ their dot in one token, so they end none. Costs a few microseconds a sentence, b
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -61,13 +61,15 @@ def _row(
     text: str, words: list[str], starts: list[int], ends: list[int], candidates: list[int]
 ) -> list[tuple[int, int]]:
     """The sentences of one row, given the places of closing punctuation in it."""
-    firsts = {0, *_after_blank_lines(text, starts)}
+    after_blank_lines = [0, *_after_blank_lines(text, starts)]
+    firsts = set(after_blank_lines)
     first = following = 0
     for place in candidates:
         if place < following:
             continue
         following = _after_closing(words, starts, ends, place)
-        numbered = place == first + 1 and words[place] == "." and words[first].isdecimal()
+        begin = max(first, after_blank_lines[bisect_right(after_blank_lines, place) - 1])
+        numbered = place == begin + 1 and words[place] == "." and words[begin].isdecimal()
         if following < len(words) and not numbered and _ends(words, starts, ends, place, following):
             first = following
             firsts.add(following)

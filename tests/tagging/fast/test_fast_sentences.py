@@ -43,6 +43,12 @@ def test_a_blank_line_ends_a_sentence_and_a_line_break_does_not() -> None:
         "A line\nand more.",
         "End",
     ]
+    assert split("To buy\n\n1. First item. 2. Second\n\n3. Third") == [
+        "To buy",
+        "1. First item.",
+        "2. Second",
+        "3. Third",
+    ]
 
 
 @settings(deadline=None)  # kernels may be compiled at any time
