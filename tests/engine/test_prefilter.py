@@ -126,6 +126,8 @@ def test_inflections_need_tags_where_their_words_are() -> None:
         ("x:_ y:so? z:_ really -> $x $y $z", False),
         ("x:_ really -> $x", False),
         ("x:_ really z:_ -> $x so $z", False),
+        ("x:_ really z:_ -> $x.upper $z", False),
+        ("x:_ really y:so? z:_ -> $x $y.upper $z", True),
     ],
 )
 def test_rules_that_may_move_a_clitic_to_another_word_need_tags(written: str, reads: bool) -> None:

@@ -155,12 +155,19 @@ def _may_follow_another(rule: Rule, number: int) -> bool:
         if not isinstance(piece, Reference):
             return False
         before = _element_of(rule, piece)
-        if piece.functions or before is None or place is None or before + 1 != place:
+        adjoins = before is not None and place is not None and before + 1 == place
+        # Behind what the rule itself cases, a clitic is written whatever bears it.
+        if not _sets_casing(piece) and (piece.functions or not adjoins):
             return True
-        if shortest(rule.antecedent[before]):
+        if before is not None and shortest(rule.antecedent[before]):
             return False
-        place = before
+        place = before if adjoins else None
     return False
+
+
+def _sets_casing(piece: Reference) -> bool:
+    """Whether a reference says how what it copies is cased, so that this is written as it is."""
+    return any(isinstance(each, Noise) or each in CASE_FUNCTIONS for each in piece.functions)
 
 
 def _element_of(rule: Rule, piece: syntax.Piece) -> int | None:
@@ -256,7 +263,7 @@ def _tag_part(piece: syntax.TagCopy, number: int) -> Part:
 def _reference_part(
     piece: Reference, target: Callable[[Binding], TokenRange], piece_number: int
 ) -> Part:
-    as_is = any(f in CASE_FUNCTIONS or isinstance(f, Noise) for f in piece.functions)
+    as_is = _sets_casing(piece)
 
     def part(instance: Instance) -> Chunk | Unrendered:
         place = target(instance.binding)
