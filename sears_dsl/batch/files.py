@@ -262,6 +262,8 @@ class _FilePass:
                 "input beginning": begin,
             }
         manifest |= {name: str(value) for name, value in request.recipe.identity().items()}
+        ids = "\n".join(self.matcher.rule_ids)  # these depend on the names of the files, too
+        manifest["rule ids"] = blake2b(ids.encode(), digest_size=16).hexdigest()
         manifest |= {"format": self.dataset.format.name, "output format": task.output_format}
         manifest |= {"originals": task.with_originals}
         manifest |= {"mode": task.mode, **asdict(task.plan), **asdict(request.reading)}

@@ -54,10 +54,17 @@ def rewrite_chain(matcher: Matcher, batch: Batch, plan: Plan) -> ChangedRows:
     """
     tally = Tally(rows=batch.rows // batch.copies)
     columns = [_ChainColumn(matcher, batch, plan, name) for name in plan.rewritten_columns]
+    # A span that is misplaced in one column keeps all columns of its row as they are.
+    misplaced: dict[int, str] = {}
     for column in columns:
+        misplaced |= column.misplaced
+    sharing: dict[int, str] = {}
+    for column in columns:
+        sharing |= column.leave_alone(misplaced)
         count_texts(tally, matcher, column.texts, missing=column.missing, copies=batch.copies)
-        for drawn in column.drawn:
+        for drawn in column.chain(range(len(column.texts))):
             count_unrenderable(tally, matcher.rule_ids, drawn.unrenderable)
+    misplaced = sharing | misplaced
     if len(columns) > 1 and any(column.leaves_out for column in columns):
         _agree(columns)
     moved: list[dict[int, dict[str, Any]]] = []
@@ -77,11 +84,9 @@ def rewrite_chain(matcher: Matcher, batch: Batch, plan: Plan) -> ChangedRows:
     dropped = frozenset(touched if plan.on_touched == "drop" else ())
     values = _values_of_rows(matcher, columns, moved, dropped=dropped, tally=tally)
     left_out: dict[tuple[int, int], str] = {}
-    misplaced: dict[int, str] = {}
     absent: dict[int, str] = {}
     for column in columns:
         left_out |= column.reasons()
-        misplaced |= column.misplaced
         absent |= column.absent
     for row, rule in sorted(left_out):
         tally.of(matcher.rule_ids[rule]).left_out += 1
@@ -108,18 +113,23 @@ def _values_of_rows(
 ) -> dict[int, dict[str, Any]]:
     """The new values of changed rows that are not dropped; counts what each rule did."""
     values: dict[int, dict[str, Any]] = {}
-    rows_of_rules: set[tuple[int, int]] = set()
-    for column, new in zip(columns, moved, strict=True):
+    changes: list[tuple[int, int, int, list[int]]] = []  # first row, column, place, all rows
+    for number, (column, new) in enumerate(zip(columns, moved, strict=True)):
         for place in column.changed:
             rows = [row for row in column.rows[place] if row in new and row not in dropped]
             for row in rows:
                 values.setdefault(row, {}).update(new[row])
-            before = column.texts[place]
-            for rule, edits in column.results[place].steps if rows else ():
-                rows_of_rules |= {(row, rule) for row in rows}
-                after = apply_edits(before, edits)
-                tally.of(matcher.rule_ids[rule]).count(before, after, edits)
-                before = after
+            if rows:
+                changes.append((rows[0], number, place, rows))
+    rows_of_rules: set[tuple[int, int]] = set()
+    # Row by row, so that the first examples of a rule are the same in batches of any size.
+    for _, number, place, rows in sorted(changes):
+        before = columns[number].texts[place]
+        for rule, edits in columns[number].results[place].steps:
+            rows_of_rules |= {(row, rule) for row in rows}
+            after = apply_edits(before, edits)
+            tally.of(matcher.rule_ids[rule]).count(before, after, edits)
+            before = after
     for _, rule in rows_of_rules:
         tally.of(matcher.rule_ids[rule]).rows += 1
     return values
@@ -128,10 +138,10 @@ def _values_of_rows(
 class _ChainColumn:
     """The texts of one column, each shared one once, and what the rules make of them.
 
-    ``rows`` has for each text the rows of the batch with it, ``results`` what the matcher gave in
-    the end, and ``drawn`` what it gave at first, draw by draw. ``missing`` counts the rows without
-    a text; ``misplaced`` has those with a span that is not where the row says, and why.
-    ``leaves_out`` says whether rules are left out where they would touch a span.
+    ``rows`` has for each text the rows of the batch with it, ``results`` what the matcher gave
+    last. ``missing`` counts the rows without a text; ``misplaced`` has those with a span that is
+    not where the row says, and why. ``leaves_out`` says whether rules are left out where they would
+    touch a span.
     """
 
     def __init__(self, matcher: Matcher, batch: Batch, plan: Plan, name: str) -> None:
@@ -154,15 +164,12 @@ class _ChainColumn:
         protected = _protected_together(batch, plan, name, chosen, members)
         self._protected, self.absent = protected.spans, protected.absent
         self.misplaced = dict(protected.misplaced)
-        rules = range(len(matcher.rule_ids))
-        self.without: list[set[int]] = [
-            set(rules) if not self.misplaced.keys().isdisjoint(rows) else set()
-            for rows in self.rows
-        ]
+        # Rows that are dropped or refused if their text changes, for a span that cannot be moved.
+        self._judged_later: set[int] = set()
         if self._specs:
             self._look_at_spans()
+        self.without: list[set[int]] = [set() for _ in self.texts]
         self.results: dict[int, ChainedRow] = {}
-        self.drawn = self.chain(range(len(self.texts)))
 
     @cached_property
     def place_of(self) -> dict[int, int]:
@@ -174,16 +181,30 @@ class _ChainColumn:
             for row in rows:
                 spans = spans_of(self._batch, self._specs, row, text)
                 if isinstance(spans, str):
+                    if not self.leaves_out and row not in self.misplaced:
+                        self._judged_later.add(row)
                     self.misplaced[row] = spans
                 elif self.leaves_out:
                     self._intact[place] += spans
                     self._owners[place] += [row] * len(spans)
-            why = next((self.misplaced[row] for row in rows if row in self.misplaced), "")
-            if self.leaves_out and why:
-                # Nobody knows what such a span means, so nothing may move around it.
-                self.without[place].update(range(len(self._matcher.rule_ids)))
-                for row in rows:
-                    self.misplaced.setdefault(row, f"{why}, in a row that shares its text")
+
+    def leave_alone(self, misplaced: Mapping[int, str]) -> dict[int, str]:
+        """Leave all rules out of the texts of rows that have a misplaced span in some column.
+
+        Nobody knows what such a span means, so nothing may move around it. Where rules are left out
+        for spans, returns the other rows with these texts, and why: they stay as they are, too.
+        """
+        sharing: dict[int, str] = {}
+        for place, rows in enumerate(self.rows):
+            left_alone = (row for row in rows if row in misplaced and row not in self._judged_later)
+            first = next(left_alone, None)
+            if first is None:
+                continue
+            self.without[place].update(range(len(self._matcher.rule_ids)))
+            if self.leaves_out:
+                why = f"{misplaced[first]}, in a row that shares its text"
+                sharing |= {row: why for row in rows if row not in misplaced}
+        return sharing
 
     def chain(self, places: Sequence[int]) -> list[ChainedRows]:
         """Apply the rules to the texts at some places; return what they give for each draw."""

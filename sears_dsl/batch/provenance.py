@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 
 from sears_dsl.catalogue import manifest_path
 from sears_dsl.defaults import DEFAULT_TAGGER
-from sears_dsl.engine.compile.requirements import inflects
+from sears_dsl.engine.rewrite.pieces import writes_by_tags
 from sears_dsl.errors import DataError, Diagnostic, TaggerError, UsageError
 from sears_dsl.language import rule as syntax
 from sears_dsl.language.references import leaves_in
@@ -45,7 +45,7 @@ _TAGGED = frozenset({"lemma", "pos", "tag"})
 
 
 def reads_tags(rule: syntax.Rule, scope: syntax.RuleScope) -> bool:
-    r"""Whether a rule looks at tags or lemmas, or inflects a word by them.
+    r"""Whether a rule looks at tags or lemmas, or writes by them (see `writes_by_tags`).
 
     Example:
         >>> from sears_dsl.language.loader import parse
@@ -53,7 +53,8 @@ def reads_tags(rule: syntax.Rule, scope: syntax.RuleScope) -> bool:
         >>> [reads_tags(rule, rules) for rule in rules.rules]
         [False, True]
     """
-    return inflects(rule) or _tagged((element.body for element in rule.elements), scope)
+    bodies = (element.body for element in rule.elements)
+    return writes_by_tags(rule, scope) or _tagged(bodies, scope)
 
 
 def _tagged(bodies: Iterable[object], scope: syntax.RuleScope) -> bool:

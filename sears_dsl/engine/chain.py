@@ -111,7 +111,7 @@ class _Underway:
         self.next_rules = np.zeros(len(texts), np.int32)  # the first rule that each may still take
         # For each row the spans that stay as they are, in its text as it is now.
         self.protected = list(protected) if protected is not None and any(protected) else None
-        self._originals = texts
+        self._originals = tuple(texts)  # rows are created later, when the caller may reuse its list
         self._intact = list(intact) if intact is not None and any(intact) else None
         self._without = without if without is not None and any(without) else None
         self._is_bound = any((self.protected, self._intact, self._without))

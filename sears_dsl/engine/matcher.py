@@ -25,7 +25,6 @@ from sears_dsl.engine.compile.prefilter import TAGS, TOKENS, Prefilter
 from sears_dsl.engine.compile.program import build_program
 from sears_dsl.engine.compile.requirements import (
     compiler_findings,
-    inflects,
     noise_identity,
     sources_for,
     unit_of,
@@ -46,7 +45,7 @@ from sears_dsl.engine.matches import (
 from sears_dsl.engine.noise.draws import Draw
 from sears_dsl.engine.noise.sources import NO_SOURCES, Sources
 from sears_dsl.engine.rewrite.batch_rendering import Rendering
-from sears_dsl.engine.rewrite.pieces import Drawing
+from sears_dsl.engine.rewrite.pieces import Drawing, writes_by_tags
 from sears_dsl.engine.rewrite.renderer import CompiledRules
 from sears_dsl.engine.rewrite.rewrites import RewriteColumns, Rewrites, merge_rewrites
 from sears_dsl.engine.sentence_units import SentenceUnits
@@ -183,10 +182,10 @@ class Matcher:
 
     @cached_property
     def needs_tags(self) -> bool:
-        """Whether any rule reads tags or lemmas, or inflects a word by them."""
+        """Whether any rule reads tags or lemmas, or writes by them (see `writes_by_tags`)."""
         tests = self.program.predicates.needs_tags
         used = np.flatnonzero(self.program.symbols >= 0)
-        return any(tests[test] for test in used) or any(self._inflecting)
+        return any(tests[test] for test in used) or any(self._writing_by_tags)
 
     @cached_property
     def composed(self) -> bool:
@@ -211,14 +210,14 @@ class Matcher:
 
     @cached_property
     def _prefilter(self) -> Prefilter:
-        return Prefilter(self.program, self._inflecting)
+        return Prefilter(self.program, self._writing_by_tags)
 
     @cached_property
-    def _inflecting(self) -> list[bool]:
-        """Which rules inflect a word."""
+    def _writing_by_tags(self) -> list[bool]:
+        """Which rules write by tags, whether or not they ask for some; see `writes_by_tags`."""
         flags = [False] * len(self.rules)
         for rule in self._calling:
-            flags[rule] = inflects(self.rules[rule])
+            flags[rule] = writes_by_tags(*self._scoped[rule])
         return flags
 
     def __reduce__(self) -> tuple[partial[Matcher], tuple[()]]:

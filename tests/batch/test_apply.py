@@ -181,6 +181,31 @@ def test_batches_do_not_matter(
         assert after == end.join(once) + end
 
 
+@settings(max_examples=40, deadline=None)
+@given(
+    rows=st.lists(
+        st.tuples(st.sampled_from(["x", "movie", "What"]), st.sampled_from(["x", "movie", "What"])),
+        min_size=1,
+        max_size=6,
+    ),
+    size=st.integers(1, 6),
+    mode=st.sampled_from(["each", "chain"]),
+)
+def test_examples_of_several_columns_are_the_first_ones_in_batches_of_any_size(
+    tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[str, str]], size: int, mode: Any
+) -> None:
+    place = tmp_path_factory.mktemp("examples")
+    content = "".join(
+        json.dumps({"a": f"{a} a{number}", "b": f"{b} b{number}"}) + "\n"
+        for number, (a, b) in enumerate(rows)
+    )
+    options: dict[str, Any] = {"name": "in.jsonl", "output": "out.jsonl", "columns": ("a", "b")}
+    whole, expected = apply(place, content, mode=mode, **options)
+    parts, after = apply(place, content, mode=mode, reading=ReadOptions(rows=size), **options)
+    assert after == expected
+    assert parts.rules == whole.rules
+
+
 @pytest.mark.parametrize("mode", ["each", "chain"])
 def test_processes_do_not_matter(tmp_path: Path, mode: Any) -> None:
     content = "text\n" + "".join(f"What a movie {n}\n" if n % 3 else "x\n" for n in range(200))

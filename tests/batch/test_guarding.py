@@ -107,3 +107,23 @@ def test_a_misplaced_span_keeps_its_row_in_whatever_order_columns_are_named(
         assert tally.reasons == [("1", "the text at position 2 is not 'red'")]
         with pytest.raises(DataError, match=r"row 1: the text at position 2 is not 'red'\n"):
             apply_to(rows, matcher, on_touched="error", **options)
+
+
+@pytest.mark.parametrize("columns", [["title", "text"], ["text", "title"]])
+@pytest.mark.parametrize("on_touched", ["keep", "drop", "error"])
+def test_a_misplaced_answer_keeps_all_columns_of_its_row(
+    columns: list[str], on_touched: Any
+) -> None:
+    matcher = parse("movie -> film").compile(tagger=PinnedTagger())
+    answer = [{"answer_start": 14, "text": "red"}]
+    rows = [
+        {"title": "A movie", "text": "What movie is red?", "answer": answer},
+        {"title": "What movie is red?", "text": "What movie is red?", "answer": answer},
+    ]
+    for mode, unchanged in (("each", []), ("chain", rows[:1])):
+        tally = Tally()
+        options: dict[str, Any] = {"mode": mode, "on_touched": on_touched, "tally": tally}
+        done = apply_to(rows, matcher, column=columns, protect=["answer"], **options)
+        assert done[: len(unchanged)] == unchanged
+        assert (tally.changed, tally.misplaced, tally.dropped) == (1, 1, 0)
+        assert "film" in str(done[len(unchanged) :])

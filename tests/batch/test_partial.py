@@ -189,6 +189,27 @@ def test_another_job_is_not_resumed(source: Path) -> None:
     assert (folder / "00000000.part").exists()
 
 
+def test_a_run_whose_rules_have_other_ids_is_not_resumed(source: Path) -> None:
+    """Two files share a rule, so its ids tell the files; then one of the files is renamed."""
+
+    def request(second: str, **options: Any) -> ApplyRequest:
+        paths = ("a.sear", second)
+        rules = RulesetRecipe(
+            tuple(parse("movie -> film", path=path) for path in paths), tagger="pinned"
+        )
+        return replace(request_for(source), recipe=rules, **options)
+
+    def stop(progress: ApplyProgress) -> None:
+        if progress.batches == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        apply_file(request("b.sear"), progress=stop)
+    with pytest.raises(UsageError, match="other settings: rule ids was"):
+        apply_file(request("c.sear", resume=True))
+    assert apply_file(request("b.sear", resume=True)).note == "resumed after 2 finished batches"
+
+
 def test_without_resume_the_leftovers_go_and_it_is_reported(source: Path) -> None:
     interrupted(source)
     report = apply_file(request_for(source))

@@ -11,7 +11,7 @@ from functools import cache, partial
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from naive_noise import rewrite
 from strategies import LAW, rules
@@ -292,6 +292,64 @@ def test_few_rows_by_their_words_are_as_by_arrays(
 
 
 _fast = cache(partial(load_tagger, "fast"))
+
+# Rules that move what may be a clitic, and rules that have other rows, or more of them, tagged.
+MOVING = (
+    "x:_ really z:_ -> $x $z", "x:_ really? y:_ z:_ -> $x $z", "_ really ('s|is) -> $1 $3",
+    "set S = is | 's\n_ really @S -> $1 $3", "x:_ really z:_ -> $x $z.upper",
+    "x:/[a-z]+/ y:(so? z:_) -> $z $x $z", "really z:_ -> $x $z / x:_ __",
+    "x:(DET best|_ really) z:_ -> $x.lower $z", "option case = exact\n_ so 's -> $1 $3",
+)  # fmt: skip
+COMPANIONS = (
+    "NOUN zzz -> NOUN", "light NOUN -> NOUN", "ADJ today -> today", "on -> upon", "_ NOUN -> NOUN",
+)  # fmt: skip
+moving_texts = st.lists(
+    st.sampled_from(
+        [
+            " The",
+            " light",
+            " really",
+            "'s",
+            " is",
+            " best",
+            " on",
+            " so",
+            " today",
+            ".",
+            "'ll",
+            " A",
+        ]
+    ),
+    min_size=1,
+    max_size=7,
+).map(lambda parts: "".join(parts).lstrip())
+
+
+@settings(LAW, max_examples=2 * LAW.max_examples)
+@given(
+    st.sampled_from((*MOVING, *NAMING)),
+    st.sampled_from(COMPANIONS),
+    moving_texts,
+    st.lists(moving_texts, max_size=8),
+    st.sampled_from(("first", "all")),
+)
+@example(MOVING[0], COMPANIONS[0], "The light really's on today.", [], "first")
+@example(MOVING[0], COMPANIONS[1], "The light really's on today.", ["so"] * 8, "first")
+def test_what_a_rule_does_to_a_text_depends_on_these_two_alone(
+    written: str, companion: str, text: str, others: list[str], scope: Scope
+) -> None:
+    rule = parse(written)
+    alone = compile_rules([rule], tagger=_fast())
+    expected = [(done.text, done.edits) for done in alone.apply([text], scope=scope)]
+    beside = compile_rules([rule, parse(companion)], tagger=_fast())
+    for rows in ([text], [text, *others]):
+        for prefilter in (True, False):
+            done = beside.apply(rows, scope=scope, prefilter=prefilter)
+            of_text = [(each.text, each.edits) for each in done if (each.row, each.rule) == (0, 0)]
+            assert of_text == expected
+        first, *_ = beside.chain(rows, scope=scope)
+        of_rule = [edits for number, edits in first.steps if number == 0]
+        assert of_rule == [edits for _, edits in expected]
 
 
 @settings(LAW, max_examples=5 * LAW.max_examples)

@@ -195,6 +195,16 @@ def test_a_chain_of_all_shipped_rules_is_one_after_another(rows: list[str], scop
     assert [list(row.steps) for row in chained] == steps
 
 
+def test_a_list_of_texts_may_be_used_again_once_its_chain_is_there() -> None:
+    matcher, rows = compiled("movie -> film"), ["a movie", "nothing here"]
+    chained = matcher.chain(rows)
+    rows[:] = ["others"]
+    assert [(row.original, row.text) for row in chained] == [
+        ("a movie", "a film"),
+        ("nothing here", "nothing here"),
+    ]
+
+
 def test_protected_spans_move_along_a_chain() -> None:
     matcher = compiled("a -> another\nmovie -> film\nanother film -> x")
     row = "a movie, movie"

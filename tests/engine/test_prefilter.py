@@ -107,6 +107,33 @@ def test_inflections_need_tags_where_their_words_are() -> None:
     assert tokens.tagged
 
 
+@pytest.mark.parametrize(
+    ("written", "reads"),
+    [
+        ("x:_ really z:_ -> $x $z", True),
+        ("movie really 's -> $1 $3", True),
+        ("_ really (so|'s|is) -> $1 $3", True),
+        ("set S = is | 's\n_ really @S -> $1 $3", True),
+        ("x:_ really? so? z:_ -> $x $3 $z", True),
+        ("a:_ really b:(so? z:_) -> $a $z", True),
+        ("really z:_ -> $x $z / x:_ __", True),
+        # No clitic can be copied.
+        ("_ really on -> $1 $3", False),
+        ("_ really (so|is) -> $1 $3", False),
+        ("set S = is | was\n_ really @S -> $1 $3", False),
+        # Before it stands what stood there before, or no copy.
+        ("x:_ y:_ -> so $x $y", False),
+        ("x:_ y:so? z:_ really -> $x $y $z", False),
+        ("x:_ really -> $x", False),
+        ("x:_ really z:_ -> $x so $z", False),
+        ("x:_ really z:_ -> $x.upper $z", False),
+        ("x:_ really y:so? z:_ -> $x $y.upper $z", True),
+    ],
+)
+def test_rules_that_may_move_a_clitic_to_another_word_need_tags(written: str, reads: bool) -> None:
+    assert compile_rules([parse(written)], tagger=TAGGER).needs_tags == reads
+
+
 def test_rows_of_literal_rules_are_not_tagged() -> None:
     matcher = compile_rules([parse("movie -> film\nWhat NOUN -> x")], tagger=TAGGER)
     prepared = [(rows, tokens.tagged) for rows, tokens in matcher.prepare(["movie", "x", "What"])]

@@ -6,7 +6,7 @@ import time
 from itertools import pairwise
 
 import numpy as np
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from sears_dsl.engine.match.search import mark_protected
@@ -99,3 +99,21 @@ def test_an_edit_touches_a_span_as_a_span_map_says(
     step = SpanMap([Edit(edit[0], edit[0] + edit[1], "", "")])
     touched = any(low < high and step.touching(low, high) for low, high in spans)
     assert Reach((low, high) for low, high in spans).touches(edit[0], sum(edit)) == touched
+
+
+_TRIFLES = st.lists(st.sampled_from(["so ", "so, ", "so", "It ", "was ", "good. "]), max_size=7)
+
+
+@given(_TRIFLES.map("".join), _SPANS)
+@example("It is so so good.", [[5, 6]])
+@example("a so so b", [[1, 2]])
+def test_of_instances_that_meet_protected_text_takes_none_along(
+    text: str, spans: list[list[int]]
+) -> None:
+    matcher = parse("so -> <>").compile(tagger=PinnedTagger())
+    protected = [[(low, high) for low, high in spans if low >= 0]]
+    first = matcher.apply([text], protected=protected)
+    every = matcher.apply([text], protected=protected, scope="all")
+    assert len(first) == len(every)
+    for one, several in zip(first, every, strict=True):
+        assert len(several.text) <= len(one.text)

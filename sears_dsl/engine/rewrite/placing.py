@@ -26,7 +26,7 @@ from collections.abc import Sequence
 from enum import Enum
 from typing import NamedTuple, TypeAlias
 
-from sears_dsl.engine.matches import Edit
+from sears_dsl.engine.matches import Edit, Reach
 from sears_dsl.engine.rewrite import spacing
 from sears_dsl.engine.rewrite.spacing import CLOSING, STOPS, begins_with_clitic
 
@@ -523,12 +523,18 @@ class RowEdits:
     def _together(
         self, both: Replaced, span: Replaced, edit: Edit, around: Surroundings
     ) -> Edit | None:
-        """One edit for a span and the last one, if the two have only marks between that went."""
+        """One edit for a span and the last one, if the two have only marks between that went.
+
+        An edit that touches a protected span takes no other along: it is left out by itself.
+        """
         last = self._last
         if last is None or (span.new and not self._meets_mark(edit)):
             return None
         between = self._text[last.end : span.start]
         if any(map(str.isalnum, between)) or self._text[around.limit : span.start].strip():
+            return None
+        before = self.edits[-1]
+        if Reach(self._protected).touches(before.start, before.end):
             return None
         earlier = around._replace(before=self.edits[:-1])
         joint = self._placing.placed(self._text, both, earlier)
