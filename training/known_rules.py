@@ -55,10 +55,39 @@ _OPINION = (
     "(like|love|liked|loved|hate|hated|think|thought|enjoyed|found !(her|him|out)|do|did|believe"
     "|feel|felt|wish|would|expected|(can|could) (not|n't))"
 )
+_OPENS = "x:/[Ii]t|[Tt]h(e|is|at|ey|ese|ose)/"
+_JUDGED = "@BE @STRESS{0,2} @JUDGED"
+_VERDICT = (
+    "!(@BREAK|that|who|which){0,5} (@STATE !@BREAK{0,4} @EVAL !(that|thing|deal|things)|@VEVAL)"
+)
 WIDER = {
-    "frame-ok": 'x:@WH -> "OK", $x.lower / <s> __',
-    "marker-add-i-honestly": f"I -> Honestly, I / <s> __ {_OPINION}",
-    "marker-add-i-to-be-honest": f"I -> To be honest, I / <s> __ {_OPINION}",
+    "frame-ok": ('x:@WH -> "OK", $x.lower / <s> __', 'x:@WH -> "OK", $x.lower / <s> __ !(a|an)'),
+    "frame-tell-me": (
+        "x:@WH -> Tell me, $x.lower / <s> __ (is|are|was|were|do|does|did|can|should|will)",
+    ),
+    "marker-add-all-in-all": (
+        "x:/[Ii]t|[Tt]h(e|is)/ -> All in all, $x.lower / <s> __ "
+        f"(@WHOLE {_JUDGED}|@BE @STRESS{{0,2}} (a|an|one)) !@BOUND",
+    ),
+    "marker-add-i-honestly": (f"I -> Honestly, I / <s> __ {_OPINION}",),
+    "marker-add-i-to-be-honest": (f"I -> To be honest, I / <s> __ {_OPINION}",),
+    "marker-add-i-well": ("I -> Well, I / <s> __",),
+    "verdict-lead-i-must-say-that": (f"x:@OPENS -> I must say that $x.lower / <s> __ {_VERDICT}",),
+    "verdict-lead-it-must-be-said": (
+        f"x:@OPENS -> It must be said that $x.lower / <s> __ {_VERDICT}",
+    ),
+} | {
+    f"marker-add-{remark.lower().replace(' ', '-')}": (
+        f"{_OPENS} -> {remark}, $x.lower / <s> __ @REVIEWED? ({_JUDGED}{others}|@DOES) !@BOUND",
+    )
+    for remark, others in (
+        ("Quite frankly", "|@SEEMS !(to|like)"),
+        ("To me", "|@SEEMS !(to|like)"),
+        ("I have to say", "|@SEEMS !(to|like)"),
+        ("I must say", "|@SEEMS !(to|like)"),
+        ("Simply put", ""),
+        ("Trust me", ""),
+    )
 }
 """The texts of rules under which they were read before they were narrowed, by their ids.
 
@@ -158,7 +187,7 @@ def chance(count: Count, prior: Prior) -> float:
 def readers_file(rules: Mapping[str, Rule]) -> dict[str, Any]:
     """The content of ``readers.json`` for rules by their ids."""
     printed = {name: print_rule(rule) for name, rule in rules.items()}
-    texts = {name: (text, WIDER.get(name, text)) for name, text in printed.items()}
+    texts = {name: (text, *WIDER.get(name, ())) for name, text in printed.items()}
     read: dict[bool, dict[str, Count]] = defaultdict(dict)
     for name, count in readings_of_rules(texts).items():
         read[not set(TONE).isdisjoint(rules[name].metadata.tags)][name] = count

@@ -390,6 +390,8 @@ def conclusion(document: AuditDocument) -> str:
         does = {"failed": "fails", "passed": "passes"}.get(outcome)
         return f"The model {does}: {gates}." if does and gates else _nothing_judged(document)
     rest = f"; {counted(few, 'rule')} changed too few rows to be judged" if few else ""
+    # A rule that was not judged may flip more than the limit in the few rows that it changed.
+    rule = "judged rule" if few else "rule"
     if outcome == "failed":
         return f"The model fails: {_failures(document, judged)}{rest}."
     if outcome == "not judged":
@@ -405,8 +407,8 @@ def conclusion(document: AuditDocument) -> str:
         )
     if outcome == "measured":
         than = _than(judged, one=True)
-        return f"No rule clearly {_verb(judged, judged[:1])} {than}{rest}."
-    rule = "rule" if len(limited) == len(judged) else "rule with a limit"
+        return f"No {rule} clearly {_verb(judged, judged[:1])} {than}{rest}."
+    rule += "" if len(limited) == len(judged) else " with a limit"
     sure = " clearly" if document.gates.judge_by == "evidence" else ""
     does = f"{_verb(limited, limited[:1])} {_than(limited, one=True)}"
     return f"The model passes: no {rule}{sure} {does}{rest}."

@@ -1,9 +1,10 @@
 """Why a rule did not fire, or what it did, on one sentence.
 
 In: a rule, its scope, the tokens of one row. Out: an `Explanation`: how many elements matched at
-the best place, which token stopped the rule there, what was wanted instead. Always holds: matches
-are those of the reference algorithm, so `fired` is what the engines do. Costs a backtracking walk:
-it is for one sentence at a time.
+the best place, which token stopped the rule there, what was wanted instead. The best place is one
+where what the rule replaces matches, if there is one, and then where most elements do. Always
+holds: matches are those of the reference algorithm, so `fired` is what the engines do. Costs a
+backtracking walk: it is for one sentence at a time.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from sears_dsl.engine.matches import Edit, apply_edits
+from sears_dsl.engine.matches import Binding, Edit, apply_edits
 from sears_dsl.engine.noise.sources import NO_SOURCES, Sources
 from sears_dsl.engine.reference import Split, WalkState, candidates, is_protected
 from sears_dsl.engine.rewrite.drawing_rules import UnitInstance, unit_edits
@@ -21,8 +22,9 @@ from sears_dsl.engine.rewrite.pieces import Drawing, Instance
 from sears_dsl.engine.rewrite.renderer import Renderer
 from sears_dsl.engine.rewrite.rewrites import code_points
 from sears_dsl.engine.sentence_units import deleted_places
+from sears_dsl.language.measure import longest, shortest
 from sears_dsl.language.printer import print_rule, rule_id
-from sears_dsl.language.rule import Element, Rule
+from sears_dsl.language.rule import Anchor, Element, Rule
 from sears_dsl.tagging.tokens import Token
 
 if TYPE_CHECKING:
@@ -64,6 +66,16 @@ class _Stop(NamedTuple):
         first = self.state.elements[0].start if self.state.elements else self.state.begin
         return self.state.matched, self.position - first
 
+    @property
+    def at_anchor(self) -> bool:
+        """Whether the element is an anchor, which matches no token."""
+        return isinstance(self.element.body, Anchor)
+
+    @property
+    def token(self) -> int:
+        """The token of a left context that stopped the rule; of `<s>`, the one before it."""
+        return self.position - self.at_anchor
+
 
 def explain(
     rule: Rule,
@@ -85,7 +97,7 @@ def explain(
         'matched 1 of 2 elements, then expected `NOUN` and found `is` (AUX/VBZ)'
     """
     name = rule_id(rule)
-    total = len(rule.left) + len(rule.antecedent) + len(rule.right)
+    total = len(rule.elements)
     stops: list[_Stop] = []
 
     def observe(state: WalkState, element: Element, position: int) -> None:
@@ -93,9 +105,9 @@ def explain(
 
     bindings = list(candidates(rule, scope, tokens, split=split, observe=observe))
     possible = [each for each in bindings if not is_protected(each, tokens, protected)]
-    places = [Instance(text, tokens, each).place for each in possible]
+    spans = [Instance(text, tokens, each).place for each in possible]
     instances = [
-        UnitInstance(each.start, each.end, places[at], partial(possible.__getitem__, at))
+        UnitInstance(each.start, each.end, spans[at], partial(possible.__getitem__, at))
         for at, each in enumerate(possible)
     ]
     edits, missing = unit_edits(
@@ -106,7 +118,10 @@ def explain(
         reason, new = "; ".join(map(_describe, edits)), apply_edits(text, edits)
         return Explanation(name, True, new, total, total, None, "", reason)
     if not bindings:
-        return _stopped(name, total, stops, text, tokens)
+        bare = replace(rule, left=(), right=())
+        places = list(candidates(bare, scope, tokens, split=split)) if rule.antecedent else []
+        before = _stopped_before(rule, places, stops, text, tokens)
+        return before or _stopped(name, total, stops, text, tokens)
     # It matched, but cannot be rendered, or is kept by a protected span or by its rate.
     why = "which is protected" if protected else "but its rate selects no instance here"
     if missing:
@@ -149,6 +164,46 @@ def _describe(edit: Edit) -> str:
     return f"`{edit.old}` became `{edit.new}`" + (f" ({points})" if points else "")
 
 
+def _stopped_before(
+    rule: Rule,
+    places: Sequence[Binding],
+    stops: Sequence[_Stop],
+    text: str,
+    tokens: Sequence[Token],
+) -> Explanation | None:
+    """What stands before the places where the antecedent matches, if only that is wrong.
+
+    None if it is right before one of them, or if no such place has a token that stopped the rule.
+    """
+    if any(stop.state.matched >= len(rule.left) + len(rule.antecedent) for stop in stops):
+        return None
+    reached = [
+        (stop, place)
+        for place in places
+        for stop in stops
+        if stop.state.matched < len(rule.left)
+        and stop.token < place.start
+        and _may_span(rule.left[stop.state.matched :], place.start - stop.state.begin)
+    ]
+    if not reached:
+        return None
+    stop, place = max(reached, key=lambda pair: (pair[0].progress, not pair[0].at_anchor))
+    whole = stop.state.whole if stop.position == stop.state.begin else None
+    wanted = _written(whole or stop.element)
+    reason = (
+        f"matched {_quoted(text, tokens, place.start, place.end)}, but before it expected "
+        f"`{wanted}` and found {_tagged(tokens[stop.token])}"
+    )
+    matched = stop.state.matched + len(rule.antecedent)
+    total = len(rule.elements)
+    return Explanation(rule_id(rule), False, None, matched, total, stop.token, wanted, reason)
+
+
+def _may_span(elements: Sequence[Element], length: int) -> bool:
+    """Whether elements may match so many tokens."""
+    return sum(map(shortest, elements)) <= length <= sum(map(longest, elements))
+
+
 def _stopped(
     name: str, total: int, stops: Sequence[_Stop], text: str, tokens: Sequence[Token]
 ) -> Explanation:
@@ -172,9 +227,7 @@ def _stopped(
     stop_text, stopped_at = "found the end of the text", None
     if stop.position < len(tokens):
         stopped_at = stop.position
-        token = tokens[stop.position]
-        tags = f"{token.coarse}/{token.fine}" if token.coarse or token.fine else "no tags"
-        stop_text = f"found `{token.text}` ({tags})"
+        stop_text = f"found {_tagged(tokens[stop.position])}"
     if stop.position == begin or wanted != element:
         stop_text = f"expected `{wanted}` and {stop_text}"
     reason = f"matched {' and '.join(parts)}, then {stop_text}"
@@ -183,6 +236,11 @@ def _stopped(
 
 def _written(element: Element) -> str:
     return print_rule(Rule((element,), ())).removesuffix(" -> <>")
+
+
+def _tagged(token: Token) -> str:
+    tags = f"{token.coarse}/{token.fine}" if token.coarse or token.fine else "no tags"
+    return f"`{token.text}` ({tags})"
 
 
 def _quoted(text: str, tokens: Sequence[Token], start: int, end: int) -> str:

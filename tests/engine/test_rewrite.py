@@ -288,6 +288,21 @@ def explained(rule: str, text: str, protected: tuple[tuple[int, int], ...] = ())
             "the dog",
             "matched 2 of 3 elements, then expected `is` and found the end of the text",
         ),
+        (
+            "dog -> cat / !is !red __ !is",
+            "so the red dog",
+            "matched `dog`, but before it expected `!red` and found `red` (ADJ/JJ)",
+        ),
+        (
+            "dog -> cat / (<s>|!red) __",
+            "the red dog",
+            "matched `dog`, but before it expected `(<s>|!red)` and found `red` (ADJ/JJ)",
+        ),
+        (
+            "dog -> cat / <s> __",
+            "the dog",
+            "matched `dog`, but before it expected `<s>` and found `the` (DET/DT)",
+        ),
         ("What NOUN -> Which NOUN", "so it is", "no token matches the first element, `What`"),
         ("It is -> so", "it is", "no token matches the first element, `It`, in that casing"),
         (
