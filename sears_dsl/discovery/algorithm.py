@@ -37,7 +37,7 @@ from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.discovery.adversaries import ParaphraseFlips
 from sears_dsl.discovery.candidates import Candidates
 from sears_dsl.discovery.counts import Funnel
-from sears_dsl.discovery.known_rules import KnownRules
+from sears_dsl.discovery.known_rules import KnownRules, takes_place
 from sears_dsl.discovery.orders import (
     BeforeSearch,
     MeaningFirst,
@@ -279,6 +279,7 @@ def _covered(search: Search, candidates: Candidates) -> tuple[Coverage, NDArray[
     coverage = coverage_of(
         passed.rules, passed.texts, passed.applications, flips=flips,
         scores=_weights(candidates, scores), tau=search.tau,
+        known=np.array([bool(each.source) and takes_place(each.rule) for each in passed.rows]),
         without_wider=search.settings.order != "paper",
     )  # fmt: skip
     return coverage, scores

@@ -665,6 +665,18 @@ def test_a_known_rule_wins_over_a_mined_one_of_the_same_text() -> None:
     assert found.funnel.keep_meaning == 1  # the mined one
 
 
+@pytest.mark.parametrize(("metadata", "wins"), [("tags: plain", True), ("tags: careless", False)])
+def test_a_known_rule_wins_over_a_new_one_that_writes_the_same(metadata: str, wins: bool) -> None:
+    """However plain the new one is; but not if readers refuse what the known one writes."""
+    rule = f"rule tales: This story -> This tale\n  {metadata}"
+    found = planted(failing_on("tale"), texts=FORTY_STORIES, words={"story": "tale"},
+                    known={"mine": rule})  # fmt: skip
+    known, new = "This story -> This tale", "story -> tale"
+    first, second = (known, new) if wins else (new, known)
+    assert [(each.text, each.source) for each in found.rules] == [(first, "mine" if wins else "")]
+    assert found.collapsed == ((second, first, "redundant"),)
+
+
 def test_rows_that_were_not_tried_for_want_of_questions_say_that_the_limit_was_reached() -> None:
     """Half of nine questions go to the rows, and the rules tried take no more of the others."""
     limited = run(max_questions=9, minimum_flips=1)

@@ -202,6 +202,29 @@ def test_of_redundant_rules_the_shorter_one_stays() -> None:
     assert collapsed == [("a movie -> a film", "movie -> film", "redundant")]
 
 
+def test_of_redundant_rules_a_known_one_stays_though_a_new_one_is_simpler() -> None:
+    lines = ("movie -> film", "a movie -> a film", "the movie -> the film")
+    rules, every = parse("\n".join(lines)).rules, np.ones(3, np.bool_)
+    known = np.array([False, True, True])
+
+    def select_from(*rows: str) -> tuple[list[str], list[tuple[str, str]]]:
+        done = apply_candidates(rules, TAGGER.tag(rows), tagger=TAGGER)
+        coverage = coverage_of(rules, lines, done, flips=every, scores=np.ones(3), tau=0.1,
+                               known=known)  # fmt: skip
+        found = select(coverage, 3)
+        return ([lines[rule] for rule in found.rules],
+                [(lines[each.rule], lines[each.into]) for each in found.collapsed])  # fmt: skip
+
+    assert select_from("a movie", "a movie .") == (
+        ["a movie -> a film"], [("movie -> film", "a movie -> a film")],
+    )  # fmt: skip
+    # Where a known rule does not write all of it, the new one says more.
+    assert select_from("a movie", "the movie", "my movie") == (
+        ["movie -> film"],
+        [("a movie -> a film", "movie -> film"), ("the movie -> the film", "movie -> film")],
+    )
+
+
 def test_inverse_in_other_words_around_it() -> None:
     found, collapsed = selected(
         "NOUN movie -> NOUN film\nfilm ! -> movie !", ["play movie", "film movie", "film !"]
