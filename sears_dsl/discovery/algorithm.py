@@ -236,6 +236,7 @@ def _funnel(
     held_out_flipped: int | None,
 ) -> Funnel:
     candidates = outcome.candidates
+    known = candidates.known[candidates.passed]
     too_long = getattr(search.paraphraser, "too_long", None)
     return Funnel(
         rows=len(search.data.rows), unasked=len(search.data.rows) - right.asked,
@@ -244,7 +245,8 @@ def _funnel(
         applications=len(candidates.applications),
         distinct_rewrites=len(np.unique(candidates.applications.rewrites)),
         passing=len(candidates.passed), collapsed=len(selection.collapsed),
-        selected=len(selection.rules),
+        selected=len(selection.rules), without_place=len(selection.without_place),
+        new_without_place=int((~known[list(selection.without_place)]).sum()),
         rows_flipped=int(coverage.covered(selection.rules).sum()),
         rows_flipped_with_inverses=int(coverage.covered(selection.with_inverses).sum()),
         held_out_flipped=held_out_flipped, questions=search.questions.asked,

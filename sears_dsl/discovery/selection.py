@@ -217,6 +217,8 @@ class RuleSelection:
     rules: tuple[int, ...]
     gains: tuple[float, ...]  # what each added to the sum of Equation 3
     collapsed: tuple[CollapsedRule, ...]  # rules that were left out since another one says the same
+    # Rules that would add something, or are certain, and for which no place was left; ascending
+    without_place: tuple[int, ...]
 
     @property
     def with_inverses(self) -> tuple[int, ...]:
@@ -372,13 +374,19 @@ def select(
             heapq.heappop(heap)
             gains.append(_take(coverage, rule, best))
             chosen.append(rule)
+    without_place = {rule for _, _, rule in heap if _gain(coverage, rule, best)}
     if certain is not None:
         order = np.lexsort((coverage.ranks, -coverage.weight))
         others = order[certain[order] & (coverage.weight[order] > 0)].tolist()
         more = [rule for rule in others if rule not in gone and rule not in chosen]
-        chosen += more[: size - len(chosen)]
+        places = size - len(chosen)
+        chosen += more[:places]
         gains += [0] * (len(chosen) - len(gains))
-    return RuleSelection(tuple(chosen), tuple(gain / _ONE for gain in gains), tuple(collapsed))
+        without_place.update(more[places:])
+    return RuleSelection(
+        tuple(chosen), tuple(gain / _ONE for gain in gains), tuple(collapsed),
+        tuple(sorted(without_place)),
+    )  # fmt: skip
 
 
 def _collapsed(

@@ -147,6 +147,10 @@ CASES: dict[str, Discovery] = {
     "found-and-nearly": discovery(rules=(found("film -> movie"),), closest=CLOSEST),
     "only-known-rules-flip": discovery(rules=(found("film -> movie", source="synonyms/reviews"),),
                                        known=known("movie"), closest=CLOSEST),
+    "no-place-for-new-rules": discovery(
+        rules=(found("film -> movie", source="synonyms/reviews"),), closest=CLOSEST[:1],
+        settings=Settings(minimum_flips=3, rules=1),
+        funnel=replace(FUNNEL, passing=12, selected=1, without_place=7, new_without_place=5)),
     "all-may-be-chance": discovery(rules=(replace(found("film -> movie"), q_value=0.4),),
                                    base_rate=0.3, funnel=replace(FUNNEL, keep_meaning=1)),
     "nothing-flips": discovery(funnel=NOTHING),
@@ -313,6 +317,32 @@ def test_held_out_rows_that_nobody_asked_about_are_not_called_safe() -> None:
     told = shown(hurried)
     assert "time ran out before all" in told
     assert "held-out rows (" not in told
+
+
+def test_advice_on_places_names_only_what_gives_some() -> None:
+    own = replace(CASES["no-place-for-new-rules"], rules=(found("film -> movie", source="a.sear"),))
+    told = shown(own)
+    assert "  more places: --rules 2, since 5 new rules pass, too\n" in told
+    assert "--no-known" not in told
+    assert "no new rules" not in told
+    assert "more rows than" not in told
+
+
+@pytest.mark.parametrize(
+    ("passing", "across", "said"),
+    [
+        (3, "any", "enough rows (1 repeat)\n"),
+        (4, "any", "enough rows (1 repeat, 1 that adds no flipped row)\n"),
+        (5, "any", "enough rows (1 repeat, 2 that add no flipped row)\n"),
+        (5, "apart", "enough rows (1 repeat, 2 that add nothing)\n"),
+    ],
+)
+def test_rules_that_pass_and_are_not_listed_are_accounted_for(
+    passing: int, across: Any, said: str
+) -> None:
+    search = discovery(rules=CASES["rules-found"].rules, settings=Settings(across=across),
+                       funnel=replace(FUNNEL, passing=passing))  # fmt: skip
+    assert said in shown(search)
 
 
 def test_no_rule_is_cut_off() -> None:

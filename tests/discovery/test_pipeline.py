@@ -484,6 +484,15 @@ def test_a_bug_is_found_although_another_one_is_in_all_of_its_rows() -> None:
     assert len(planted(model, texts=texts, rules=1).rules) == 1
 
 
+def test_new_rules_for_which_known_ones_leave_no_place_are_counted() -> None:
+    model = failing_on("film", "really", "play is good number 3")
+    crowded, wider = (
+        planted(model, known={"mine": "very -> really"}, rules=places).funnel for places in (1, 2)
+    )
+    assert (crowded.selected, crowded.without_place, crowded.new_without_place) == (1, 1, 1)
+    assert (wider.selected, wider.without_place, wider.new_without_place) == (2, 0, 0)
+
+
 def test_a_bug_that_no_text_can_judge_is_reported_first_with_its_flips() -> None:
     texts = [*SIXTY, *(f"This aria is good number {number} ." for number in range(5))]
     flipping = planted(failing_on("tune"), texts=texts)

@@ -135,6 +135,17 @@ def test_places_that_are_left_go_to_certain_rules_that_flip_the_most() -> None:
     assert select(coverage, 4, certain=certain, excluded=(2,)).rules == (0, 1)
 
 
+def test_rules_that_add_something_and_find_no_place_are_counted() -> None:
+    coverage = coverage_from([{0: 1.0, 1: 1.0}, {0: 1.0}, {2: 1.0}, {2: 1.0}, {}], 3)
+    certain = np.array([False, True, False, False, False])
+    assert select(coverage, 1).without_place == (2, 3)
+    assert select(coverage, 1, certain=certain).without_place == (1, 2, 3)
+    # The second of two rules of the same row adds nothing once the first one is in.
+    assert select(coverage, 2).without_place == ()
+    assert select(coverage, 2, certain=certain).without_place == (1,)
+    assert select(coverage, 3, certain=certain).without_place == ()
+
+
 def test_a_rule_goes_if_a_part_of_it_flips_its_rows() -> None:
     lines = ("[lower=movie & tag=NN] -> film", "this movie -> the film", "this movie -> our film")
     rules = parse("\n".join(lines)).rules

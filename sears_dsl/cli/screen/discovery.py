@@ -12,7 +12,7 @@ from math import ceil
 from shlex import quote
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from sears_dsl.catalogue import closest_path
+from sears_dsl.catalogue import closest_path, shipped_rulesets
 from sears_dsl.cli.screen.console import excerpt
 from sears_dsl.discovery.counts import HALF
 from sears_dsl.discovery.result.report import came_close, rate_cells, rounded
@@ -289,14 +289,28 @@ def _stages(discovery: Discovery) -> Iterator[str]:
     )
     one = funnel.passing <= 1
     passing = counted(funnel.passing, "rule") if funnel.passing else "no rule"
-    # Of those that are left, not all surely flip more often than rewordings in general.
-    more = funnel.selected == discovery.settings.rules < funnel.passing - funnel.collapsed
+    left_out = ", ".join(_left_out(discovery))
     yield (
         f"{passing}, known or new, {'keeps' if one else 'keep'} the meaning and "
         f"{'flips' if one else 'flip'} enough rows"
-        + (f" ({counted(funnel.collapsed, 'repeat')})" if funnel.collapsed else "")
-        + (f"; --rules {2 * funnel.selected} lists more of them" if more else "")
+        + (f" ({left_out})" if left_out else "")
+        + (f"; {_more_places(discovery)} lists more of them" if funnel.without_place else "")
     )
+
+
+def _left_out(discovery: Discovery) -> Iterator[str]:
+    """Why rules that passed are not in the table, unless there was no place for them."""
+    funnel = discovery.funnel
+    if funnel.collapsed:
+        yield counted(funnel.collapsed, "repeat")
+    rest = funnel.passing - funnel.collapsed - funnel.selected - funnel.without_place
+    if rest > 0:
+        nothing = "no flipped row" if discovery.settings.across == "any" else "nothing"
+        yield f"{rest:,} that {'adds' if rest == 1 else 'add'} {nothing}"
+
+
+def _more_places(discovery: Discovery) -> str:
+    return f"--rules {2 * discovery.settings.rules}"
 
 
 def _is_out_of_time(discovery: Discovery) -> bool:
@@ -409,7 +423,9 @@ def _questions(discovery: Discovery) -> Iterator[str]:
 def _nothing_new(discovery: Discovery) -> Iterator[str]:
     """What was tried, what came closest, and what would help."""
     known = [each for each in discovery.rules if each.source]
-    yield "no new rules" + ("; the rules above were known before" if known else " were found")
+    crowded = bool(discovery.funnel.new_without_place)
+    nothing = "no place was left for new rules" if crowded else "no new rules"
+    yield nothing + ("; the rules above were known before" if known else " were found")
     if not known and _withstands(discovery):
         funnel = discovery.funnel
         _, high = wilson_interval(0, funnel.searched)
@@ -498,6 +514,14 @@ def _what_helps(discovery: Discovery) -> Iterator[str]:
             "--budget-seconds continues this search"
         )
         return
+    if without_place := funnel.new_without_place:
+        shipped = shipped_rulesets()
+        any_shipped = any(each.source in shipped for each in discovery.rules)
+        yield (
+            f"more places: {_more_places(discovery)}, since {counted(without_place, 'new rule')} "
+            f"{'passes' if without_place == 1 else 'pass'}, too"
+            + ("; or --no-known, which leaves them all to new rules" if any_shipped else "")
+        )
     if discovery.budget_reached:
         lost = (
             (funnel.skipped, "row", "not paraphrased"),
@@ -520,14 +544,15 @@ def _what_helps(discovery: Discovery) -> Iterator[str]:
             "(--paraphrases)"
         )
     rows = funnel.rows - funnel.unasked
-    yield (
-        f"more rows than these {rows:,}: a rule shows only if it changes several of them"
-        + (
-            f"; --holdout 0 searches all {funnel.right:,} that the model gets right"
-            if funnel.held_out
-            else ""
+    if not without_place:
+        yield (
+            f"more rows than these {rows:,}: a rule shows only if it changes several of them"
+            + (
+                f"; --holdout 0 searches all {funnel.right:,} that the model gets right"
+                if funnel.held_out
+                else ""
+            )
         )
-    )
     if _withstands(discovery):
         yield (
             "other kinds of changes: --known FILE tries your own rules, and `sears audit "

@@ -417,7 +417,7 @@ _ACROSS = {
 # Counts that a report shows only where they are above 0.
 _WHERE_ANY = {
     "unasked", "skipped", "too_long", "adversaries", "rows_with_adversary", "narrowed",
-    "not_asked", "undecided", "collapsed",
+    "not_asked", "undecided", "collapsed", "without_place", "new_without_place",
 }  # fmt: skip
 
 
