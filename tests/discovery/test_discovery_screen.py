@@ -17,11 +17,8 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from sears_dsl.cli.screen.discovery import (
-    notes_on,
-    print_discovery,
-    print_known,
-)
+from sears_dsl.cli.screen.discovery import print_discovery, print_known
+from sears_dsl.cli.screen.strange_rows import notes_on
 from sears_dsl.data.labelled import LabelledRows
 from sears_dsl.discovery.cost import SearchEstimate, estimate_search
 from sears_dsl.discovery.counts import (
