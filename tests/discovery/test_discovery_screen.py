@@ -152,6 +152,9 @@ CASES: dict[str, Discovery] = {
                                    base_rate=0.3, funnel=replace(FUNNEL, keep_meaning=1)),
     "nothing-flips": discovery(funnel=NOTHING),
     "one-nearly": discovery(rules=(found("film -> movie"),), closest=CLOSEST[:1]),
+    "keeps-the-meaning-and-flips-nothing": discovery(
+        funnel=NOTHING, known=known("really"),
+        closest=(close("great -> fantastic", "flips", 4, 0, verdict(59, 60, 0.93)),)),
     "several-nearly": discovery(
         funnel=NOTHING,
         closest=(CLOSEST[0], close("great -> fine", "meaning", 9, 4, verdict(58, 60, 0.893)),

@@ -401,8 +401,8 @@ def _flipping(discovery: Discovery) -> Sequence[NearMiss]:
 
 
 def _nearest(discovery: Discovery) -> Sequence[NearMiss]:
-    """The closest rules that are shown if none was found: those that flip enough come first."""
-    return discovery.closest[: max(_CLOSEST, len(_flipping(discovery)))]
+    """The closest rules that are shown if none was found: those that flip enough, if any do."""
+    return _flipping(discovery) or discovery.closest[:_CLOSEST]
 
 
 def _passing_delta(misses: Sequence[NearMiss], discovery: Discovery) -> Iterator[str]:

@@ -460,7 +460,8 @@ def came_close(each: NearMiss, discovery: Discovery) -> str:
         case "flips":
             least = discovery.least_flips(known=each.judged is None)
             needed = f"{counted(least, 'flip')} {'is' if least == 1 else 'are'} required"
-            return f"{proof}, but it flips only {each.flips:,} of {rows}; {needed}"
+            flips = f"only {each.flips:,}" if each.flips else "none"
+            return f"{proof}, but it flips {flips} of {rows}; {needed}"
         case "rate":
             return (
                 f"{proof}, but it flips only {each.flips:,} of {rows}, "
