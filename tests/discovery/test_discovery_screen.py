@@ -148,6 +148,10 @@ CASES: dict[str, Discovery] = {
         rules=(found("film -> movie", source="synonyms/reviews"),), closest=CLOSEST[:1],
         settings=Settings(minimum_flips=3, rules=1),
         funnel=replace(FUNNEL, passing=12, selected=1, without_place=7, new_without_place=5)),
+    "the-judge-doubts-a-known-rule": discovery(
+        rules=(replace(found("film -> movie", source="synonyms/reviews"), at_tau=7),
+               replace(found("is -> ~'s / it __"), at_tau=7),
+               replace(found("very -> really", source="synonyms/reviews"), at_tau=18))),
     "all-may-be-chance": discovery(rules=(replace(found("film -> movie"), q_value=0.4),),
                                    base_rate=0.3, funnel=replace(FUNNEL, keep_meaning=1)),
     "nothing-flips": discovery(funnel=NOTHING),
@@ -345,6 +349,36 @@ def test_rules_that_pass_and_are_not_listed_are_accounted_for(
     assert said in shown(search)
 
 
+@pytest.mark.parametrize(
+    ("base_rate", "said"),
+    [
+        (0.0, "rewordings in general flip none of 80 rows; the rules above flip too few"),
+        (0.0125, "rewordings in general flip 1 of 80 rows; no rule above surely flips more"),
+        (0.95, "this model changes its answer with nearly any rewording: in general, 76 of 80"),
+        (1.0, "this model changes its answer with any rewording: in general, 80 of 80 rows flip"),
+    ],
+)
+def test_what_rewordings_flip_in_general_is_said_as_it_is(base_rate: float, said: str) -> None:
+    told = shown(replace(CASES["all-may-be-chance"], base_rate=base_rate))
+    assert f"\n{said}" in told
+    assert ("chance" in told) == (base_rate < 0.9)
+
+
+@pytest.mark.parametrize(
+    ("reason", "said"),
+    [("redundant", "a-film (repeat of film -> movie)"), ("inverse", "a-film (inverse of film")],
+)
+def test_a_known_rule_that_was_shown_and_is_left_out_is_named(reason: str, said: str) -> None:
+    flips = known("movie", text="rule a-film: film -> movie / (a|the) __\nvery -> really")
+    texts = [print_rule(each) for each in flips.known.rules]
+    collapsed = tuple((text, "film -> movie", reason) for text in texts)
+    search = discovery(rules=(found("film -> movie"),), known=flips, collapsed=collapsed)
+    told = shown(search)
+    assert f"shown before and left out: {said}" in told
+    assert "very -> really" not in told  # it flips nothing, so nobody has seen it
+    assert "shown before" not in shown(replace(search, rules=(found("good -> fine"),)))
+
+
 def test_no_rule_is_cut_off() -> None:
     change, tail = "movie -> film / ", "(ADJ|DET|NOUN|PROPN|PUNCT) __ (ADP|AUX|CCONJ|PART)"
     flips = known("movie", text=f"rule by-name: {change}{tail}")
@@ -418,9 +452,9 @@ def test_minutes_grow_with_rows_and_with_a_slow_model() -> None:
 
     assert minutes(200, 0.001).minutes < minutes(400, 0.001).minutes
     assert minutes(200, 1.0).minutes > 9_900 / 60
-    assert str(minutes(200, 1.0)).endswith("ask the model at most 9,900 questions")
+    assert str(minutes(200, 1.0)).endswith("ask the model at most 9,900 more questions")
     assert str(minutes(10, 0.0, None)).startswith("the search will take about a minute on an idle")
-    assert str(minutes(10, 0.0, None)).endswith("ask the model some 10,000 questions")
+    assert str(minutes(10, 0.0, None)).endswith("ask the model some 10,000 more questions")
 
 
 # ---------------------------------------------------------------- strange rows

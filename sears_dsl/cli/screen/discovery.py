@@ -105,6 +105,10 @@ _NARROW = 120
 _SHOWN = 10
 _CLOSEST = 3
 _LONGEST_RULE = 60
+# Marks a share of rewrites that keep the meaning which is too low for a new rule.
+_DOUBTED = "*"
+# From this share of rows on, rewordings in general flip nearly all.
+_NEARLY_ALL = 0.9
 # Signs of the rule language that say nothing to whom it is new: sets, captures, groups, tests.
 _NOTATION = re.compile(r"[@$\[({|]")
 
@@ -288,7 +292,8 @@ def _print_rules(discovery: Discovery, out: Console) -> None:
     for each in discovery.rules:
         cells = [_shown(each), each.source or "new"]
         cells += rate_cells(each.flips, each.asked, each.interval)[: len(rate)]
-        cells.append(rounded(each.at_tau / each.asked) if each.asked else "")
+        mark = _DOUBTED if _is_doubted(each, 1 - discovery.settings.delta) else ""
+        cells.append(rounded(each.at_tau / each.asked) + mark if each.asked else "")
         if held_out and each.held_out is not None:
             held = each.held_out
             cells += rate_cells(held.flips, held.changed, held.interval)[: len(rate)]
@@ -298,11 +303,36 @@ def _print_rules(discovery: Discovery, out: Console) -> None:
         rows.append(cells)
         examples.append(_example(each))
     out.print(*table_lines(heads, rows, examples, width=out.width), sep="\n")
+    least = 1 - discovery.settings.delta
+    if any(_is_doubted(each, least) for each in discovery.rules):
+        out.print(f"{_DOUBTED} known rules count as accepted, whatever the judge says of a rewrite")
+    if repeats := _repeats(discovery):
+        out.print(f"shown before and left out: {listed(repeats, _NAMED)}")
     single = [_shown(each) for each in discovery.rules if each.is_one_flip]
     if single:
         out.print(
             f"a single flip may be chance, as with {listed(single, _NAMED)}; more rows would tell"
         )
+
+
+def _is_doubted(rule: FoundRule, least: float) -> bool:
+    """Whether the judge refuses more rewrites of a known rule than a new one may have."""
+    return bool(rule.source) and rule.at_tau < least * rule.asked
+
+
+def _repeats(discovery: Discovery) -> list[str]:
+    """The known rules that were shown first and for which a listed rule now stands."""
+    if discovery.known is None:
+        return []
+    known = discovery.known.known
+    shown = {print_rule(known.rules[each]): each for each in discovery.known.best()[:_SHOWN]}
+    names = {each.text: _shown(each) for each in discovery.rules}
+    return [
+        f"{_known_name(known, shown[rule])} ({'inverse' if reason == 'inverse' else 'repeat'} "
+        f"of {names[into]})"
+        for rule, into, reason in discovery.collapsed
+        if rule in shown and into in names
+    ]
 
 
 def _shown(rule: FoundRule) -> str:
@@ -354,10 +384,25 @@ def _print_sums(discovery: Discovery, out: Console) -> None:
             "rules were found on"
         )
     if discovery.base_rows and all(each.q_value > CERTAIN for each in discovery.rules):
-        out.print(
-            f"rewordings in general flip {rounded(discovery.base_rate)} of these rows; no rule "
-            f"above surely flips more (q ≤ {CERTAIN:g}), so each may be chance"
+        out.print(_not_certain(discovery.base_rate, discovery.base_rows))
+
+
+def _not_certain(base_rate: float, rows: int) -> str:
+    """Say that no rule surely flips more rows than rewordings in general, and what that means."""
+    flipped = round(base_rate * rows)
+    share = f"{flipped:,} of {counted(rows, 'row')}"
+    if flipped >= _NEARLY_ALL * rows:
+        often = "any" if flipped == rows else "nearly any"
+        return f"this model changes its answer with {often} rewording: in general, {share} flip"
+    if not flipped:
+        return (
+            f"rewordings in general flip none of {counted(rows, 'row')}; the rules above flip too "
+            f"few to be surely more than chance (q ≤ {CERTAIN:g})"
         )
+    return (
+        f"rewordings in general flip {share}; no rule above surely flips more (q ≤ {CERTAIN:g}), "
+        "so each may be chance"
+    )
 
 
 def _questions(discovery: Discovery) -> Iterator[str]:
